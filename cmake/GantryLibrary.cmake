@@ -1,0 +1,31 @@
+# gantry_add_library(NAME LAYER layer SOURCES ... [DEPS ...] [GENERATED ...])
+#
+# One static library per layer; the two shared libraries (libgantry-runtime, libgantry-compiler)
+# are put together from them in lib/CAPI. LAYER is one of the names in tools/dev/check_layers.py,
+# which checks that the include lines agree with the layering.
+#   DEPS       what its headers or sources need, PUBLIC
+#   GENERATED  targets that must run before compiling (TableGen, flatc, protoc)
+# Libraries of the compiler layers get MLIR's headers and are built without RTTI and exceptions.
+
+set(GANTRY_COMPILER_LAYERS Dialect Analysis Frontend Transforms Target Pipeline)
+
+function(gantry_add_library name)
+  cmake_parse_arguments(ARG "" "LAYER" "SOURCES;DEPS;GENERATED" ${ARGN})
+  if(NOT ARG_LAYER)
+    message(FATAL_ERROR "gantry_add_library(${name}): LAYER is missing")
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+  if(ARG_GENERATED)
+    add_dependencies(${name} ${ARG_GENERATED})
+  endif()
+  if(ARG_LAYER IN_LIST GANTRY_COMPILER_LAYERS)
+    target_link_libraries(${name} PUBLIC GantryMLIR)
+    add_dependencies(${name} GantryTableGen)
+    set_property(GLOBAL APPEND PROPERTY GANTRY_COMPILER_LIBS ${name})
+  endif()
+endfunction()

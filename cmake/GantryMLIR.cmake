@@ -1,0 +1,31 @@
+# Finds the distribution's MLIR 22 and wraps it as the target GantryMLIR.
+# AddMLIR's add_mlir_* helpers are not used: in Debian's packages they link static archives that
+# name the shared libLLVM, which registers everything twice.
+
+find_package(MLIR 22.1 CONFIG QUIET HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+if(NOT MLIR_FOUND)
+  message(FATAL_ERROR "MLIR 22.1 was not found; on Debian 12: "
+    "apt-get install libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools liblld-22-dev clang-22 lld-22 "
+    "(or configure with -DGANTRY_BUILD_COMPILER=OFF for the runtime alone)")
+endif()
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# mlir_tablegen reads the directory's include path, not a target's.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+
+separate_arguments(GANTRY_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+add_library(GantryMLIR INTERFACE)
+target_include_directories(GantryMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(GantryMLIR INTERFACE ${GANTRY_LLVM_DEFINITIONS})
+if(GANTRY_STATIC_LLVM)
+  include(GantryStaticLLVM)
+else()
+  target_link_libraries(GantryMLIR INTERFACE MLIR)
+endif()
+
+# Everything TableGen makes; compiler libraries wait for it.
+add_custom_target(GantryTableGen)

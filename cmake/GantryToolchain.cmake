@@ -1,0 +1,29 @@
+# Compilers, warnings, sanitizers, ccache and lld: what every target shares.
+
+find_program(GANTRY_CCACHE ccache)
+if(GANTRY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${GANTRY_CCACHE})
+  # clang writes the build time into a precompiled header unless told not to, and ccache needs to
+  # be told that a header's defines are part of it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${GANTRY_CCACHE})
+endif()
+
+# clang-22 finds its own lld; g++ has to be pointed at it, or it takes the PATH's older one.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_link_options(-B/usr/lib/llvm-22/bin)
+endif()
+add_link_options(-fuse-ld=lld -Wl,--gc-sections)
+add_compile_options(-ffunction-sections -fdata-sections -Wall -Wextra -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options(-Wno-nested-anon-types)
+endif()
+
+if(GANTRY_SANITIZE)
+  add_compile_options(-fsanitize=${GANTRY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${GANTRY_SANITIZE})
+  # libMLIR is not instrumented and has no type information for vptr checks.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
+endif()
+
+find_package(Threads REQUIRED)
