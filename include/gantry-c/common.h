@@ -1,0 +1,59 @@
+/* Gantry C API: what its two halves, runtime.h and compiler.h, share.
+ *
+ * Ownership: what a *_create, *_load or *_compile call gives is yours until you call the matching
+ * *_destroy; every other pointer is borrowed from the object it was asked of and lives as long.
+ * Errors: a call returns a gantry_status_t; anything but GANTRY_OK comes with a message, which
+ * gantry_last_error() gives for the calling thread until its next failing call.
+ * Strings are UTF-8 and end in a zero byte. */
+#ifndef GANTRY_C_COMMON_H
+#define GANTRY_C_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define GANTRY_API __declspec(dllexport)
+#else
+#define GANTRY_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Outcome of a call; the same kinds as gantry::StatusCode. */
+typedef enum gantry_status_t {
+  GANTRY_OK = 0,
+  GANTRY_INVALID_ARGUMENT = 1,
+  GANTRY_NOT_FOUND = 2,
+  GANTRY_CORRUPT = 3,
+  GANTRY_UNSUPPORTED = 4,
+  GANTRY_DOES_NOT_FIT = 5,
+  GANTRY_UNAVAILABLE = 6,
+  GANTRY_FAILED_PRECONDITION = 7,
+  GANTRY_INTERNAL = 8
+} gantry_status_t;
+
+/** Element types; the order is that of the plan file. */
+typedef enum gantry_element_type_t {
+  GANTRY_F32 = 0, GANTRY_F64 = 1, GANTRY_F16 = 2, GANTRY_BF16 = 3,
+  GANTRY_I8 = 4, GANTRY_U8 = 5, GANTRY_I16 = 6, GANTRY_U16 = 7,
+  GANTRY_I32 = 8, GANTRY_U32 = 9, GANTRY_I64 = 10, GANTRY_U64 = 11, GANTRY_I1 = 12
+} gantry_element_type_t;
+
+/** Severity of a line given to a log callback. */
+typedef enum gantry_severity_t {
+  GANTRY_SEVERITY_NOTE = 0,
+  GANTRY_SEVERITY_REMARK = 1,
+  GANTRY_SEVERITY_WARNING = 2,
+  GANTRY_SEVERITY_ERROR = 3,
+  GANTRY_SEVERITY_PROGRESS = 4  /**< a phase began; for a terminal's status line */
+} gantry_severity_t;
+
+/** Receives log lines: one complete line without a newline. May be called from any thread. */
+typedef void (*gantry_log_callback_t)(void *context, gantry_severity_t severity, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
