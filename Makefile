@@ -1,0 +1,46 @@
+# The commands of the README. Each installs what it needs and this machine lacks (Debian's packages,
+# by apt) and says so; CMake presets do the work (cmake --list-presets).
+.DEFAULT_GOAL := build
+.PHONY: build demo test docs format lint hooks clean help
+
+PRESET ?= release
+BUILD := build/$(PRESET)
+DEPS := tools/dev/install_deps.sh
+PYTHON := /usr/bin/python3
+
+build: ## build everything; binaries in build/release/bin
+	@$(DEPS) build
+	@mkdir -p build
+	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --build --preset $(PRESET)
+
+demo: build ## classify a handwritten digit
+	@BUILD=$(BUILD) examples/digits/demo.sh
+
+test: build ## run every test; the last line is the sum
+	@$(DEPS) build test
+	@$(PYTHON) tools/dev/run_tests.py --build-dir $(BUILD)
+
+docs: build ## write docs/generated anew
+	@$(PYTHON) tools/dev/generate_docs.py --build-dir $(BUILD)
+
+format: ## format all C, C++ in place
+	@$(DEPS) dev
+	@git ls-files '*.h' '*.c' '*.cpp' | xargs -r clang-format-22 -i
+
+lint: ## check format, layers and clang-tidy's list
+	@$(DEPS) build dev
+	@git ls-files '*.h' '*.c' '*.cpp' | xargs -r clang-format-22 --dry-run -Werror
+	@$(PYTHON) tools/dev/check_layers.py
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev
+	@git ls-files '*.cpp' | $(PYTHON) tools/dev/run_tidy.py --build-dir build/dev
+
+hooks: ## use the repository's git hooks in this clone
+	@git config core.hooksPath .githooks
+
+clean: ## remove the build folders
+	@rm -rf build
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
