@@ -1,0 +1,48 @@
+# Everything under test/ that is not a compiled program: the lit suite's configuration, and the
+# locks (scripts of tools/dev that hold a rule of the house), which are ctest tests.
+#
+# lit runs twice, plain and with round trip, from tools/dev/run_tests.py (make test); for one's own
+# runs there is the target check-lit.
+
+find_program(GANTRY_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(GANTRY_PYTHON NAMES python3 REQUIRED)
+set(GANTRY_LLVM_TOOLS_DIR ${LLVM_TOOLS_BINARY_DIR})
+if(NOT GANTRY_LLVM_TOOLS_DIR)
+  set(GANTRY_LLVM_TOOLS_DIR /usr/lib/llvm-22/bin)
+endif()
+
+if(GANTRY_BUILD_COMPILER)
+  configure_file(${CMAKE_CURRENT_SOURCE_DIR}/lit.site.cfg.py.in
+                 ${CMAKE_CURRENT_BINARY_DIR}/lit.site.cfg.py @ONLY)
+  add_custom_target(check-lit
+    COMMAND ${GANTRY_LLVM_TOOLS_DIR}/lit -sv -j2 ${CMAKE_CURRENT_BINARY_DIR}
+    COMMENT "lit" USES_TERMINAL)
+  foreach(tool gantry gantry-opt)
+    if(TARGET ${tool})
+      add_dependencies(check-lit ${tool})
+    endif()
+  endforeach()
+  if(TARGET gantry-compiler)
+    add_dependencies(check-lit gantry-compiler)
+  endif()
+endif()
+
+# gantry_add_lock(NAME COMMAND ...): a rule of the house as a test; exit status 77 is a skip.
+function(gantry_add_lock name)
+  add_test(NAME lock.${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lock.${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS lock)
+endfunction()
+
+set(dev ${PROJECT_SOURCE_DIR}/tools/dev)
+gantry_add_lock(layers ${GANTRY_PYTHON} ${dev}/check_layers.py)
+gantry_add_lock(pass-tests ${GANTRY_PYTHON} ${dev}/check_pass_tests.py)
+gantry_add_lock(docs ${GANTRY_PYTHON} ${dev}/check_docs.py --build-dir ${PROJECT_BINARY_DIR})
+gantry_add_lock(dev-scripts ${GANTRY_PYTHON} -m unittest discover -s ${dev}/tests -p "*_test.py")
+if(NOT GANTRY_SANITIZE)
+  gantry_add_lock(elf ${GANTRY_PYTHON} ${dev}/check_elf.py --build-dir ${PROJECT_BINARY_DIR})
+endif()
+if(TARGET gantry-runtime AND NOT GANTRY_SANITIZE)
+  gantry_add_lock(install ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh
+                  ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${CMAKE_CXX_COMPILER} ${CMAKE_C_COMPILER})
+  set_tests_properties(lock.install PROPERTIES RUN_SERIAL TRUE)
+endif()

@@ -1,0 +1,55 @@
+"""The lit suite: FileCheck tests of every dialect, pass, target, frontend and tool.
+
+Run through the build folder (lit BUILD/test), which knows where the tools are.
+  --param roundtrip=1   adds --verify-roundtrip to every gantry-opt: what is read is printed, read
+                        again and compared, as text and as bytecode
+Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python.
+Features, for REQUIRES: shared-models, onnx-testdata, roundtrip, asan, ubsan.
+"""
+
+import os
+
+import lit.formats
+
+config.name = "Gantry"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "conformance", "fuzz", "bench", "capi", "golden", "install"]
+config.test_source_root = os.path.join(config.gantry_source_dir, "test")
+config.test_exec_root = os.path.join(config.gantry_build_dir, "test")
+
+# Tests see the build's tools first, then LLVM's (FileCheck, not, split-file, count).
+gantry_tools_dir = os.path.join(config.gantry_build_dir, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [gantry_tools_dir, config.llvm_tools_dir, os.environ.get("PATH", "")])
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=error"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "TMPDIR"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+models = os.environ.get("GANTRY_MODELS_DIR",
+                        os.path.join(config.gantry_source_dir, "..", "shared", "models"))
+onnx_data = "/usr/share/libonnx-testdata/data"
+config.substitutions += [
+    ("%models", os.path.abspath(models)),
+    ("%onnx_data", onnx_data),
+    ("%python", config.python),
+]
+
+if os.path.isdir(models):
+    config.available_features.add("shared-models")
+if os.path.isdir(onnx_data):
+    config.available_features.add("onnx-testdata")
+for sanitizer, feature in (("address", "asan"), ("undefined", "ubsan")):
+    if sanitizer in config.sanitizers:
+        config.available_features.add(feature)
+
+# A word boundary on both sides, so that paths and other tools' names are left alone.
+gantry_opt = os.path.join(gantry_tools_dir, "gantry-opt")
+if lit_config.params.get("roundtrip") == "1":
+    config.available_features.add("roundtrip")
+    gantry_opt += " --verify-roundtrip"
+config.substitutions += [
+    (r"(?<![\w/.-])gantry-opt(?![\w/.-])", gantry_opt),
+    (r"(?<![\w/.-])gantry(?![\w/.-])", os.path.join(gantry_tools_dir, "gantry")),
+]

@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""Checks what the runtime library and the tool are linked against, and the library's size.
+
+  - `readelf -d` of libgantry-runtime.so and of gantry names no LLVM, MLIR, CUDA, oneDNN or protobuf:
+    running a plan must not cost, or need, any of them;
+  - the runtime library exports only the C API (gantry_*) and the C++ API (namespace gantry);
+  - the runtime library, stripped, is under 1 MB (release builds).
+
+Usage: check_elf.py --build-dir BUILD      exit status 1 with one line per offence, 77 not built
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FORBIDDEN = re.compile(r"LLVM|MLIR|lld|clang|cuda|cublas|cudnn|nccl|nvrtc|nvJitLink|dnnl|mkl|"
+                       r"protobuf|onnx|torch", re.IGNORECASE)
+SIZE_LIMIT = 1_000_000
+
+
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def needed(file):
+    """Names in the DT_NEEDED entries of an ELF file."""
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", output_of("readelf", "-dW", str(file)))
+
+
+def stripped_size(file):
+    with tempfile.TemporaryDirectory() as folder:
+        target = pathlib.Path(folder) / "stripped"
+        subprocess.run(["strip", "--strip-all", "-o", str(target), str(file)], check=True)
+        return target.stat().st_size
+
+
+def exported(file):
+    """Demangled names of the defined dynamic symbols."""
+    lines = output_of("nm", "-DC", "--defined-only", str(file)).splitlines()
+    return [line.split(" ", 2)[2] for line in lines if line.count(" ") >= 2]
+
+
+def is_release(build):
+    cache = (build / "CMakeCache.txt").read_text()
+    return "CMAKE_BUILD_TYPE:STRING=Release" in cache
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    build = parser.parse_args().build_dir
+    library, tool = build / "lib/libgantry-runtime.so", build / "bin/gantry"
+    absent = [str(file) for file in (library, tool) if not file.exists()]
+    if absent:
+        print("check_elf: skipped, not built:", ", ".join(absent))
+        return 77
+
+    failures = []
+    for file in (library, tool):
+        for name in needed(file):
+            if FORBIDDEN.search(name):
+                failures.append(f"{file}: error: needs '{name}'")
+    foreign = [name for name in exported(library) if not re.search(r"\bgantry(_|::)", name)
+               and not name.startswith(("_init", "_fini"))]
+    if foreign:
+        failures.append(f"{library}: error: exports {len(foreign)} symbols that are not Gantry's, "
+                        f"among them '{foreign[0]}'")
+    size = stripped_size(library)
+    if is_release(build) and size >= SIZE_LIMIT:
+        failures.append(f"{library}: error: {size} bytes stripped, the limit is {SIZE_LIMIT}")
+    print(f"check_elf: runtime {size} bytes stripped; needs {' '.join(needed(library))}")
+    print("\n".join(failures), end="\n" if failures else "")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""Checks that every #include goes along an allowed edge between layers.
+
+The table below is the layering of docs/Architecture.md. A file belongs to the layer named by its
+path (include/gantry/X, lib/X, tools/X, include/gantry-c, lib/CAPI/X); what it includes is judged by
+the same rule, so that a layer cannot be reached around its headers. Also refused: relative
+includes ("../X.h"), mlir/ or llvm/ outside the compiler, and CUDA headers anywhere (the driver
+declares what it uses in its own words).
+
+Usage: check_layers.py [ROOT]      exit status 1 and one line per offence
+"""
+
+import pathlib
+import re
+import sys
+
+# layer -> the layers it may include, itself always among them.
+SHARED = {
+    "Support": set(),
+    "Device": {"Support"},
+    "Packing": {"Support"},
+    "Plan": {"Support", "Device", "Packing"},
+}
+RUNTIME = {
+    "Runtime": {"Support", "Device", "Plan", "CAPI"},
+}
+COMPILER = {
+    "Dialect": {"Support", "Device"},
+    "Analysis": {"Support", "Device", "Dialect"},
+    "Frontend": {"Support", "Device", "Dialect", "Analysis"},
+    "Transforms": {"Support", "Device", "Packing", "Dialect", "Analysis"},
+    "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
+    "Pipeline": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Frontend",
+                 "Transforms", "Target"},
+}
+EDGES = {
+    # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.
+    "CAPI": set(),
+    "CAPI/Runtime": {"CAPI", "Support", "Device", "Plan", "Runtime"},
+    "CAPI/Compiler": {"CAPI", *SHARED, *COMPILER},
+    # The tool knows the runtime and opens the compiler through the C API.
+    "tools/gantry": {"CAPI", *SHARED, "Runtime"},
+    "tools/gantry-memplan": {"Support", "Packing"},
+    "tools/gantry-opt": {*SHARED, *COMPILER},
+    "tools/gantry-lsp-server": {*SHARED, *COMPILER},
+    "tools/gantry-reduce": {*SHARED, *COMPILER},
+    **SHARED, **RUNTIME, **COMPILER,
+}
+MAY_USE_MLIR = {*COMPILER, "CAPI/Compiler", "tools/gantry-opt", "tools/gantry-lsp-server",
+                "tools/gantry-reduce"}
+CUDA_HEADERS = re.compile(r"^(cuda|cudnn|cublas|nccl|nvrtc)\w*\.h$|^cuda/")
+SUFFIXES = {".h", ".c", ".cpp", ".inc", ".def", ".td"}
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+([<"])([^">]+)[">]')
+
+
+def layer_of_path(path):
+    """Layer of a file given relative to the root; None for files that no rule is about."""
+    parts = path.parts
+    if parts[:2] == ("include", "gantry-c"):
+        return "CAPI"
+    if parts[:2] == ("include", "gantry") and len(parts) > 3:
+        return parts[2]
+    if parts[0] == "lib" and parts[1] == "CAPI":
+        # lib/CAPI/Runtime.cpp and lib/CAPI/Runtime/X.cpp both belong to the runtime half.
+        half = pathlib.PurePath(parts[2]).stem
+        return f"CAPI/{half}"
+    if parts[0] == "lib" and len(parts) > 2:
+        return parts[1]
+    if parts[0] == "tools" and len(parts) > 2 and parts[1] != "dev":
+        return f"tools/{parts[1]}"
+    return None
+
+
+def layer_of_include(name):
+    """Layer of an include line's name; None for the system's and other projects' headers."""
+    if name.startswith("gantry-c/"):
+        return "CAPI"
+    match = re.match(r"gantry/(\w+)/", name)
+    return match.group(1) if match else None
+
+
+def offences_in(path, text):
+    """Yields (line number, message) for each bad include of the file `path` with `text`."""
+    layer = layer_of_path(path)
+    if layer is None:
+        return
+    if layer not in EDGES:
+        yield 0, f"layer '{layer}' is not in the table; the layers are {', '.join(sorted(EDGES))}"
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        name = match.group(2)
+        if name.startswith("..") or "/../" in name:
+            yield number, f"relative include '{name}'; write it from include/, as \"gantry/...\""
+        target = layer_of_include(name)
+        if target is not None and target != layer and target not in EDGES[layer]:
+            allowed = ", ".join(sorted(EDGES[layer])) or "nothing"
+            yield number, f"{layer} may not include {target} ('{name}'); it may include {allowed}"
+        if name.startswith(("mlir/", "llvm/", "mlir-c/", "llvm-c/", "lld/")) and \
+                layer not in MAY_USE_MLIR:
+            yield number, f"{layer} may not include '{name}': only the compiler knows MLIR and LLVM"
+        if CUDA_HEADERS.match(name):
+            yield number, f"{layer} may not include '{name}': declare what is used in our own words"
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).parents[2]
+    count = failures = 0
+    for folder in ("include", "lib", "tools"):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix not in SUFFIXES:
+                continue
+            count += 1
+            path = file.relative_to(root)
+            for line, message in offences_in(path, file.read_text(encoding="utf-8")):
+                print(f"{path}:{line}: error: {message}")
+                failures += 1
+    if count == 0:
+        print(f"check_layers: no source file under {root}")
+        return 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

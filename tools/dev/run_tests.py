@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""Runs every suite and adds them up; the last line is `N passed, N failed, N skipped`.
+
+Suites: ctest (unit tests, C API, corpora of the fuzzers, locks), lit plain and lit with round trip,
+and the end-to-end runners of test/e2e. Each suite writes a result file (JUnit XML or JSON) under
+BUILD/test-results; a suite that dies without one counts as a failure, as does one without tests.
+A skip is a test that could not run here or a model that Gantry refuses; each reason is printed.
+
+Usage: run_tests.py --build-dir BUILD [--only SUITE ...] [--jobs N]
+Exit status 0 when nothing failed.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIT = "/usr/lib/llvm-22/bin/lit"
+
+
+@dataclasses.dataclass
+class Result:
+    passed: int = 0
+    failures: list = dataclasses.field(default_factory=list)  # names, each with what is known
+    skips: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # by reason
+
+    @property
+    def skipped(self):
+        return sum(self.skips.values())
+
+
+def read_junit(file, is_skip=lambda message: True):
+    """Result of a JUnit file; a <skipped> whose message `is_skip` refuses counts as a failure."""
+    result = Result()
+    for case in ElementTree.parse(file).getroot().iter("testcase"):
+        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        skipped, failure = case.find("skipped"), case.find("failure")
+        if skipped is not None and is_skip(skipped.get("message") or ""):
+            result.skips[skip_reason(case, skipped)] += 1
+        elif skipped is not None or failure is not None or case.find("error") is not None:
+            result.failures.append(name)
+        else:
+            result.passed += 1
+    return result
+
+
+def skip_reason(case, skipped):
+    """ctest's own message says only how it noticed; the test's output says why."""
+    output = case.findtext("system-out") or ""
+    # GTEST_SKIP() << reason prints "file:line: Skipped" and the reason on the next line; the
+    # scripts print "name: skipped, reason" or "name: skipped: reason".
+    match = re.search(r": Skipped\n(.+)|\bskipped[,:]\s*(.+)", output)
+    if match:
+        return (match.group(1) or match.group(2)).strip()
+    return skipped.get("message") or "no reason given"
+
+
+def read_json(file):
+    """Result of an end-to-end runner's file: passed, failures [name], skips {reason: count}."""
+    data = json.loads(file.read_text(encoding="utf-8"))
+    return Result(data["passed"], list(data["failures"]), collections.Counter(data["skips"]))
+
+
+def suites(build, results, jobs):
+    """Yields (name, command, reader) of every suite."""
+    # ctest says "notrun" both for a test that asked to be skipped and for one without a program.
+    asked = lambda message: message.startswith("SKIP_") or message == "Disabled"
+    junit = results / "ctest.xml"
+    yield ("ctest", ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "-Q",
+                     "-j", jobs, "--timeout", "600", "--output-junit", junit],
+           lambda: read_junit(junit, asked))
+    for name, parameters in (("lit", []), ("lit-roundtrip", ["--param", "roundtrip=1"])):
+        xml = results / f"{name}.xml"
+        yield (name, [LIT, "-q", "-j", jobs, *parameters, "--xunit-xml-output", xml, build / "test"],
+               lambda xml=xml: read_junit(xml))
+    for name in ("onnx", "models"):
+        out = results / f"{name}.json"
+        yield (name, ["/usr/bin/python3", ROOT / f"test/e2e/{name}_test.py", "--build-dir", build,
+                      "--jobs", jobs, "--json", out],
+               lambda out=out: read_json(out))
+
+
+def run(name, command, read, results):
+    """Runs one suite; a missing result file or a silent non-zero exit status is a failure."""
+    for stale in results.glob(f"{name}.*"):
+        stale.unlink()
+    started = time.monotonic()
+    process = subprocess.run([str(part) for part in command], cwd=ROOT)
+    try:
+        result = read()
+    except (OSError, ElementTree.ParseError, ValueError, KeyError) as error:
+        result = Result(failures=[f"no result file ({error})"])
+    if process.returncode and not result.failures:
+        result.failures.append(f"exit status {process.returncode}")
+    if not result.passed and not result.failures and not result.skips:
+        result.failures.append("no test was found")
+    print(f"{name:14} {result.passed:5} passed {len(result.failures):4} failed {result.skipped:5} skipped"
+          f"  {time.monotonic() - started:6.1f} s", flush=True)
+    for failure in result.failures[:40]:
+        print(f"  FAILED {name}: {failure}")
+    for reason, count in result.skips.most_common(12):
+        print(f"  skipped {count}: {reason}")
+    if len(result.skips) > 12:
+        print(f"  skipped for {len(result.skips) - 12} more reasons")
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--jobs", default=str(os.cpu_count()))
+    arguments = parser.parse_args()
+    build = arguments.build_dir.resolve()
+    results = build / "test-results"
+    results.mkdir(parents=True, exist_ok=True)
+
+    total = Result()
+    for name, command, read in suites(build, results, arguments.jobs):
+        if arguments.only and name not in arguments.only:
+            continue
+        result = run(name, command, read, results)
+        total.passed += result.passed
+        total.failures += result.failures
+        total.skips += result.skips
+    print(f"{total.passed} passed, {len(total.failures)} failed, {total.skipped} skipped")
+    return 1 if total.failures or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
