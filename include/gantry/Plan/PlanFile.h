@@ -1,0 +1,78 @@
+// Reading a plan file. Any bytes may be given: what does not hold together is refused with a message
+// and nothing is allocated from sizes that were not checked.
+//
+//   offset 0   FileHeader                  64 bytes, little-endian (FileFormat.h)
+//              segment table               32 bytes a segment: offset, size, kind, checksum
+//              metadata                    FlatBuffer, include/gantry/Plan/Plan.fbs, 64-byte aligned
+//              segments                    4 KiB aligned; in them blobs at 64-byte aligned offsets
+//
+// Bytes between the parts are zero. One XXH3-64 covers header, segment table and metadata, another
+// each segment, so that every byte of the file is covered.
+#pragma once
+
+#include "gantry/Plan/FileFormat.h"
+#include "gantry/Plan/Plan_generated.h"
+#include "gantry/Support/Status.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry::plan {
+
+/// How much of a file is looked at when it is opened.
+enum class Check {
+  everything,   ///< header, metadata, and the checksums of all segments and constants
+  metadataOnly, ///< not the segments' bytes: for files of many GiB that are trusted to be whole
+};
+
+struct ReadOptions {
+  Check check = Check::everything;
+};
+
+/// A verified plan file; cheap to copy, since copies share the bytes. The views that it gives are
+/// read in place and live as long as one copy of it does.
+class PlanFile {
+public:
+  /// Maps the file. Errors: NOT_FOUND, CORRUPT (with the place), UNSUPPORTED (a version of the
+  /// format that this build does not read).
+  static Expected<PlanFile> open(const std::string &path, ReadOptions options = {});
+
+  /// Reads bytes in place; they start at a 64-byte boundary and `owner` keeps them alive and
+  /// unchanged (null: the caller does).
+  static Expected<PlanFile> fromBytes(std::span<const uint8_t> bytes,
+                                      std::shared_ptr<const void> owner, ReadOptions options = {});
+
+  /// As fromBytes, over a copy of bytes of any alignment.
+  static Expected<PlanFile> copyOf(std::span<const uint8_t> bytes, ReadOptions options = {});
+
+  /// Whether the bytes start as a plan file does; says nothing about the rest.
+  static bool looksLikePlan(std::span<const uint8_t> bytes);
+
+  /// The metadata: verified, so that every index, range and enum in it may be used unchecked.
+  const fb::Plan &plan() const { return *root; }
+
+  std::span<const uint8_t> segment(uint32_t index) const { return segments[index]; }
+  uint32_t numSegments() const { return static_cast<uint32_t>(segments.size()); }
+
+  /// The bytes of a constant or code object of this plan, 64-byte aligned.
+  std::span<const uint8_t> bytesOf(const fb::Constant &constant) const {
+    return segments[constant.segment()].subspan(constant.segment_offset(), constant.size());
+  }
+  std::span<const uint8_t> bytesOf(const fb::Code &code) const {
+    return segments[code.segment()].subspan(code.segment_offset(), code.size());
+  }
+
+  /// The whole file.
+  std::span<const uint8_t> bytes() const { return file; }
+
+private:
+  std::span<const uint8_t> file;
+  std::shared_ptr<const void> owner;
+  const fb::Plan *root = nullptr;
+  std::vector<std::span<const uint8_t>> segments;
+};
+
+} // namespace gantry::plan

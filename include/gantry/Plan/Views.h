@@ -1,0 +1,60 @@
+// Small helpers over FlatBuffers' generated accessors, in which an empty vector or string may be
+// null.
+#pragma once
+
+#include "gantry/Plan/Plan_generated.h"
+#include "gantry/Support/ElementType.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace gantry::plan {
+
+/// Number of elements; 0 for a null vector.
+template <typename T>
+uint32_t countOf(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+/// A range over a vector that may be null: `for (const fb::Kernel *kernel : each(plan.kernels()))`.
+template <typename T>
+class Each {
+public:
+  using iterator = typename flatbuffers::Vector<T>::const_iterator;
+  explicit Each(const flatbuffers::Vector<T> *vector) : vector(vector) {}
+  iterator begin() const { return vector ? vector->begin() : iterator(nullptr, 0); }
+  iterator end() const { return vector ? vector->end() : iterator(nullptr, 0); }
+
+private:
+  const flatbuffers::Vector<T> *vector;
+};
+template <typename T>
+Each<T> each(const flatbuffers::Vector<T> *vector) {
+  return Each<T>(vector);
+}
+
+/// The text; empty for null.
+inline std::string_view textOf(const flatbuffers::String *string) {
+  return string ? std::string_view(string->data(), string->size()) : std::string_view();
+}
+
+/// Dimensions of a tensor, in place; empty for a scalar.
+inline std::span<const int64_t> shapeOf(const fb::TensorType &type) {
+  if (!type.shape())
+    return {};
+  return {type.shape()->data(), type.shape()->size()};
+}
+
+inline ElementType elementOf(const fb::TensorType &type) {
+  return static_cast<ElementType>(type.element());
+}
+
+/// Bytes of a tensor; none when a dimension is negative or the size overflows, which a validated
+/// plan does not have.
+inline std::optional<uint64_t> byteSizeOf(const fb::TensorType &type) {
+  return tensorByteSize(elementOf(type), shapeOf(type));
+}
+
+} // namespace gantry::plan
