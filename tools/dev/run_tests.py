@@ -81,9 +81,9 @@ def suites(build, results, jobs):
         xml = results / f"{name}.xml"
         yield (name, [LIT, "-q", "-j", jobs, *parameters, "--xunit-xml-output", xml, build / "test"],
                lambda xml=xml: read_junit(xml))
-    for name in ("onnx", "models"):
+    for name, script in (("onnx", "onnx_suite.py"), ("models", "models_test.py")):
         out = results / f"{name}.json"
-        yield (name, ["/usr/bin/python3", ROOT / f"test/e2e/{name}_test.py", "--build-dir", build,
+        yield (name, ["/usr/bin/python3", ROOT / "test/e2e" / script, "--build-dir", build,
                       "--jobs", jobs, "--json", out],
                lambda out=out: read_json(out))
 

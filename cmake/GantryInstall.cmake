@@ -1,0 +1,52 @@
+# `cmake --install`: the tools, the two shared libraries, the C headers, the exported package
+# (find_package(Gantry) gives Gantry::runtime and, where it was built, Gantry::compiler) and
+# gantry-runtime.pc. test/install builds programs against all of it.
+
+include(CMakePackageConfigHelpers)
+
+set(installed_libraries)
+foreach(half runtime compiler)
+  if(TARGET gantry-${half})
+    list(APPEND installed_libraries gantry-${half})
+    set_target_properties(gantry-${half} PROPERTIES EXPORT_NAME ${half})
+    target_include_directories(gantry-${half} INTERFACE
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  endif()
+endforeach()
+if(NOT TARGET gantry-runtime)
+  return()
+endif()
+
+set(installed_tools)
+foreach(tool gantry gantry-opt gantry-lsp-server gantry-reduce gantry-memplan)
+  if(TARGET ${tool})
+    list(APPEND installed_tools ${tool})
+  endif()
+endforeach()
+# The tools find the libraries from where they are, wherever the tree is moved to.
+file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+if(installed_tools)
+  set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+endif()
+
+install(TARGETS ${installed_libraries} ${installed_tools} EXPORT GantryTargets
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gantry-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Gantry)
+install(EXPORT GantryTargets NAMESPACE Gantry:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/GantryConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/GantryConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/GantryConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/GantryConfig.cmake ${PROJECT_BINARY_DIR}/GantryConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# Paths in the .pc file are relative to the file itself, so that the tree can be moved.
+file(RELATIVE_PATH GANTRY_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/gantry-runtime.pc.in
+               ${PROJECT_BINARY_DIR}/gantry-runtime.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/gantry-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+"""Whole models through the tool `gantry`, compared with references computed elsewhere.
+
+The shared models (GANTRY_MODELS_DIR, default ../shared/models): mnist's four digits and ultraface
+against the files beside them, ONNX's light_* networks against their output files, networks of
+make_models.py against PyTorch. The project's own digits classifier against its labels. A model
+whose weights lie in a sparse 3 GiB file beside it. Each case that cannot run here says why.
+
+Usage: models_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from onnx_data import load_tensor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
+DIGITS = ROOT / "examples/digits"
+RTOL = 1e-3  # of the issue of every reference here: float32 in another order of summation
+
+
+class Skip(Exception):
+    """The case cannot run on this machine; the message says why."""
+
+
+class Runner:
+    """Calls the built tool in a scratch folder."""
+
+    def __init__(self, build, scratch):
+        self.tool, self.scratch = build / "bin/gantry", scratch
+
+    def gantry(self, *arguments, environment=None):
+        """Runs the tool; its standard output, or AssertionError with everything it said."""
+        command = [str(self.tool), *(str(argument) for argument in arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch,
+                                env={**os.environ, **(environment or {})})
+        assert result.returncode == 0, (f"{' '.join(command)}: exit status {result.returncode}: "
+                                        f"{(result.stderr or result.stdout).strip()[-600:]}")
+        return result.stdout
+
+    def run(self, model, inputs, outputs, environment=None):
+        """Runs a model on arrays or .npy files by name; the named outputs as arrays."""
+        arguments = ["run", model]
+        for index, (name, value) in enumerate(inputs.items()):
+            if isinstance(value, np.ndarray):
+                np.save(file := self.scratch / f"input{index}.npy", value)
+                value = file
+            arguments += ["--input", f"{name}={value}"]
+        files = {name: self.scratch / f"output{index}.npy" for index, name in enumerate(outputs)}
+        for name, file in files.items():
+            file.unlink(missing_ok=True)
+            arguments += ["--output", f"{name}={file}"]
+        self.gantry(*arguments, environment=environment)
+        return {name: np.load(file) for name, file in files.items()}
+
+
+def expect_close(actual, expected, what, rtol=RTOL):
+    """Equal to `rtol` of each value, or of the largest value where a value is near zero."""
+    assert actual.dtype == expected.dtype, f"{what}: element type {actual.dtype}, expected {expected.dtype}"
+    assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
+    atol = rtol * 1e-2 * float(np.abs(expected).max())
+    error = np.abs(actual.astype(np.float64) - expected)
+    bad = ~(error <= atol + rtol * np.abs(expected))
+    assert not bad.any(), f"{what}: {bad.sum()} of {bad.size} values differ, largest difference {np.nanmax(error):.3g}"
+
+
+def shared(path):
+    file = MODELS / path
+    if not file.exists():
+        raise Skip("no shared models (GANTRY_MODELS_DIR)")
+    return file
+
+
+# --- the cases; each takes a Runner ------------------------------------------------------------
+
+
+def mnist(runner, digit):
+    expected = np.load(shared(f"mnist/expected{digit}.output.Plus214_Output_0.npy"))
+    actual = runner.run(shared("mnist/mnist.onnx"), {"Input3": shared(f"mnist/digit{digit}.npy")},
+                        ["Plus214_Output_0"])
+    expect_close(actual["Plus214_Output_0"], expected, "Plus214_Output_0")
+    assert actual["Plus214_Output_0"].argmax() == digit
+
+
+def ultraface(runner):
+    actual = runner.run(shared("ultraface/ultraface.onnx"),
+                        {"input": shared("ultraface/ref.input.input.npy")}, ["scores", "boxes"])
+    for name, value in actual.items():
+        expect_close(value, np.load(shared(f"ultraface/ref.output.{name}.npy")), name)
+
+
+def light(runner, name):
+    """ONNX's networks with every weight a constant; input as ONNX's backend tests fill it."""
+    import onnx
+    model = onnx.load(str(shared(f"light/{name}.onnx")))
+    initial = {tensor.name for tensor in model.graph.initializer}
+    inputs = {}
+    for value in model.graph.input:
+        if value.name not in initial:
+            shape = [dim.dim_value or 1 for dim in value.type.tensor_type.shape.dim]
+            count = int(np.prod(shape))
+            inputs[value.name] = (np.arange(count).reshape(shape) / count).astype(np.float32)
+    output = model.graph.output[0].name
+    expected = load_tensor(shared(f"light/{name}_output_0.pb"))
+    actual = runner.run(shared(f"light/{name}.onnx"), inputs, [output])
+    expect_close(actual[output], expected, output)
+
+
+def against_pytorch(runner, name):
+    script = shared("make_models.py")
+    try:
+        import torch
+    except ImportError:
+        raise Skip("no PyTorch (tools/dev/install_deps.sh references)") from None
+    # The script is a program: its last line calls main(), which is left out here to get at MODELS.
+    source = script.read_text(encoding="utf-8").rstrip().removesuffix("main()")
+    try:
+        exec(compile(source, str(script), "exec"), scope := {"__name__": "make_models"})
+    except ImportError as error:
+        raise Skip(f"make_models.py: {error}") from None
+    torch.manual_seed(0)
+    net, arguments = scope["MODELS"][name]()
+    with torch.no_grad():
+        expected = net.eval()(*arguments).numpy()
+    subprocess.run(["/usr/bin/python3", str(script), str(runner.scratch), name], check=True, capture_output=True)
+    inputs = {f"input{index}": value.numpy() for index, value in enumerate(arguments)}
+    actual = runner.run(runner.scratch / f"{name}.onnx", inputs, ["output"])
+    expect_close(actual["output"], expected, "output")
+
+
+def digits(runner):
+    """One held-out image a digit; the plan is compiled once and run without any compiler."""
+    names = "zero one two three four five six seven eight nine".split()
+    plan = runner.scratch / "digits.gantry"
+    runner.gantry("compile", DIGITS / "digits.onnx", "-o", plan)
+    for digit, name in enumerate(names):
+        actual = runner.run(plan, {"image": DIGITS / f"{name}.npy"}, ["probabilities"],
+                            {"GANTRY_COMPILER": "/nonexistent"})["probabilities"]
+        assert actual.argmax() == digit, f"{name} was taken for {names[actual.argmax()]}"
+        assert abs(actual.sum() - 1) < 1e-3, f"probabilities add up to {actual.sum()}"
+
+
+def external_data(runner):
+    """Rows of a 3 GiB table, sparse on disk: weights are mapped, never wholly read into memory."""
+    import onnx
+    from onnx import TensorProto, helper
+    rows, width = 3 << 20, 256  # float32: 3 GiB
+    size = rows * width * 4
+    free_disk = shutil.disk_usage(runner.scratch).free
+    free_memory = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if free_disk < 2 * size + (1 << 30):
+        raise Skip(f"3 GiB external data: {free_disk >> 30} GiB free on disk, 7 needed")
+    if free_memory < (4 << 30):
+        raise Skip(f"3 GiB external data: {free_memory >> 30} GiB of memory free, 4 needed")
+    chosen = np.array([0, 1, rows // 2, rows - 1], np.int64)
+    expected = np.arange(len(chosen) * width, dtype=np.float32).reshape(len(chosen), width)
+    with open(runner.scratch / "table.bin", "wb") as file:
+        file.truncate(size)
+        for row, values in zip(chosen, expected):
+            file.seek(int(row) * width * 4)
+            file.write(values.tobytes())
+    table = TensorProto(name="table", data_type=TensorProto.FLOAT, dims=[rows, width],
+                        data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "table.bin"), ("offset", "0"), ("length", str(size))):
+        table.external_data.add(key=key, value=value)
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["table", "rows"], ["out"])], "lookup",
+        [helper.make_tensor_value_info("rows", TensorProto.INT64, [len(chosen)])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [len(chosen), width])], [table])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    (runner.scratch / "lookup.onnx").write_bytes(model.SerializeToString())
+    actual = runner.run(runner.scratch / "lookup.onnx", {"rows": chosen}, ["out"])["out"]
+    expect_close(actual, expected, "out", rtol=0)
+
+
+CASES = {
+    **{f"mnist/{digit}": (lambda runner, digit=digit: mnist(runner, digit)) for digit in (0, 3, 5, 7)},
+    "ultraface": ultraface,
+    **{f"light/{name}": (lambda runner, name=name: light(runner, name)) for name in
+       ("light_squeezenet", "light_resnet50", "light_vgg19", "light_inception_v1")},
+    **{f"pytorch/{name}": (lambda runner, name=name: against_pytorch(runner, name)) for name in
+       ("mlp", "reuters_cnn", "elementwise")},
+    "digits": digits,
+    "external-data-3GiB": external_data,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", help="accepted, not used: one model at a time")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+    passed, failures, skips = 0, [], {}
+    for name, case in CASES.items():
+        if arguments.filter not in name:
+            continue
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                case(Runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
+                passed += 1
+                verdict = "passed"
+            except Skip as reason:
+                skips[str(reason)] = skips.get(str(reason), 0) + 1
+                verdict = f"skipped: {reason}"
+            except Exception as error:  # a broken tool may fail in any way; the others still run
+                failures.append(f"{name}: {error}")
+                verdict = f"FAILED: {error}"
+        if arguments.verbose or verdict.startswith("FAILED"):
+            print(f"{name:24} {time.monotonic() - started:6.2f} s  {verdict}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
+    print(f"models: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+"""Runs ONNX's own test models (Debian's libonnx-testdata) and compares with ONNX's own outputs.
+
+Every model is compiled, run on its input_*.pb and compared with its output_*.pb at the tolerances
+of ONNX's backend tests (relative 1e-3, absolute 1e-7; element types and shapes must agree). What
+each has to do stands in onnx_expected.txt, one line a case:
+
+  pass NAME                   compiles, runs, equal
+  random NAME                 as pass, but the outputs are drawn at random: only type and shape count
+  unsupported NAME REASON     refused with this error; never a crash, never a wrong number
+
+Anything else is a failure, also a case that has become better than its line: --update writes the
+file anew from what was seen, and refuses to write down a wrong number, a crash or a vague error.
+
+Usage: onnx_suite.py --build-dir BUILD [--jobs N] [--filter TEXT] [--json FILE] [--update] [-v]
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+import gantry_api
+import workers
+from onnx_data import Unreadable, load_arrays
+
+DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+EXPECTED = pathlib.Path(__file__).parent / "onnx_expected.txt"
+RTOL, ATOL = 1e-3, 1e-7
+SECONDS_PER_CASE = 60
+
+# Outputs that no other implementation can reproduce: drawn at random without, or with another,
+# generator. ONNX's own runners leave them out.
+RANDOM = re.compile(r"^node/test_(bernoulli(?!.*expanded)|bernoulli.*expanded|"
+                    r"training_dropout(?!_zero_ratio))|^simple/test_random")
+
+
+def case_names():
+    return [f"{kind}/{folder.name}" for kind in KINDS for folder in sorted((DATA / kind).iterdir())
+            if (folder / "model.onnx").exists()]
+
+
+def difference(actual, expected):
+    """What is different between two arrays, or None; element type and shape count as well."""
+    if actual.dtype != expected.dtype:
+        return f"element type {actual.dtype}, expected {expected.dtype}"
+    if actual.shape != expected.shape:
+        return f"shape {actual.shape}, expected {expected.shape}"
+    if np.allclose(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True):
+        return None
+    wrong = ~np.isclose(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True)
+    where = tuple(int(i[0]) for i in np.nonzero(wrong))
+    return f"{wrong.sum()} of {wrong.size} values differ, first at {list(where)}: {actual[where]}, expected {expected[where]}"
+
+
+def run_data_set(name, model, file, folder, scratch):
+    """Compiles and runs one test_data_set; returns a description of the difference, or None."""
+    given = [i for i in model.graph.input if i.name not in {t.name for t in model.graph.initializer}]
+    inputs = dict(zip((i.name for i in given), load_arrays(folder, "input", given)))
+    expected = dict(zip((o.name for o in model.graph.output),
+                        load_arrays(folder, "output", model.graph.output)))
+    plan = gantry_api.compile_for(file, inputs, scratch)
+    actual = plan.run({key: value for key, value in inputs.items() if key in plan.inputs})
+    for output, value in expected.items():
+        if output not in actual:
+            return f"no output '{output}'; the outputs are {', '.join(actual)}"
+        if RANDOM.search(name):
+            same = actual[output].dtype == value.dtype and actual[output].shape == value.shape
+            found = None if same else f"{actual[output].dtype}{actual[output].shape}, expected {value.dtype}{value.shape}"
+        else:
+            found = difference(actual[output], value)
+        if found:
+            return f"output '{output}': {found}"
+    return None
+
+
+def run_case(name):
+    """(status, detail) of one case: pass, random, wrong, unsupported or error."""
+    folder = DATA / name
+    file = folder / "model.onnx"
+    model = onnx.load(str(file))
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            for data_set in sorted(folder.glob("test_data_set_*")):
+                try:
+                    found = run_data_set(name, model, file, data_set, pathlib.Path(scratch))
+                except Unreadable:
+                    # No array can be made of these inputs; the compiler has to say no by itself.
+                    gantry_api.compile_for(file, {}, pathlib.Path(scratch))
+                    return "error", "compiled a model whose inputs or outputs are not tensors"
+                if found:
+                    return "wrong", found
+    except gantry_api.Refused as refusal:
+        if refusal.is_clear():
+            return "unsupported", refusal.reason(folder)
+        return "error", f"{refusal.code_name}: {refusal.reason(folder)}"
+    return ("random" if RANDOM.search(name) else "pass"), ""
+
+
+def read_expected():
+    """{name: (status, reason)} of the checked list."""
+    expected = {}
+    if EXPECTED.exists():
+        for line in EXPECTED.read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                status, name, *reason = line.split(" ", 2)
+                expected[name] = (status, reason[0] if reason else "")
+    return expected
+
+
+def write_expected(results):
+    """Writes the list; cases that must never be are left out, so that they go on failing."""
+    head = "# What each of ONNX's test models does; written by onnx_suite.py --update, read by its check.\n"
+    lines = [" ".join(filter(None, (status, name, detail))) for name, (status, detail)
+             in sorted(results.items()) if status in ("pass", "random", "unsupported")]
+    EXPECTED.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def judge(name, result, expected):
+    """Why `result` is a failure, or None."""
+    status, detail = result
+    if status not in ("pass", "random", "unsupported"):
+        return f"{status}: {detail}"
+    if name not in expected:
+        return f"{status}, but not in {EXPECTED.name}; look at it and run --update"
+    if expected[name] != result:
+        return f"{' '.join(expected[name])} expected, but {' '.join(result)}; if that is better, run --update"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+
+    if not DATA.is_dir():
+        print(f"onnx: skipped, no {DATA} (Debian's libonnx-testdata)")
+        if arguments.json:
+            arguments.json.write_text(json.dumps({"passed": 0, "failures": [], "skips": {"no libonnx-testdata": 1}}))
+        return 0
+    names = [name for name in case_names() if arguments.filter in name]
+    gantry_api.load(arguments.build_dir)
+    results = {}
+    for name, result in workers.run_all(run_case, names, arguments.jobs, SECONDS_PER_CASE,
+                                        on_crash=lambda why: ("crash", why),
+                                        on_timeout=lambda: ("timeout", f"more than {SECONDS_PER_CASE} s")):
+        results[name] = result
+        if arguments.verbose:
+            print(result[0].ljust(12), name, result[1], flush=True)
+
+    if arguments.update:
+        kept = {name: value for name, value in read_expected().items() if name not in results and name in case_names()}
+        write_expected({**kept, **results})
+    expected = read_expected()
+    failures = {name: why for name in names if (why := judge(name, results[name], expected))}
+    counts = collections.Counter(status for status, _ in results.values())
+    for name, why in failures.items():
+        print(f"  {name}: {why}")
+    print(f"onnx: {counts['pass']} of {len(names)} models equal ONNX's outputs, {counts['random']} random ones "
+          f"have the right type and shape, {counts['unsupported']} refused with a clear error, "
+          f"{counts['wrong']} wrong, {counts['crash'] + counts['timeout']} crashed or hung, "
+          f"{counts['error']} failed otherwise")
+    if arguments.json:
+        unsupported = sum(1 for name in names if name not in failures and results[name][0] == "unsupported")
+        passed = len(names) - len(failures) - unsupported
+        arguments.json.write_text(json.dumps({
+            "passed": passed, "failures": [f"{name}: {why}" for name, why in failures.items()],
+            "skips": {"ONNX models that Gantry refuses with a clear, checked error": unsupported} if unsupported else {}}))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
