@@ -1,0 +1,69 @@
+// The gantry dialect: what is computed, and on which device. See GantryOps.td.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace gantry {
+
+/// How an op may join others in one kernel; Fuse decides by this alone.
+enum class FusionKind {
+  Elementwise, ///< one result element from one element of each operand
+  Reduction,   ///< combines elements along some dimensions
+  Contraction, ///< matrix product or convolution
+  Movement,    ///< elements change places, none is computed
+  View,        ///< the same bytes under another shape
+  Indexing,    ///< reads at computed indices
+  Generator,   ///< no operands
+  Opaque,      ///< always a kernel of its own
+};
+
+namespace detail {
+uint64_t defaultFlops(mlir::Operation *op);
+uint64_t defaultBytes(mlir::Operation *op);
+llvm::SmallVector<unsigned> sameTypeOperands(mlir::Operation *op);
+llvm::SmallVector<int64_t> broadcastDims(mlir::Operation *op, unsigned operand);
+bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
+} // namespace detail
+
+} // namespace gantry
+
+#include "gantry/Dialect/Gantry/IR/GantryInterfaces.h.inc"
+
+#include "gantry/Dialect/Gantry/IR/GantryDialect.h.inc"
+#include "gantry/Dialect/Gantry/IR/GantryEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "gantry/Dialect/Gantry/IR/GantryAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "gantry/Dialect/Gantry/IR/GantryOps.h.inc"
+
+namespace gantry {
+
+/// Attribute names that any op may carry.
+inline constexpr llvm::StringLiteral kDeviceAttr = "gantry.device";
+inline constexpr llvm::StringLiteral kNameAttr = "gantry.name";
+inline constexpr llvm::StringLiteral kTopologyAttr = "gantry.topology";
+
+/// The constant behind `value` when it is one whose elements are at hand, else null. Blobs count.
+mlir::ElementsAttr getConstantElements(mlir::Value value);
+
+/// The integers of a small constant (i1 and integer types, row-major), or nothing.
+std::optional<llvm::SmallVector<int64_t>> getConstantIntegers(mlir::Attribute attr);
+
+/// Shape of broadcasting `a` to `b` as NumPy does, or nothing when they do not agree. Open
+/// dimensions meet size 1 as open, and any other size as that size.
+std::optional<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<int64_t> a,
+                                                          llvm::ArrayRef<int64_t> b);
+
+/// Bytes of a tensor of static shape in row-major order; i1 takes a byte an element.
+uint64_t getByteSize(mlir::RankedTensorType type);
+
+} // namespace gantry

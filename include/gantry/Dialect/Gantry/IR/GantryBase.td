@@ -1,0 +1,144 @@
+//===- GantryBase.td - The gantry dialect, its attributes and op classes --===//
+#ifndef GANTRY_BASE_TD
+#define GANTRY_BASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "gantry/Dialect/Gantry/IR/GantryInterfaces.td"
+
+def Gantry_Dialect : Dialect {
+  let name = "gantry";
+  let cppNamespace = "::gantry";
+  let summary = "what is computed, and on which device";
+  let description = [{
+    Tensor ops of real networks with field-standard names, each able to say on which device it
+    should run and why. The values are ranked tensors in row-major order; shapes may have open
+    dimensions (`?`) until Simplify specialises them.
+
+    Any op of any dialect may carry two attributes of this dialect:
+
+    - `gantry.device`: a `#gantry.device` attribute, the request or, after Place, the assignment;
+    - `gantry.name`: a string, the op's stable name in the graph file.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+class Gantry_Attr<string name, string attrMnemonic> : AttrDef<Gantry_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Gantry_DeviceAttr : Gantry_Attr<"Device", "device"> {
+  let summary = "name a device, fully or partly";
+  let description = [{
+    A device name as in the tools' flags: any subset of job, replica, task, type and id.
+    Parsing goes through the one device grammar (`gantry/Device/DeviceName.h`), so IR, flags and
+    files agree by construction; the attribute keeps the canonical spelling.
+
+    Example: `#gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">`
+  }];
+  let parameters = (ins StringRefParameter<"canonical spelling">:$spelling);
+  let assemblyFormat = "`<` $spelling `>`";
+  let genVerifyDecl = 1;
+}
+
+def Gantry_TopologyAttr : Gantry_Attr<"Topology", "topology"> {
+  let summary = "list the devices that a module is compiled for";
+  let description = [{
+    The devices of the module, in order; the only thing passes read about the machine. Stands on the
+    module as `gantry.topology`.
+
+    Example: `#gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"DeviceAttr">:$devices);
+  let assemblyFormat = "`<` `[` $devices `]` `>`";
+}
+
+class Gantry_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::gantry";
+  let genSpecializedAttr = 0;
+}
+class Gantry_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Gantry_Dialect, info, mnemonic>;
+
+def Gantry_CompareDirection : Gantry_Enum<"CompareDirection", "relation that a comparison tests", [
+  I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
+  I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
+def Gantry_CompareDirectionAttr : Gantry_EnumAttr<Gantry_CompareDirection, "direction">;
+
+def Gantry_PadMode : Gantry_Enum<"PadMode", "what fills the border", [
+  I32EnumAttrCase<"Constant", 0, "constant">, I32EnumAttrCase<"Reflect", 1, "reflect">,
+  I32EnumAttrCase<"Edge", 2, "edge">, I32EnumAttrCase<"Wrap", 3, "wrap">]>;
+def Gantry_PadModeAttr : Gantry_EnumAttr<Gantry_PadMode, "pad_mode">;
+
+def Gantry_ScatterReduction : Gantry_Enum<"ScatterReduction", "how an update meets the old element", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
+  I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]>;
+def Gantry_ScatterReductionAttr : Gantry_EnumAttr<Gantry_ScatterReduction, "reduction">;
+
+def Gantry_ResizeMode : Gantry_Enum<"ResizeMode", "interpolation", [
+  I32EnumAttrCase<"Nearest", 0, "nearest">, I32EnumAttrCase<"Linear", 1, "linear">,
+  I32EnumAttrCase<"Cubic", 2, "cubic">]>;
+def Gantry_ResizeModeAttr : Gantry_EnumAttr<Gantry_ResizeMode, "resize_mode">;
+
+def Gantry_CoordinateMode : Gantry_Enum<"CoordinateMode", "where an output pixel samples the input", [
+  I32EnumAttrCase<"HalfPixel", 0, "half_pixel">, I32EnumAttrCase<"PytorchHalfPixel", 1, "pytorch_half_pixel">,
+  I32EnumAttrCase<"AlignCorners", 2, "align_corners">, I32EnumAttrCase<"Asymmetric", 3, "asymmetric">,
+  I32EnumAttrCase<"TfCropAndResize", 4, "tf_crop_and_resize">]>;
+def Gantry_CoordinateModeAttr : Gantry_EnumAttr<Gantry_CoordinateMode, "coordinate_mode">;
+
+def Gantry_NearestMode : Gantry_Enum<"NearestMode", "rounding of a nearest sample", [
+  I32EnumAttrCase<"RoundPreferFloor", 0, "round_prefer_floor">, I32EnumAttrCase<"RoundPreferCeil", 1, "round_prefer_ceil">,
+  I32EnumAttrCase<"Floor", 2, "floor">, I32EnumAttrCase<"Ceil", 3, "ceil">]>;
+def Gantry_NearestModeAttr : Gantry_EnumAttr<Gantry_NearestMode, "nearest_mode">;
+
+//===----------------------------------------------------------------------===//
+// Types and op classes
+//===----------------------------------------------------------------------===//
+
+def Gantry_Float : AnyTypeOf<[F32, F64, F16, BF16]>;
+def Gantry_Int : AnyTypeOf<[I8, UI8, I16, UI16, I32, UI32, I64, UI64]>;
+def Gantry_Number : AnyTypeOf<[Gantry_Float, Gantry_Int]>;
+
+def Gantry_Tensor : RankedTensorOf<[Gantry_Number, I1]>;
+def Gantry_NumberTensor : RankedTensorOf<[Gantry_Number]>;
+def Gantry_FloatTensor : RankedTensorOf<[Gantry_Float]>;
+def Gantry_IntTensor : RankedTensorOf<[Gantry_Int]>;
+def Gantry_IndexTensor : RankedTensorOf<[I32, I64]>;
+def Gantry_BoolTensor : RankedTensorOf<[I1]>;
+
+/// A compute op: pure, with a TensorFlow-style log name and a fusion kind.
+/// `kind` is one of the FusionKind enumerators of GantryInterfaces.td.
+class Gantry_Op<string mnemonic, string logName, string kind, list<Trait> traits = [], string more = "">
+    : Op<Gantry_Dialect, mnemonic, traits # [
+        Pure,
+        KernelOpInterface]> {
+  string baseDeclaration = [{
+    ::llvm::StringRef getLogName() { return "}] # logName # [{"; }
+    ::gantry::FusionKind getFusionKind() { return ::gantry::FusionKind::}] # kind # [{; }
+  }];
+  let extraClassDeclaration = baseDeclaration # more;
+}
+
+/// An op whose result types follow from operands and attributes (see lib/Dialect/Gantry/IR/InferTypes*.cpp).
+/// Results may be declared less precisely (open dimensions) than inferred.
+defvar compatibleTypes = [{
+  static bool isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
+    return ::gantry::detail::areCompatibleTypes(l, r);
+  }
+}];
+class Gantry_InferredOp<string mnemonic, string logName, string kind, list<Trait> traits = [], string more = "">
+    : Gantry_Op<mnemonic, logName, kind, traits # [DeclareOpInterfaceMethods<InferTypeOpInterface>],
+                compatibleTypes # more>;
+
+defvar functionalFormat = "operands attr-dict `:` functional-type(operands, results)";
+
+#endif

@@ -1,0 +1,72 @@
+//===- GantryInterfaces.td - What passes may ask an op --------------------===//
+//
+// Passes read these and never switch on op names; ops of other dialects join by external models.
+//
+#ifndef GANTRY_INTERFACES_TD
+#define GANTRY_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::gantry";
+  let description = [{
+    An op that runs as a kernel, or as a part of one: what Place, Fuse and the log need to know.
+  }];
+  let methods = [
+    InterfaceMethod<"TensorFlow-style name in the placement log (spec P9), e.g. MatMul",
+      "::llvm::StringRef", "getLogName">,
+    InterfaceMethod<"How the op may join others in one kernel",
+      "::gantry::FusionKind", "getFusionKind">,
+    InterfaceMethod<"Whether the op has a generated kernel for this element type of its first operand (or result)",
+      "bool", "supportsElementType", (ins "::mlir::Type":$elementType), [{}], [{ return true; }]>,
+    InterfaceMethod<"Operands that must be in host memory on any device",
+      "::llvm::SmallVector<unsigned>", "getHostOperands", (ins), [{}], [{ return {}; }]>
+  ];
+}
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::gantry";
+  let description = [{ What an op costs, for the roofline cost model; shapes must be static. }];
+  let methods = [
+    InterfaceMethod<"Floating-point operations of one run; a multiply-add counts two",
+      "uint64_t", "getFlops", (ins), [{}], [{ return ::gantry::detail::defaultFlops($_op); }]>,
+    InterfaceMethod<"Bytes read and written by one run when nothing is fused",
+      "uint64_t", "getBytes", (ins), [{}], [{ return ::gantry::detail::defaultBytes($_op); }]>
+  ];
+}
+
+def DimensionMapOpInterface : OpInterface<"DimensionMapOpInterface"> {
+  let cppNamespace = "::gantry";
+  let description = [{
+    How dimensions of the results correspond to dimensions of the operands; sharding, replication
+    and fusion read it.
+  }];
+  let methods = [
+    InterfaceMethod<[{For operand `operand`: one entry per dimension of the first result, the
+      operand's dimension it comes from one to one, or -1 (broadcast, reduced or mixed)}],
+      "::llvm::SmallVector<int64_t>", "getOperandDims", (ins "unsigned":$operand)>
+  ];
+}
+
+def InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
+  let cppNamespace = "::gantry";
+  let description = [{ Operands whose buffer the first result may take over when it is their last use. }];
+  let methods = [
+    InterfaceMethod<"Indices of such operands; each is read only at the index that is written",
+      "::llvm::SmallVector<unsigned>", "getInPlaceOperands", (ins), [{}],
+      [{ return ::gantry::detail::sameTypeOperands($_op); }]>
+  ];
+}
+
+def GradientOpInterface : OpInterface<"GradientOpInterface"> {
+  let cppNamespace = "::gantry";
+  let description = [{ Ops that can be differentiated; implemented together with training. }];
+  let methods = [
+    InterfaceMethod<"Builds the gradients of the operands from those of the results; null where there is none",
+      "::llvm::LogicalResult", "buildGradient",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>
+  ];
+}
+
+#endif

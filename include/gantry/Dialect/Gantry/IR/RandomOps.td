@@ -1,0 +1,38 @@
+//===- RandomOps.td - Counter-based random numbers ------------------------===//
+#ifndef GANTRY_RANDOM_OPS_TD
+#define GANTRY_RANDOM_OPS_TD
+
+include "gantry/Dialect/Gantry/IR/GantryBase.td"
+
+/// Each element is a function of seed and position alone (Philox4x32-10, Salmon et al., "Parallel
+/// random numbers: as easy as 1, 2, 3", SC 2011), so that results do not depend on threads or devices.
+class Gantry_RandomOp<string mnemonic, string logName, string what, dag attributes>
+    : Gantry_Op<mnemonic, logName, "Generator", [CostOpInterface]> {
+  let summary = "draw " # what # " numbers";
+  let description = "Draws " # what # [{ numbers from a counter-based generator: element i depends on `seed`
+    and i alone.
+
+    Example: see `test/Dialect/Gantry/ops.mlir`.}];
+  let arguments = !con((ins I64Attr:$seed), attributes);
+  let results = (outs Gantry_FloatTensor:$result);
+  let assemblyFormat = functionalFormat;
+}
+def Gantry_RandomUniformOp : Gantry_RandomOp<"random_uniform", "RandomUniform",
+  "uniform in [low, high)", (ins F64Attr:$low, F64Attr:$high)>;
+def Gantry_RandomNormalOp : Gantry_RandomOp<"random_normal", "RandomStandardNormal",
+  "normal", (ins F64Attr:$mean, F64Attr:$deviation)>;
+
+def Gantry_DropoutOp : Gantry_InferredOp<"dropout", "Dropout", "Elementwise", [CostOpInterface]> {
+  let summary = "drop elements while training";
+  let description = [{
+    At inference the identity; Simplify removes it.
+
+    Example: `%y = gantry.dropout %x {ratio = 0.5 : f64} : (tensor<4xf32>) -> tensor<4xf32>`
+  }];
+  let arguments = (ins Gantry_FloatTensor:$input, F64Attr:$ratio);
+  let results = (outs Gantry_FloatTensor:$result);
+  let assemblyFormat = functionalFormat;
+  let hasFolder = 1;
+}
+
+#endif

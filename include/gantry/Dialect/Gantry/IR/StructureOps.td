@@ -1,0 +1,148 @@
+//===- StructureOps.td - Scopes, control flow, copies, kernels ------------===//
+#ifndef GANTRY_STRUCTURE_OPS_TD
+#define GANTRY_STRUCTURE_OPS_TD
+
+include "gantry/Dialect/Gantry/IR/GantryBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def Gantry_YieldOp : Op<Gantry_Dialect, "yield", [Pure, ReturnLike, Terminator]> {
+  let summary = "end a region and give its values";
+  let description = [{
+    Terminator of the regions of this dialect.
+
+    Example: `gantry.yield %x : tensor<4xf32>`
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Gantry_OnOp : Op<Gantry_Dialect, "on", [SingleBlock, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "request a device for the ops inside";
+  let description = [{
+    Every op inside requests `device`; inner scopes are merged into outer ones part by part (spec
+    D3). Resolve turns scopes into attributes, none remain after it.
+
+    Example:
+    ```mlir
+    %y = gantry.on "GPU:1" -> (tensor<4xf32>) {
+      %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$device);
+  let results = (outs Variadic<Gantry_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$device (`->` `(` type($results)^ `)`)? $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def Gantry_CopyOp : Op<Gantry_Dialect, "copy", [Pure, SameOperandsAndResultType]> {
+  let summary = "bring a value to a device";
+  let description = [{
+    The same value on `device`; nothing happens when it is there already, unless `force`. Inserted
+    by Copy for every edge between devices.
+
+    Example: `%y = gantry.copy %x to "GPU:1" : tensor<4xf32>`
+  }];
+  let arguments = (ins Gantry_Tensor:$input, StrAttr:$device, UnitAttr:$force);
+  let results = (outs Gantry_Tensor:$result);
+  let assemblyFormat = "$input `to` $device (`force` $force^)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Gantry_IfOp : Op<Gantry_Dialect, "if", [SingleBlock, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "run one of two regions";
+  let description = [{
+    `condition` is a scalar i1 on the host. Both regions yield the results' types.
+
+    Example:
+    ```mlir
+    %y = gantry.if %c -> (tensor<4xf32>) {
+      gantry.yield %a : tensor<4xf32>
+    } else {
+      gantry.yield %b : tensor<4xf32>
+    } : tensor<i1>
+    ```
+  }];
+  let arguments = (ins Gantry_BoolTensor:$condition);
+  let results = (outs Variadic<Gantry_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$then_body, SizedRegion<1>:$else_body);
+  let assemblyFormat = "$condition (`->` `(` type($results)^ `)`)? $then_body `else` $else_body attr-dict `:` type($condition)";
+  let hasVerifier = 1;
+}
+
+def Gantry_WhileOp : Op<Gantry_Dialect, "while", [SingleBlock, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "run a region while a condition holds";
+  let description = [{
+    Carried values start as `inits`. The condition region takes them and yields one scalar i1; while
+    it is true, the body region takes them and yields the next ones. The results are the last ones.
+
+    Example:
+    ```mlir
+    %y = gantry.while (%x) : (tensor<i64>) -> (tensor<i64>) {
+    ^bb0(%i: tensor<i64>):
+      %0 = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %0 : tensor<i1>
+    } do {
+    ^bb0(%i: tensor<i64>):
+      %1 = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %1 : tensor<i64>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Gantry_Tensor>:$inits);
+  let results = (outs Variadic<Gantry_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$condition_body, SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inits `)` `:` functional-type($inits, $results) $condition_body `do` $body attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels: made by Fuse, lowered by Target
+//===----------------------------------------------------------------------===//
+
+def Gantry_KernelOp : Op<Gantry_Dialect, "kernel", [IsolatedFromAbove, Symbol, SingleBlock,
+    NoTerminator, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "hold the ops that become one kernel";
+  let description = [{
+    The body computes its yielded values from its arguments. Made by Fuse, one per group of ops that
+    differ from every other group; none remain after Target.
+
+    Example:
+    ```mlir
+    gantry.kernel @relu_0 {
+    ^bb0(%x: tensor<4xf32>):
+      %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Gantry_LaunchOp : Op<Gantry_Dialect, "launch", [Pure]> {
+  let summary = "run a kernel";
+  let description = [{
+    Computes the kernel's yielded values from the operands. `log_names` and `names` list the ops
+    that went into the kernel, in order, for the placement log.
+
+    Example: `%y = gantry.launch @relu_0(%x) : (tensor<4xf32>) -> tensor<4xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Gantry_Tensor>:$operands_,
+                       OptionalAttr<ArrayAttr>:$ops);
+  let results = (outs Variadic<Gantry_Tensor>:$results);
+  let assemblyFormat = "$kernel `(` $operands_ `)` attr-dict `:` functional-type($operands_, $results)";
+}
+
+#endif

@@ -1,0 +1,95 @@
+// What ops cost, and how dimensions of elementwise ops correspond: the bodies of the interfaces.
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+using namespace mlir;
+using namespace gantry;
+
+static RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+static uint64_t countElements(Value value) {
+  auto type = tensorOf(value);
+  return type && type.hasStaticShape() ? type.getNumElements() : 0;
+}
+
+uint64_t gantry::getByteSize(RankedTensorType type) {
+  unsigned width = type.getElementTypeBitWidth();
+  return uint64_t(type.getNumElements()) * (width == 1 ? 1 : width / 8);
+}
+
+/// One operation per element touched: right for elementwise ops and reductions, zero for movement.
+uint64_t gantry::detail::defaultFlops(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  if (!kernel || kernel.getFusionKind() == FusionKind::Movement ||
+      kernel.getFusionKind() == FusionKind::View || kernel.getFusionKind() == FusionKind::Indexing)
+    return 0;
+  uint64_t elements = 0;
+  for (Value v : op->getResults())
+    elements = std::max(elements, countElements(v));
+  for (Value v : op->getOperands())
+    elements = std::max(elements, countElements(v));
+  return elements;
+}
+
+uint64_t gantry::detail::defaultBytes(Operation *op) {
+  uint64_t bytes = 0;
+  auto add = [&](Value v) {
+    if (auto type = tensorOf(v); type && type.hasStaticShape())
+      bytes += getByteSize(type);
+  };
+  llvm::for_each(op->getOperands(), add);
+  llvm::for_each(op->getResults(), add);
+  return bytes;
+}
+
+SmallVector<unsigned> gantry::detail::sameTypeOperands(Operation *op) {
+  SmallVector<unsigned> indices;
+  for (OpOperand &operand : op->getOpOperands())
+    if (operand.get().getType() == op->getResult(0).getType())
+      indices.push_back(operand.getOperandNumber());
+  return indices;
+}
+
+SmallVector<int64_t> gantry::detail::broadcastDims(Operation *op, unsigned operand) {
+  auto result = tensorOf(op->getResult(0)), type = tensorOf(op->getOperand(operand));
+  SmallVector<int64_t> dims(result.getRank(), -1);
+  int64_t skip = result.getRank() - type.getRank();
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (type.getDimSize(i) == result.getDimSize(skip + i))
+      dims[skip + i] = i;
+  return dims;
+}
+
+uint64_t MatmulOp::getFlops() {
+  auto a = getLhs().getType();
+  uint64_t k = a.getDimSize(a.getRank() - (getTransposeA() ? 2 : 1));
+  return 2 * countElements(getResult()) * k;
+}
+
+uint64_t ConvOp::getFlops() {
+  auto w = getFilter().getType();
+  uint64_t perOutput = w.getDimSize(0) ? w.getNumElements() / w.getDimSize(0) : 0;
+  return 2 * countElements(getResult()) * perOutput;
+}
+
+uint64_t ConvTransposeOp::getFlops() {
+  auto w = getFilter().getType();
+  uint64_t perInput = w.getDimSize(0) ? w.getNumElements() / w.getDimSize(0) : 0;
+  return 2 * countElements(getInput()) * perInput;
+}
+
+static uint64_t windowFlops(Value result, ArrayRef<int64_t> window) {
+  uint64_t flops = countElements(result);
+  for (int64_t w : window)
+    flops *= w;
+  return flops;
+}
+uint64_t MaxPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
+uint64_t AvgPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
+uint64_t LpPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
+
+uint64_t AttentionOp::getFlops() {
+  auto k = getKey().getType();
+  uint64_t length = k.getDimSize(k.getRank() - 2);
+  return 2 * length * (countElements(getQuery()) + countElements(getResult()));
+}
