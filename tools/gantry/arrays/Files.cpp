@@ -1,0 +1,118 @@
+// Arrays in whole files; the format of a file is told by its first bytes.
+#include "Array.h"
+
+#include "gantry/Support/Bytes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gantry::arrays {
+
+Status FileBytes::readStream(int descriptor, const std::string &path) {
+  for (;;) {
+    if (used == owned.size()) {
+      auto larger = AlignedBuffer::allocate(std::max<uint64_t>(owned.size() * 2, 1 << 16));
+      if (!larger.data())
+        return Status::doesNotFit("no memory to read '" + path + "'");
+      if (used)
+        std::memcpy(larger.data(), owned.data(), used);
+      owned = std::move(larger);
+    }
+    const ssize_t count = ::read(descriptor, owned.data() + used, owned.size() - used);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return Status::invalidArgument("cannot read '" + path + "': " + std::strerror(errno));
+    if (count == 0)
+      return {};
+    used += static_cast<size_t>(count);
+  }
+}
+
+Expected<FileBytes> FileBytes::open(const std::string &path) {
+  FileBytes file;
+  struct stat info;
+  // Pipes and terminals cannot be mapped; whatever else is wrong is told by MappedFile.
+  const bool isStream = path == "-" || (::stat(path.c_str(), &info) == 0 &&
+                                        !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+  if (!isStream) {
+    auto mapped = MappedFile::open(path);
+    if (!mapped)
+      return mapped.status();
+    file.mapped = mapped.take();
+    return file;
+  }
+  const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return Status::invalidArgument("cannot open '" + path + "': " + std::strerror(errno));
+  Status status = file.readStream(descriptor, path == "-" ? "standard input" : path);
+  if (descriptor != STDIN_FILENO)
+    ::close(descriptor);
+  if (!status.ok())
+    return status;
+  return file;
+}
+
+/// Standard output by its descriptor: /dev/stdout may be a regular file, which would be replaced
+/// under the feet of whoever else writes to it.
+static Status writeStandardOutput(std::span<const ByteSpan> parts) {
+  for (ByteSpan part : parts)
+    while (!part.empty()) {
+      const ssize_t count = ::write(STDOUT_FILENO, part.data(), part.size());
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        return Status::invalidArgument(std::string("cannot write standard output: ") +
+                                       std::strerror(errno));
+      part = part.subspan(static_cast<size_t>(count));
+    }
+  return {};
+}
+
+Status writeFile(const std::string &path, std::span<const ByteSpan> parts) {
+  if (path == "-")
+    return writeStandardOutput(parts);
+  auto file = AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  for (ByteSpan part : parts)
+    GANTRY_RETURN_IF_ERROR(file->write(part));
+  return file->commit();
+}
+
+Status writeNpy(const std::string &path, const ArrayView &array) {
+  const std::string header = npyHeader(array.element, array.shape);
+  const ByteSpan parts[] = {{reinterpret_cast<const uint8_t *>(header.data()), header.size()},
+                            {array.data, static_cast<size_t>(array.size())}};
+  return writeFile(path, parts);
+}
+
+Expected<std::vector<NamedArray>> readArrays(const std::string &path) {
+  auto file = FileBytes::open(path);
+  if (!file)
+    return file.status();
+  const ByteSpan bytes = file->bytes();
+  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  if (text.starts_with("PK"))
+    return parseNpz(bytes, path);
+  std::vector<NamedArray> arrays;
+  // A file that calls itself .npy is told what is wrong with it as one.
+  if (text.starts_with("\x93NUMPY") || path.ends_with(".npy")) {
+    auto array = parseNpy(bytes, path);
+    if (!array)
+      return array.status();
+    arrays.push_back({"", array.take()});
+  } else {
+    auto tensor = parseTensorProto(bytes, path);
+    if (!tensor)
+      return tensor.status();
+    arrays.push_back(tensor.take());
+  }
+  return arrays;
+}
+
+} // namespace gantry::arrays
