@@ -34,7 +34,7 @@ lint: ## check format, layers and clang-tidy's list
 	@$(PYTHON) tools/dev/check_layers.py
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev
-	@git ls-files '*.cpp' | $(PYTHON) tools/dev/run_tidy.py --build-dir build/dev
+	@run-clang-tidy-22 -quiet -p build/dev '^$(CURDIR)/(lib|tools)/'
 
 hooks: ## use the repository's git hooks in this clone
 	@git config core.hooksPath .githooks

@@ -6,7 +6,7 @@
   - the runtime library exports only the C API (gantry_*) and the C++ API (namespace gantry);
   - the runtime library, stripped, is under 1 MB (release builds).
 
-Usage: check_elf.py --build-dir BUILD      exit status 1 with one line per offence, 77 not built
+Usage: check_elf.py --build-dir BUILD      exit status 1 and one line per offence
 """
 
 import argparse
@@ -53,10 +53,10 @@ def main():
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     build = parser.parse_args().build_dir
     library, tool = build / "lib/libgantry-runtime.so", build / "bin/gantry"
-    absent = [str(file) for file in (library, tool) if not file.exists()]
-    if absent:
-        print("check_elf: skipped, not built:", ", ".join(absent))
-        return 77
+    for file in (library, tool):
+        if not file.exists():
+            print(f"{file}: error: not built")
+            return 1
 
     failures = []
     for file in (library, tool):
