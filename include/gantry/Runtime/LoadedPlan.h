@@ -1,0 +1,116 @@
+// A plan that is ready to run here: devices found, code loaded, constants in place.
+#pragma once
+
+#include "gantry/Plan/PlanFile.h"
+#include "gantry/Runtime/Runtime.h"
+#include "gantry/Runtime/Tensor.h"
+#include "gantry/Support/Status.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::runtime {
+
+struct ConstantArena;
+
+/// An input or output of a function.
+struct BindingInfo {
+  std::string name;
+  TensorType type;
+  Device *device = nullptr;
+};
+
+struct FunctionInfo {
+  std::string name;
+  std::vector<BindingInfo> inputs;
+  std::vector<BindingInfo> outputs;
+  bool writesVariables = false;
+  const plan::fb::Function *source = nullptr;
+
+  /// Finds an input or output; NOT_FOUND lists those that there are, with their types.
+  Expected<unsigned> inputIndex(std::string_view name) const;
+  Expected<unsigned> outputIndex(std::string_view name) const;
+};
+
+struct LoadOptions {
+  /// How much of the file is checked; see plan::Check.
+  plan::ReadOptions read;
+};
+
+/// Immutable and thread-safe once loaded. States and sessions of it keep it alive.
+class LoadedPlan {
+public:
+  /// Maps and loads a plan file. Errors: those of plan::PlanFile::open; UNSUPPORTED (the machine
+  /// lacks a CPU feature), UNAVAILABLE (driver, code refused by the system), NOT_FOUND (a custom
+  /// kernel), DOES_NOT_FIT (the plan's constants, variables and one session exceed limit or memory).
+  static Expected<std::shared_ptr<const LoadedPlan>>
+  open(std::shared_ptr<Runtime> runtime, const std::string &path, const LoadOptions &options = {});
+
+  /// The same for a file in memory; it has been read by one of PlanFile's makers. `name` is for
+  /// messages.
+  static Expected<std::shared_ptr<const LoadedPlan>>
+  load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::string name);
+
+  Runtime &runtime() const { return *owner; }
+  const plan::PlanFile &file() const { return planFile; }
+  const plan::fb::Plan &metadata() const { return planFile.plan(); }
+  /// Path, or what load was given: for messages.
+  const std::string &name() const { return fileName; }
+
+  std::span<const FunctionInfo> functions() const { return functionInfos; }
+  /// NOT_FOUND lists the functions.
+  Expected<unsigned> functionIndex(std::string_view name) const;
+
+  /// Device of the plan's device index.
+  Device *device(uint32_t index) const { return planDevices[index]; }
+
+  /// A constants arena up to the end of its last constant; empty for arenas of other kinds. Addresses
+  /// are the device's.
+  std::span<const uint8_t> constantsArena(uint32_t arena) const;
+
+  /// Kernel of a launch command.
+  KernelHandle kernel(const plan::fb::Command &command) const;
+
+private:
+  LoadedPlan(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::string name)
+      : owner(std::move(runtime)), planFile(std::move(file)), fileName(std::move(name)) {}
+
+  struct LoadedCode {
+    uint32_t code;
+    Driver *driver;
+    std::unique_ptr<CodeObject> object;
+  };
+  struct LoadedKernel {
+    Driver *driver = nullptr; ///< null: no launch uses it on any device
+    KernelHandle handle = nullptr;
+  };
+
+  Status findDevices();
+  void describeFunctions();
+  Status checkMemory() const;
+  Status loadConstants();
+  Status loadArena(uint32_t arena);
+  Status loadKernels();
+  Status loadKernel(const plan::fb::Command &command);
+  Expected<CodeObject *> loadCode(uint32_t code, Driver &driver);
+
+  std::shared_ptr<Runtime> owner; // first: everything below needs it when it goes
+  plan::PlanFile planFile;
+  std::string fileName;
+  std::vector<Device *> planDevices;
+  std::vector<FunctionInfo> functionInfos;
+  std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
+  std::vector<LoadedCode> codes;
+  std::vector<LoadedKernel> kernels; // by kernel
+};
+
+/// How a command is named in messages: "'conv2d' on CPU:0 (model.onnx:12:3)".
+std::string describeCommand(const plan::fb::Plan &plan, const plan::fb::Command &command);
+
+/// `status` with the command in front of its message; a success stays one.
+Status withCommand(const plan::fb::Plan &plan, const plan::fb::Command &command, Status status);
+
+} // namespace gantry::runtime

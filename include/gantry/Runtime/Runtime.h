@@ -1,0 +1,78 @@
+// The object that everything hangs from: drivers, devices, the thread pool, registered kernels, the
+// log. There are no globals; two Runtimes know nothing of each other.
+//
+//   Runtime -> LoadedPlan -> State -> Session, Bindings
+//
+// Each holds what is left of it alive, so they can be let go in any order.
+#pragma once
+
+#include "gantry/Runtime/Device.h"
+#include "gantry/Runtime/KernelRegistry.h"
+#include "gantry/Runtime/ThreadPool.h"
+#include "gantry/Support/Status.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gantry::runtime {
+
+class ConstantPool;
+
+enum class Severity { note, remark, warning, error };
+
+/// Receives one line without a newline; may be called from any thread.
+using LogCallback = std::function<void(Severity, const std::string &)>;
+
+struct RuntimeOptions {
+  /// Threads that kernels of the host may use, the calling thread included; 0 for all available.
+  unsigned threads = 0;
+  /// Bytes that Gantry may allocate on each host device; 0 for what is free.
+  uint64_t hostMemoryLimit = 0;
+  LogCallback log;
+};
+
+/// Thread-safe.
+class Runtime {
+public:
+  static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
+  ~Runtime();
+
+  /// Adds a driver, or puts it in the place of the one of that name. FAILED_PRECONDITION once a
+  /// device exists.
+  Status addDriver(std::unique_ptr<Driver> driver);
+
+  /// The driver of that name; null when there is none.
+  Driver *driver(std::string_view name) const;
+
+  /// The device of that full name; made at the first call and then kept. UNAVAILABLE when no such
+  /// driver is built in.
+  Expected<Device *> device(const std::string &fullName, const std::string &driverName);
+
+  /// Devices that plans have used, in order of first use.
+  std::vector<Device *> devices() const;
+
+  ThreadPool &threadPool() { return pool; }
+  KernelRegistry &kernels() { return registry; }
+  ConstantPool &constantPool() { return *constants; }
+  void log(Severity severity, const std::string &text) const {
+    if (options.log)
+      options.log(severity, text);
+  }
+
+private:
+  explicit Runtime(RuntimeOptions options);
+
+  RuntimeOptions options;
+  ThreadPool pool;
+  KernelRegistry registry;
+  std::unique_ptr<ConstantPool> constants;
+  mutable std::mutex mutex;
+  std::vector<std::unique_ptr<Driver>> drivers;
+  std::vector<std::unique_ptr<Device>> knownDevices;
+};
+
+} // namespace gantry::runtime

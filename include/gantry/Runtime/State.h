@@ -1,0 +1,50 @@
+// The variables of a plan: one set of values that sessions share.
+#pragma once
+
+#include "gantry/Runtime/LoadedPlan.h"
+
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gantry::runtime {
+
+/// Owns the variables arenas. Variables start as zeros; a function of the plan, or write(), gives
+/// them values. Sessions lock it for the length of a run: shared, or alone when the function writes.
+class State {
+public:
+  struct Variable {
+    std::string name;
+    TensorType type;
+    Device *device = nullptr;
+    uint8_t *data = nullptr;
+  };
+
+  static Expected<std::shared_ptr<State>> create(std::shared_ptr<const LoadedPlan> plan);
+
+  std::span<const Variable> variables() const { return all; }
+
+  /// Copies a variable's bytes out to, or in from, host memory of type.byteSize() bytes. Waits for
+  /// running sessions. NOT_FOUND lists the variables.
+  Status read(std::string_view name, void *data) const;
+  Status write(std::string_view name, const void *data);
+
+  /// Address of the plan's variable byte `offset` in `arena`. The plan may be another one than the
+  /// state was made for, as long as it has the same variables (by name and type).
+  Expected<uint8_t *> resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const;
+
+  std::shared_mutex &lock() const { return mutex; }
+
+private:
+  explicit State(std::shared_ptr<const LoadedPlan> plan) : plan(std::move(plan)) {}
+  Expected<const Variable *> find(std::string_view name) const;
+
+  std::shared_ptr<const LoadedPlan> plan; // keeps the devices alive
+  std::vector<Allocation> arenas;         // by arena
+  std::vector<Variable> all;
+  mutable std::shared_mutex mutex;
+};
+
+} // namespace gantry::runtime

@@ -1,0 +1,202 @@
+#include "gantry/Runtime/Bindings.h"
+
+#include "gantry/Support/Bytes.h"
+
+namespace gantry::runtime {
+
+namespace {
+
+std::string nameBinding(const FunctionInfo &function, const char *kind, const BindingInfo &info) {
+  return std::string(kind) + " '" + info.name + "' of function '" + function.name + "'";
+}
+
+// What kernels get for a tensor without elements, whose data may be null.
+alignas(bufferAlignment) uint8_t emptyTensor[bufferAlignment];
+
+bool isAligned(const void *data) {
+  return reinterpret_cast<uintptr_t>(data) % bufferAlignment == 0;
+}
+
+} // namespace
+
+Bindings::Bindings(std::shared_ptr<const LoadedPlan> plan, unsigned function)
+    : loaded(std::move(plan)), functionNumber(function), inputs(info().inputs.size()),
+      outputs(info().outputs.size()) {}
+
+Expected<std::unique_ptr<Bindings>> Bindings::create(std::shared_ptr<const LoadedPlan> plan,
+                                                     unsigned function) {
+  if (function >= plan->functions().size())
+    return Status::invalidArgument("'" + plan->name() + "' has " +
+                                   std::to_string(plan->functions().size()) +
+                                   " functions, there is no number " + std::to_string(function));
+  return std::unique_ptr<Bindings>(new Bindings(std::move(plan), function));
+}
+
+Expected<std::unique_ptr<Bindings>> Bindings::create(std::shared_ptr<const LoadedPlan> plan,
+                                                     std::string_view function) {
+  Expected<unsigned> index = plan->functionIndex(function);
+  if (!index)
+    return index.status();
+  return create(std::move(plan), *index);
+}
+
+Status Bindings::bindInput(unsigned index, const Tensor &tensor) {
+  if (index >= inputs.size())
+    return Status::invalidArgument("function '" + info().name + "' has " +
+                                   std::to_string(inputs.size()) + " inputs, there is no number " +
+                                   std::to_string(index));
+  return bind(inputs[index], info().inputs[index], "input", tensor);
+}
+
+Status Bindings::bindInput(std::string_view name, const Tensor &tensor) {
+  Expected<unsigned> index = info().inputIndex(name);
+  return index ? bindInput(*index, tensor) : index.status();
+}
+
+Status Bindings::bindOutput(unsigned index, const Tensor &tensor) {
+  if (index >= outputs.size())
+    return Status::invalidArgument("function '" + info().name + "' has " +
+                                   std::to_string(outputs.size()) +
+                                   " outputs, there is no number " + std::to_string(index));
+  return bind(outputs[index], info().outputs[index], "output", tensor);
+}
+
+Status Bindings::bindOutput(std::string_view name, const Tensor &tensor) {
+  Expected<unsigned> index = info().outputIndex(name);
+  return index ? bindOutput(*index, tensor) : index.status();
+}
+
+Status Bindings::bind(Slot &slot, const BindingInfo &binding, const char *kind,
+                      const Tensor &tensor) {
+  if (tensor.type() != binding.type)
+    return Status::invalidArgument(nameBinding(info(), kind, binding) + ": expected " +
+                                   binding.type.str() + ", got " + tensor.type().str());
+  uint64_t bytes = binding.type.byteSize();
+  if (!tensor.data() && bytes != 0)
+    return Status::invalidArgument(nameBinding(info(), kind, binding) + ": expected " +
+                                   formatBytes(bytes) + " of data, got a null pointer");
+  // Host memory and the memory of devices that run inline are the same thing.
+  bool onHost = !tensor.device() || tensor.device()->driver().runsInline();
+  bool wantsHost = binding.device->driver().runsInline();
+  if (!onHost && tensor.device() != binding.device)
+    return Status::unsupported(nameBinding(info(), kind, binding) + " is on '" +
+                               binding.device->name() + "', its data on '" +
+                               tensor.device()->name() + "'; give it in host memory");
+  bool staged = bytes != 0 && (!isAligned(tensor.data()) || onHost != wantsHost);
+  // Memory from an earlier bind serves again; a view of it in the caller's hands stays valid.
+  if (staged && !slot.memory)
+    GANTRY_RETURN_IF_ERROR(allocateOwn(slot, binding));
+  slot.tensor = tensor;
+  slot.bound = true;
+  slot.staged = staged;
+  slot.address = bytes == 0 ? emptyTensor
+                 : staged   ? slot.memory->data()
+                            : tensor.dataAs<uint8_t>();
+  ready = false;
+  return {};
+}
+
+Status Bindings::allocateOwn(Slot &slot, const BindingInfo &binding) {
+  Expected<Allocation> memory =
+      binding.device->allocate(binding.type.byteSize(), "binding '" + binding.name + "'");
+  if (!memory)
+    return memory.status();
+  // The plan keeps the device alive for as long as a view of the memory is around.
+  struct Kept {
+    std::shared_ptr<const LoadedPlan> plan;
+    Allocation memory;
+  };
+  auto kept = std::make_shared<Kept>(Kept{loaded, memory.take()});
+  slot.memory = std::shared_ptr<Allocation>(kept, &kept->memory);
+  return {};
+}
+
+Expected<Tensor> Bindings::output(unsigned index) {
+  if (index >= outputs.size())
+    return Status::invalidArgument("function '" + info().name + "' has " +
+                                   std::to_string(outputs.size()) +
+                                   " outputs, there is no number " + std::to_string(index));
+  Slot &slot = outputs[index];
+  const BindingInfo &binding = info().outputs[index];
+  if (slot.bound)
+    return slot.tensor;
+  if (!slot.memory) {
+    GANTRY_RETURN_IF_ERROR(allocateOwn(slot, binding));
+    slot.address = binding.type.byteSize() == 0 ? emptyTensor : slot.memory->data();
+  }
+  Device *device = binding.device->driver().runsInline() ? nullptr : binding.device;
+  return Tensor::share(binding.type, slot.address, slot.memory, device);
+}
+
+Expected<Tensor> Bindings::output(std::string_view name) {
+  Expected<unsigned> index = info().outputIndex(name);
+  if (!index)
+    return index.status();
+  return output(*index);
+}
+
+Status Bindings::prepare() {
+  if (ready)
+    return {};
+  for (unsigned i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].bound)
+      return Status::invalidArgument(nameBinding(info(), "input", info().inputs[i]) +
+                                     " is not bound; it is " + info().inputs[i].type.str());
+  for (unsigned i = 0; i < outputs.size(); ++i)
+    if (Expected<Tensor> tensor = output(i); !tensor)
+      return tensor.status();
+  GANTRY_RETURN_IF_ERROR(checkOverlaps());
+  ready = true;
+  return {};
+}
+
+/// An output that shares memory with an input or another output would be overwritten while it is
+/// still read, depending on the plan's order.
+Status Bindings::checkOverlaps() const {
+  auto overlap = [](const Slot &a, uint64_t sizeA, const Slot &b, uint64_t sizeB) {
+    return rangesOverlap(reinterpret_cast<uintptr_t>(a.address), sizeA,
+                         reinterpret_cast<uintptr_t>(b.address), sizeB);
+  };
+  const FunctionInfo &function = info();
+  for (unsigned o = 0; o < outputs.size(); ++o) {
+    uint64_t size = function.outputs[o].type.byteSize();
+    std::string name = nameBinding(function, "output", function.outputs[o]);
+    for (unsigned i = 0; i < inputs.size(); ++i)
+      if (overlap(outputs[o], size, inputs[i], function.inputs[i].type.byteSize()))
+        return Status::invalidArgument(name + " overlaps the memory of input '" +
+                                       function.inputs[i].name + "'; give it memory of its own");
+    for (unsigned i = 0; i < o; ++i)
+      if (overlap(outputs[o], size, outputs[i], function.outputs[i].type.byteSize()))
+        return Status::invalidArgument(name + " overlaps the memory of output '" +
+                                       function.outputs[i].name + "'; give it memory of its own");
+  }
+  return {};
+}
+
+Status Bindings::copyIn() {
+  for (unsigned i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].staged)
+      continue;
+    Device *device = info().inputs[i].device;
+    uint64_t bytes = inputs[i].tensor.byteSize();
+    GANTRY_RETURN_IF_ERROR(
+        device->driver().upload(inputs[i].address, inputs[i].tensor.data(), bytes));
+    device->countStaged(bytes);
+  }
+  return {};
+}
+
+Status Bindings::copyOut() {
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].staged)
+      continue;
+    Device *device = info().outputs[i].device;
+    uint64_t bytes = outputs[i].tensor.byteSize();
+    GANTRY_RETURN_IF_ERROR(
+        device->driver().download(outputs[i].tensor.data(), outputs[i].address, bytes));
+    device->countStaged(bytes);
+  }
+  return {};
+}
+
+} // namespace gantry::runtime

@@ -1,0 +1,70 @@
+// Accounting around a driver's memory: the limit is enforced here, for every driver alike.
+#include "gantry/Runtime/Device.h"
+
+#include "gantry/Support/Bytes.h"
+
+namespace gantry::runtime {
+
+Allocation::~Allocation() {
+  if (start)
+    device->release(start, length);
+}
+
+Status Device::checkFits(uint64_t bytes, const std::string &what) {
+  uint64_t used = inUse.load(std::memory_order_relaxed);
+  if (memoryLimit != 0 && (used > memoryLimit || bytes > memoryLimit - used))
+    return Status::doesNotFit("'" + fullName + "': " + what + " needs " + formatBytes(bytes) +
+                              ", the limit is " + formatBytes(memoryLimit) + " and " +
+                              formatBytes(used) + " are in use; raise the limit to at least " +
+                              formatBytes(used + bytes));
+  Expected<MemoryInfo> info = deviceDriver.memoryInfo();
+  if (!info)
+    return info.status();
+  if (bytes > info->free)
+    return Status::doesNotFit("'" + fullName + "': " + what + " needs " + formatBytes(bytes) +
+                              ", but only " + formatBytes(info->free) + " of " +
+                              formatBytes(info->total) + " are free at the moment");
+  return {};
+}
+
+/// Books the bytes unless that would pass the limit; exact also when several threads allocate.
+bool Device::reserve(uint64_t bytes) {
+  uint64_t used = inUse.load(std::memory_order_relaxed);
+  do {
+    if (memoryLimit != 0 && (used > memoryLimit || bytes > memoryLimit - used))
+      return false;
+  } while (!inUse.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  uint64_t highest = peak.load(std::memory_order_relaxed);
+  while (highest < used + bytes &&
+         !peak.compare_exchange_weak(highest, used + bytes, std::memory_order_relaxed)) {
+  }
+  return true;
+}
+
+Expected<Allocation> Device::allocate(uint64_t bytes, const std::string &what) {
+  if (bytes == 0)
+    return Allocation();
+  if (!reserve(bytes))
+    return checkFits(bytes, what);
+  Expected<void *> data = deviceDriver.allocate(bytes);
+  if (!data) {
+    add(inUse, -bytes);
+    const Status &why = data.status();
+    return Status(why.code(), "'" + fullName + "': " + what + ": " + why.message());
+  }
+  add(allocations, 1);
+  return Allocation(this, *data, bytes);
+}
+
+void Device::release(void *data, uint64_t bytes) {
+  deviceDriver.release(data, bytes);
+  add(inUse, -bytes);
+}
+
+DeviceStats Device::stats() const {
+  auto read = [](const Counter &counter) { return counter.load(std::memory_order_relaxed); };
+  return {read(inUse),  read(peak),        read(mappedBytes),  read(allocations),
+          read(copies), read(copiedBytes), read(stagedCopies), read(stagedBytes)};
+}
+
+} // namespace gantry::runtime

@@ -1,0 +1,90 @@
+#include "gantry/Runtime/State.h"
+
+#include "gantry/Plan/Views.h"
+
+#include <mutex>
+
+namespace gantry::runtime {
+
+namespace fb = plan::fb;
+using plan::countOf;
+using plan::each;
+
+Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan> plan) {
+  const fb::Plan &metadata = plan->metadata();
+  std::shared_ptr<State> state(new State(plan));
+  state->arenas.resize(countOf(metadata.arenas()));
+  for (uint32_t i = 0; i < state->arenas.size(); ++i) {
+    const fb::Arena &arena = *metadata.arenas()->Get(i);
+    if (arena.kind() != fb::ArenaKind::variables)
+      continue;
+    Device *device = plan->device(arena.device());
+    Expected<Allocation> memory =
+        device->allocate(arena.size(), "variables of '" + plan->name() + "'");
+    if (!memory)
+      return memory.status();
+    state->arenas[i] = memory.take();
+    GANTRY_RETURN_IF_ERROR(device->driver().fill(state->arenas[i].data(), 0, arena.size()));
+  }
+  for (const fb::Variable *variable : each(metadata.variables())) {
+    auto shape = plan::shapeOf(*variable->type());
+    state->all.push_back({variable->name()->str(),
+                          {plan::elementOf(*variable->type()), {shape.begin(), shape.end()}},
+                          plan->device(metadata.arenas()->Get(variable->arena())->device()),
+                          state->arenas[variable->arena()].data() + variable->offset()});
+  }
+  return state;
+}
+
+Expected<const State::Variable *> State::find(std::string_view name) const {
+  std::string known;
+  for (const Variable &variable : all) {
+    if (variable.name == name)
+      return &variable;
+    known += (known.empty() ? "'" : ", '") + variable.name + "' " + variable.type.str();
+  }
+  return Status::notFound("there is no variable '" + std::string(name) + "'; " +
+                          (known.empty() ? "the plan has none" : "the variables are " + known));
+}
+
+Status State::read(std::string_view name, void *data) const {
+  Expected<const Variable *> variable = find(name);
+  if (!variable)
+    return variable.status();
+  std::shared_lock guard(mutex);
+  return (*variable)->device->driver().download(data, (*variable)->data,
+                                                (*variable)->type.byteSize());
+}
+
+Status State::write(std::string_view name, const void *data) {
+  Expected<const Variable *> variable = find(name);
+  if (!variable)
+    return variable.status();
+  std::unique_lock guard(mutex);
+  return (*variable)->device->driver().upload((*variable)->data, data,
+                                              (*variable)->type.byteSize());
+}
+
+Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const {
+  if (&other == plan.get())
+    return arenas[arena].data() + offset;
+  for (const fb::Variable *theirs : each(other.metadata().variables())) {
+    if (theirs->arena() != arena || offset < theirs->offset() ||
+        offset - theirs->offset() >= theirs->size())
+      continue;
+    Expected<const Variable *> mine = find(theirs->name()->str());
+    if (!mine)
+      return mine.status();
+    auto shape = plan::shapeOf(*theirs->type());
+    TensorType wanted{plan::elementOf(*theirs->type()), {shape.begin(), shape.end()}};
+    if (wanted != (*mine)->type ||
+        other.device(other.metadata().arenas()->Get(arena)->device()) != (*mine)->device)
+      return Status::invalidArgument("variable '" + (*mine)->name + "' of '" + other.name() +
+                                     "' is " + wanted.str() + ", in this state it is " +
+                                     (*mine)->type.str() + " on '" + (*mine)->device->name() + "'");
+    return (*mine)->data + (offset - theirs->offset());
+  }
+  return Status::invalidArgument("'" + other.name() + "' has variables that this state lacks");
+}
+
+} // namespace gantry::runtime
