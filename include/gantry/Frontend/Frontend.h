@@ -1,0 +1,88 @@
+// Frontends: a graph file in, a module of the gantry dialect out.
+//
+// The format is told by content, not by name: MLIR bytecode, MLIR text, or an ONNX model. Files may
+// be hostile: everything read is checked, and what is wrong is reported through the context's
+// diagnostic handlers at the node or line it is about.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gantry {
+
+/// Elements of a graph input that are known when compiling, because shapes depend on them.
+struct InputValue {
+  std::string name;
+  std::vector<int64_t> shape; ///< empty for a scalar
+  /// Row-major; integers and truth values as int64_t, floating-point numbers as double.
+  std::variant<std::vector<int64_t>, std::vector<double>> elements;
+};
+
+struct ImportOptions {
+  /// Sizes of dimensions that the file leaves open, by the file's name for them, or as
+  /// "INPUT:AXIS" for nameless ones. Naming a fixed dimension is an error.
+  std::vector<std::pair<std::string, int64_t>> dims;
+  /// Such an input becomes a constant and is no argument of the imported function.
+  std::vector<InputValue> values;
+  /// Name of the function wanted; empty for all. Only checked to exist.
+  std::string entry;
+};
+
+/// Reads the graph in `path` ("-" is standard input). Loads the dialects it needs into `context`.
+/// Returns null after emitting diagnostics. Weights stay in the mapped files, which live until the
+/// context is destroyed.
+///
+/// Inputs and outputs of a function carry the file's names as the argument and result attribute
+/// `gantry.name`, every op its node's name as `gantry.name` and in its location. The shapes of an
+/// imported ONNX model are static.
+mlir::OwningOpRef<mlir::ModuleOp> importGraph(llvm::StringRef path, const ImportOptions &options,
+                                              mlir::MLIRContext *context);
+
+/// What `gantry check` says about a graph.
+struct GraphReport {
+  struct Port {
+    std::string name;
+    std::string type; ///< "f32[batch,3,224,224]"
+  };
+  struct OpCount {
+    std::string op; ///< with its domain when that is not ONNX's own: "com.microsoft.Gelu"
+    int64_t count = 0;
+    bool supported = true;
+  };
+  struct Issue {
+    std::string node; ///< name, or that of its first output
+    std::string op;
+    std::string domain; ///< "ai.onnx" for ONNX's own
+    int64_t opset = 0;
+    std::string message; ///< what is unsupported and what is supported instead
+  };
+
+  std::string format;   ///< "ONNX" or "MLIR"
+  std::string producer; ///< as the file says
+  std::vector<std::pair<std::string, int64_t>> opsets;
+  std::vector<Port> inputs, outputs;
+  std::vector<OpCount> ops; ///< sorted by name
+  std::vector<Issue> issues;
+  std::vector<std::string> openDims;    ///< still to give with --dim
+  std::vector<std::string> shapeInputs; ///< inputs whose values decide shapes, to give with --value
+
+  /// Nothing unsupported; open dimensions may remain.
+  bool isSupported() const { return issues.empty(); }
+};
+
+/// Looks at all of the graph and collects what importGraph would refuse. Nothing after emitting
+/// diagnostics when the file cannot be read at all.
+std::optional<GraphReport> checkGraph(llvm::StringRef path, const ImportOptions &options,
+                                      mlir::MLIRContext *context);
+
+void printReport(const GraphReport &report, llvm::raw_ostream &os);
+void printReportAsJson(const GraphReport &report, llvm::raw_ostream &os);
+
+} // namespace gantry
