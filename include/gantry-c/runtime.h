@@ -1,0 +1,231 @@
+/* Gantry C API, runtime half (libgantry-runtime): load a plan, run it. Needs no compiler.
+ *
+ *   runtime  devices, threads, registered kernels, log     gantry_runtime_create
+ *   plan     a loaded plan file, immutable                 gantry_plan_load
+ *   state    values of the plan's variables                gantry_state_create (or the session's own)
+ *   session  memory to run the plan in                     gantry_session_create
+ *   bindings one caller's inputs and outputs               gantry_bindings_create
+ *
+ * Each keeps what is above it alive: destroy them in any order. Ownership and errors: common.h.
+ * All calls are thread-safe but for bindings and fences, which one thread at a time may use; runs of
+ * one session wait for one another. See examples/hello_terse.c and examples/hello_explained.c. */
+#ifndef GANTRY_C_RUNTIME_H
+#define GANTRY_C_RUNTIME_H
+
+#include "gantry-c/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gantry_runtime_t gantry_runtime_t;
+typedef struct gantry_plan_t gantry_plan_t;
+typedef struct gantry_state_t gantry_state_t;
+typedef struct gantry_session_t gantry_session_t;
+typedef struct gantry_bindings_t gantry_bindings_t;
+typedef struct gantry_fence_t gantry_fence_t;
+
+/** Message of the calling thread's last failing call into this library; never null. */
+GANTRY_API const char *gantry_last_error(void);
+
+/** Version of this library, "0.1.0". */
+GANTRY_API const char *gantry_runtime_version(void);
+
+/* ---- runtime ---------------------------------------------------------------------------------- */
+
+/** How a runtime is made. Zero-initialise, set struct_size, then what matters to you. */
+typedef struct gantry_runtime_options_t {
+  size_t struct_size;          /**< sizeof(gantry_runtime_options_t) */
+  uint32_t threads;            /**< for kernels of the host, the calling one included; 0: all available */
+  uint64_t host_memory_limit;  /**< bytes that may be allocated on the host device; 0: what is free */
+  gantry_log_callback_t log;   /**< may be null */
+  void *log_context;
+} gantry_runtime_options_t;
+
+/** `options` may be null: the defaults. */
+GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
+                                                 gantry_runtime_t **runtime);
+GANTRY_API void gantry_runtime_destroy(gantry_runtime_t *runtime);
+
+/** Threads that kernels can use. */
+GANTRY_API uint32_t gantry_runtime_threads(const gantry_runtime_t *runtime);
+
+/** A kernel: computes work items begin..end-1. `buffers` are operands, then results, 64-byte aligned.
+ * Any partition of the items must give the same bytes; disjoint ranges may run at the same time. */
+typedef void (*gantry_kernel_t)(void *const *buffers, int64_t begin, int64_t end);
+
+/** Makes `kernel` known to plans that are loaded afterwards, as the target of custom ops of that
+ * name. INVALID_ARGUMENT when the name has another kernel already. */
+GANTRY_API gantry_status_t gantry_kernel_register(gantry_runtime_t *runtime, const char *name,
+                                                  gantry_kernel_t kernel);
+
+/** A device that loaded plans use, with its memory and counters at this moment. */
+typedef struct gantry_device_info_t {
+  size_t struct_size;          /**< set to sizeof(gantry_device_info_t) before the call */
+  const char *name;            /**< full: /job:localhost/replica:0/task:0/device:CPU:0 */
+  const char *driver;          /**< "host" */
+  uint64_t total_bytes;        /**< of the machine or container */
+  uint64_t free_bytes;
+  uint64_t limit_bytes;        /**< 0: none */
+  uint64_t bytes_in_use;       /**< allocated by Gantry */
+  uint64_t peak_bytes;
+  uint64_t mapped_bytes;       /**< constants used in place from plan files; not in bytes_in_use */
+  uint64_t allocations;
+  uint64_t copies;             /**< copy commands that ran */
+  uint64_t copied_bytes;
+  uint64_t staged_copies;      /**< of inputs and outputs whose memory was not aligned or not there */
+  uint64_t staged_bytes;
+} gantry_device_info_t;
+
+GANTRY_API size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime);
+GANTRY_API gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t index,
+                                                 gantry_device_info_t *info);
+
+/* ---- plan ------------------------------------------------------------------------------------- */
+
+/** Maps and loads a plan file. Errors: NOT_FOUND (file, or a custom kernel), CORRUPT, UNSUPPORTED
+ * (format version; CPU features, by name), UNAVAILABLE (driver), DOES_NOT_FIT. */
+GANTRY_API gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path,
+                                            gantry_plan_t **plan);
+
+/** Called when borrowed bytes are no longer needed; from any thread. */
+typedef void (*gantry_release_t)(void *context);
+
+/** Loads a plan from memory. With `release` null the bytes are copied. Otherwise they are used in
+ * place, must start at a 64-byte boundary and stay unchanged until `release` is called, once, also
+ * when loading fails. */
+GANTRY_API gantry_status_t gantry_plan_load_memory(gantry_runtime_t *runtime, const void *data,
+                                                   size_t size, gantry_release_t release,
+                                                   void *context, gantry_plan_t **plan);
+GANTRY_API void gantry_plan_destroy(gantry_plan_t *plan);
+
+/** An input, output or variable. Pointers live as long as the plan or state that was asked. */
+typedef struct gantry_tensor_info_t {
+  const char *name;
+  gantry_element_type_t element;
+  uint32_t rank;
+  const int64_t *dims;         /**< `rank` of them */
+  uint64_t size;               /**< bytes */
+  const char *device;          /**< full name */
+} gantry_tensor_info_t;
+
+GANTRY_API uint32_t gantry_plan_num_functions(const gantry_plan_t *plan);
+/** Null when there is no such function. */
+GANTRY_API const char *gantry_plan_function_name(const gantry_plan_t *plan, uint32_t function);
+/** NOT_FOUND lists the functions. */
+GANTRY_API gantry_status_t gantry_plan_find_function(const gantry_plan_t *plan, const char *name,
+                                                     uint32_t *function);
+
+/** 0 when there is no such function. */
+GANTRY_API uint32_t gantry_plan_num_inputs(const gantry_plan_t *plan, uint32_t function);
+GANTRY_API uint32_t gantry_plan_num_outputs(const gantry_plan_t *plan, uint32_t function);
+GANTRY_API gantry_status_t gantry_plan_input(const gantry_plan_t *plan, uint32_t function,
+                                             uint32_t index, gantry_tensor_info_t *info);
+GANTRY_API gantry_status_t gantry_plan_output(const gantry_plan_t *plan, uint32_t function,
+                                              uint32_t index, gantry_tensor_info_t *info);
+/** NOT_FOUND lists the inputs or outputs with their types. */
+GANTRY_API gantry_status_t gantry_plan_find_input(const gantry_plan_t *plan, uint32_t function,
+                                                  const char *name, uint32_t *index);
+GANTRY_API gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t function,
+                                                   const char *name, uint32_t *index);
+
+/** Everything that the plan says about itself, as JSON: producer, devices, arenas, constants,
+ * variables, code, kernels and, for each function, inputs, outputs, commands, values and placed ops.
+ * Keys are the names of include/gantry/Plan/Plan.fbs. The text lives as long as the plan. */
+GANTRY_API gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json);
+
+/* ---- state ------------------------------------------------------------------------------------ */
+
+/** Variables, all zero. Sessions that are given the same state share them. */
+GANTRY_API gantry_status_t gantry_state_create(const gantry_plan_t *plan, gantry_state_t **state);
+GANTRY_API void gantry_state_destroy(gantry_state_t *state);
+
+GANTRY_API uint32_t gantry_state_num_variables(const gantry_state_t *state);
+GANTRY_API gantry_status_t gantry_state_variable(const gantry_state_t *state, uint32_t index,
+                                                 gantry_tensor_info_t *info);
+/** Copies a variable out or in; `size` must be its size in bytes. Waits for runs that use it. */
+GANTRY_API gantry_status_t gantry_state_read(const gantry_state_t *state, const char *name,
+                                             void *data, size_t size);
+GANTRY_API gantry_status_t gantry_state_write(gantry_state_t *state, const char *name,
+                                              const void *data, size_t size);
+
+/* ---- session ---------------------------------------------------------------------------------- */
+
+/** Takes the memory for running the plan's functions. `state` may be null: the session then has one
+ * of its own if the plan has variables. DOES_NOT_FIT says what is missing. */
+GANTRY_API gantry_status_t gantry_session_create(const gantry_plan_t *plan, gantry_state_t *state,
+                                                 gantry_session_t **session);
+GANTRY_API void gantry_session_destroy(gantry_session_t *session);
+
+/** The state that the session uses, as a handle of its own; `*state` is null for plans without
+ * variables. */
+GANTRY_API gantry_status_t gantry_session_state(const gantry_session_t *session,
+                                                gantry_state_t **state);
+
+/** Inputs and outputs for runs of a function, with every session of the plan. */
+GANTRY_API gantry_status_t gantry_bindings_create(const gantry_plan_t *plan, uint32_t function,
+                                                  gantry_bindings_t **bindings);
+GANTRY_API void gantry_bindings_destroy(gantry_bindings_t *bindings);
+
+/** Binds a row-major, contiguous array of exactly the declared type. It is read (or written) by each
+ * run until another is bound. 64-byte aligned arrays are used in place; others are copied through an
+ * aligned buffer at each run. INVALID_ARGUMENT says what was expected; NOT_FOUND lists the names. */
+GANTRY_API gantry_status_t gantry_bindings_set_input(gantry_bindings_t *bindings, const char *name,
+                                                     const void *data, gantry_element_type_t element,
+                                                     const int64_t *dims, uint32_t rank);
+GANTRY_API gantry_status_t gantry_bindings_set_output(gantry_bindings_t *bindings, const char *name,
+                                                      void *data, gantry_element_type_t element,
+                                                      const int64_t *dims, uint32_t rank);
+/** The same by position. */
+GANTRY_API gantry_status_t gantry_bindings_set_input_at(gantry_bindings_t *bindings, uint32_t index,
+                                                        const void *data,
+                                                        gantry_element_type_t element,
+                                                        const int64_t *dims, uint32_t rank);
+GANTRY_API gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bindings, uint32_t index,
+                                                         void *data, gantry_element_type_t element,
+                                                         const int64_t *dims, uint32_t rank);
+
+/** The data of an output: the bound array, or memory of the bindings', valid until the next run with
+ * these bindings or their end. */
+GANTRY_API gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, const char *name,
+                                                  const void **data);
+GANTRY_API gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings, uint32_t index,
+                                                     const void **data);
+
+/** Runs the bindings' function to its end. Allocates nothing from the second run on. */
+GANTRY_API gantry_status_t gantry_session_run(gantry_session_t *session,
+                                              gantry_bindings_t *bindings);
+
+/** Starts a run; bindings and arrays must stay as they are until gantry_fence_wait. On the host the
+ * work is done by the calling thread, before this returns. */
+GANTRY_API gantry_status_t gantry_session_submit(gantry_session_t *session,
+                                                 gantry_bindings_t *bindings,
+                                                 gantry_fence_t **fence);
+/** 1 when the run is over. */
+GANTRY_API int gantry_fence_done(const gantry_fence_t *fence);
+/** Waits for the run and gives its outcome. */
+GANTRY_API gantry_status_t gantry_fence_wait(gantry_fence_t *fence);
+GANTRY_API void gantry_fence_destroy(gantry_fence_t *fence);
+
+/** Time of a command in one run, summed over the passes of a loop. Strings live as long as the plan
+ * and are empty where the plan has none. */
+typedef struct gantry_command_time_t {
+  const char *name;            /**< stable name of the op */
+  const char *kernel;          /**< symbol; "copy" or "fill" for those */
+  const char *location;
+  const char *device;
+  uint64_t nanoseconds;
+  uint64_t calls;
+} gantry_command_time_t;
+
+/** Runs once with a clock around each command. Gives up to `capacity` times in order of first
+ * execution in `times` and the number of all in `*count`. */
+GANTRY_API gantry_status_t gantry_session_run_timed(gantry_session_t *session,
+                                                    gantry_bindings_t *bindings,
+                                                    gantry_command_time_t *times, size_t capacity,
+                                                    size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

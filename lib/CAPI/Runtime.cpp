@@ -1,0 +1,483 @@
+// The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing is
+// decided here.
+#include "gantry-c/runtime.h"
+
+#include "gantry/Plan/PlanFile.h"
+#include "gantry/Plan/Views.h"
+#include "gantry/Runtime/Describe.h"
+#include "gantry/Runtime/Session.h"
+#include "gantry/Support/Version.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+using namespace gantry;
+using namespace gantry::runtime;
+
+struct gantry_runtime_t {
+  std::shared_ptr<Runtime> object;
+};
+struct gantry_plan_t {
+  std::shared_ptr<const LoadedPlan> object;
+  mutable std::once_flag described;
+  mutable std::string json;
+};
+struct gantry_state_t {
+  std::shared_ptr<State> object;
+};
+struct gantry_session_t {
+  std::unique_ptr<Session> object;
+};
+struct gantry_bindings_t {
+  std::unique_ptr<Bindings> object;
+};
+struct gantry_fence_t {
+  Fence object;
+};
+
+// One enum in C++, in the plan file and in C.
+#define GANTRY_CHECK_ELEMENT(c, cpp) static_assert(int(c) == int(ElementType::cpp))
+GANTRY_CHECK_ELEMENT(GANTRY_F32, f32);
+GANTRY_CHECK_ELEMENT(GANTRY_BF16, bf16);
+GANTRY_CHECK_ELEMENT(GANTRY_U64, u64);
+GANTRY_CHECK_ELEMENT(GANTRY_I1, i1);
+static_assert(int(GANTRY_INTERNAL) == int(StatusCode::internal));
+static_assert(int(GANTRY_DOES_NOT_FIT) == int(StatusCode::doesNotFit));
+static_assert(int(GANTRY_SEVERITY_ERROR) == int(Severity::error));
+
+namespace {
+
+std::string &lastError() {
+  thread_local std::string message;
+  return message;
+}
+
+gantry_status_t finish(Status status) {
+  if (status.ok())
+    return GANTRY_OK;
+  lastError() = status.message();
+  return static_cast<gantry_status_t>(status.code());
+}
+
+gantry_status_t nullArgument(const char *call) {
+  return finish(Status::invalidArgument(std::string(call) + ": an argument is a null pointer"));
+}
+#define GANTRY_NEED(condition)                                                                     \
+  if (!(condition))                                                                                \
+  return nullArgument(__func__)
+
+/// Hands a freshly made handle out, or the failure; the out-parameter is null then.
+template <typename Handle, typename Object>
+gantry_status_t give(Expected<Object> made, Handle **handle) {
+  *handle = nullptr;
+  if (!made)
+    return finish(made.status());
+  *handle = new Handle{made.take()};
+  return GANTRY_OK;
+}
+
+gantry_status_t givePlan(Expected<std::shared_ptr<const LoadedPlan>> made, gantry_plan_t **plan) {
+  *plan = nullptr;
+  if (!made)
+    return finish(made.status());
+  *plan = new gantry_plan_t;
+  (*plan)->object = made.take();
+  return GANTRY_OK;
+}
+
+const FunctionInfo *functionOf(const gantry_plan_t *plan, uint32_t function) {
+  if (!plan || function >= plan->object->functions().size())
+    return nullptr;
+  return &plan->object->functions()[function];
+}
+
+void describe(const std::string &name, const TensorType &type, const Device *device,
+              gantry_tensor_info_t *info) {
+  *info = {name.c_str(),
+           static_cast<gantry_element_type_t>(type.element),
+           static_cast<uint32_t>(type.shape.size()),
+           type.shape.data(),
+           type.byteSize(),
+           device->name().c_str()};
+}
+
+gantry_status_t describeBinding(const std::vector<BindingInfo> &bindings, uint32_t index,
+                                gantry_tensor_info_t *info) {
+  if (index >= bindings.size())
+    return finish(Status::invalidArgument("there is no number " + std::to_string(index) + " of " +
+                                          std::to_string(bindings.size())));
+  describe(bindings[index].name, bindings[index].type, bindings[index].device, info);
+  return GANTRY_OK;
+}
+
+Status noFunction(uint32_t function) {
+  return Status::invalidArgument("the plan has no function number " + std::to_string(function));
+}
+
+gantry_status_t giveIndex(Expected<unsigned> found, uint32_t *index) {
+  if (!found)
+    return finish(found.status());
+  *index = *found;
+  return GANTRY_OK;
+}
+
+/// The caller's array as a tensor.
+Expected<Tensor> borrow(const void *data, gantry_element_type_t element, const int64_t *dims,
+                        uint32_t rank) {
+  if (static_cast<unsigned>(element) >= numElementTypes)
+    return Status::invalidArgument("unknown element type " +
+                                   std::to_string(static_cast<int>(element)));
+  if (rank != 0 && !dims)
+    return Status::invalidArgument("the dimensions are a null pointer");
+  // The rank is checked against the plan's by the comparison of types; this bounds the copy.
+  if (rank > 64)
+    return Status::invalidArgument("a rank of " + std::to_string(rank));
+  TensorType type{static_cast<ElementType>(element), {dims, dims + rank}};
+  return Tensor::borrow(std::move(type), const_cast<void *>(data));
+}
+
+template <typename Bind>
+gantry_status_t bind(Expected<Tensor> tensor, Bind bindIt) {
+  return finish(tensor ? bindIt(*tensor) : tensor.status());
+}
+
+gantry_status_t giveData(Expected<Tensor> tensor, const void **data) {
+  *data = nullptr;
+  if (!tensor)
+    return finish(tensor.status());
+  *data = tensor->data();
+  return GANTRY_OK;
+}
+
+const char *textOrEmpty(const flatbuffers::String *text) { return text ? text->c_str() : ""; }
+
+gantry_command_time_t describe(const plan::fb::Plan &plan, const CommandTime &time) {
+  const plan::fb::Command &command = *time.command;
+  const char *kernel = command.opcode() == plan::fb::Opcode::launch
+                           ? plan.kernels()->Get(command.kernel())->symbol()->c_str()
+                           : plan::fb::EnumNameOpcode(command.opcode());
+  return {textOrEmpty(command.name()),
+          kernel,
+          textOrEmpty(command.location()),
+          plan.devices()->Get(command.device())->name()->c_str(),
+          time.nanoseconds,
+          time.calls};
+}
+
+} // namespace
+
+const char *gantry_last_error(void) { return lastError().c_str(); }
+const char *gantry_runtime_version(void) { return GANTRY_VERSION_STRING; }
+
+// ---- runtime ----
+
+gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
+                                      gantry_runtime_t **runtime) {
+  GANTRY_NEED(runtime);
+  *runtime = nullptr;
+  // Callers that were built against a shorter, older struct get zeros for what they do not know.
+  gantry_runtime_options_t given{};
+  if (options) {
+    if (options->struct_size < sizeof(size_t))
+      return finish(Status::invalidArgument("gantry_runtime_options_t: struct_size is not set"));
+    std::memcpy(&given, options, std::min(options->struct_size, sizeof given));
+  }
+  RuntimeOptions made;
+  made.threads = given.threads;
+  made.hostMemoryLimit = given.host_memory_limit;
+  if (given.log)
+    made.log = [log = given.log, context = given.log_context](Severity severity,
+                                                              const std::string &text) {
+      log(context, static_cast<gantry_severity_t>(severity), text.c_str());
+    };
+  *runtime = new gantry_runtime_t{Runtime::create(std::move(made))};
+  return GANTRY_OK;
+}
+
+void gantry_runtime_destroy(gantry_runtime_t *runtime) { delete runtime; }
+
+uint32_t gantry_runtime_threads(const gantry_runtime_t *runtime) {
+  return runtime ? runtime->object->threadPool().size() : 0;
+}
+
+gantry_status_t gantry_kernel_register(gantry_runtime_t *runtime, const char *name,
+                                       gantry_kernel_t kernel) {
+  GANTRY_NEED(runtime && name);
+  return finish(runtime->object->kernels().add(name, kernel));
+}
+
+size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime) {
+  return runtime ? runtime->object->devices().size() : 0;
+}
+
+gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t index,
+                                      gantry_device_info_t *info) {
+  GANTRY_NEED(runtime && info);
+  size_t callerSize = info->struct_size;
+  if (callerSize < sizeof(size_t))
+    return finish(Status::invalidArgument("gantry_device_info_t: struct_size is not set"));
+  std::vector<Device *> devices = runtime->object->devices();
+  if (index >= devices.size())
+    return finish(Status::invalidArgument("there is no device number " + std::to_string(index) +
+                                          " of " + std::to_string(devices.size())));
+  Device &device = *devices[index];
+  Expected<MemoryInfo> memory = device.driver().memoryInfo();
+  if (!memory)
+    return finish(memory.status());
+  DeviceStats stats = device.stats();
+  gantry_device_info_t full{callerSize,
+                            device.name().c_str(),
+                            device.driver().name().data(),
+                            memory->total,
+                            memory->free,
+                            device.limit(),
+                            stats.bytesInUse,
+                            stats.peakBytes,
+                            stats.mappedBytes,
+                            stats.allocations,
+                            stats.copies,
+                            stats.copiedBytes,
+                            stats.stagedCopies,
+                            stats.stagedBytes};
+  std::memcpy(info, &full, std::min(callerSize, sizeof full));
+  return GANTRY_OK;
+}
+
+// ---- plan ----
+
+gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path, gantry_plan_t **plan) {
+  GANTRY_NEED(runtime && path && plan);
+  return givePlan(LoadedPlan::open(runtime->object, path), plan);
+}
+
+gantry_status_t gantry_plan_load_memory(gantry_runtime_t *runtime, const void *data, size_t size,
+                                        gantry_release_t release, void *context,
+                                        gantry_plan_t **plan) {
+  // The owner comes first: `release` is promised to be called whatever happens.
+  std::shared_ptr<const void> owner;
+  if (release)
+    owner = std::shared_ptr<const void>(data, [release, context](const void *) { release(context); });
+  GANTRY_NEED(runtime && data && plan);
+  *plan = nullptr;
+  std::span<const uint8_t> bytes(static_cast<const uint8_t *>(data), size);
+  Expected<plan::PlanFile> file = release ? plan::PlanFile::fromBytes(bytes, std::move(owner))
+                                          : plan::PlanFile::copyOf(bytes);
+  if (!file)
+    return finish(file.status());
+  return givePlan(LoadedPlan::load(runtime->object, file.take(), "plan in memory"), plan);
+}
+
+void gantry_plan_destroy(gantry_plan_t *plan) { delete plan; }
+
+uint32_t gantry_plan_num_functions(const gantry_plan_t *plan) {
+  return plan ? static_cast<uint32_t>(plan->object->functions().size()) : 0;
+}
+
+const char *gantry_plan_function_name(const gantry_plan_t *plan, uint32_t function) {
+  const FunctionInfo *info = functionOf(plan, function);
+  return info ? info->name.c_str() : nullptr;
+}
+
+gantry_status_t gantry_plan_find_function(const gantry_plan_t *plan, const char *name,
+                                          uint32_t *function) {
+  GANTRY_NEED(plan && name && function);
+  return giveIndex(plan->object->functionIndex(name), function);
+}
+
+uint32_t gantry_plan_num_inputs(const gantry_plan_t *plan, uint32_t function) {
+  const FunctionInfo *info = functionOf(plan, function);
+  return info ? static_cast<uint32_t>(info->inputs.size()) : 0;
+}
+
+uint32_t gantry_plan_num_outputs(const gantry_plan_t *plan, uint32_t function) {
+  const FunctionInfo *info = functionOf(plan, function);
+  return info ? static_cast<uint32_t>(info->outputs.size()) : 0;
+}
+
+gantry_status_t gantry_plan_input(const gantry_plan_t *plan, uint32_t function, uint32_t index,
+                                  gantry_tensor_info_t *info) {
+  GANTRY_NEED(plan && info);
+  const FunctionInfo *owner = functionOf(plan, function);
+  return owner ? describeBinding(owner->inputs, index, info) : finish(noFunction(function));
+}
+
+gantry_status_t gantry_plan_output(const gantry_plan_t *plan, uint32_t function, uint32_t index,
+                                   gantry_tensor_info_t *info) {
+  GANTRY_NEED(plan && info);
+  const FunctionInfo *owner = functionOf(plan, function);
+  return owner ? describeBinding(owner->outputs, index, info) : finish(noFunction(function));
+}
+
+gantry_status_t gantry_plan_find_input(const gantry_plan_t *plan, uint32_t function,
+                                       const char *name, uint32_t *index) {
+  GANTRY_NEED(plan && name && index);
+  const FunctionInfo *owner = functionOf(plan, function);
+  return owner ? giveIndex(owner->inputIndex(name), index) : finish(noFunction(function));
+}
+
+gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t function,
+                                        const char *name, uint32_t *index) {
+  GANTRY_NEED(plan && name && index);
+  const FunctionInfo *owner = functionOf(plan, function);
+  return owner ? giveIndex(owner->outputIndex(name), index) : finish(noFunction(function));
+}
+
+gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json) {
+  GANTRY_NEED(plan && json);
+  std::call_once(plan->described,
+                 [&] { plan->json = describePlanJSON(plan->object->metadata()); });
+  *json = plan->json.c_str();
+  return GANTRY_OK;
+}
+
+// ---- state ----
+
+gantry_status_t gantry_state_create(const gantry_plan_t *plan, gantry_state_t **state) {
+  GANTRY_NEED(plan && state);
+  return give(State::create(plan->object), state);
+}
+
+void gantry_state_destroy(gantry_state_t *state) { delete state; }
+
+uint32_t gantry_state_num_variables(const gantry_state_t *state) {
+  return state ? static_cast<uint32_t>(state->object->variables().size()) : 0;
+}
+
+gantry_status_t gantry_state_variable(const gantry_state_t *state, uint32_t index,
+                                      gantry_tensor_info_t *info) {
+  GANTRY_NEED(state && info);
+  auto variables = state->object->variables();
+  if (index >= variables.size())
+    return finish(Status::invalidArgument("there is no variable number " + std::to_string(index) +
+                                          " of " + std::to_string(variables.size())));
+  describe(variables[index].name, variables[index].type, variables[index].device, info);
+  return GANTRY_OK;
+}
+
+/// Runs `access` if the variable has `size` bytes; an unknown name is left for `access` to report.
+template <typename Access>
+static gantry_status_t withVariable(const gantry_state_t *state, const char *name, size_t size,
+                                    Access access) {
+  for (const State::Variable &variable : state->object->variables())
+    if (variable.name == name && variable.type.byteSize() != size)
+      return finish(Status::invalidArgument("variable '" + variable.name + "' " +
+                                            variable.type.str() + " has " +
+                                            std::to_string(variable.type.byteSize()) +
+                                            " bytes, got " + std::to_string(size)));
+  return finish(access());
+}
+
+gantry_status_t gantry_state_read(const gantry_state_t *state, const char *name, void *data,
+                                  size_t size) {
+  GANTRY_NEED(state && name && data);
+  return withVariable(state, name, size, [&] { return state->object->read(name, data); });
+}
+
+gantry_status_t gantry_state_write(gantry_state_t *state, const char *name, const void *data,
+                                   size_t size) {
+  GANTRY_NEED(state && name && data);
+  return withVariable(state, name, size, [&] { return state->object->write(name, data); });
+}
+
+// ---- session ----
+
+gantry_status_t gantry_session_create(const gantry_plan_t *plan, gantry_state_t *state,
+                                      gantry_session_t **session) {
+  GANTRY_NEED(plan && session);
+  return give(Session::create(plan->object, state ? state->object : nullptr), session);
+}
+
+void gantry_session_destroy(gantry_session_t *session) { delete session; }
+
+gantry_status_t gantry_session_state(const gantry_session_t *session, gantry_state_t **state) {
+  GANTRY_NEED(session && state);
+  *state = session->object->state() ? new gantry_state_t{session->object->state()} : nullptr;
+  return GANTRY_OK;
+}
+
+gantry_status_t gantry_bindings_create(const gantry_plan_t *plan, uint32_t function,
+                                       gantry_bindings_t **bindings) {
+  GANTRY_NEED(plan && bindings);
+  return give(Bindings::create(plan->object, static_cast<unsigned>(function)), bindings);
+}
+
+void gantry_bindings_destroy(gantry_bindings_t *bindings) { delete bindings; }
+
+gantry_status_t gantry_bindings_set_input(gantry_bindings_t *bindings, const char *name,
+                                          const void *data, gantry_element_type_t element,
+                                          const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings && name);
+  return bind(borrow(data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindInput(name, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_output(gantry_bindings_t *bindings, const char *name, void *data,
+                                           gantry_element_type_t element, const int64_t *dims,
+                                           uint32_t rank) {
+  GANTRY_NEED(bindings && name);
+  return bind(borrow(data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindOutput(name, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_input_at(gantry_bindings_t *bindings, uint32_t index,
+                                             const void *data, gantry_element_type_t element,
+                                             const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings);
+  return bind(borrow(data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindInput(index, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bindings, uint32_t index,
+                                              void *data, gantry_element_type_t element,
+                                              const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings);
+  return bind(borrow(data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindOutput(index, tensor); });
+}
+
+gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, const char *name,
+                                       const void **data) {
+  GANTRY_NEED(bindings && name && data);
+  return giveData(bindings->object->output(name), data);
+}
+
+gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings, uint32_t index,
+                                          const void **data) {
+  GANTRY_NEED(bindings && data);
+  return giveData(bindings->object->output(index), data);
+}
+
+gantry_status_t gantry_session_run(gantry_session_t *session, gantry_bindings_t *bindings) {
+  GANTRY_NEED(session && bindings);
+  return finish(session->object->run(*bindings->object));
+}
+
+gantry_status_t gantry_session_submit(gantry_session_t *session, gantry_bindings_t *bindings,
+                                      gantry_fence_t **fence) {
+  GANTRY_NEED(session && bindings && fence);
+  return give(session->object->submit(*bindings->object), fence);
+}
+
+int gantry_fence_done(const gantry_fence_t *fence) { return !fence || fence->object.done(); }
+
+gantry_status_t gantry_fence_wait(gantry_fence_t *fence) {
+  GANTRY_NEED(fence);
+  return finish(fence->object.wait());
+}
+
+void gantry_fence_destroy(gantry_fence_t *fence) { delete fence; }
+
+gantry_status_t gantry_session_run_timed(gantry_session_t *session, gantry_bindings_t *bindings,
+                                         gantry_command_time_t *times, size_t capacity,
+                                         size_t *count) {
+  GANTRY_NEED(session && bindings && count && (times || capacity == 0));
+  *count = 0;
+  Expected<std::vector<CommandTime>> measured = session->object->runTimed(*bindings->object);
+  if (!measured)
+    return finish(measured.status());
+  *count = measured->size();
+  for (size_t i = 0; i < std::min(capacity, measured->size()); ++i)
+    times[i] = describe(session->object->plan().metadata(), (*measured)[i]);
+  return GANTRY_OK;
+}

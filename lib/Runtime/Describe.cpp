@@ -1,0 +1,245 @@
+// One function per table of the schema, in the schema's order.
+#include "gantry/Runtime/Describe.h"
+
+#include "JSONWriter.h"
+#include "gantry/Plan/Views.h"
+#include "gantry/Runtime/Tensor.h"
+
+namespace gantry::runtime {
+
+namespace fb = plan::fb;
+using plan::each;
+using plan::textOf;
+
+namespace {
+
+class Describer {
+public:
+  std::string run(const fb::Plan &plan) {
+    json.beginObject();
+    text("producer", plan.producer());
+    text("source", plan.source());
+    number("source_hash", plan.source_hash());
+    text("math", plan.math());
+    texts("constraints", plan.constraints());
+    list("devices", plan.devices(), [&](auto &device) { describe(device); });
+    list("arenas", plan.arenas(), [&](auto &arena) { describe(arena); });
+    list("constants", plan.constants(), [&](auto &constant) { describe(constant); });
+    list("variables", plan.variables(), [&](auto &variable) { describe(variable); });
+    list("code", plan.code(), [&](auto &code) { describe(code); });
+    list("kernels", plan.kernels(), [&](auto &kernel) { describe(kernel); });
+    texts("strings", plan.strings());
+    list("functions", plan.functions(), [&](auto &function) { describe(function); });
+    json.endObject();
+    return json.take();
+  }
+
+private:
+  JSONWriter json;
+
+  void text(const char *key, const flatbuffers::String *value) {
+    if (textOf(value).empty())
+      return;
+    json.key(key);
+    json.string(textOf(value));
+  }
+  void name(const char *key, const char *enumName) {
+    json.key(key);
+    json.string(enumName);
+  }
+  void number(const char *key, uint64_t value) {
+    json.key(key);
+    json.number(value);
+  }
+  void flag(const char *key, bool value) {
+    json.key(key);
+    json.boolean(value);
+  }
+
+  template <typename Vector>
+  void texts(const char *key, const Vector *values) {
+    if (plan::countOf(values) == 0)
+      return;
+    json.key(key);
+    json.beginArray();
+    for (const flatbuffers::String *value : each(values))
+      json.string(textOf(value));
+    json.endArray();
+  }
+
+  template <typename Vector, typename Item>
+  void list(const char *key, const Vector *values, Item item) {
+    json.key(key);
+    json.beginArray();
+    for (const auto *value : each(values)) {
+      json.beginObject();
+      item(*value);
+      json.endObject();
+    }
+    json.endArray();
+  }
+
+  void type(const fb::TensorType *tensor) {
+    if (!tensor)
+      return;
+    auto shape = plan::shapeOf(*tensor);
+    TensorType readable{plan::elementOf(*tensor), {shape.begin(), shape.end()}};
+    json.key("type");
+    json.string(readable.str());
+    name("element", fb::EnumNameElementType(tensor->element()));
+    json.key("shape");
+    json.beginArray();
+    for (int64_t dim : shape)
+      json.number(dim);
+    json.endArray();
+  }
+
+  void buffer(const fb::BufferRef &ref) {
+    name("space", fb::EnumNameSpace(ref.space()));
+    number("index", ref.index());
+    number("offset", ref.offset());
+    number("size", ref.size());
+  }
+
+  void describe(const fb::Device &device) {
+    text("name", device.name());
+    name("type", fb::EnumNameDeviceType(device.type()));
+    text("driver", device.driver());
+  }
+
+  void describe(const fb::Arena &arena) {
+    number("device", arena.device());
+    name("kind", fb::EnumNameArenaKind(arena.kind()));
+    number("size", arena.size());
+    number("lower_bound", arena.lower_bound());
+  }
+
+  void describe(const fb::Constant &constant) {
+    text("name", constant.name());
+    number("arena", constant.arena());
+    number("offset", constant.offset());
+    number("size", constant.size());
+  }
+
+  void describe(const fb::Variable &variable) {
+    text("name", variable.name());
+    type(variable.type());
+    number("arena", variable.arena());
+    number("offset", variable.offset());
+    number("size", variable.size());
+  }
+
+  void describe(const fb::Code &code) {
+    name("kind", fb::EnumNameCodeKind(code.kind()));
+    number("size", code.size());
+    text("target", code.target());
+    texts("features", code.features());
+  }
+
+  void describe(const fb::Kernel &kernel) {
+    text("symbol", kernel.symbol());
+    if (!kernel.custom())
+      number("code", kernel.code());
+    flag("custom", kernel.custom());
+  }
+
+  void describe(const fb::Function &function) {
+    text("name", function.name());
+    flag("writes_variables", function.writes_variables());
+    number("num_queues", function.num_queues());
+    number("num_semaphores", function.num_semaphores());
+    list("inputs", function.inputs(), [&](auto &binding) { describe(binding); });
+    list("outputs", function.outputs(), [&](auto &binding) { describe(binding); });
+    list("blocks", function.blocks(), [&](const fb::Block &block) {
+      list("commands", block.commands(), [&](auto &command) { describe(command); });
+    });
+    list("values", function.values(), [&](auto &value) { describe(value); });
+    list("placed_ops", function.placed_ops(), [&](auto &op) { describe(op); });
+  }
+
+  void describe(const fb::Binding &binding) {
+    text("name", binding.name());
+    type(binding.type());
+    number("device", binding.device());
+  }
+
+  void describe(const fb::Command &command) {
+    name("opcode", fb::EnumNameOpcode(command.opcode()));
+    text("name", command.name());
+    text("location", command.location());
+    number("device", command.device());
+    number("queue", command.queue());
+    buffers(command);
+    switch (command.opcode()) {
+    case fb::Opcode::launch:
+      number("kernel", command.kernel());
+      number("items", command.items());
+      number("grain", command.grain());
+      number("num_results", command.num_results());
+      texts("log_names", command.log_names());
+      break;
+    case fb::Opcode::copy:
+      name("copy_kind", fb::EnumNameCopyKind(command.copy_kind()));
+      number("cause", command.cause());
+      break;
+    case fb::Opcode::fill:
+      number("value", command.value());
+      break;
+    case fb::Opcode::signal:
+    case fb::Opcode::wait:
+      number("signal", command.signal());
+      break;
+    case fb::Opcode::branch:
+    case fb::Opcode::loop:
+      nested(command);
+      break;
+    }
+  }
+
+  void buffers(const fb::Command &command) {
+    if (plan::countOf(command.buffers()) != 0)
+      list("buffers", command.buffers(), [&](const fb::BufferRef &ref) { buffer(ref); });
+  }
+
+  void nested(const fb::Command &command) {
+    json.key("condition");
+    json.beginObject();
+    buffer(*command.condition());
+    json.endObject();
+    json.key("blocks");
+    json.beginArray();
+    for (uint32_t block : each(command.blocks()))
+      json.number(uint64_t(block));
+    json.endArray();
+  }
+
+  void describe(const fb::Value &value) {
+    text("name", value.name());
+    type(value.type());
+    json.key("buffer");
+    json.beginObject();
+    buffer(*value.buffer());
+    json.endObject();
+    number("first", value.first());
+    number("last", value.last());
+  }
+
+  void describe(const fb::PlacedOp &op) {
+    text("log_name", op.log_name());
+    text("name", op.name());
+    text("location", op.location());
+    number("device", op.device());
+    text("rule", op.rule());
+    texts("rejected", op.rejected());
+    flag("once", op.once());
+    text("kernel_name", op.kernel_name());
+    number("flops", op.flops());
+    number("bytes", op.bytes());
+  }
+};
+
+} // namespace
+
+std::string describePlanJSON(const fb::Plan &plan) { return Describer().run(plan); }
+
+} // namespace gantry::runtime
