@@ -1,0 +1,117 @@
+// gantry bench: warm latency, measured run by run with the steady clock.
+#include "Commands.h"
+#include "Console.h"
+#include "Execution.h"
+#include "Reports.h"
+#include "Text.h"
+
+#include "gantry/Support/Bytes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gantry::tool {
+
+namespace {
+
+struct Measurement {
+  double firstRun = 0;       ///< milliseconds, cold
+  std::vector<double> times; ///< milliseconds, sorted
+
+  double median() const {
+    const size_t middle = times.size() / 2;
+    return times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+  }
+  /// The time that 90 % of the runs do not exceed (nearest rank).
+  double p90() const {
+    const auto rank = static_cast<size_t>(std::ceil(0.9 * static_cast<double>(times.size())));
+    return times[std::max<size_t>(rank, 1) - 1];
+  }
+};
+
+Expected<Measurement> measure(const Options &options, Execution &execution) {
+  Measurement result;
+  Stopwatch first;
+  GANTRY_RETURN_IF_ERROR(execution.run());
+  result.firstRun = first.milliseconds();
+  for (uint64_t i = 0; i < options.warmup; ++i)
+    GANTRY_RETURN_IF_ERROR(execution.run());
+  constexpr size_t fewest = 5;
+  const Stopwatch total;
+  while (options.runs ? result.times.size() < options.runs
+                      : result.times.size() < fewest || total.seconds() < options.minTime) {
+    const Stopwatch watch;
+    GANTRY_RETURN_IF_ERROR(execution.run());
+    result.times.push_back(watch.milliseconds());
+  }
+  std::sort(result.times.begin(), result.times.end());
+  return result;
+}
+
+void printJson(const Options &options, const Model &model, const Execution &execution,
+               const Measurement &measured) {
+  Json json;
+  json.beginObject()
+      .member("file", options.file)
+      .member("function", execution.function().name)
+      .member("median_ms", measured.median())
+      .member("min_ms", measured.times.front())
+      .member("p90_ms", measured.p90())
+      .member("runs", uint64_t(measured.times.size()))
+      .member("threads", uint64_t(execution.machine().threadPool().size()));
+  if (model.compileSeconds)
+    json.member("compile_ms", *model.compileSeconds * 1e3);
+  json.member("load_ms", execution.loadMilliseconds()).member("first_run_ms", measured.firstRun);
+  json.key("peak_bytes").beginObject();
+  for (const runtime::Device *device : execution.machine().devices()) {
+    const runtime::DeviceStats stats = device->stats();
+    json.member(shortDeviceName(device->name()), stats.peakBytes + stats.mappedBytes);
+  }
+  json.endObject().endObject();
+  std::puts(json.text().c_str());
+}
+
+void printForPeople(const Model &model, const Execution &execution, const Measurement &measured) {
+  Table table({"", ">ms"});
+  table.add({"median", format("%.4f", measured.median())});
+  table.add({"minimum", format("%.4f", measured.times.front())});
+  table.add({"90th percentile", format("%.4f", measured.p90())});
+  table.add({"first run", format("%.4f", measured.firstRun)});
+  table.add({"load", format("%.4f", execution.loadMilliseconds())});
+  if (model.compileSeconds)
+    table.add({"compile", format("%.1f", *model.compileSeconds * 1e3)});
+  std::printf("%s: %zu runs, %u threads, %.1f runs per second\n%s",
+              execution.function().name.c_str(), measured.times.size(),
+              execution.machine().threadPool().size(), 1e3 / measured.median(),
+              table.text().c_str());
+  for (const runtime::Device *device : execution.machine().devices()) {
+    const runtime::DeviceStats stats = device->stats();
+    std::printf("  peak on %s: %s, of that %s used in place from the plan\n",
+                shortDeviceName(device->name()).c_str(),
+                formatBytes(stats.peakBytes + stats.mappedBytes).c_str(),
+                formatBytes(stats.mappedBytes).c_str());
+  }
+}
+
+} // namespace
+
+int benchCommand(const Options &options) {
+  auto model = Model::load(options);
+  if (!model)
+    return report(model.status());
+  auto execution = Execution::prepare(options, *model);
+  if (!execution)
+    return report(execution.status());
+  auto measured = measure(options, *execution);
+  if (!measured)
+    return report(measured.status());
+  if (options.json)
+    printJson(options, *model, *execution, *measured);
+  else
+    printForPeople(*model, *execution, *measured);
+  if (options.verbose)
+    std::fputs(memorySummary(model->plan()).c_str(), stderr);
+  return exitSuccess;
+}
+
+} // namespace gantry::tool

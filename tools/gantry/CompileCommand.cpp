@@ -1,0 +1,114 @@
+// gantry compile, gantry check, gantry plan-text: what the compiler gives, written to where it
+// goes.
+#include "Commands.h"
+#include "Console.h"
+#include "Model.h"
+#include "Reports.h"
+
+#include "Array.h"
+#include "gantry/Support/Bytes.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+namespace gantry::tool {
+
+namespace {
+
+/// model.onnx -> model.gantry, beside it.
+Expected<std::string> outputPath(const Options &options) {
+  if (!options.output.empty())
+    return options.output;
+  if (options.file == "-" || options.stopsEarly)
+    return std::string("-");
+  std::filesystem::path path = options.file;
+  path.replace_extension(".gantry");
+  if (path == options.file)
+    return Status::invalidArgument(
+        "'" + options.file + "' would be overwritten by its plan; give the plan's name with -o");
+  return path.string();
+}
+
+Status write(const std::string &path, std::span<const uint8_t> bytes) {
+  const arrays::ByteSpan parts[] = {bytes};
+  return arrays::writeFile(path, parts);
+}
+
+void describePlan(const Options &options, const std::string &path, std::span<const uint8_t> bytes,
+                  double seconds) {
+  if (options.verbose)
+    printNote(format("compiled '%s' in %.3f s", options.file.c_str(), seconds));
+  if (options.verbose && path != "-")
+    printNote("wrote '" + path + "', " + formatBytes(bytes.size()));
+  if (!options.verbose && options.placementLog == PlacementLog::off)
+    return;
+  auto file = plan::PlanFile::fromBytes(bytes, nullptr, {plan::Check::metadataOnly});
+  if (!file) // the runtime will say why when it is asked to load it
+    return;
+  printPlacementLog(file->plan(), options.function, options.placementLog);
+  if (options.verbose)
+    std::fputs(memorySummary(file->plan()).c_str(), stderr);
+}
+
+} // namespace
+
+int compileCommand(const Options &options) {
+  if (options.file != "-" && isPlanFile(options.file))
+    return report(Status::invalidArgument("'" + options.file +
+                                          "' is a plan already; `gantry run` runs it, `gantry "
+                                          "plan-text` prints it"));
+  auto path = outputPath(options);
+  if (!path)
+    return report(path.status());
+  if (*path == "-" && !options.stopsEarly && ::isatty(STDOUT_FILENO))
+    return report(Status::invalidArgument("a plan is not for a terminal; give a file with -o"));
+  Stopwatch watch;
+  Outcome outcome = compileGraph(options);
+  if (!outcome.status.ok())
+    return report(outcome.status);
+  const double seconds = watch.seconds();
+  const auto bytes = outcome.artifact->bytes();
+  if (Status status = write(*path, bytes); !status.ok())
+    return report(status);
+  if (!options.stopsEarly)
+    describePlan(options, *path, bytes, seconds);
+  return exitSuccess;
+}
+
+int checkCommand(const Options &options) {
+  if (options.file != "-" && isPlanFile(options.file))
+    return report(Status::invalidArgument(
+        "'" + options.file +
+        "' is a plan, whose graph was supported; `gantry check` takes a graph"));
+  auto compiler = Compiler::open();
+  if (!compiler)
+    return report(compiler.status());
+  std::vector<std::string> flags = options.compileFlags;
+  if (options.json)
+    flags.push_back("json");
+  const Outcome outcome = compiler->check(options.file, flags);
+  // The report says what is not supported, so the status adds one line only when there is none.
+  if (outcome.artifact)
+    if (Status status = write("-", outcome.artifact->bytes()); !status.ok())
+      return report(status);
+  return report(outcome.status);
+}
+
+int planTextCommand(const Options &options) {
+  auto file = arrays::FileBytes::open(options.file);
+  if (!file)
+    return report(file.status());
+  if (!plan::PlanFile::looksLikePlan(file->bytes()))
+    return report(Status::invalidArgument("'" + options.file +
+                                          "' is not a plan; `gantry compile --stop-after=memory` "
+                                          "prints a graph's"));
+  auto compiler = Compiler::open();
+  if (!compiler)
+    return report(compiler.status());
+  const Outcome outcome = compiler->planToText(file->bytes());
+  if (!outcome.status.ok())
+    return report(outcome.status);
+  return report(write(options.output.empty() ? "-" : options.output, outcome.artifact->bytes()));
+}
+
+} // namespace gantry::tool

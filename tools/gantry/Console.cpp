@@ -1,0 +1,106 @@
+#include "Console.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <unistd.h>
+
+namespace gantry::tool {
+
+namespace {
+void printLine(std::string_view prefix, std::string_view text) {
+  std::fprintf(stderr, "%.*s%.*s\n", static_cast<int>(prefix.size()), prefix.data(),
+               static_cast<int>(text.size()), text.data());
+}
+} // namespace
+
+void printError(std::string_view text) { printLine("gantry: error: ", text); }
+void printWarning(std::string_view text) { printLine("gantry: warning: ", text); }
+void printNote(std::string_view text) { printLine("gantry: ", text); }
+
+int report(const Status &status) {
+  if (status.ok())
+    return exitSuccess;
+  printError(status.message());
+  return status.code() == StatusCode::doesNotFit ? exitDoesNotFit : exitUserError;
+}
+
+CompilerLog::CompilerLog() : onTerminal(::isatty(STDERR_FILENO) == 1) {
+  if (onTerminal)
+    ticker = std::thread([this] { keepStatusLine(); });
+}
+
+CompilerLog::~CompilerLog() {
+  {
+    std::lock_guard lock(mutex);
+    stop = true;
+  }
+  ended.notify_all();
+  if (ticker.joinable())
+    ticker.join();
+  clearStatusLine();
+}
+
+void CompilerLog::receive(void *context, gantry_severity_t severity, const char *text) {
+  auto *log = static_cast<CompilerLog *>(context);
+  if (severity == GANTRY_SEVERITY_PROGRESS)
+    log->beginPhase(text);
+  else
+    log->print(severity, text);
+}
+
+void CompilerLog::print(gantry_severity_t severity, std::string_view text) {
+  std::lock_guard lock(mutex);
+  clearStatusLine();
+  // A diagnostic with a location has its severity in it: "model.onnx:node 'x': error: …".
+  const bool saysItself = text.find("error: ") != std::string_view::npos ||
+                          text.find("warning: ") != std::string_view::npos;
+  if (severity == GANTRY_SEVERITY_ERROR && !saysItself)
+    printError(text);
+  else if (severity == GANTRY_SEVERITY_WARNING && !saysItself)
+    printWarning(text);
+  else
+    printLine("", text);
+}
+
+void CompilerLog::beginPhase(std::string_view name) {
+  std::lock_guard lock(mutex);
+  phase = name;
+  phaseBegan = std::chrono::steady_clock::now();
+}
+
+void CompilerLog::keepStatusLine() {
+  std::unique_lock lock(mutex);
+  while (!ended.wait_for(lock, std::chrono::milliseconds(250), [this] { return stop; })) {
+    const auto took = std::chrono::steady_clock::now() - phaseBegan;
+    if (phase.empty() || took < std::chrono::seconds(1)) {
+      clearStatusLine();
+      continue;
+    }
+    // Carriage return and "erase to the end of the line" keep it one line.
+    std::fprintf(stderr, "\r\x1b[K%s … %.0f s", phase.c_str(),
+                 std::chrono::duration<double>(took).count());
+    std::fflush(stderr);
+    statusShown = true;
+  }
+}
+
+void CompilerLog::clearStatusLine() {
+  if (!statusShown)
+    return;
+  std::fputs("\r\x1b[K", stderr);
+  statusShown = false;
+}
+
+std::string format(const char *pattern, ...) {
+  va_list arguments, again;
+  va_start(arguments, pattern);
+  va_copy(again, arguments);
+  const int size = std::vsnprintf(nullptr, 0, pattern, arguments);
+  va_end(arguments);
+  std::string text(size > 0 ? static_cast<size_t>(size) : 0, '\0');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  return text;
+}
+
+} // namespace gantry::tool

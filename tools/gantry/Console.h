@@ -1,0 +1,69 @@
+// What the tool says on standard error, and how it ends.
+#pragma once
+
+#include "gantry-c/common.h"
+#include "gantry/Support/Status.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace gantry::tool {
+
+/// Exit statuses of spec section 7.
+enum Exit : int { exitSuccess = 0, exitUserError = 1, exitWrongUsage = 2, exitDoesNotFit = 3 };
+
+/// `gantry: error: …` and the like, one line each.
+void printError(std::string_view text);
+void printWarning(std::string_view text);
+void printNote(std::string_view text);
+
+/// Prints the failure and gives the exit status that its code calls for.
+int report(const Status &status);
+
+/// Receives the compiler's lines. Diagnostics are printed as they come; progress lines keep one
+/// status line up to date when standard error is a terminal and a phase takes over a second.
+class CompilerLog {
+public:
+  CompilerLog();
+  ~CompilerLog();
+  CompilerLog(const CompilerLog &) = delete;
+
+  /// A gantry_log_callback_t; `context` is the CompilerLog.
+  static void receive(void *context, gantry_severity_t severity, const char *text);
+
+private:
+  void print(gantry_severity_t severity, std::string_view text);
+  void beginPhase(std::string_view name);
+  void keepStatusLine();
+  void clearStatusLine();
+
+  const bool onTerminal;
+  std::mutex mutex; ///< over everything below and the order of lines
+  std::condition_variable ended;
+  std::string phase;
+  std::chrono::steady_clock::time_point phaseBegan;
+  bool statusShown = false;
+  bool stop = false;
+  std::thread ticker; ///< only on a terminal
+};
+
+/// Seconds since an object was made.
+class Stopwatch {
+public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+  double milliseconds() const { return seconds() * 1e3; }
+
+private:
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+};
+
+/// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
+
+} // namespace gantry::tool

@@ -1,0 +1,208 @@
+#include "Execution.h"
+
+#include "Console.h"
+
+#include "Values.h"
+#include "gantry/Runtime/Tensor.h"
+
+#include <algorithm>
+
+namespace gantry::tool {
+
+using arrays::Array;
+using arrays::NamedArray;
+using runtime::BindingInfo;
+
+NamedFile parseNamedFile(const std::string &text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::string describeBindings(std::span<const BindingInfo> bindings) {
+  std::string text;
+  for (const BindingInfo &binding : bindings)
+    text += (text.empty() ? "" : ", ") + binding.name + ": " + binding.type.str();
+  return text.empty() ? "none" : text;
+}
+
+namespace {
+
+Expected<size_t> find(std::span<const BindingInfo> bindings, const std::string &name,
+                      const char *kind) {
+  for (size_t i = 0; i < bindings.size(); ++i)
+    if (bindings[i].name == name)
+      return i;
+  return Status::notFound(std::string("no ") + kind + " is called '" + name + "'; the " + kind +
+                          "s are " + describeBindings(bindings));
+}
+
+/// NumPy has no bfloat16, so its bits come as uint16.
+void takeBitsAsBfloat(Array &array, const BindingInfo &binding) {
+  if (array.element == ElementType::u16 && binding.type.element == ElementType::bf16)
+    array.element = ElementType::bf16;
+}
+
+Status checkType(const Array &array, const BindingInfo &binding, const std::string &file) {
+  if (array.element == binding.type.element && array.shape == binding.type.shape)
+    return {};
+  return Status::invalidArgument("input '" + binding.name + "' is " + binding.type.str() +
+                                 ", but '" + file + "' holds " + array.type());
+}
+
+/// The fill that --fill asks for, the last one counting; none when it does not.
+Expected<std::optional<arrays::Fill>> requestedFill(const Options &options,
+                                                    const std::string &name) {
+  std::optional<arrays::Fill> result;
+  for (const std::string &text : options.fills) {
+    const NamedFile request = parseNamedFile(text);
+    if (!request.name.empty() && request.name != name)
+      continue;
+    auto fill = arrays::parseFill(request.file);
+    if (!fill)
+      return fill.status();
+    result = *fill;
+  }
+  return result;
+}
+
+Status checkFillNames(const Options &options, std::span<const BindingInfo> inputs) {
+  for (const std::string &text : options.fills)
+    if (const NamedFile request = parseNamedFile(text); !request.name.empty())
+      if (auto index = find(inputs, request.name, "input"); !index)
+        return index.status();
+  return {};
+}
+
+Expected<Array> makeUp(const Options &options, const BindingInfo &binding) {
+  auto requested = requestedFill(options, binding.name);
+  if (!requested)
+    return requested.status();
+  const arrays::Fill fill = requested->value_or(arrays::defaultFill(binding.type.element));
+  auto array = Array::make(binding.type.element, binding.type.shape);
+  if (!array)
+    return array.status();
+  arrays::fill(*array, fill, options.seed, binding.name);
+  printNote("input '" + binding.name + "': " + binding.type.str() + " filled with " + fill.text() +
+            ", seed " + std::to_string(options.seed));
+  return array;
+}
+
+/// The function that --function names, else the only one, else `main`.
+Expected<unsigned> chooseFunction(const runtime::LoadedPlan &plan, const std::string &name) {
+  if (!name.empty())
+    return plan.functionIndex(name);
+  const auto functions = plan.functions();
+  if (functions.size() == 1)
+    return 0u;
+  std::string names;
+  for (unsigned i = 0; i < functions.size(); ++i) {
+    if (functions[i].name == "main")
+      return i;
+    names += (i ? ", " : "") + functions[i].name;
+  }
+  return Status::invalidArgument("the plan has several functions: " + names +
+                                 "; choose one with --function");
+}
+
+void logRuntimeLine(runtime::Severity severity, const std::string &text) {
+  if (severity == runtime::Severity::error)
+    printError(text);
+  else if (severity == runtime::Severity::warning)
+    printWarning(text);
+  else
+    printNote(text);
+}
+
+} // namespace
+
+Expected<std::vector<std::optional<NamedArray>>>
+readForBindings(const std::vector<std::string> &flags, std::span<const BindingInfo> bindings,
+                const char *flag, const char *kind) {
+  std::vector<std::optional<NamedArray>> result(bindings.size());
+  for (const std::string &text : flags) {
+    const NamedFile request = parseNamedFile(text);
+    auto content = arrays::readArrays(request.file);
+    if (!content)
+      return content.status();
+    if (!request.name.empty() && content->size() != 1)
+      return Status::invalidArgument(
+          "'" + request.file + "' holds " + std::to_string(content->size()) +
+          " arrays; give it without a name: " + flag + " " + request.file);
+    for (NamedArray &array : *content) {
+      // What belongs to whom: by the flag's name, else the file's, else there is only one.
+      std::string name = request.name.empty() ? array.name : request.name;
+      if (name.empty() && bindings.size() == 1)
+        name = bindings[0].name;
+      if (name.empty())
+        return Status::invalidArgument("'" + request.file + "' has no name; say which " + kind +
+                                       " it is: " + flag + " NAME=" + request.file + "; the " +
+                                       kind + "s are " + describeBindings(bindings));
+      auto index = find(bindings, name, kind);
+      if (!index)
+        return index.status();
+      if (result[*index])
+        return Status::invalidArgument(std::string(kind) + " '" + name + "' is given twice");
+      takeBitsAsBfloat(array.array, bindings[*index]);
+      // From here on the name says which file it was, for messages.
+      result[*index] = NamedArray{request.file, std::move(array.array)};
+    }
+  }
+  return result;
+}
+
+Expected<Execution> Execution::prepare(const Options &options, const Model &model) {
+  Execution execution;
+  Stopwatch watch;
+  runtime::RuntimeOptions settings;
+  settings.threads = static_cast<unsigned>(options.threads);
+  settings.log = logRuntimeLine;
+  execution.runtime = runtime::Runtime::create(std::move(settings));
+  auto loaded = runtime::LoadedPlan::load(execution.runtime, model.file, options.file);
+  if (!loaded)
+    return loaded.status();
+  execution.loaded = loaded.take();
+  auto function = chooseFunction(*execution.loaded, options.function);
+  if (!function)
+    return function.status();
+  auto session = runtime::Session::create(execution.loaded);
+  if (!session)
+    return session.status();
+  execution.session = session.take();
+  auto bindings = runtime::Bindings::create(execution.loaded, *function);
+  if (!bindings)
+    return bindings.status();
+  execution.bindings = bindings.take();
+  execution.loadTime = watch.milliseconds();
+
+  const auto &infos = execution.function().inputs;
+  GANTRY_RETURN_IF_ERROR(checkFillNames(options, infos));
+  auto given = readForBindings(options.inputs, infos, "--input", "input");
+  if (!given)
+    return given.status();
+  for (unsigned i = 0; i < infos.size(); ++i) {
+    if (auto &array = (*given)[i]) {
+      GANTRY_RETURN_IF_ERROR(checkType(array->array, infos[i], array->name));
+      execution.inputs.push_back(std::move(array->array));
+    } else {
+      auto made = makeUp(options, infos[i]);
+      if (!made)
+        return made.status();
+      execution.inputs.push_back(made.take());
+    }
+    GANTRY_RETURN_IF_ERROR(execution.bindings->bindInput(
+        i, runtime::Tensor::borrow(infos[i].type, execution.inputs.back().bytes.data())));
+  }
+  return execution;
+}
+
+Expected<arrays::ArrayView> Execution::output(unsigned index) {
+  auto tensor = bindings->output(index);
+  if (!tensor)
+    return tensor.status();
+  const runtime::TensorType &type = function().outputs[index].type;
+  return arrays::ArrayView{type.element, type.shape, static_cast<const uint8_t *>(tensor->data())};
+}
+
+} // namespace gantry::tool

@@ -1,0 +1,55 @@
+// A function of a plan with everything bound, ready to run: what `run` and `bench` share.
+#pragma once
+
+#include "Model.h"
+
+#include "Array.h"
+#include "gantry/Runtime/Session.h"
+
+#include <memory>
+
+namespace gantry::tool {
+
+class Execution {
+public:
+  /// Loads the plan, reads or makes up the inputs, and says on standard error which it made up.
+  /// Errors list expected and actual: unknown names, types and shapes that do not fit.
+  static Expected<Execution> prepare(const Options &options, const Model &model);
+
+  Status run() { return session->run(*bindings); }
+  const runtime::FunctionInfo &function() const { return bindings->info(); }
+  const runtime::LoadedPlan &plan() const { return *loaded; }
+  runtime::Runtime &machine() const { return *runtime; }
+  /// Values of an output, valid until the next run.
+  Expected<arrays::ArrayView> output(unsigned index);
+  /// Milliseconds from a plan file to a session, inputs not counted.
+  double loadMilliseconds() const { return loadTime; }
+
+private:
+  Execution() = default;
+
+  std::shared_ptr<runtime::Runtime> runtime;
+  std::shared_ptr<const runtime::LoadedPlan> loaded;
+  std::unique_ptr<runtime::Session> session;
+  std::vector<arrays::Array> inputs; ///< bound, so alive as long as the bindings
+  std::unique_ptr<runtime::Bindings> bindings;
+  double loadTime = 0;
+};
+
+/// NAME=FILE of a flag. Without a name the part before "=" is empty.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+NamedFile parseNamedFile(const std::string &text);
+
+/// Arrays that flags bind to inputs or compare with outputs, by the index of what they belong to.
+/// `flag` ("--input") and `kind` ("input") are for messages.
+Expected<std::vector<std::optional<arrays::NamedArray>>>
+readForBindings(const std::vector<std::string> &flags,
+                std::span<const runtime::BindingInfo> bindings, const char *flag, const char *kind);
+
+/// "x: f32[1,784], y: i64[]".
+std::string describeBindings(std::span<const runtime::BindingInfo> bindings);
+
+} // namespace gantry::tool

@@ -1,0 +1,31 @@
+// FILE of the command line as a plan: read when it is one, compiled when it is a graph.
+#pragma once
+
+#include "Compiler.h"
+#include "Options.h"
+
+#include "gantry/Plan/PlanFile.h"
+
+#include <optional>
+
+namespace gantry::tool {
+
+/// A plan, and what it took to get it.
+struct Model {
+  plan::PlanFile file;
+  std::optional<double> compileSeconds; ///< none: FILE was a plan already
+
+  /// Recognises a plan by its first bytes, whatever its name, and compiles anything else in memory.
+  /// The compiler's diagnostics have been printed when this fails.
+  static Expected<Model> load(const Options &options);
+
+  const plan::fb::Plan &plan() const { return file.plan(); }
+};
+
+/// Whether FILE is a plan; false also for what cannot be read, which whoever opens it will report.
+bool isPlanFile(const std::string &path);
+
+/// Compiles FILE as the options say; the compiler's diagnostics have been printed.
+Outcome compileGraph(const Options &options);
+
+} // namespace gantry::tool

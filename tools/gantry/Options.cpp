@@ -1,0 +1,326 @@
+#include "Options.h"
+
+#include "Console.h"
+
+#include "gantry/Support/Version.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+
+namespace gantry::tool {
+
+namespace {
+
+/// A flag that the tool passes on to the compiler.
+struct CompileFlag {
+  std::string name;
+  std::string metavar; ///< empty: a switch
+  bool repeatable;
+  std::string help;
+};
+
+const std::vector<CompileFlag> &compileFlagTable() {
+  static const std::vector<CompileFlag> table = {
+#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help) {name, metavar, repeatable, help},
+#include "gantry/Support/CompileFlags.def"
+  };
+  return table;
+}
+
+/// One occurrence takes one value, so that a file behind it is not swallowed: `--input a=b model`.
+CLI::Option *repeatable(CLI::Option *option) { return option->allow_extra_args(false); }
+
+CLI::Validator atLeastOne() {
+  return CLI::Validator(
+      [](const std::string &text) {
+        uint64_t value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= 1 && value <= 1u << 30;
+        return fits ? std::string() : "expected a whole number from 1 on, got '" + text + "'";
+      },
+      "");
+}
+
+CLI::Validator notNegative() {
+  return CLI::Validator(
+      [](const std::string &text) {
+        double value = -1;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= 0;
+        return fits ? std::string() : "expected a number from 0 on, got '" + text + "'";
+      },
+      "");
+}
+
+/// Our messages begin with a small letter; CLI11's do not. Names in capitals stay.
+std::string lowerFirst(std::string text) {
+  if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z'))
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+class Parser {
+public:
+  Parser()
+      : app("Gantry compiles a dataflow graph for the devices you have and runs it.", "gantry") {
+    app.set_version_flag("--version", std::string("gantry ") + GANTRY_VERSION_STRING);
+    app.require_subcommand(1);
+    app.get_formatter()->column_width(36);
+    app.footer(
+        "`gantry COMMAND --help` shows a command's flags with examples.\n"
+        "Exit status: 0 success, 1 an error in what was given, 2 wrong usage, 3 does not fit.");
+    addRun();
+    addCompile();
+    addCheck();
+    addDevices();
+    addBench();
+    addExplain();
+    addPlanText();
+  }
+
+  ParsedOptions parse(int argc, char **argv) {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+      return finish(error);
+    }
+    collectCompileFlags();
+    ParsedOptions result;
+    result.options = std::move(options);
+    return result;
+  }
+
+private:
+  /// Help and version are no errors; anything else is wrong usage.
+  ParsedOptions finish(const CLI::ParseError &error) {
+    ParsedOptions result;
+    if (error.get_exit_code() == 0) {
+      app.exit(error, std::cout, std::cerr);
+      return result;
+    }
+    std::string command;
+    for (const CLI::App *sub : app.get_subcommands())
+      command = " " + sub->get_name();
+    printError(lowerFirst(error.what()));
+    printNote("`gantry" + command + " --help` shows the usage");
+    result.exitStatus = exitWrongUsage;
+    return result;
+  }
+
+  CLI::App *subcommand(Command command, const char *name, const char *description,
+                       const char *examples) {
+    CLI::App *sub = app.add_subcommand(name, description);
+    sub->footer(std::string("Examples:\n") + examples);
+    sub->callback([this, command] { options.command = command; });
+    return sub;
+  }
+
+  void addFile(CLI::App *sub, const char *help) {
+    sub->add_option("FILE", options.file, help)->required();
+  }
+
+  void addCompileFlags(CLI::App *sub, bool withStopAfter) {
+    for (const CompileFlag &flag : compileFlagTable()) {
+      if (flag.name == "stop-after" && !withStopAfter)
+        continue;
+      const std::string dashed = "--" + flag.name;
+      CLI::Option *option;
+      if (flag.metavar.empty()) {
+        option = sub->add_flag(dashed, flag.help);
+      } else if (flag.repeatable) {
+        std::vector<std::string> &values = repeated[sub->get_name() + dashed];
+        option = repeatable(sub->add_option(dashed, values, flag.help));
+      } else {
+        option = sub->add_option(dashed, single[sub->get_name() + dashed], flag.help);
+      }
+      if (!flag.metavar.empty())
+        option->option_text(flag.metavar);
+      option->group("Compiler");
+    }
+  }
+
+  void addPlacementLog(CLI::App *sub) {
+    // A flag takes a value behind "=" only, so the file behind a bare one stays the file.
+    sub->add_flag("--log-device-placement{text}", placementLog,
+                  "print the device of every op to standard error; =json: one object a line")
+        ->option_text("[=json]")
+        ->check(CLI::IsMember({"text", "json"}));
+    sub->parse_complete_callback([this] {
+      if (!placementLog.empty())
+        options.placementLog = placementLog == "json" ? PlacementLog::json : PlacementLog::text;
+    });
+  }
+
+  void addVerbose(CLI::App *sub) {
+    sub->add_flag("-v,--verbose", options.verbose,
+                  "print compile time, plan size and memory to standard error");
+  }
+
+  void addThreads(CLI::App *sub) {
+    sub->add_option("--threads", options.threads, "threads to run on (default: one per core)")
+        ->option_text("N")
+        ->check(atLeastOne());
+  }
+
+  void addJson(CLI::App *sub, const char *help) { sub->add_flag("--json", options.json, help); }
+
+  void addInputs(CLI::App *sub) {
+    repeatable(sub->add_option("--input", options.inputs,
+                               "an input's values: .npy or ONNX TensorProto; an .npz without NAME "
+                               "gives every input by its name; - reads standard input"))
+        ->option_text("NAME=FILE");
+    repeatable(sub->add_option("--fill", options.fills,
+                               "make up an input: randint:A:B, uniform:A:B, normal, zeros, ones or "
+                               "ramp; without NAME every input"))
+        ->option_text("[NAME=]SPEC");
+    sub->add_option("--seed", options.seed, "seed of made-up inputs (default 0)")->option_text("N");
+    sub->add_option("--function", options.function, "function to run, if the file has several")
+        ->option_text("NAME");
+  }
+
+  void addRun() {
+    CLI::App *sub = subcommand(
+        Command::run, "run", "Run a graph (compiled first) or a plan; print or write its outputs.",
+        "  gantry run model.onnx --input x=x.npy --output y=y.npy\n"
+        "  gantry run model.onnx                        made-up inputs, outputs printed\n"
+        "  gantry run model.gantry --input in.npz --output out.npz\n"
+        "  gantry run model.onnx --input x=x.npy --expect y=ref.npy --rtol 1e-3\n"
+        "  gantry run model.onnx --dim batch=8 --fill ids=randint:0:1000\n");
+    addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
+    addInputs(sub);
+    repeatable(sub->add_option("--output", options.outputs,
+                               "where to write an output; an .npz without NAME takes them all; - "
+                               "writes to standard output"))
+        ->option_text("NAME=FILE");
+    repeatable(sub->add_option("--expect", options.expected,
+                               "compare an output with these values; exit 1 when it differs"))
+        ->option_text("NAME=FILE");
+    sub->add_option("--rtol", options.rtol, "relative tolerance of --expect (default 1e-3)")
+        ->option_text("X")
+        ->check(notNegative());
+    sub->add_option("--atol", options.atol, "absolute tolerance of --expect (default 1e-6)")
+        ->option_text("X")
+        ->check(notNegative());
+    sub->add_option("--repeat", options.repeat,
+                    "run so many times with the same inputs; every run must give the same bytes")
+        ->option_text("N")
+        ->check(atLeastOne());
+    addThreads(sub);
+    addPlacementLog(sub);
+    addVerbose(sub);
+    addCompileFlags(sub, false);
+  }
+
+  void addCompile() {
+    CLI::App *sub = subcommand(Command::compile, "compile", "Compile a graph to a plan.",
+                               "  gantry compile model.onnx -o model.gantry\n"
+                               "  gantry compile model.onnx --dim batch=8\n"
+                               "  gantry compile model.onnx --stop-after=simplify -o -\n"
+                               "  cat model.onnx | gantry compile - -o - > model.gantry\n");
+    addFile(sub, "graph (.mlir, .onnx); - reads standard input");
+    sub->add_option("-o,--output", options.output,
+                    "the plan (default: FILE with .gantry in place of its ending); - writes to "
+                    "standard output")
+        ->option_text("PLAN");
+    addPlacementLog(sub);
+    addVerbose(sub);
+    addCompileFlags(sub, true);
+  }
+
+  void addCheck() {
+    CLI::App *sub = subcommand(
+        Command::check, "check",
+        "Say what of a graph is supported: every unsupported op, attribute and type at once.",
+        "  gantry check model.onnx\n"
+        "  gantry check model.onnx --json\n");
+    addFile(sub, "graph (.mlir, .onnx); - reads standard input");
+    addJson(sub, "the report as JSON");
+    addCompileFlags(sub, false);
+  }
+
+  void addDevices() {
+    CLI::App *sub = subcommand(Command::devices, "devices",
+                               "List the devices of this machine; takes none of their memory.",
+                               "  gantry devices\n"
+                               "  gantry devices --json > machine.json\n");
+    addJson(sub, "as JSON");
+  }
+
+  void addBench() {
+    CLI::App *sub =
+        subcommand(Command::bench, "bench", "Measure the warm latency of a graph or a plan.",
+                   "  gantry bench model.onnx\n"
+                   "  gantry bench model.gantry --threads 1 --runs 200 --json\n");
+    addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
+    addInputs(sub);
+    sub->add_option("--runs", options.runs, "measured runs (default: as --min-time allows)")
+        ->option_text("N")
+        ->check(atLeastOne());
+    sub->add_option("--min-time", options.minTime,
+                    "measure for at least so many seconds and 5 runs (default 1)")
+        ->option_text("SECONDS")
+        ->check(notNegative());
+    sub->add_option("--warmup", options.warmup, "runs before the clock starts (default 2)")
+        ->option_text("N");
+    addThreads(sub);
+    addJson(sub, "one JSON object: median_ms, min_ms, p90_ms, runs, …");
+    addVerbose(sub);
+    addCompileFlags(sub, false);
+  }
+
+  void addExplain() {
+    CLI::App *sub = subcommand(Command::explain, "explain",
+                               "Say what a plan does and why: devices, kernels, copies, memory.",
+                               "  gantry explain model.onnx\n"
+                               "  gantry explain model.gantry --memory\n"
+                               "  gantry explain model.gantry --op conv\n"
+                               "  gantry explain model.gantry --json\n");
+    addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
+    sub->add_option("--function", options.function, "only this function")->option_text("NAME");
+    sub->add_option("--op", options.op, "only ops whose name or kind contains this, in full")
+        ->option_text("NAME");
+    sub->add_flag("--memory", options.memory, "memory in full: over time, and every value");
+    addJson(sub, "as JSON");
+    addPlacementLog(sub);
+    addVerbose(sub);
+    addCompileFlags(sub, false);
+  }
+
+  void addPlanText() {
+    CLI::App *sub = subcommand(Command::planText, "plan-text", "Print a plan in words.",
+                               "  gantry plan-text model.gantry\n"
+                               "  gantry plan-text model.gantry -o model.plan.mlir\n");
+    addFile(sub, "plan (.gantry); - reads standard input");
+    sub->add_option("-o,--output", options.output, "where to (default: standard output)")
+        ->option_text("FILE");
+  }
+
+  /// Compile flags in the order of the command line, each as the compiler's C API takes it.
+  void collectCompileFlags() {
+    const CLI::App *sub = app.get_subcommands().front();
+    std::map<const CLI::Option *, size_t> seen;
+    for (const CLI::Option *option : sub->parse_order()) {
+      if (option->get_group() != "Compiler")
+        continue;
+      const std::string name = option->get_lnames().front();
+      options.stopsEarly |= name == "stop-after";
+      const bool isSwitch = option->get_items_expected_max() == 0;
+      const size_t occurrence = seen[option]++;
+      if (!isSwitch)
+        options.compileFlags.push_back(name + "=" + option->results().at(occurrence));
+      else if (occurrence == 0)
+        options.compileFlags.push_back(name);
+    }
+  }
+
+  CLI::App app;
+  Options options;
+  std::string placementLog;
+  std::map<std::string, std::vector<std::string>> repeated; // values of compile flags: CLI11 wants
+  std::map<std::string, std::string> single;                // a place for each
+};
+
+} // namespace
+
+ParsedOptions parseOptions(int argc, char **argv) { return Parser().parse(argc, argv); }
+
+} // namespace gantry::tool

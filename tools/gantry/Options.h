@@ -1,0 +1,55 @@
+// The command line, parsed into one plain struct; the only file that knows CLI11 is Options.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gantry::tool {
+
+enum class Command { run, compile, check, devices, bench, explain, planText };
+
+enum class PlacementLog { off, text, json };
+
+struct Options {
+  Command command = Command::run;
+  std::string file; ///< a graph or a plan; "-" is standard input
+
+  /// For the compiler, as its C API takes them ("dim=batch=8"), in the order given.
+  std::vector<std::string> compileFlags;
+  bool stopsEarly = false; ///< --stop-after was given: the result is text
+
+  std::vector<std::string> inputs;   ///< NAME=FILE, or FILE for an archive of named arrays
+  std::vector<std::string> outputs;  ///< NAME=FILE, or FILE.npz for all
+  std::vector<std::string> expected; ///< NAME=FILE, or FILE for an archive
+  std::vector<std::string> fills;    ///< NAME=SPEC, or SPEC for every input
+  std::string function;              ///< empty: the only or first one
+  double rtol = 1e-3;
+  double atol = 1e-6;
+  uint64_t seed = 0;
+  uint64_t repeat = 1;
+  uint64_t threads = 0; ///< 0: one per core
+
+  std::string output; ///< compile, plan-text: where to; empty: derived or standard output
+
+  uint64_t runs = 0;    ///< bench: this many, or as many as minTime allows
+  double minTime = 1.0; ///< bench: seconds
+  uint64_t warmup = 2;  ///< bench: runs before the clock starts
+
+  std::string op;      ///< explain: only ops whose name or log name contains this
+  bool memory = false; ///< explain: memory in full
+  bool json = false;
+  PlacementLog placementLog = PlacementLog::off;
+  int verbose = 0;
+};
+
+/// Parses the command line. Gives options, or the status to exit with after it printed help (0) or
+/// what is wrong with the usage (2).
+struct ParsedOptions {
+  std::optional<Options> options;
+  int exitStatus = 0;
+};
+ParsedOptions parseOptions(int argc, char **argv);
+
+} // namespace gantry::tool

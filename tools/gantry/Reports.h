@@ -1,0 +1,56 @@
+// What is said about a plan from its metadata: the placement log and the lines of -v.
+#pragma once
+
+#include "Options.h"
+
+#include "gantry/Plan/PlanFile.h"
+
+#include <string>
+
+namespace gantry::tool {
+
+/// The placement log of one function (spec P9), lines with newlines, the summary last.
+std::string placementLog(const plan::fb::Plan &plan, const plan::fb::Function &function,
+                         PlacementLog style);
+
+/// Prints the log to standard error for every function, or for the named one.
+void printPlacementLog(const plan::fb::Plan &plan, const std::string &function, PlacementLog style);
+
+/// One line a device: `CPU:0: constants 4.1 MiB, variables 0 bytes, transient 1.5 MiB (1.02 of the
+/// lower bound)`.
+std::string memorySummary(const plan::fb::Plan &plan);
+
+/// "GPU:0" of a full name, or the name itself where it cannot be parsed.
+std::string shortDeviceName(std::string_view full);
+std::string shortDeviceName(const plan::fb::Plan &plan, uint32_t device);
+
+/// "f32[2,3]" of a type in the metadata, and its bytes.
+std::string typeText(const plan::fb::TensorType &type);
+uint64_t typeBytes(const plan::fb::TensorType &type);
+
+/// Text of an optional string of the metadata.
+inline std::string_view textOf(const flatbuffers::String *string) {
+  return string ? std::string_view(string->c_str(), string->size()) : std::string_view();
+}
+
+/// An optional vector of the metadata as a range; empty where it is absent.
+template <typename T>
+class ListOf {
+public:
+  explicit ListOf(const flatbuffers::Vector<T> *list) : list(list) {}
+  auto begin() const { return list ? list->begin() : Iterator(); }
+  auto end() const { return list ? list->end() : Iterator(); }
+  size_t size() const { return list ? list->size() : 0; }
+  auto operator[](size_t index) const { return list->Get(static_cast<uint32_t>(index)); }
+
+private:
+  using Iterator = typename flatbuffers::Vector<T>::const_iterator;
+  const flatbuffers::Vector<T> *list;
+};
+
+template <typename T>
+ListOf<T> listOf(const flatbuffers::Vector<T> *list) {
+  return ListOf<T>(list);
+}
+
+} // namespace gantry::tool

@@ -1,0 +1,216 @@
+// gantry run: the main job. Compile or load, bind, run, then write, compare or print the outputs.
+#include "Commands.h"
+#include "Console.h"
+#include "Execution.h"
+#include "Reports.h"
+
+#include "Values.h"
+#include "gantry/Support/Bytes.h"
+
+#include <cstring>
+
+namespace gantry::tool {
+
+namespace {
+
+/// Runs --repeat times; later runs must give the bytes of the first (spec G4).
+Status runRepeatedly(Execution &execution, uint64_t times) {
+  GANTRY_RETURN_IF_ERROR(execution.run());
+  const auto &outputs = execution.function().outputs;
+  std::vector<std::vector<uint8_t>> first;
+  for (uint64_t round = 1; round < times; ++round) {
+    for (unsigned i = 0; i < outputs.size(); ++i) {
+      auto view = execution.output(i);
+      if (!view)
+        return view.status();
+      if (round == 1)
+        first.emplace_back(view->data, view->data + view->size());
+    }
+    GANTRY_RETURN_IF_ERROR(execution.run());
+    for (unsigned i = 0; i < outputs.size(); ++i) {
+      auto view = execution.output(i);
+      if (!view)
+        return view.status();
+      if (std::memcmp(first[i].data(), view->data, first[i].size()) != 0)
+        return Status::internal("run " + std::to_string(round + 1) +
+                                " gave other bytes in output '" + outputs[i].name + "' than run 1");
+    }
+  }
+  return {};
+}
+
+Status writeOutput(const std::string &file, const std::string &name,
+                   const arrays::ArrayView &view) {
+  if (view.element == ElementType::bf16)
+    printNote("output '" + name + "' is bf16, which NumPy lacks: its bits are written as uint16");
+  return arrays::writeNpy(file, view);
+}
+
+/// All outputs into one archive.
+Status writeArchive(Execution &execution, const std::string &file) {
+  const auto &outputs = execution.function().outputs;
+  std::vector<std::pair<std::string, arrays::ArrayView>> arrays;
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    auto view = execution.output(i);
+    if (!view)
+      return view.status();
+    arrays.emplace_back(outputs[i].name, *view);
+  }
+  return arrays::writeNpz(file, arrays);
+}
+
+/// A request of --output with the output that it is about; none: all of them, into an archive.
+struct Target {
+  std::string file;
+  std::optional<unsigned> output;
+};
+
+/// Resolved before the run, so that a wrong name costs none.
+Expected<std::vector<Target>> resolveOutputs(const Options &options,
+                                             const runtime::FunctionInfo &function) {
+  std::vector<Target> targets;
+  for (const std::string &text : options.outputs) {
+    const NamedFile request = parseNamedFile(text);
+    if (!request.name.empty()) {
+      auto index = function.outputIndex(request.name);
+      if (!index)
+        return index.status();
+      targets.push_back({request.file, *index});
+    } else if (request.file.ends_with(".npz")) {
+      targets.push_back({request.file, {}});
+    } else if (function.outputs.size() == 1) {
+      targets.push_back({request.file, 0u});
+    } else {
+      return Status::invalidArgument("--output " + text +
+                                     " does not say which output: use --output "
+                                     "NAME=" +
+                                     text + "; the outputs are " +
+                                     describeBindings(function.outputs));
+    }
+  }
+  return targets;
+}
+
+Status writeOutputs(Execution &execution, const std::vector<Target> &targets) {
+  for (const Target &target : targets) {
+    if (!target.output) {
+      GANTRY_RETURN_IF_ERROR(writeArchive(execution, target.file));
+      continue;
+    }
+    auto view = execution.output(*target.output);
+    if (!view)
+      return view.status();
+    GANTRY_RETURN_IF_ERROR(
+        writeOutput(target.file, execution.function().outputs[*target.output].name, *view));
+  }
+  return {};
+}
+
+Status printOutputs(Execution &execution) {
+  const auto &outputs = execution.function().outputs;
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    auto view = execution.output(i);
+    if (!view)
+      return view.status();
+    std::printf("%s: %s on %s\n%s\n", outputs[i].name.c_str(), outputs[i].type.str().c_str(),
+                shortDeviceName(outputs[i].device->name()).c_str(),
+                arrays::formatValues(*view).c_str());
+  }
+  return {};
+}
+
+/// One line a compared output; false when one differs.
+bool compareOutput(const Options &options, const runtime::BindingInfo &info,
+                   const arrays::ArrayView &actual, const arrays::NamedArray &expected) {
+  const arrays::ArrayView reference = expected.array.view();
+  if (expected.array.shape != info.type.shape ||
+      arrays::isFloat(reference.element) != arrays::isFloat(actual.element)) {
+    printError("output '" + info.name + "' is " + info.type.str() + ", but '" + expected.name +
+               "' holds " + expected.array.type());
+    return false;
+  }
+  const arrays::Difference difference =
+      arrays::compare(actual, reference, options.rtol, options.atol);
+  const std::string sizes =
+      format("max abs difference %.3g, max rel %.3g (rtol %g, atol %g)", difference.maxAbsolute,
+             difference.maxRelative, options.rtol, options.atol);
+  if (difference.close()) {
+    std::fprintf(stderr, "output '%s' agrees with '%s': %s\n", info.name.c_str(),
+                 expected.name.c_str(), sizes.c_str());
+    return true;
+  }
+  printError(format(
+      "output '%s' differs from '%s' in %llu of %llu elements: %s; worst at %s: %.9g, "
+      "expected %.9g",
+      info.name.c_str(), expected.name.c_str(), static_cast<unsigned long long>(difference.outside),
+      static_cast<unsigned long long>(difference.count), sizes.c_str(),
+      arrays::formatIndex(difference.worst, info.type.shape).c_str(),
+      arrays::valueAt(actual, difference.worst), arrays::valueAt(reference, difference.worst)));
+  return false;
+}
+
+using References = std::vector<std::optional<arrays::NamedArray>>;
+
+/// True when every output that --expect names agrees.
+Expected<bool> compareOutputs(const Options &options, Execution &execution,
+                              const References &references) {
+  bool agree = true;
+  for (unsigned i = 0; i < references.size(); ++i) {
+    if (!references[i])
+      continue;
+    auto view = execution.output(i);
+    if (!view)
+      return view.status();
+    agree &= compareOutput(options, execution.function().outputs[i], *view, *references[i]);
+  }
+  return agree;
+}
+
+void describeRun(const Options &options, const Model &model, const Execution &execution,
+                 double runMilliseconds) {
+  if (model.compileSeconds)
+    printNote(format("compiled in %.3f s", *model.compileSeconds));
+  printNote(format("plan of %s, loaded in %.3f ms, ran in %.3f ms",
+                   formatBytes(model.file.bytes().size()).c_str(), execution.loadMilliseconds(),
+                   runMilliseconds / static_cast<double>(options.repeat)));
+  std::fputs(memorySummary(model.plan()).c_str(), stderr);
+}
+
+} // namespace
+
+int runCommand(const Options &options) {
+  auto model = Model::load(options);
+  if (!model)
+    return report(model.status());
+  auto execution = Execution::prepare(options, *model);
+  if (!execution)
+    return report(execution.status());
+  auto targets = resolveOutputs(options, execution->function());
+  if (!targets)
+    return report(targets.status());
+  auto references =
+      readForBindings(options.expected, execution->function().outputs, "--expect", "output");
+  if (!references)
+    return report(references.status());
+  printPlacementLog(model->plan(), execution->function().name, options.placementLog);
+
+  Stopwatch watch;
+  if (Status status = runRepeatedly(*execution, options.repeat); !status.ok())
+    return report(status);
+  const double runMilliseconds = watch.milliseconds();
+
+  if (Status status = writeOutputs(*execution, *targets); !status.ok())
+    return report(status);
+  auto agree = compareOutputs(options, *execution, *references);
+  if (!agree)
+    return report(agree.status());
+  // Who asked for files or a comparison does not want the numbers as well.
+  if (options.outputs.empty() && options.expected.empty())
+    if (Status status = printOutputs(*execution); !status.ok())
+      return report(status);
+  if (options.verbose)
+    describeRun(options, *model, *execution, runMilliseconds);
+  return *agree ? exitSuccess : exitUserError;
+}
+
+} // namespace gantry::tool

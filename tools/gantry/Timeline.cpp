@@ -1,0 +1,95 @@
+#include "Timeline.h"
+
+#include "Text.h"
+
+#include "gantry/Support/Bytes.h"
+
+#include <algorithm>
+
+namespace gantry::tool {
+
+namespace {
+
+using namespace plan;
+
+void collect(const fb::Function &function, uint32_t block,
+             std::vector<const fb::Command *> &commands) {
+  for (const auto *command : listOf(function.blocks()->Get(block)->commands())) {
+    commands.push_back(command);
+    for (uint32_t inner : listOf(command->blocks()))
+      collect(function, inner, commands);
+  }
+}
+
+bool isIn(const fb::Value &value, uint32_t arena) {
+  return value.buffer() && value.buffer()->space() == fb::Space::arena &&
+         value.buffer()->index() == arena;
+}
+
+} // namespace
+
+std::vector<const fb::Command *> commandsOf(const fb::Function &function) {
+  std::vector<const fb::Command *> commands;
+  if (function.blocks()->size() > 0)
+    collect(function, 0, commands);
+  return commands;
+}
+
+Timeline timelineOf(const fb::Function &function, uint32_t arena, size_t numCommands) {
+  Timeline timeline;
+  timeline.live.resize(numCommands);
+  for (const auto *value : listOf(function.values()))
+    if (isIn(*value, arena))
+      for (size_t i = value->first(); i <= value->last() && i < numCommands; ++i)
+        timeline.live[i] += value->buffer()->size();
+  for (size_t i = 0; i < numCommands; ++i)
+    if (timeline.live[i] > timeline.peak) {
+      timeline.peak = timeline.live[i];
+      timeline.peakCommand = i;
+    }
+  return timeline;
+}
+
+std::vector<const fb::Value *> liveAt(const fb::Function &function, uint32_t arena,
+                                      size_t command) {
+  std::vector<const fb::Value *> values;
+  for (const auto *value : listOf(function.values()))
+    if (isIn(*value, arena) && value->first() <= command && command <= value->last())
+      values.push_back(value);
+  std::sort(values.begin(), values.end(), [](const fb::Value *a, const fb::Value *b) {
+    return std::pair(b->buffer()->size(), a->buffer()->offset()) <
+           std::pair(a->buffer()->size(), b->buffer()->offset());
+  });
+  return values;
+}
+
+std::string drawTimeline(const Timeline &timeline, size_t width, size_t height) {
+  static const char *eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const size_t count = timeline.live.size();
+  if (count == 0 || timeline.peak == 0)
+    return "";
+  const size_t columns = std::min(width, count);
+  std::vector<uint64_t> bars(columns); // in eighths of a line
+  for (size_t c = 0; c < columns; ++c) {
+    const auto begin = timeline.live.begin() + static_cast<std::ptrdiff_t>(c * count / columns);
+    const auto end = timeline.live.begin() + static_cast<std::ptrdiff_t>((c + 1) * count / columns);
+    const double share =
+        static_cast<double>(*std::max_element(begin, end)) / static_cast<double>(timeline.peak);
+    bars[c] = static_cast<uint64_t>(share * static_cast<double>(8 * height) + 0.5);
+  }
+  const std::string top = formatBytes(timeline.peak);
+  std::string out;
+  for (size_t line = height; line-- > 0;) {
+    const bool first = line + 1 == height;
+    out += "  " + (first ? top : std::string(displayWidth(top), ' ')) + " │";
+    for (uint64_t bar : bars)
+      out += eighths[bar <= 8 * line ? 0 : std::min<uint64_t>(bar - 8 * line, 8)];
+    out += "\n";
+  }
+  out += "  " + std::string(displayWidth(top) - 1, ' ') + "0 └";
+  for (size_t c = 0; c < columns; ++c)
+    out += "─";
+  return out + " " + std::to_string(count) + " commands\n";
+}
+
+} // namespace gantry::tool

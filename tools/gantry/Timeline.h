@@ -1,0 +1,31 @@
+// Memory of a function over its commands, from the live ranges that the plan keeps for explaining.
+#pragma once
+
+#include "Reports.h"
+
+#include <string>
+#include <vector>
+
+namespace gantry::tool {
+
+/// The commands of a function in the order of Value.first and last: each block's in turn, those of
+/// a branch or loop behind it.
+std::vector<const plan::fb::Command *> commandsOf(const plan::fb::Function &function);
+
+/// Live bytes of one transient arena at each command.
+struct Timeline {
+  std::vector<uint64_t> live;
+  uint64_t peak = 0;
+  size_t peakCommand = 0; ///< the first at which `peak` is live
+};
+Timeline timelineOf(const plan::fb::Function &function, uint32_t arena, size_t numCommands);
+
+/// Values of an arena that are live at a command, the largest first.
+std::vector<const plan::fb::Value *> liveAt(const plan::fb::Function &function, uint32_t arena,
+                                            size_t command);
+
+/// A bar chart for the terminal: `height` lines of at most `width` columns, a column the largest of
+/// the commands that it stands for, bars in eighths of a line; the scale is on the left.
+std::string drawTimeline(const Timeline &timeline, size_t width, size_t height);
+
+} // namespace gantry::tool
