@@ -1,0 +1,232 @@
+// Plan files: written, read back, cut off, damaged.
+#include "SamplePlan.h"
+
+#include "gantry/Plan/Views.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+namespace {
+using namespace gantry;
+using namespace gantry::plan;
+using namespace gantry::plan::test;
+
+std::string temporaryPath(const char *name) {
+  return (std::filesystem::path(testing::TempDir()) /
+          (std::string(name) + "." + std::to_string(::getpid())))
+      .string();
+}
+
+std::string messageOf(const Bytes &bytes) { return PlanFile::copyOf(bytes).status().message(); }
+
+TEST(PlanFile, RoundTripsThroughMemory) {
+  Sample sample = makeSample();
+  Bytes bytes = sample.bytes();
+  Expected<PlanFile> file = PlanFile::copyOf(bytes);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  // Unpacked and packed again, it is the same plan.
+  std::unique_ptr<fb::PlanT> again(file->plan().UnPack());
+  Sample second = makeSample();
+  second.plan = *again;
+  EXPECT_EQ(second.bytes(), bytes);
+  EXPECT_GT(useEverything(*file), 0u);
+}
+
+TEST(PlanFile, GivesAlignedBlobsInPlace) {
+  Expected<PlanFile> file = PlanFile::copyOf(makeSample().bytes());
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::span<const uint8_t> second = file->bytesOf(*file->plan().constants()->Get(1));
+  EXPECT_EQ(Bytes(second.begin(), second.end()), Bytes(100, 2));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(second.data()) % 64, 0u);
+  EXPECT_GE(second.data(), file->bytes().data());
+  EXPECT_EQ(file->numSegments(), 2u);
+  EXPECT_EQ((file->segment(1).data() - file->bytes().data()) % 4096, 0);
+  EXPECT_EQ(file->bytesOf(*file->plan().code()->Get(0)).size(), 1000u);
+}
+
+TEST(PlanFile, FileAndMemoryAreTheSameBytes) {
+  Sample sample = makeSample();
+  std::string path = temporaryPath("same.gantry");
+  Status written = sample.writer.writeFile(sample.plan, path);
+  ASSERT_TRUE(written.ok()) << written.message();
+  Expected<PlanFile> file = PlanFile::open(path);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(Bytes(file->bytes().begin(), file->bytes().end()), sample.bytes());
+  std::filesystem::remove(path);
+}
+
+TEST(PlanFile, LivesAsLongAsACopyOfIt) {
+  std::string path = temporaryPath("life.gantry");
+  Sample sample = makeSample();
+  ASSERT_TRUE(sample.writer.writeFile(sample.plan, path).ok());
+  std::optional<PlanFile> kept;
+  {
+    Expected<PlanFile> file = PlanFile::open(path);
+    ASSERT_TRUE(file.ok());
+    kept = *file;
+  }
+  std::filesystem::remove(path);
+  EXPECT_EQ(textOf(kept->plan().producer()), "gantry test");
+}
+
+TEST(PlanFile, MissingFileSaysSo) {
+  Expected<PlanFile> file = PlanFile::open("/nowhere/plan.gantry");
+  EXPECT_EQ(file.status().code(), StatusCode::notFound);
+  EXPECT_EQ(file.status().message(),
+            "cannot open '/nowhere/plan.gantry': no such file or folder");
+}
+
+TEST(PlanFile, RefusesWhatIsNotAPlan) {
+  EXPECT_EQ(messageOf({}), "plan file: it has 0 bytes, less than the header's 64");
+  EXPECT_EQ(messageOf(Bytes(100, 'x')), "plan file: it does not start with 'GANTRYP1'");
+  Bytes odd(200, 0);
+  uint8_t *base = odd.data() + (64 - reinterpret_cast<uintptr_t>(odd.data()) % 64) + 1;
+  EXPECT_EQ(PlanFile::fromBytes({base, 64}, nullptr).status().message(),
+            "the bytes of a plan must start at a 64-byte boundary");
+}
+
+TEST(PlanFile, RefusesOtherVersionsByNumber) {
+  Bytes bytes = makeSample().bytes();
+  bytes[8] = 2;
+  Expected<PlanFile> file = PlanFile::copyOf(bytes);
+  EXPECT_EQ(file.status().code(), StatusCode::unsupported);
+  EXPECT_EQ(file.status().message(), "plan file: format version 2.0, this gantry reads 1.0 to 1.0; "
+                                     "compile the graph again");
+}
+
+TEST(PlanFile, EveryTruncationIsRefused) {
+  Bytes bytes = makeSample().bytes();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    Bytes cut(bytes.begin(), bytes.begin() + size);
+    ASSERT_FALSE(PlanFile::copyOf(cut).ok()) << "cut to " << size;
+    // Also when the header agrees with it.
+    if (size >= sizeof(FileHeader)) {
+      std::memcpy(cut.data() + offsetof(FileHeader, fileSize), &size, sizeof size);
+      reseal(cut);
+      ASSERT_FALSE(PlanFile::copyOf(cut).ok()) << "cut to " << size << " and sealed";
+    }
+  }
+}
+
+TEST(PlanFile, EveryFlippedByteIsRefused) {
+  Bytes bytes = makeSample().bytes();
+  std::mt19937 random(1);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    uint8_t old = bytes[at];
+    bytes[at] ^= static_cast<uint8_t>(1 + random() % 255);
+    ASSERT_FALSE(PlanFile::copyOf(bytes).ok()) << "byte " << at;
+    bytes[at] = old;
+  }
+}
+
+TEST(PlanFile, AppendedBytesAreRefused) {
+  Bytes bytes = makeSample().bytes();
+  bytes.push_back(0);
+  EXPECT_NE(messageOf(bytes).find("cut off, or something was appended"), std::string::npos);
+}
+
+/// Damage of `count` bytes somewhere before `end`, sealed again: refused or harmless.
+void damageAndUse(Bytes bytes, std::mt19937 &random, size_t end, unsigned count, unsigned &accepted) {
+  static constexpr uint8_t nasty[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe, 64, 4};
+  for (unsigned i = 0; i < count; ++i)
+    bytes[random() % end] =
+        random() % 2 ? nasty[random() % sizeof nasty] : static_cast<uint8_t>(random());
+  reseal(bytes);
+  Expected<PlanFile> file = PlanFile::copyOf(bytes);
+  if (file) {
+    ++accepted;
+    useEverything(*file);
+  }
+}
+
+TEST(PlanFile, DamageUnderAFreshSealNeverCrashes) {
+  Bytes bytes = makeSample().bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  size_t end = header.metadataOffset + header.metadataSize;
+  std::mt19937 random(7);
+  unsigned accepted = 0, total = 40000;
+  for (unsigned round = 0; round < total; ++round)
+    damageAndUse(bytes, random, end, 1 + random() % 3, accepted);
+  // Harmless damage exists (a name, a count for the log), but most is found.
+  EXPECT_LT(accepted, total / 2);
+}
+
+TEST(PlanFile, EveryByteOfTheMetadataUnderAFreshSeal) {
+  const Bytes bytes = makeSample().bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (size_t at = 0; at < header.metadataOffset + header.metadataSize; ++at)
+    for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
+      Bytes damaged = bytes;
+      damaged[at] = value;
+      reseal(damaged);
+      if (Expected<PlanFile> file = PlanFile::copyOf(damaged))
+        useEverything(*file);
+    }
+}
+
+TEST(PlanFile, AConstantWithAWrongHashIsRefused) {
+  Sample sample = makeSample();
+  sample.plan.constants[1]->content_hash ^= 1;
+  Bytes bytes = sample.bytes();
+  EXPECT_EQ(messageOf(bytes), "plan file: constants[1]: content_hash is not that of its bytes");
+  EXPECT_TRUE(PlanFile::copyOf(bytes, {Check::metadataOnly}).ok());
+}
+
+TEST(PlanFile, MetadataOnlyDoesNotReadTheSegments) {
+  Bytes bytes = makeSample().bytes();
+  bytes.back() ^= 1; // in the padding after the code
+  EXPECT_EQ(messageOf(bytes),
+            "plan file: segment 1: the checksum does not match; the file is damaged");
+  EXPECT_TRUE(PlanFile::copyOf(bytes, {Check::metadataOnly}).ok());
+}
+
+TEST(PlanFile, BytesBetweenPartsAreZero) {
+  Bytes bytes = makeSample().bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  size_t at = header.metadataOffset + header.metadataSize + 1;
+  bytes[at] = 1;
+  EXPECT_EQ(messageOf(bytes), "plan file: byte " + std::to_string(at) +
+                                  ", between two parts, is not zero");
+}
+
+TEST(PlanWriter, LeavesNothingBehindWhenItRefuses) {
+  Sample sample = makeSample();
+  sample.plan.functions[0]->blocks.clear();
+  std::filesystem::path folder = temporaryPath("refused");
+  std::filesystem::create_directory(folder);
+  Status status = sample.writer.writeFile(sample.plan, (folder / "plan.gantry").string());
+  EXPECT_EQ(status.code(), StatusCode::internal);
+  EXPECT_NE(status.message().find("the compiler made an invalid plan: "), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove(folder);
+}
+
+TEST(PlanWriter, SaysWhyItCannotWrite) {
+  Sample sample = makeSample();
+  Status status = sample.writer.writeFile(sample.plan, "/nowhere/plan.gantry");
+  EXPECT_EQ(status.code(), StatusCode::notFound);
+}
+
+TEST(PlanWriter, BorrowedBlobsAndOwnedOnesAreTheSame) {
+  Bytes weights(70000, 3);
+  PlanWriter borrowing, owning;
+  borrowing.addSegment(SegmentKind::constants);
+  owning.addSegment(SegmentKind::constants);
+  BlobRef a = borrowing.addBlob(0, std::span<const uint8_t>(weights));
+  BlobRef b = owning.addBlob(0, weights);
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.hash, hashBytes(weights));
+  Sample sample = makeSample();
+  sample.plan.constants.clear();
+  sample.plan.code.clear();
+  sample.plan.kernels[0]->custom = true;
+  EXPECT_EQ(borrowing.toBytes(sample.plan)->size(), owning.toBytes(sample.plan)->size());
+}
+
+} // namespace

@@ -1,0 +1,67 @@
+// Does with an accepted plan what a runtime does, with every check left out.
+#include "SamplePlan.h"
+
+#include "gantry/Plan/Views.h"
+
+namespace gantry::plan::test {
+
+namespace {
+/// Stands for the memory of arenas, inputs and outputs: an access must lie inside.
+uint64_t sizeOfSpace(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &ref) {
+  switch (ref.space()) {
+  case fb::Space::arena:
+    return plan.arenas()->Get(ref.index())->size();
+  case fb::Space::input:
+    return *byteSizeOf(*function.inputs()->Get(ref.index())->type());
+  case fb::Space::output:
+    return *byteSizeOf(*function.outputs()->Get(ref.index())->type());
+  }
+  __builtin_trap();
+}
+
+uint64_t useBuffer(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &ref) {
+  uint64_t size = sizeOfSpace(plan, function, ref);
+  if (ref.offset() + ref.size() < ref.offset() || ref.offset() + ref.size() > size)
+    __builtin_trap();
+  return size;
+}
+
+uint64_t useBlock(const fb::Plan &plan, const fb::Function &function, uint32_t index) {
+  uint64_t sum = 0;
+  for (const fb::Command *command : each(function.blocks()->Get(index)->commands())) {
+    sum += plan.devices()->Get(command->device())->name()->size();
+    for (const fb::BufferRef *ref : each(command->buffers()))
+      sum += useBuffer(plan, function, *ref);
+    if (command->opcode() == fb::Opcode::launch)
+      sum += plan.kernels()->Get(command->kernel())->symbol()->size();
+    if (command->condition())
+      sum += useBuffer(plan, function, *command->condition());
+    for (uint32_t block : each(command->blocks()))
+      sum += useBlock(plan, function, block);
+  }
+  return sum;
+}
+} // namespace
+
+uint64_t useEverything(const PlanFile &file) {
+  const fb::Plan &plan = file.plan();
+  uint64_t sum = 0;
+  for (const fb::Constant *constant : each(plan.constants()))
+    for (uint8_t byte : file.bytesOf(*constant))
+      sum += byte;
+  for (const fb::Code *code : each(plan.code()))
+    for (uint8_t byte : file.bytesOf(*code))
+      sum += byte;
+  for (const fb::Function *function : each(plan.functions())) {
+    sum += useBlock(plan, *function, 0);
+    for (const fb::Value *value : each(function->values()))
+      sum += useBuffer(plan, *function, *value->buffer());
+    for (const fb::PlacedOp *op : each(function->placed_ops()))
+      sum += plan.devices()->Get(op->device())->name()->size() + op->log_name()->size();
+  }
+  // The object API copies all of it, strings included.
+  std::unique_ptr<fb::PlanT> copy(plan.UnPack());
+  return sum + copy->functions.size();
+}
+
+} // namespace gantry::plan::test

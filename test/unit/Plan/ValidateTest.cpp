@@ -1,0 +1,302 @@
+// Each rule of the validator: the sample plan with one thing wrong, and the full text of the answer.
+#include "SamplePlan.h"
+
+#include "gantry/Plan/Validate.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace {
+using namespace gantry;
+using namespace gantry::plan;
+using namespace gantry::plan::test;
+
+/// The validator's words on the sample after `change`, without the common beginning.
+std::string refusal(const std::function<void(Sample &)> &change) {
+  Sample sample = makeSample();
+  change(sample);
+  Status status = sample.writer.toBytes(sample.plan).status();
+  std::string message = status.message();
+  std::string head = "the compiler made an invalid plan: plan metadata: ";
+  return message.rfind(head, 0) == 0 ? message.substr(head.size()) : message;
+}
+
+TEST(Validate, AcceptsTheSample) { EXPECT_EQ(refusal([](Sample &) {}), ""); }
+
+struct Rule {
+  const char *name;
+  std::function<void(Sample &)> change;
+  const char *message;
+};
+
+const Rule rules[] = {
+    {"NoDevice", [](Sample &s) { s.plan.devices.clear(); }, "devices: there is none"},
+    {"DeviceNameUnreadable", [](Sample &s) { s.plan.devices[1]->name = "GPU:x"; },
+     "devices[1]: device name 'GPU:x', column 5: expected a number (0, 1, ...) or '*'"},
+    {"DeviceNamePartial", [](Sample &s) { s.plan.devices[1]->name = "GPU:0"; },
+     "devices[1]: 'GPU:0' is not a full device name"},
+    {"DeviceTypeDiffers", [](Sample &s) { s.plan.devices[1]->type = fb::DeviceType::cpu; },
+     "devices[1]: '/job:localhost/replica:0/task:0/device:GPU:0' is given as of another type"},
+    {"DeviceTwice",
+     [](Sample &s) {
+       s.plan.devices[1]->name = s.plan.devices[0]->name;
+       s.plan.devices[1]->type = fb::DeviceType::cpu;
+     },
+     "devices[1]: '/job:localhost/replica:0/task:0/device:CPU:0' is there twice"},
+    {"DriverUnknown", [](Sample &s) { s.plan.devices[1]->driver = "tpu"; },
+     "devices[1]: unknown driver 'tpu'; the drivers are host, sim and cuda"},
+    {"ArenaDevice", [](Sample &s) { s.plan.arenas[3]->device = 2; }, "arenas[3]: device 2 of 2"},
+    {"ArenaKind", [](Sample &s) { s.plan.arenas[3]->kind = fb::ArenaKind(3); },
+     "arenas[3]: unknown kind 3"},
+    {"ArenaTooBig", [](Sample &s) { s.plan.arenas[3]->size = UINT64_MAX; },
+     "arenas[3]: a size of 18446744073709551615 bytes"},
+    {"ArenaUnderItsBound", [](Sample &s) { s.plan.arenas[3]->lower_bound = 257; },
+     "arenas[3]: the lower bound 257 is over the size 256"},
+    {"ConstantArena", [](Sample &s) { s.plan.constants[0]->arena = 9; },
+     "constants[0]: arena 9 of 4"},
+    {"ConstantArenaKind", [](Sample &s) { s.plan.constants[0]->arena = 1; },
+     "constants[0]: arena 1 is of another kind"},
+    {"ConstantUnaligned", [](Sample &s) { s.plan.constants[0]->offset = 32; },
+     "constants[0]: offset 32 is not a multiple of 64"},
+    {"ConstantOutside", [](Sample &s) { s.plan.constants[0]->offset = 192; },
+     "constants[0]: 100 bytes at 192 of arena 0, which has 256"},
+    {"ConstantOverflow", [](Sample &s) { s.plan.constants[0]->offset = UINT64_MAX - 63; },
+     "constants[0]: 100 bytes at 18446744073709551552 of arena 0, which has 256"},
+    {"ConstantSegment", [](Sample &s) { s.plan.constants[0]->segment = 2; },
+     "constants[0]: segment 2 of 2"},
+    {"ConstantInCode", [](Sample &s) { s.plan.constants[0]->segment = 1; },
+     "constants[0]: segment 1 is of another kind"},
+    {"ConstantOutsideSegment", [](Sample &s) { s.plan.constants[0]->segment_offset = 192; },
+     "constants[0]: 100 bytes at 192 of segment 0, which has 256"},
+    {"ConstantsOverlap", [](Sample &s) { s.plan.constants[0]->offset = 64; },
+     "constants[1]: it overlaps constants[0] in arena 0"},
+    {"VariableUnnamed", [](Sample &s) { s.plan.variables[0]->name = ""; },
+     "variables[0]: it has no name"},
+    {"VariableSize", [](Sample &s) { s.plan.variables[0]->size = 16; },
+     "variables[0]: its type has 32 bytes, its place 16"},
+    {"VariableShape", [](Sample &s) { s.plan.variables[0]->type->shape = {-1}; },
+     "variables[0]: a dimension is negative, or the tensor has over 2^63 bytes"},
+    {"VariableShapeOverflow",
+     [](Sample &s) { s.plan.variables[0]->type->shape = {INT64_MAX, INT64_MAX}; },
+     "variables[0]: a dimension is negative, or the tensor has over 2^63 bytes"},
+    {"VariableElement",
+     [](Sample &s) { s.plan.variables[0]->type->element = fb::ElementType(13); },
+     "variables[0]: unknown element type 13"},
+    {"VariableTwice",
+     [](Sample &s) {
+       s.plan.variables.push_back(std::make_unique<fb::VariableT>(*s.plan.variables[0]));
+       s.plan.variables[1]->offset = 64;
+     },
+     "variables[1]: the name 'counter' is there twice"},
+    {"VariablesOverlap",
+     [](Sample &s) {
+       s.plan.variables.push_back(std::make_unique<fb::VariableT>(*s.plan.variables[0]));
+       s.plan.variables[1]->name = "other";
+     },
+     "variables[1]: it overlaps variables[0] in arena 1"},
+    {"CodeKind", [](Sample &s) { s.plan.code[0]->kind = fb::CodeKind(7); },
+     "code[0]: unknown kind 7"},
+    {"CodeOutside", [](Sample &s) { s.plan.code[0]->size = 2000; },
+     "code[0]: 2000 bytes at 0 of segment 1, which has 1024"},
+    {"KernelSymbol", [](Sample &s) { s.plan.kernels[0]->symbol = ""; },
+     "kernels[0]: it has no symbol"},
+    {"KernelCode", [](Sample &s) { s.plan.kernels[0]->code = 1; }, "kernels[0]: code 1 of 1"},
+    {"Math", [](Sample &s) { s.plan.math = "f8"; },
+     "plan: unknown math 'f8'; known are f32, tf32, bf16 and f16"},
+    {"NoFunction", [](Sample &s) { s.plan.functions.clear(); }, "functions: there is none"},
+    {"FunctionTwice",
+     [](Sample &s) {
+       s.plan.functions.push_back(std::make_unique<fb::FunctionT>(*s.plan.functions[0]));
+     },
+     "functions[1]: the name 'main' is there twice"},
+    {"InputTwice",
+     [](Sample &s) { s.function().inputs.push_back(binding("x", {1})); },
+     "function 'main', input 1: the name 'x' is there twice"},
+    {"OutputDevice", [](Sample &s) { s.function().outputs[0]->device = 2; },
+     "function 'main', output 0: device 2 of 2"},
+    {"Semaphores", [](Sample &s) { s.function().num_semaphores = 1000; },
+     "function 'main': 1000 semaphores for 12 commands"},
+    {"Queues", [](Sample &s) { s.function().num_queues = 0; },
+     "function 'main': 0 queues for 12 commands"},
+    {"NoBlocks",
+     [](Sample &s) {
+       s.function().blocks.clear();
+       s.function().num_semaphores = 0;
+     },
+     "function 'main': it has no blocks"},
+    {"BlockUnused",
+     [](Sample &s) { s.function().blocks.push_back(std::make_unique<fb::BlockT>()); },
+     "function 'main', block 5: no branch or loop uses it"},
+    {"BlockTwice", [](Sample &s) { s.command(0, 6).blocks = {1, 4}; },
+     "function 'main', block 0, command 6 (loop): block 1 is used twice"},
+    {"BlockCycle", [](Sample &s) { s.command(0, 5).blocks = {0, 2}; },
+     "function 'main', block 0, command 5 (branch): block 0 is used twice"},
+    {"BlockIndex", [](Sample &s) { s.command(0, 5).blocks = {1, 7}; },
+     "function 'main', block 1, command 0 (launch 'add'): block 7 of 5"},
+    {"Opcode", [](Sample &s) { s.command(0, 0).opcode = fb::Opcode(7); },
+     "function 'main', block 0, command 0: unknown opcode 7"},
+    {"CommandDevice", [](Sample &s) { s.command(0, 0).device = 2; },
+     "function 'main', block 0, command 0 (launch 'add'): device 2 of 2"},
+    {"CommandQueue", [](Sample &s) { s.command(0, 0).queue = 2; },
+     "function 'main', block 0, command 0 (launch 'add'): queue 2 of 2"},
+    {"LaunchKernel", [](Sample &s) { s.command(0, 0).kernel = 1; },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 1 of 1"},
+    {"LaunchResults", [](Sample &s) { s.command(0, 0).num_results = 4; },
+     "function 'main', block 0, command 0 (launch 'add'): 4 results among 3 buffers"},
+    {"LaunchGrain", [](Sample &s) { s.command(0, 0).grain = 0; },
+     "function 'main', block 0, command 0 (launch 'add'): 8 work items in grains of 0"},
+    {"LaunchUnaligned", [](Sample &s) { s.command(0, 0).buffers[2] = inArena(2, 68, 32); },
+     "function 'main', block 0, command 0 (launch 'add'): offset 68 is not a multiple of 64"},
+    {"LaunchOutside", [](Sample &s) { s.command(0, 0).buffers[2] = inArena(2, 448, 65); },
+     "function 'main', block 0, command 0 (launch 'add'): 65 bytes at 448 of arena 2, which has 512"},
+    {"LaunchOtherDevice", [](Sample &s) { s.command(0, 0).buffers[1] = inArena(3, 0, 32); },
+     "function 'main', block 0, command 0 (launch 'add'): a buffer is on device 1, the command on "
+     "device 0"},
+    {"LaunchWritesConstant", [](Sample &s) { s.command(0, 0).buffers[2] = inArena(0, 0, 32); },
+     "function 'main', block 0, command 0 (launch 'add'): it writes the constants in arena 0"},
+    {"LaunchWritesInput", [](Sample &s) { s.command(0, 0).buffers[2] = inInput(0, 0, 32); },
+     "function 'main', block 0, command 0 (launch 'add'): it writes input 0"},
+    {"LaunchWritesVariable", [](Sample &s) { s.function().writes_variables = false; },
+     "function 'main', block 1, command 0 (launch 'add'): it writes the variables in arena 1, but "
+     "the function has no writes_variables"},
+    {"LaunchCodeForAnotherDriver", [](Sample &s) { s.plan.code[0]->kind = fb::CodeKind::ptx; },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the driver "
+     "'host'"},
+    {"LaunchNests", [](Sample &s) { s.command(0, 0).blocks = {1}; },
+     "function 'main', block 0, command 0 (launch 'add'): 1 blocks, expected 0"},
+    {"LaunchCondition",
+     [](Sample &s) {
+       s.command(0, 0).condition = std::make_unique<fb::BufferRef>(inArena(2, 0, 1));
+     },
+     "function 'main', block 0, command 0 (launch 'add'): it has a condition"},
+    {"InputIndex", [](Sample &s) { s.command(0, 0).buffers[0] = inInput(1, 0, 32); },
+     "function 'main', block 0, command 0 (launch 'add'): input 1 of 1"},
+    {"InputRange", [](Sample &s) { s.command(0, 0).buffers[0] = inInput(0, 0, 33); },
+     "function 'main', block 0, command 0 (launch 'add'): 33 bytes at 0 of input 0, which has 32"},
+    {"Space",
+     [](Sample &s) {
+       s.command(0, 0).buffers[0] = fb::BufferRef(fb::Space(3), 0, 0, 1);
+     },
+     "function 'main', block 0, command 0 (launch 'add'): unknown space 3"},
+    {"CopyBuffers", [](Sample &s) { s.command(0, 1).buffers.pop_back(); },
+     "function 'main', block 0, command 1 (copy): 1 buffers, expected 2"},
+    {"CopySizes", [](Sample &s) { s.command(0, 1).buffers[1] = inArena(3, 0, 31); },
+     "function 'main', block 0, command 1 (copy): from 32 to 31 bytes"},
+    {"CopyKind", [](Sample &s) { s.command(0, 1).copy_kind = fb::CopyKind::deviceToHost; },
+     "function 'main', block 0, command 1 (copy): the copy kind is not that of devices 0 and 1"},
+    {"CopyDevice", [](Sample &s) { s.command(0, 7).device = 1; },
+     "function 'main', block 0, command 7 (copy): device 1 has neither of the buffers"},
+    {"CopyOverlap",
+     [](Sample &s) { s.command(0, 7).buffers = {inArena(2, 128, 32), inArena(2, 144, 32)}; },
+     "function 'main', block 0, command 7 (copy): source and destination overlap"},
+    {"CopyCause", [](Sample &s) { s.command(0, 1).cause = 1; },
+     "function 'main', block 0, command 1 (copy): cause 1 of 1"},
+    {"CopyIntoConstant",
+     [](Sample &s) { s.command(0, 7).buffers[1] = inArena(0, 0, 32); },
+     "function 'main', block 0, command 7 (copy): it writes the constants in arena 0"},
+    {"ConditionMissing", [](Sample &s) { s.command(0, 5).condition.reset(); },
+     "function 'main', block 0, command 5 (branch): it has no condition"},
+    {"ConditionSize",
+     [](Sample &s) { *s.command(0, 5).condition = inArena(2, 0, 4); },
+     "function 'main', block 0, command 5 (branch): the condition has 4 bytes, expected 1"},
+    {"ConditionOnDevice",
+     [](Sample &s) { *s.command(0, 6).condition = inArena(3, 0, 1); },
+     "function 'main', block 0, command 6 (loop): the condition is not on the host"},
+    {"BranchBlocks", [](Sample &s) { s.command(0, 5).blocks = {1}; },
+     "function 'main', block 0, command 5 (branch): 1 blocks, expected 2"},
+    {"SignalIndex", [](Sample &s) { s.command(0, 2).signal = 1; },
+     "function 'main', block 0, command 2 (signal): semaphore 1 of 1"},
+    {"SignalTwice",
+     [](Sample &s) { s.block(0).commands.push_back(order(fb::Opcode::signal, 0, 0)); },
+     "function 'main', block 0, command 8 (signal): semaphore 0 is signalled twice"},
+    {"WaitBeforeSignal",
+     [](Sample &s) { std::swap(s.block(0).commands[2], s.block(0).commands[3]); },
+     "function 'main', block 0, command 2 (wait): nothing signals semaphore 0 before this wait"},
+    {"WaitOnASignalThatMayNotHappen",
+     [](Sample &s) {
+       s.block(1).commands.push_back(order(fb::Opcode::signal, 1, 0));
+       s.block(0).commands.push_back(order(fb::Opcode::wait, 1, 0));
+       s.function().num_semaphores = 2;
+     },
+     "function 'main', block 0, command 8 (wait): nothing signals semaphore 1 before this wait"},
+    {"ValueBuffer", [](Sample &s) { s.function().values[0]->buffer.reset(); },
+     "function 'main', values[0]: it has no buffer"},
+    {"ValueLife", [](Sample &s) { s.function().values[0]->first = 5; },
+     "function 'main', values[0]: it lives in commands 5 to 4 of 12"},
+    {"ValueSize", [](Sample &s) { s.function().values[0]->type->shape = {7}; },
+     "function 'main', values[0]: its type has 28 bytes, its buffer 32"},
+    {"PlacedOpDevice", [](Sample &s) { s.function().placed_ops[0]->device = 2; },
+     "function 'main', placed_ops[0]: device 2 of 2"},
+    {"PlacedOpName", [](Sample &s) { s.function().placed_ops[0]->log_name = ""; },
+     "function 'main', placed_ops[0]: it has no log name"},
+};
+
+class ValidateRule : public testing::TestWithParam<Rule> {};
+
+TEST_P(ValidateRule, IsChecked) { EXPECT_EQ(refusal(GetParam().change), GetParam().message); }
+
+INSTANTIATE_TEST_SUITE_P(Plan, ValidateRule, testing::ValuesIn(rules),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Validate, AWaitInsideABlockSeesSignalsBeforeTheBlock) {
+  EXPECT_EQ(refusal([](Sample &s) {
+              s.block(4).commands.push_back(order(fb::Opcode::wait, 0, 1));
+            }),
+            "");
+}
+
+TEST(Validate, CapsNesting) {
+  auto nest = [](unsigned depth) {
+    return [depth](Sample &s) {
+      auto &blocks = s.function().blocks;
+      size_t at = 2; // the else block, then one deeper each time
+      for (unsigned i = 1; i < depth; ++i) {
+        blocks.push_back(std::make_unique<fb::BlockT>());
+        blocks.push_back(std::make_unique<fb::BlockT>());
+        uint32_t last = static_cast<uint32_t>(blocks.size() - 1);
+        blocks[at]->commands.push_back(
+            nested(fb::Opcode::branch, inArena(2, 0, 1), {last - 1, last}));
+        at = last;
+      }
+    };
+  };
+  EXPECT_EQ(refusal(nest(maxBlockDepth)), "");
+  EXPECT_NE(refusal(nest(maxBlockDepth + 1)).find("nested over 64 deep"), std::string::npos);
+}
+
+TEST(Validate, BoundsTheWalkOfSharedParts) {
+  // 2000 commands that share one vector of 2000 buffers: small as a file, long as a walk.
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<fb::BufferRef> refs(2000, inArena(0, 0, 0));
+  auto shared = builder.CreateVectorOfStructs(refs);
+  std::vector<flatbuffers::Offset<fb::Command>> commands;
+  for (int i = 0; i < 2000; ++i)
+    commands.push_back(fb::CreateCommand(builder, fb::Opcode::launch, 0, 0, 0, shared));
+  auto block = fb::CreateBlock(builder, builder.CreateVector(commands));
+  auto function = fb::CreateFunction(builder, builder.CreateString("main"), 0, 0,
+                                     builder.CreateVector(&block, 1));
+  auto device = fb::CreateDevice(
+      builder, builder.CreateString("/job:localhost/replica:0/task:0/device:CPU:0"));
+  auto arena = fb::CreateArena(builder, 0, fb::ArenaKind::transient, 0);
+  auto kernel = fb::CreateKernel(builder, builder.CreateString("k"), 0, true);
+  auto kernels = builder.CreateVector(&kernel, 1);
+  auto functions = builder.CreateVector(&function, 1);
+  auto devices = builder.CreateVector(&device, 1);
+  auto arenas = builder.CreateVector(&arena, 1);
+  fb::PlanBuilder plan(builder);
+  plan.add_devices(devices);
+  plan.add_arenas(arenas);
+  plan.add_kernels(kernels);
+  plan.add_functions(functions);
+  fb::FinishPlanBuffer(builder, plan.Finish());
+
+  std::span<const uint8_t> bytes(builder.GetBufferPointer(), builder.GetSize());
+  Expected<const fb::Plan *> root = verifyMetadata(bytes);
+  ASSERT_TRUE(root.ok()) << root.status().message();
+  Status status = validatePlan(**root, {}, bytes.size());
+  EXPECT_NE(status.message().find("its parts are shared too often"), std::string::npos)
+      << status.message();
+}
+
+} // namespace
