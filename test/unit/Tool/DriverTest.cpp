@@ -1,0 +1,318 @@
+// The driver from outside, as a user has it: command line in; output, files and exit status out.
+// Graphs are "compiled" by the fake compiler, so that this runs without MLIR.
+#include "Runtime/PlanBuilder.h"
+#include "TemporaryFolder.h"
+#include "Values.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <regex>
+#include <sstream>
+#include <sys/wait.h>
+
+using namespace gantry;
+using namespace gantry::arrays;
+using gantry::runtime::test::PlanBuilder;
+
+namespace {
+
+std::string contentOf(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(const std::string &path, const std::string &content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+/// A folder with a plan `p.gantry` in it: y = 2 * (a + b), f32[2,2], through a transient buffer.
+class Driver : public testing::Test {
+protected:
+  void SetUp() override {
+    PlanBuilder builder;
+    const std::string object = contentOf(GANTRY_TEST_KERNELS);
+    const uint32_t code = builder.addCode({object.begin(), object.end()});
+    const uint32_t add = builder.addKernel("add_f32", code);
+    const uint32_t twice = builder.addKernel("double_f32", code);
+    const uint32_t arena = builder.addArena(plan::fb::ArenaKind::transient, 64);
+    builder.plan.arenas[arena]->lower_bound = 16;
+    builder.addFunction("main");
+    builder.addInput("a", {2, 2});
+    builder.addInput("b", {2, 2});
+    builder.addOutput("y", {2, 2});
+    using namespace gantry::runtime::test;
+    auto &first = builder.launch(add, {input(0, 16), input(1, 16)}, {memory(arena, 0, 16)}, 4);
+    first.name = "sum", first.location = "model.onnx:7:1", first.log_names = {"AddV2"};
+    auto &second = builder.launch(twice, {memory(arena, 0, 16)}, {output(0, 16)}, 4);
+    second.name = "twice", second.log_names = {"Mul"};
+    describe(builder);
+    const plan::PlanFile file = builder.file();
+    write(folder / "p.gantry",
+          {reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()});
+    saveRamp("ramp.npy", ElementType::f32, {2, 2});
+  }
+
+  void describe(PlanBuilder &builder) {
+    for (const char *name : {"AddV2", "Mul"}) {
+      auto op = std::make_unique<plan::fb::PlacedOpT>();
+      op->log_name = name;
+      op->name = std::string("node_") + name;
+      op->location = "model.onnx:7:1";
+      op->rule = "default";
+      builder.function().placed_ops.push_back(std::move(op));
+    }
+    auto value = std::make_unique<plan::fb::ValueT>();
+    value->name = "s";
+    value->buffer = std::make_unique<plan::fb::BufferRef>(plan::fb::Space::arena, 0, 0, 16);
+    value->first = 0, value->last = 1;
+    builder.function().values.push_back(std::move(value));
+  }
+
+  void saveRamp(const std::string &name, ElementType element, std::vector<int64_t> shape) {
+    auto array = Array::make(element, std::move(shape));
+    fill(*array, {Fill::Kind::ramp}, 0, "");
+    ASSERT_TRUE(writeNpy(folder / name, array->view()).ok());
+  }
+
+  Result gantry(const std::string &arguments, const std::string &before = "") {
+    const std::string command = "cd " + folder.path() + " && " + before +
+                                " GANTRY_COMPILER=" + compiler + " " GANTRY_TOOL " " + arguments +
+                                " >out 2>err";
+    const int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status)) << arguments;
+    return {WEXITSTATUS(status), contentOf(folder / "out"), contentOf(folder / "err")};
+  }
+
+  TemporaryFolder folder;
+  std::string compiler = "/nonexistent"; ///< running a plan must not need one
+  const std::string fake = GANTRY_FAKE_COMPILER;
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+} // namespace
+
+TEST_F(Driver, RunsAPlanWithoutACompiler) {
+  const Result run = gantry("run p.gantry --input a=ramp.npy --input b=ramp.npy");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "y: f32[2,2] on CPU:0\n[[ 0.  4.]\n [ 8. 12.]]\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST_F(Driver, RecognisesAPlanByContent) {
+  std::filesystem::copy(folder / "p.gantry", folder / "p.onnx");
+  EXPECT_EQ(gantry("run p.onnx --fill ones").status, 0);
+  EXPECT_EQ(gantry("run - --fill ones", "cat p.gantry |").status, 0);
+}
+
+TEST_F(Driver, SaysWhatItMadeUp) {
+  const Result run = gantry("run p.gantry --fill b=ramp");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.err, "gantry: input 'a': f32[2,2] filled with uniform(-1,1), seed 0\n"
+                     "gantry: input 'b': f32[2,2] filled with ramp, seed 0\n");
+  EXPECT_EQ(run.out, gantry("run p.gantry --fill b=ramp").out);
+  EXPECT_NE(run.out, gantry("run p.gantry --fill b=ramp --seed 1").out);
+}
+
+TEST_F(Driver, WritesOutputs) {
+  EXPECT_EQ(gantry("run p.gantry --fill ones --output y=y.npy --output all.npz").status, 0);
+  auto y = readArrays(folder / "y.npy"), all = readArrays(folder / "all.npz");
+  ASSERT_TRUE(y && all);
+  EXPECT_EQ((*y)[0].array.type(), "f32[2,2]");
+  EXPECT_EQ((*all)[0].name, "y");
+  EXPECT_EQ(valueAt((*all)[0].array.view(), 3), 4.0);
+  const Result streamed = gantry("run p.gantry --fill ones --output -");
+  EXPECT_EQ(streamed.out, contentOf(folder / "y.npy"));
+}
+
+TEST_F(Driver, BindsAnArchiveByName) {
+  auto ones = Array::make(ElementType::f32, {2, 2});
+  fill(*ones, {Fill::Kind::ones}, 0, "");
+  const std::pair<std::string, ArrayView> both[] = {{"b", ones->view()}, {"a", ones->view()}};
+  ASSERT_TRUE(writeNpz(folder / "in.npz", both).ok());
+  const Result run = gantry("run p.gantry --input in.npz");
+  EXPECT_EQ(run.err, "");
+  EXPECT_HAS(run.out, "[[4. 4.]\n [4. 4.]]");
+}
+
+TEST_F(Driver, ComparesWithAReference) {
+  auto four = Array::make(ElementType::f32, {2, 2});
+  for (int i = 0; i < 4; ++i)
+    storeFloat(ElementType::f32, four->bytes.data() + 4 * i, i == 2 ? 4.1 : 4);
+  ASSERT_TRUE(writeNpy(folder / "ref.npy", four->view()).ok());
+  const Result differs = gantry("run p.gantry --fill ones --expect y=ref.npy");
+  EXPECT_EQ(differs.status, 1);
+  EXPECT_HAS(differs.err,
+             "gantry: error: output 'y' differs from 'ref.npy' in 1 of 4 elements: max "
+             "abs difference 0.1, max rel 0.0244 (rtol 0.001, atol 1e-06); worst at "
+             "[1,0]: 4, expected 4.0999999");
+  const Result agrees = gantry("run p.gantry --fill ones --expect y=ref.npy --rtol 0.1");
+  EXPECT_EQ(agrees.status, 0);
+  EXPECT_HAS(agrees.err, "output 'y' agrees with 'ref.npy': max abs difference 0.1");
+  EXPECT_EQ(agrees.out, "");
+}
+
+TEST_F(Driver, NamesExpectedAndActual) {
+  saveRamp("wide.npy", ElementType::f64, {2, 3});
+  EXPECT_EQ(gantry("run p.gantry --input a=wide.npy --fill ones").err,
+            "gantry: error: input 'a' is f32[2,2], but 'wide.npy' holds f64[2,3]\n");
+  EXPECT_EQ(gantry("run p.gantry --input c=ramp.npy").err,
+            "gantry: error: no input is called 'c'; the inputs are a: f32[2,2], b: f32[2,2]\n");
+  EXPECT_EQ(gantry("run p.gantry --input a=ramp.npy --input a=ramp.npy").err,
+            "gantry: error: input 'a' is given twice\n");
+  EXPECT_EQ(gantry("run p.gantry --input ramp.npy").err,
+            "gantry: error: 'ramp.npy' has no name; say which input it is: --input NAME=ramp.npy; "
+            "the inputs are a: f32[2,2], b: f32[2,2]\n");
+  EXPECT_EQ(gantry("run p.gantry --input a=none.npy").err,
+            "gantry: error: cannot open 'none.npy': no such file or folder\n");
+  EXPECT_EQ(gantry("run p.gantry --fill ones --output z=z.npy").status, 1);
+  EXPECT_EQ(gantry("run p.gantry --fill c=ones").status, 1);
+  EXPECT_EQ(gantry("run p.gantry --function init").status, 1);
+}
+
+TEST_F(Driver, RepeatedRunsGiveTheSame) {
+  EXPECT_EQ(gantry("run p.gantry --repeat 20 --threads 2").status, 0);
+}
+
+TEST_F(Driver, LogsPlacement) {
+  const Result text = gantry("run p.gantry --fill ones --log-device-placement");
+  EXPECT_HAS(text.err,
+             "Executing op AddV2 in device /job:localhost/replica:0/task:0/device:CPU:0\n"
+             "Executing op Mul in device /job:localhost/replica:0/task:0/device:CPU:0\n"
+             "placed 2 ops: CPU:0 2; 0 fall-backs; 0 copies per run, 0 bytes; 0 at load\n");
+  const Result json = gantry("explain --log-device-placement=json p.gantry");
+  EXPECT_EQ(json.err.substr(0, json.err.find('\n')),
+            R"({"op":"AddV2","name":"node_AddV2","loc":"model.onnx:7:1",)"
+            R"("device":"/job:localhost/replica:0/task:0/device:CPU:0","rule":"default",)"
+            R"("rejected":[]})");
+}
+
+TEST_F(Driver, Explains) {
+  const Result explained = gantry("explain p.gantry");
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  EXPECT_HAS(explained.out, "2 kernels, 2 launches for 2 ops");
+  EXPECT_HAS(explained.out, "peak 16 bytes live at command 1 of 2, 'sum' (model.onnx:7:1)");
+  EXPECT_TRUE(std::regex_search(explained.out, std::regex("CPU:0 +0 bytes +0 bytes +64 bytes +16 "
+                                                          "bytes +4\\.000 +32 bytes +16 bytes")))
+      << explained.out;
+  const Result op = gantry("explain p.gantry --op Add");
+  EXPECT_HAS(op.out, "node_AddV2");
+  EXPECT_EQ(op.out.find("node_Mul"), std::string::npos);
+}
+
+TEST_F(Driver, JsonIsJson) {
+  for (const char *command : {"explain p.gantry --json --memory", "devices --json",
+                              "bench p.gantry --json --runs 3 --fill ones"}) {
+    const Result result = gantry(command);
+    EXPECT_EQ(result.status, 0) << result.err;
+    const std::string parse = "python3 -m json.tool " + (folder / "out") + " >/dev/null";
+    EXPECT_EQ(std::system(parse.c_str()), 0) << result.out;
+  }
+}
+
+TEST_F(Driver, BenchReportsWhatTheSpecificationLists) {
+  const Result bench = gantry("bench p.gantry --json --runs 7 --threads 1");
+  for (const char *key :
+       {"\"median_ms\":", "\"min_ms\":", "\"p90_ms\":", "\"runs\":7", "\"threads\":1",
+        "\"load_ms\":", "\"first_run_ms\":", "\"peak_bytes\":{\"CPU:0\":"})
+    EXPECT_HAS(bench.out, key);
+}
+
+TEST_F(Driver, AGraphNeedsTheCompiler) {
+  write(folder / "m.mlir", "text x");
+  const Result run = gantry("run m.mlir");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_HAS(run.err,
+             "gantry: error: compiling a graph needs the compiler library, which cannot be "
+             "opened: /nonexistent");
+  EXPECT_EQ(gantry("run none.onnx").err,
+            "gantry: error: cannot open 'none.onnx': no such file or folder\n");
+}
+
+TEST_F(Driver, CompilesAndRunsAGraph) {
+  compiler = fake;
+  write(folder / "m.onnx", "plan " + (folder / "p.gantry"));
+  EXPECT_HAS(gantry("run m.onnx --fill ones").out, "[[4. 4.]");
+  EXPECT_HAS(gantry("run - --fill ones", "cat m.onnx |").out, "[[4. 4.]");
+  const Result compiled = gantry("compile m.onnx");
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+  EXPECT_EQ(contentOf(folder / "m.gantry"), contentOf(folder / "p.gantry"));
+  EXPECT_EQ(gantry("compile m.onnx -o -").out, contentOf(folder / "p.gantry"));
+  EXPECT_HAS(gantry("compile m.onnx -v").err,
+             "CPU:0: constants 0 bytes, variables 0 bytes, transient "
+             "64 bytes (4.000 of the lower bound)");
+}
+
+TEST_F(Driver, PassesFlagsOnInOrder) {
+  compiler = fake;
+  write(folder / "m.onnx", "flags\ntext hello");
+  const Result compiled = gantry("compile --dim a=1 m.onnx --no-fuse --dim b=2 "
+                                 "--stop-after=simplify --entry f --dim c=3");
+  EXPECT_EQ(compiled.err, "dim=a=1 no-fuse dim=b=2 stop-after=simplify entry=f dim=c=3\n");
+  EXPECT_EQ(compiled.out, "hello\n");
+}
+
+TEST_F(Driver, CompileFlagsNeedAGraph) {
+  EXPECT_EQ(gantry("run p.gantry --dim batch=8").err,
+            "gantry: error: 'p.gantry' is a plan, compiled already; --dim needs the graph\n");
+}
+
+TEST_F(Driver, TellsFailuresApart) {
+  compiler = fake;
+  write(folder / "bad.onnx",
+        "error bad.onnx:3:1: error: 'foo' is no op\nfail 1 'bad.onnx' has 1 error");
+  const Result bad = gantry("compile bad.onnx");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_EQ(bad.err,
+            "bad.onnx:3:1: error: 'foo' is no op\ngantry: error: 'bad.onnx' has 1 error\n");
+  EXPECT_FALSE(std::filesystem::exists(folder / "bad.gantry"));
+  write(folder / "big.onnx", "fail 5 CPU:0 is too small");
+  EXPECT_EQ(gantry("compile big.onnx").status, 3);
+  EXPECT_EQ(gantry("compile").status, 2);
+  EXPECT_EQ(gantry("compile a b").status, 2);
+  EXPECT_EQ(gantry("frobnicate").status, 2);
+}
+
+TEST_F(Driver, ChecksAGraph) {
+  compiler = fake;
+  write(folder / "m.onnx", "text Foo (opset 17) is not supported\nfail 4 1 op is not supported");
+  const Result checked = gantry("check m.onnx");
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_EQ(checked.out, "Foo (opset 17) is not supported\n");
+  write(folder / "fine.onnx", "flags\ntext fine");
+  EXPECT_EQ(gantry("check fine.onnx --json").err, "json\n");
+}
+
+TEST_F(Driver, KeepsTheOldPlanWhenCompilingFails) {
+  compiler = fake;
+  write(folder / "m.gantry", "old");
+  write(folder / "m.onnx", "fail 1 no");
+  EXPECT_EQ(gantry("compile m.onnx").status, 1);
+  EXPECT_EQ(contentOf(folder / "m.gantry"), "old");
+}
+
+TEST_F(Driver, EveryCommandHasHelpWithExamples) {
+  for (const char *command :
+       {"run", "compile", "check", "devices", "bench", "explain", "plan-text"}) {
+    const Result help = gantry(std::string(command) + " --help");
+    EXPECT_EQ(help.status, 0);
+    EXPECT_HAS(help.out, "Examples:\n  gantry " + std::string(command));
+  }
+}
+
+TEST_F(Driver, RefusesDamagedPlans) {
+  const std::string whole = contentOf(folder / "p.gantry");
+  for (size_t size : {size_t(8), size_t(63), size_t(100), whole.size() / 2, whole.size() - 1}) {
+    write(folder / "cut.gantry", whole.substr(0, size));
+    const Result run = gantry("run cut.gantry --fill ones");
+    EXPECT_EQ(run.status, 1) << size;
+    EXPECT_HAS(run.err, "gantry: error: ");
+  }
+}
