@@ -61,7 +61,7 @@ struct DeviceName {
 };
 
 /// Nested scopes (D3): `inner` wins part by part; an inner name that changes the type drops the
-/// outer id, so CPU inside GPU:1 is any CPU.
+/// outer id, so CPU inside GPU:1 is any CPU. Not associative: merge from the outermost scope inwards.
 DeviceName mergeScopes(const DeviceName &outer, const DeviceName &inner);
 
 } // namespace gantry

@@ -1,0 +1,89 @@
+// What a graph is compiled for: the machine's devices, the logical devices that placement sees, and
+// the links between them (spec D4, D5). Plain data; flags, a JSON file and the machine at hand
+// produce it, and nothing else tells a pass about devices.
+#pragma once
+
+#include "gantry/Device/DeviceName.h"
+#include "gantry/Support/ElementType.h"
+#include "gantry/Support/Status.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+/// Who executes commands for a device: this process's threads, the simulator, or CUDA.
+enum class Driver : uint8_t { host = 0, sim = 1, cuda = 2 };
+
+/// "host", "sim", "cuda".
+std::string_view driverName(Driver driver);
+
+/// What the machine has. 0 stands for "not known" in every number.
+struct PhysicalDevice {
+  DeviceName name; ///< full, physical
+  Driver driver = Driver::host;
+  std::string model;
+  uint64_t memory = 0;                             ///< bytes
+  std::array<double, numElementTypes> peakFlops{}; ///< FLOP/s, by ElementType
+  double bandwidth = 0;                            ///< of its memory, bytes/s
+
+  DeviceType type() const { return *name.type; }
+  bool operator==(const PhysicalDevice &) const = default;
+};
+
+/// What placement sees: a physical device or a part of one (D4).
+struct LogicalDevice {
+  DeviceName name;       ///< full
+  uint32_t physical = 0; ///< index into Topology::physical
+  uint64_t limit = 0;    ///< bytes that plans may use; 0: all of the physical device's memory
+
+  bool operator==(const LogicalDevice &) const = default;
+};
+
+/// A way for copies, in one direction.
+struct Link {
+  uint32_t from = 0, to = 0; ///< indices into Topology::physical
+  double bandwidth = 0;      ///< bytes/s
+  double latency = 0;        ///< seconds
+
+  bool operator==(const Link &) const = default;
+};
+
+struct Topology {
+  std::vector<PhysicalDevice> physical;
+  std::vector<LogicalDevice> logical; ///< in the order of their devices: CPUs of a task first
+  std::vector<Link> links;
+
+  /// One CPU:0 that the host runs: what a graph is compiled for when nothing else is said.
+  static Topology hostOnly();
+
+  /// Reads the flag form, "CPU:0,GPU:0,GPU:1@16GiB": names (D2) with an id, each with an optional
+  /// limit. CPU:0 of every task that is named is there whether listed or not, since inputs and
+  /// outputs live on it. `gpuDriver` runs the GPUs. Errors: INVALID_ARGUMENT.
+  static Expected<Topology> fromFlag(std::string_view text, Driver gpuDriver = Driver::cuda);
+
+  /// Reads the JSON form that toJSON writes; "logical" and "links" may be left out, memory sizes
+  /// may be texts ("16GiB"). Errors: INVALID_ARGUMENT with the place, CORRUPT when it is not JSON.
+  static Expected<Topology> fromJSON(std::string_view text);
+  std::string toJSON() const;
+
+  /// The logical device of that full name; null when there is none.
+  const LogicalDevice *find(const DeviceName &name) const;
+
+  /// Bytes that plans may use on a logical device; 0 when neither limit nor memory is known.
+  uint64_t limitOf(const LogicalDevice &device) const;
+
+  /// "/job:localhost/.../device:CPU:0, ...": what to list in an error about an unknown device.
+  std::string deviceList() const;
+
+  /// Whether it holds together: full names, none twice, indices in range, a CPU:0 in each task, the
+  /// limits on a device within its memory (D4). Errors: INVALID_ARGUMENT.
+  Status check() const;
+
+  bool operator==(const Topology &) const = default;
+};
+
+} // namespace gantry

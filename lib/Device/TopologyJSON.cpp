@@ -1,0 +1,263 @@
+// Topologies as JSON. The library is built without exceptions, so that nlohmann-json would abort on
+// a wrong type or key: every access here asks for the type first. Unknown keys are refused: a
+// misspelt "limti" must not mean "no limit".
+#include "gantry/Device/Topology.h"
+
+#include "gantry/Support/Bytes.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+namespace gantry {
+
+namespace {
+using JSON = nlohmann::ordered_json;
+
+Status wrong(const std::string &place, const std::string &what) {
+  return Status::invalidArgument("topology: " + place + ": " + what);
+}
+
+/// Reads the members of one object; remembers the first thing that is wrong.
+class Reader {
+public:
+  Reader(const JSON &object, std::string place, std::initializer_list<const char *> keys)
+      : object(object), place(std::move(place)) {
+    if (!object.is_object()) {
+      fail("expected an object");
+      return;
+    }
+    std::string known;
+    for (const char *key : keys)
+      known += (known.empty() ? "" : ", ") + std::string(key);
+    for (const auto &item : object.items())
+      if (std::none_of(keys.begin(), keys.end(),
+                       [&](const char *key) { return item.key() == key; }))
+        fail("unknown key '" + item.key() + "'; the keys are " + known);
+  }
+
+  const JSON *member(const char *key) const {
+    if (!object.is_object())
+      return nullptr;
+    auto it = object.find(key);
+    return it == object.end() ? nullptr : &*it;
+  }
+
+  std::string text(const char *key, bool required = false) {
+    const JSON *value = member(key);
+    if (!value) {
+      if (required)
+        fail(std::string("the key '") + key + "' is missing");
+      return {};
+    }
+    if (!value->is_string()) {
+      fail(std::string("'") + key + "' is not a text");
+      return {};
+    }
+    return *value->get_ptr<const std::string *>();
+  }
+
+  /// A rate or time: a number that is not negative.
+  double rate(const char *key) {
+    const JSON *value = member(key);
+    if (!value)
+      return 0;
+    double number = value->is_number() ? value->get<double>() : -1;
+    if (!(number >= 0)) {
+      fail(std::string("'") + key + "' is not a number from 0 on");
+      return 0;
+    }
+    return number;
+  }
+
+  uint64_t bytes(const char *key) {
+    const JSON *value = member(key);
+    if (!value)
+      return 0;
+    if (value->is_number_unsigned())
+      return value->get<uint64_t>();
+    if (!value->is_string()) {
+      fail(std::string("'") + key + "' is not a byte count, like 1073741824 or \"1GiB\"");
+      return 0;
+    }
+    Expected<uint64_t> count = parseByteCount(*value->get_ptr<const std::string *>());
+    if (!count) {
+      fail(count.status().message());
+      return 0;
+    }
+    return *count;
+  }
+
+  /// A device with type and id; parts that are not given are the default task's.
+  DeviceName device(const char *key) {
+    std::string written = text(key, /*required=*/true);
+    if (!status.ok())
+      return {};
+    Expected<DeviceName> name = DeviceName::parse(written);
+    if (!name) {
+      fail(name.status().message());
+      return {};
+    }
+    if (!name->type || !name->id) {
+      fail("'" + written + "' does not name one device");
+      return {};
+    }
+    return name->withDefaultTask();
+  }
+
+  void fail(const std::string &what) {
+    if (status.ok())
+      status = wrong(place, what);
+  }
+
+  Status status;
+
+private:
+  const JSON &object;
+  std::string place;
+};
+
+Expected<PhysicalDevice> readPhysical(const JSON &json, const std::string &place) {
+  Reader reader(json, place, {"name", "driver", "model", "memory", "bandwidth", "peak_flops"});
+  PhysicalDevice device;
+  device.name = reader.device("name");
+  device.name.physical = true;
+  device.model = reader.text("model");
+  device.memory = reader.bytes("memory");
+  device.bandwidth = reader.rate("bandwidth");
+  std::string driver = reader.text("driver", /*required=*/true);
+  bool known = false;
+  for (Driver candidate : {Driver::host, Driver::sim, Driver::cuda})
+    if (driver == driverName(candidate)) {
+      device.driver = candidate;
+      known = true;
+    }
+  if (!known)
+    reader.fail("unknown driver '" + driver + "'; the drivers are host, sim and cuda");
+  GANTRY_RETURN_IF_ERROR(reader.status);
+  const JSON *peak = reader.member("peak_flops");
+  if (!peak)
+    return device;
+  if (!peak->is_object())
+    return wrong(place, "'peak_flops' is not an object of element types");
+  for (const auto &item : peak->items()) {
+    std::optional<ElementType> type = elementTypeNamed(item.key());
+    if (!type || !item.value().is_number() || !(item.value().get<double>() >= 0))
+      return wrong(place, "'peak_flops' has '" + item.key() + "'; it maps the element types " +
+                              std::string(elementTypeList()) + " to numbers from 0 on");
+    device.peakFlops[static_cast<size_t>(*type)] = item.value().get<double>();
+  }
+  return device;
+}
+
+/// Index of the physical device that a key names.
+uint32_t physicalIndex(const Topology &topology, Reader &reader, const char *key) {
+  DeviceName name = reader.device(key);
+  name.physical = true;
+  for (uint32_t i = 0; i < topology.physical.size(); ++i)
+    if (topology.physical[i].name == name)
+      return i;
+  reader.fail(std::string("'") + key + "' names no physical device: '" + name.str() + "'");
+  return 0;
+}
+
+Expected<LogicalDevice> readLogical(const Topology &topology, const JSON &json,
+                                    const std::string &place) {
+  Reader reader(json, place, {"name", "physical", "limit"});
+  LogicalDevice device;
+  device.name = reader.device("name");
+  device.physical = physicalIndex(topology, reader, "physical");
+  device.limit = reader.bytes("limit");
+  GANTRY_RETURN_IF_ERROR(reader.status);
+  return device;
+}
+
+Expected<Link> readLink(const Topology &topology, const JSON &json, const std::string &place) {
+  Reader reader(json, place, {"from", "to", "bandwidth", "latency"});
+  Link link;
+  link.from = physicalIndex(topology, reader, "from");
+  link.to = physicalIndex(topology, reader, "to");
+  link.bandwidth = reader.rate("bandwidth");
+  link.latency = reader.rate("latency");
+  GANTRY_RETURN_IF_ERROR(reader.status);
+  return link;
+}
+
+/// Reads each element of a list that may be missing.
+template <typename T, typename Read>
+Status readList(const JSON *list, const char *name, std::vector<T> &result, Read read) {
+  if (!list)
+    return {};
+  if (!list->is_array())
+    return wrong(name, "expected a list");
+  size_t index = 0;
+  for (const JSON &element : *list) {
+    Expected<T> value = read(element, std::string(name) + "[" + std::to_string(index++) + "]");
+    if (!value)
+      return value.status();
+    result.push_back(value.take());
+  }
+  return {};
+}
+} // namespace
+
+Expected<Topology> Topology::fromJSON(std::string_view text) {
+  JSON json = JSON::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return Status::corrupt("topology: this is not JSON");
+  Reader reader(json, "file", {"physical", "logical", "links"});
+  GANTRY_RETURN_IF_ERROR(reader.status);
+  Topology topology;
+  GANTRY_RETURN_IF_ERROR(
+      readList(reader.member("physical"), "physical", topology.physical, readPhysical));
+  const JSON *logical = reader.member("logical");
+  GANTRY_RETURN_IF_ERROR(readList(logical, "logical", topology.logical,
+                                  [&](const JSON &element, const std::string &place) {
+                                    return readLogical(topology, element, place);
+                                  }));
+  // D4: one to one by default.
+  for (uint32_t i = 0; !logical && i < topology.physical.size(); ++i) {
+    DeviceName name = topology.physical[i].name;
+    name.physical = false;
+    topology.logical.push_back({name, i, 0});
+  }
+  GANTRY_RETURN_IF_ERROR(readList(reader.member("links"), "links", topology.links,
+                                  [&](const JSON &element, const std::string &place) {
+                                    return readLink(topology, element, place);
+                                  }));
+  GANTRY_RETURN_IF_ERROR(topology.check());
+  return topology;
+}
+
+std::string Topology::toJSON() const {
+  JSON json = {{"physical", JSON::array()}, {"logical", JSON::array()}, {"links", JSON::array()}};
+  for (const PhysicalDevice &device : physical) {
+    JSON entry = {{"name", device.name.str()}, {"driver", driverName(device.driver)}};
+    if (!device.model.empty())
+      entry["model"] = device.model;
+    if (device.memory)
+      entry["memory"] = device.memory;
+    if (device.bandwidth != 0)
+      entry["bandwidth"] = device.bandwidth;
+    for (unsigned i = 0; i < numElementTypes; ++i)
+      if (device.peakFlops[i] != 0)
+        entry["peak_flops"][std::string(elementTypeName(static_cast<ElementType>(i)))] =
+            device.peakFlops[i];
+    json["physical"].push_back(std::move(entry));
+  }
+  for (const LogicalDevice &device : logical) {
+    JSON entry = {{"name", device.name.str()}, {"physical", physical[device.physical].name.str()}};
+    if (device.limit)
+      entry["limit"] = device.limit;
+    json["logical"].push_back(std::move(entry));
+  }
+  for (const Link &link : links)
+    json["links"].push_back({{"from", physical[link.from].name.str()},
+                             {"to", physical[link.to].name.str()},
+                             {"bandwidth", link.bandwidth},
+                             {"latency", link.latency}});
+  // A model name from a driver need not be UTF-8.
+  return json.dump(2, ' ', false, JSON::error_handler_t::replace) + "\n";
+}
+
+} // namespace gantry

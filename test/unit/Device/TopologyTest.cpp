@@ -1,0 +1,152 @@
+// Topologies from flags and JSON, and what is refused of both.
+#include "gantry/Device/Topology.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+using namespace gantry;
+
+std::string flagError(std::string_view text) { return Topology::fromFlag(text).status().message(); }
+std::string jsonError(std::string_view text) { return Topology::fromJSON(text).status().message(); }
+
+TEST(Topology, HostOnlyIsSound) {
+  Topology topology = Topology::hostOnly();
+  EXPECT_TRUE(topology.check().ok());
+  EXPECT_EQ(topology.deviceList(), "/job:localhost/replica:0/task:0/device:CPU:0");
+  EXPECT_EQ(topology.physical[0].driver, Driver::host);
+}
+
+TEST(Topology, d5_flag_form) {
+  Expected<Topology> topology = Topology::fromFlag("CPU:0,GPU:0,GPU:1@16GiB");
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  ASSERT_EQ(topology->logical.size(), 3u);
+  EXPECT_EQ(topology->logical[2].name, DeviceName::local(DeviceType::GPU, 1));
+  EXPECT_EQ(topology->limitOf(topology->logical[2]), uint64_t(16) << 30);
+  EXPECT_EQ(topology->limitOf(topology->logical[1]), 0u);
+  EXPECT_EQ(topology->physical[1].driver, Driver::cuda);
+  EXPECT_EQ(Topology::fromFlag("gpu:0", Driver::sim)->physical[1].driver, Driver::sim);
+}
+
+TEST(Topology, d5_the_host_is_always_there_and_first) {
+  Expected<Topology> topology = Topology::fromFlag("GPU:1,GPU:0,/job:worker/task:1/GPU:0");
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  EXPECT_EQ(topology->deviceList(), "/job:localhost/replica:0/task:0/device:CPU:0, "
+                                    "/job:localhost/replica:0/task:0/device:GPU:0, "
+                                    "/job:localhost/replica:0/task:0/device:GPU:1, "
+                                    "/job:worker/replica:0/task:1/device:CPU:0, "
+                                    "/job:worker/replica:0/task:1/device:GPU:0");
+}
+
+TEST(Topology, d5_flag_form_refused) {
+  EXPECT_EQ(flagError(""), "the device name is empty; write a name like GPU:0 or "
+                           "/job:worker/task:1/device:GPU:0");
+  EXPECT_EQ(flagError("GPU:0,"), flagError(""));
+  EXPECT_EQ(flagError("GPU"), "'GPU' in a device list does not name one device; write a type and an "
+                              "id, like GPU:0");
+  EXPECT_EQ(flagError("GPU:0@lots"),
+            "'lots' is not a byte count: it does not start with a digit; write a number and B, KiB, "
+            "MiB, GiB, TiB, KB, MB, GB or TB");
+  EXPECT_EQ(flagError("GPU:0@0"), "'GPU:0@0': a limit of 0 bytes holds nothing");
+  EXPECT_EQ(flagError("GPU:0,GPU:0"), "topology: '/job:localhost/replica:0/task:0/"
+                                      "physical_device:GPU:0' is there twice");
+}
+
+TEST(Topology, FindsByFullName) {
+  Topology topology = Topology::hostOnly();
+  EXPECT_EQ(topology.find(DeviceName::local(DeviceType::CPU, 0)), &topology.logical[0]);
+  EXPECT_EQ(topology.find(DeviceName::local(DeviceType::GPU, 0)), nullptr);
+}
+
+constexpr const char *twoGPUs = R"({
+  "physical": [
+    {"name": "CPU:0", "driver": "host", "memory": "24GiB"},
+    {"name": "GPU:0", "driver": "sim", "model": "a card", "memory": 2147483648,
+     "bandwidth": 1e12, "peak_flops": {"f32": 2e13, "bf16": 1e14}}
+  ],
+  "logical": [
+    {"name": "CPU:0", "physical": "CPU:0"},
+    {"name": "GPU:0", "physical": "GPU:0", "limit": "1GiB"},
+    {"name": "GPU:1", "physical": "GPU:0", "limit": "1GiB"}
+  ],
+  "links": [{"from": "CPU:0", "to": "GPU:0", "bandwidth": 2.5e10, "latency": 1e-5}]
+})";
+
+TEST(Topology, d4_two_logical_devices_on_one_physical) {
+  Expected<Topology> topology = Topology::fromJSON(twoGPUs);
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  EXPECT_EQ(topology->physical.size(), 2u);
+  EXPECT_EQ(topology->logical.size(), 3u);
+  EXPECT_EQ(topology->logical[2].physical, 1u);
+  EXPECT_EQ(topology->physical[1].peakFlops[size_t(ElementType::bf16)], 1e14);
+  EXPECT_EQ(topology->links[0].latency, 1e-5);
+}
+
+TEST(Topology, JSONRoundTrips) {
+  Expected<Topology> topology = Topology::fromJSON(twoGPUs);
+  ASSERT_TRUE(topology.ok());
+  Expected<Topology> again = Topology::fromJSON(topology->toJSON());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*again, *topology);
+}
+
+TEST(Topology, JSONWithoutLogicalDevicesIsOneToOne) {
+  Expected<Topology> topology =
+      Topology::fromJSON(R"({"physical": [{"name": "CPU:0", "driver": "host"}]})");
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  EXPECT_EQ(*topology, Topology::hostOnly());
+}
+
+TEST(Topology, JSONWithAnInvalidNameStillPrints) {
+  Topology topology = Topology::hostOnly();
+  topology.physical[0].model = "caf\xe9";
+  EXPECT_NE(topology.toJSON().find("caf"), std::string::npos);
+}
+
+TEST(Topology, JSONRefused) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"", "topology: this is not JSON"},
+      {"[1", "topology: this is not JSON"},
+      {"[]", "topology: file: expected an object"},
+      {"{}", "topology: there is no device"},
+      {R"({"devices": []})",
+       "topology: file: unknown key 'devices'; the keys are physical, logical, links"},
+      {R"({"physical": 1})", "topology: physical: expected a list"},
+      {R"({"physical": [1]})", "topology: physical[0]: expected an object"},
+      {R"({"physical": [{"driver": "host"}]})",
+       "topology: physical[0]: the key 'name' is missing"},
+      {R"({"physical": [{"name": 1, "driver": "host"}]})",
+       "topology: physical[0]: 'name' is not a text"},
+      {R"({"physical": [{"name": "CPU", "driver": "host"}]})",
+       "topology: physical[0]: 'CPU' does not name one device"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "tpu"}]})",
+       "topology: physical[0]: unknown driver 'tpu'; the drivers are host, sim and cuda"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "cuda"}]})",
+       "topology: '/job:localhost/replica:0/task:0/physical_device:CPU:0' cannot be run by the "
+       "driver 'cuda'"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "memory": -1}]})",
+       "topology: physical[0]: 'memory' is not a byte count, like 1073741824 or \"1GiB\""},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "bandwidth": -1}]})",
+       "topology: physical[0]: 'bandwidth' is not a number from 0 on"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "peak_flops": {"f8": 1}}]})",
+       "topology: physical[0]: 'peak_flops' has 'f8'; it maps the element types f32, f64, f16, bf16, "
+       "i8, u8, i16, u16, i32, u32, i64, u64, i1 to numbers from 0 on"},
+      {R"({"physical": [{"name": "GPU:0", "driver": "cuda"}]})",
+       "topology: '/job:localhost/replica:0/task:0/device:GPU:0' has no host: "
+       "'/job:localhost/replica:0/task:0/device:CPU:0' is missing"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "memory": 100}],
+           "logical": [{"name": "CPU:0", "physical": "CPU:0", "limit": 101}]})",
+       "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:CPU:0' are over its "
+       "memory of 100 bytes"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host"}],
+           "logical": [{"name": "CPU:0", "physical": "CPU:1"}]})",
+       "topology: logical[0]: 'physical' names no physical device: "
+       "'/job:localhost/replica:0/task:0/physical_device:CPU:1'"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host"}],
+           "links": [{"from": "CPU:0", "to": "CPU:0"}]})",
+       "topology: the link from 0 to 0 does not join two devices at a positive rate"},
+  };
+  for (auto [text, expected] : cases)
+    EXPECT_EQ(jsonError(text), expected) << text;
+}
+
+} // namespace
