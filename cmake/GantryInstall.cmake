@@ -9,8 +9,6 @@ foreach(half runtime compiler)
   if(TARGET gantry-${half})
     list(APPEND installed_libraries gantry-${half})
     set_target_properties(gantry-${half} PROPERTIES EXPORT_NAME ${half})
-    target_include_directories(gantry-${half} INTERFACE
-      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endif()
 endforeach()
 if(NOT TARGET gantry-runtime)

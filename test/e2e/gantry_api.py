@@ -1,0 +1,189 @@
+"""Both halves of the C API through ctypes, as far as the end-to-end tests need them.
+
+load() opens the libraries once, before workers are forked; compile_for() makes a Plan for given
+input values; Plan.run() takes and gives NumPy arrays by name. A refusal of the compiler is the
+exception Refused with everything that it said; any other failing call is an ApiError.
+"""
+
+import ctypes
+import json
+import re
+
+import numpy as np
+
+CODES = ["OK", "INVALID_ARGUMENT", "NOT_FOUND", "CORRUPT", "UNSUPPORTED", "DOES_NOT_FIT",
+         "UNAVAILABLE", "FAILED_PRECONDITION", "INTERNAL"]
+# In the order of gantry_element_type_t; None is bfloat16, which NumPy does not have.
+DTYPES = [np.float32, np.float64, np.float16, None, np.int8, np.uint8, np.int16, np.uint16,
+          np.int32, np.uint32, np.int64, np.uint64, np.bool_]
+BF16 = 3
+
+LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+
+
+class TensorInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("element", ctypes.c_int), ("rank", ctypes.c_uint32),
+                ("dims", ctypes.POINTER(ctypes.c_int64)), ("size", ctypes.c_uint64),
+                ("device", ctypes.c_char_p)]
+
+    def shape(self):
+        return tuple(self.dims[axis] for axis in range(self.rank))
+
+
+class ApiError(Exception):
+    """A call of the runtime that failed."""
+
+
+class Refused(Exception):
+    """The compiler said no: a code and the error lines, as logged or as the last error."""
+
+    def __init__(self, code, lines):
+        super().__init__("; ".join(lines))
+        self.code_name, self.lines = CODES[code], lines
+
+    def is_clear(self):
+        """A user's error with words to it; INTERNAL and silence are not."""
+        return self.code_name in ("UNSUPPORTED", "INVALID_ARGUMENT") and any(self.lines)
+
+    def reason(self, folder):
+        """The first error on one line, without the folder that the model happens to lie in."""
+        text = (self.lines or ["no message"])[0]
+        text = re.sub(r"\s+", " ", text.replace(f"{folder}/", ""))
+        return text.strip()
+
+
+compiler = runtime_library = None
+_runtime = None
+
+
+def load(build):
+    """Opens both libraries of a build folder. The runtime object is made on first use, in the worker:
+    its threads would not live through a fork."""
+    global compiler, runtime_library
+    compiler = ctypes.CDLL(str(build / "lib/libgantry-compiler.so"))
+    runtime_library = ctypes.CDLL(str(build / "lib/libgantry-runtime.so"))
+    compiler.gantry_artifact_data.restype = ctypes.c_void_p
+    compiler.gantry_compiler_last_error.restype = ctypes.c_char_p
+    runtime_library.gantry_last_error.restype = ctypes.c_char_p
+
+
+def _check(status):
+    if status:
+        raise ApiError(f"{CODES[status]}: {runtime_library.gantry_last_error().decode()}")
+
+
+def _runtime_handle():
+    global _runtime
+    if _runtime is None:
+        _runtime = ctypes.c_void_p()
+        _check(runtime_library.gantry_runtime_create(None, ctypes.byref(_runtime)))
+    return _runtime
+
+
+def _call_compiler(function, file, flags):
+    """(status, artifact's bytes or None, error lines)."""
+    lines = []
+
+    @LOG
+    def log(_, severity, text):
+        if severity == 3:
+            lines.append(text.decode("utf-8", "replace"))
+
+    encoded = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
+    artifact = ctypes.c_void_p()
+    status = function(str(file).encode(), encoded, ctypes.c_size_t(len(flags)), log, None, ctypes.byref(artifact))
+    if status and not lines:
+        lines.append(compiler.gantry_compiler_last_error().decode("utf-8", "replace"))
+    content = None
+    if artifact.value:
+        size = ctypes.c_size_t()
+        data = compiler.gantry_artifact_data(artifact, ctypes.byref(size))
+        content = ctypes.string_at(data, size.value)
+        compiler.gantry_artifact_destroy(artifact)
+    return status, content, lines
+
+
+def compile_model(file, flags):
+    """Bytes of the plan; Refused when the compiler says no."""
+    status, content, lines = _call_compiler(compiler.gantry_compile, file, flags)
+    if status:
+        raise Refused(status, lines)
+    return content
+
+
+def shape_inputs(file, flags):
+    """Names of the inputs whose values the graph's shapes depend on, as `gantry check` tells them."""
+    _, report, _ = _call_compiler(compiler.gantry_check, file, ["json", *flags])
+    return json.loads(report).get("shape_inputs", []) if report else []
+
+
+def compile_for(file, inputs, scratch):
+    """Plan of a model for these inputs: the values that decide shapes are given to the compiler."""
+    flags, given = [], set()
+    # Some shapes are only seen once others are known, so ask again until nothing new is wanted.
+    while new := [name for name in shape_inputs(file, flags) if name in inputs and name not in given]:
+        for name in new:
+            given.add(name)
+            path = scratch / f"value{len(given)}.npy"
+            np.save(path, inputs[name])
+            flags.append(f"value={name}={path}")
+    return Plan(compile_model(file, flags))
+
+
+class Plan:
+    """A loaded plan with one function, and a session of it."""
+
+    def __init__(self, content):
+        self.handle = ctypes.c_void_p()
+        _check(runtime_library.gantry_plan_load_memory(
+            _runtime_handle(), content, ctypes.c_size_t(len(content)), None, None, ctypes.byref(self.handle)))
+        self.inputs = self._infos("input")
+        self.outputs = self._infos("output")
+
+    def __del__(self):
+        if self.handle:
+            runtime_library.gantry_plan_destroy(self.handle)
+
+    def _infos(self, kind):
+        """{name: TensorInfo} of the first function's inputs or outputs."""
+        infos = {}
+        for index in range(getattr(runtime_library, f"gantry_plan_num_{kind}s")(self.handle, 0)):
+            info = TensorInfo()
+            _check(getattr(runtime_library, f"gantry_plan_{kind}")(self.handle, 0, index, ctypes.byref(info)))
+            infos[info.name.decode()] = info
+        return infos
+
+    def run(self, arrays):
+        """Outputs by name; bfloat16 goes in and comes out as float32."""
+        session, bindings = ctypes.c_void_p(), ctypes.c_void_p()
+        try:
+            _check(runtime_library.gantry_session_create(self.handle, None, ctypes.byref(session)))
+            _check(runtime_library.gantry_bindings_create(self.handle, 0, ctypes.byref(bindings)))
+            kept = [self._bind(bindings, name, array) for name, array in arrays.items()]
+            _check(runtime_library.gantry_session_run(session, bindings))
+            del kept  # the arrays had to live until here
+            return {name: self._output(bindings, name, info) for name, info in self.outputs.items()}
+        finally:
+            runtime_library.gantry_bindings_destroy(bindings)
+            runtime_library.gantry_session_destroy(session)
+
+    def _bind(self, bindings, name, array):
+        if self.inputs[name].element == BF16:
+            element, array = BF16, (array.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        else:
+            element = DTYPES.index(array.dtype.type)
+        # Not np.ascontiguousarray: it would make a scalar an array of one dimension.
+        array = np.array(array, order="C", copy=True)
+        dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+        _check(runtime_library.gantry_bindings_set_input(
+            bindings, name.encode(), array.ctypes.data_as(ctypes.c_void_p), element, dims, array.ndim))
+        return array
+
+    def _output(self, bindings, name, info):
+        data = ctypes.c_void_p()
+        _check(runtime_library.gantry_bindings_output(bindings, name.encode(), ctypes.byref(data)))
+        content = ctypes.string_at(data, info.size) if info.size else b""
+        if info.element == BF16:
+            wide = np.frombuffer(content, np.uint16).astype(np.uint32) << 16
+            return wide.view(np.float32).reshape(info.shape())
+        return np.frombuffer(content, DTYPES[info.element]).reshape(info.shape())
