@@ -3,7 +3,7 @@
 #include "Console.h"
 #include "Text.h"
 
-#include "gantry/Device/DeviceName.h"
+#include "gantry/Device/Topology.h"
 #include "gantry/Runtime/CPUFeatures.h"
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Bytes.h"
@@ -84,24 +84,15 @@ void printForPeople(const HostDevice &host) {
   std::puts("1 device; GPUs are not driven yet");
 }
 
+/// A topology file (spec D7), so that a graph can be compiled for this machine on another one.
 void printJson(const HostDevice &host) {
-  Json json;
-  json.beginObject().key("devices").beginArray().beginObject();
-  json.member("name", DeviceName::local(DeviceType::CPU, 0).str())
-      .member("type", "CPU")
-      .member("driver", "host")
-      .member("model", host.model)
-      .member("target", runtime::machineTarget())
-      .member("threads", host.usable)
-      .member("processors", host.processors)
-      .member("memory", host.memoryTotal)
-      .member("memory_free", host.memoryFree)
-      .key("features")
-      .beginArray();
-  for (const std::string &feature : host.features)
-    json.value(feature);
-  json.endArray().endObject().endArray().key("links").beginArray().endArray().endObject();
-  std::puts(json.text().c_str());
+  Topology topology = Topology::hostOnly();
+  topology.physical.front().model = host.model;
+  topology.physical.front().memory = host.memoryTotal;
+  const std::string json = topology.toJSON();
+  std::fputs(json.c_str(), stdout);
+  if (!json.ends_with('\n'))
+    std::fputs("\n", stdout);
 }
 
 } // namespace

@@ -242,7 +242,7 @@ private:
                                "List the devices of this machine; takes none of their memory.",
                                "  gantry devices\n"
                                "  gantry devices --json > machine.json\n");
-    addJson(sub, "as JSON");
+    addJson(sub, "as a topology file, for compiling on another machine");
   }
 
   void addBench() {

@@ -3,6 +3,7 @@
 #include "Runtime/PlanBuilder.h"
 #include "TemporaryFolder.h"
 #include "Values.h"
+#include "gantry/Device/Topology.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +34,7 @@ struct Result {
 };
 
 /// A folder with a plan `p.gantry` in it: y = 2 * (a + b), f32[2,2], through a transient buffer.
-class Driver : public testing::Test {
+class GantryTool : public testing::Test {
 protected:
   void SetUp() override {
     PlanBuilder builder;
@@ -99,20 +100,20 @@ protected:
 
 } // namespace
 
-TEST_F(Driver, RunsAPlanWithoutACompiler) {
+TEST_F(GantryTool, RunsAPlanWithoutACompiler) {
   const Result run = gantry("run p.gantry --input a=ramp.npy --input b=ramp.npy");
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out, "y: f32[2,2] on CPU:0\n[[ 0.  4.]\n [ 8. 12.]]\n");
   EXPECT_EQ(run.err, "");
 }
 
-TEST_F(Driver, RecognisesAPlanByContent) {
+TEST_F(GantryTool, RecognisesAPlanByContent) {
   std::filesystem::copy(folder / "p.gantry", folder / "p.onnx");
   EXPECT_EQ(gantry("run p.onnx --fill ones").status, 0);
   EXPECT_EQ(gantry("run - --fill ones", "cat p.gantry |").status, 0);
 }
 
-TEST_F(Driver, SaysWhatItMadeUp) {
+TEST_F(GantryTool, SaysWhatItMadeUp) {
   const Result run = gantry("run p.gantry --fill b=ramp");
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err, "gantry: input 'a': f32[2,2] filled with uniform(-1,1), seed 0\n"
@@ -121,7 +122,7 @@ TEST_F(Driver, SaysWhatItMadeUp) {
   EXPECT_NE(run.out, gantry("run p.gantry --fill b=ramp --seed 1").out);
 }
 
-TEST_F(Driver, WritesOutputs) {
+TEST_F(GantryTool, WritesOutputs) {
   EXPECT_EQ(gantry("run p.gantry --fill ones --output y=y.npy --output all.npz").status, 0);
   auto y = readArrays(folder / "y.npy"), all = readArrays(folder / "all.npz");
   ASSERT_TRUE(y && all);
@@ -132,7 +133,7 @@ TEST_F(Driver, WritesOutputs) {
   EXPECT_EQ(streamed.out, contentOf(folder / "y.npy"));
 }
 
-TEST_F(Driver, BindsAnArchiveByName) {
+TEST_F(GantryTool, BindsAnArchiveByName) {
   auto ones = Array::make(ElementType::f32, {2, 2});
   fill(*ones, {Fill::Kind::ones}, 0, "");
   const std::pair<std::string, ArrayView> both[] = {{"b", ones->view()}, {"a", ones->view()}};
@@ -142,7 +143,7 @@ TEST_F(Driver, BindsAnArchiveByName) {
   EXPECT_HAS(run.out, "[[4. 4.]\n [4. 4.]]");
 }
 
-TEST_F(Driver, ComparesWithAReference) {
+TEST_F(GantryTool, ComparesWithAReference) {
   auto four = Array::make(ElementType::f32, {2, 2});
   for (int i = 0; i < 4; ++i)
     storeFloat(ElementType::f32, four->bytes.data() + 4 * i, i == 2 ? 4.1 : 4);
@@ -159,7 +160,7 @@ TEST_F(Driver, ComparesWithAReference) {
   EXPECT_EQ(agrees.out, "");
 }
 
-TEST_F(Driver, NamesExpectedAndActual) {
+TEST_F(GantryTool, NamesExpectedAndActual) {
   saveRamp("wide.npy", ElementType::f64, {2, 3});
   EXPECT_EQ(gantry("run p.gantry --input a=wide.npy --fill ones").err,
             "gantry: error: input 'a' is f32[2,2], but 'wide.npy' holds f64[2,3]\n");
@@ -177,11 +178,11 @@ TEST_F(Driver, NamesExpectedAndActual) {
   EXPECT_EQ(gantry("run p.gantry --function init").status, 1);
 }
 
-TEST_F(Driver, RepeatedRunsGiveTheSame) {
+TEST_F(GantryTool, RepeatedRunsGiveTheSame) {
   EXPECT_EQ(gantry("run p.gantry --repeat 20 --threads 2").status, 0);
 }
 
-TEST_F(Driver, LogsPlacement) {
+TEST_F(GantryTool, LogsPlacement) {
   const Result text = gantry("run p.gantry --fill ones --log-device-placement");
   EXPECT_HAS(text.err,
              "Executing op AddV2 in device /job:localhost/replica:0/task:0/device:CPU:0\n"
@@ -194,7 +195,7 @@ TEST_F(Driver, LogsPlacement) {
             R"("rejected":[]})");
 }
 
-TEST_F(Driver, Explains) {
+TEST_F(GantryTool, Explains) {
   const Result explained = gantry("explain p.gantry");
   EXPECT_EQ(explained.status, 0) << explained.err;
   EXPECT_HAS(explained.out, "2 kernels, 2 launches for 2 ops");
@@ -207,7 +208,7 @@ TEST_F(Driver, Explains) {
   EXPECT_EQ(op.out.find("node_Mul"), std::string::npos);
 }
 
-TEST_F(Driver, JsonIsJson) {
+TEST_F(GantryTool, JsonIsJson) {
   for (const char *command : {"explain p.gantry --json --memory", "devices --json",
                               "bench p.gantry --json --runs 3 --fill ones"}) {
     const Result result = gantry(command);
@@ -217,7 +218,16 @@ TEST_F(Driver, JsonIsJson) {
   }
 }
 
-TEST_F(Driver, BenchReportsWhatTheSpecificationLists) {
+TEST_F(GantryTool, ListsDevicesAsATopologyFile) {
+  const Result devices = gantry("devices --json");
+  auto topology = Topology::fromJSON(devices.out);
+  ASSERT_TRUE(topology) << topology.status().message() << devices.out;
+  EXPECT_EQ(topology->logical.size(), 1u);
+  EXPECT_GT(topology->physical[0].memory, 0u);
+  EXPECT_HAS(gantry("devices").out, "CPU:0  " + topology->physical[0].model);
+}
+
+TEST_F(GantryTool, BenchReportsWhatTheSpecificationLists) {
   const Result bench = gantry("bench p.gantry --json --runs 7 --threads 1");
   for (const char *key :
        {"\"median_ms\":", "\"min_ms\":", "\"p90_ms\":", "\"runs\":7", "\"threads\":1",
@@ -225,7 +235,7 @@ TEST_F(Driver, BenchReportsWhatTheSpecificationLists) {
     EXPECT_HAS(bench.out, key);
 }
 
-TEST_F(Driver, AGraphNeedsTheCompiler) {
+TEST_F(GantryTool, AGraphNeedsTheCompiler) {
   write(folder / "m.mlir", "text x");
   const Result run = gantry("run m.mlir");
   EXPECT_EQ(run.status, 1);
@@ -236,7 +246,7 @@ TEST_F(Driver, AGraphNeedsTheCompiler) {
             "gantry: error: cannot open 'none.onnx': no such file or folder\n");
 }
 
-TEST_F(Driver, CompilesAndRunsAGraph) {
+TEST_F(GantryTool, CompilesAndRunsAGraph) {
   compiler = fake;
   write(folder / "m.onnx", "plan " + (folder / "p.gantry"));
   EXPECT_HAS(gantry("run m.onnx --fill ones").out, "[[4. 4.]");
@@ -250,7 +260,7 @@ TEST_F(Driver, CompilesAndRunsAGraph) {
              "64 bytes (4.000 of the lower bound)");
 }
 
-TEST_F(Driver, PassesFlagsOnInOrder) {
+TEST_F(GantryTool, PassesFlagsOnInOrder) {
   compiler = fake;
   write(folder / "m.onnx", "flags\ntext hello");
   const Result compiled = gantry("compile --dim a=1 m.onnx --no-fuse --dim b=2 "
@@ -259,12 +269,12 @@ TEST_F(Driver, PassesFlagsOnInOrder) {
   EXPECT_EQ(compiled.out, "hello\n");
 }
 
-TEST_F(Driver, CompileFlagsNeedAGraph) {
+TEST_F(GantryTool, CompileFlagsNeedAGraph) {
   EXPECT_EQ(gantry("run p.gantry --dim batch=8").err,
             "gantry: error: 'p.gantry' is a plan, compiled already; --dim needs the graph\n");
 }
 
-TEST_F(Driver, TellsFailuresApart) {
+TEST_F(GantryTool, TellsFailuresApart) {
   compiler = fake;
   write(folder / "bad.onnx",
         "error bad.onnx:3:1: error: 'foo' is no op\nfail 1 'bad.onnx' has 1 error");
@@ -280,7 +290,7 @@ TEST_F(Driver, TellsFailuresApart) {
   EXPECT_EQ(gantry("frobnicate").status, 2);
 }
 
-TEST_F(Driver, ChecksAGraph) {
+TEST_F(GantryTool, ChecksAGraph) {
   compiler = fake;
   write(folder / "m.onnx", "text Foo (opset 17) is not supported\nfail 4 1 op is not supported");
   const Result checked = gantry("check m.onnx");
@@ -290,7 +300,7 @@ TEST_F(Driver, ChecksAGraph) {
   EXPECT_EQ(gantry("check fine.onnx --json").err, "json\n");
 }
 
-TEST_F(Driver, KeepsTheOldPlanWhenCompilingFails) {
+TEST_F(GantryTool, KeepsTheOldPlanWhenCompilingFails) {
   compiler = fake;
   write(folder / "m.gantry", "old");
   write(folder / "m.onnx", "fail 1 no");
@@ -298,7 +308,7 @@ TEST_F(Driver, KeepsTheOldPlanWhenCompilingFails) {
   EXPECT_EQ(contentOf(folder / "m.gantry"), "old");
 }
 
-TEST_F(Driver, EveryCommandHasHelpWithExamples) {
+TEST_F(GantryTool, EveryCommandHasHelpWithExamples) {
   for (const char *command :
        {"run", "compile", "check", "devices", "bench", "explain", "plan-text"}) {
     const Result help = gantry(std::string(command) + " --help");
@@ -307,7 +317,7 @@ TEST_F(Driver, EveryCommandHasHelpWithExamples) {
   }
 }
 
-TEST_F(Driver, RefusesDamagedPlans) {
+TEST_F(GantryTool, RefusesDamagedPlans) {
   const std::string whole = contentOf(folder / "p.gantry");
   for (size_t size : {size_t(8), size_t(63), size_t(100), whole.size() / 2, whole.size() - 1}) {
     write(folder / "cut.gantry", whole.substr(0, size));
