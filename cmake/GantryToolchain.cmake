@@ -17,6 +17,8 @@ add_link_options(-fuse-ld=lld -Wl,--gc-sections)
 add_compile_options(-ffunction-sections -fdata-sections -Wall -Wextra -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options(-Wno-nested-anon-types)
+  # libstdc++ 12 deprecates what its own stable_sort uses.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
 endif()
 
 if(GANTRY_SANITIZE)

@@ -1,0 +1,102 @@
+//===- Passes.td - From kernels of gantry ops to machine code -------------===//
+#ifndef GANTRY_TARGET_PASSES_TD
+#define GANTRY_TARGET_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Linalg: kernels in terms that every target shares
+//===----------------------------------------------------------------------===//
+
+def LowerKernelsToLinalgPass : Pass<"gantry-lower-kernels-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "turn kernels of gantry ops into functions of linalg ops";
+  let description = [{
+    Each `gantry.kernel` becomes a private `func.func` of the same name over tensors, its ops
+    linalg, tensor, arith, math and scf ops. Unsigned element types become signless; the ops chosen
+    keep their meaning. Shapes must be static. Ops outside kernels are left alone.
+
+    Kernels keep their place and order in the module.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::func::FuncDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// CPU: kernels as native code over ranges of work items
+//===----------------------------------------------------------------------===//
+
+def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
+  let summary = "cut the last op of a kernel into work items and fuse its producers";
+  let description = [{
+    Precondition: a kernel as a function of linalg ops on tensors. The op that makes the results is
+    tiled into an `scf.forall` whose iterations are the kernel's work items; producers move into the
+    loop. Tile sizes divide the dimensions, so that every shape inside stays static, and follow the
+    shapes alone, so that results do not depend on the number of threads. A dimension along which a
+    producer's value is reused stays whole. Kernels whose results have no common tileable op are
+    left alone and run as one item.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"itemWork", "item-work", "int64_t", "65536", "operations wanted in a work item of an elementwise or row kernel">,
+    Option<"contractionWork", "contraction-work", "int64_t", "2097152", "multiply-adds wanted in a work item of a contraction">];
+}
+
+def AddDestinationsPass : Pass<"gantry-add-destinations", "::mlir::func::FuncOp"> {
+  let summary = "make a kernel write its results to given buffers";
+  let description = [{
+    The function's tensors become memrefs: arguments first, then one per result, which is written
+    instead of returned. Reshapes before a result disappear, the buffer takes the shape before them.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::FuncOp"> {
+  let summary = "turn reductions on buffers into loops over blocks of vector registers";
+  let description = [{
+    Precondition: `linalg.generic` on memrefs with static shapes. Matrix products, convolutions,
+    pools and other reductions become loops around a block of accumulators held in vector registers:
+    along the last dimension of the result where the operands are contiguous in it, else along a
+    reduced dimension. Generics that fit neither form are left for plain loops. The order in which
+    an element's terms are added depends on shapes alone.
+  }];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect"];
+  let options = [Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of a vector register">];
+}
+
+def FinishKernelBuffersPass : Pass<"gantry-finish-kernel-buffers", "::mlir::func::FuncOp"> {
+  let summary = "replace what is still allocated or copied by calls in a kernel";
+  let description = [{
+    After bufferization: small allocations go to the stack, large ones become one more argument, a
+    scratch buffer whose bytes are recorded as `gantry.scratch`, for Memory to plan; deallocations
+    disappear; copies become loops. A kernel that works outside its work items is marked
+    `gantry.serial`. None of malloc, free and memcpy remain.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
+  let options = [Option<"maxStack", "max-stack", "int64_t", "131072", "largest total of bytes put on the stack">];
+}
+
+def LowerWorkItemsPass : Pass<"gantry-lower-work-items", "::mlir::func::FuncOp"> {
+  let summary = "turn a kernel's work items into a loop over a range given by the caller";
+  let description = [{
+    The function gets two more arguments, begin and end; the outer `scf.forall` becomes a loop over
+    them. The number of items is recorded as `gantry.items`, and the fewest worth a thread of their
+    own as `gantry.grain`.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
+}
+
+def ApproximateMathPass : Pass<"gantry-approximate-math", "::mlir::func::FuncOp"> {
+  let summary = "replace f32 math functions by polynomials";
+  let description = [{
+    exp, log, tanh, erf and their like on f32 become polynomials of a few units in the last place,
+    which vectorise; other types and functions are left for the C library.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif

@@ -1,0 +1,476 @@
+// Turns reductions on buffers into loops around a block of vector registers.
+//
+// A linalg.generic with reduced dimensions becomes
+//
+//   for the other dimensions: for blocks of `u`: for pieces of `v`:
+//     accumulators[u][v] = load result
+//     for the reduced dimensions: accumulators = body(operands, accumulators)
+//     store accumulators
+//
+// in one of two forms. Columns: `v` is the last dimension of the result, and every operand is
+// contiguous or constant in it. Dots: the vectors run along a reduced dimension in which every
+// operand is contiguous, and are added up at the end. The body is cloned on vectors, so one emitter
+// serves matrix products, convolutions, pools and plain reductions of any element type.
+
+#include "gantry/Target/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_EMITREGISTERTILESPASS
+#include "gantry/Target/Passes.h.inc"
+} // namespace gantry
+
+/// Registers that a block of accumulators may take, of the 32 of AVX-512.
+static constexpr int64_t kAccumulators = 24;
+
+/// Coefficient of dimension `d` in `expr` when that is linear in it, else nothing.
+static std::optional<int64_t> coefficient(AffineExpr expr, unsigned d) {
+  if (!expr.isFunctionOfDim(d))
+    return 0;
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dim.getPosition() == d ? 1 : 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  auto l = coefficient(binary.getLHS(), d), r = coefficient(binary.getRHS(), d);
+  if (binary.getKind() == AffineExprKind::Add && l && r)
+    return *l + *r;
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (binary.getKind() == AffineExprKind::Mul && factor && l)
+    return *l * factor.getValue();
+  return std::nullopt;
+}
+
+/// Whether moving along `d` by one moves by one element in the buffer.
+static bool isContiguousIn(MemRefType type, AffineMap map, unsigned d) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (map.getNumResults() == 0 || failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    auto c = coefficient(expr, d);
+    if (!c || *c != (i + 1 == map.getNumResults() ? 1 : 0))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+/// One generic op being emitted.
+struct Emitter {
+  linalg::GenericOp op;
+  int64_t vectorBytes;
+  SmallVector<int64_t> sizes;
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> buffers;
+  SmallVector<unsigned> reduced, parallel;
+  unsigned vectorDim = 0;           ///< the dimension that vectors run along
+  std::optional<unsigned> blockDim; ///< the dimension whose elements share loaded vectors
+  bool dots = false;
+
+  Emitter(linalg::GenericOp op, int64_t vectorBytes)
+      : op(op), vectorBytes(vectorBytes), sizes(op.getStaticLoopRanges()),
+        maps(op.getIndexingMapsArray()), buffers(op->getOperands()) {
+    for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+      (kind == utils::IteratorType::reduction ? reduced : parallel).push_back(i);
+  }
+
+  unsigned numInputs() { return op.getNumDpsInputs(); }
+  MemRefType typeOf(unsigned operand) const { return cast<MemRefType>(buffers[operand].getType()); }
+  AffineMap resultMap() const { return maps.back(); }
+
+  /// Whether all operands that change with `d` are contiguous in it.
+  bool isVectorizable(unsigned d) {
+    for (unsigned i = 0; i < buffers.size(); ++i)
+      if (maps[i].isFunctionOfDim(d) && !isContiguousIn(typeOf(i), maps[i], d))
+        return false;
+    return true;
+  }
+
+  /// Only arithmetic may be in the body: it is cloned on vectors.
+  bool hasVectorBody() {
+    return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+      return isa<arith::ConstantOp>(inner) ||
+             (OpTrait::hasElementwiseMappableTraits(&inner) && inner.getNumResults() == 1);
+    });
+  }
+
+  /// Chooses form, vector and block dimension; false when plain loops should do it.
+  bool choose() {
+    if (op.getNumDpsInits() != 1 || reduced.empty() || op.hasDynamicShape() ||
+        !llvm::all_of(buffers, [](Value b) { return isa<MemRefType>(b.getType()); }) ||
+        !resultMap().isProjectedPermutation() || !hasVectorBody() || llvm::is_contained(sizes, 0))
+      return false;
+    if (auto last = dyn_cast_or_null<AffineDimExpr>(
+            resultMap().getNumResults() ? resultMap().getResults().back() : AffineExpr());
+        last && sizes[last.getPosition()] >= 4 && isVectorizable(last.getPosition())) {
+      vectorDim = last.getPosition();
+      chooseBlockDim();
+      return true;
+    }
+    return chooseDots();
+  }
+
+  bool chooseDots() {
+    SmallVector<Operation *> combiners;
+    if (!matchReduction(op.getRegionOutputArgs(), 0, combiners) || combiners.size() != 1 ||
+        !kindOf(combiners.front()))
+      return false;
+    int64_t lanes = lanesOf(op.getRegionOutputArgs()[0].getType());
+    for (unsigned d : llvm::reverse(reduced)) {
+      if (sizes[d] < 2 * lanes || !isVectorizable(d) || numInputs() < 1)
+        continue;
+      vectorDim = d;
+      dots = true;
+      chooseBlockDim();
+      return true;
+    }
+    return false;
+  }
+
+  /// The longest parallel dimension along which some operand with vectors stays the same.
+  void chooseBlockDim() {
+    for (unsigned d : parallel) {
+      if (d == vectorDim || sizes[d] == 1)
+        continue;
+      bool shares = false;
+      for (unsigned i = 0; i < numInputs(); ++i)
+        shares |= !maps[i].isFunctionOfDim(d) && maps[i].isFunctionOfDim(vectorDim);
+      if (shares && (!blockDim || sizes[d] > sizes[*blockDim]))
+        blockDim = d;
+    }
+  }
+
+  int64_t lanesOf(Type element) const {
+    return std::max<int64_t>(1, vectorBytes * 8 / std::max<unsigned>(8, element.getIntOrFloatBitWidth()));
+  }
+
+  static std::optional<vector::CombiningKind> kindOf(Operation *combiner) {
+    using Kind = vector::CombiningKind;
+    return llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
+        .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Kind::ADD; })
+        .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Kind::MUL; })
+        .Case<arith::MaximumFOp>([](auto) { return Kind::MAXIMUMF; })
+        .Case<arith::MinimumFOp>([](auto) { return Kind::MINIMUMF; })
+        .Case<arith::MaxNumFOp>([](auto) { return Kind::MAXNUMF; })
+        .Case<arith::MinNumFOp>([](auto) { return Kind::MINNUMF; })
+        .Case<arith::MaxSIOp>([](auto) { return Kind::MAXSI; })
+        .Case<arith::MinSIOp>([](auto) { return Kind::MINSI; })
+        .Case<arith::MaxUIOp>([](auto) { return Kind::MAXUI; })
+        .Case<arith::MinUIOp>([](auto) { return Kind::MINUI; })
+        .Default([](Operation *) { return std::nullopt; });
+  }
+
+  //===------------------------------------------------------------------===//
+  // Loops
+  //===------------------------------------------------------------------===//
+
+  using Index = SmallVector<OpFoldResult>; ///< one entry per dimension
+
+  void emit(OpBuilder &b) {
+    Index index(sizes.size(), b.getIndexAttr(0));
+    SmallVector<unsigned> outer;
+    for (unsigned d : parallel)
+      if (d != vectorDim && d != blockDim)
+        outer.push_back(d);
+    emitOuter(b, outer, index);
+  }
+
+  void emitOuter(OpBuilder &b, ArrayRef<unsigned> dims, Index index) {
+    if (dims.empty())
+      return emitBlocks(b, index);
+    emitLoop(b, dims.front(), 0, sizes[dims.front()], 1, index, [&](OpBuilder &b, Index &at) {
+      emitOuter(b, dims.drop_front(), at);
+    });
+  }
+
+  /// A loop over `d` from `from` to `to`; a single step needs none.
+  void emitLoop(OpBuilder &b, unsigned d, int64_t from, int64_t to, int64_t step, Index index,
+                function_ref<void(OpBuilder &, Index &)> body) {
+    if (to - from <= 0)
+      return;
+    if (to - from <= step) {
+      index[d] = b.getIndexAttr(from);
+      return body(b, index);
+    }
+    Location loc = op.getLoc();
+    auto loop = scf::ForOp::create(b, loc, arith::ConstantIndexOp::create(b, loc, from),
+                                   arith::ConstantIndexOp::create(b, loc, to),
+                                   arith::ConstantIndexOp::create(b, loc, step));
+    OpBuilder inner(loop.getBody()->getTerminator());
+    index[d] = loop.getInductionVar();
+    body(inner, index);
+  }
+
+  /// Cuts the vector dimension into wide pieces and ever smaller ones, the block dimension into
+  /// full blocks and a last one.
+  void emitBlocks(OpBuilder &b, Index index) {
+    Type element = op.getRegionOutputArgs()[0].getType();
+    int64_t lanes = lanesOf(element);
+    if (dots) {
+      int64_t block = blockDim ? std::min<int64_t>(4, sizes[*blockDim]) : 1;
+      return emitBlockDim(b, index, block, {});
+    }
+    int64_t size = sizes[vectorDim], at = 0;
+    for (int64_t registers : {4, 2, 1}) {
+      // Wide pieces pay when there is nothing to block, narrow ones leave registers for rows.
+      if (registers == 4 && blockDim && sizes[*blockDim] >= 4)
+        continue;
+      int64_t width = registers * lanes, count = (size - at) / width;
+      if (count)
+        emitColumns(b, index, at, at + count * width, SmallVector<int64_t>(registers, lanes));
+      at += count * width;
+    }
+    for (int64_t width = lanes / 2; width >= 1; width /= 2)
+      if (size - at >= width) {
+        emitColumns(b, index, at, at + width, {width});
+        at += width;
+      }
+  }
+
+  void emitColumns(OpBuilder &b, Index index, int64_t from, int64_t to, ArrayRef<int64_t> pieces) {
+    int64_t width = 0;
+    for (int64_t p : pieces)
+      width += p;
+    int64_t block = std::max<int64_t>(1, std::min<int64_t>(12, kAccumulators / int64_t(pieces.size())));
+    if (blockDim && sizes[*blockDim] % 8 == 0)
+      block = std::min<int64_t>(block, 8);
+    emitLoop(b, vectorDim, from, to, width, index,
+             [&](OpBuilder &b, Index &at) { emitBlockDim(b, at, block, pieces); });
+  }
+
+  void emitBlockDim(OpBuilder &b, Index index, int64_t block, ArrayRef<int64_t> pieces) {
+    auto compute = [&](int64_t rows) {
+      return [this, rows, pieces](OpBuilder &b, Index &at) {
+        dots ? emitDots(b, at, rows) : emitRegisters(b, at, rows, pieces);
+      };
+    };
+    if (!blockDim)
+      return compute(1)(b, index);
+    int64_t size = sizes[*blockDim], full = size / block * block;
+    emitLoop(b, *blockDim, 0, full, block, index, compute(block));
+    if (full < size)
+      emitLoop(b, *blockDim, full, size, size - full, index, compute(size - full));
+  }
+
+  //===------------------------------------------------------------------===//
+  // One block of registers
+  //===------------------------------------------------------------------===//
+
+  Index shifted(OpBuilder &b, Index index, unsigned d, int64_t by) {
+    if (by) {
+      AffineExpr e = b.getAffineDimExpr(0) + by;
+      index[d] = affine::makeComposedFoldedAffineApply(b, op.getLoc(), AffineMap::get(1, 0, e), {index[d]});
+    }
+    return index;
+  }
+
+  SmallVector<Value> indicesOf(OpBuilder &b, unsigned operand, const Index &index) {
+    SmallVector<Value> values;
+    for (AffineExpr e : maps[operand].getResults()) {
+      OpFoldResult r = affine::makeComposedFoldedAffineApply(
+          b, op.getLoc(), AffineMap::get(sizes.size(), 0, e, b.getContext()), index);
+      values.push_back(getValueOrCreateConstantIndexOp(b, op.getLoc(), r));
+    }
+    return values;
+  }
+
+  /// Element or vector of an operand at `index`; operands constant in the vector dimension are
+  /// broadcast. A width of 0 asks for the bare element.
+  Value load(OpBuilder &b, unsigned operand, const Index &index, int64_t width) {
+    Type element = typeOf(operand).getElementType();
+    SmallVector<Value> at = indicesOf(b, operand, index);
+    if (width == 0)
+      return memref::LoadOp::create(b, op.getLoc(), buffers[operand], at);
+    auto type = VectorType::get({width}, element);
+    if (maps[operand].isFunctionOfDim(vectorDim))
+      return vector::LoadOp::create(b, op.getLoc(), type, buffers[operand], at);
+    Value scalar = memref::LoadOp::create(b, op.getLoc(), buffers[operand], at);
+    return vector::BroadcastOp::create(b, op.getLoc(), type, scalar);
+  }
+
+  void store(OpBuilder &b, Value value, const Index &index) {
+    SmallVector<Value> at = indicesOf(b, buffers.size() - 1, index);
+    if (isa<VectorType>(value.getType()))
+      vector::StoreOp::create(b, op.getLoc(), value, buffers.back(), at);
+    else
+      memref::StoreOp::create(b, op.getLoc(), value, buffers.back(), at);
+  }
+
+  /// The body on vectors of `width` elements, or on elements when that is 0.
+  Value cloneBody(OpBuilder &b, ValueRange arguments, int64_t width) {
+    IRMapping mapping;
+    mapping.map(op.getBody()->getArguments(), arguments);
+    auto widen = [&](Type t) -> Type { return width ? VectorType::get({width}, t) : t; };
+    for (Operation &inner : op.getBody()->without_terminator()) {
+      if (auto constant = dyn_cast<arith::ConstantOp>(inner); constant && width) {
+        auto type = cast<VectorType>(widen(constant.getType()));
+        mapping.map(constant.getResult(),
+                    arith::ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(type, constant.getValue()))
+                        .getResult());
+        continue;
+      }
+      Operation *copy = b.clone(inner, mapping);
+      copy->getResult(0).setType(widen(inner.getResult(0).getType()));
+    }
+    Value yielded = op.getBody()->getTerminator()->getOperand(0);
+    // A value from outside the body (a captured scalar) is the same for all lanes.
+    Value result = mapping.lookupOrDefault(yielded);
+    if (width && !isa<VectorType>(result.getType()))
+      result = vector::BroadcastOp::create(b, op.getLoc(), cast<VectorType>(widen(result.getType())), result);
+    return result;
+  }
+
+  /// A nest of loops over `dims` (sizes given) that carries `state` through `body`.
+  SmallVector<Value> emitReduction(OpBuilder &b, ArrayRef<unsigned> dims, Index index, ValueRange state,
+                                   int64_t step, int64_t limit,
+                                   function_ref<SmallVector<Value>(OpBuilder &, const Index &, ValueRange)> body) {
+    if (dims.empty())
+      return body(b, index, state);
+    unsigned d = dims.front();
+    bool isVector = dots && d == vectorDim;
+    int64_t to = isVector ? limit : sizes[d], by = isVector ? step : 1;
+    if (to == by) {
+      index[d] = b.getIndexAttr(0);
+      return emitReduction(b, dims.drop_front(), index, state, step, limit, body);
+    }
+    Location loc = op.getLoc();
+    auto loop = scf::ForOp::create(
+        b, loc, arith::ConstantIndexOp::create(b, loc, 0), arith::ConstantIndexOp::create(b, loc, to),
+        arith::ConstantIndexOp::create(b, loc, by), state,
+        [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
+          index[d] = iv;
+          scf::YieldOp::create(b, loc, emitReduction(b, dims.drop_front(), index, carried, step, limit, body));
+        });
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<int64_t> pieces) {
+    SmallVector<Index> places;
+    SmallVector<Value> accumulators;
+    for (int64_t r = 0; r < rows; ++r) {
+      int64_t column = 0;
+      for (int64_t width : pieces) {
+        Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
+        places.push_back(shifted(b, at, vectorDim, column));
+        accumulators.push_back(load(b, buffers.size() - 1, places.back(), width));
+        column += width;
+      }
+    }
+    auto results = emitReduction(
+        b, reduced, index, accumulators, 1, 0, [&](OpBuilder &b, const Index &inner, ValueRange state) {
+          return step(b, inner, rows, pieces, state);
+        });
+    for (auto [value, place] : llvm::zip(results, places))
+      store(b, value, place);
+  }
+
+  /// One step of the innermost reduction: each operand is loaded once for all that share it.
+  SmallVector<Value> step(OpBuilder &b, const Index &index, int64_t rows, ArrayRef<int64_t> pieces,
+                          ValueRange state) {
+    llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
+    SmallVector<Value> next;
+    for (int64_t r = 0; r < rows; ++r) {
+      int64_t column = 0;
+      for (int64_t width : pieces) {
+        SmallVector<Value> arguments;
+        for (unsigned i = 0; i < numInputs(); ++i) {
+          bool byRow = blockDim && maps[i].isFunctionOfDim(*blockDim);
+          bool byColumn = maps[i].isFunctionOfDim(vectorDim);
+          Value &value = loaded[{i, byRow ? r : -1, byColumn ? column : -width}];
+          if (!value) {
+            Index at = byRow ? shifted(b, index, *blockDim, r) : index;
+            value = load(b, i, byColumn ? shifted(b, at, vectorDim, column) : at, width);
+          }
+          arguments.push_back(value);
+        }
+        arguments.push_back(state[next.size()]);
+        next.push_back(cloneBody(b, arguments, width));
+        column += width;
+      }
+    }
+    return next;
+  }
+
+  /// Vectors along the reduced dimension, added up at the end, then the rest element by element.
+  void emitDots(OpBuilder &b, Index index, int64_t rows) {
+    SmallVector<Operation *> combiners;
+    matchReduction(op.getRegionOutputArgs(), 0, combiners);
+    Operation *combiner = combiners.front();
+    Location loc = op.getLoc();
+    Type element = op.getRegionOutputArgs()[0].getType();
+    // Two accumulators a row where the blocks are small, so that additions do not wait for each other.
+    int64_t lanes = lanesOf(element), size = sizes[vectorDim];
+    int64_t copies = rows <= 2 && size >= 4 * lanes ? 4 : 1;
+    int64_t stride = lanes * copies, limit = size / stride * stride;
+
+    auto vectorType = VectorType::get({lanes}, element);
+    TypedAttr neutral = *arith::getNeutralElement(combiner);
+    Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, neutral));
+    SmallVector<Value> state(rows * copies, zero);
+    SmallVector<int64_t> pieces(copies, lanes);
+    auto sums = emitReduction(b, reduced, index, state, stride, limit,
+                              [&](OpBuilder &b, const Index &inner, ValueRange state) {
+                                return step(b, inner, rows, pieces, state);
+                              });
+    for (int64_t r = 0; r < rows; ++r) {
+      Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
+      Value total = load(b, buffers.size() - 1, at, 0);
+      for (int64_t c = 0; c < copies; ++c)
+        total = vector::ReductionOp::create(b, loc, *kindOf(combiner), sums[r * copies + c], total,
+                                            arith::FastMathFlags::reassoc);
+      total = emitRest(b, at, limit, total);
+      store(b, total, at);
+    }
+  }
+
+  /// Elements of the vector dimension from `from` on, for all other reduced dimensions.
+  Value emitRest(OpBuilder &b, Index index, int64_t from, Value total) {
+    if (from == sizes[vectorDim])
+      return total;
+    Location loc = op.getLoc();
+    SmallVector<unsigned> others;
+    llvm::copy_if(reduced, std::back_inserter(others), [&](unsigned d) { return d != vectorDim; });
+    auto result = emitReduction(b, others, index, total, 1, 0, [&](OpBuilder &b, const Index &inner, ValueRange state) {
+      auto loop = scf::ForOp::create(
+          b, loc, arith::ConstantIndexOp::create(b, loc, from),
+          arith::ConstantIndexOp::create(b, loc, sizes[vectorDim]), arith::ConstantIndexOp::create(b, loc, 1),
+          state, [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
+            Index at = inner;
+            at[vectorDim] = iv;
+            SmallVector<Value> arguments;
+            for (unsigned i = 0; i < numInputs(); ++i)
+              arguments.push_back(load(b, i, at, 0));
+            arguments.push_back(carried[0]);
+            scf::YieldOp::create(b, loc, cloneBody(b, arguments, 0));
+          });
+      return SmallVector<Value>(loop.getResults());
+    });
+    return result[0];
+  }
+};
+
+struct EmitRegisterTiles : gantry::impl::EmitRegisterTilesPassBase<EmitRegisterTiles> {
+  using EmitRegisterTilesPassBase::EmitRegisterTilesPassBase;
+
+  void runOnOperation() override {
+    SmallVector<linalg::GenericOp> generics;
+    getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics) {
+      Emitter emitter(op, vectorBytes);
+      if (!emitter.choose())
+        continue;
+      OpBuilder builder(op);
+      emitter.emit(builder);
+      op.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,71 @@
+// The passes from kernels to the LLVM dialect, in order, with the reason for each.
+
+#include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/Passes.h"
+
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_APPROXIMATEMATHPASS
+#include "gantry/Target/Passes.h.inc"
+} // namespace gantry
+
+namespace {
+struct ApproximateMath : gantry::impl::ApproximateMathPassBase<ApproximateMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+/// Upstream passes by name: their headers are the most expensive ones of all.
+static void add(OpPassManager &pm, StringRef passes) {
+  if (failed(parsePassPipeline(passes, pm)))
+    llvm::report_fatal_error("internal error: unknown pass in '" + Twine(passes) + "'");
+}
+
+void gantry::buildKernelPipeline(OpPassManager &pm) {
+  pm.addPass(createLowerKernelsToLinalgPass());
+
+  // One generic for a chain of elementwise ops: a single pass over memory.
+  add(pm, "func.func(linalg-generalize-named-ops,linalg-fuse-elementwise-ops),canonicalize,cse");
+
+  // Work items, with producers inside, so that intermediate values are as small as a tile.
+  pm.addNestedPass<func::FuncOp>(createTileKernelsPass());
+  add(pm, "canonicalize,cse");
+
+  // Buffers: results are computed where they belong.
+  pm.addNestedPass<func::FuncOp>(createAddDestinationsPass());
+  add(pm, "eliminate-empty-tensors,func.func(empty-tensor-to-alloc-tensor),one-shot-bufferize,"
+          "canonicalize,cse");
+
+  // Loops: reductions in blocks of registers, the rest as LLVM's vectoriser likes it.
+  add(pm, "func.func(linalg-generalize-named-ops)");
+  pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());
+  pm.addNestedPass<func::FuncOp>(createFinishKernelBuffersPass());
+  add(pm, "func.func(convert-linalg-to-loops,fold-memref-alias-ops),canonicalize,cse,"
+          "func.func(loop-invariant-code-motion)");
+  pm.addNestedPass<func::FuncOp>(createLowerWorkItemsPass());
+  add(pm, "canonicalize,cse");
+}
+
+void gantry::buildLLVMPipeline(OpPassManager &pm) {
+  // Without polynomials every exp would be a call that stops vectorisation.
+  add(pm, "func.func(arith-expand{include-bf16=true})");
+  pm.addNestedPass<func::FuncOp>(createApproximateMathPass());
+  add(pm, "canonicalize,cse,func.func(lower-affine,convert-scf-to-cf),expand-strided-metadata,"
+          "func.func(lower-affine),func.func(convert-math-to-llvm),convert-math-to-libm,"
+          "convert-vector-to-llvm{reassociate-fp-reductions=1},finalize-memref-to-llvm,"
+          "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-arith-to-llvm,"
+          "convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,canonicalize,"
+          "reconcile-unrealized-casts");
+}

@@ -1,0 +1,197 @@
+// Cuts the op that makes a kernel's results into work items and moves its producers inside.
+//
+// A work item is one iteration of an scf.forall. Tile sizes are divisors of the dimensions, so all
+// shapes inside stay static, and depend on shapes alone, so that any number of threads computes the
+// same bytes. A dimension along which a producer's value is used again (the columns of a softmax,
+// whose maximum belongs to the whole row) is not cut: it would be computed once per tile.
+
+#include "gantry/Target/Passes.h"
+
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_TILEKERNELSPASS
+#include "gantry/Target/Passes.h.inc"
+} // namespace gantry
+
+/// The value behind reshapes, which cost nothing.
+static Value skipReshapes(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The linalg op that makes every result of the function, or null.
+static linalg::LinalgOp findRoot(func::FuncOp func) {
+  linalg::LinalgOp root;
+  for (Value result : func.getBody().front().getTerminator()->getOperands()) {
+    auto op = skipReshapes(result).getDefiningOp<linalg::LinalgOp>();
+    if (!op || (root && root != op) || !llvm::hasSingleElement(skipReshapes(result).getUses()))
+      return {};
+    root = op;
+  }
+  return root;
+}
+
+static bool isContraction(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() > 0 && op.getNumDpsInputs() >= 2;
+}
+
+/// Marks the dimensions along which an operand made inside the kernel is used more than once.
+static void markReusedDims(linalg::LinalgOp op, SmallVectorImpl<bool> &whole) {
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    auto producer = skipReshapes(operand->get()).getDefiningOp<linalg::LinalgOp>();
+    if (!producer || isa<linalg::FillOp>(producer))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    for (unsigned d = 0; d < whole.size(); ++d)
+      if (!map.isFunctionOfDim(d))
+        whole[d] = true;
+  }
+}
+
+static int64_t product(ArrayRef<int64_t> values) {
+  int64_t p = 1;
+  for (int64_t v : values)
+    p *= std::max<int64_t>(v, 1);
+  return p;
+}
+
+/// Largest divisor of `n` that is at most `limit`, multiples of `unit` preferred.
+static int64_t chooseDivisor(int64_t n, int64_t limit, int64_t unit) {
+  limit = std::clamp<int64_t>(limit, 1, n);
+  int64_t best = 1, bestOfUnit = 0;
+  for (int64_t d = 1; d * d <= n; ++d) {
+    if (n % d)
+      continue;
+    for (int64_t candidate : {d, n / d}) {
+      if (candidate > limit)
+        continue;
+      best = std::max(best, candidate);
+      if (candidate % unit == 0)
+        bestOfUnit = std::max(bestOfUnit, candidate);
+    }
+  }
+  return bestOfUnit * 2 > best ? bestOfUnit : best;
+}
+
+namespace {
+/// Chooses how far each loop of the root is cut; 0 leaves it whole.
+struct TileChooser {
+  linalg::LinalgOp root;
+  SmallVector<int64_t> sizes;       ///< iterations of each loop
+  SmallVector<unsigned> parallel;   ///< loops that may be cut, outermost first
+  int64_t workPerElement;           ///< operations behind one element of the result
+
+  explicit TileChooser(linalg::LinalgOp root, func::FuncOp func)
+      : root(root), sizes(root.getStaticLoopRanges()) {
+    SmallVector<bool> whole(sizes.size());
+    markReusedDims(root, whole);
+    int64_t elements = 1;
+    for (auto [i, kind] : llvm::enumerate(root.getIteratorTypesArray())) {
+      if (kind != utils::IteratorType::parallel)
+        continue;
+      elements *= sizes[i];
+      if (!whole[i])
+        parallel.push_back(i);
+    }
+    int64_t work = 0;
+    func.walk([&](linalg::LinalgOp op) { work += product(op.getStaticLoopRanges()); });
+    workPerElement = std::max<int64_t>(1, work / std::max<int64_t>(elements, 1));
+  }
+
+  /// Work of a tile, counting uncut dimensions whole.
+  int64_t uncutWork() {
+    int64_t work = workPerElement;
+    for (auto [i, kind] : llvm::enumerate(root.getIteratorTypesArray()))
+      if (kind == utils::IteratorType::parallel && !llvm::is_contained(parallel, i))
+        work *= sizes[i];
+    return work;
+  }
+
+  /// Inner dimensions whole as long as an item stays below `target`, outer ones one by one.
+  SmallVector<int64_t> chooseRows(int64_t target) {
+    SmallVector<int64_t> tiles(sizes.size(), 0);
+    int64_t work = uncutWork();
+    for (unsigned d : llvm::reverse(parallel)) {
+      tiles[d] = chooseDivisor(sizes[d], std::max<int64_t>(1, target / work), 16);
+      work *= tiles[d];
+    }
+    return tiles;
+  }
+
+  /// Up to 64 elements of the last dimension, whole registers if it can be, then as many of the
+  /// others as `target` allows, so that what is loaded is used often.
+  SmallVector<int64_t> chooseBlocks(int64_t target) {
+    SmallVector<int64_t> tiles(sizes.size(), 0);
+    int64_t work = uncutWork();
+    for (unsigned d : llvm::reverse(parallel)) {
+      bool last = d == parallel.back();
+      int64_t room = std::max<int64_t>(1, target / work);
+      tiles[d] = last ? chooseDivisor(sizes[d], std::max<int64_t>(64, std::min<int64_t>(room, 256)), 16)
+                      : chooseDivisor(sizes[d], room, 8);
+      // A long prime dimension has no useful divisor: better whole than element by element.
+      if (last && tiles[d] < 8)
+        tiles[d] = sizes[d];
+      work *= tiles[d];
+    }
+    return tiles;
+  }
+};
+
+struct TileKernels : gantry::impl::TileKernelsPassBase<TileKernels> {
+  using TileKernelsPassBase::TileKernelsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal())
+      return;
+    linalg::LinalgOp root = findRoot(func);
+    if (!root || root.hasDynamicShape() || isa<linalg::FillOp>(root))
+      return;
+    TileChooser chooser(root, func);
+    if (chooser.parallel.empty() || llvm::is_contained(chooser.sizes, 0))
+      return;
+    bool contraction = false;
+    func.walk([&](linalg::LinalgOp op) { contraction |= isContraction(op); });
+    SmallVector<int64_t> tiles =
+        contraction ? chooser.chooseBlocks(contractionWork) : chooser.chooseRows(itemWork);
+    if (failed(tile(root, tiles)))
+      return signalPassFailure();
+  }
+
+  LogicalResult tile(linalg::LinalgOp root, ArrayRef<int64_t> tiles) {
+    IRRewriter rewriter(root->getContext());
+    rewriter.setInsertionPoint(root);
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t t : tiles)
+      sizes.push_back(rewriter.getIndexAttr(t));
+    scf::SCFTilingOptions tiling;
+    tiling.setTileSizes(sizes).setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+    scf::SCFTileAndFuseOptions options;
+    options.setTilingOptions(tiling);
+    RewritePatternSet cleanup(root->getContext());
+    tensor::ExtractSliceOp::getCanonicalizationPatterns(cleanup, root->getContext());
+    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(cleanup);
+    options.cleanupPatterns = FrozenRewritePatternSet(std::move(cleanup));
+    auto result = scf::tileConsumerAndFuseProducersUsingSCF(
+        rewriter, cast<TilingInterface>(root.getOperation()), options);
+    if (failed(result))
+      return root.emitError("internal error: the op could not be cut into work items");
+    for (auto [from, to] : result->replacements)
+      rewriter.replaceAllUsesWith(from, to);
+    RewritePatternSet fold(root->getContext());
+    tensor::populateFoldTensorEmptyPatterns(fold);
+    return applyPatternsGreedily(root->getParentOfType<func::FuncOp>(), std::move(fold));
+  }
+};
+} // namespace
