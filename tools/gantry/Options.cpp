@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 namespace gantry::tool {
 
@@ -58,13 +59,50 @@ std::string lowerFirst(std::string text) {
   return text;
 }
 
+/// Help of at most 100 columns, without CLI11's notes on types.
+class HelpFormatter : public CLI::Formatter {
+public:
+  HelpFormatter() { column_width(nameColumn); }
+
+private:
+  static constexpr size_t nameColumn = 30, lineWidth = 100;
+
+  static std::string wrapped(const std::string &text) {
+    std::istringstream words(text);
+    std::string out, word;
+    size_t used = 0;
+    while (words >> word) {
+      const bool fits = used + 1 + word.size() <= lineWidth - nameColumn;
+      out += (used == 0 ? "" : fits ? " " : "\n") + word;
+      used = (fits && used ? used + 1 : 0) + word.size();
+    }
+    return out;
+  }
+
+  std::string make_option_name(const CLI::Option *option, bool isPositional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, isPositional);
+    return name.substr(0, name.find('{')); // the default of a flag without a value
+  }
+  std::string make_option_desc(const CLI::Option *option) const override {
+    return wrapped(option->get_description());
+  }
+  std::string make_option_opts(const CLI::Option *option) const override {
+    return option->get_positional() ? "" : CLI::Formatter::make_option_opts(option);
+  }
+  std::string make_subcommand(const CLI::App *sub) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, sub->get_name(), wrapped(sub->get_description()), nameColumn);
+    return out.str();
+  }
+};
+
 class Parser {
 public:
   Parser()
       : app("Gantry compiles a dataflow graph for the devices you have and runs it.", "gantry") {
     app.set_version_flag("--version", std::string("gantry ") + GANTRY_VERSION_STRING);
     app.require_subcommand(1);
-    app.get_formatter()->column_width(36);
+    app.formatter(std::make_shared<HelpFormatter>());
     app.footer(
         "`gantry COMMAND --help` shows a command's flags with examples.\n"
         "Exit status: 0 success, 1 an error in what was given, 2 wrong usage, 3 does not fit.");
