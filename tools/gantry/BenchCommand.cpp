@@ -86,10 +86,11 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
               table.text().c_str());
   for (const runtime::Device *device : execution.machine().devices()) {
     const runtime::DeviceStats stats = device->stats();
-    std::printf("  peak on %s: %s, of that %s used in place from the plan\n",
-                shortDeviceName(device->name()).c_str(),
-                formatBytes(stats.peakBytes + stats.mappedBytes).c_str(),
-                formatBytes(stats.mappedBytes).c_str());
+    const std::string mapped = stats.mappedBytes ? ", of that " + formatBytes(stats.mappedBytes) +
+                                                       " used in place from the plan"
+                                                 : "";
+    std::printf("  peak on %s: %s%s\n", shortDeviceName(device->name()).c_str(),
+                formatBytes(stats.peakBytes + stats.mappedBytes).c_str(), mapped.c_str());
   }
 }
 

@@ -84,6 +84,7 @@ std::string drawTimeline(const Timeline &timeline, size_t width, size_t height) 
     out += "  " + (first ? top : std::string(displayWidth(top), ' ')) + " │";
     for (uint64_t bar : bars)
       out += eighths[bar <= 8 * line ? 0 : std::min<uint64_t>(bar - 8 * line, 8)];
+    out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
   }
   out += "  " + std::string(displayWidth(top) - 1, ' ') + "0 └";
