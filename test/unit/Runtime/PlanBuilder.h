@@ -204,9 +204,9 @@ private:
 };
 
 /// The shared object that the build made of TestKernels.c.
-inline std::vector<uint8_t> testKernels() {
-  std::ifstream file(GANTRY_TEST_KERNELS, std::ios::binary);
-  EXPECT_TRUE(file.good()) << GANTRY_TEST_KERNELS;
+inline std::vector<uint8_t> testKernels(const char *path = GANTRY_TEST_KERNELS) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -9,12 +9,17 @@ void add_f32(void *const *buffers, int64_t begin, int64_t end) {
     sum[i] = a[i] + b[i];
 }
 
-/* results[0][i] = 2 * operands[0][i] */
+/* A second object with the same symbols and another factor tells the two apart. */
+#ifndef FACTOR
+#define FACTOR 2
+#endif
+
+/* results[0][i] = FACTOR * operands[0][i] */
 void double_f32(void *const *buffers, int64_t begin, int64_t end) {
   const float *a = buffers[0];
   float *twice = buffers[1];
   for (int64_t i = begin; i < end; ++i)
-    twice[i] = 2 * a[i];
+    twice[i] = FACTOR * a[i];
 }
 
 /* results[0] = operands[0] < operands[1], one element, an i1 */
