@@ -1,0 +1,306 @@
+// Convolutions and pools: windows that slide over the spatial dimensions of [n, c, spatial...].
+//
+// A loop per output position and one per window position; the input is read at
+// position * stride + window * dilation. Borders are materialised by tensor.pad. Loops over
+// dimensions of size 1 (a 1x1 window, one channel of a depthwise group) are left out, so that a 1x1
+// convolution is a matrix product to whoever looks at it.
+
+#include "Blocks.h"
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+using utils::IteratorType;
+
+namespace {
+/// Loops that are added one by one, each with its size and kind.
+struct Loops {
+  Emitter &b;
+  SmallVector<IteratorType> iterators;
+
+  AffineExpr add(IteratorType kind, int64_t size) {
+    if (size == 1 && kind == IteratorType::reduction)
+      return b.getAffineConstantExpr(0);
+    iterators.push_back(kind);
+    return b.dim(iterators.size() - 1);
+  }
+  AffineExpr parallel(int64_t size) { return add(IteratorType::parallel, size); }
+  AffineExpr reduction(int64_t size) { return add(IteratorType::reduction, size); }
+  SmallVector<AffineExpr> reductions(ArrayRef<int64_t> sizes) {
+    return llvm::map_to_vector(sizes, [&](int64_t size) { return reduction(size); });
+  }
+  AffineMap map(ArrayRef<AffineExpr> exprs) { return b.mapOf(iterators.size(), exprs); }
+};
+
+/// A convolution over an input that has its borders already.
+struct Convolution {
+  Value input, filter;
+  ArrayRef<int64_t> strides, dilations;
+  int64_t groups;
+  /// The filter is [c, o / groups, window...] and read backwards, as a transposed one is.
+  bool transposed = false;
+  Shape resultSpatial = {};
+
+  Value emit(Emitter &b);
+};
+} // namespace
+
+/// Splits dimension `position` of size s into [groups, s / groups].
+static Value splitGroups(Emitter &b, Value value, unsigned position, int64_t groups) {
+  Shape shape(shapeOf(value));
+  shape[position] /= groups;
+  shape.insert(shape.begin() + position, groups);
+  return b.reshape(value, shape);
+}
+
+Value Convolution::emit(Emitter &b) {
+  Shape window(shapeOf(filter).drop_front(2));
+  int64_t n = shapeOf(input)[0], inner = shapeOf(input)[1] / groups;
+  int64_t outer = transposed ? shapeOf(filter)[1] : shapeOf(filter)[0] / groups;
+  bool grouped = groups > 1, single = grouped && outer == 1;
+
+  Loops loops{b, {}};
+  AffineExpr batch = loops.parallel(n), group;
+  if (grouped)
+    group = loops.parallel(groups);
+  AffineExpr out = single ? b.getAffineConstantExpr(0) : loops.parallel(outer);
+  SmallVector<AffineExpr> position =
+      llvm::map_to_vector(resultSpatial, [&](int64_t size) { return loops.parallel(size); });
+  unsigned parallel = loops.iterators.size();
+  AffineExpr channel = loops.reduction(inner);
+  SmallVector<AffineExpr> tap = loops.reductions(window);
+
+  SmallVector<AffineExpr> inputAt{batch}, filterAt;
+  Value image = input, weights = filter;
+  if (grouped) {
+    inputAt.push_back(group);
+    filterAt.push_back(group);
+    image = splitGroups(b, input, 1, groups);
+    weights = splitGroups(b, filter, 0, groups);
+  }
+  inputAt.push_back(channel);
+  filterAt.append({transposed ? channel : out, transposed ? out : channel});
+  for (size_t i = 0; i < window.size(); ++i) {
+    inputAt.push_back(position[i] * strides[i] + tap[i] * dilations[i]);
+    filterAt.push_back(transposed ? (window[i] - 1) - tap[i] : tap[i]);
+  }
+  Shape shape{n};
+  if (grouped)
+    shape.push_back(groups);
+  if (!single)
+    shape.push_back(outer);
+  llvm::append_range(shape, resultSpatial);
+  Value result = sumOfProducts(b, shape, loops.map(b.dims(0, parallel)),
+                               {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}},
+                               loops.iterators);
+  Shape flat{n, groups * outer};
+  llvm::append_range(flat, resultSpatial);
+  return b.reshape(result, flat);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
+  Type element = elementOf(in.getInput());
+  Value padded = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(), b.number(0, element), 2);
+  Convolution convolution{padded, in.getFilter(), op.getStrides(), op.getDilations(),
+                          int64_t(op.getGroups())};
+  convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
+  return b.convertTo(convolution.emit(b), element);
+}
+
+/// `stride - 1` zeros between neighbours.
+static Value insertZeros(Emitter &b, Value input, ArrayRef<int64_t> strides) {
+  if (llvm::all_of(strides, [](int64_t s) { return s == 1; }))
+    return input;
+  Shape shape(shapeOf(input)), steps{1, 1};
+  for (size_t i = 0; i < strides.size(); ++i)
+    shape[i + 2] = shape[i + 2] ? (shape[i + 2] - 1) * strides[i] + 1 : 0;
+  llvm::append_range(steps, strides);
+  Value zeros = b.filled(shape, b.number(0, elementOf(input)));
+  return b.insertSlice(input, zeros, Shape(shape.size(), 0), steps);
+}
+
+/// As a gather: each output sums the inputs whose window reaches it. That is a convolution of the
+/// input, spread by the strides, with the filter read backwards.
+static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in, Emitter &b) {
+  Type element = elementOf(in.getInput());
+  Value image = insertZeros(b, in.getInput(), op.getStrides());
+  Shape window(shapeOf(in.getFilter()).drop_front(2));
+  Shape low, high, starts(2, 0), sizes(shapeOf(image).take_front(2));
+  // A border grows by what the window reaches over the end; pads beyond that cut the image.
+  for (size_t i = 0; i < window.size(); ++i) {
+    int64_t reach = op.getDilations()[i] * (window[i] - 1);
+    int64_t before = reach - op.getPadsLow()[i];
+    int64_t after = reach - op.getPadsHigh()[i] + op.getOutputPads()[i];
+    int64_t size = shapeOf(image)[i + 2];
+    low.push_back(std::max<int64_t>(before, 0));
+    high.push_back(std::max<int64_t>(after, 0));
+    starts.push_back(std::max<int64_t>(-before, 0));
+    sizes.push_back(size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+  }
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; })) {
+    // Everything that the image holds is cut, and some of the border as well.
+    Shape shape(op.getType().getShape());
+    return b.filled(shape, b.number(0, element));
+  }
+  if (ArrayRef<int64_t>(sizes) != shapeOf(image))
+    image = b.extractSlice(image, starts, sizes);
+  image = b.pad(image, low, high, b.number(0, element), 2);
+  Shape ones(window.size(), 1);
+  Convolution convolution{image, in.getFilter(), ones, op.getDilations(), int64_t(op.getGroups()),
+                          /*transposed=*/true};
+  convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
+  return b.convertTo(convolution.emit(b), element);
+}
+
+//===----------------------------------------------------------------------===//
+// Pools
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The windows of one pool.
+struct Pool {
+  ArrayRef<int64_t> window, strides, dilations, low, high, out;
+  ArrayRef<int64_t> in;
+
+  template <typename Op> static Pool of(Op op) {
+    return {op.getWindow(),   op.getStrides(),  op.getDilations(),
+            op.getPadsLow(),  op.getPadsHigh(), op.getType().getShape().drop_front(2),
+            op.getInput().getType().getShape().drop_front(2)};
+  }
+  /// How far the last window reaches, counted from the start of the low border. With ceil_mode
+  /// that may be beyond the high border.
+  int64_t reach(unsigned i) const {
+    return (out[i] - 1) * strides[i] + dilations[i] * (window[i] - 1) + 1;
+  }
+  Value padded(Emitter &b, Value input, Value border) const {
+    Shape after;
+    for (unsigned i = 0; i < window.size(); ++i)
+      after.push_back(std::max(high[i], reach(i) - in[i] - low[i]));
+    return b.pad(input, low, after, border, 2);
+  }
+  /// body(element, accumulator) over each window of a padded input.
+  Value slide(Emitter &b, Value input, Value start, Emitter::Body body) const;
+  /// Whether some window holds fewer than all its positions in [from, to), per dimension.
+  bool isPartial(bool withBorder) const {
+    for (unsigned i = 0; i < window.size(); ++i)
+      if (withBorder ? reach(i) > in[i] + low[i] + high[i]
+                     : low[i] > 0 || reach(i) > in[i] + low[i])
+        return true;
+    return false;
+  }
+  Value count(Emitter &b, bool withBorder) const;
+};
+} // namespace
+
+Value Pool::slide(Emitter &b, Value input, Value start, Emitter::Body body) const {
+  Shape shape(shapeOf(input).take_front(2));
+  llvm::append_range(shape, out);
+  Loops loops{b, {}};
+  SmallVector<AffineExpr> at;
+  for (int64_t size : shape)
+    at.push_back(loops.parallel(size));
+  unsigned parallel = at.size();
+  SmallVector<AffineExpr> tap = loops.reductions(window), tapLoops;
+  Shape tapSizes;
+  for (unsigned i = 0; i < window.size(); ++i) {
+    at[i + 2] = at[i + 2] * strides[i] + tap[i] * dilations[i];
+    if (window[i] != 1) {
+      tapLoops.push_back(tap[i]);
+      tapSizes.push_back(window[i]);
+    }
+  }
+  // Nothing else tells the sizes of the window's loops; its elements are never read.
+  Value sizes = b.empty(tapSizes, elementOf(input));
+  SmallVector<Operand> inputs{{input, loops.map(at)}, {sizes, loops.map(tapLoops)}};
+  return b.accumulate(b.filled(shape, start), loops.map(b.dims(0, parallel)), inputs,
+                      loops.iterators, [&](Emitter &e, ValueRange x) {
+                        return body(e, {e.widen(x[0]), x[2]});
+                      });
+}
+
+/// How many positions of the window at the current output index count, as an index value: those
+/// inside the input, or inside the input and its declared borders.
+Value Pool::count(Emitter &b, bool withBorder) const {
+  Value product = b.index(1);
+  for (unsigned i = 0; i < window.size(); ++i) {
+    int64_t from = withBorder ? 0 : low[i], to = low[i] + in[i] + (withBorder ? high[i] : 0);
+    Value start = b.mul(b.loopIndex(i + 2), b.index(strides[i]));
+    // First and end of the window's positions w with from <= start + w * dilation < to.
+    auto firstAtOrAfter = [&](int64_t bound) -> Value {
+      Value gap = arith::MaxSIOp::create(b, b.sub(b.index(bound), start), b.index(0));
+      Value steps = dilations[i] == 1
+                        ? gap
+                        : Value(arith::CeilDivUIOp::create(b, gap, b.index(dilations[i])));
+      return arith::MinSIOp::create(b, steps, b.index(window[i]));
+    };
+    product = b.mul(product, b.sub(firstAtOrAfter(to), firstAtOrAfter(from)));
+  }
+  return arith::MaxSIOp::create(b, product, b.index(1));
+}
+
+static Value lowerMaxPool(MaxPoolOp op, MaxPoolOp::Adaptor in, Emitter &b) {
+  Pool pool = Pool::of(op);
+  Type element = elementOf(in.getInput());
+  bool sign = isUnsigned(op.getInput().getType());
+  Value input = pool.padded(b, in.getInput(), b.lowest(element, sign));
+  Value start = b.lowest(computeType(element), sign);
+  Value result = pool.slide(b, input, start, [&](Emitter &e, ValueRange x) {
+    return e.maximum(x[1], x[0], sign);
+  });
+  return b.convertTo(result, element);
+}
+
+static Value lowerAvgPool(AvgPoolOp op, AvgPoolOp::Adaptor in, Emitter &b) {
+  Pool pool = Pool::of(op);
+  Type element = elementOf(in.getInput()), wide = computeType(element);
+  Value input = pool.padded(b, in.getInput(), b.number(0, element));
+  Value sum = pool.slide(b, input, b.number(0, wide), [](Emitter &e, ValueRange x) {
+    return e.add(x[1], x[0]);
+  });
+  int64_t all = 1;
+  for (int64_t size : op.getWindow())
+    all *= size;
+  bool withBorder = op.getCountIncludePad(), partial = pool.isPartial(withBorder);
+  return b.elementwise(shapeOf(sum), element, b.identity(sum), [&](Emitter &e, ValueRange x) {
+    Value count = e.number(double(all), wide);
+    if (partial) {
+      Value n = arith::IndexCastOp::create(e, e.getI64Type(), pool.count(e, withBorder));
+      count = arith::SIToFPOp::create(e, wide, n);
+    }
+    return e.narrow(e.div(x[0], count), element);
+  });
+}
+
+static Value lowerLpPool(LpPoolOp op, LpPoolOp::Adaptor in, Emitter &b) {
+  Pool pool = Pool::of(op);
+  double p = op.getP().convertToDouble();
+  Type element = elementOf(in.getInput()), wide = computeType(element);
+  Value input = pool.padded(b, in.getInput(), b.number(0, element));
+  Value sum = pool.slide(b, input, b.number(0, wide), [&](Emitter &e, ValueRange x) {
+    Value size = e.math<math::AbsFOp>(x[0]);
+    Value power = p == 1   ? size
+                  : p == 2 ? e.mul(size, size)
+                           : Value(math::PowFOp::create(e, size, e.number(p, wide), kFastMath));
+    return e.add(x[1], power);
+  });
+  return b.elementwise(shapeOf(sum), element, b.identity(sum), [&](Emitter &e, ValueRange x) {
+    Value root = p == 1   ? x[0]
+                 : p == 2 ? e.math<math::SqrtOp>(x[0])
+                          : Value(math::PowFOp::create(e, x[0], e.number(1 / p, wide), kFastMath));
+    return e.narrow(root, element);
+  });
+}
+
+void gantry::populateWindowPatterns(SignlessTypeConverter &converter, RewritePatternSet &patterns) {
+  addLowering<ConvOp, lowerConv>(converter, patterns);
+  addLowering<ConvTransposeOp, lowerConvTranspose>(converter, patterns);
+  addLowering<MaxPoolOp, lowerMaxPool>(converter, patterns);
+  addLowering<AvgPoolOp, lowerAvgPool>(converter, patterns);
+  addLowering<LpPoolOp, lowerLpPool>(converter, patterns);
+}
