@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <unordered_set>
 #include <vector>
 
@@ -23,6 +24,8 @@ Expected<const fb::Plan *> verifyMetadata(std::span<const uint8_t> metadata) {
   // FlatBuffers reads the root's offset and identifier before it looks at the size.
   if (metadata.size() < 16 || metadata.size() > maxMetadataSize)
     return Status::corrupt("plan metadata: a size of " + std::to_string(metadata.size()) + " bytes");
+  if (reinterpret_cast<uintptr_t>(metadata.data()) % 8 != 0)
+    return Status::corrupt("plan metadata: it does not start at a multiple of 8");
   // A table takes at least 4 bytes, so an honest file never has more of them than this.
   auto maxTables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4);
   flatbuffers::Verifier verifier(metadata.data(), metadata.size(), /*max_depth=*/32, maxTables);
@@ -91,16 +94,31 @@ private:
     return Status::corrupt("plan metadata: " + place + ": " + what);
   }
 
-  /// Takes the bytes of a vector off the budget.
+  /// To be called before a vector is walked: takes its bytes off the budget, and checks what
+  /// FlatBuffers 2 does not, that elements of 8 bytes lie at multiples of 8.
   template <typename T>
   Status visit(const flatbuffers::Vector<T> *vector) {
-    uint64_t bytes = uint64_t(countOf(vector)) * sizeof(typename flatbuffers::Vector<T>::value_type);
-    if constexpr (std::is_pointer_v<typename flatbuffers::Vector<T>::return_type>)
-      bytes = uint64_t(countOf(vector)) * flatbuffers::IndirectHelper<T>::element_stride;
+    if (!vector)
+      return {};
+    using Access = flatbuffers::IndirectHelper<T>;
+    uint64_t bytes = uint64_t(vector->size()) * Access::element_stride;
     if (bytes > budget)
       return fail("its parts are shared too often");
     budget -= bytes;
+    constexpr size_t alignment = elementAlignment(static_cast<const T *>(nullptr));
+    if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment != 0)
+      return fail("a list is not aligned");
     return {};
+  }
+
+  // Tables and strings are kept as 4-byte offsets, structs and numbers as themselves.
+  template <typename T>
+  static constexpr size_t elementAlignment(const flatbuffers::Offset<T> *) {
+    return sizeof(flatbuffers::uoffset_t);
+  }
+  template <typename T>
+  static constexpr size_t elementAlignment(const T *) {
+    return alignof(std::remove_pointer_t<T>);
   }
 
   Status checkIndex(uint64_t index, uint64_t count, const char *what) const {

@@ -265,6 +265,20 @@ TEST(Validate, CapsNesting) {
   EXPECT_NE(refusal(nest(maxBlockDepth + 1)).find("nested over 64 deep"), std::string::npos);
 }
 
+TEST(Validate, RefusesNumbersAtOddPlaces) {
+  // FlatBuffers' own verifier lets a vector of 8-byte numbers begin anywhere.
+  Bytes bytes = makeSample().bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::span metadata = std::span(bytes).subspan(header.metadataOffset, header.metadataSize);
+  AlignedBuffer aligned = AlignedBuffer::allocate(metadata.size() + 64);
+  std::memcpy(aligned.data() + 4, metadata.data(), metadata.size());
+  std::span<const uint8_t> shifted(aligned.data() + 4, metadata.size());
+  Expected<const fb::Plan *> root = verifyMetadata(shifted);
+  ASSERT_FALSE(root.ok());
+  EXPECT_EQ(root.status().message(), "plan metadata: it does not start at a multiple of 8");
+}
+
 TEST(Validate, BoundsTheWalkOfSharedParts) {
   // 2000 commands that share one vector of 2000 buffers: small as a file, long as a walk.
   flatbuffers::FlatBufferBuilder builder;

@@ -1,0 +1,24 @@
+// Topologies: any text, read as the flag form and as JSON, is refused or gives a sound topology that
+// survives a round through JSON.
+#include "gantry/Device/Topology.h"
+
+#include <cstddef>
+#include <cstdlib>
+
+static void check(const gantry::Expected<gantry::Topology> &topology) {
+  if (!topology)
+    return;
+  if (!topology->check().ok())
+    std::abort();
+  gantry::Expected<gantry::Topology> again = gantry::Topology::fromJSON(topology->toJSON());
+  // A model name that is not UTF-8 prints as something else; JSON input was checked for it.
+  if (!again || *again != *topology)
+    std::abort();
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string_view text(reinterpret_cast<const char *>(data), size);
+  check(gantry::Topology::fromFlag(text));
+  check(gantry::Topology::fromJSON(text));
+  return 0;
+}
