@@ -54,7 +54,8 @@ def Gantry_ConvTransposeOp : Gantry_ContractionOp<"conv_transpose", "Conv2DBackp
   let results = (outs Gantry_FloatTensor:$result);
 }
 
-class Gantry_PoolOp<string mnemonic, string logName, string what, Type type, dag more = (ins)>
+class Gantry_PoolOp<string mnemonic, string logName, string what, Type type, dag more = (ins),
+                    string moreValues = "">
     : Gantry_InferredOp<mnemonic, logName, "Reduction",
                         [DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "take the " # what # " of each window";
@@ -62,7 +63,7 @@ class Gantry_PoolOp<string mnemonic, string logName, string what, Type type, dag
     border does not take part unless said so. Spatial sizes are as for `gantry.conv`, or rounded up
     with `ceil_mode` (a window then starts inside the input or its low border).
 
-    Example: `%y = gantry.}] # mnemonic # [{ %x {window = array<i64: 2>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>`}];
+    Example: `%y = gantry.}] # mnemonic # [{ %x {window = array<i64: 2>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>}] # moreValues # [{} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>`}];
   let arguments = !con((ins type:$input, DenseI64ArrayAttr:$window,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
                        DenseI64ArrayAttr:$pads_high, DenseI64ArrayAttr:$dilations, UnitAttr:$ceil_mode), more);
@@ -72,7 +73,7 @@ class Gantry_PoolOp<string mnemonic, string logName, string what, Type type, dag
 def Gantry_MaxPoolOp : Gantry_PoolOp<"max_pool", "MaxPool", "maximum", Gantry_NumberTensor>;
 def Gantry_AvgPoolOp : Gantry_PoolOp<"avg_pool", "AvgPool", "mean", Gantry_FloatTensor,
   (ins UnitAttr:$count_include_pad)>;
-def Gantry_LpPoolOp : Gantry_PoolOp<"lp_pool", "LpPool", "p-norm", Gantry_FloatTensor, (ins F64Attr:$p)>;
+def Gantry_LpPoolOp : Gantry_PoolOp<"lp_pool", "LpPool", "p-norm", Gantry_FloatTensor, (ins F64Attr:$p), ", p = 2.0 : f64">;
 
 def Gantry_AttentionOp : Gantry_ContractionOp<"attention", "Attention"> {
   let summary = "attend: softmax(scale q k^T + mask) v";

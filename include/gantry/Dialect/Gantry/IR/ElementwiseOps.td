@@ -17,12 +17,14 @@ class Gantry_ElementwiseOp<string mnemonic, string logName, list<Trait> traits =
   let assemblyFormat = functionalFormat;
 }
 
+/// `values` are the attributes and `element` the element type of the example.
 class Gantry_UnaryOp<string mnemonic, string logName, string formula, Type type = Gantry_FloatTensor,
-                     dag attributes = (ins)> : Gantry_ElementwiseOp<mnemonic, logName> {
+                     dag attributes = (ins), string values = "", string element = "f32">
+    : Gantry_ElementwiseOp<mnemonic, logName> {
   let summary = "compute " # formula # " of each element";
   let description = "Computes " # formula # [{ element by element; NaN in gives NaN out.
 
-    Example: `%y = gantry.}] # mnemonic # " %x : (tensor<2x3xf32>) -> tensor<2x3xf32>`";
+    Example: `%y = gantry.}] # mnemonic # " %x " # values # ": (tensor<2x3x" # element # ">) -> tensor<2x3x" # element # ">`";
   let arguments = !con((ins type:$input), attributes);
   let results = (outs type:$result);
 }
@@ -65,22 +67,29 @@ def Gantry_GeluOp : Gantry_UnaryOp<"gelu", "Gelu",
   "x * (1 + erf(x / sqrt 2)) / 2, or with `approximate` 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))",
   Gantry_FloatTensor, (ins UnitAttr:$approximate)>;
 def Gantry_EluOp : Gantry_UnaryOp<"elu", "Elu", "x, or alpha (e^x - 1) below 0",
-  Gantry_FloatTensor, (ins F64Attr:$alpha)>;
+  Gantry_FloatTensor, (ins F64Attr:$alpha),
+  "{alpha = 1.0 : f64} ">;
 def Gantry_CeluOp : Gantry_UnaryOp<"celu", "Celu", "max(0, x) + min(0, alpha (e^(x/alpha) - 1))",
-  Gantry_FloatTensor, (ins F64Attr:$alpha)>;
+  Gantry_FloatTensor, (ins F64Attr:$alpha),
+  "{alpha = 1.0 : f64} ">;
 def Gantry_SeluOp : Gantry_UnaryOp<"selu", "Selu", "gamma x, or gamma alpha (e^x - 1) at and below 0",
-  Gantry_FloatTensor, (ins F64Attr:$alpha, F64Attr:$gamma)>;
+  Gantry_FloatTensor, (ins F64Attr:$alpha, F64Attr:$gamma),
+  "{alpha = 1.67 : f64, gamma = 1.05 : f64} ">;
 def Gantry_LeakyReluOp : Gantry_UnaryOp<"leaky_relu", "LeakyRelu", "x, or alpha x below 0",
-  Gantry_FloatTensor, (ins F64Attr:$alpha)>;
+  Gantry_FloatTensor, (ins F64Attr:$alpha),
+  "{alpha = 0.01 : f64} ">;
 def Gantry_ThresholdedReluOp : Gantry_UnaryOp<"thresholded_relu", "ThresholdedRelu", "x, or 0 at and below alpha",
-  Gantry_FloatTensor, (ins F64Attr:$alpha)>;
+  Gantry_FloatTensor, (ins F64Attr:$alpha),
+  "{alpha = 1.0 : f64} ">;
 def Gantry_HardSigmoidOp : Gantry_UnaryOp<"hard_sigmoid", "HardSigmoid", "max(0, min(1, alpha x + beta))",
-  Gantry_FloatTensor, (ins F64Attr:$alpha, F64Attr:$beta)>;
+  Gantry_FloatTensor, (ins F64Attr:$alpha, F64Attr:$beta),
+  "{alpha = 0.2 : f64, beta = 0.5 : f64} ">;
 def Gantry_ShrinkOp : Gantry_UnaryOp<"shrink", "Shrink",
   "x + bias below -lambda, x - bias above lambda, 0 between",
-  Gantry_NumberTensor, (ins F64Attr:$bias, F64Attr:$lambda)>;
-def Gantry_LogicalNotOp : Gantry_UnaryOp<"logical_not", "LogicalNot", "not x", Gantry_BoolTensor>;
-def Gantry_BitwiseNotOp : Gantry_UnaryOp<"bitwise_not", "Invert", "the complement of the bits", Gantry_IntTensor>;
+  Gantry_NumberTensor, (ins F64Attr:$bias, F64Attr:$lambda),
+  "{bias = 0.0 : f64, lambda = 0.5 : f64} ">;
+def Gantry_LogicalNotOp : Gantry_UnaryOp<"logical_not", "LogicalNot", "not x", Gantry_BoolTensor, (ins), "", "i1">;
+def Gantry_BitwiseNotOp : Gantry_UnaryOp<"bitwise_not", "Invert", "the complement of the bits", Gantry_IntTensor, (ins), "", "i32">;
 
 class Gantry_TestOp<string mnemonic, string logName, string question, dag attributes = (ins)>
     : Gantry_ElementwiseOp<mnemonic, logName> {
@@ -96,12 +105,12 @@ def Gantry_IsInfOp : Gantry_TestOp<"is_inf", "IsInf",
   "infinite; `no_positive` and `no_negative` leave one sign out", (ins UnitAttr:$no_positive, UnitAttr:$no_negative)>;
 
 class Gantry_BinaryOp<string mnemonic, string logName, string formula, Type type = Gantry_NumberTensor,
-                      list<Trait> traits = []>
+                      list<Trait> traits = [], string element = "f32">
     : Gantry_ElementwiseOp<mnemonic, logName, traits> {
   let summary = "compute " # formula # " element by element";
   let description = "Computes " # formula # [{ of operands of one element type, broadcast to each other.
 
-    Example: `%c = gantry.}] # mnemonic # " %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>`";
+    Example: `%c = gantry.}] # mnemonic # " %a, %b : (tensor<2x3x" # element # ">, tensor<3x" # element # ">) -> tensor<2x3x" # element # ">`";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
 }
@@ -115,14 +124,14 @@ def Gantry_PowOp : Gantry_BinaryOp<"pow", "Pow", "a to the power b">;
 def Gantry_MaximumOp : Gantry_BinaryOp<"maximum", "Maximum", "the larger of a and b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
 def Gantry_MinimumOp : Gantry_BinaryOp<"minimum", "Minimum", "the smaller of a and b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
 def Gantry_PreluOp : Gantry_BinaryOp<"prelu", "PRelu", "a, or a * b where a is below 0">;
-def Gantry_LogicalAndOp : Gantry_BinaryOp<"logical_and", "LogicalAnd", "a and b", Gantry_BoolTensor, [Commutative]>;
-def Gantry_LogicalOrOp : Gantry_BinaryOp<"logical_or", "LogicalOr", "a or b", Gantry_BoolTensor, [Commutative]>;
-def Gantry_LogicalXorOp : Gantry_BinaryOp<"logical_xor", "LogicalXor", "a or b but not both", Gantry_BoolTensor, [Commutative]>;
-def Gantry_BitwiseAndOp : Gantry_BinaryOp<"bitwise_and", "BitwiseAnd", "the bits set in both", Gantry_IntTensor, [Commutative]>;
-def Gantry_BitwiseOrOp : Gantry_BinaryOp<"bitwise_or", "BitwiseOr", "the bits set in either", Gantry_IntTensor, [Commutative]>;
-def Gantry_BitwiseXorOp : Gantry_BinaryOp<"bitwise_xor", "BitwiseXor", "the bits set in one", Gantry_IntTensor, [Commutative]>;
-def Gantry_ShiftLeftOp : Gantry_BinaryOp<"shift_left", "LeftShift", "a * 2^b on bits", Gantry_IntTensor>;
-def Gantry_ShiftRightOp : Gantry_BinaryOp<"shift_right", "RightShift", "a / 2^b on bits", Gantry_IntTensor>;
+def Gantry_LogicalAndOp : Gantry_BinaryOp<"logical_and", "LogicalAnd", "a and b", Gantry_BoolTensor, [Commutative], "i1">;
+def Gantry_LogicalOrOp : Gantry_BinaryOp<"logical_or", "LogicalOr", "a or b", Gantry_BoolTensor, [Commutative], "i1">;
+def Gantry_LogicalXorOp : Gantry_BinaryOp<"logical_xor", "LogicalXor", "a or b but not both", Gantry_BoolTensor, [Commutative], "i1">;
+def Gantry_BitwiseAndOp : Gantry_BinaryOp<"bitwise_and", "BitwiseAnd", "the bits set in both", Gantry_IntTensor, [Commutative], "i32">;
+def Gantry_BitwiseOrOp : Gantry_BinaryOp<"bitwise_or", "BitwiseOr", "the bits set in either", Gantry_IntTensor, [Commutative], "i32">;
+def Gantry_BitwiseXorOp : Gantry_BinaryOp<"bitwise_xor", "BitwiseXor", "the bits set in one", Gantry_IntTensor, [Commutative], "i32">;
+def Gantry_ShiftLeftOp : Gantry_BinaryOp<"shift_left", "LeftShift", "a * 2^b on bits", Gantry_IntTensor, [], "ui32">;
+def Gantry_ShiftRightOp : Gantry_BinaryOp<"shift_right", "RightShift", "a / 2^b on bits", Gantry_IntTensor, [], "ui32">;
 
 def Gantry_CompareOp : Gantry_ElementwiseOp<"compare", "Compare"> {
   let summary = "compare two tensors element by element";

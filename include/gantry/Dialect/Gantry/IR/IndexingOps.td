@@ -54,7 +54,7 @@ def Gantry_ScatterElementsOp : Gantry_IndexingOp<"scatter_elements", "ScatterEle
     A copy of the input in which element [..., indices[..., i, ...], ...] along `axis` meets update
     [..., i, ...] by `reduction`; updates apply in row-major order.
 
-    Example: `%y = gantry.scatter_elements %x, %i, %u {axis = 1 : i64, reduction = #gantry.reduction<none>} : (tensor<2x5xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<2x5xf32>`
+    Example: `%y = gantry.scatter_elements %x, %i, %u {axis = 1 : i64, reduction = #gantry<reduction none>} : (tensor<2x5xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<2x5xf32>`
   }];
   let arguments = (ins Gantry_Tensor:$input, Gantry_IndexTensor:$indices, Gantry_Tensor:$updates,
                        I64Attr:$axis, Gantry_ScatterReductionAttr:$reduction);
@@ -67,7 +67,7 @@ def Gantry_ScatterNdOp : Gantry_IndexingOp<"scatter_nd", "ScatterNd", "Opaque"> 
     A copy of the input in which the slice at each tuple of `indices` meets its update by
     `reduction`; updates apply in row-major order.
 
-    Example: `%y = gantry.scatter_nd %x, %i, %u {reduction = #gantry.reduction<add>} : (tensor<8xf32>, tensor<4x1xi64>, tensor<4xf32>) -> tensor<8xf32>`
+    Example: `%y = gantry.scatter_nd %x, %i, %u {reduction = #gantry<reduction add>} : (tensor<8xf32>, tensor<4x1xi64>, tensor<4xf32>) -> tensor<8xf32>`
   }];
   let arguments = (ins Gantry_Tensor:$input, Gantry_IndexTensor:$indices, Gantry_Tensor:$updates,
                        Gantry_ScatterReductionAttr:$reduction);

@@ -110,7 +110,7 @@ def Gantry_PadOp : Gantry_MoveOp<"pad", "PadV2"> {
     Adds `low` elements before and `high` after each dimension: the scalar `value`, or a reflection,
     repetition of the edge, or wrap-around of the input.
 
-    Example: `%y = gantry.pad %x, %v {low = array<i64: 1>, high = array<i64: 2>, mode = #gantry.pad_mode<constant>} : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>`
+    Example: `%y = gantry.pad %x, %v {low = array<i64: 1>, high = array<i64: 2>, mode = #gantry<pad_mode constant>} : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>`
   }];
   let arguments = (ins Gantry_Tensor:$input, Gantry_Tensor:$value, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high, Gantry_PadModeAttr:$mode);
@@ -136,7 +136,7 @@ def Gantry_ResizeOp : Gantry_TypedMoveOp<"resize", "Resize", "Opaque"> {
     samples, `roi` (starts, then ends, normalised) and `extrapolation` belong to
     `tf_crop_and_resize`.
 
-    Example: `%y = gantry.resize %x {mode = #gantry.resize_mode<linear>, coordinate_mode = #gantry.coordinate_mode<half_pixel>, nearest_mode = #gantry.nearest_mode<floor>, scales = array<f64: 1.0, 1.0, 2.0>, roi = array<f64>, cubic_coefficient = -0.75 : f64, extrapolation = 0.0 : f64} : (tensor<1x3x4xf32>) -> tensor<1x3x8xf32>`
+    Example: `%y = gantry.resize %x {mode = #gantry<resize_mode linear>, coordinate_mode = #gantry<coordinate_mode half_pixel>, nearest_mode = #gantry<nearest_mode floor>, scales = array<f64: 1.0, 1.0, 2.0>, roi = array<f64>, cubic_coefficient = -0.75 : f64, extrapolation = 0.0 : f64} : (tensor<1x3x4xf32>) -> tensor<1x3x8xf32>`
   }];
   let arguments = (ins Gantry_NumberTensor:$input, Gantry_ResizeModeAttr:$mode,
                        Gantry_CoordinateModeAttr:$coordinate_mode, Gantry_NearestModeAttr:$nearest_mode,

@@ -13,7 +13,16 @@ def Gantry_YieldOp : Op<Gantry_Dialect, "yield", [Pure, ReturnLike, Terminator]>
   let description = [{
     Terminator of the regions of this dialect.
 
-    Example: `gantry.yield %x : tensor<4xf32>`
+    Example:
+    ```mlir
+    func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = gantry.on "CPU:0" -> (tensor<4xf32>) {
+        %0 = gantry.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        gantry.yield %0 : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
@@ -29,9 +38,12 @@ def Gantry_OnOp : Op<Gantry_Dialect, "on", [SingleBlock, RecursiveMemoryEffects,
 
     Example:
     ```mlir
-    %y = gantry.on "GPU:1" -> (tensor<4xf32>) {
-      %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
-      gantry.yield %0 : tensor<4xf32>
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = gantry.on "GPU:1" -> (tensor<4xf32>) {
+        %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+        gantry.yield %0 : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
     }
     ```
   }];
@@ -64,11 +76,14 @@ def Gantry_IfOp : Op<Gantry_Dialect, "if", [SingleBlock, RecursiveMemoryEffects,
 
     Example:
     ```mlir
-    %y = gantry.if %c -> (tensor<4xf32>) {
-      gantry.yield %a : tensor<4xf32>
-    } else {
-      gantry.yield %b : tensor<4xf32>
-    } : tensor<i1>
+    func.func @choose(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+      %y = gantry.if %c -> (tensor<4xf32>) {
+        gantry.yield %a : tensor<4xf32>
+      } else {
+        gantry.yield %b : tensor<4xf32>
+      } : tensor<i1>
+      return %y : tensor<4xf32>
+    }
     ```
   }];
   let arguments = (ins Gantry_BoolTensor:$condition);
@@ -87,14 +102,17 @@ def Gantry_WhileOp : Op<Gantry_Dialect, "while", [SingleBlock, RecursiveMemoryEf
 
     Example:
     ```mlir
-    %y = gantry.while (%x) : (tensor<i64>) -> (tensor<i64>) {
-    ^bb0(%i: tensor<i64>):
-      %0 = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
-      gantry.yield %0 : tensor<i1>
-    } do {
-    ^bb0(%i: tensor<i64>):
-      %1 = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
-      gantry.yield %1 : tensor<i64>
+    func.func @count(%x: tensor<i64>, %n: tensor<i64>, %one: tensor<i64>) -> tensor<i64> {
+      %y = gantry.while (%x) : (tensor<i64>) -> (tensor<i64>) {
+      ^bb0(%i: tensor<i64>):
+        %0 = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        gantry.yield %0 : tensor<i1>
+      } do {
+      ^bb0(%i: tensor<i64>):
+        %1 = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+        gantry.yield %1 : tensor<i64>
+      }
+      return %y : tensor<i64>
     }
     ```
   }];
@@ -118,10 +136,12 @@ def Gantry_KernelOp : Op<Gantry_Dialect, "kernel", [IsolatedFromAbove, Symbol, S
 
     Example:
     ```mlir
-    gantry.kernel @relu_0 {
-    ^bb0(%x: tensor<4xf32>):
-      %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
-      gantry.yield %0 : tensor<4xf32>
+    module {
+      gantry.kernel @relu_0 {
+      ^bb0(%x: tensor<4xf32>):
+        %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+        gantry.yield %0 : tensor<4xf32>
+      }
     }
     ```
   }];
