@@ -3,6 +3,7 @@
 #include "Console.h"
 #include "Execution.h"
 #include "Reports.h"
+#include "ShapeInputs.h"
 #include "Text.h"
 
 #include "gantry/Support/Bytes.h"
@@ -96,11 +97,18 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
 
 } // namespace
 
-int benchCommand(const Options &options) {
+int benchCommand(const Options &given) {
+  Options options = given;
+  auto inputs = readGiven(options.inputs, "--input");
+  if (!inputs)
+    return report(inputs.status());
+  auto held = takeShapeInputs(options, *inputs);
+  if (!held)
+    return report(held.status());
   auto model = Model::load(options);
   if (!model)
     return report(model.status());
-  auto execution = Execution::prepare(options, *model);
+  auto execution = Execution::prepare(options, *model, inputs.take());
   if (!execution)
     return report(execution.status());
   auto measured = measure(options, *execution);

@@ -85,23 +85,27 @@ Outcome Compiler::outcome(gantry_status_t status, gantry_artifact_t *artifact) c
 }
 
 Outcome Compiler::call(CompileFn function, const std::string &file,
-                       const std::vector<std::string> &flags) const {
+                       const std::vector<std::string> &flags, Diagnostics diagnostics) const {
   std::vector<const char *> pointers;
   for (const std::string &flag : flags)
     pointers.push_back(flag.c_str());
   gantry_artifact_t *artifact = nullptr;
   CompilerLog log;
-  const gantry_status_t status = function(file.c_str(), pointers.data(), pointers.size(),
-                                          &CompilerLog::receive, &log, &artifact);
+  const auto discard = [](void *, gantry_severity_t, const char *) {};
+  const gantry_log_callback_t receive =
+      diagnostics == Diagnostics::print ? &CompilerLog::receive : +discard;
+  const gantry_status_t status =
+      function(file.c_str(), pointers.data(), pointers.size(), receive, &log, &artifact);
   return outcome(status, artifact);
 }
 
 Outcome Compiler::compile(const std::string &file, const std::vector<std::string> &flags) const {
-  return call(compileFn, file, flags);
+  return call(compileFn, file, flags, Diagnostics::print);
 }
 
-Outcome Compiler::check(const std::string &file, const std::vector<std::string> &flags) const {
-  return call(checkFn, file, flags);
+Outcome Compiler::check(const std::string &file, const std::vector<std::string> &flags,
+                        Diagnostics diagnostics) const {
+  return call(checkFn, file, flags, diagnostics);
 }
 
 Outcome Compiler::planToText(std::span<const uint8_t> plan) const {

@@ -34,6 +34,9 @@ struct Outcome {
   std::optional<Artifact> artifact;
 };
 
+/// Whether the compiler's lines go to standard error.
+enum class Diagnostics { print, discard };
+
 /// libgantry-compiler by its C API.
 class Compiler {
 public:
@@ -42,13 +45,14 @@ public:
   static Expected<Compiler> open();
 
   Outcome compile(const std::string &file, const std::vector<std::string> &flags) const;
-  Outcome check(const std::string &file, const std::vector<std::string> &flags) const;
+  Outcome check(const std::string &file, const std::vector<std::string> &flags,
+                Diagnostics diagnostics = Diagnostics::print) const;
   Outcome planToText(std::span<const uint8_t> plan) const;
 
 private:
   using CompileFn = decltype(&gantry_compile);
-  Outcome call(CompileFn function, const std::string &file,
-               const std::vector<std::string> &flags) const;
+  Outcome call(CompileFn function, const std::string &file, const std::vector<std::string> &flags,
+               Diagnostics diagnostics) const;
   Outcome outcome(gantry_status_t status, gantry_artifact_t *artifact) const;
 
   CompileFn compileFn = nullptr;

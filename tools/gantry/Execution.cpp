@@ -10,7 +10,6 @@
 namespace gantry::tool {
 
 using arrays::Array;
-using arrays::NamedArray;
 using runtime::BindingInfo;
 
 NamedFile parseNamedFile(const std::string &text) {
@@ -117,10 +116,8 @@ void logRuntimeLine(runtime::Severity severity, const std::string &text) {
 
 } // namespace
 
-Expected<std::vector<std::optional<NamedArray>>>
-readForBindings(const std::vector<std::string> &flags, std::span<const BindingInfo> bindings,
-                const char *flag, const char *kind) {
-  std::vector<std::optional<NamedArray>> result(bindings.size());
+Expected<GivenArrays> readGiven(const std::vector<std::string> &flags, const char *flag) {
+  GivenArrays given;
   for (const std::string &text : flags) {
     const NamedFile request = parseNamedFile(text);
     auto content = arrays::readArrays(request.file);
@@ -130,29 +127,37 @@ readForBindings(const std::vector<std::string> &flags, std::span<const BindingIn
       return Status::invalidArgument(
           "'" + request.file + "' holds " + std::to_string(content->size()) +
           " arrays; give it without a name: " + flag + " " + request.file);
-    for (NamedArray &array : *content) {
-      // What belongs to whom: by the flag's name, else the file's, else there is only one.
-      std::string name = request.name.empty() ? array.name : request.name;
-      if (name.empty() && bindings.size() == 1)
-        name = bindings[0].name;
-      if (name.empty())
-        return Status::invalidArgument("'" + request.file + "' has no name; say which " + kind +
-                                       " it is: " + flag + " NAME=" + request.file + "; the " +
-                                       kind + "s are " + describeBindings(bindings));
-      auto index = find(bindings, name, kind);
-      if (!index)
-        return index.status();
-      if (result[*index])
-        return Status::invalidArgument(std::string(kind) + " '" + name + "' is given twice");
-      takeBitsAsBfloat(array.array, bindings[*index]);
-      // From here on the name says which file it was, for messages.
-      result[*index] = NamedArray{request.file, std::move(array.array)};
-    }
+    for (arrays::NamedArray &array : *content)
+      given.push_back({request.name.empty() ? std::move(array.name) : request.name, request.file,
+                       std::move(array.array)});
+  }
+  return given;
+}
+
+Expected<std::vector<std::optional<GivenArray>>> assignGiven(GivenArrays given,
+                                                             std::span<const BindingInfo> bindings,
+                                                             const char *flag, const char *kind) {
+  std::vector<std::optional<GivenArray>> result(bindings.size());
+  for (GivenArray &array : given) {
+    if (array.name.empty() && bindings.size() == 1)
+      array.name = bindings[0].name;
+    if (array.name.empty())
+      return Status::invalidArgument("'" + array.file + "' has no name; say which " + kind +
+                                     " it is: " + flag + " NAME=" + array.file + "; the " + kind +
+                                     "s are " + describeBindings(bindings));
+    auto index = find(bindings, array.name, kind);
+    if (!index)
+      return index.status();
+    if (result[*index])
+      return Status::invalidArgument(std::string(kind) + " '" + array.name + "' is given twice");
+    takeBitsAsBfloat(array.array, bindings[*index]);
+    result[*index] = std::move(array);
   }
   return result;
 }
 
-Expected<Execution> Execution::prepare(const Options &options, const Model &model) {
+Expected<Execution> Execution::prepare(const Options &options, const Model &model,
+                                       GivenArrays given) {
   Execution execution;
   Stopwatch watch;
   runtime::RuntimeOptions settings;
@@ -178,12 +183,12 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
 
   const auto &infos = execution.function().inputs;
   GANTRY_RETURN_IF_ERROR(checkFillNames(options, infos));
-  auto given = readForBindings(options.inputs, infos, "--input", "input");
-  if (!given)
-    return given.status();
+  auto assigned = assignGiven(std::move(given), infos, "--input", "input");
+  if (!assigned)
+    return assigned.status();
   for (unsigned i = 0; i < infos.size(); ++i) {
-    if (auto &array = (*given)[i]) {
-      GANTRY_RETURN_IF_ERROR(checkType(array->array, infos[i], array->name));
+    if (auto &array = (*assigned)[i]) {
+      GANTRY_RETURN_IF_ERROR(checkType(array->array, infos[i], array->file));
       execution.inputs.push_back(std::move(array->array));
     } else {
       auto made = makeUp(options, infos[i]);

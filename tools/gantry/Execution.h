@@ -10,11 +10,36 @@
 
 namespace gantry::tool {
 
+/// NAME=FILE of a flag. Without a name the part before "=" is empty.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+NamedFile parseNamedFile(const std::string &text);
+
+/// An array that a flag gives.
+struct GivenArray {
+  std::string name; ///< the flag's, else the file's; may be empty
+  std::string file;
+  arrays::Array array;
+};
+using GivenArrays = std::vector<GivenArray>;
+
+/// Reads the files of --input or --expect flags; an archive gives an array for each of its names.
+Expected<GivenArrays> readGiven(const std::vector<std::string> &flags, const char *flag);
+
+/// Arrays by the index of the input or output that they belong to. Errors list what there is;
+/// `flag` ("--input") and `kind` ("input") are for them.
+Expected<std::vector<std::optional<GivenArray>>>
+assignGiven(GivenArrays given, std::span<const runtime::BindingInfo> bindings, const char *flag,
+            const char *kind);
+
 class Execution {
 public:
-  /// Loads the plan, reads or makes up the inputs, and says on standard error which it made up.
+  /// Loads the plan, binds the given inputs, makes up the others, and says on standard error which.
   /// Errors list expected and actual: unknown names, types and shapes that do not fit.
-  static Expected<Execution> prepare(const Options &options, const Model &model);
+  static Expected<Execution> prepare(const Options &options, const Model &model,
+                                     GivenArrays inputs);
 
   Status run() { return session->run(*bindings); }
   const runtime::FunctionInfo &function() const { return bindings->info(); }
@@ -35,19 +60,6 @@ private:
   std::unique_ptr<runtime::Bindings> bindings;
   double loadTime = 0;
 };
-
-/// NAME=FILE of a flag. Without a name the part before "=" is empty.
-struct NamedFile {
-  std::string name;
-  std::string file;
-};
-NamedFile parseNamedFile(const std::string &text);
-
-/// Arrays that flags bind to inputs or compare with outputs, by the index of what they belong to.
-/// `flag` ("--input") and `kind` ("input") are for messages.
-Expected<std::vector<std::optional<arrays::NamedArray>>>
-readForBindings(const std::vector<std::string> &flags,
-                std::span<const runtime::BindingInfo> bindings, const char *flag, const char *kind);
 
 /// "x: f32[1,784], y: i64[]".
 std::string describeBindings(std::span<const runtime::BindingInfo> bindings);

@@ -3,6 +3,7 @@
 #include "Console.h"
 #include "Execution.h"
 #include "Reports.h"
+#include "ShapeInputs.h"
 
 #include "Values.h"
 #include "gantry/Support/Bytes.h"
@@ -121,11 +122,11 @@ Status printOutputs(Execution &execution) {
 
 /// One line a compared output; false when one differs.
 bool compareOutput(const Options &options, const runtime::BindingInfo &info,
-                   const arrays::ArrayView &actual, const arrays::NamedArray &expected) {
+                   const arrays::ArrayView &actual, const GivenArray &expected) {
   const arrays::ArrayView reference = expected.array.view();
   if (expected.array.shape != info.type.shape ||
       arrays::isFloat(reference.element) != arrays::isFloat(actual.element)) {
-    printError("output '" + info.name + "' is " + info.type.str() + ", but '" + expected.name +
+    printError("output '" + info.name + "' is " + info.type.str() + ", but '" + expected.file +
                "' holds " + expected.array.type());
     return false;
   }
@@ -136,20 +137,20 @@ bool compareOutput(const Options &options, const runtime::BindingInfo &info,
              difference.maxRelative, options.rtol, options.atol);
   if (difference.close()) {
     std::fprintf(stderr, "output '%s' agrees with '%s': %s\n", info.name.c_str(),
-                 expected.name.c_str(), sizes.c_str());
+                 expected.file.c_str(), sizes.c_str());
     return true;
   }
   printError(format(
       "output '%s' differs from '%s' in %llu of %llu elements: %s; worst at %s: %.9g, "
       "expected %.9g",
-      info.name.c_str(), expected.name.c_str(), static_cast<unsigned long long>(difference.outside),
+      info.name.c_str(), expected.file.c_str(), static_cast<unsigned long long>(difference.outside),
       static_cast<unsigned long long>(difference.count), sizes.c_str(),
       arrays::formatIndex(difference.worst, info.type.shape).c_str(),
       arrays::valueAt(actual, difference.worst), arrays::valueAt(reference, difference.worst)));
   return false;
 }
 
-using References = std::vector<std::optional<arrays::NamedArray>>;
+using References = std::vector<std::optional<GivenArray>>;
 
 /// True when every output that --expect names agrees.
 Expected<bool> compareOutputs(const Options &options, Execution &execution,
@@ -178,18 +179,28 @@ void describeRun(const Options &options, const Model &model, const Execution &ex
 
 } // namespace
 
-int runCommand(const Options &options) {
+int runCommand(const Options &given) {
+  Options options = given;
+  auto inputs = readGiven(options.inputs, "--input");
+  if (!inputs)
+    return report(inputs.status());
+  auto expected = readGiven(options.expected, "--expect");
+  if (!expected)
+    return report(expected.status());
+  auto held = takeShapeInputs(options, *inputs);
+  if (!held)
+    return report(held.status());
   auto model = Model::load(options);
   if (!model)
     return report(model.status());
-  auto execution = Execution::prepare(options, *model);
+  auto execution = Execution::prepare(options, *model, inputs.take());
   if (!execution)
     return report(execution.status());
   auto targets = resolveOutputs(options, execution->function());
   if (!targets)
     return report(targets.status());
   auto references =
-      readForBindings(options.expected, execution->function().outputs, "--expect", "output");
+      assignGiven(expected.take(), execution->function().outputs, "--expect", "output");
   if (!references)
     return report(references.status());
   printPlacementLog(model->plan(), execution->function().name, options.placementLog);

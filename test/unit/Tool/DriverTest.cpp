@@ -269,6 +269,22 @@ TEST_F(GantryTool, PassesFlagsOnInOrder) {
   EXPECT_EQ(compiled.out, "hello\n");
 }
 
+TEST_F(GantryTool, InputsThatDecideShapesBecomeValues) {
+  compiler = fake;
+  saveRamp("shape.npy", ElementType::i64, {2});
+  // The fake compiler's report comes from the same orders as its plan; the last artifact counts.
+  write(folder / "m.onnx",
+        "flags\nplan " + (folder / "p.gantry") + "\njson {\"shape_inputs\": [\"other\", \"n\"]}");
+  const Result run = gantry("run m.onnx --fill ones --input n=shape.npy");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_TRUE(std::regex_search(
+      run.err, std::regex("gantry: input 'n' decides shapes: its value \\[0 1\\] is "
+                          "compiled in\nvalue=n=/proc/self/fd/[0-9]+\n")))
+      << run.err;
+  const Result other = gantry("run m.onnx --fill ones --input k=shape.npy");
+  EXPECT_HAS(other.err, "no input is called 'k'");
+}
+
 TEST_F(GantryTool, CompileFlagsNeedAGraph) {
   EXPECT_EQ(gantry("run p.gantry --dim batch=8").err,
             "gantry: error: 'p.gantry' is a plan, compiled already; --dim needs the graph\n");

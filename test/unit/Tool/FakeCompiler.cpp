@@ -5,6 +5,7 @@
 //   flags                                     logs the flags as a note
 //   plan PATH                                 the artifact is the content of that file
 //   text TEXT                                 the artifact is this line
+//   json TEXT                                 the same, if the flag "json" is given
 //   sleep MILLISECONDS
 //   fail STATUS TEXT                          ends with that status and message
 #include "gantry-c/compiler.h"
@@ -30,6 +31,15 @@ thread_local std::string lastError;
 gantry_artifact_t *makeArtifact(const std::string &content) {
   const auto *data = reinterpret_cast<const uint8_t *>(content.data());
   return new gantry_artifact_t{gantry::AlignedBuffer::copyOf({data, content.size()})};
+}
+
+void replaceArtifact(gantry_artifact_t **artifact, const std::string &content) {
+  delete *artifact;
+  *artifact = makeArtifact(content);
+}
+
+bool isLast(const char *const *flags, size_t numFlags, const char *flag) {
+  return numFlags && std::strcmp(flags[numFlags - 1], flag) == 0;
 }
 
 std::string contentOf(const std::string &path) {
@@ -59,9 +69,9 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
         all += std::string(i ? " " : "") + flags[i];
       log(context, GANTRY_SEVERITY_NOTE, all.c_str());
     } else if (order == "plan") {
-      *artifact = makeArtifact(contentOf(rest));
-    } else if (order == "text") {
-      *artifact = makeArtifact(rest + "\n");
+      replaceArtifact(artifact, contentOf(rest));
+    } else if (order == "text" || (order == "json" && isLast(flags, numFlags, "json"))) {
+      replaceArtifact(artifact, rest + "\n");
     } else if (order == "sleep") {
       std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(rest)));
     } else if (order == "fail") {
