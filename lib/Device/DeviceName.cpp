@@ -5,9 +5,7 @@
 
 namespace gantry {
 
-std::string_view deviceTypeName(DeviceType type) {
-  return type == DeviceType::CPU ? "CPU" : "GPU";
-}
+std::string_view deviceTypeName(DeviceType type) { return type == DeviceType::CPU ? "CPU" : "GPU"; }
 
 namespace {
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
@@ -227,7 +225,8 @@ bool DeviceName::matches(const DeviceName &other) const {
   if (type && physical != other.physical)
     return false;
   return partMatches(job, other.job) && partMatches(replica, other.replica) &&
-         partMatches(task, other.task) && partMatches(type, other.type) && partMatches(id, other.id);
+         partMatches(task, other.task) && partMatches(type, other.type) &&
+         partMatches(id, other.id);
 }
 
 DeviceName mergeScopes(const DeviceName &outer, const DeviceName &inner) {

@@ -99,8 +99,8 @@ Expected<Topology> Topology::fromFlag(std::string_view text, Driver gpuDriver) {
             [](const ListedDevice &a, const ListedDevice &b) { return a.name < b.name; });
   Topology topology;
   for (const ListedDevice &device : listed)
-    addWhole(topology, device.name,
-             device.name.type == DeviceType::CPU ? Driver::host : gpuDriver, device.limit);
+    addWhole(topology, device.name, device.name.type == DeviceType::CPU ? Driver::host : gpuDriver,
+             device.limit);
   GANTRY_RETURN_IF_ERROR(topology.check());
   return topology;
 }
@@ -151,7 +151,8 @@ Status checkLogical(const Topology &topology) {
                    std::to_string(topology.physical.size()));
     const PhysicalDevice &on = topology.physical[device.physical];
     if (on.name.type != device.name.type)
-      return wrong(quoted(device.name) + " is on " + quoted(on.name) + ", which is of another type");
+      return wrong(quoted(device.name) + " is on " + quoted(on.name) +
+                   ", which is of another type");
     if (addOverflows(used[device.physical], device.limit, &used[device.physical]) ||
         (on.memory != 0 && used[device.physical] > on.memory))
       return wrong("the limits on " + quoted(on.name) + " are over its memory of " +
@@ -179,8 +180,8 @@ Status Topology::check() const {
   for (const Link &link : links)
     if (link.from >= physical.size() || link.to >= physical.size() || link.from == link.to ||
         !(link.bandwidth >= 0) || !(link.latency >= 0))
-      return wrong("the link from " + std::to_string(link.from) + " to " +
-                   std::to_string(link.to) + " does not join two devices at a positive rate");
+      return wrong("the link from " + std::to_string(link.from) + " to " + std::to_string(link.to) +
+                   " does not join two devices at a positive rate");
   return {};
 }
 

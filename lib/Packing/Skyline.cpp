@@ -1,8 +1,9 @@
-// The skyline planner. The arena is drawn with time to the right and offsets upwards; the skyline is
-// the upper edge of what has been placed. Again and again take its lowest valley and put into it, on
-// its floor, the best buffer whose life span fits between the valley's walls; when none fits, raise
-// the floor to the lower wall. That is "give the buffer of best key the lowest offset that is free"
-// without looking at pairs of buffers, so it is near-linear (measured: 62 000 buffers in 0.1 s).
+// The skyline planner. The arena is drawn with time to the right and offsets upwards; the skyline
+// is the upper edge of what has been placed. Again and again take its lowest valley and put into
+// it, on its floor, the best buffer whose life span fits between the valley's walls; when none
+// fits, raise the floor to the lower wall. That is "give the buffer of best key the lowest offset
+// that is free" without looking at pairs of buffers, so it is near-linear (measured: 62 000 buffers
+// in 0.1 s).
 //
 // "Best" is a key over contention, size and life span. No key is best for all graphs, so a small
 // portfolio is tried, and the first that meets the lower bound ends it.
@@ -24,8 +25,8 @@ struct Box {
   uint32_t begin, end; ///< slots, half-open
   uint64_t size;       ///< rounded up to the granule
   uint64_t alignment;
-  uint32_t buffer;     ///< index in the problem
-  double contention;   ///< largest load of a slot of its life span, as a part of the lower bound
+  uint32_t buffer;   ///< index in the problem
+  double contention; ///< largest load of a slot of its life span, as a part of the lower bound
 };
 
 struct Instance {
@@ -102,11 +103,11 @@ struct Key {
 
 /// The portfolio, those that won most often first.
 constexpr Key keys[] = {
-    {1000, 1, 0},    {0, 1, 1},     {8, 1, 1},       {0, 1, 0},     {1000, 0, 1},   {8, 1, 0},
-    {1000, 1, 1},    {0, 1, 0.5},   {8, 1, 0.5},     {1000, 1, 0.5}, {0, 0.5, 1},   {8, 0.5, 1},
-    {1000, 0.5, 1},  {0, 0, 1},     {8, 0, 1},       {8, 0.5, 0.5}, {1000, 0.5, 0.5}, {8, 0.5, 0},
-    {8, 0, 0.5},     {1000, 0, 0.5}, {1000, 0.5, 0}, {8, 0, 0},     {1000, 0, 0},   {0, 0, 0.5},
-    {0, 0.5, 0},     {0, 0.5, 0.5},
+    {1000, 1, 0},   {0, 1, 1},      {8, 1, 1},      {0, 1, 0},      {1000, 0, 1},     {8, 1, 0},
+    {1000, 1, 1},   {0, 1, 0.5},    {8, 1, 0.5},    {1000, 1, 0.5}, {0, 0.5, 1},      {8, 0.5, 1},
+    {1000, 0.5, 1}, {0, 0, 1},      {8, 0, 1},      {8, 0.5, 0.5},  {1000, 0.5, 0.5}, {8, 0.5, 0},
+    {8, 0, 0.5},    {1000, 0, 0.5}, {1000, 0.5, 0}, {8, 0, 0},      {1000, 0, 0},     {0, 0, 0.5},
+    {0, 0.5, 0},    {0, 0.5, 0.5},
 };
 
 std::vector<uint32_t> ranksBy(const Instance &instance, const Key &key) {
@@ -128,9 +129,9 @@ std::vector<uint32_t> ranksBy(const Instance &instance, const Key &key) {
   return ranks;
 }
 
-/// The skyline: segments over the slots, linked from left to right, with the lowest first in a heap.
-/// A segment is known by its first slot. Heap entries are not removed when a segment changes; they
-/// are passed over when they come up and no longer agree with it.
+/// The skyline: segments over the slots, linked from left to right, with the lowest first in a
+/// heap. A segment is known by its first slot. Heap entries are not removed when a segment changes;
+/// they are passed over when they come up and no longer agree with it.
 class Skyline {
 public:
   explicit Skyline(uint32_t numSlots) : segments(numSlots), numSlots(numSlots) {

@@ -74,10 +74,9 @@ Status checkProblem(const Problem &problem) {
                                      std::to_string(buffer.alignment) +
                                      ", which is not a power of two up to 2^32");
     if (buffer.fixedOffset && *buffer.fixedOffset % buffer.alignment != 0)
-      return Status::invalidArgument(nameOf(i) + " is fixed at " +
-                                     std::to_string(*buffer.fixedOffset) +
-                                     ", not a multiple of its alignment " +
-                                     std::to_string(buffer.alignment));
+      return Status::invalidArgument(
+          nameOf(i) + " is fixed at " + std::to_string(*buffer.fixedOffset) +
+          ", not a multiple of its alignment " + std::to_string(buffer.alignment));
     uint64_t fixed = buffer.fixedOffset.value_or(0);
     if (buffer.size > limit || fixed > limit ||
         (total += buffer.size + 2 * buffer.alignment) > limit)
@@ -89,8 +88,8 @@ Status checkProblem(const Problem &problem) {
 Status validate(const Problem &problem, const Solution &solution) {
   size_t count = problem.buffers.size();
   if (solution.offsets.size() != count)
-    return wrong(std::to_string(solution.offsets.size()) + " offsets for " +
-                 std::to_string(count) + " buffers");
+    return wrong(std::to_string(solution.offsets.size()) + " offsets for " + std::to_string(count) +
+                 " buffers");
   if (solution.lowerBound > solution.peak)
     return wrong("the peak " + std::to_string(solution.peak) + " is under the lower bound " +
                  std::to_string(solution.lowerBound));

@@ -33,11 +33,11 @@ Expected<FileHeader> readHeader(Bytes file) {
   if (std::memcmp(header.magic, fileMagic, sizeof fileMagic) != 0)
     return corrupt("it does not start with 'GANTRYP1'");
   if (header.versionMajor != formatMajor || header.versionMinor > formatMinor)
-    return Status::unsupported(
-        "plan file: format version " + std::to_string(header.versionMajor) + "." +
-        std::to_string(header.versionMinor) + ", this gantry reads " +
-        std::to_string(formatMajor) + ".0 to " + std::to_string(formatMajor) + "." +
-        std::to_string(formatMinor) + "; compile the graph again");
+    return Status::unsupported("plan file: format version " + std::to_string(header.versionMajor) +
+                               "." + std::to_string(header.versionMinor) + ", this gantry reads " +
+                               std::to_string(formatMajor) + ".0 to " +
+                               std::to_string(formatMajor) + "." + std::to_string(formatMinor) +
+                               "; compile the graph again");
   if (header.headerSize != sizeof(FileHeader) || header.reserved != 0)
     return corrupt("the header's size is " + std::to_string(header.headerSize) + ", expected " +
                    std::to_string(sizeof(FileHeader)));
@@ -53,9 +53,8 @@ Status checkPlaces(const FileHeader &header) {
   if (header.segmentTableOffset != header.headerSize ||
       mulOverflows(header.segmentCount, sizeof(SegmentEntry), &tableSize) ||
       !rangeFits(header.segmentTableOffset, tableSize, header.fileSize))
-    return corrupt("the segment table (" + std::to_string(header.segmentCount) +
-                   " segments at " + std::to_string(header.segmentTableOffset) +
-                   ") does not lie in the file");
+    return corrupt("the segment table (" + std::to_string(header.segmentCount) + " segments at " +
+                   std::to_string(header.segmentTableOffset) + ") does not lie in the file");
   uint64_t tableEnd = header.segmentTableOffset + tableSize;
   if (header.metadataOffset != alignTo(tableEnd, bufferAlignment) ||
       header.metadataSize > maxMetadataSize ||
@@ -75,8 +74,8 @@ uint64_t metadataChecksum(Bytes file, FileHeader header) {
   header.checksum = 0;
   Hasher hasher;
   hasher.update({reinterpret_cast<const uint8_t *>(&header), sizeof header});
-  hasher.update(file.subspan(header.segmentTableOffset,
-                             header.segmentCount * sizeof(SegmentEntry)));
+  hasher.update(
+      file.subspan(header.segmentTableOffset, header.segmentCount * sizeof(SegmentEntry)));
   hasher.update(file.subspan(header.metadataOffset, header.metadataSize));
   return hasher.digest();
 }
@@ -88,8 +87,8 @@ Status expectZeros(Bytes file, uint64_t begin, uint64_t end) {
   return {};
 }
 
-/// Segments one after the other, each at the next multiple of segmentAlignment, up to the end: there
-/// is one layout for given contents, so no byte is left that nothing looks at.
+/// Segments one after the other, each at the next multiple of segmentAlignment, up to the end:
+/// there is one layout for given contents, so no byte is left that nothing looks at.
 Status checkSegmentPlaces(Bytes file, const FileHeader &header) {
   uint64_t tableEnd = header.segmentTableOffset + header.segmentCount * sizeof(SegmentEntry);
   GANTRY_RETURN_IF_ERROR(expectZeros(file, tableEnd, header.metadataOffset));
@@ -114,12 +113,15 @@ Status checkSegmentPlaces(Bytes file, const FileHeader &header) {
 Status checkSegmentBytes(const PlanFile &file, std::span<const SegmentEntry> entries) {
   for (uint32_t i = 0; i < entries.size(); ++i)
     if (hashBytes(file.segment(i)) != entries[i].checksum)
-      return corrupt("segment " + std::to_string(i) + ": the checksum does not match; the file is damaged");
-  // Constants of equal hash share their bytes in a process, so a wrong hash would be a wrong weight.
+      return corrupt("segment " + std::to_string(i) +
+                     ": the checksum does not match; the file is damaged");
+  // Constants of equal hash share their bytes in a process, so a wrong hash would be a wrong
+  // weight.
   uint32_t index = 0;
   for (const fb::Constant *constant : each(file.plan().constants())) {
     if (hashBytes(file.bytesOf(*constant)) != constant->content_hash())
-      return corrupt("constants[" + std::to_string(index) + "]: content_hash is not that of its bytes");
+      return corrupt("constants[" + std::to_string(index) +
+                     "]: content_hash is not that of its bytes");
     ++index;
   }
   return {};

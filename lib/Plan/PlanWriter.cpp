@@ -22,8 +22,8 @@ Bytes bytesOf(const T &value) {
   return {reinterpret_cast<const uint8_t *>(&value), sizeof value};
 }
 
-/// What the metadata of a plan may take, from above and roughly: FlatBuffers aborts beyond 2 GiB, so
-/// this is asked before. Only commands and values grow without bound.
+/// What the metadata of a plan may take, from above and roughly: FlatBuffers aborts beyond 2 GiB,
+/// so this is asked before. Only commands and values grow without bound.
 uint64_t estimateMetadata(const fb::PlanT &plan) {
   uint64_t bytes = 0;
   auto strings = [&](const std::vector<std::string> &list) {
@@ -36,15 +36,15 @@ uint64_t estimateMetadata(const fb::PlanT &plan) {
   for (const auto &function : plan.functions) {
     for (const auto &block : function->blocks)
       for (const auto &command : block->commands) {
-        bytes += 256 + command->buffers.size() * sizeof(fb::BufferRef) +
-                 command->name.size() + command->location.size();
+        bytes += 256 + command->buffers.size() * sizeof(fb::BufferRef) + command->name.size() +
+                 command->location.size();
         strings(command->log_names);
       }
     for (const auto &value : function->values)
       bytes += 160 + value->name.size() + (value->type ? value->type->shape.size() * 8 : 0);
     for (const auto &op : function->placed_ops) {
-      bytes += 160 + op->log_name.size() + op->name.size() + op->location.size() +
-               op->rule.size() + op->kernel_name.size();
+      bytes += 160 + op->log_name.size() + op->name.size() + op->location.size() + op->rule.size() +
+               op->kernel_name.size();
       strings(op->rejected);
     }
   }

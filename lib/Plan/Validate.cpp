@@ -23,7 +23,8 @@ namespace gantry::plan {
 Expected<const fb::Plan *> verifyMetadata(std::span<const uint8_t> metadata) {
   // FlatBuffers reads the root's offset and identifier before it looks at the size.
   if (metadata.size() < 16 || metadata.size() > maxMetadataSize)
-    return Status::corrupt("plan metadata: a size of " + std::to_string(metadata.size()) + " bytes");
+    return Status::corrupt("plan metadata: a size of " + std::to_string(metadata.size()) +
+                           " bytes");
   if (reinterpret_cast<uintptr_t>(metadata.data()) % 8 != 0)
     return Status::corrupt("plan metadata: it does not start at a multiple of 8");
   // A table takes at least 4 bytes, so an honest file never has more of them than this.
@@ -47,7 +48,8 @@ fb::CopyKind copyKindBetween(uint32_t source, fb::DeviceType sourceType, uint32_
 
 namespace {
 
-constexpr const char *opcodeNames[] = {"launch", "copy", "branch", "loop", "signal", "wait", "fill"};
+constexpr const char *opcodeNames[] = {"launch", "copy", "branch", "loop",
+                                       "signal", "wait", "fill"};
 static_assert(std::size(opcodeNames) == static_cast<size_t>(fb::Opcode::MAX) + 1);
 
 std::string number(uint64_t value) { return std::to_string(value); }
@@ -85,7 +87,7 @@ private:
   const fb::Function *function = nullptr;
   std::string place;
   std::vector<char> blockUsed;
-  std::vector<char> signalled; ///< per semaphore: signalled on every way to here
+  std::vector<char> signalled;  ///< per semaphore: signalled on every way to here
   std::vector<char> signalSeen; ///< per semaphore: some command signals it
   uint64_t numCommands = 0;
   std::vector<uint64_t> inputSizes, outputSizes; ///< bytes
@@ -303,8 +305,8 @@ private:
       place = "code[" + number(index++) + "]";
       if (!inEnum(code->kind()))
         return fail("unknown kind " + number(static_cast<uint8_t>(code->kind())));
-      GANTRY_RETURN_IF_ERROR(checkInSegment(code->segment(), SegmentKind::code,
-                                            code->segment_offset(), code->size()));
+      GANTRY_RETURN_IF_ERROR(
+          checkInSegment(code->segment(), SegmentKind::code, code->segment_offset(), code->size()));
       GANTRY_RETURN_IF_ERROR(visit(code->features()));
     }
     return {};
@@ -529,7 +531,8 @@ private:
     uint32_t from = deviceOf(source), to = deviceOf(destination);
     if (command.device() != from && command.device() != to)
       return fail("device " + number(command.device()) + " has neither of the buffers");
-    if (command.copy_kind() != copyKindBetween(from, deviceAt(from).type(), to, deviceAt(to).type()))
+    if (command.copy_kind() !=
+        copyKindBetween(from, deviceAt(from).type(), to, deviceAt(to).type()))
       return fail("the copy kind is not that of devices " + number(from) + " and " + number(to));
     bool sameBytes = source.space() == destination.space() && source.index() == destination.index();
     // A copy onto itself does nothing; a shifted one depends on the order of its bytes.

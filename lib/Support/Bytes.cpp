@@ -14,9 +14,17 @@ struct Unit {
   uint64_t bytes;
 };
 constexpr std::array<Unit, 12> units = {{
-    {"", 1}, {"b", 1}, {"byte", 1}, {"bytes", 1},
-    {"kib", uint64_t(1) << 10}, {"mib", uint64_t(1) << 20}, {"gib", uint64_t(1) << 30},
-    {"tib", uint64_t(1) << 40}, {"kb", 1000}, {"mb", 1000'000}, {"gb", 1000'000'000},
+    {"", 1},
+    {"b", 1},
+    {"byte", 1},
+    {"bytes", 1},
+    {"kib", uint64_t(1) << 10},
+    {"mib", uint64_t(1) << 20},
+    {"gib", uint64_t(1) << 30},
+    {"tib", uint64_t(1) << 40},
+    {"kb", 1000},
+    {"mb", 1000'000},
+    {"gb", 1000'000'000},
     {"tb", 1000'000'000'000},
 }};
 
@@ -33,8 +41,8 @@ const Unit *findUnit(std::string_view text) {
 }
 
 Status badByteCount(std::string_view text, std::string_view why) {
-  return Status::invalidArgument("'" + std::string(text) + "' is not a byte count: " +
-                                 std::string(why) +
+  return Status::invalidArgument("'" + std::string(text) +
+                                 "' is not a byte count: " + std::string(why) +
                                  "; write a number and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB");
 }
 } // namespace

@@ -1,5 +1,5 @@
-// Topologies: any text, read as the flag form and as JSON, is refused or gives a sound topology that
-// survives a round through JSON.
+// Topologies: any text, read as the flag form and as JSON, is refused or gives a sound topology
+// that survives a round through JSON.
 #include "gantry/Device/Topology.h"
 
 #include <cstddef>

@@ -50,7 +50,8 @@ struct DeviceName {
   /// Whether all five parts are present.
   bool isFull() const { return job && replica && task && type && id; }
 
-  /// This name with absent job, replica and task set to localhost, 0 and 0; type and id as they are.
+  /// This name with absent job, replica and task set to localhost, 0 and 0; type and id as they
+  /// are.
   DeviceName withDefaultTask() const;
 
   /// Whether every part that is present here is present and equal in `other` (D3).
@@ -61,7 +62,8 @@ struct DeviceName {
 };
 
 /// Nested scopes (D3): `inner` wins part by part; an inner name that changes the type drops the
-/// outer id, so CPU inside GPU:1 is any CPU. Not associative: merge from the outermost scope inwards.
+/// outer id, so CPU inside GPU:1 is any CPU. Not associative: merge from the outermost scope
+/// inwards.
 DeviceName mergeScopes(const DeviceName &outer, const DeviceName &inner);
 
 } // namespace gantry

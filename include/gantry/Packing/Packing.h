@@ -36,8 +36,8 @@ struct Options {
   uint64_t maxPlacements = 1'000'000;
 };
 
-/// Largest sum of sizes, each rounded up to the smallest alignment, of the buffers live in one step.
-/// The problem must be sound (checkProblem).
+/// Largest sum of sizes, each rounded up to the smallest alignment, of the buffers live in one
+/// step. The problem must be sound (checkProblem).
 uint64_t lowerBound(const Problem &problem);
 
 /// Whether the problem itself makes sense: first <= last, alignments powers of two, sizes and their

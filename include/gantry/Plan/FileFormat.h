@@ -1,5 +1,5 @@
-// The fixed parts of a plan file, byte for byte; shared by the reader, the writer and the tests that
-// damage files on purpose.
+// The fixed parts of a plan file, byte for byte; shared by the reader, the writer and the tests
+// that damage files on purpose.
 #pragma once
 
 #include <bit>
@@ -25,21 +25,21 @@ struct FileHeader {
   char magic[8];
   uint16_t versionMajor;
   uint16_t versionMinor;
-  uint32_t headerSize;         ///< sizeof(FileHeader) in version 1
+  uint32_t headerSize; ///< sizeof(FileHeader) in version 1
   uint64_t fileSize;
   uint64_t metadataOffset;
   uint64_t metadataSize;
   uint64_t segmentTableOffset; ///< == headerSize
   uint32_t segmentCount;
-  uint32_t reserved;           ///< 0
-  uint64_t checksum;           ///< XXH3-64 of header (this field 0), segment table and metadata
+  uint32_t reserved; ///< 0
+  uint64_t checksum; ///< XXH3-64 of header (this field 0), segment table and metadata
 };
 static_assert(sizeof(FileHeader) == 64);
 
 struct SegmentEntry {
   uint64_t offset; ///< in the file, a multiple of segmentAlignment
   uint64_t size;
-  uint32_t kind;   ///< SegmentKind
+  uint32_t kind;     ///< SegmentKind
   uint32_t reserved; ///< 0
   uint64_t checksum; ///< XXH3-64 of the segment's bytes
 };

@@ -22,7 +22,7 @@ struct BlobRef {
   uint32_t segment = 0;
   uint64_t offset = 0; ///< in the segment, 64-byte aligned
   uint64_t size = 0;
-  uint64_t hash = 0;   ///< XXH3-64 of the bytes: Constant.content_hash
+  uint64_t hash = 0; ///< XXH3-64 of the bytes: Constant.content_hash
 };
 
 /// Collects segments, then writes them with the metadata. Use: addSegment, addBlob..., fill an

@@ -24,8 +24,8 @@ inline constexpr unsigned maxBlockDepth = 64;
 /// aligned.
 Expected<const fb::Plan *> verifyMetadata(std::span<const uint8_t> metadata);
 
-/// Checks the meaning of a structurally sound plan. Time is linear in metadataSize. Errors: CORRUPT,
-/// naming the place ("functions[0] 'main', block 1, command 3 (copy): ...").
+/// Checks the meaning of a structurally sound plan. Time is linear in metadataSize. Errors:
+/// CORRUPT, naming the place ("functions[0] 'main', block 1, command 3 (copy): ...").
 Status validatePlan(const fb::Plan &plan, std::span<const SegmentInfo> segments,
                     uint64_t metadataSize);
 

@@ -20,8 +20,8 @@ public:
   static AlignedBuffer allocate(uint64_t size) {
     AlignedBuffer buffer;
     auto alignment = static_cast<std::align_val_t>(bufferAlignment);
-    buffer.storage.reset(static_cast<uint8_t *>(
-        ::operator new(size ? size : 1, alignment, std::nothrow)));
+    buffer.storage.reset(
+        static_cast<uint8_t *>(::operator new(size ? size : 1, alignment, std::nothrow)));
     buffer.length = buffer.storage ? size : 0;
     return buffer;
   }

@@ -1,5 +1,5 @@
-// Arithmetic on sizes and offsets that may come from a hostile file, and byte counts as people write
-// and read them ("16GiB", "1.5 MiB").
+// Arithmetic on sizes and offsets that may come from a hostile file, and byte counts as people
+// write and read them ("16GiB", "1.5 MiB").
 #pragma once
 
 #include "gantry/Support/Status.h"

@@ -26,7 +26,8 @@ TEST(DeviceName, d1_full_name_prints_as_it_stands) {
 }
 
 TEST(DeviceName, d1_defaults_fill_the_task_only) {
-  EXPECT_EQ(parsed("GPU:1").withDefaultTask().str(), "/job:localhost/replica:0/task:0/device:GPU:1");
+  EXPECT_EQ(parsed("GPU:1").withDefaultTask().str(),
+            "/job:localhost/replica:0/task:0/device:GPU:1");
   EXPECT_EQ(parsed("GPU").withDefaultTask().str(), "/job:localhost/replica:0/task:0/device:GPU:*");
   EXPECT_EQ(parsed("/job:worker/task:2/GPU:0").withDefaultTask().str(),
             "/job:worker/replica:0/task:2/device:GPU:0");
@@ -75,9 +76,10 @@ TEST(DeviceName, d2_refused_with_the_column) {
   const std::pair<const char *, const char *> cases[] = {
       {"", "the device name is empty; write a name like GPU:0 or /job:worker/task:1/device:GPU:0"},
       {"/", "device name '/', column 2: expected a device type; the types are CPU and GPU"},
-      {"TPU:0", "device name 'TPU:0', column 1: 'TPU' is not a device type; the types are CPU and GPU"},
-      {"/device:TPU:0",
-       "device name '/device:TPU:0', column 9: 'TPU' is not a device type; the types are CPU and GPU"},
+      {"TPU:0",
+       "device name 'TPU:0', column 1: 'TPU' is not a device type; the types are CPU and GPU"},
+      {"/device:TPU:0", "device name '/device:TPU:0', column 9: 'TPU' is not a device type; the "
+                        "types are CPU and GPU"},
       {"GPU:-1", "device name 'GPU:-1', column 5: a negative number; ids count from 0"},
       {"GPU:", "device name 'GPU:', column 5: expected a number (0, 1, ...) or '*'"},
       {"GPU:x", "device name 'GPU:x', column 5: expected a number (0, 1, ...) or '*'"},
@@ -92,11 +94,12 @@ TEST(DeviceName, d2_refused_with_the_column) {
        "device name '/GPU:0/device:GPU:0', column 7: the device is given twice"},
       {"/replica:a", "device name '/replica:a', column 10: expected a number (0, 1, ...) or '*'"},
       {"/replica", "device name '/replica', column 9: expected ':' and the replica's number"},
-      {"/job:", "device name '/job:', column 6: expected the job's name, which starts with a letter"},
+      {"/job:",
+       "device name '/job:', column 6: expected the job's name, which starts with a letter"},
       {"/job:1",
        "device name '/job:1', column 6: expected the job's name, which starts with a letter"},
-      {"/device:cuda:1",
-       "device name '/device:cuda:1', column 9: 'cuda' is not a device type; the types are CPU and GPU"},
+      {"/device:cuda:1", "device name '/device:cuda:1', column 9: 'cuda' is not a device type; the "
+                         "types are CPU and GPU"},
       {"/job:a//GPU:0",
        "device name '/job:a//GPU:0', column 8: expected a device type; the types are CPU and GPU"},
       {"/GPU:0/", "device name '/GPU:0/', column 7: the device is given twice"},
@@ -110,8 +113,8 @@ TEST(DeviceName, d3_matches_part_by_part) {
   for (const char *partial : {"GPU", "GPU:2", "/task:1", "/job:worker/GPU", "/device:*",
                               "/job:worker/replica:0/task:1/device:GPU:2"})
     EXPECT_TRUE(parsed(partial).matches(full)) << partial;
-  for (const char *partial : {"CPU", "GPU:1", "/task:0", "/job:localhost", "/replica:1/GPU:2",
-                              "/physical_device:GPU:2"})
+  for (const char *partial :
+       {"CPU", "GPU:1", "/task:0", "/job:localhost", "/replica:1/GPU:2", "/physical_device:GPU:2"})
     EXPECT_FALSE(parsed(partial).matches(full)) << partial;
   // A part that is asked for and not there does not match.
   EXPECT_FALSE(full.matches(parsed("GPU:2")));

@@ -41,11 +41,13 @@ TEST(Topology, d5_flag_form_refused) {
   EXPECT_EQ(flagError(""), "the device name is empty; write a name like GPU:0 or "
                            "/job:worker/task:1/device:GPU:0");
   EXPECT_EQ(flagError("GPU:0,"), flagError(""));
-  EXPECT_EQ(flagError("GPU"), "'GPU' in a device list does not name one device; write a type and an "
-                              "id, like GPU:0");
-  EXPECT_EQ(flagError("GPU:0@lots"),
-            "'lots' is not a byte count: it does not start with a digit; write a number and B, KiB, "
-            "MiB, GiB, TiB, KB, MB, GB or TB");
+  EXPECT_EQ(flagError("GPU"),
+            "'GPU' in a device list does not name one device; write a type and an "
+            "id, like GPU:0");
+  EXPECT_EQ(
+      flagError("GPU:0@lots"),
+      "'lots' is not a byte count: it does not start with a digit; write a number and B, KiB, "
+      "MiB, GiB, TiB, KB, MB, GB or TB");
   EXPECT_EQ(flagError("GPU:0@0"), "'GPU:0@0': a limit of 0 bytes holds nothing");
   EXPECT_EQ(flagError("GPU:0,GPU:0"), "topology: '/job:localhost/replica:0/task:0/"
                                       "physical_device:GPU:0' is there twice");
@@ -112,8 +114,7 @@ TEST(Topology, JSONRefused) {
        "topology: file: unknown key 'devices'; the keys are physical, logical, links"},
       {R"({"physical": 1})", "topology: physical: expected a list"},
       {R"({"physical": [1]})", "topology: physical[0]: expected an object"},
-      {R"({"physical": [{"driver": "host"}]})",
-       "topology: physical[0]: the key 'name' is missing"},
+      {R"({"physical": [{"driver": "host"}]})", "topology: physical[0]: the key 'name' is missing"},
       {R"({"physical": [{"name": 1, "driver": "host"}]})",
        "topology: physical[0]: 'name' is not a text"},
       {R"({"physical": [{"name": "CPU", "driver": "host"}]})",
@@ -128,14 +129,16 @@ TEST(Topology, JSONRefused) {
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "bandwidth": -1}]})",
        "topology: physical[0]: 'bandwidth' is not a number from 0 on"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "peak_flops": {"f8": 1}}]})",
-       "topology: physical[0]: 'peak_flops' has 'f8'; it maps the element types f32, f64, f16, bf16, "
+       "topology: physical[0]: 'peak_flops' has 'f8'; it maps the element types f32, f64, f16, "
+       "bf16, "
        "i8, u8, i16, u16, i32, u32, i64, u64, i1 to numbers from 0 on"},
       {R"({"physical": [{"name": "GPU:0", "driver": "cuda"}]})",
        "topology: '/job:localhost/replica:0/task:0/device:GPU:0' has no host: "
        "'/job:localhost/replica:0/task:0/device:CPU:0' is missing"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "memory": 100}],
            "logical": [{"name": "CPU:0", "physical": "CPU:0", "limit": 101}]})",
-       "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:CPU:0' are over its "
+       "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:CPU:0' are over "
+       "its "
        "memory of 100 bytes"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host"}],
            "logical": [{"name": "CPU:0", "physical": "CPU:1"}]})",

@@ -78,7 +78,8 @@ TEST(Pack, PutsBuffersThatNeverMeetInOnePlace) {
 }
 
 TEST(Pack, NothingNeedsNothing) {
-  for (const Problem &problem : {Problem{}, Problem{{buffer(0, 0, 9)}}, Problem{{buffer(9, 3, 3)}}}) {
+  for (const Problem &problem :
+       {Problem{}, Problem{{buffer(0, 0, 9)}}, Problem{{buffer(9, 3, 3)}}}) {
     Expected<Solution> solution = pack(problem);
     ASSERT_TRUE(solution.ok()) << solution.status().message();
     EXPECT_LE(solution->peak, 9u);
@@ -92,7 +93,8 @@ TEST(Pack, CountsWholeGranulesInTheBound) {
 }
 
 TEST(Pack, GoesAroundFixedBuffers) {
-  Expected<Solution> solution = pack({{buffer(30, 0, 9), fixedBuffer(10, 0, 9, 40), buffer(50, 0, 5)}});
+  Expected<Solution> solution =
+      pack({{buffer(30, 0, 9), fixedBuffer(10, 0, 9, 40), buffer(50, 0, 5)}});
   ASSERT_TRUE(solution.ok()) << solution.status().message();
   EXPECT_EQ(solution->offsets, (std::vector<uint64_t>{0, 40, 50}));
 }
@@ -113,9 +115,9 @@ Problem randomProblem(std::mt19937 &random, bool withFixed) {
   uint64_t fixedEnd = 0;
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t first = below(steps);
-    Buffer b = buffer(below(static_cast<uint32_t>(largest) + 1), first,
-                      std::min(steps, first + below(longest + 1)),
-                      aligned ? uint64_t(1) << below(8) : 1);
+    Buffer b =
+        buffer(below(static_cast<uint32_t>(largest) + 1), first,
+               std::min(steps, first + below(longest + 1)), aligned ? uint64_t(1) << below(8) : 1);
     // Fixed ones stand side by side, so that they can be placed.
     if (withFixed && below(4) == 0) {
       b.fixedOffset = (fixedEnd + below(100) + b.alignment - 1) / b.alignment * b.alignment;

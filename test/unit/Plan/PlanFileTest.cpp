@@ -75,8 +75,7 @@ TEST(PlanFile, LivesAsLongAsACopyOfIt) {
 TEST(PlanFile, MissingFileSaysSo) {
   Expected<PlanFile> file = PlanFile::open("/nowhere/plan.gantry");
   EXPECT_EQ(file.status().code(), StatusCode::notFound);
-  EXPECT_EQ(file.status().message(),
-            "cannot open '/nowhere/plan.gantry': no such file or folder");
+  EXPECT_EQ(file.status().message(), "cannot open '/nowhere/plan.gantry': no such file or folder");
 }
 
 TEST(PlanFile, RefusesWhatIsNotAPlan) {
@@ -129,7 +128,8 @@ TEST(PlanFile, AppendedBytesAreRefused) {
 }
 
 /// Damage of `count` bytes somewhere before `end`, sealed again: refused or harmless.
-void damageAndUse(Bytes bytes, std::mt19937 &random, size_t end, unsigned count, unsigned &accepted) {
+void damageAndUse(Bytes bytes, std::mt19937 &random, size_t end, unsigned count,
+                  unsigned &accepted) {
   static constexpr uint8_t nasty[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe, 64, 4};
   for (unsigned i = 0; i < count; ++i)
     bytes[random() % end] =
@@ -191,8 +191,8 @@ TEST(PlanFile, BytesBetweenPartsAreZero) {
   std::memcpy(&header, bytes.data(), sizeof header);
   size_t at = header.metadataOffset + header.metadataSize + 1;
   bytes[at] = 1;
-  EXPECT_EQ(messageOf(bytes), "plan file: byte " + std::to_string(at) +
-                                  ", between two parts, is not zero");
+  EXPECT_EQ(messageOf(bytes),
+            "plan file: byte " + std::to_string(at) + ", between two parts, is not zero");
 }
 
 TEST(PlanWriter, LeavesNothingBehindWhenItRefuses) {

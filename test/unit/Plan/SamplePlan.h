@@ -42,7 +42,8 @@ struct Sample {
   }
 };
 
-inline std::unique_ptr<fb::TensorTypeT> tensor(fb::ElementType element, std::vector<int64_t> shape) {
+inline std::unique_ptr<fb::TensorTypeT> tensor(fb::ElementType element,
+                                               std::vector<int64_t> shape) {
   auto type = std::make_unique<fb::TensorTypeT>();
   type->element = element;
   type->shape = std::move(shape);
@@ -117,8 +118,9 @@ inline void addArena(fb::PlanT &plan, uint32_t device, fb::ArenaKind kind, uint6
   plan.arenas.push_back(std::move(arena));
 }
 
-/// Arenas: 0 constants (CPU, 256), 1 variables (CPU, 128), 2 transient (CPU, 512), 3 transient (GPU,
-/// 256). Blocks: 0 body, 1 then, 2 else, 3 loop condition, 4 loop body. Inputs and outputs: f32[8].
+/// Arenas: 0 constants (CPU, 256), 1 variables (CPU, 128), 2 transient (CPU, 512), 3 transient
+/// (GPU, 256). Blocks: 0 body, 1 then, 2 else, 3 loop condition, 4 loop body. Inputs and outputs:
+/// f32[8].
 inline Sample makeSample() {
   Sample sample;
   fb::PlanT &plan = sample.plan;
@@ -230,8 +232,8 @@ inline void reseal(std::span<uint8_t> file) {
   std::memcpy(file.data(), &header, sizeof header);
 }
 
-/// Touches everything that a runtime would use of a plan that was accepted, so that a sanitizer sees
-/// what the validator let through. Gives a sum, so that nothing is optimised away.
+/// Touches everything that a runtime would use of a plan that was accepted, so that a sanitizer
+/// sees what the validator let through. Gives a sum, so that nothing is optimised away.
 uint64_t useEverything(const PlanFile &file);
 
 } // namespace gantry::plan::test

@@ -1,4 +1,5 @@
-// Each rule of the validator: the sample plan with one thing wrong, and the full text of the answer.
+// Each rule of the validator: the sample plan with one thing wrong, and the full text of the
+// answer.
 #include "SamplePlan.h"
 
 #include "gantry/Plan/Validate.h"
@@ -22,7 +23,9 @@ std::string refusal(const std::function<void(Sample &)> &change) {
   return message.rfind(head, 0) == 0 ? message.substr(head.size()) : message;
 }
 
-TEST(Validate, AcceptsTheSample) { EXPECT_EQ(refusal([](Sample &) {}), ""); }
+TEST(Validate, AcceptsTheSample) {
+  EXPECT_EQ(refusal([](Sample &) {}), "");
+}
 
 struct Rule {
   const char *name;
@@ -80,8 +83,7 @@ const Rule rules[] = {
     {"VariableShapeOverflow",
      [](Sample &s) { s.plan.variables[0]->type->shape = {INT64_MAX, INT64_MAX}; },
      "variables[0]: a dimension is negative, or the tensor has over 2^63 bytes"},
-    {"VariableElement",
-     [](Sample &s) { s.plan.variables[0]->type->element = fb::ElementType(13); },
+    {"VariableElement", [](Sample &s) { s.plan.variables[0]->type->element = fb::ElementType(13); },
      "variables[0]: unknown element type 13"},
     {"VariableTwice",
      [](Sample &s) {
@@ -110,8 +112,7 @@ const Rule rules[] = {
        s.plan.functions.push_back(std::make_unique<fb::FunctionT>(*s.plan.functions[0]));
      },
      "functions[1]: the name 'main' is there twice"},
-    {"InputTwice",
-     [](Sample &s) { s.function().inputs.push_back(binding("x", {1})); },
+    {"InputTwice", [](Sample &s) { s.function().inputs.push_back(binding("x", {1})); },
      "function 'main', input 1: the name 'x' is there twice"},
     {"OutputDevice", [](Sample &s) { s.function().outputs[0]->device = 2; },
      "function 'main', output 0: device 2 of 2"},
@@ -149,7 +150,8 @@ const Rule rules[] = {
     {"LaunchUnaligned", [](Sample &s) { s.command(0, 0).buffers[2] = inArena(2, 68, 32); },
      "function 'main', block 0, command 0 (launch 'add'): offset 68 is not a multiple of 64"},
     {"LaunchOutside", [](Sample &s) { s.command(0, 0).buffers[2] = inArena(2, 448, 65); },
-     "function 'main', block 0, command 0 (launch 'add'): 65 bytes at 448 of arena 2, which has 512"},
+     "function 'main', block 0, command 0 (launch 'add'): 65 bytes at 448 of arena 2, which has "
+     "512"},
     {"LaunchOtherDevice", [](Sample &s) { s.command(0, 0).buffers[1] = inArena(3, 0, 32); },
      "function 'main', block 0, command 0 (launch 'add'): a buffer is on device 1, the command on "
      "device 0"},
@@ -161,7 +163,8 @@ const Rule rules[] = {
      "function 'main', block 1, command 0 (launch 'add'): it writes the variables in arena 1, but "
      "the function has no writes_variables"},
     {"LaunchCodeForAnotherDriver", [](Sample &s) { s.plan.code[0]->kind = fb::CodeKind::ptx; },
-     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the driver "
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the "
+     "driver "
      "'host'"},
     {"LaunchNests", [](Sample &s) { s.command(0, 0).blocks = {1}; },
      "function 'main', block 0, command 0 (launch 'add'): 1 blocks, expected 0"},
@@ -174,10 +177,7 @@ const Rule rules[] = {
      "function 'main', block 0, command 0 (launch 'add'): input 1 of 1"},
     {"InputRange", [](Sample &s) { s.command(0, 0).buffers[0] = inInput(0, 0, 33); },
      "function 'main', block 0, command 0 (launch 'add'): 33 bytes at 0 of input 0, which has 32"},
-    {"Space",
-     [](Sample &s) {
-       s.command(0, 0).buffers[0] = fb::BufferRef(fb::Space(3), 0, 0, 1);
-     },
+    {"Space", [](Sample &s) { s.command(0, 0).buffers[0] = fb::BufferRef(fb::Space(3), 0, 0, 1); },
      "function 'main', block 0, command 0 (launch 'add'): unknown space 3"},
     {"CopyBuffers", [](Sample &s) { s.command(0, 1).buffers.pop_back(); },
      "function 'main', block 0, command 1 (copy): 1 buffers, expected 2"},
@@ -192,16 +192,13 @@ const Rule rules[] = {
      "function 'main', block 0, command 7 (copy): source and destination overlap"},
     {"CopyCause", [](Sample &s) { s.command(0, 1).cause = 1; },
      "function 'main', block 0, command 1 (copy): cause 1 of 1"},
-    {"CopyIntoConstant",
-     [](Sample &s) { s.command(0, 7).buffers[1] = inArena(0, 0, 32); },
+    {"CopyIntoConstant", [](Sample &s) { s.command(0, 7).buffers[1] = inArena(0, 0, 32); },
      "function 'main', block 0, command 7 (copy): it writes the constants in arena 0"},
     {"ConditionMissing", [](Sample &s) { s.command(0, 5).condition.reset(); },
      "function 'main', block 0, command 5 (branch): it has no condition"},
-    {"ConditionSize",
-     [](Sample &s) { *s.command(0, 5).condition = inArena(2, 0, 4); },
+    {"ConditionSize", [](Sample &s) { *s.command(0, 5).condition = inArena(2, 0, 4); },
      "function 'main', block 0, command 5 (branch): the condition has 4 bytes, expected 1"},
-    {"ConditionOnDevice",
-     [](Sample &s) { *s.command(0, 6).condition = inArena(3, 0, 1); },
+    {"ConditionOnDevice", [](Sample &s) { *s.command(0, 6).condition = inArena(3, 0, 1); },
      "function 'main', block 0, command 6 (loop): the condition is not on the host"},
     {"BranchBlocks", [](Sample &s) { s.command(0, 5).blocks = {1}; },
      "function 'main', block 0, command 5 (branch): 1 blocks, expected 2"},
@@ -240,10 +237,8 @@ INSTANTIATE_TEST_SUITE_P(Plan, ValidateRule, testing::ValuesIn(rules),
                          [](const auto &info) { return std::string(info.param.name); });
 
 TEST(Validate, AWaitInsideABlockSeesSignalsBeforeTheBlock) {
-  EXPECT_EQ(refusal([](Sample &s) {
-              s.block(4).commands.push_back(order(fb::Opcode::wait, 0, 1));
-            }),
-            "");
+  EXPECT_EQ(
+      refusal([](Sample &s) { s.block(4).commands.push_back(order(fb::Opcode::wait, 0, 1)); }), "");
 }
 
 TEST(Validate, CapsNesting) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fcntl.h>
+#include <filesystem>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,8 +99,7 @@ TEST_F(FileTest, WritesIntoAPipeWithoutReplacingIt) {
 }
 
 TEST_F(FileTest, SaysWhatIsWrong) {
-  EXPECT_EQ(contents(path("none")),
-            "cannot open '" + path("none") + "': no such file or folder");
+  EXPECT_EQ(contents(path("none")), "cannot open '" + path("none") + "': no such file or folder");
   EXPECT_EQ(contents(folder.string()),
             "cannot map '" + folder.string() + "': it is not a regular file");
   EXPECT_EQ(writeFileAtomically(folder.string(), {}).message(),

@@ -1,5 +1,5 @@
-#include "gantry/Support/AlignedBuffer.h"
 #include "gantry/Support/Status.h"
+#include "gantry/Support/AlignedBuffer.h"
 #include "gantry/Support/Version.h"
 
 #include <gtest/gtest.h>
@@ -57,8 +57,8 @@ TEST(AlignedBuffer, SaysWhenMemoryIsShort) {
 }
 
 TEST(Version, TextAndNumbersAgree) {
-  EXPECT_EQ(std::to_string(GANTRY_VERSION_MAJOR) + "." + std::to_string(GANTRY_VERSION_MINOR) + "." +
-                std::to_string(GANTRY_VERSION_PATCH),
+  EXPECT_EQ(std::to_string(GANTRY_VERSION_MAJOR) + "." + std::to_string(GANTRY_VERSION_MINOR) +
+                "." + std::to_string(GANTRY_VERSION_PATCH),
             GANTRY_VERSION_STRING);
 }
 
