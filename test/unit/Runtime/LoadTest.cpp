@@ -94,10 +94,11 @@ TEST(Load, runsRegisteredKernels_g5) {
 
 TEST(Load, namesAMissingDriver) {
   PlanBuilder b;
-  b.plan.devices[0]->driver = "sim";
+  b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "sim");
   b.addFunction("main");
   expectLoadError(b, StatusCode::unavailable,
-                  "'test.gantry': '" + cpu + "' needs the driver 'sim'; the drivers are host");
+                  "'test.gantry': '/job:localhost/replica:0/task:0/device:GPU:0' needs the driver "
+                  "'sim'; the drivers are host");
 }
 
 TEST(Load, refusesAPlanOverTheLimitBeforeAllocating_m2) {

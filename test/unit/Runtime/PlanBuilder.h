@@ -44,18 +44,24 @@ public:
   fb::PlanT plan;
   plan::PlanWriter writer;
 
-  PlanBuilder() { addDevice("/job:localhost/replica:0/task:0/device:CPU:0", "host"); }
+  PlanBuilder() {
+    plan.source_hash = 1;
+    addDevice("/job:localhost/replica:0/task:0/device:CPU:0", "host");
+  }
 
   uint32_t addDevice(const std::string &name, const std::string &driver) {
     auto device = std::make_unique<fb::DeviceT>();
     device->name = name;
     device->driver = driver;
+    if (driver != "host")
+      device->type = fb::DeviceType::gpu;
     plan.devices.push_back(std::move(device));
     return static_cast<uint32_t>(plan.devices.size() - 1);
   }
 
-  uint32_t addArena(fb::ArenaKind kind, uint64_t size) {
+  uint32_t addArena(fb::ArenaKind kind, uint64_t size, uint32_t device = 0) {
     auto arena = std::make_unique<fb::ArenaT>();
+    arena->device = device;
     arena->kind = kind;
     arena->size = size;
     plan.arenas.push_back(std::move(arena));
@@ -136,7 +142,8 @@ public:
     return static_cast<uint32_t>(function().blocks.size() - 1);
   }
 
-  void addInput(const std::string &name, Shape shape, fb::ElementType element = fb::ElementType::f32) {
+  void addInput(const std::string &name, Shape shape,
+                fb::ElementType element = fb::ElementType::f32) {
     function().inputs.push_back(binding(name, element, std::move(shape)));
   }
   void addOutput(const std::string &name, Shape shape,
