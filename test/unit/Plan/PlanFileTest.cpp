@@ -195,6 +195,57 @@ TEST(PlanFile, BytesBetweenPartsAreZero) {
             "plan file: byte " + std::to_string(at) + ", between two parts, is not zero");
 }
 
+/// A file whose constants end beyond 5 GiB, sparse: only its metadata is on the disk.
+void writeSparsePlan(const std::string &path, uint64_t constantOffset, uint64_t constantSize) {
+  Sample sample = makeSample();
+  fb::PlanT &plan = sample.plan;
+  plan.code.clear();
+  plan.kernels[0]->custom = true;
+  plan.constants.pop_back();
+  plan.constants[0]->segment_offset = constantOffset;
+  plan.constants[0]->size = constantSize;
+  plan.arenas[0]->size = constantSize;
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishPlanBuffer(builder, fb::Plan::Pack(builder, &plan));
+
+  // The front part with its table in front of the segment, which stays a hole.
+  FileHeader header = {};
+  std::memcpy(header.magic, fileMagic, sizeof fileMagic);
+  header.versionMajor = formatMajor;
+  header.headerSize = header.segmentTableOffset = sizeof header;
+  header.segmentCount = 1;
+  header.metadataOffset = 128;
+  header.metadataSize = builder.GetSize();
+  SegmentEntry entry = {};
+  entry.offset = (header.metadataOffset + header.metadataSize + 4095) / 4096 * 4096;
+  entry.size = constantOffset + constantSize;
+  header.fileSize = entry.offset + entry.size;
+  Bytes front(entry.offset);
+  std::memcpy(front.data(), &header, sizeof header);
+  std::memcpy(front.data() + sizeof header, &entry, sizeof entry);
+  std::memcpy(front.data() + header.metadataOffset, builder.GetBufferPointer(), builder.GetSize());
+  reseal(front);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(front.data()), static_cast<long>(front.size()));
+  std::filesystem::resize_file(path, header.fileSize);
+}
+
+TEST(PlanFile, OffsetsBeyondFourGiBWork) {
+  std::string path = temporaryPath("sparse.gantry");
+  uint64_t offset = uint64_t(5) << 30, size = uint64_t(1) << 20;
+  writeSparsePlan(path, offset, size);
+  Expected<PlanFile> file = PlanFile::open(path, {Check::metadataOnly});
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::span<const uint8_t> constant = file->bytesOf(*file->plan().constants()->Get(0));
+  EXPECT_EQ(constant.size(), size);
+  EXPECT_EQ(constant.data() - file->segment(0).data(), static_cast<ptrdiff_t>(offset));
+  EXPECT_EQ(constant.back(), 0);
+  // One byte shorter it is refused, as any cut file.
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_FALSE(PlanFile::open(path, {Check::metadataOnly}).ok());
+  std::filesystem::remove(path);
+}
+
 TEST(PlanWriter, LeavesNothingBehindWhenItRefuses) {
   Sample sample = makeSample();
   sample.plan.functions[0]->blocks.clear();
