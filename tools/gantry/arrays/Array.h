@@ -23,6 +23,9 @@ namespace gantry::arrays {
 
 using ByteSpan = std::span<const uint8_t>;
 
+/// Most dimensions of an array in a file: NumPy 1's own limit.
+inline constexpr size_t maxRank = 32;
+
 bool isFloat(ElementType element);
 bool isSigned(ElementType element);
 

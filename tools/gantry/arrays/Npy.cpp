@@ -10,8 +10,6 @@ namespace gantry::arrays {
 
 namespace {
 
-constexpr size_t maxRank = 32; // NumPy's own limit of its 1.x versions
-
 /// What a header says about the elements that follow it.
 struct Header {
   std::string descr;

@@ -45,8 +45,12 @@ Expected<Archive> openArchive(ByteSpan bytes, std::string_view file) {
 
 /// Inflates one entry. Its claimed size is checked against what deflate can do at best (1032 to 1)
 /// before memory is asked for; a wrong claim shows when the entry ends early.
-Expected<AlignedBuffer> readEntry(zip_t *archive, const zip_stat_t &entry, std::string_view file) {
-  if (entry.size / 1032 > entry.comp_size)
+Expected<AlignedBuffer> readEntry(zip_t *archive, const zip_stat_t &entry, uint64_t archiveSize,
+                                  std::string_view file) {
+  if (entry.comp_method != ZIP_CM_STORE && entry.comp_method != ZIP_CM_DEFLATE)
+    return Status::unsupported("'" + std::string(file) + "' packs entry '" + entry.name +
+                               "' by another method than NumPy's, stored or deflated");
+  if (entry.comp_size > archiveSize || entry.size / 1032 > entry.comp_size)
     return corrupt(file, "entry '" + std::string(entry.name) + "' claims " +
                              std::to_string(entry.size) + " bytes");
   auto bytes = AlignedBuffer::allocate(entry.size);
@@ -84,12 +88,13 @@ Expected<std::vector<NamedArray>> parseNpz(ByteSpan bytes, std::string_view file
   const zip_int64_t count = zip_get_num_entries(archive->get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     zip_stat_t entry;
-    constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
+    constexpr zip_uint64_t needed =
+        ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     if (zip_stat_index(archive->get(), static_cast<zip_uint64_t>(i), 0, &entry) != 0 ||
         (entry.valid & needed) != needed)
       return corrupt(file, "entry " + std::to_string(i) + " has no name or size");
     entry.index = static_cast<zip_uint64_t>(i);
-    auto content = readEntry(archive->get(), entry, file);
+    auto content = readEntry(archive->get(), entry, bytes.size(), file);
     if (!content)
       return content.status();
     auto array = parseNpy(content->bytes(), std::string(file) + ":" + entry.name);

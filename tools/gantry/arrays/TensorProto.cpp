@@ -159,7 +159,7 @@ bool addField(const Field &field, RawTensor &tensor) {
     std::vector<uint64_t> values;
     const bool understood = addIntegers(field, values);
     tensor.shape.insert(tensor.shape.end(), values.begin(), values.end());
-    return understood && tensor.shape.size() <= 64;
+    return understood && tensor.shape.size() <= maxRank;
   }
   case dataType:
     tensor.type = field.integer;
