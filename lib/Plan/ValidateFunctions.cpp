@@ -1,0 +1,373 @@
+// The rules of functions: blocks that form a tree, commands whose every index and range holds,
+// order between queues that cannot deadlock. The tables they refer to were found to be sound.
+#include "Walk.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace gantry::plan {
+
+namespace {
+
+constexpr const char *opcodeNames[] = {"launch", "copy", "branch", "loop",
+                                       "signal", "wait", "fill"};
+static_assert(std::size(opcodeNames) == static_cast<size_t>(fb::Opcode::MAX) + 1);
+
+/// What a command does with a buffer.
+enum class Access { read, write };
+
+class FunctionChecker : Walk {
+public:
+  explicit FunctionChecker(const Walk &walk) : Walk(walk) {}
+
+  Status run() {
+    place = "functions";
+    if (countOf(plan.functions()) == 0)
+      return fail("there is none");
+    GANTRY_RETURN_IF_ERROR(visit(plan.functions()));
+    std::unordered_set<std::string_view> names;
+    for (uint32_t i = 0; i < plan.functions()->size(); ++i) {
+      function = plan.functions()->Get(i);
+      place = "functions[" + number(i) + "]";
+      GANTRY_RETURN_IF_ERROR(checkName(textOf(function->name()), names));
+      GANTRY_RETURN_IF_ERROR(checkFunction("function '" + function->name()->str() + "'"));
+    }
+    return {};
+  }
+
+private:
+  // Of the function that is being checked.
+  const fb::Function *function = nullptr;
+  std::vector<char> blockUsed;
+  std::vector<char> signalled;  ///< per semaphore: signalled on every way to here
+  std::vector<char> signalSeen; ///< per semaphore: some command signals it
+  uint64_t numCommands = 0;
+  std::vector<uint64_t> inputSizes, outputSizes; ///< bytes
+
+  const fb::Device &deviceAt(uint32_t index) const { return *plan.devices()->Get(index); }
+
+  Status checkFunction(const std::string &name) {
+    place = name;
+    GANTRY_RETURN_IF_ERROR(checkBindings(function->inputs(), name + ", input ", inputSizes));
+    GANTRY_RETURN_IF_ERROR(checkBindings(function->outputs(), name + ", output ", outputSizes));
+    place = name;
+    GANTRY_RETURN_IF_ERROR(checkQueuesAndSemaphores());
+    GANTRY_RETURN_IF_ERROR(checkBlocks(name));
+    GANTRY_RETURN_IF_ERROR(checkValues(name));
+    return checkPlacedOps(name);
+  }
+
+  Status checkBindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
+                       const std::string &prefix, std::vector<uint64_t> &sizes) {
+    place = prefix + "list";
+    GANTRY_RETURN_IF_ERROR(visit(bindings));
+    sizes.clear();
+    std::unordered_set<std::string_view> names;
+    uint32_t index = 0;
+    for (const fb::Binding *binding : each(bindings)) {
+      place = prefix + number(index++);
+      GANTRY_RETURN_IF_ERROR(checkName(textOf(binding->name()), names));
+      GANTRY_RETURN_IF_ERROR(checkDeviceIndex(binding->device()));
+      uint64_t bytes;
+      GANTRY_RETURN_IF_ERROR(checkType(binding->type(), &bytes));
+      sizes.push_back(bytes);
+    }
+    return {};
+  }
+
+  /// Both make the runtime allocate, so both are bounded by what the file has room to use.
+  Status checkQueuesAndSemaphores() {
+    uint64_t most = 0;
+    GANTRY_RETURN_IF_ERROR(visit(function->blocks()));
+    for (const fb::Block *block : each(function->blocks()))
+      most += countOf(block->commands());
+    numCommands = most;
+    if (function->num_semaphores() > most)
+      return fail(number(function->num_semaphores()) + " semaphores for " + number(most) +
+                  " commands");
+    if (function->num_queues() == 0 || function->num_queues() > std::max<uint64_t>(most, 64))
+      return fail(number(function->num_queues()) + " queues for " + number(most) + " commands");
+    return {};
+  }
+
+  Status checkBlocks(const std::string &name) {
+    uint32_t count = countOf(function->blocks());
+    if (count == 0)
+      return fail("it has no blocks");
+    blockUsed.assign(count, 0);
+    signalled.assign(function->num_semaphores(), 0);
+    signalSeen.assign(function->num_semaphores(), 0);
+    GANTRY_RETURN_IF_ERROR(checkBlock(name, 0, 0));
+    for (uint32_t i = 0; i < count; ++i)
+      if (!blockUsed[i]) {
+        place = name + ", block " + number(i);
+        return fail("no branch or loop uses it");
+      }
+    return {};
+  }
+
+  /// Recursive, at most maxBlockDepth deep. A block is used once, so the blocks are a tree.
+  Status checkBlock(const std::string &name, uint32_t index, unsigned depth) {
+    if (depth > maxBlockDepth)
+      return fail("branches and loops are nested over " + number(maxBlockDepth) + " deep");
+    if (blockUsed[index])
+      return fail("block " + number(index) + " is used twice");
+    blockUsed[index] = 1;
+
+    const auto *commands = function->blocks()->Get(index)->commands();
+    GANTRY_RETURN_IF_ERROR(visit(commands));
+    std::vector<uint32_t> signalledHere;
+    for (uint32_t i = 0; i < countOf(commands); ++i) {
+      const fb::Command &command = *commands->Get(i);
+      place = name + ", block " + number(index) + ", command " + number(i);
+      GANTRY_RETURN_IF_ERROR(checkCommand(command));
+      if (command.opcode() == fb::Opcode::signal)
+        signalledHere.push_back(command.signal());
+      for (uint32_t block : each(command.blocks())) {
+        GANTRY_RETURN_IF_ERROR(checkIndex(block, countOf(function->blocks()), "block"));
+        GANTRY_RETURN_IF_ERROR(checkBlock(name, block, depth + 1));
+      }
+    }
+    // Whoever comes after this block cannot rely on its having run.
+    for (uint32_t semaphore : signalledHere)
+      signalled[semaphore] = 0;
+    return {};
+  }
+
+  Status checkCommand(const fb::Command &command) {
+    if (!inEnum(command.opcode()))
+      return fail("unknown opcode " + number(static_cast<uint8_t>(command.opcode())));
+    place += std::string(" (") + opcodeNames[static_cast<size_t>(command.opcode())];
+    if (command.name())
+      place += " '" + command.name()->str() + "'";
+    place += ")";
+    GANTRY_RETURN_IF_ERROR(checkDeviceIndex(command.device()));
+    GANTRY_RETURN_IF_ERROR(checkIndex(command.queue(), function->num_queues(), "queue"));
+    GANTRY_RETURN_IF_ERROR(visit(command.buffers()));
+    GANTRY_RETURN_IF_ERROR(visit(command.blocks()));
+    GANTRY_RETURN_IF_ERROR(visit(command.log_names()));
+    GANTRY_RETURN_IF_ERROR(checkShape(command));
+    switch (command.opcode()) {
+    case fb::Opcode::launch:
+      return checkLaunch(command);
+    case fb::Opcode::copy:
+      return checkCopy(command);
+    case fb::Opcode::branch:
+    case fb::Opcode::loop:
+      return checkCondition(command);
+    case fb::Opcode::signal:
+      return checkSignal(command);
+    case fb::Opcode::wait:
+      return checkWait(command);
+    case fb::Opcode::fill:
+      return checkBuffer(*command.buffers()->Get(0), Access::write, command.device());
+    }
+    return {};
+  }
+
+  /// How many buffers and blocks a command of its opcode has, and whether it has a condition.
+  Status checkShape(const fb::Command &command) const {
+    uint64_t buffers = countOf(command.buffers()), blocks = countOf(command.blocks());
+    bool nests = command.opcode() == fb::Opcode::branch || command.opcode() == fb::Opcode::loop;
+    uint64_t wantedBuffers = 0;
+    if (command.opcode() == fb::Opcode::launch)
+      wantedBuffers = buffers;
+    else if (command.opcode() == fb::Opcode::copy)
+      wantedBuffers = 2;
+    else if (command.opcode() == fb::Opcode::fill)
+      wantedBuffers = 1;
+    if (buffers != wantedBuffers)
+      return fail(number(buffers) + " buffers, expected " + number(wantedBuffers));
+    if (blocks != (nests ? 2 : 0))
+      return fail(number(blocks) + " blocks, expected " + (nests ? "2" : "0"));
+    if (nests != (command.condition() != nullptr))
+      return fail(nests ? "it has no condition" : "it has a condition");
+    return {};
+  }
+
+  Status checkLaunch(const fb::Command &command) const {
+    GANTRY_RETURN_IF_ERROR(checkIndex(command.kernel(), countOf(plan.kernels()), "kernel"));
+    uint32_t count = countOf(command.buffers());
+    if (command.num_results() > count)
+      return fail(number(command.num_results()) + " results among " + number(count) + " buffers");
+    if (command.items() > INT64_MAX || command.grain() == 0 || command.grain() > INT64_MAX)
+      return fail(number(command.items()) + " work items in grains of " + number(command.grain()));
+    for (uint32_t i = 0; i < count; ++i) {
+      const fb::BufferRef &buffer = *command.buffers()->Get(i);
+      Access access = i < count - command.num_results() ? Access::read : Access::write;
+      GANTRY_RETURN_IF_ERROR(checkBuffer(buffer, access, command.device()));
+      GANTRY_RETURN_IF_ERROR(checkAligned(buffer.offset())); // kernels use aligned loads
+    }
+    return checkKernelRunsOn(command);
+  }
+
+  /// Simulated devices run host code. Without a driver the plan leaves it open.
+  Status checkKernelRunsOn(const fb::Command &command) const {
+    const fb::Kernel &kernel = *plan.kernels()->Get(command.kernel());
+    std::string_view driver = textOf(deviceAt(command.device()).driver());
+    if (kernel.custom() || driver.empty())
+      return {};
+    bool hostCode = plan.code()->Get(kernel.code())->kind() == fb::CodeKind::elfSharedObject;
+    if (hostCode != (driver != "cuda"))
+      return fail("kernel '" + kernel.symbol()->str() + "' has no code for the driver '" +
+                  std::string(driver) + "'");
+    return {};
+  }
+
+  Status checkCopy(const fb::Command &command) const {
+    const fb::BufferRef &source = *command.buffers()->Get(0);
+    const fb::BufferRef &destination = *command.buffers()->Get(1);
+    GANTRY_RETURN_IF_ERROR(checkBuffer(source, Access::read));
+    GANTRY_RETURN_IF_ERROR(checkBuffer(destination, Access::write));
+    if (source.size() != destination.size())
+      return fail("from " + number(source.size()) + " to " + number(destination.size()) + " bytes");
+    uint32_t from = deviceOf(source), to = deviceOf(destination);
+    if (command.device() != from && command.device() != to)
+      return fail("device " + number(command.device()) + " has neither of the buffers");
+    if (command.copy_kind() !=
+        copyKindBetween(from, deviceAt(from).type(), to, deviceAt(to).type()))
+      return fail("the copy kind is not that of devices " + number(from) + " and " + number(to));
+    bool sameBytes = source.space() == destination.space() && source.index() == destination.index();
+    // A copy onto itself does nothing; a shifted one depends on the order of its bytes.
+    if (sameBytes && source.offset() != destination.offset() &&
+        rangesOverlap(source.offset(), source.size(), destination.offset(), destination.size()))
+      return fail("source and destination overlap");
+    // 0 stands for "no cause" in a plan without strings.
+    return checkIndex(command.cause(), std::max<uint64_t>(1, countOf(plan.strings())), "cause");
+  }
+
+  Status checkCondition(const fb::Command &command) const {
+    const fb::BufferRef &condition = *command.condition();
+    GANTRY_RETURN_IF_ERROR(checkBuffer(condition, Access::read));
+    if (condition.size() != 1)
+      return fail("the condition has " + number(condition.size()) + " bytes, expected 1");
+    if (deviceAt(deviceOf(condition)).type() != fb::DeviceType::cpu)
+      return fail("the condition is not on the host");
+    return {};
+  }
+
+  /// A semaphore has one signal, and each wait comes after it on every way there. The order of the
+  /// commands is then an order in which all of them can run: no wait can be part of a cycle.
+  Status checkSignal(const fb::Command &command) {
+    GANTRY_RETURN_IF_ERROR(checkIndex(command.signal(), function->num_semaphores(), "semaphore"));
+    if (signalSeen[command.signal()])
+      return fail("semaphore " + number(command.signal()) + " is signalled twice");
+    signalSeen[command.signal()] = signalled[command.signal()] = 1;
+    return {};
+  }
+
+  Status checkWait(const fb::Command &command) const {
+    GANTRY_RETURN_IF_ERROR(checkIndex(command.signal(), function->num_semaphores(), "semaphore"));
+    if (!signalled[command.signal()])
+      return fail("nothing signals semaphore " + number(command.signal()) + " before this wait");
+    return {};
+  }
+
+  // ---- buffers ----
+
+  /// The device of a buffer that was found to exist.
+  uint32_t deviceOf(const fb::BufferRef &buffer) const {
+    switch (buffer.space()) {
+    case fb::Space::arena:
+      return plan.arenas()->Get(buffer.index())->device();
+    case fb::Space::input:
+      return function->inputs()->Get(buffer.index())->device();
+    case fb::Space::output:
+      return function->outputs()->Get(buffer.index())->device();
+    }
+    return 0;
+  }
+
+  Status checkBufferExists(const fb::BufferRef &buffer) const {
+    switch (buffer.space()) {
+    case fb::Space::arena:
+      GANTRY_RETURN_IF_ERROR(checkIndex(buffer.index(), countOf(plan.arenas()), "arena"));
+      return checkRange(buffer.offset(), buffer.size(), plan.arenas()->Get(buffer.index())->size(),
+                        "arena " + number(buffer.index()));
+    case fb::Space::input:
+      return checkBound(buffer, inputSizes, "input");
+    case fb::Space::output:
+      return checkBound(buffer, outputSizes, "output");
+    }
+    return fail("unknown space " + number(static_cast<uint8_t>(buffer.space())));
+  }
+
+  Status checkBound(const fb::BufferRef &buffer, const std::vector<uint64_t> &sizes,
+                    const char *what) const {
+    GANTRY_RETURN_IF_ERROR(checkIndex(buffer.index(), sizes.size(), what));
+    return checkRange(buffer.offset(), buffer.size(), sizes[buffer.index()],
+                      std::string(what) + " " + number(buffer.index()));
+  }
+
+  /// In range, and writable where it is written: constants and inputs never are.
+  Status checkBuffer(const fb::BufferRef &buffer, Access access) const {
+    GANTRY_RETURN_IF_ERROR(checkBufferExists(buffer));
+    if (access == Access::read)
+      return {};
+    if (buffer.space() == fb::Space::input)
+      return fail("it writes input " + number(buffer.index()));
+    if (buffer.space() != fb::Space::arena)
+      return {};
+    fb::ArenaKind kind = plan.arenas()->Get(buffer.index())->kind();
+    if (kind == fb::ArenaKind::constants)
+      return fail("it writes the constants in arena " + number(buffer.index()));
+    // The runtime locks the state of functions that say so, and of no others.
+    if (kind == fb::ArenaKind::variables && !function->writes_variables())
+      return fail("it writes the variables in arena " + number(buffer.index()) +
+                  ", but the function has no writes_variables");
+    return {};
+  }
+
+  Status checkBuffer(const fb::BufferRef &buffer, Access access, uint32_t device) const {
+    GANTRY_RETURN_IF_ERROR(checkBuffer(buffer, access));
+    if (deviceOf(buffer) != device)
+      return fail("a buffer is on device " + number(deviceOf(buffer)) + ", the command on device " +
+                  number(device));
+    return {};
+  }
+
+  // ---- what explain and the log read ----
+
+  Status checkValues(const std::string &name) {
+    place = name + ", values";
+    GANTRY_RETURN_IF_ERROR(visit(function->values()));
+    uint32_t index = 0;
+    for (const fb::Value *value : each(function->values())) {
+      place = name + ", values[" + number(index++) + "]";
+      if (!value->buffer())
+        return fail("it has no buffer");
+      GANTRY_RETURN_IF_ERROR(checkBuffer(*value->buffer(), Access::read));
+      if (value->first() > value->last() || value->last() > numCommands)
+        return fail("it lives in commands " + number(value->first()) + " to " +
+                    number(value->last()) + " of " + number(numCommands));
+      if (!value->type())
+        continue;
+      uint64_t bytes;
+      GANTRY_RETURN_IF_ERROR(checkType(value->type(), &bytes));
+      if (bytes != value->buffer()->size())
+        return fail("its type has " + number(bytes) + " bytes, its buffer " +
+                    number(value->buffer()->size()));
+    }
+    return {};
+  }
+
+  Status checkPlacedOps(const std::string &name) {
+    place = name + ", placed_ops";
+    GANTRY_RETURN_IF_ERROR(visit(function->placed_ops()));
+    uint32_t index = 0;
+    for (const fb::PlacedOp *op : each(function->placed_ops())) {
+      place = name + ", placed_ops[" + number(index++) + "]";
+      if (textOf(op->log_name()).empty())
+        return fail("it has no log name");
+      GANTRY_RETURN_IF_ERROR(checkDeviceIndex(op->device()));
+      GANTRY_RETURN_IF_ERROR(visit(op->rejected()));
+    }
+    return {};
+  }
+};
+
+} // namespace
+
+Status checkFunctions(const Walk &walk) { return FunctionChecker(walk).run(); }
+
+} // namespace gantry::plan

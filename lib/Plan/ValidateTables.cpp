@@ -1,0 +1,198 @@
+// The rules of a plan's tables: what all of its functions share. Each check relies on those before
+// it.
+#include "Walk.h"
+
+#include "gantry/Device/DeviceName.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace gantry::plan {
+
+namespace {
+
+class TableChecker : Walk {
+public:
+  explicit TableChecker(const Walk &walk) : Walk(walk) {}
+
+  Status run() {
+    GANTRY_RETURN_IF_ERROR(checkDevices());
+    GANTRY_RETURN_IF_ERROR(checkArenas());
+    GANTRY_RETURN_IF_ERROR(checkConstants());
+    GANTRY_RETURN_IF_ERROR(checkVariables());
+    GANTRY_RETURN_IF_ERROR(checkCode());
+    GANTRY_RETURN_IF_ERROR(checkKernels());
+    return checkTexts();
+  }
+
+private:
+  Status checkDevices() {
+    place = "devices";
+    if (countOf(plan.devices()) == 0)
+      return fail("there is none");
+    GANTRY_RETURN_IF_ERROR(visit(plan.devices()));
+    std::unordered_set<std::string_view> names;
+    uint32_t index = 0;
+    for (const fb::Device *device : each(plan.devices())) {
+      place = "devices[" + number(index++) + "]";
+      if (!inEnum(device->type()))
+        return fail("unknown type " + number(static_cast<uint8_t>(device->type())));
+      Expected<DeviceName> name = DeviceName::parse(textOf(device->name()));
+      if (!name)
+        return fail(name.status().message());
+      // The canonical form only: placement logs and errors print the name as it stands here.
+      if (!name->isFull() || name->physical || name->str() != textOf(device->name()))
+        return fail("'" + device->name()->str() + "' is not a full device name");
+      bool isGPU = device->type() == fb::DeviceType::gpu;
+      if (isGPU != (*name->type == DeviceType::GPU))
+        return fail("'" + device->name()->str() + "' is given as of another type");
+      if (!names.insert(textOf(device->name())).second)
+        return fail("'" + device->name()->str() + "' is there twice");
+      std::string_view driver = textOf(device->driver());
+      if (!driver.empty() && driver != "host" && driver != "sim" && driver != "cuda")
+        return fail("unknown driver '" + std::string(driver) +
+                    "'; the drivers are host, sim and cuda");
+    }
+    return {};
+  }
+
+  Status checkArenas() {
+    place = "arenas";
+    GANTRY_RETURN_IF_ERROR(visit(plan.arenas()));
+    uint32_t index = 0;
+    for (const fb::Arena *arena : each(plan.arenas())) {
+      place = "arenas[" + number(index++) + "]";
+      GANTRY_RETURN_IF_ERROR(checkDeviceIndex(arena->device()));
+      if (!inEnum(arena->kind()))
+        return fail("unknown kind " + number(static_cast<uint8_t>(arena->kind())));
+      if (arena->size() > INT64_MAX)
+        return fail("a size of " + number(arena->size()) + " bytes");
+      if (arena->lower_bound() > arena->size())
+        return fail("the lower bound " + number(arena->lower_bound()) + " is over the size " +
+                    number(arena->size()));
+    }
+    return {};
+  }
+
+  /// [offset, offset + size) in an arena of that kind, aligned.
+  Status checkInArena(uint32_t arena, fb::ArenaKind kind, uint64_t offset, uint64_t size) const {
+    GANTRY_RETURN_IF_ERROR(checkIndex(arena, countOf(plan.arenas()), "arena"));
+    if (plan.arenas()->Get(arena)->kind() != kind)
+      return fail("arena " + number(arena) + " is of another kind");
+    GANTRY_RETURN_IF_ERROR(checkAligned(offset));
+    return checkRange(offset, size, plan.arenas()->Get(arena)->size(), "arena " + number(arena));
+  }
+
+  Status checkInSegment(uint32_t segment, SegmentKind kind, uint64_t offset, uint64_t size) const {
+    GANTRY_RETURN_IF_ERROR(checkIndex(segment, segments.size(), "segment"));
+    if (segments[segment].kind != kind)
+      return fail("segment " + number(segment) + " is of another kind");
+    GANTRY_RETURN_IF_ERROR(checkAligned(offset));
+    return checkRange(offset, size, segments[segment].size, "segment " + number(segment));
+  }
+
+  struct ArenaRange {
+    uint32_t arena;
+    uint64_t offset, size;
+    uint32_t index;
+  };
+
+  /// Ranges that were found to lie inside their arenas share no byte.
+  Status checkDisjoint(std::vector<ArenaRange> ranges, const char *what) {
+    std::erase_if(ranges, [](const ArenaRange &range) { return range.size == 0; });
+    std::sort(ranges.begin(), ranges.end(), [](const ArenaRange &a, const ArenaRange &b) {
+      return std::pair(a.arena, a.offset) < std::pair(b.arena, b.offset);
+    });
+    for (size_t i = 1; i < ranges.size(); ++i) {
+      const ArenaRange &a = ranges[i - 1], &b = ranges[i];
+      if (a.arena == b.arena && a.offset + a.size > b.offset) {
+        place = std::string(what) + "[" + number(b.index) + "]";
+        return fail("it overlaps " + std::string(what) + "[" + number(a.index) + "] in arena " +
+                    number(a.arena));
+      }
+    }
+    return {};
+  }
+
+  Status checkConstants() {
+    place = "constants";
+    GANTRY_RETURN_IF_ERROR(visit(plan.constants()));
+    std::vector<ArenaRange> ranges;
+    uint32_t index = 0;
+    for (const fb::Constant *constant : each(plan.constants())) {
+      place = "constants[" + number(index) + "]";
+      GANTRY_RETURN_IF_ERROR(checkInArena(constant->arena(), fb::ArenaKind::constants,
+                                          constant->offset(), constant->size()));
+      GANTRY_RETURN_IF_ERROR(checkInSegment(constant->segment(), SegmentKind::constants,
+                                            constant->segment_offset(), constant->size()));
+      ranges.push_back({constant->arena(), constant->offset(), constant->size(), index++});
+    }
+    return checkDisjoint(std::move(ranges), "constants");
+  }
+
+  Status checkVariables() {
+    place = "variables";
+    GANTRY_RETURN_IF_ERROR(visit(plan.variables()));
+    std::vector<ArenaRange> ranges;
+    std::unordered_set<std::string_view> names;
+    uint32_t index = 0;
+    for (const fb::Variable *variable : each(plan.variables())) {
+      place = "variables[" + number(index) + "]";
+      GANTRY_RETURN_IF_ERROR(checkName(textOf(variable->name()), names));
+      GANTRY_RETURN_IF_ERROR(checkInArena(variable->arena(), fb::ArenaKind::variables,
+                                          variable->offset(), variable->size()));
+      uint64_t bytes;
+      GANTRY_RETURN_IF_ERROR(checkType(variable->type(), &bytes));
+      if (bytes != variable->size())
+        return fail("its type has " + number(bytes) + " bytes, its place " +
+                    number(variable->size()));
+      ranges.push_back({variable->arena(), variable->offset(), variable->size(), index++});
+    }
+    return checkDisjoint(std::move(ranges), "variables");
+  }
+
+  Status checkCode() {
+    place = "code";
+    GANTRY_RETURN_IF_ERROR(visit(plan.code()));
+    uint32_t index = 0;
+    for (const fb::Code *code : each(plan.code())) {
+      place = "code[" + number(index++) + "]";
+      if (!inEnum(code->kind()))
+        return fail("unknown kind " + number(static_cast<uint8_t>(code->kind())));
+      GANTRY_RETURN_IF_ERROR(
+          checkInSegment(code->segment(), SegmentKind::code, code->segment_offset(), code->size()));
+      GANTRY_RETURN_IF_ERROR(visit(code->features()));
+    }
+    return {};
+  }
+
+  Status checkKernels() {
+    place = "kernels";
+    GANTRY_RETURN_IF_ERROR(visit(plan.kernels()));
+    uint32_t index = 0;
+    for (const fb::Kernel *kernel : each(plan.kernels())) {
+      place = "kernels[" + number(index++) + "]";
+      if (textOf(kernel->symbol()).empty())
+        return fail("it has no symbol");
+      if (!kernel->custom())
+        GANTRY_RETURN_IF_ERROR(checkIndex(kernel->code(), countOf(plan.code()), "code"));
+    }
+    return {};
+  }
+
+  Status checkTexts() {
+    place = "plan";
+    GANTRY_RETURN_IF_ERROR(visit(plan.strings()));
+    GANTRY_RETURN_IF_ERROR(visit(plan.constraints()));
+    std::string_view math = textOf(plan.math());
+    if (!math.empty() && math != "f32" && math != "tf32" && math != "bf16" && math != "f16")
+      return fail("unknown math '" + std::string(math) + "'; known are f32, tf32, bf16 and f16");
+    return {};
+  }
+};
+
+} // namespace
+
+Status checkTables(const Walk &walk) { return TableChecker(walk).run(); }
+
+} // namespace gantry::plan

@@ -1,0 +1,120 @@
+// What both halves of the validator walk with: the place for messages, the budget, and the checks
+// of numbers that stand everywhere.
+#pragma once
+
+#include "gantry/Plan/Validate.h"
+
+#include "gantry/Plan/Views.h"
+#include "gantry/Support/Bytes.h"
+
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+
+namespace gantry::plan {
+
+inline std::string number(uint64_t value) { return std::to_string(value); }
+
+template <typename Enum>
+bool inEnum(Enum value) {
+  return value >= Enum::MIN && value <= Enum::MAX;
+}
+
+/// The budget bounds the walk: in a hostile file many tables may share one long vector, which would
+/// make a small file take hours.
+class Walk {
+public:
+  Walk(const fb::Plan &plan, std::span<const SegmentInfo> segments, uint64_t budget)
+      : plan(plan), segments(segments), budget(budget) {}
+
+protected:
+  const fb::Plan &plan;
+  std::span<const SegmentInfo> segments;
+  uint64_t budget;   ///< bytes of vectors that may still be walked
+  std::string place; ///< of what is being checked, for messages
+
+  Status fail(const std::string &what) const {
+    return Status::corrupt("plan metadata: " + place + ": " + what);
+  }
+
+  /// To be called before a vector is walked: takes its bytes off the budget, and checks what
+  /// FlatBuffers 2 does not, that elements of 8 bytes lie at multiples of 8.
+  template <typename T>
+  Status visit(const flatbuffers::Vector<T> *vector) {
+    if (!vector)
+      return {};
+    using Access = flatbuffers::IndirectHelper<T>;
+    uint64_t bytes = uint64_t(vector->size()) * Access::element_stride;
+    if (bytes > budget)
+      return fail("its parts are shared too often");
+    budget -= bytes;
+    constexpr size_t alignment = elementAlignment(static_cast<const T *>(nullptr));
+    if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment != 0)
+      return fail("a list is not aligned");
+    return {};
+  }
+
+  // Tables and strings are kept as 4-byte offsets, structs and numbers as themselves.
+  template <typename T>
+  static constexpr size_t elementAlignment(const flatbuffers::Offset<T> *) {
+    return sizeof(flatbuffers::uoffset_t);
+  }
+  template <typename T>
+  static constexpr size_t elementAlignment(const T *) {
+    return alignof(std::remove_pointer_t<T>);
+  }
+
+  Status checkIndex(uint64_t index, uint64_t count, const char *what) const {
+    if (index < count)
+      return {};
+    return fail(std::string(what) + " " + number(index) + " of " + number(count));
+  }
+
+  Status checkDeviceIndex(uint32_t device) const {
+    return checkIndex(device, countOf(plan.devices()), "device");
+  }
+
+  /// Type of a tensor: element type, dimensions, size.
+  Status checkType(const fb::TensorType *type, uint64_t *bytes) {
+    if (!type)
+      return fail("the tensor type is missing");
+    if (!inEnum(type->element()))
+      return fail("unknown element type " + number(static_cast<uint8_t>(type->element())));
+    GANTRY_RETURN_IF_ERROR(visit(type->shape()));
+    std::optional<uint64_t> size = byteSizeOf(*type);
+    if (!size)
+      return fail("a dimension is negative, or the tensor has over 2^63 bytes");
+    *bytes = *size;
+    return {};
+  }
+
+  Status checkAligned(uint64_t offset) const {
+    if (offset % bufferAlignment == 0)
+      return {};
+    return fail("offset " + number(offset) + " is not a multiple of 64");
+  }
+
+  Status checkRange(uint64_t offset, uint64_t size, uint64_t limit, const std::string &in) const {
+    if (rangeFits(offset, size, limit))
+      return {};
+    return fail(number(size) + " bytes at " + number(offset) + " of " + in + ", which has " +
+                number(limit));
+  }
+
+  /// Of a list whose other names are in `names`.
+  Status checkName(std::string_view name, std::unordered_set<std::string_view> &names) const {
+    if (name.empty())
+      return fail("it has no name");
+    if (!names.insert(name).second)
+      return fail("the name '" + std::string(name) + "' is there twice");
+    return {};
+  }
+};
+
+/// Devices, arenas, constants, variables, code, kernels: ValidateTables.cpp.
+Status checkTables(const Walk &walk);
+
+/// Functions, over tables that are sound: ValidateFunctions.cpp.
+Status checkFunctions(const Walk &walk);
+
+} // namespace gantry::plan
