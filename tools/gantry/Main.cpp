@@ -1,5 +1,11 @@
 // The driver of Gantry (docs/Spec.md, section 7).
 #include "Commands.h"
+#include "Console.h"
+
+#include "Array.h"
+
+#include <cerrno>
+#include <cstdio>
 
 using namespace gantry::tool;
 
@@ -27,5 +33,11 @@ int main(int argc, char **argv) {
   const ParsedOptions parsed = parseOptions(argc, argv);
   if (!parsed.options)
     return parsed.exitStatus;
-  return dispatch(*parsed.options);
+  const int status = dispatch(*parsed.options);
+  // A full disk behind standard output shows at the last flush.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    printError("cannot write standard output: " + gantry::arrays::systemReason(errno));
+    return exitUserError;
+  }
+  return status;
 }

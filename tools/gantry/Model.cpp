@@ -5,7 +5,6 @@
 #include "Array.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,7 +18,7 @@ namespace {
 /// compiler reads "-" by itself.
 Status rewindStandardInput(std::span<const uint8_t> content) {
   const auto failed = [] {
-    return Status::internal(std::string("cannot keep standard input: ") + std::strerror(errno));
+    return Status::internal("cannot keep standard input: " + arrays::systemReason(errno));
   };
   const int copy = ::memfd_create("stdin", MFD_CLOEXEC);
   if (copy < 0)
@@ -73,8 +72,9 @@ Outcome compileGraph(const Options &options) {
   struct stat info;
   // Told here rather than by the compiler: a file that is not there needs no MLIR.
   if (options.file != "-" && ::stat(options.file.c_str(), &info) != 0)
-    return {Status::notFound("cannot open '" + options.file + "': " +
-                             (errno == ENOENT ? "no such file or folder" : std::strerror(errno))),
+    return {Status::notFound(
+                "cannot open '" + options.file +
+                "': " + (errno == ENOENT ? "no such file or folder" : arrays::systemReason(errno))),
             {}};
   if (options.file != "-" && S_ISDIR(info.st_mode))
     return {

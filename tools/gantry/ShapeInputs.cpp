@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,7 +31,7 @@ HeldValues::~HeldValues() {
 Expected<std::string> HeldValues::hold(const arrays::Array &array) {
   const int descriptor = ::memfd_create("value.npy", MFD_CLOEXEC);
   if (descriptor < 0)
-    return Status::internal(std::string("cannot hold a value: ") + std::strerror(errno));
+    return Status::internal("cannot hold a value: " + arrays::systemReason(errno));
   descriptors.push_back(descriptor);
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
   // Written through the descriptor: a rename, as for files, would lead away from it.
@@ -40,7 +39,7 @@ Expected<std::string> HeldValues::hold(const arrays::Array &array) {
   if (::write(descriptor, header.data(), header.size()) != static_cast<ssize_t>(header.size()) ||
       ::write(descriptor, array.bytes.data(), array.bytes.size()) !=
           static_cast<ssize_t>(array.bytes.size()))
-    return Status::internal(std::string("cannot hold a value: ") + std::strerror(errno));
+    return Status::internal("cannot hold a value: " + arrays::systemReason(errno));
   return path;
 }
 

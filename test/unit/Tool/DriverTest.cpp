@@ -333,6 +333,14 @@ TEST_F(GantryTool, EveryCommandHasHelpWithExamples) {
   }
 }
 
+TEST_F(GantryTool, ReportsAFullDisk) {
+  const Result run = gantry("run p.gantry --fill ones >/dev/full; test $? = 1; echo $?");
+  EXPECT_EQ(run.out, "0\n");
+  const Result written = gantry("run p.gantry --fill ones --output y=/dev/full");
+  EXPECT_EQ(written.status, 1);
+  EXPECT_HAS(written.err, "/dev/full");
+}
+
 TEST_F(GantryTool, RefusesDamagedPlans) {
   const std::string whole = contentOf(folder / "p.gantry");
   for (size_t size : {size_t(8), size_t(63), size_t(100), whole.size() / 2, whole.size() - 1}) {

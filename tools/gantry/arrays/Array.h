@@ -92,6 +92,9 @@ Status writeNpz(const std::string &path, std::span<const std::pair<std::string, 
 /// Reads an ONNX TensorProto, the form of ONNX's test data (`input_0.pb`); its name may be empty.
 Expected<NamedArray> parseTensorProto(ByteSpan bytes, std::string_view file);
 
+/// Why a system call failed, in the lower case of our messages.
+std::string systemReason(int error);
+
 /// A file's bytes: mapped where that is possible, else read. "-" is standard input.
 class FileBytes {
 public:

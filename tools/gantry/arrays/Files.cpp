@@ -4,6 +4,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -11,6 +12,15 @@
 #include <unistd.h>
 
 namespace gantry::arrays {
+
+std::string systemReason(int error) {
+  std::string reason = std::strerror(error);
+  // "I/O error" keeps its capitals.
+  if (reason.size() > 1 && std::isupper(static_cast<unsigned char>(reason[0])) &&
+      std::islower(static_cast<unsigned char>(reason[1])))
+    reason[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(reason[0])));
+  return reason;
+}
 
 Status FileBytes::readStream(int descriptor, const std::string &path) {
   for (;;) {
@@ -26,7 +36,7 @@ Status FileBytes::readStream(int descriptor, const std::string &path) {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
-      return Status::invalidArgument("cannot read '" + path + "': " + std::strerror(errno));
+      return Status::invalidArgument("cannot read '" + path + "': " + systemReason(errno));
     if (count == 0)
       return {};
     used += static_cast<size_t>(count);
@@ -48,7 +58,7 @@ Expected<FileBytes> FileBytes::open(const std::string &path) {
   }
   const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    return Status::invalidArgument("cannot open '" + path + "': " + std::strerror(errno));
+    return Status::invalidArgument("cannot open '" + path + "': " + systemReason(errno));
   Status status = file.readStream(descriptor, path == "-" ? "standard input" : path);
   if (descriptor != STDIN_FILENO)
     ::close(descriptor);
@@ -67,7 +77,7 @@ static Status writeStandardOutput(std::span<const ByteSpan> parts) {
         continue;
       if (count < 0)
         return Status::invalidArgument(std::string("cannot write standard output: ") +
-                                       std::strerror(errno));
+                                       systemReason(errno));
       part = part.subspan(static_cast<size_t>(count));
     }
   return {};
