@@ -18,6 +18,10 @@ DTYPES = [np.float32, np.float64, np.float16, None, np.int8, np.uint8, np.int16,
           np.int32, np.uint32, np.int64, np.uint64, np.bool_]
 BF16 = 3
 
+# Errors that only a developer of the compiler understands: some pass met what it did not expect.
+INNER = re.compile(r"compilation failed|failed to legalize|explicitly marked illegal|failed to run|"
+                   r"unrealized|'(?:linalg|memref|vector|scf|llvm|bufferization)\.")
+
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
 
 
@@ -42,8 +46,9 @@ class Refused(Exception):
         self.code_name, self.lines = CODES[code], lines
 
     def is_clear(self):
-        """A user's error with words to it; INTERNAL and silence are not."""
-        return self.code_name in ("UNSUPPORTED", "INVALID_ARGUMENT") and any(self.lines)
+        """A user's error with words to it; INTERNAL, silence and MLIR's inner complaints are not."""
+        return (self.code_name in ("UNSUPPORTED", "INVALID_ARGUMENT") and any(self.lines)
+                and not INNER.search(self.lines[0]))
 
     def reason(self, folder):
         """The first error on one line, without the folder that the model happens to lie in."""

@@ -38,7 +38,15 @@ def as_module(example):
         return example
     if example.startswith("#"):
         return f"func.func private @example() attributes {{example = {example}}}\n"
+    if example.startswith("!"):
+        return f"func.func private @example({example})\n"
+    if re.match(r"plan\.(device|arena|constant|kernel|func)\b", example):
+        return f"module {{\n  {example}\n}}\n"
     body = re.sub(r"^\s*(?:%[\w:, %]+?\s*=\s*)", "", example, count=1)
+    if body.startswith("plan."):
+        # Every operand of a command is a buffer.
+        buffers = "".join(f"  {name} = plan.input 0 size 64\n" for name in dict.fromkeys(re.findall(r"%\w+", body)))
+        return f"plan.func @example inputs [] outputs [] {{\n{buffers}  {example}\n}}\n"
     signature = re.search(r" : \((.*)\) -> [^:]+$", example, re.DOTALL)
     operands = re.findall(r"%\w+", body.split(" : (")[0])
     # Without a functional type, one type stands for the only operand: `gantry.copy %x to "d" : T`.
