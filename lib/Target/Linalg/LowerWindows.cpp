@@ -39,8 +39,6 @@ struct Convolution {
   Value input, filter;
   ArrayRef<int64_t> strides, dilations;
   int64_t groups;
-  /// The filter is [c, o / groups, window...] and read backwards, as a transposed one is.
-  bool transposed = false;
   Shape resultSpatial = {};
 
   Value emit(Emitter &b);
@@ -58,7 +56,7 @@ static Value splitGroups(Emitter &b, Value value, unsigned position, int64_t gro
 Value Convolution::emit(Emitter &b) {
   Shape window(shapeOf(filter).drop_front(2));
   int64_t n = shapeOf(input)[0], inner = shapeOf(input)[1] / groups;
-  int64_t outer = transposed ? shapeOf(filter)[1] : shapeOf(filter)[0] / groups;
+  int64_t outer = shapeOf(filter)[0] / groups;
   bool grouped = groups > 1, single = grouped && outer == 1;
 
   Loops loops{b, {}};
@@ -81,10 +79,10 @@ Value Convolution::emit(Emitter &b) {
     weights = splitGroups(b, filter, 0, groups);
   }
   inputAt.push_back(channel);
-  filterAt.append({transposed ? channel : out, transposed ? out : channel});
+  filterAt.append({out, channel});
   for (size_t i = 0; i < window.size(); ++i) {
     inputAt.push_back(position[i] * strides[i] + tap[i] * dilations[i]);
-    filterAt.push_back(transposed ? (window[i] - 1) - tap[i] : tap[i]);
+    filterAt.push_back(tap[i]);
   }
   Shape shape{n};
   if (grouped)
@@ -125,8 +123,25 @@ static Value insertZeros(Emitter &b, Value input, ArrayRef<int64_t> strides) {
   return b.insertSlice(input, zeros, Shape(shape.size(), 0), steps);
 }
 
+/// [c, o / groups, window...] as a filter [o, c / groups, window...] that is read backwards.
+static Value turnFilter(Emitter &b, Value filter, int64_t groups) {
+  ArrayRef<int64_t> own = shapeOf(filter), window = own.drop_front(2);
+  int64_t inner = own[0] / groups, outer = own[1];
+  Shape turned{groups, outer, inner}, flat{groups * outer, inner};
+  llvm::append_range(turned, window);
+  llvm::append_range(flat, window);
+  Value result = b.elementwise(turned, elementOf(filter), {}, [&](Emitter &e, ValueRange) {
+    Value first = e.add(e.mul(e.loopIndex(0), e.index(inner)), e.loopIndex(2));
+    SmallVector<Value> at{first, e.loopIndex(1)};
+    for (auto [i, size] : llvm::enumerate(window))
+      at.push_back(e.sub(e.index(size - 1), e.loopIndex(i + 3)));
+    return Value(tensor::ExtractOp::create(e, filter, at));
+  });
+  return b.reshape(result, flat);
+}
+
 /// As a gather: each output sums the inputs whose window reaches it. That is a convolution of the
-/// input, spread by the strides, with the filter read backwards.
+/// input, spread by the strides, with the filter turned around.
 static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in, Emitter &b) {
   Type element = elementOf(in.getInput());
   Value image = insertZeros(b, in.getInput(), op.getStrides());
@@ -152,8 +167,9 @@ static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in,
     image = b.extractSlice(image, starts, sizes);
   image = b.pad(image, low, high, b.number(0, element), 2);
   Shape ones(window.size(), 1);
-  Convolution convolution{image, in.getFilter(), ones, op.getDilations(), int64_t(op.getGroups()),
-                          /*transposed=*/true};
+  int64_t groups = op.getGroups();
+  Convolution convolution{image, turnFilter(b, in.getFilter(), groups), ones, op.getDilations(),
+                          groups};
   convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
   return b.convertTo(convolution.emit(b), element);
 }
