@@ -1,0 +1,141 @@
+// Tells formats apart by content and hands the file to its reader.
+
+#include "gantry/Frontend/Frontend.h"
+
+#include "MlirReader.h"
+#include "ONNX/Importer.h"
+
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace {
+enum class Format { Mlir, Onnx };
+
+/// The file with what is known about it.
+struct Source {
+  std::shared_ptr<llvm::MemoryBuffer> buffer;
+  std::string name;   ///< for messages and locations
+  std::string folder; ///< where external data may be
+  Format format = Format::Onnx;
+};
+} // namespace
+
+/// Text has no control characters; an ONNX model begins with a field number, which is one, or holds
+/// one among its first bytes.
+static Format tellFormat(StringRef bytes) {
+  if (bytes.starts_with("ML\xefR"))
+    return Format::Mlir;
+  for (unsigned char c : bytes.take_front(256))
+    if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\f') || c == 0x7f)
+      return Format::Onnx;
+  return Format::Mlir;
+}
+
+static std::optional<Source> openSource(StringRef path, MLIRContext *context) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  Location loc = FileLineColLoc::get(context, path, 0, 0);
+  if (!buffer) {
+    emitError(loc) << "cannot read '" << path << "': " << buffer.getError().message();
+    return std::nullopt;
+  }
+  Source source;
+  source.buffer = std::move(*buffer);
+  source.name = path == "-" ? "<stdin>" : path.str();
+  source.folder = path == "-" ? "." : llvm::sys::path::parent_path(path).str();
+  source.format = tellFormat(source.buffer->getBuffer());
+  if (source.buffer->getBufferSize() == 0) {
+    emitError(loc) << "the file is empty; expected an ONNX model or a graph in MLIR";
+    return std::nullopt;
+  }
+  return source;
+}
+
+static void loadDialects(MLIRContext *context) {
+  context->loadDialect<GantryDialect, func::FuncDialect>();
+}
+
+/// Decodes an ONNX file, or says why not.
+static std::optional<onnx::Model> decode(const Source &source, MLIRContext *context) {
+  onnx::Model model;
+  std::string error;
+  if (onnx::decodeModel(source.buffer->getBuffer(), model, error))
+    return model;
+  emitError(FileLineColLoc::get(context, source.name, 0, 0))
+      << "this is neither MLIR nor a valid ONNX model: " << error;
+  return std::nullopt;
+}
+
+/// The function asked for must be there.
+static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
+  if (entry.empty() || module.lookupSymbol<func::FuncOp>(entry))
+    return success();
+  auto error = module.emitError() << "no function is named '" << entry << "'; the functions are ";
+  llvm::interleaveComma(module.getOps<func::FuncOp>(), error,
+                        [&](func::FuncOp f) { error << f.getName(); });
+  return failure();
+}
+
+OwningOpRef<ModuleOp> gantry::importGraph(StringRef path, const ImportOptions &options,
+                                          MLIRContext *context) {
+  std::optional<Source> source = openSource(path, context);
+  if (!source)
+    return {};
+  loadDialects(context);
+  OwningOpRef<ModuleOp> module;
+  if (source->format == Format::Mlir) {
+    module = readMlir(source->buffer, source->name, options, context);
+  } else if (auto model = decode(*source, context)) {
+    onnx::TensorReader tensors(source->buffer, source->folder, context);
+    module = onnx::importModel({&*model, &tensors, &options, source->name, nullptr}, context);
+  }
+  if (module && failed(checkEntry(*module, options.entry)))
+    return {};
+  return module;
+}
+
+//===----------------------------------------------------------------------===//
+// Checking
+//===----------------------------------------------------------------------===//
+
+static GraphReport checkMlir(const Source &source, ModuleOp module) {
+  GraphReport report;
+  report.format = "MLIR";
+  describeMlir(module, report);
+  return report;
+}
+
+std::optional<GraphReport> gantry::checkGraph(StringRef path, const ImportOptions &options,
+                                              MLIRContext *context) {
+  std::optional<Source> source = openSource(path, context);
+  if (!source)
+    return std::nullopt;
+  loadDialects(context);
+  if (source->format == Format::Mlir) {
+    auto module = readMlir(source->buffer, source->name, options, context);
+    return module ? std::optional(checkMlir(*source, *module)) : std::nullopt;
+  }
+  auto model = decode(*source, context);
+  if (!model)
+    return std::nullopt;
+  GraphReport report;
+  report.format = "ONNX";
+  onnx::describeModel(*model, options, report);
+  // Types, attributes and shapes can only be judged by importing. With dimensions or values still
+  // to be given that cannot be done; then the ops alone are.
+  if (!report.openDims.empty() || !report.shapeInputs.empty())
+    return report;
+  report.issues.clear();
+  onnx::TensorReader tensors(source->buffer, source->folder, context);
+  std::string message;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      message = diagnostic.str();
+    return success();
+  });
+  auto module = onnx::importModel({&*model, &tensors, &options, source->name, &report}, context);
+  if (!module && report.issues.empty())
+    report.issues.push_back({"", "", "", 0, message});
+  return report;
+}

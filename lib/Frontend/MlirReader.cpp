@@ -1,0 +1,137 @@
+// See MlirReader.h. MLIR's parser recurses on nested brackets, so that a file of a million opening
+// ones would end in a stack overflow: nesting is counted before parsing, outside strings and
+// comments.
+
+#include "MlirReader.h"
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace gantry;
+
+static constexpr int kMaxNesting = 200;
+/// Beyond this, text is a mistake: weights belong into resources of bytecode files or ONNX models.
+static constexpr size_t kMaxText = size_t(1) << 30;
+
+/// Position where brackets nest too deep, or nothing.
+static const char *findDeepNesting(StringRef text) {
+  int depth = 0;
+  for (const char *at = text.begin(); at != text.end(); ++at) {
+    switch (*at) {
+    case '"':
+      for (++at; at != text.end() && *at != '"' && *at != '\n'; ++at)
+        if (*at == '\\' && at + 1 != text.end())
+          ++at;
+      if (at == text.end())
+        return nullptr;
+      break;
+    case '/':
+      if (at + 1 != text.end() && at[1] == '/')
+        while (at + 1 != text.end() && at[1] != '\n')
+          ++at;
+      break;
+    case '(':
+    case '[':
+    case '{':
+    case '<':
+      if (++depth > kMaxNesting)
+        return at;
+      break;
+    case ')':
+    case ']':
+    case '}':
+      --depth;
+      break;
+    case '>':
+      // Not the end of an arrow.
+      if (at == text.begin() || at[-1] != '-')
+        --depth;
+      break;
+    }
+  }
+  return nullptr;
+}
+
+static LogicalResult checkText(StringRef text, StringRef name, MLIRContext *context) {
+  if (text.starts_with("ML\xefR"))
+    return success();
+  if (text.size() > kMaxText)
+    return emitError(FileLineColLoc::get(context, name, 0, 0))
+           << "the text has " << text.size() << " bytes, at most " << kMaxText
+           << " are supported; use bytecode";
+  const char *deep = findDeepNesting(text);
+  if (!deep)
+    return success();
+  StringRef before = text.take_front(deep - text.begin());
+  unsigned line = before.count('\n') + 1, column = before.size() - (before.rfind('\n') + 1) + 1;
+  return emitError(FileLineColLoc::get(context, name, line, column))
+         << "brackets are nested more than " << kMaxNesting << " deep";
+}
+
+OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
+                                       StringRef name, const ImportOptions &options,
+                                       MLIRContext *context) {
+  if (failed(checkText(buffer->getBuffer(), name, context)))
+    return {};
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(buffer->getMemBufferRef()),
+                              llvm::SMLoc());
+  ParserConfig config(context, /*verifyAfterParse=*/true);
+  return parseSourceFile<ModuleOp>(sources, config);
+}
+
+//===----------------------------------------------------------------------===//
+// Description
+//===----------------------------------------------------------------------===//
+
+/// "f32[2,?]" of a tensor type.
+static std::string typeText(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor) {
+    os << type;
+    return text;
+  }
+  std::string element;
+  llvm::raw_string_ostream(element) << tensor.getElementType();
+  // The plan and the tools call unsigned types u8, u16, ...
+  StringRef shown = element;
+  if (shown.consume_front("ui"))
+    os << 'u';
+  os << shown << '[';
+  llvm::interleave(
+      tensor.getShape(), os,
+      [&](int64_t size) { ShapedType::isDynamic(size) ? os << '?' : os << size; }, ",");
+  os << ']';
+  return text;
+}
+
+void gantry::describeMlir(ModuleOp module, GraphReport &report) {
+  std::map<std::string, int64_t> counts;
+  module.walk([&](Operation *op) {
+    if (isa<KernelOpInterface>(op))
+      ++counts[op->getName().getStringRef().str()];
+  });
+  for (auto &[op, count] : counts)
+    report.ops.push_back({op, count, true});
+  for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+    auto port = [&](StringAttr name, StringRef otherwise, size_t i, mlir::Type type) {
+      std::string text = name ? name.getValue().str() : (otherwise + Twine(i)).str();
+      return GraphReport::Port{text, typeText(type)};
+    };
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      report.inputs.push_back(
+          port(function.getArgAttrOfType<StringAttr>(i, kNameAttr), "arg", i, type));
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      report.outputs.push_back(
+          port(function.getResultAttrOfType<StringAttr>(i, kNameAttr), "output", i, type));
+  }
+}

@@ -1,0 +1,160 @@
+// What a model says about itself: ports, ops, what is still open. Nothing is imported here.
+
+#include "Importer.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace gantry;
+using namespace gantry::onnx;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace {
+
+/// Goes through a model once and collects.
+class Describer {
+public:
+  Describer(const Model &model, const ImportOptions &options, GraphReport &report)
+      : model(model), options(options), report(report) {}
+
+  void run() {
+    report.producer =
+        llvm::join(llvm::ArrayRef<StringRef>{model.producer, model.producerVersion}, " ");
+    report.producer = StringRef(report.producer).trim().str();
+    for (auto &[domain, version] : model.opsets)
+      report.opsets.push_back({display(domain).str(), version});
+    describePorts();
+    countOps(model.graph.nodes, model.opsets);
+    for (auto &[op, count] : counts)
+      report.ops.push_back({op, count.first, count.second});
+    findShapeInputs(model.graph);
+  }
+
+private:
+  static StringRef display(StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+  bool isInitializer(StringRef name) const {
+    return llvm::any_of(model.graph.initializers, [&](const Tensor &t) { return t.name == name; });
+  }
+  bool hasValue(StringRef name) const {
+    return llvm::any_of(options.values, [&](const InputValue &v) { return v.name == name; });
+  }
+
+  static std::string portType(const ValueInfo &port) {
+    switch (port.type.kind) {
+    case Type::TensorType:
+      break;
+    case Type::SequenceType:
+      return "sequence";
+    case Type::MapType:
+      return "map";
+    case Type::OptionalType:
+      return "optional";
+    case Type::SparseTensorType:
+      return "sparse tensor";
+    default:
+      return "unknown";
+    }
+    std::string text = nameOf(port.type.element).str();
+    if (!port.type.hasShape)
+      return text + "[...]";
+    text += "[";
+    for (auto [i, dim] : llvm::enumerate(port.type.dims))
+      text += (i ? "," : "") + (dim.isKnown()       ? std::to_string(dim.size)
+                                : dim.param.empty() ? "?"
+                                                    : dim.param.str());
+    return text + "]";
+  }
+
+  void describePorts() {
+    for (const ValueInfo &input : model.graph.inputs) {
+      if (isInitializer(input.name))
+        continue;
+      report.inputs.push_back({input.name.str(), portType(input)});
+      for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
+        std::string place = (input.name + ":" + Twine(i)).str();
+        std::string name = dim.param.empty() ? place : dim.param.str();
+        bool given = dim.isKnown() || hasValue(input.name) ||
+                     llvm::any_of(options.dims,
+                                  [&](auto &d) { return d.first == name || d.first == place; });
+        if (!given && !llvm::is_contained(report.openDims, name))
+          report.openDims.push_back(name);
+      }
+    }
+    for (const ValueInfo &output : model.graph.outputs)
+      report.outputs.push_back({output.name.str(), portType(output)});
+  }
+
+  bool isFunction(const Node &node) const {
+    return llvm::any_of(model.functions, [&](const Function &f) {
+      return f.name == node.op && f.domain == node.domain;
+    });
+  }
+
+  void countOps(const std::vector<Node> &nodes, const Opsets &opsets) {
+    for (const Node &node : nodes) {
+      const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
+      bool supported = (entry && entry->handler) || isFunction(node);
+      std::string name = (node.domain.empty() ? "" : node.domain.str() + ".") + node.op.str();
+      auto &count = counts.try_emplace(name, 0, supported).first->second;
+      ++count.first;
+      if (!supported) {
+        int64_t opset = 0;
+        for (auto &[domain, version] : opsets)
+          if (domain == node.domain)
+            opset = version;
+        std::string why =
+            entry ? "the op is not supported: " + entry->refusal : "the op is not supported";
+        StringRef first = node.outputs.empty() ? StringRef() : node.outputs.front();
+        report.issues.push_back({(node.name.empty() ? first : node.name).str(), node.op.str(),
+                                 display(node.domain).str(), opset, why});
+      }
+      for (const Attribute &attribute : node.attributes)
+        if (attribute.graph)
+          countOps(attribute.graph->nodes, opsets);
+    }
+  }
+
+  /// Follows shape operands back to inputs of the graph. Shape and Size end the way: what they say
+  /// is known from the types alone.
+  void findShapeInputs(const Graph &graph) {
+    llvm::StringMap<const Node *> makers;
+    for (const Node &node : graph.nodes)
+      for (StringRef output : node.outputs)
+        makers[output] = &node;
+    llvm::SmallVector<StringRef> pending;
+    for (const Node &node : graph.nodes)
+      if (const OpTable::Entry *entry = getOpTable().find(node.domain, node.op))
+        for (unsigned operand : entry->shapeOperands)
+          if (operand < node.inputs.size() && !node.inputs[operand].empty())
+            pending.push_back(node.inputs[operand]);
+    llvm::StringSet<> seen;
+    while (!pending.empty()) {
+      StringRef name = pending.pop_back_val();
+      if (!seen.insert(name).second || isInitializer(name) || hasValue(name))
+        continue;
+      if (const Node *maker = makers.lookup(name)) {
+        if (maker->op != "Shape" && maker->op != "Size")
+          llvm::append_range(pending, maker->inputs);
+        continue;
+      }
+      if (llvm::any_of(graph.inputs, [&](const ValueInfo &input) { return input.name == name; }))
+        report.shapeInputs.push_back(name.str());
+    }
+    llvm::sort(report.shapeInputs);
+  }
+
+  const Model &model;
+  const ImportOptions &options;
+  GraphReport &report;
+  std::map<std::string, std::pair<int64_t, bool>> counts;
+};
+
+} // namespace
+
+void gantry::onnx::describeModel(const Model &model, const ImportOptions &options,
+                                 GraphReport &report) {
+  Describer(model, options, report).run();
+}

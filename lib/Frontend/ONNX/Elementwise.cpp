@@ -1,0 +1,314 @@
+// Ops that compute each element by itself: arithmetic, activations, comparisons, logic, casts.
+
+#include "Importer.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+using llvm::APFloat;
+
+//===----------------------------------------------------------------------===//
+// Two operands
+//===----------------------------------------------------------------------===//
+
+/// Before opset 7 broadcasting had to be asked for, and `axis` said where the second operand
+/// starts.
+static Value alignLegacy(NodeContext &n, Value a, Value b) {
+  n.ignoreAttrs({"consumed_inputs"});
+  int64_t broadcast = n.intAttr("broadcast", 0);
+  if (!n.hasAttr("axis") || !broadcast)
+    return b;
+  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(a));
+  if (!axis)
+    return {};
+  Ints shape = n.shapeOf(b);
+  if (*axis + int64_t(shape.size()) > n.rankOf(a))
+    return n.fail("the second operand does not fit at axis " + Twine(*axis));
+  shape.append(n.rankOf(a) - *axis - shape.size(), 1);
+  return n.reshape(b, shape);
+}
+
+static Value secondOperand(NodeContext &n) {
+  return n.opset() < 7 ? alignLegacy(n, n.input(0), n.input(1)) : n.input(1);
+}
+
+template <typename Op>
+static Values binary(NodeContext &n) {
+  return {n.make<Op>(n.input(0), secondOperand(n))};
+}
+
+template <CompareDirection direction>
+static Values compare(NodeContext &n) {
+  return {n.compare(direction, n.input(0), secondOperand(n))};
+}
+
+/// The exponent may have another type; the result has that of the base.
+static Values power(NodeContext &n) {
+  Value base = n.input(0), exponent = secondOperand(n);
+  if (!exponent)
+    return {};
+  mlir::Type element = n.elementOf(base);
+  // An integer to a fractional power is computed in floating point.
+  if (!n.isFloat(base) && n.isFloat(exponent)) {
+    Value y = n.make<PowOp>(n.cast(base, n.elementOf(exponent)), exponent);
+    return {n.cast(y, element)};
+  }
+  return {n.make<PowOp>(base, n.cast(exponent, element))};
+}
+
+static Values mod(NodeContext &n) {
+  bool truncated = n.intAttr("fmod", 0) != 0;
+  if (!truncated && n.isFloat(n.input(0)))
+    return {n.fail("floating-point operands are supported with fmod=1 only")};
+  return {truncated ? n.make<RemOp>(n.input(0), n.input(1))
+                    : n.make<ModOp>(n.input(0), n.input(1))};
+}
+
+static Values bitShift(NodeContext &n) {
+  StringRef direction = n.stringAttr("direction", "");
+  if (direction == "LEFT")
+    return {n.make<ShiftLeftOp>(n.input(0), n.input(1))};
+  if (direction == "RIGHT")
+    return {n.make<ShiftRightOp>(n.input(0), n.input(1))};
+  return {n.fail("attribute 'direction' is '" + direction + "'; supported are LEFT and RIGHT")};
+}
+
+/// The slope broadcasts to the input alone; older files give it per channel, as [c] for [n, c,
+/// ...].
+static Values prelu(NodeContext &n) {
+  Value x = n.input(0), slope = n.input(1);
+  n.ignoreAttrs({"consumed_inputs"});
+  Ints shape = n.shapeOf(slope);
+  if (n.opset() < 9 && shape.size() == 1 && n.rankOf(x) > 2 && shape[0] != 1 &&
+      shape[0] != n.shapeOf(x).back())
+    slope = n.alignChannels(slope, 1, n.rankOf(x));
+  auto both = broadcastShapes(n.shapeOf(x), n.shapeOf(slope));
+  if (!both || *both != n.shapeOf(x))
+    return {n.fail("the slope cannot be broadcast to the input")};
+  return {n.make<PreluOp>(x, slope)};
+}
+
+//===----------------------------------------------------------------------===//
+// Any number of operands
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+static Value foldLeft(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  Value result = n.input(0);
+  for (Value operand : n.allInputs().drop_front())
+    result = n.make<Op>(result, operand);
+  return result;
+}
+
+static Values mean(NodeContext &n) {
+  return {n.mulScalar(foldLeft<AddOp>(n), 1.0 / double(n.numInputs()))};
+}
+
+static Values sum(NodeContext &n) {
+  bool same = llvm::all_of(n.allInputs(),
+                           [&](Value v) { return v && v.getType() == n.input(0).getType(); });
+  if (same && n.numInputs() > 2) {
+    n.ignoreAttrs({"consumed_inputs"});
+    return {n.make<AddNOp>(ValueRange(n.allInputs()))};
+  }
+  return {foldLeft<AddOp>(n)};
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+static Values plain(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  return {n.make<Op>(n.input(0))};
+}
+
+static Values elu(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  return {n.make<EluOp>(n.input(0), APFloat(n.floatAttr("alpha", 1.0)))};
+}
+
+static Values celu(NodeContext &n) {
+  return {n.make<CeluOp>(n.input(0), APFloat(n.floatAttr("alpha", 1.0)))};
+}
+
+static Values selu(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  // The defaults changed with opset 6.
+  double alpha = n.floatAttr("alpha", n.opset() < 6 ? 1.6732f : 1.67326319217681884765625);
+  double gamma = n.floatAttr("gamma", n.opset() < 6 ? 1.0507f : 1.05070102214813232421875);
+  return {n.make<SeluOp>(n.input(0), APFloat(alpha), APFloat(gamma))};
+}
+
+static Values leakyRelu(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  return {n.make<LeakyReluOp>(n.input(0), APFloat(n.floatAttr("alpha", 0.01f)))};
+}
+
+static Values thresholdedRelu(NodeContext &n) {
+  return {n.make<ThresholdedReluOp>(n.input(0), APFloat(n.floatAttr("alpha", 1.0)))};
+}
+
+static Values hardSigmoid(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  double alpha = n.floatAttr("alpha", 0.2f), beta = n.floatAttr("beta", 0.5);
+  return {n.make<HardSigmoidOp>(n.input(0), APFloat(alpha), APFloat(beta))};
+}
+
+static Values shrink(NodeContext &n) {
+  double bias = n.floatAttr("bias", 0.0), lambda = n.floatAttr("lambd", 0.5);
+  return {n.make<ShrinkOp>(n.input(0), APFloat(bias), APFloat(lambda))};
+}
+
+static Values gelu(NodeContext &n) {
+  StringRef approximate = n.stringAttr("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    return {
+        n.fail("attribute 'approximate' is '" + approximate + "'; supported are none and tanh")};
+  return {n.make<GeluOp>(n.input(0), approximate == "tanh")};
+}
+
+static Values clip(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  Value x = n.input(0), low = n.input(1), high = n.input(2);
+  mlir::Type element = n.elementOf(x);
+  if (n.opset() < 11) {
+    if (n.hasAttr("min"))
+      low = n.scalar(element, n.floatAttr("min", 0));
+    if (n.hasAttr("max"))
+      high = n.scalar(element, n.floatAttr("max", 0));
+  }
+  if (low && high)
+    return {n.make<ClampOp>(x, low, high)};
+  if (low)
+    return {n.make<MaximumOp>(x, low)};
+  return {high ? n.make<MinimumOp>(x, high) : x};
+}
+
+static Values dropout(NodeContext &n) {
+  n.ignoreAttrs({"ratio", "seed", "consumed_inputs"});
+  if (n.opset() < 7 && !n.intAttr("is_test", 0) && n.opset() >= 1)
+    n.ignoreAttrs(
+        {"is_test"}); // inference is all that Gantry runs; the flag was often left at its default
+  if (Value training = n.input(2)) {
+    auto known = n.knownInts(training);
+    if (!known || known->size() != 1)
+      return {n.fail("operand 2 (training_mode) must be known when compiling")};
+    auto ratio = n.input(1) ? n.known(n.input(1)) : std::nullopt;
+    bool keepsAll = ratio && ratio->isFloat && ratio->size() == 1 && ratio->floats[0] == 0;
+    if (known->front() && !keepsAll)
+      return {n.fail("training mode is not supported, inference is")};
+  }
+  Values results{n.make<DropoutOp>(n.input(0), APFloat(0.0))};
+  if (n.wantsOutput(1))
+    results.push_back(
+        n.full(n.shapeOf(n.input(0)), n.opset() < 10 ? n.elementOf(n.input(0)) : n.i1(), 1));
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Types and tests
+//===----------------------------------------------------------------------===//
+
+static Values castTo(NodeContext &n) {
+  n.ignoreAttrs({"saturate"});
+  // Opset 1 names the type in words.
+  if (n.opset() < 6)
+    return {n.fail("opset 6 or newer is supported")};
+  return {n.cast(n.input(0), n.elementType(n.intAttr("to", 0)))};
+}
+
+static Values castLike(NodeContext &n) {
+  n.ignoreAttrs({"saturate"});
+  return {n.cast(n.input(0), n.elementOf(n.input(1)))};
+}
+
+static Values isInf(NodeContext &n) {
+  bool positive = n.intAttr("detect_positive", 1), negative = n.intAttr("detect_negative", 1);
+  return {n.make<IsInfOp>(n.input(0), !positive, !negative)};
+}
+
+static Values identity(NodeContext &n) { return {n.input(0)}; }
+
+static Values sign(NodeContext &n) { return {n.make<SignOp>(n.input(0))}; }
+
+void gantry::onnx::addElementwiseOps(OpTable &table) {
+  const Arity one{1, 1, 1}, two{2, 2, 1}, many{1, kAny, 1};
+  table.add("Abs", plain<AbsOp>, one);
+  table.add("Neg", plain<NegOp>, one);
+  table.add("Sign", sign, one);
+  table.add("Exp", plain<ExpOp>, one);
+  table.add("Log", plain<LogOp>, one);
+  table.add("Sqrt", plain<SqrtOp>, one);
+  table.add("Reciprocal", plain<ReciprocalOp>, one);
+  table.add("Floor", plain<FloorOp>, one);
+  table.add("Ceil", plain<CeilOp>, one);
+  table.add("Round", plain<RoundOp>, one);
+  table.add("Sin", plain<SinOp>, one);
+  table.add("Cos", plain<CosOp>, one);
+  table.add("Tan", plain<TanOp>, one);
+  table.add("Asin", plain<AsinOp>, one);
+  table.add("Acos", plain<AcosOp>, one);
+  table.add("Atan", plain<AtanOp>, one);
+  table.add("Sinh", plain<SinhOp>, one);
+  table.add("Cosh", plain<CoshOp>, one);
+  table.add("Tanh", plain<TanhOp>, one);
+  table.add("Asinh", plain<AsinhOp>, one);
+  table.add("Acosh", plain<AcoshOp>, one);
+  table.add("Atanh", plain<AtanhOp>, one);
+  table.add("Erf", plain<ErfOp>, one);
+  table.add("Relu", plain<ReluOp>, one);
+  table.add("Sigmoid", plain<SigmoidOp>, one);
+  table.add("Softplus", plain<SoftplusOp>, one);
+  table.add("Softsign", plain<SoftsignOp>, one);
+  table.add("Mish", plain<MishOp>, one);
+  table.add("HardSwish", plain<HardSwishOp>, one);
+  table.add("Not", plain<LogicalNotOp>, one);
+  table.add("BitwiseNot", plain<BitwiseNotOp>, one);
+  table.add("IsNaN", plain<IsNanOp>, one);
+  table.add("IsInf", isInf, one);
+  table.add("Elu", elu, one);
+  table.add("Celu", celu, one);
+  table.add("Selu", selu, one);
+  table.add("LeakyRelu", leakyRelu, one);
+  table.add("ThresholdedRelu", thresholdedRelu, one);
+  table.add("HardSigmoid", hardSigmoid, one);
+  table.add("Shrink", shrink, one);
+  table.add("Gelu", gelu, one);
+  table.add("Gelu", plain<GeluOp>, one, "com.microsoft");
+  table.add("Clip", clip, {1, 3, 1});
+  table.add("Dropout", dropout, {1, 3, 2});
+  table.add("Cast", castTo, one);
+  table.add("CastLike", castLike, two);
+  table.add("Identity", identity, one);
+
+  table.add("Add", binary<AddOp>, two);
+  table.add("Sub", binary<SubOp>, two);
+  table.add("Mul", binary<MulOp>, two);
+  table.add("Div", binary<DivOp>, two);
+  table.add("Pow", power, two);
+  table.add("Mod", mod, two);
+  table.add("PRelu", prelu, two);
+  table.add("And", binary<LogicalAndOp>, two);
+  table.add("Or", binary<LogicalOrOp>, two);
+  table.add("Xor", binary<LogicalXorOp>, two);
+  table.add("BitwiseAnd", binary<BitwiseAndOp>, two);
+  table.add("BitwiseOr", binary<BitwiseOrOp>, two);
+  table.add("BitwiseXor", binary<BitwiseXorOp>, two);
+  table.add("BitShift", bitShift, two);
+  table.add("Equal", compare<CompareDirection::EQ>, two);
+  table.add("Less", compare<CompareDirection::LT>, two);
+  table.add("LessOrEqual", compare<CompareDirection::LE>, two);
+  table.add("Greater", compare<CompareDirection::GT>, two);
+  table.add("GreaterOrEqual", compare<CompareDirection::GE>, two);
+  table.add("Where",
+            [](NodeContext &n) -> Values { return {n.select(n.input(0), n.input(1), n.input(2))}; },
+            {3, 3, 1});
+
+  table.add("Sum", sum, many);
+  table.add("Mean", mean, many);
+  table.add("Max", [](NodeContext &n) -> Values { return {foldLeft<MaximumOp>(n)}; }, many);
+  table.add("Min", [](NodeContext &n) -> Values { return {foldLeft<MinimumOp>(n)}; }, many);
+}

@@ -1,0 +1,39 @@
+// Files of weights beside a model. A model names them by paths of its own choosing, and a hostile
+// one would name /etc/shadow: only regular files inside the model's folder are ever opened, reached
+// without symbolic links and without a second (hard) link, and only bytes inside them are read.
+#pragma once
+
+#include "gantry/Support/Status.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+#include <string>
+
+namespace gantry::onnx {
+
+/// A file mapped read-only.
+struct Mapping {
+  const char *data = nullptr;
+  uint64_t size = 0;
+  ~Mapping();
+};
+
+class ExternalData {
+public:
+  /// `folder` is the model's; empty is the current one.
+  explicit ExternalData(std::string folder) : folder(std::move(folder)) {}
+
+  /// The whole file `location`, a relative path with '/' between its parts. Each file is mapped
+  /// once. Errors: INVALID_ARGUMENT (the path leaves the folder, is no regular file, is linked
+  /// twice), NOT_FOUND.
+  Expected<std::shared_ptr<const Mapping>> open(llvm::StringRef location);
+
+private:
+  std::string folder;
+  llvm::StringMap<std::shared_ptr<const Mapping>> files;
+};
+
+} // namespace gantry::onnx

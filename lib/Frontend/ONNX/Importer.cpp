@@ -1,0 +1,695 @@
+// Walks a model: inputs and initialisers first, then the nodes in their order, each through its
+// handler. Names live in scopes; bodies of If and Loop see the scopes around them, functions do
+// not.
+
+#include "Importer.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+/// Newest opset of ai.onnx whose changes have been looked at.
+static constexpr int64_t kNewestOpset = 22;
+/// Functions that call functions, bodies inside bodies.
+static constexpr int kMaxDepth = 64;
+/// Ops of one module; unrolled loops of hostile files end here.
+static constexpr size_t kMaxNodes = 500'000;
+
+namespace gantry::onnx {
+
+/// The names that nodes of one graph, body or function see.
+struct Scope {
+  Scope *parent = nullptr;
+  const Opsets *opsets = nullptr;
+  /// Attributes of the call when this is a function's body.
+  const llvm::StringMap<const onnx::Attribute *> *callAttributes = nullptr;
+  int depth = 0;
+  /// Null for outputs of nodes that failed.
+  llvm::StringMap<Value> values;
+
+  /// The entry for `name`, or null when no scope has it.
+  const Value *find(StringRef name) const {
+    for (const Scope *scope = this; scope; scope = scope->parent)
+      if (auto it = scope->values.find(name); it != scope->values.end())
+        return &it->second;
+    return nullptr;
+  }
+};
+
+class Importer {
+public:
+  Importer(const ImportRequest &request, MLIRContext *context)
+      : model(*request.model), options(*request.options), tensors(*request.tensors),
+        report(request.report), context(context), builder(context),
+        file(FileLineColLoc::get(context, request.file, 0, 0)) {}
+
+  OwningOpRef<ModuleOp> run();
+
+  std::optional<Values> importBody(Scope &around, const Graph &graph, ArrayRef<Value> arguments);
+  /// A tensor of the file as a constant; null after a diagnostic.
+  Value makeConstant(const Tensor &tensor, Location loc);
+  TensorReader &getTensors() { return tensors; }
+  Location locationOf(StringRef name) {
+    return NameLoc::get(StringAttr::get(context, name.empty() ? "?" : name), file);
+  }
+
+  OpBuilder &getBuilder() { return builder; }
+
+private:
+  LogicalResult checkModel();
+  LogicalResult resolveDims();
+  FailureOr<RankedTensorType> typeOfInput(const ValueInfo &input);
+  FailureOr<Value> bindValue(const ValueInfo &input, const InputValue &value, Location loc);
+  LogicalResult importInputs(func::FuncOp function, Scope &scope);
+  LogicalResult importInitializers(const Graph &graph, Scope &scope);
+  LogicalResult importNodes(ArrayRef<Node> nodes, Scope &scope);
+  LogicalResult importNode(const Node &node, Scope &scope);
+  Values dispatch(const Node &node, Scope &scope, int64_t opset, Location loc);
+  Values callFunction(const Function &callee, NodeContext &call, const Node &node, Scope &scope);
+  const Function *findFunction(const Node &node) const;
+  /// Says what is wrong with a node, or notes it in the report. Success means: go on.
+  LogicalResult reportNode(const Node &node, int64_t opset, Location loc, StringRef message);
+
+  const Model &model;
+  const ImportOptions &options;
+  TensorReader &tensors;
+  GraphReport *report;
+  MLIRContext *context;
+  OpBuilder builder;
+  Location file;
+  llvm::StringMap<int64_t> dims;
+  size_t nodesImported = 0;
+};
+
+} // namespace gantry::onnx
+
+static int64_t opsetOf(const Opsets &opsets, StringRef domain) {
+  for (auto &[name, version] : opsets)
+    if (name == domain)
+      return version;
+  return 0;
+}
+
+static StringRef displayDomain(StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+static StringRef nameOfNode(const Node &node) {
+  if (!node.name.empty())
+    return node.name;
+  for (StringRef output : node.outputs)
+    if (!output.empty())
+      return output;
+  return node.op;
+}
+
+//===----------------------------------------------------------------------===//
+// The op table
+//===----------------------------------------------------------------------===//
+
+static std::string keyOf(StringRef domain, StringRef op) { return (domain + ":" + op).str(); }
+
+OpTable::Entry &OpTable::add(StringRef op, Handler handler, Arity arity, StringRef domain) {
+  Entry &entry = entries[keyOf(domain, op)];
+  entry.handler = std::move(handler);
+  entry.arity = arity;
+  return entry;
+}
+
+void OpTable::refuse(StringRef op, StringRef why, StringRef domain) {
+  entries[keyOf(domain, op)].refusal = why.str();
+}
+
+const OpTable::Entry *OpTable::find(StringRef domain, StringRef op) const {
+  auto it = entries.find(keyOf(domain, op));
+  return it == entries.end() ? nullptr : &it->second;
+}
+
+std::vector<std::string> OpTable::supported() const {
+  std::vector<std::string> names;
+  for (const auto &entry : entries)
+    if (entry.second.handler)
+      names.push_back(entry.first().starts_with(":") ? entry.first().drop_front().str()
+                                                     : entry.first().str());
+  llvm::sort(names);
+  return names;
+}
+
+const OpTable &gantry::onnx::getOpTable() {
+  static const OpTable table = [] {
+    OpTable made;
+    for (auto add : {addElementwiseOps, addShapeOps, addContractionOps, addPoolingOps,
+                     addReductionOps, addNormalizationOps, addIndexingOps, addEinsumOp, addImageOps,
+                     addQuantizedOps, addRecurrentOps, addLossOps, addGeneratorOps,
+                     addControlFlowOps, addTrainingOps, addSignalOps, addRefusedOps})
+      add(made);
+    return made;
+  }();
+  return table;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and initialisers
+//===----------------------------------------------------------------------===//
+
+static bool isInitializer(const Graph &graph, StringRef name) {
+  return llvm::any_of(graph.initializers, [&](const Tensor &t) { return t.name == name; });
+}
+
+LogicalResult Importer::checkModel() {
+  if (!model.hasGraph)
+    return emitError(file) << "the model holds no graph";
+  int64_t opset = opsetOf(model.opsets, "");
+  if (opset > kNewestOpset)
+    return emitError(file) << "opset " << opset << " of ai.onnx is not supported; opsets up to "
+                           << kNewestOpset << " are";
+  if (!model.graph.sparseInitializers.empty())
+    return emitError(file) << "initializer '" << model.graph.sparseInitializers.front()
+                           << "' is sparse, which is not supported; dense ones are";
+  return success();
+}
+
+/// The name under which --dim gives a dimension.
+static std::string dimKey(const ValueInfo &input, size_t axis) {
+  StringRef param = input.type.dims[axis].param;
+  return param.empty() ? (input.name + ":" + Twine(axis)).str() : param.str();
+}
+
+LogicalResult Importer::resolveDims() {
+  llvm::StringSet<> open;
+  for (const ValueInfo &input : model.graph.inputs)
+    for (size_t i = 0; i < input.type.dims.size(); ++i) {
+      std::string byPlace = (input.name + ":" + Twine(i)).str();
+      const Dim &dim = input.type.dims[i];
+      if (!dim.isKnown())
+        open.insert(dimKey(input, i));
+      for (auto &[name, size] : options.dims)
+        if (dim.isKnown() && name == byPlace && dim.size != size)
+          return emitError(file) << "dimension '" << name << "' is fixed to " << dim.size
+                                 << " in the file and cannot be " << size;
+    }
+  for (auto &[name, size] : options.dims) {
+    if (size < 0)
+      return emitError(file) << "dimension '" << name << "' cannot have size " << size;
+    auto [it, fresh] = dims.try_emplace(name, size);
+    if (!fresh && it->second != size)
+      return emitError(file) << "dimension '" << name << "' is given twice, as " << it->second
+                             << " and " << size;
+    bool byPlace = llvm::any_of(model.graph.inputs, [&](const ValueInfo &input) {
+      return StringRef(name).starts_with((input.name + ":").str());
+    });
+    if (!open.contains(name) && !byPlace) {
+      auto error = emitError(file) << "no open dimension is named '" << name << "'; ";
+      if (open.empty())
+        return error << "the file leaves none open";
+      SmallVector<StringRef> names(open.keys());
+      llvm::sort(names);
+      return error << "open are " << llvm::join(names, ", ");
+    }
+  }
+  return success();
+}
+
+FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
+  Location loc = locationOf(input.name);
+  if (input.type.kind != onnx::Type::TensorType)
+    return emitError(loc) << "input '" << input.name
+                          << "' is not a tensor; sequences, maps, optional and "
+                          << "sparse values are not supported";
+  mlir::Type element = elementTypeOf(input.type.element, context);
+  if (!element)
+    return emitError(loc) << "input '" << input.name << "' has the element type "
+                          << nameOf(input.type.element) << ", which is not supported; "
+                          << supportedElementTypes() << " are";
+  if (!input.type.hasShape)
+    return emitError(loc) << "input '" << input.name
+                          << "' has no declared shape, which is not supported; "
+                          << "declare its dimensions in the model (they may be open)";
+  Ints shape;
+  for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
+    if (dim.isKnown()) {
+      shape.push_back(dim.size);
+      continue;
+    }
+    auto it = dims.find((input.name + ":" + Twine(i)).str());
+    if (it == dims.end())
+      it = dims.find(dimKey(input, i));
+    if (it == dims.end())
+      return emitError(loc) << "dimension " << i << " of input '" << input.name
+                            << "' is open; give its size with --dim " << dimKey(input, i) << "=N";
+    shape.push_back(it->second);
+  }
+  auto type = makeTensorType(shape, element);
+  if (!type)
+    return emitError(loc) << "input '" << input.name << "': " << type.status().message();
+  return *type;
+}
+
+/// An input given by value: its sizes may also settle open dimensions.
+FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &value,
+                                     Location loc) {
+  if (input.type.hasShape) {
+    bool fits = input.type.dims.size() == value.shape.size();
+    for (size_t i = 0; fits && i < value.shape.size(); ++i)
+      if (input.type.dims[i].isKnown())
+        fits = input.type.dims[i].size == value.shape[i];
+      else
+        fits = dims.try_emplace(dimKey(input, i), value.shape[i]).first->second == value.shape[i];
+    if (!fits)
+      return emitError(loc) << "the value for input '" << input.name
+                            << "' has another shape than the input";
+  }
+  mlir::Type element = elementTypeOf(input.type.element, context);
+  if (!element)
+    return emitError(loc) << "input '" << input.name << "' has the element type "
+                          << nameOf(input.type.element) << ", which is not supported; "
+                          << supportedElementTypes() << " are";
+  auto type = makeTensorType(value.shape, element);
+  if (!type)
+    return emitError(loc) << "the value for input '" << input.name
+                          << "': " << type.status().message();
+  Elements elements;
+  elements.isFloat = std::holds_alternative<std::vector<double>>(value.elements);
+  if (elements.isFloat)
+    elements.floats = std::get<std::vector<double>>(value.elements);
+  else
+    elements.ints = std::get<std::vector<int64_t>>(value.elements);
+  if (int64_t(elements.size()) != type->getNumElements())
+    return emitError(loc) << "the value for input '" << input.name << "' has " << elements.size()
+                          << " elements, its shape " << type->getNumElements();
+  return Value(ConstantOp::create(builder, loc, ElementsAttr(makeElements(*type, elements))));
+}
+
+LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
+  for (const InputValue &value : options.values)
+    if (llvm::none_of(model.graph.inputs, [&](const ValueInfo &i) { return i.name == value.name; }))
+      return emitError(file) << "a value is given for '" << value.name
+                             << "', which is no input of the graph";
+  SmallVector<mlir::Type> types;
+  SmallVector<const ValueInfo *> arguments;
+  // Values first: their shapes may settle open dimensions of the others.
+  for (const InputValue &value : options.values)
+    for (const ValueInfo &input : model.graph.inputs)
+      if (input.name == value.name) {
+        FailureOr<Value> constant = bindValue(input, value, locationOf(input.name));
+        if (failed(constant))
+          return failure();
+        scope.values[input.name] = *constant;
+      }
+  for (const ValueInfo &input : model.graph.inputs) {
+    // Before IR version 4 every initialiser is listed among the inputs, too.
+    if (isInitializer(model.graph, input.name) || scope.values.contains(input.name))
+      continue;
+    FailureOr<RankedTensorType> type = typeOfInput(input);
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+    arguments.push_back(&input);
+  }
+  Block &entry = function.getBody().front();
+  for (auto [type, input] : llvm::zip(types, arguments))
+    scope.values[input->name] = entry.addArgument(type, locationOf(input->name));
+  function.setFunctionType(builder.getFunctionType(types, {}));
+  for (auto [i, input] : llvm::enumerate(arguments))
+    function.setArgAttr(i, kNameAttr, builder.getStringAttr(input->name));
+  return success();
+}
+
+Value Importer::makeConstant(const Tensor &tensor, Location loc) {
+  auto attr = tensors.read(tensor);
+  if (!attr) {
+    emitError(loc) << "tensor '" << tensor.name << "': " << attr.status().message();
+    return {};
+  }
+  auto op = ConstantOp::create(builder, loc, *attr);
+  if (!tensor.name.empty())
+    op->setAttr(kNameAttr, builder.getStringAttr(tensor.name));
+  return op;
+}
+
+LogicalResult Importer::importInitializers(const Graph &graph, Scope &scope) {
+  for (StringRef name : graph.sparseInitializers)
+    return emitError(file) << "initializer '" << name
+                           << "' is sparse, which is not supported; dense ones are";
+  for (const Tensor &tensor : graph.initializers) {
+    if (scope.values.contains(tensor.name))
+      continue;
+    Value value = makeConstant(tensor, locationOf(tensor.name));
+    if (!value)
+      return failure();
+    scope.values[tensor.name] = value;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+const Function *Importer::findFunction(const Node &node) const {
+  for (const Function &function : model.functions)
+    if (function.name == node.op && function.domain == node.domain &&
+        function.overload == node.overload)
+      return &function;
+  return nullptr;
+}
+
+LogicalResult Importer::reportNode(const Node &node, int64_t opset, Location loc,
+                                   StringRef message) {
+  if (report) {
+    report->issues.push_back({nameOfNode(node).str(), node.op.str(),
+                              displayDomain(node.domain).str(), opset, message.str()});
+    return success();
+  }
+  return emitError(loc) << "node '" << nameOfNode(node) << "' (" << node.op << " of "
+                        << displayDomain(node.domain) << ", opset " << opset << "): " << message;
+}
+
+/// What is wrong with the number of operands or outputs, or nothing.
+static std::string checkArity(const Node &node, const Arity &arity, ArrayRef<Value> inputs) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (unsigned i = 0; i < arity.minInputs; ++i)
+    if (i >= inputs.size() || !inputs[i]) {
+      os << "operand " << i << " is missing; it has " << inputs.size() << ", needs "
+         << arity.minInputs;
+      return text;
+    }
+  if (inputs.size() > arity.maxInputs)
+    os << "it has " << inputs.size() << " operands; at most " << arity.maxInputs
+       << " are supported";
+  else
+    for (size_t i = arity.maxOutputs; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty()) {
+        os << "output " << i << " ('" << node.outputs[i] << "') is not supported; the first "
+           << arity.maxOutputs << (arity.maxOutputs == 1 ? " is" : " are");
+        return text;
+      }
+  return text;
+}
+
+/// An attribute that the handler never asked for changes what the node means, or is a typing error.
+static std::string checkAttributes(const NodeContext &context) {
+  for (const auto &attr : context.attributes()) {
+    if (context.readAttrs().contains(attr.first()))
+      continue;
+    SmallVector<StringRef> known(context.readAttrs().keys());
+    llvm::sort(known);
+    std::string supported =
+        known.empty() ? "it has none that are" : "supported are " + llvm::join(known, ", ");
+    return ("attribute '" + attr.first() + "' is not supported in this opset; " + supported).str();
+  }
+  return {};
+}
+
+Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc) {
+  auto refuse = [&](const Twine &message) {
+    emitError(loc) << message;
+    return Values();
+  };
+  SmallVector<Value> inputs;
+  for (StringRef name : node.inputs) {
+    const Value *value = name.empty() ? nullptr : scope.find(name);
+    if (!name.empty() && !value)
+      return refuse("operand '" + name +
+                    "' is made by no node, input or initializer before this node");
+    inputs.push_back(value ? *value : Value());
+  }
+  NodeContext context(*this, scope, node, opset, loc, inputs);
+  if (const Function *callee = findFunction(node))
+    return callFunction(*callee, context, node, scope);
+  const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
+  if (std::string wrong = checkArity(node, entry->arity, inputs); !wrong.empty())
+    return refuse(wrong);
+  Values results = entry->handler(context);
+  if (context.hasFailed())
+    return {};
+  if (std::string wrong = checkAttributes(context); !wrong.empty())
+    return refuse(wrong);
+  return results;
+}
+
+LogicalResult Importer::importNode(const Node &node, Scope &scope) {
+  Location loc = locationOf(nameOfNode(node));
+  int64_t opset = opsetOf(*scope.opsets, node.domain);
+  if (++nodesImported > kMaxNodes)
+    return emitError(loc) << "the graph unrolls to more than " << kMaxNodes << " nodes";
+
+  // Poisoned: a node before has failed and was reported already.
+  bool poisoned = llvm::any_of(node.inputs, [&](StringRef name) {
+    const Value *value = name.empty() ? nullptr : scope.find(name);
+    return value && !*value;
+  });
+  std::string message;
+  const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
+  if (node.hasDeviceConfigurations)
+    message = "device configurations are not supported; give requests with --place";
+  else if (!entry && !findFunction(node))
+    message = "the op is not supported; " + std::to_string(getOpTable().supported().size()) +
+              " ops are, see docs/generated/onnx-ops.md";
+  else if (entry && !entry->handler && !findFunction(node))
+    message = "the op is not supported: " + entry->refusal;
+
+  Values results;
+  size_t issuesBefore = report ? report->issues.size() : 0;
+  if (message.empty() && !poisoned) {
+    ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error && message.empty())
+        message = diagnostic.str();
+      return success();
+    });
+    results = dispatch(node, scope, opset, loc);
+  }
+  bool complete = message.empty() && !poisoned;
+  for (auto [i, name] : llvm::enumerate(node.outputs))
+    complete &= name.empty() || (i < results.size() && results[i]);
+  bool reportedInside = report && report->issues.size() > issuesBefore;
+  if (!complete && !poisoned && !reportedInside) {
+    if (message.empty())
+      message = "the import failed without a reason; this is a defect of Gantry";
+    if (failed(reportNode(node, opset, loc, message)))
+      return failure();
+  }
+  for (auto [i, name] : llvm::enumerate(node.outputs))
+    if (!name.empty())
+      scope.values[name] = complete ? results[i] : Value();
+  return success(complete || report);
+}
+
+LogicalResult Importer::importNodes(ArrayRef<Node> nodes, Scope &scope) {
+  for (const Node &node : nodes)
+    if (failed(importNode(node, scope)))
+      return failure();
+  return success();
+}
+
+std::optional<Values> Importer::importBody(Scope &around, const Graph &graph,
+                                           ArrayRef<Value> arguments) {
+  if (around.depth >= kMaxDepth) {
+    emitError(file) << "bodies are nested more than " << kMaxDepth << " deep";
+    return std::nullopt;
+  }
+  Scope scope{&around, around.opsets, around.callAttributes, around.depth + 1, {}};
+  if (graph.inputs.size() != arguments.size()) {
+    emitError(file) << "body '" << graph.name << "' has " << graph.inputs.size()
+                    << " inputs, expected " << arguments.size();
+    return std::nullopt;
+  }
+  for (auto [input, value] : llvm::zip(graph.inputs, arguments))
+    scope.values[input.name] = value;
+  if (failed(importInitializers(graph, scope)) || failed(importNodes(graph.nodes, scope)))
+    return std::nullopt;
+  Values outputs;
+  for (const ValueInfo &output : graph.outputs) {
+    const Value *value = scope.find(output.name);
+    if (!value)
+      emitError(file) << "output '" << output.name << "' of body '" << graph.name
+                      << "' is made by no node";
+    if (!value || !*value)
+      return std::nullopt;
+    outputs.push_back(*value);
+  }
+  return outputs;
+}
+
+Values Importer::callFunction(const Function &callee, NodeContext &call, const Node &node,
+                              Scope &around) {
+  if (around.depth >= kMaxDepth) {
+    emitError(file) << "functions call each other more than " << kMaxDepth << " deep";
+    return {};
+  }
+  llvm::StringMap<const onnx::Attribute *> attributes = call.attributes();
+  for (const onnx::Attribute &attr : callee.defaults)
+    attributes.try_emplace(attr.name, &attr);
+  Scope scope{nullptr, &callee.opsets, &attributes, around.depth + 1, {}};
+  if (node.inputs.size() > callee.inputs.size()) {
+    emitError(file) << "function " << callee.name << " takes " << callee.inputs.size()
+                    << " operands, got " << node.inputs.size();
+    return {};
+  }
+  // An operand left out stays absent inside; it must not look like the output of a failed node.
+  for (auto [i, name] : llvm::enumerate(callee.inputs))
+    if (call.input(i))
+      scope.values[name] = call.input(i);
+  std::vector<Node> nodes = callee.nodes;
+  for (Node &inner : nodes)
+    for (StringRef &operand : inner.inputs)
+      if (llvm::is_contained(callee.inputs, operand) && !scope.values.contains(operand))
+        operand = "";
+  if (failed(importNodes(nodes, scope)))
+    return {};
+  Values results;
+  for (StringRef name : callee.outputs) {
+    const Value *value = scope.find(name);
+    if (!value) {
+      emitError(file) << "output '" << name << "' of function " << callee.name
+                      << " is made by no node";
+      return {};
+    }
+    results.push_back(*value);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+/// A symbol name made of the graph's name.
+static std::string symbolFor(StringRef name) {
+  std::string symbol;
+  for (char c : name.take_front(200))
+    symbol.push_back(llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' ? c : '_');
+  if (symbol.empty())
+    return "main";
+  if (llvm::isDigit(symbol.front()))
+    symbol.insert(symbol.begin(), '_');
+  return symbol;
+}
+
+/// Shape arithmetic and unused weights leave dead ops behind.
+static void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (isOpTriviallyDead(&op)) {
+      op.erase();
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        eraseDeadOps(inner);
+  }
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  if (failed(checkModel()) || failed(resolveDims()))
+    return {};
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, file);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(builder, file, symbolFor(model.graph.name),
+                                       builder.getFunctionType({}, {}));
+  Block *entry = builder.createBlock(&function.getBody());
+  builder.setInsertionPointToEnd(entry);
+
+  Opsets defaultOpsets{{"", 1}};
+  Scope scope;
+  scope.opsets = model.opsets.empty() ? &defaultOpsets : &model.opsets;
+  if (failed(importInputs(function, scope)) || failed(importInitializers(model.graph, scope)) ||
+      failed(importNodes(model.graph.nodes, scope)))
+    return {};
+
+  SmallVector<Value> results;
+  for (const ValueInfo &output : model.graph.outputs) {
+    const Value *value = scope.find(output.name);
+    if (!value)
+      emitError(locationOf(output.name)) << "output '" << output.name << "' is made by no node";
+    if (!value || !*value)
+      return {};
+    results.push_back(*value);
+  }
+  func::ReturnOp::create(builder, file, results);
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+    function.setResultAttr(i, kNameAttr, builder.getStringAttr(output.name));
+  eraseDeadOps(*entry);
+  if (failed(verify(*module)))
+    return {};
+  return module;
+}
+
+OwningOpRef<ModuleOp> gantry::onnx::importModel(const ImportRequest &request,
+                                                MLIRContext *context) {
+  return Importer(request, context).run();
+}
+
+//===----------------------------------------------------------------------===//
+// NodeContext: what needs the importer
+//===----------------------------------------------------------------------===//
+
+NodeContext::NodeContext(Importer &importer, Scope &scope, const Node &node, int64_t opset,
+                         Location loc, ArrayRef<Value> inputs)
+    : builder(importer.getBuilder()), importer(importer), scope(scope), node(node), version(opset),
+      loc(loc), name(builder.getStringAttr(nameOfNode(node))), inputs(inputs) {
+  for (const onnx::Attribute &attr : node.attributes) {
+    const onnx::Attribute *meant = &attr;
+    if (!attr.reference.empty()) {
+      // Stands for an attribute of the function's caller; absent there, it is absent here.
+      meant = scope.callAttributes ? scope.callAttributes->lookup(attr.reference) : nullptr;
+      if (!meant)
+        continue;
+    }
+    attrs[attr.name] = meant;
+  }
+}
+
+std::optional<Values> NodeContext::importBody(const Graph &graph, ArrayRef<Value> arguments) {
+  return importer.importBody(scope, graph, arguments);
+}
+
+Value NodeContext::tensor(const Tensor &tensor) {
+  auto attr = importer.getTensors().read(tensor);
+  return attr ? constant(*attr) : fail("attribute tensor: " + attr.status().message());
+}
+
+Value NodeContext::constant(ElementsAttr attr) {
+  auto op = ConstantOp::create(builder, loc, attr);
+  op->setAttr(kNameAttr, name);
+  return op;
+}
+
+const onnx::Attribute *NodeContext::find(StringRef name) {
+  read.insert(name);
+  return attrs.lookup(name);
+}
+
+Values NodeContext::finish(OperationState &state) {
+  for (mlir::Type type : state.types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return failWith();
+    if (!tensor.hasStaticShape()) {
+      fail("the shape of the result is not known");
+      return {};
+    }
+    if (auto checked = makeTensorType(tensor.getShape(), tensor.getElementType()); !checked) {
+      fail(checked.status().message());
+      return {};
+    }
+  }
+  state.addAttribute(kNameAttr, name);
+  Operation *op = builder.create(state);
+  if (mlir::failed(op->getName().verifyInvariants(op))) {
+    op->erase();
+    return failWith();
+  }
+  SmallVector<Value> folded;
+  // tryFold needs the op detached from nothing; results that it gives replace the op.
+  if (succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
+      folded.front() != op->getResult(0)) {
+    op->erase();
+    return Values(folded.begin(), folded.end());
+  }
+  return Values(op->result_begin(), op->result_end());
+}

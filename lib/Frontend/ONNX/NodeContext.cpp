@@ -1,0 +1,287 @@
+// What handlers use to read their node and to build ops; see Importer.h.
+
+#include "Importer.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+//===----------------------------------------------------------------------===//
+// Failure
+//===----------------------------------------------------------------------===//
+
+Value NodeContext::fail(const Twine &message) {
+  // The first reason is the one that matters.
+  if (!failed)
+    emitError(loc) << message;
+  failed = true;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const onnx::Attribute *NodeContext::find(StringRef name, onnx::Attribute::Type type,
+                                         StringRef what) {
+  const onnx::Attribute *attr = find(name);
+  if (attr && attr->type != type) {
+    fail("attribute '" + name + "' must be " + what);
+    return nullptr;
+  }
+  return attr;
+}
+
+int64_t NodeContext::intAttr(StringRef name, int64_t otherwise) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::Int, "an integer");
+  return attr ? attr->i : otherwise;
+}
+
+double NodeContext::floatAttr(StringRef name, double otherwise) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::Float, "a floating-point number");
+  return attr ? attr->f : otherwise;
+}
+
+StringRef NodeContext::stringAttr(StringRef name, StringRef otherwise) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::String, "a string");
+  return attr ? attr->s : otherwise;
+}
+
+std::optional<Ints> NodeContext::intsAttr(StringRef name) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::Ints, "a list of integers");
+  if (!attr)
+    return std::nullopt;
+  return Ints(attr->ints.begin(), attr->ints.end());
+}
+
+std::optional<std::vector<float>> NodeContext::floatsAttr(StringRef name) {
+  const onnx::Attribute *attr =
+      find(name, onnx::Attribute::Floats, "a list of floating-point numbers");
+  if (!attr)
+    return std::nullopt;
+  return attr->floats;
+}
+
+std::vector<StringRef> NodeContext::stringsAttr(StringRef name) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::Strings, "a list of strings");
+  return attr ? attr->strings : std::vector<StringRef>();
+}
+
+const Tensor *NodeContext::tensorAttr(StringRef name) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::Tensor, "a tensor");
+  return attr ? attr->tensor.get() : nullptr;
+}
+
+const Graph *NodeContext::graphAttr(StringRef name) {
+  const onnx::Attribute *attr = find(name, onnx::Attribute::Graph, "a graph");
+  return attr ? attr->graph.get() : nullptr;
+}
+
+void NodeContext::ignoreAttrs(std::initializer_list<StringRef> names) {
+  for (StringRef name : names)
+    read.insert(name);
+}
+
+mlir::Type NodeContext::elementType(int64_t onnxType) {
+  auto type = DataType(int32_t(onnxType));
+  mlir::Type element = elementTypeOf(type, builder.getContext());
+  if (!element)
+    fail("element type " + nameOf(type) + " is not supported; " + supportedElementTypes() + " are");
+  return element;
+}
+
+//===----------------------------------------------------------------------===//
+// Values known now
+//===----------------------------------------------------------------------===//
+
+std::optional<Elements> NodeContext::known(Value value) {
+  return value ? evaluate(value) : std::nullopt;
+}
+
+std::optional<Ints> NodeContext::knownInts(Value value) {
+  auto elements = known(value);
+  if (!elements || elements->isFloat)
+    return std::nullopt;
+  return Ints(elements->ints.begin(), elements->ints.end());
+}
+
+/// The input of the graph that `value` is computed from through small integer tensors, if there is
+/// one.
+static BlockArgument findDecidingInput(Value value) {
+  SmallVector<Value> pending{value};
+  llvm::SmallPtrSet<void *, 16> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!seen.insert(next.getAsOpaquePointer()).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
+        return argument;
+      continue;
+    }
+    llvm::append_range(pending, next.getDefiningOp()->getOperands());
+  }
+  return {};
+}
+
+std::optional<Elements> NodeContext::knownOperand(size_t i, StringRef what) {
+  Value value = input(i);
+  if (!value) {
+    fail("operand " + Twine(i) + " (" + what + ") is missing");
+    return std::nullopt;
+  }
+  if (auto elements = known(value))
+    return elements;
+  BlockArgument argument = findDecidingInput(value);
+  std::string message = "operand " + std::to_string(i) + " (" + what.str() +
+                        ") decides a shape and must be known when compiling";
+  if (argument) {
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto input = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
+    StringRef inputName = input ? input.getValue() : StringRef("?");
+    message += "; it comes from input '" + inputName.str() + "', give that with --value " +
+               inputName.str() + "=FILE.npy";
+  } else {
+    message += "; shapes that depend on data are not supported";
+  }
+  fail(message);
+  return std::nullopt;
+}
+
+std::optional<Ints> NodeContext::shapeOperand(size_t i, StringRef what) {
+  auto elements = knownOperand(i, what);
+  if (!elements)
+    return std::nullopt;
+  if (elements->isFloat || rankOf(input(i)) > 1) {
+    fail("operand " + Twine(i) + " (" + what + ") must be a list of integers");
+    return std::nullopt;
+  }
+  return Ints(elements->ints.begin(), elements->ints.end());
+}
+
+std::optional<int64_t> NodeContext::shapeScalar(size_t i, StringRef what) {
+  auto values = shapeOperand(i, what);
+  if (values && values->size() != 1) {
+    fail("operand " + Twine(i) + " (" + what + ") must be one integer, it holds " +
+         Twine(values->size()));
+    return std::nullopt;
+  }
+  return values ? std::optional<int64_t>(values->front()) : std::nullopt;
+}
+
+std::optional<int64_t> NodeContext::axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    fail("axis " + Twine(axis) + " is outside the " + Twine(rank) + " dimensions of the operand");
+    return std::nullopt;
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::optional<Ints> NodeContext::axes(IntsRef axes, int64_t rank) {
+  Ints out;
+  for (int64_t a : axes) {
+    auto checked = axis(a, rank);
+    if (!checked)
+      return std::nullopt;
+    if (llvm::is_contained(out, *checked)) {
+      fail("axis " + Twine(a) + " is given twice");
+      return std::nullopt;
+    }
+    out.push_back(*checked);
+  }
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+Value NodeContext::ints(IntsRef values, mlir::Type element) {
+  Elements elements;
+  elements.ints.assign(values.begin(), values.end());
+  return constant(makeElements(
+      RankedTensorType::get({int64_t(values.size())}, element ? element : i64()), elements));
+}
+
+Value NodeContext::scalar(mlir::Type element, double value) {
+  Elements elements;
+  elements.isFloat = true;
+  elements.floats = {value};
+  return constant(makeElements(RankedTensorType::get({}, element), elements));
+}
+
+Value NodeContext::scalarInt(mlir::Type element, int64_t value) {
+  Elements elements;
+  elements.ints = {value};
+  return constant(makeElements(RankedTensorType::get({}, element), elements));
+}
+
+Value NodeContext::full(IntsRef shape, mlir::Type element, double value) {
+  return broadcast(scalar(element, value), shape);
+}
+
+Value NodeContext::cast(Value v, mlir::Type element) {
+  if (!v || !element)
+    return {};
+  return elementOf(v) == element ? v : makeTyped<CastOp>(shapeOf(v), element, v);
+}
+
+Value NodeContext::reshape(Value v, IntsRef shape) {
+  if (!v || typeOf(v).getShape() == shape)
+    return v;
+  // Weights take another shape where they are: the same bytes, no op.
+  auto weights = dyn_cast_if_present<DenseResourceElementsAttr>(getConstantElements(v));
+  if (auto type = makeTensorType(shape, elementOf(v));
+      weights && type && type->getNumElements() == typeOf(v).getNumElements())
+    return constant(DenseResourceElementsAttr::get(*type, weights.getRawHandle()));
+  return makeTyped<ReshapeOp>(shape, elementOf(v), v);
+}
+
+Value NodeContext::broadcast(Value v, IntsRef shape) {
+  if (!v || typeOf(v).getShape() == shape)
+    return v;
+  return makeTyped<BroadcastOp>(shape, elementOf(v), v);
+}
+
+Value NodeContext::transpose(Value v, IntsRef permutation) {
+  return make<TransposeOp>(v, permutation);
+}
+
+Value NodeContext::slice(Value v, IntsRef starts, IntsRef sizes, IntsRef steps) {
+  Ints ones(starts.size(), 1);
+  return make<SliceOp>(v, starts, sizes, steps.empty() ? IntsRef(ones) : steps);
+}
+
+Value NodeContext::sliceAxis(Value v, int64_t axis, int64_t start, int64_t size, int64_t step) {
+  if (!v)
+    return {};
+  Ints starts(rankOf(v), 0), sizes = shapeOf(v), steps(rankOf(v), 1);
+  starts[axis] = start;
+  sizes[axis] = size;
+  steps[axis] = step;
+  return slice(v, starts, sizes, steps);
+}
+
+Value NodeContext::concat(ArrayRef<Value> values, int64_t axis) {
+  if (detail::isMissing(values))
+    return {};
+  return make<ConcatOp>(ValueRange(values), uint64_t(axis));
+}
+
+Value NodeContext::iota(IntsRef shape, mlir::Type element, int64_t axis) {
+  return makeTyped<IotaOp>(shape, element, uint64_t(axis));
+}
+
+Value NodeContext::matmul(Value a, Value b, bool transposeA, bool transposeB) {
+  return make<MatmulOp>(a, b, transposeA, transposeB);
+}
+
+Value NodeContext::alignChannels(Value v, int64_t axis, int64_t rank) {
+  if (!v)
+    return {};
+  Ints shape(rank, 1);
+  shape[axis] = typeOf(v).getNumElements();
+  return reshape(v, shape);
+}

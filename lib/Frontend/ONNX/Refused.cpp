@@ -1,0 +1,23 @@
+// Ops that are known and not supported, with the reason, so that the message can say more than
+// that.
+
+#include "Importer.h"
+
+using namespace gantry;
+using namespace gantry::onnx;
+
+void gantry::onnx::addRefusedOps(OpTable &table) {
+  for (llvm::StringRef op : {"NonZero", "NonMaxSuppression", "Unique", "Compress"})
+    table.refuse(op,
+                 "the shape of its output depends on data, and shapes are fixed when compiling");
+  for (llvm::StringRef op :
+       {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+        "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence"})
+    table.refuse(op, "values are tensors, not sequences");
+  for (llvm::StringRef op : {"Optional", "OptionalGetElement", "OptionalHasElement"})
+    table.refuse(op, "values are tensors, not optional ones");
+  for (llvm::StringRef op :
+       {"StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer"})
+    table.refuse(op, "strings are not tensors of numbers");
+  table.refuse("Gradient", "gradients are not computed yet", "ai.onnx.preview.training");
+}

@@ -1,0 +1,382 @@
+// Ops that move elements or change the shape: Reshape, Slice, Pad, Concat and their like. What they
+// need to know about shapes is read from constants now; the dialect has static attributes for it.
+
+#include "Importer.h"
+
+#include "llvm/ADT/SmallBitVector.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+static std::string text(IntsRef shape) {
+  std::string out = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    out += (i ? "," : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+/// Product of sizes, or nothing when it is absurdly large.
+static std::optional<int64_t> product(IntsRef sizes) {
+  __int128 p = 1;
+  for (int64_t s : sizes) {
+    p *= s;
+    if (p > kMaxBytes || p < 0)
+      return std::nullopt;
+  }
+  return int64_t(p);
+}
+
+/// Axes from an attribute before `since`, from operand 1 then; nothing when absent or after a
+/// failure.
+static std::optional<Ints> axesOperand(NodeContext &n, int64_t since) {
+  if (n.opset() < since)
+    return n.intsAttr("axes");
+  return n.input(1) ? n.shapeOperand(1, "axes") : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+static Values reshape(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  Value x = n.input(0);
+  bool keepZeros = n.intAttr("allowzero", 0) != 0;
+  std::optional<Ints> wanted = n.opset() < 5 ? n.intsAttr("shape") : n.shapeOperand(1, "shape");
+  if (!wanted)
+    return {n.fail("the shape is missing")};
+  Ints shape = *wanted, given = n.shapeOf(x);
+  int64_t open = -1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && !keepZeros) {
+      if (i >= given.size())
+        return {n.fail("the shape " + text(*wanted) + " copies dimension " + Twine(i) +
+                       " of the input " + text(given))};
+      shape[i] = given[i];
+    } else if (shape[i] == -1 && open < 0) {
+      open = int64_t(i);
+    } else if (shape[i] < 0) {
+      return {n.fail("the shape " + text(*wanted) +
+                     " has more than one open dimension or a negative one")};
+    }
+  }
+  if (open >= 0) {
+    shape[open] = 1;
+    auto rest = product(shape);
+    int64_t all = n.typeOf(x).getNumElements();
+    if (!rest || *rest == 0 || all % *rest != 0)
+      return {
+          n.fail("an input of shape " + text(given) + " cannot take the shape " + text(*wanted))};
+    shape[open] = all / *rest;
+  }
+  return {n.reshape(x, shape)};
+}
+
+static Values flatten(NodeContext &n) {
+  Value x = n.input(0);
+  int64_t rank = n.rankOf(x), axis = n.intAttr("axis", 1);
+  if (axis < -rank || axis > rank)
+    return {
+        n.fail("axis " + Twine(axis) + " is outside [-" + Twine(rank) + ", " + Twine(rank) + "]")};
+  axis = axis < 0 ? axis + rank : axis;
+  IntsRef shape = n.typeOf(x).getShape();
+  int64_t rows = *product(shape.take_front(axis)), columns = *product(shape.drop_front(axis));
+  return {n.reshape(x, {rows, columns})};
+}
+
+static Values squeeze(NodeContext &n) {
+  Value x = n.input(0);
+  auto given = axesOperand(n, 13);
+  if (n.hasFailed())
+    return {};
+  Ints shape = n.shapeOf(x), kept;
+  llvm::SmallBitVector drop(shape.size());
+  if (given) {
+    auto axes = n.axes(*given, n.rankOf(x));
+    if (!axes)
+      return {};
+    for (int64_t a : *axes) {
+      if (shape[a] != 1)
+        return {n.fail("dimension " + Twine(a) + " of " + text(shape) + " has not size 1")};
+      drop.set(a);
+    }
+  } else {
+    for (size_t i = 0; i < shape.size(); ++i)
+      drop[i] = shape[i] == 1;
+  }
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!drop[i])
+      kept.push_back(shape[i]);
+  return {n.reshape(x, kept)};
+}
+
+static Values unsqueeze(NodeContext &n) {
+  Value x = n.input(0);
+  auto given = axesOperand(n, 13);
+  if (!given)
+    return {n.fail("the axes are missing")};
+  int64_t rank = n.rankOf(x) + int64_t(given->size());
+  auto axes = n.axes(*given, rank);
+  if (!axes)
+    return {};
+  Ints shape;
+  for (int64_t i = 0, next = 0; i < rank; ++i)
+    shape.push_back(llvm::is_contained(*axes, i) ? 1 : n.typeOf(x).getDimSize(next++));
+  return {n.reshape(x, shape)};
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+static Values transpose(NodeContext &n) {
+  Ints permutation;
+  for (int64_t i = n.rankOf(n.input(0)); i-- > 0;)
+    permutation.push_back(i);
+  return {n.transpose(n.input(0), n.intsAttr("perm").value_or(permutation))};
+}
+
+static Values concat(NodeContext &n) {
+  auto axis = n.axis(n.intAttr("axis", 1), n.rankOf(n.input(0)));
+  return axis ? Values{n.concat(n.allInputs(), *axis)} : Values{};
+}
+
+static Values split(NodeContext &n) {
+  Value x = n.input(0);
+  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(x));
+  if (!axis)
+    return {};
+  std::optional<Ints> sizes;
+  if (n.opset() < 13)
+    sizes = n.intsAttr("split");
+  else if (n.input(1))
+    sizes = n.shapeOperand(1, "split");
+  int64_t parts = n.intAttr("num_outputs", int64_t(n.numOutputs())),
+          all = n.typeOf(x).getDimSize(*axis);
+  if (n.hasFailed())
+    return {};
+  if (!sizes) {
+    if (parts != int64_t(n.numOutputs()))
+      return {n.fail("num_outputs is " + Twine(parts) + ", the node has " + Twine(n.numOutputs()))};
+    // Rounded up, so that only the last part may be smaller (opset 18); before, parts are equal.
+    int64_t part = (all + parts - 1) / parts;
+    if (n.opset() < 18 && part * parts != all)
+      return {n.fail("a dimension of size " + Twine(all) + " cannot be cut into " + Twine(parts) +
+                     " equal parts")};
+    sizes.emplace();
+    for (int64_t i = 0; i < parts; ++i)
+      sizes->push_back(std::clamp<int64_t>(all - i * part, 0, part));
+  }
+  if (sizes->size() != n.numOutputs())
+    return {n.fail("split lists " + Twine(sizes->size()) + " sizes, the node has " +
+                   Twine(n.numOutputs()) + " outputs")};
+  int64_t start = 0;
+  Values results;
+  for (int64_t size : *sizes) {
+    if (size < 0 || size > all - start)
+      return {n.fail("sizes " + text(*sizes) + " do not add up to the dimension's " + Twine(all))};
+    // Slices rather than one op: each part may go its own way, also when folded.
+    results.push_back(n.sliceAxis(x, *axis, start, size));
+    start += size;
+  }
+  if (start != all)
+    return {n.fail("sizes " + text(*sizes) + " do not add up to the dimension's " + Twine(all))};
+  return results;
+}
+
+/// Start and number of elements of start:end:step over a dimension, as Python slices do.
+static std::pair<int64_t, int64_t> clampSlice(int64_t size, int64_t start, int64_t end,
+                                              int64_t step) {
+  if (size == 0)
+    return {0, 0};
+  auto wrap = [&](int64_t v) { return v < 0 ? v + size : v; };
+  __int128 count;
+  if (step > 0) {
+    start = std::clamp<int64_t>(wrap(start), 0, size);
+    end = std::clamp<int64_t>(wrap(end), 0, size);
+    count = (__int128(end) - start + step - 1) / step;
+  } else {
+    start = std::clamp<int64_t>(wrap(start), 0, size - 1);
+    end = std::clamp<int64_t>(wrap(end), -1, size - 1);
+    count = (__int128(end) - start + step + 1) / step;
+  }
+  return count <= 0 ? std::pair<int64_t, int64_t>{0, 0}
+                    : std::pair<int64_t, int64_t>{start, int64_t(count)};
+}
+
+static Values slice(NodeContext &n) {
+  Value x = n.input(0);
+  int64_t rank = n.rankOf(x);
+  bool byOperands = n.opset() >= 10;
+  auto read = [&](size_t operand, StringRef name) -> std::optional<Ints> {
+    if (!byOperands)
+      return n.intsAttr(name);
+    return n.input(operand) ? n.shapeOperand(operand, name) : std::nullopt;
+  };
+  auto starts = read(1, "starts"), ends = read(2, "ends"), axes = read(3, "axes");
+  auto steps = byOperands ? read(4, "steps") : std::nullopt;
+  if (n.hasFailed())
+    return {};
+  if (!starts || !ends)
+    return {n.fail("starts and ends are needed")};
+  if (!axes) {
+    axes.emplace(starts->size());
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  if (!steps)
+    steps.emplace(starts->size(), 1);
+  axes = n.axes(*axes, rank);
+  if (!axes)
+    return {};
+  if (ends->size() != starts->size() || axes->size() != starts->size() ||
+      steps->size() != starts->size())
+    return {n.fail("starts, ends, axes and steps differ in length")};
+  Ints from(rank, 0), sizes = n.shapeOf(x), by(rank, 1);
+  for (size_t i = 0; i < starts->size(); ++i) {
+    int64_t axis = (*axes)[i];
+    if ((*steps)[i] == 0)
+      return {n.fail("a step is 0")};
+    by[axis] = (*steps)[i];
+    std::tie(from[axis], sizes[axis]) = clampSlice(sizes[axis], (*starts)[i], (*ends)[i], by[axis]);
+    // Of one element or none the step says nothing, and a huge one would overflow later.
+    if (sizes[axis] <= 1)
+      by[axis] = 1;
+  }
+  return {n.slice(x, from, sizes, by)};
+}
+
+static Values expand(NodeContext &n) {
+  auto shape = n.shapeOperand(1, "shape");
+  if (!shape)
+    return {};
+  auto both = broadcastShapes(n.shapeOf(n.input(0)), *shape);
+  if (!both)
+    return {n.fail("an input of shape " + text(n.shapeOf(n.input(0))) + " cannot be expanded to " +
+                   text(*shape))};
+  return {n.broadcast(n.input(0), *both)};
+}
+
+/// Each dimension d repeated r times is [r, d] stretched from [1, d], then joined.
+static Values tile(NodeContext &n) {
+  Value x = n.input(0);
+  auto repeats = n.shapeOperand(1, "repeats");
+  if (!repeats)
+    return {};
+  if (n.opset() < 6 || int64_t(repeats->size()) != n.rankOf(x))
+    return {n.fail("repeats needs one entry for each of the " + Twine(n.rankOf(x)) +
+                   " dimensions (opset 6 or newer)")};
+  Ints split, stretched, joined;
+  for (auto [size, repeat] : llvm::zip(n.shapeOf(x), *repeats)) {
+    if (repeat < 0 || (size && repeat > kMaxBytes / size))
+      return {n.fail("repeats " + text(*repeats) + " are out of range")};
+    split.append({1, size});
+    stretched.append({repeat, size});
+    joined.push_back(repeat * size);
+  }
+  return {n.reshape(n.broadcast(n.reshape(x, split), stretched), joined)};
+}
+
+static std::optional<PadMode> padMode(NodeContext &n) {
+  StringRef mode = n.stringAttr("mode", "constant");
+  for (auto [name, value] : {std::pair<StringRef, PadMode>("constant", PadMode::Constant),
+                             {"reflect", PadMode::Reflect},
+                             {"edge", PadMode::Edge},
+                             {"wrap", PadMode::Wrap}})
+    if (mode == name)
+      return value;
+  n.fail("mode '" + mode + "' is not supported; constant, reflect, edge and wrap are");
+  return std::nullopt;
+}
+
+static Values pad(NodeContext &n) {
+  Value x = n.input(0);
+  int64_t rank = n.rankOf(x);
+  auto mode = padMode(n);
+  std::optional<Ints> pads = n.opset() < 2    ? n.intsAttr("paddings")
+                             : n.opset() < 11 ? n.intsAttr("pads")
+                                              : n.shapeOperand(1, "pads");
+  Value value = n.opset() < 11 ? n.scalar(n.elementOf(x), n.floatAttr("value", 0)) : n.input(2);
+  std::optional<Ints> axes = n.input(3) ? n.shapeOperand(3, "axes") : std::nullopt;
+  if (n.hasFailed() || !mode)
+    return {};
+  if (!axes) {
+    axes.emplace(rank);
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  axes = n.axes(*axes, rank);
+  if (!axes)
+    return {};
+  if (!pads || pads->size() != 2 * axes->size())
+    return {n.fail("pads needs " + Twine(2 * axes->size()) + " entries")};
+  Ints low(rank, 0), high(rank, 0), start(rank, 0), sizes = n.shapeOf(x);
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    int64_t before = (*pads)[i], after = (*pads)[i + axes->size()];
+    if (std::max(before, after) > kMaxBytes || std::min(before, after) < -kMaxBytes)
+      return {n.fail("pads " + text(*pads) + " are out of range")};
+    // A negative pad cuts.
+    start[axis] = std::max<int64_t>(-before, 0);
+    sizes[axis] -= start[axis] + std::max<int64_t>(-after, 0);
+    if (sizes[axis] < 0)
+      return {n.fail("pads " + text(*pads) + " cut more than there is")};
+    if (sizes[axis] == 0)
+      start[axis] = 0;
+    low[axis] = std::max<int64_t>(before, 0);
+    high[axis] = std::max<int64_t>(after, 0);
+  }
+  x = n.slice(x, start, sizes);
+  if (!x)
+    return {};
+  value = value ? n.cast(n.reshape(value, {}), n.elementOf(x)) : n.scalar(n.elementOf(x), 0);
+  return {n.make<PadOp>(x, value, IntsRef(low), IntsRef(high), *mode)};
+}
+
+/// Element t of sequence b comes from len[b] - 1 - t inside the sequence, from itself behind it.
+static Values reverseSequence(NodeContext &n) {
+  Value x = n.input(0), lengths = n.input(1);
+  int64_t time = n.intAttr("time_axis", 0), batch = n.intAttr("batch_axis", 1), rank = n.rankOf(x);
+  if (rank < 2 || time + batch != 1 || time * batch != 0)
+    return {n.fail("time_axis and batch_axis must be 0 and 1, or 1 and 0")};
+  Ints all(rank, 1);
+  all[time] = n.shapeOf(x)[time];
+  Value t = n.iota(all, n.i64(), time);
+  Value length = n.alignChannels(n.cast(lengths, n.i64()), batch, rank);
+  Value mirrored = n.sub(n.addScalar(length, -1), t);
+  Value index = n.select(n.compare(CompareDirection::LT, t, length), mirrored, t);
+  return {n.make<GatherElementsOp>(x, n.broadcast(index, n.shapeOf(x)), uint64_t(time))};
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes as values
+//===----------------------------------------------------------------------===//
+
+static Values shape(NodeContext &n) {
+  Ints all = n.shapeOf(n.input(0));
+  int64_t rank = int64_t(all.size());
+  auto clamp = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
+  int64_t start = clamp(n.intAttr("start", 0)), end = clamp(n.intAttr("end", rank));
+  return {n.ints(IntsRef(all).slice(start, std::max<int64_t>(end - start, 0)))};
+}
+
+static Values size(NodeContext &n) {
+  return {n.scalarInt(n.i64(), n.typeOf(n.input(0)).getNumElements())};
+}
+
+void gantry::onnx::addShapeOps(OpTable &table) {
+  table.add("Reshape", reshape, {1, 2, 1}).shapeOperands = {1};
+  table.add("Flatten", flatten);
+  table.add("Squeeze", squeeze, {1, 2, 1}).shapeOperands = {1};
+  table.add("Unsqueeze", unsqueeze, {1, 2, 1}).shapeOperands = {1};
+  table.add("Transpose", transpose);
+  table.add("Concat", concat, {1, kAny, 1});
+  table.add("Split", split, {1, 2, kAny}).shapeOperands = {1};
+  table.add("Slice", slice, {1, 5, 1}).shapeOperands = {1, 2, 3, 4};
+  table.add("Expand", expand, {2, 2, 1}).shapeOperands = {1};
+  table.add("Tile", tile, {2, 2, 1}).shapeOperands = {1};
+  table.add("Pad", pad, {1, 4, 1}).shapeOperands = {1, 3};
+  table.add("ReverseSequence", reverseSequence, {2, 2, 1});
+  table.add("Shape", shape);
+  table.add("Size", size);
+}

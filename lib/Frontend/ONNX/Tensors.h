@@ -1,0 +1,67 @@
+// Tensors of a model as attributes: small ones with their elements, large ones as resource blobs
+// over the mapped files, so that no weight is copied.
+#pragma once
+
+#include "ExternalData.h"
+#include "Model.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <optional>
+
+namespace gantry::onnx {
+
+/// The element type for `type`, or null for one that Gantry has not (strings, complex, 4 and 8
+/// bits).
+mlir::Type elementTypeOf(DataType type, mlir::MLIRContext *context);
+/// "f32, f64, ..." for messages.
+llvm::StringRef supportedElementTypes();
+
+/// Most bytes that a tensor may have; sizes from files are checked against it before any
+/// arithmetic.
+inline constexpr int64_t kMaxBytes = int64_t(1) << 46;
+/// Most dimensions that a tensor may have.
+inline constexpr size_t kMaxRank = 32;
+
+/// A tensor type of these sizes, or what is wrong with them (negative, too many, too large).
+gantry::Expected<mlir::RankedTensorType> makeTensorType(llvm::ArrayRef<int64_t> shape,
+                                                        mlir::Type element);
+
+/// Elements of a constant: integers (and truth values), or floating-point numbers.
+struct Elements {
+  bool isFloat = false;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  size_t size() const { return isFloat ? floats.size() : ints.size(); }
+};
+/// Reads out a constant of at most `limit` elements, wherever they are.
+std::optional<Elements> readElements(mlir::ElementsAttr attr, int64_t limit);
+/// The reverse; numbers are converted to the element type of `type`.
+mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const Elements &elements);
+
+/// Makes attributes of tensors; knows the files that hold their bytes.
+class TensorReader {
+public:
+  TensorReader(std::shared_ptr<llvm::MemoryBuffer> model, std::string folder,
+               mlir::MLIRContext *context)
+      : model(std::move(model)), external(std::move(folder)), context(context) {}
+
+  Expected<mlir::ElementsAttr> read(const Tensor &tensor);
+
+private:
+  struct Bytes {
+    llvm::ArrayRef<char> data;
+    std::shared_ptr<const void> owner; ///< keeps `data` alive; a buffer made here, or a mapping
+  };
+  Expected<Bytes> bytesOf(const Tensor &tensor, mlir::RankedTensorType type);
+  Expected<Bytes> externalBytes(const Tensor &tensor, uint64_t expected);
+
+  std::shared_ptr<llvm::MemoryBuffer> model;
+  ExternalData external;
+  mlir::MLIRContext *context;
+};
+
+} // namespace gantry::onnx
