@@ -1,0 +1,3 @@
+#include "gantry-c/runtime.h"
+
+#include "gantry-c/compiler.h"

@@ -1,0 +1,3 @@
+#include "gantry-c/compiler.h"
+
+#include "gantry-c/runtime.h"

@@ -1,0 +1,68 @@
+// Writes the plans that the C API's tests and the examples run: hello.gantry, custom.gantry,
+// counter.gantry into the folder given.
+#include "Runtime/PlanBuilder.h"
+
+#include <cstdio>
+
+using namespace gantry;
+using namespace gantry::runtime::test;
+namespace fb = gantry::plan::fb;
+
+namespace {
+
+/// y = 2 * (x + 5..8)
+void hello(PlanBuilder &b) {
+  uint32_t code = b.addCode(testKernels());
+  uint32_t add = b.addKernel("add_f32", code), twice = b.addKernel("double_f32", code);
+  uint32_t constants = b.addArena(fb::ArenaKind::constants, 64);
+  uint32_t transient = b.addArena(fb::ArenaKind::transient, 64);
+  b.addConstant(constants, 0, std::vector<float>{5, 6, 7, 8});
+  b.addFunction("main");
+  b.addInput("x", {4});
+  b.addOutput("y", {4});
+  b.launch(add, {input(0, 16), memory(constants, 0, 16)}, {memory(transient, 0, 16)}, 4).name = "sum";
+  b.launch(twice, {memory(transient, 0, 16)}, {output(0, 16)}, 4).name = "twice";
+}
+
+/// y = example.softsign(x)
+void custom(PlanBuilder &b) {
+  uint32_t kernel = b.addCustomKernel("example.softsign");
+  b.addFunction("main");
+  b.addInput("x", {4});
+  b.addOutput("y", {4});
+  b.launch(kernel, {input(0, 16)}, {output(0, 16)}, 4);
+}
+
+/// step: v = v + x; get: y = v
+void counter(PlanBuilder &b) {
+  uint32_t add = b.addKernel("add_f32", b.addCode(testKernels()));
+  uint32_t variables = b.addArena(fb::ArenaKind::variables, 64);
+  b.addVariable("v", variables, 0, {4});
+  b.addFunction("step", /*writesVariables=*/true);
+  b.addInput("x", {4});
+  b.launch(add, {memory(variables, 0, 16), input(0, 16)}, {memory(variables, 0, 16)}, 4);
+  b.addFunction("get");
+  b.addOutput("y", {4});
+  b.copy(memory(variables, 0, 16), output(0, 16));
+}
+
+bool write(void (*build)(PlanBuilder &), const std::string &path) {
+  PlanBuilder builder;
+  build(builder);
+  Status status = builder.writer.writeFile(builder.plan, path);
+  if (!status.ok())
+    std::fprintf(stderr, "error: %s: %s\n", path.c_str(), status.message().c_str());
+  return status.ok();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 2;
+  std::string folder = argv[1];
+  return write(hello, folder + "/hello.gantry") && write(custom, folder + "/custom.gantry") &&
+                 write(counter, folder + "/counter.gantry")
+             ? 0
+             : 1;
+}
