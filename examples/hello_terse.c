@@ -13,10 +13,10 @@ static void check(gantry_status_t status) {
 }
 
 int main(int argc, char **argv) {
-  gantry_runtime_t *runtime;
-  gantry_plan_t *plan;
-  gantry_session_t *session;
-  gantry_bindings_t *bindings;
+  static gantry_runtime_t *runtime; /* static: nothing is destroyed, all lives until the end */
+  static gantry_plan_t *plan;
+  static gantry_session_t *session;
+  static gantry_bindings_t *bindings;
   gantry_tensor_info_t info;
   check(gantry_runtime_create(NULL, &runtime));
   check(gantry_plan_load(runtime, argc > 1 ? argv[1] : "model.gantry", &plan));
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
   check(gantry_bindings_create(plan, 0, &bindings));
   for (uint32_t i = 0; i < gantry_plan_num_inputs(plan, 0); ++i) {
     check(gantry_plan_input(plan, 0, i, &info));
-    float *values = malloc(info.size + 1); /* freed by the end of the program */
+    float *values = malloc(info.size + 1);
     for (size_t k = 0; k < info.size / sizeof *values; ++k)
       values[k] = (float)k;
     check(gantry_bindings_set_input_at(bindings, i, values, GANTRY_F32, info.dims, info.rank));
