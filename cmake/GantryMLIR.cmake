@@ -27,6 +27,13 @@ else()
   target_link_libraries(GantryMLIR INTERFACE MLIR LLVM)
 endif()
 
+# TableGen writes below the current binary directory; the names are made to match the include lines.
+macro(gantry_tablegen input output)
+  set(LLVM_TARGET_DEFINITIONS ${input})
+  file(RELATIVE_PATH relative ${CMAKE_CURRENT_BINARY_DIR} ${output})
+  mlir_tablegen(${relative} ${ARGN})
+endmacro()
+
 # Everything TableGen makes; compiler libraries wait for it.
 add_custom_target(GantryTableGen)
 

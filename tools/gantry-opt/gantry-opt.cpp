@@ -1,20 +1,18 @@
 // gantry-opt: runs passes by name on .mlir files, as mlir-opt does.
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/Passes.h"
+#include "gantry/Transforms/Passes.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<gantry::GantryDialect>();
+  gantry::registerDialects(registry);
   mlir::registerAllPasses();
+  gantry::registerGantryTransformsPasses();
   gantry::registerGantryTargetPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Gantry's pass driver\n", registry));
+  gantry::registerPipelines();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Gantry's pass driver\n", registry));
 }

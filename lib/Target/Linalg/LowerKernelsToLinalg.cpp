@@ -82,6 +82,10 @@ struct LowerKernelsToLinalg : gantry::impl::LowerKernelsToLinalgPassBase<LowerKe
     populateReductionPatterns(converter, set);
     populateNormalisationPatterns(converter, set);
     populateMovementPatterns(converter, set);
+    populateIndexingPatterns(converter, set);
+    populateScanPatterns(converter, set);
+    populateResizePatterns(converter, set);
+    populateRandomPatterns(converter, set);
     patterns = std::move(set);
     return success();
   }

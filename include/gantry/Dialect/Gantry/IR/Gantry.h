@@ -63,6 +63,9 @@ std::optional<llvm::SmallVector<int64_t>> getConstantIntegers(mlir::Attribute at
 std::optional<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<int64_t> a,
                                                           llvm::ArrayRef<int64_t> b);
 
+/// A location in words: "file:line:column", or "node 'conv1' of model.onnx"; empty when unknown.
+std::string describeLocation(mlir::Location loc);
+
 /// Bytes of a tensor of static shape in row-major order; i1 takes a byte an element.
 uint64_t getByteSize(mlir::RankedTensorType type);
 

@@ -1,0 +1,173 @@
+//===- PlanOps.td - The plan dialect: how, where and when -----------------===//
+#ifndef GANTRY_PLAN_OPS_TD
+#define GANTRY_PLAN_OPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::gantry::planir";
+  let summary = "how, where and when";
+  let description = [{
+    The plan file in words: devices, arenas, constants and kernels of a module, and for each function
+    the commands that run, over buffers. Made by Schedule from placed and fused gantry ops; after
+    Memory every buffer has an arena and an offset.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Plan_BufferType : TypeDef<Plan_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "a range of bytes with a place";
+  let description = [{ Example: `!plan.buffer` }];
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+
+def Plan_ArenaKind : I32EnumAttr<"ArenaKind", "what lives in an arena and how long", [
+  I32EnumAttrCase<"Constants", 0, "constants">, I32EnumAttrCase<"Variables", 1, "variables">,
+  I32EnumAttrCase<"Transient", 2, "transient">]> {
+  let cppNamespace = "::gantry::planir";
+  let genSpecializedAttr = 0;
+}
+def Plan_ArenaKindAttr : EnumAttr<Plan_Dialect, Plan_ArenaKind, "arena_kind">;
+
+//===----------------------------------------------------------------------===//
+// The module: what functions refer to
+//===----------------------------------------------------------------------===//
+
+def Plan_DeviceOp : Plan_Op<"device", [Symbol]> {
+  let summary = "name a device of the plan";
+  let description = [{ Example: `plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"` }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device, StrAttr:$driver);
+  let assemblyFormat = "$sym_name $device `on` $driver attr-dict";
+}
+
+def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
+  let summary = "state the size of an arena";
+  let description = [{
+    `size` in bytes; `lower_bound` is the largest sum of bytes live at the same time.
+    Example: `plan.arena @transient0 transient on @d0 size 4096 lower_bound 4096`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_ArenaKindAttr:$kind, FlatSymbolRefAttr:$device,
+                       I64Attr:$size, I64Attr:$lower_bound);
+  let assemblyFormat = "$sym_name $kind `on` $device `size` $size `lower_bound` $lower_bound attr-dict";
+}
+
+def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
+  let summary = "place a constant";
+  let description = [{
+    `offset` in the constants arena of its device, in bytes; `value` is absent when the plan was read
+    from a file, where the bytes stay in their segment.
+    Example: `plan.constant @c0 "weight" offset 0 size 64 : tensor<16xf32>`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, I64Attr:$offset, I64Attr:$size,
+                       TypeAttr:$type, OptionalAttr<ElementsAttr>:$value);
+  let assemblyFormat = "$sym_name $name `offset` $offset `size` $size `:` $type (`=` $value^)? attr-dict";
+}
+
+def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
+  let summary = "describe a kernel";
+  let description = [{
+    `items` work items, at least `grain` of them to a thread, and `scratch` bytes of its own.
+    Example: `plan.kernel @matmul_0 items 16 grain 1 scratch 0`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$items, I64Attr:$grain, I64Attr:$scratch);
+  let assemblyFormat = "$sym_name `items` $items `grain` $grain `scratch` $scratch attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions: buffers and commands
+//===----------------------------------------------------------------------===//
+
+def Plan_FuncOp : Plan_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "list the commands of a function";
+  let description = [{
+    `inputs` and `outputs` are bound per run: a dictionary each with `name`, `type` and `device`.
+    `placed` lists the graph's ops for the placement log.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$inputs, ArrayAttr:$outputs,
+                       OptionalAttr<ArrayAttr>:$placed);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `inputs` $inputs `outputs` $outputs attr-dict-with-keyword $body";
+}
+
+class Plan_BufferOp<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic, traits # [Pure]> {
+  let results = (outs Plan_BufferType:$result);
+}
+
+def Plan_InputOp : Plan_BufferOp<"input"> {
+  let summary = "stand for the caller's input";
+  let description = [{ Example: `%0 = plan.input 0 size 64` }];
+  let arguments = (ins I64Attr:$index, I64Attr:$size);
+  let assemblyFormat = "$index `size` $size attr-dict";
+}
+def Plan_OutputOp : Plan_BufferOp<"output"> {
+  let summary = "stand for the caller's output";
+  let description = [{ Example: `%0 = plan.output 0 size 64` }];
+  let arguments = (ins I64Attr:$index, I64Attr:$size);
+  let assemblyFormat = "$index `size` $size attr-dict";
+}
+def Plan_UseOp : Plan_BufferOp<"use"> {
+  let summary = "stand for a constant";
+  let description = [{ Example: `%0 = plan.use @c0 size 64` }];
+  let arguments = (ins FlatSymbolRefAttr:$constant, I64Attr:$size);
+  let assemblyFormat = "$constant `size` $size attr-dict";
+}
+def Plan_BufferDeclOp : Plan_Op<"buffer"> {
+  let summary = "declare a transient buffer";
+  let description = [{
+    `size` bytes on `device`; Memory adds the arena and the offset. `value` names the graph's value
+    that lives there and `type` is its type.
+    Example: `%0 = plan.buffer size 64 on @d0 in @transient0 at 128 "relu" : tensor<16xf32>`
+  }];
+  let arguments = (ins I64Attr:$size, FlatSymbolRefAttr:$device, OptionalAttr<FlatSymbolRefAttr>:$arena,
+                       OptionalAttr<I64Attr>:$offset, StrAttr:$value, TypeAttr:$type);
+  let results = (outs Plan_BufferType:$result);
+  let assemblyFormat = "`size` $size `on` $device (`in` $arena^ `at` $offset)? $value `:` $type attr-dict";
+}
+
+def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
+  let summary = "run a kernel";
+  let description = [{
+    Reads `operands`, writes `results`, may use `scratch`. `name` is the stable name of the last op
+    inside, `log_names` the TensorFlow-style names of all.
+    Example: `plan.launch @matmul_0(%a, %b) -> (%c) on @d0 "fc1"`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, FlatSymbolRefAttr:$device, StrAttr:$name, StrAttr:$location,
+                       ArrayAttr:$log_names, I64Attr:$items, I64Attr:$grain,
+                       Variadic<Plan_BufferType>:$inputs, Variadic<Plan_BufferType>:$outputs,
+                       Optional<Plan_BufferType>:$scratch);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)? `items` $items `grain` $grain
+    `on` $device $name $log_names `at` $location attr-dict
+  }];
+}
+def Plan_CopyOp : Plan_Op<"copy"> {
+  let summary = "copy a buffer";
+  let description = [{ Example: `plan.copy %a to %b on @d0 "y"` }];
+  let arguments = (ins Plan_BufferType:$source, Plan_BufferType:$target, FlatSymbolRefAttr:$device,
+                       StrAttr:$name, StrAttr:$location);
+  let assemblyFormat = "$source `to` $target `on` $device $name `at` $location attr-dict";
+}
+def Plan_IfOp : Plan_Op<"if", [NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "run one of two lists of commands";
+  let description = [{ `condition` holds one i1 in host memory. }];
+  let arguments = (ins Plan_BufferType:$condition);
+  let regions = (region SizedRegion<1>:$then_body, SizedRegion<1>:$else_body);
+  let assemblyFormat = "$condition $then_body `else` $else_body attr-dict";
+}
+def Plan_WhileOp : Plan_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "run commands while a condition holds";
+  let description = [{ Runs the condition's commands, then, while `condition` holds true, body and condition. }];
+  let arguments = (ins Plan_BufferType:$condition);
+  let regions = (region SizedRegion<1>:$condition_body, SizedRegion<1>:$body);
+  let assemblyFormat = "$condition $condition_body `do` $body attr-dict";
+}
+
+#endif

@@ -1,0 +1,65 @@
+// From a graph file to a plan: the phases in order, and the function that runs them.
+#pragma once
+
+#include "gantry/Frontend/Frontend.h"
+#include "gantry/Support/AlignedBuffer.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+/// Where compilation can stop; the order is that of the pipeline.
+enum class Phase { import, simplify, place, copy, fuse, kernel, schedule, memory, llvm };
+
+/// "import", "simplify", ...
+llvm::StringRef phaseName(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+
+/// Everything that decides what a graph is compiled to; nothing else does.
+struct CompileOptions {
+  std::vector<std::string> dims;   ///< NAME=N for dimensions that the file leaves open
+  std::vector<std::string> values; ///< NAME=FILE.npy for inputs that shapes depend on
+  std::string entry;               ///< compile this function only
+  std::string targetCPU = "native";
+  std::optional<Phase> stopAfter;
+  bool fuse = true;
+  bool verifyEach = false; ///< verify after every pass, not only between phases
+  bool printIR = false;    ///< print the IR after every pass to standard error
+  std::string output;      ///< write the plan straight to this file
+};
+
+/// Reads flags as the tool and the C API give them, "name=value" or "name". On failure `error` says
+/// which flag is wrong and what is known.
+std::optional<CompileOptions> parseCompileFlags(llvm::ArrayRef<llvm::StringRef> flags, std::string &error);
+
+/// Dialects and interface implementations that the passes need.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Adds the passes of all phases up to and including `last`.
+void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase last);
+
+/// Registers the whole pipeline as --gantry-pipeline for gantry-opt.
+void registerPipelines();
+
+/// The part of `options` that the frontend takes, with the arrays of --value read.
+llvm::FailureOr<ImportOptions> readImportOptions(const CompileOptions &options, mlir::MLIRContext &context);
+
+/// What a compilation made.
+struct Compiled {
+  AlignedBuffer plan; ///< the plan file's bytes, unless it was written to a file
+  std::string text;   ///< the text of the phase that was asked for
+};
+
+/// Compiles the graph in `path`. Diagnostics go to `context`; `progress` is told each phase.
+llvm::FailureOr<Compiled> compileGraph(llvm::StringRef path, const CompileOptions &options,
+                                       mlir::MLIRContext &context,
+                                       llvm::function_ref<void(llvm::StringRef)> progress);
+
+} // namespace gantry

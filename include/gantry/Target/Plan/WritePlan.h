@@ -1,0 +1,29 @@
+// From the plan dialect and machine code to a plan file.
+#pragma once
+
+#include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Target/CPU/CPUTarget.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+
+namespace gantry {
+
+/// What goes into the file beside the commands.
+struct PlanInfo {
+  std::string source;                   ///< name of the graph file
+  std::string math = "f32";             ///< precision of the arithmetic
+  std::vector<std::string> constraints; ///< what the user asked for, in words
+};
+
+/// Writes `module` (plan dialect after Memory) with `code` to `path`, whole or not at all; weights are
+/// streamed. Diagnostics go to the module's context.
+llvm::LogicalResult writePlanFile(mlir::ModuleOp module, const CPUCode &code, const PlanInfo &info,
+                                  const std::string &path);
+
+/// The same file in memory.
+llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const CPUCode &code,
+                                              const PlanInfo &info);
+
+} // namespace gantry

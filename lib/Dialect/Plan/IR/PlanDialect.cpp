@@ -1,0 +1,34 @@
+// Registration of the plan dialect.
+
+#include "gantry/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gantry::planir;
+
+#include "gantry/Dialect/Plan/IR/PlanDialect.cpp.inc"
+#include "gantry/Dialect/Plan/IR/PlanEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "gantry/Dialect/Plan/IR/PlanAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gantry/Dialect/Plan/IR/PlanTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "gantry/Dialect/Plan/IR/PlanOps.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "gantry/Dialect/Plan/IR/PlanOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "gantry/Dialect/Plan/IR/PlanAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "gantry/Dialect/Plan/IR/PlanTypes.cpp.inc"
+      >();
+}

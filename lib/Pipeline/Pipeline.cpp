@@ -1,0 +1,105 @@
+// The pipeline: how a graph becomes commands over buffers. Read it from top to bottom.
+//
+// It is a pure function of the module, its topology and the options. A verify pass ends each phase
+// and says what the next one may rely on; it is always on, since a wrong plan is worse than none.
+
+#include "gantry/Pipeline/Pipeline.h"
+
+#include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/Passes.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+
+//===----------------------------------------------------------------------===//
+// Simplify: one form for each meaning, every shape known
+//===----------------------------------------------------------------------===//
+
+static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
+  // Scopes become attributes and calls bodies, so that all that follows sees lists of pure ops.
+  pm.addPass(createResolveScopesPass());
+  pm.addPass(createResolveCallsPass());
+  pm.addPass(createVerifyResolvedPass());
+
+  // Sizes first: shape arithmetic folds only when they are known.
+  SpecializeShapesPassOptions specialize;
+  llvm::append_range(specialize.dims, options.dims);
+  pm.addPass(createSpecializeShapesPass(specialize));
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
+
+  // Equal ops with equal requests are one op: the request is part of what is compared.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createVerifySimplifiedPass());
+}
+
+//===----------------------------------------------------------------------===//
+// Place: a device for every op
+//===----------------------------------------------------------------------===//
+
+static void addPlace(OpPassManager &pm) {
+  pm.addPass(createAssignDevicesPass());
+  pm.addPass(createVerifyPlacedPass());
+}
+
+//===----------------------------------------------------------------------===//
+// Fuse: groups of ops that become one kernel
+//===----------------------------------------------------------------------===//
+
+static void addFuse(OpPassManager &pm, const CompileOptions &options) {
+  FormKernelsPassOptions form;
+  form.fuse = options.fuse;
+  pm.addPass(createFormKernelsPass(form));
+  // Constants that went into kernels have no users left.
+  pm.addPass(createCSEPass());
+  pm.addPass(createVerifyKernelsPass());
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel: loops over buffers; here a kernel learns its work items and its scratch memory, which
+// Schedule and Memory have to know
+//===----------------------------------------------------------------------===//
+
+static void addKernel(OpPassManager &pm) { buildKernelPipeline(pm.nest<ModuleOp>()); }
+
+//===----------------------------------------------------------------------===//
+// Schedule and Memory: commands in order, buffers with places
+//===----------------------------------------------------------------------===//
+
+static void addSchedule(OpPassManager &pm) { pm.addPass(createLowerToPlanPass()); }
+
+static void addMemory(OpPassManager &pm) {
+  pm.addPass(createPlanMemoryPass());
+  pm.addPass(createVerifyPlanPass());
+}
+
+void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Phase last) {
+  if (last >= Phase::simplify)
+    addSimplify(pm, options);
+  if (last >= Phase::place)
+    addPlace(pm);
+  if (last >= Phase::fuse)
+    addFuse(pm, options);
+  if (last >= Phase::kernel)
+    addKernel(pm);
+  if (last >= Phase::schedule)
+    addSchedule(pm);
+  if (last >= Phase::memory)
+    addMemory(pm);
+  if (last >= Phase::llvm)
+    buildLLVMPipeline(pm.nest<ModuleOp>());
+}
+
+void gantry::registerPipelines() {
+  PassPipelineRegistration<>("gantry-pipeline", "All phases from a graph to a plan with offsets",
+                             [](OpPassManager &pm) { buildPipeline(pm, CompileOptions(), Phase::memory); });
+  PassPipelineRegistration<>("gantry-kernel-pipeline", "Kernels of gantry ops to loops over buffers",
+                             [](OpPassManager &pm) { buildKernelPipeline(pm); });
+  PassPipelineRegistration<>("gantry-llvm-pipeline", "Loops over buffers to the LLVM dialect",
+                             [](OpPassManager &pm) { buildLLVMPipeline(pm); });
+}

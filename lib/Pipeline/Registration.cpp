@@ -1,0 +1,16 @@
+// Dialects and external models that the passes rely on. A missing model is silent: the pass that
+// asks for the interface does nothing, and code gets slow or fails later. So all are listed here.
+
+#include "gantry/Pipeline/Pipeline.h"
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+
+void gantry::registerDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<GantryDialect, planir::PlanDialect>();
+}

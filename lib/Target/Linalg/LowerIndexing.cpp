@@ -1,0 +1,202 @@
+// Reading and writing at computed indices.
+//
+// Negative indices count from the end and indices outside are clamped, always, so that no index of
+// any model reads or writes outside its tensor. Gathers are linalg ops whose body extracts;
+// scatters are loops over the updates in row-major order, into a copy of the input.
+
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+
+/// No index into an empty dimension can be clamped into it.
+static bool hasElements(Operation *op, Value input, Value result) {
+  if (typeOf(input).getNumElements() != 0 || typeOf(result).getNumElements() == 0)
+    return true;
+  op->emitOpError() << "reads from an empty tensor: " << input.getType();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+static Value lowerGather(GatherOp op, GatherOp::Adaptor in, Emitter &b) {
+  if (!hasElements(op, op.getInput(), op.getResult()))
+    return {};
+  ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
+  unsigned axis = op.getAxis(), rank = shape.size();
+  unsigned indexRank = typeOf(in.getIndices()).getRank();
+  Operand indices{in.getIndices(), b.mapOf(rank, b.dims(axis, axis + indexRank))};
+  return b.elementwise(shape, elementOf(in.getInput()), indices, [&](Emitter &e, ValueRange x) {
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < input.size(); ++i)
+      at.push_back(i < axis    ? e.loopIndex(i)
+                   : i == axis ? e.wrapIndex(x[0], input[axis])
+                               : e.loopIndex(i - 1 + indexRank));
+    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  });
+}
+
+static Value lowerGatherElements(GatherElementsOp op, GatherElementsOp::Adaptor in, Emitter &b) {
+  if (!hasElements(op, op.getInput(), op.getResult()))
+    return {};
+  ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
+  unsigned axis = op.getAxis();
+  Operand indices = b.identity(in.getIndices());
+  return b.elementwise(shape, elementOf(in.getInput()), indices, [&](Emitter &e, ValueRange x) {
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < input.size(); ++i)
+      at.push_back(i == axis ? e.wrapIndex(x[0], input[axis]) : e.loopIndex(i));
+    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  });
+}
+
+/// The indices at one tuple: component j of `indices` at `prefix`, each into its dimension.
+static SmallVector<Value> readTuple(Emitter &b, Value indices, ArrayRef<Value> prefix,
+                                    ArrayRef<int64_t> sizes) {
+  SmallVector<Value> tuple, at(prefix);
+  at.emplace_back();
+  for (auto [j, size] : llvm::enumerate(sizes)) {
+    at.back() = b.index(j);
+    tuple.push_back(b.wrapIndex(tensor::ExtractOp::create(b, indices, at), size));
+  }
+  return tuple;
+}
+
+static Value lowerGatherNd(GatherNdOp op, GatherNdOp::Adaptor in, Emitter &b) {
+  if (!hasElements(op, op.getInput(), op.getResult()))
+    return {};
+  ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
+  ArrayRef<int64_t> indexShape = shapeOf(in.getIndices());
+  unsigned batch = op.getBatchDims(), outer = indexShape.size() - 1;
+  ArrayRef<int64_t> addressed = input.slice(batch, indexShape.back());
+  return b.elementwise(shape, elementOf(in.getInput()), {}, [&](Emitter &e, ValueRange) {
+    SmallVector<Value> prefix, at;
+    for (unsigned i = 0; i < outer; ++i)
+      prefix.push_back(e.loopIndex(i));
+    for (unsigned i = 0; i < batch; ++i)
+      at.push_back(e.loopIndex(i));
+    llvm::append_range(at, readTuple(e, in.getIndices(), prefix, addressed));
+    for (unsigned i = outer; i < shape.size(); ++i)
+      at.push_back(e.loopIndex(i));
+    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  });
+}
+
+/// Compares in i64: an index beyond the depth on either side matches no position.
+static Value lowerOneHot(OneHotOp op, OneHotOp::Adaptor in, Emitter &b) {
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  unsigned axis = op.getAxis(), rank = shape.size();
+  SmallVector<AffineExpr> exprs = b.dims(0, rank);
+  exprs.erase(exprs.begin() + axis);
+  SmallVector<Operand> inputs{{in.getIndices(), b.mapOf(rank, exprs)},
+                              {in.getOffValue(), b.mapOf(rank, {})},
+                              {in.getOnValue(), b.mapOf(rank, {})}};
+  Type element = elementOf(in.getOnValue());
+  return b.elementwise(shape, element, inputs, [&](Emitter &e, ValueRange x) {
+    Value index = e.toIndex(x[0]);
+    Value negative = e.compare(arith::CmpIPredicate::slt, index, e.index(0));
+    index = e.select(negative, e.add(index, e.index(op.getDepth())), index);
+    Value here = e.compare(arith::CmpIPredicate::eq, index, e.loopIndex(axis));
+    return e.select(here, x[2], x[1]);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Scatters
+//===----------------------------------------------------------------------===//
+
+static Value meet(Emitter &b, ScatterReduction reduction, Value old, Value update, bool sign) {
+  Value x = b.widen(old), y = b.widen(update), result;
+  switch (reduction) {
+  case ScatterReduction::None:
+    return update;
+  case ScatterReduction::Add:
+    // Bits: or and and are the sum and the product that stay within i1.
+    result = x.getType().isInteger(1) ? b.either(x, y) : b.add(x, y);
+    break;
+  case ScatterReduction::Mul:
+    result = b.mul(x, y);
+    break;
+  case ScatterReduction::Max:
+    result = b.maximum(x, y, sign);
+    break;
+  case ScatterReduction::Min:
+    result = b.minimum(x, y, sign);
+    break;
+  }
+  return b.narrow(result, update.getType());
+}
+
+/// Loops over all elements of `updates`; `place` gives where in the input an update at the loops'
+/// indices goes.
+static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction reduction, bool sign,
+                     function_ref<SmallVector<Value>(Emitter &, ArrayRef<Value>)> place) {
+  Value copy = b.elementwise(shapeOf(input), elementOf(input), b.identity(input),
+                             [](Emitter &, ValueRange x) { return x[0]; });
+  Value zero = b.index(0), one = b.index(1);
+  SmallVector<Value> lower, upper, steps;
+  for (int64_t size : shapeOf(updates)) {
+    lower.push_back(zero);
+    upper.push_back(b.index(size));
+    steps.push_back(one);
+  }
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange loops,
+                  ValueRange carried) -> scf::ValueVector {
+    Emitter e(loc, builder);
+    SmallVector<Value> indices(loops);
+    SmallVector<Value> at = place(e, indices);
+    Value update = tensor::ExtractOp::create(e, updates, indices);
+    if (reduction != ScatterReduction::None) {
+      Value old = tensor::ExtractOp::create(e, carried[0], at);
+      update = meet(e, reduction, old, update, sign);
+    }
+    return {tensor::InsertOp::create(e, update, carried[0], at)};
+  };
+  if (upper.empty())
+    return body(b, b.getLoc(), {}, copy)[0];
+  return scf::buildLoopNest(b, b.getLoc(), lower, upper, steps, copy, body).results[0];
+}
+
+static Value lowerScatterElements(ScatterElementsOp op, ScatterElementsOp::Adaptor in,
+                                  Emitter &b) {
+  if (!hasElements(op, op.getInput(), op.getUpdates()))
+    return {};
+  unsigned axis = op.getAxis();
+  int64_t size = shapeOf(in.getInput())[axis];
+  return scatter(b, in.getInput(), in.getUpdates(), op.getReduction(),
+                 isUnsigned(op.getInput().getType()), [&](Emitter &e, ArrayRef<Value> loops) {
+                   SmallVector<Value> at(loops);
+                   Value index = tensor::ExtractOp::create(e, in.getIndices(), at);
+                   at[axis] = e.wrapIndex(index, size);
+                   return at;
+                 });
+}
+
+static Value lowerScatterNd(ScatterNdOp op, ScatterNdOp::Adaptor in, Emitter &b) {
+  if (!hasElements(op, op.getInput(), op.getUpdates()))
+    return {};
+  unsigned outer = typeOf(in.getIndices()).getRank() - 1;
+  ArrayRef<int64_t> addressed =
+      shapeOf(in.getInput()).take_front(shapeOf(in.getIndices()).back());
+  return scatter(b, in.getInput(), in.getUpdates(), op.getReduction(),
+                 isUnsigned(op.getInput().getType()), [&](Emitter &e, ArrayRef<Value> loops) {
+                   SmallVector<Value> at =
+                       readTuple(e, in.getIndices(), loops.take_front(outer), addressed);
+                   llvm::append_range(at, loops.drop_front(outer));
+                   return at;
+                 });
+}
+
+void gantry::populateIndexingPatterns(SignlessTypeConverter &converter,
+                                      RewritePatternSet &patterns) {
+  addLowering<GatherOp, lowerGather>(converter, patterns);
+  addLowering<GatherElementsOp, lowerGatherElements>(converter, patterns);
+  addLowering<GatherNdOp, lowerGatherNd>(converter, patterns);
+  addLowering<OneHotOp, lowerOneHot>(converter, patterns);
+  addLowering<ScatterElementsOp, lowerScatterElements>(converter, patterns);
+  addLowering<ScatterNdOp, lowerScatterNd>(converter, patterns);
+}

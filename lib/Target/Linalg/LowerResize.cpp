@@ -1,0 +1,271 @@
+// Resampling, as ONNX's Resize defines it.
+//
+// A nearest resize reads one element for each result element. Linear and cubic ones are separable:
+// one op per dimension that changes, each a weighted sum of 2 or 4 neighbours at a coordinate
+// computed in f64 from the loop's index. Neighbours outside are the edge, or under
+// `exclude_outside` have no weight.
+
+#include "ElementwiseScalars.h"
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+using FloatPredicate = arith::CmpFPredicate;
+
+namespace {
+/// One dimension of a resize.
+struct Axis {
+  ResizeOp op;
+  unsigned dim;
+  int64_t in = op.getInput().getType().getDimSize(dim), out = op.getType().getDimSize(dim);
+  double scale = op.getScales()[dim];
+
+  bool isCropped() { return op.getCoordinateMode() == CoordinateMode::TfCropAndResize; }
+  bool changes() { return in != out || scale != 1 || isCropped(); }
+  /// ONNX's length_resized: not rounded when scales were given.
+  double resized() { return scale * double(in); }
+
+  /// coordinate(i) = i * factor + offset, the form that all modes share.
+  std::pair<double, double> line();
+  Value coordinate(Emitter &b);
+  /// For an enlargement by an integer that reads element i / scale at i: that integer, else 0.
+  int64_t repetitions();
+  Value nearest(Emitter &b);
+  Value isOutside(Emitter &b);
+};
+} // namespace
+
+std::pair<double, double> Axis::line() {
+  double last = double(in - 1);
+  switch (op.getCoordinateMode()) {
+  case CoordinateMode::PytorchHalfPixel:
+    if (out <= 1)
+      return {0, 0};
+    [[fallthrough]];
+  case CoordinateMode::HalfPixel:
+    return {1 / scale, 0.5 / scale - 0.5};
+  case CoordinateMode::AlignCorners:
+    return {resized() == 1 ? 0 : last / (resized() - 1), 0};
+  case CoordinateMode::Asymmetric:
+    return {1 / scale, 0};
+  case CoordinateMode::TfCropAndResize: {
+    ArrayRef<double> roi = op.getRoi();
+    size_t rank = op.getScales().size();
+    double start = roi.empty() ? 0 : roi[dim], end = roi.empty() ? 1 : roi[rank + dim];
+    if (out <= 1)
+      return {0, 0.5 * (start + end) * last};
+    return {(end - start) * last / (resized() - 1), start * last};
+  }
+  }
+  llvm_unreachable("all modes are listed");
+}
+
+/// In f64: near a half, f32 would pick the other neighbour. Without fast-math flags for the same
+/// reason.
+Value Axis::coordinate(Emitter &b) {
+  Type type = b.getF64Type();
+  Value i = arith::IndexCastOp::create(b, b.getI64Type(), b.loopIndex(dim));
+  Value x = arith::SIToFPOp::create(b, type, i);
+  auto mode = op.getCoordinateMode();
+  // Dividing by the scale rounds as ONNX's formula does; multiplying by its inverse need not.
+  if (mode == CoordinateMode::Asymmetric)
+    return arith::DivFOp::create(b, x, b.number(scale, type));
+  if (mode == CoordinateMode::HalfPixel || (mode == CoordinateMode::PytorchHalfPixel && out > 1)) {
+    Value center = arith::AddFOp::create(b, x, b.number(0.5, type));
+    Value scaled = arith::DivFOp::create(b, center, b.number(scale, type));
+    return arith::SubFOp::create(b, scaled, b.number(0.5, type));
+  }
+  auto [factor, offset] = line();
+  Value scaled = arith::MulFOp::create(b, x, b.number(factor, type));
+  return arith::AddFOp::create(b, scaled, b.number(offset, type));
+}
+
+/// Coordinates far outside read the edge like those just outside, and an integer holds these.
+static Value limit(Emitter &b, Value x, int64_t size) {
+  Value low = b.number(-4, x.getType()), high = b.number(double(size) + 4, x.getType());
+  x = b.select(b.compare(FloatPredicate::OLT, x, low), low, x);
+  return b.select(b.compare(FloatPredicate::OGT, x, high), high, x);
+}
+
+static Value toInteger(Emitter &b, Value x) {
+  return b.toIndex(arith::FPToSIOp::create(b, b.getI64Type(), x));
+}
+
+int64_t Axis::repetitions() {
+  auto whole = int64_t(scale);
+  if (double(whole) != scale || out != in * whole)
+    return 0;
+  bool rounds = op.getNearestMode() == NearestMode::RoundPreferFloor ||
+                op.getNearestMode() == NearestMode::RoundPreferCeil;
+  switch (op.getCoordinateMode()) {
+  case CoordinateMode::Asymmetric:
+    return op.getNearestMode() == NearestMode::Floor ? whole : 0;
+  case CoordinateMode::HalfPixel:
+    // (i + 1/2) / scale lies strictly between two integers; minus 1/2 and rounded it is the lower.
+    return rounds ? whole : 0;
+  default:
+    return 0;
+  }
+}
+
+Value Axis::nearest(Emitter &b) {
+  if (!changes())
+    return b.loopIndex(dim);
+  if (int64_t whole = repetitions())
+    return arith::DivUIOp::create(b, b.loopIndex(dim), b.index(whole));
+  Value x = limit(b, coordinate(b), in), half = b.number(0.5, x.getType());
+  switch (op.getNearestMode()) {
+  case NearestMode::RoundPreferFloor:
+    x = math::CeilOp::create(b, arith::SubFOp::create(b, x, half));
+    break;
+  case NearestMode::RoundPreferCeil:
+    x = math::FloorOp::create(b, arith::AddFOp::create(b, x, half));
+    break;
+  case NearestMode::Floor:
+    x = math::FloorOp::create(b, x);
+    break;
+  case NearestMode::Ceil:
+    x = math::CeilOp::create(b, x);
+    break;
+  }
+  return b.clampIndex(toInteger(b, x), in);
+}
+
+Value Axis::isOutside(Emitter &b) {
+  Value x = coordinate(b);
+  return b.either(b.compare(FloatPredicate::OLT, x, b.number(0, x.getType())),
+                  b.compare(FloatPredicate::OGT, x, b.number(double(in - 1), x.getType())));
+}
+
+//===----------------------------------------------------------------------===//
+// Weighted neighbours
+//===----------------------------------------------------------------------===//
+
+/// Keys' cubic convolution kernel at distance `d` from the sample: |d| <= 1, or 1 < |d| < 2.
+static Value cubicNear(Emitter &b, Value d, double a) {
+  Type t = d.getType();
+  Value inner = b.sub(b.mul(b.number(a + 2, t), d), b.number(a + 3, t));
+  return b.add(b.mul(b.mul(inner, d), d), b.number(1, t));
+}
+static Value cubicFar(Emitter &b, Value d, double a) {
+  Type t = d.getType();
+  Value inner = b.sub(b.mul(b.number(a, t), d), b.number(5 * a, t));
+  inner = b.add(b.mul(inner, d), b.number(8 * a, t));
+  return b.sub(b.mul(inner, d), b.number(4 * a, t));
+}
+
+/// Weights of the neighbours around a coordinate with fraction `r`, from left to right.
+static SmallVector<Value> weightsAt(Emitter &b, Value r, ResizeOp op) {
+  Value one = b.number(1, r.getType()), rest = b.sub(one, r);
+  if (op.getMode() == ResizeMode::Linear)
+    return {rest, r};
+  double a = op.getCubicCoefficient().convertToDouble();
+  return {cubicFar(b, b.add(r, one), a), cubicNear(b, r, a), cubicNear(b, rest, a),
+          cubicFar(b, b.add(rest, one), a)};
+}
+
+static void excludeOutside(Emitter &b, SmallVectorImpl<Value> &weights, ArrayRef<Value> indices,
+                           int64_t size) {
+  Value zero = b.number(0, weights[0].getType()), sum = zero;
+  for (auto [weight, index] : llvm::zip_equal(weights, indices)) {
+    // As unsigned, a negative index is a large one.
+    Value inside = b.compare(arith::CmpIPredicate::ult, index, b.index(size));
+    weight = b.select(inside, weight, zero);
+    sum = b.add(sum, weight);
+  }
+  for (Value &weight : weights)
+    weight = b.div(weight, sum);
+}
+
+/// Resamples one dimension of `input`, whose elements are of the compute type.
+static Value resample(Emitter &b, Value input, Axis axis) {
+  ResizeOp op = axis.op;
+  Shape shape(shapeOf(input));
+  shape[axis.dim] = axis.out;
+  Type type = elementOf(input);
+  return b.elementwise(shape, type, {}, [&](Emitter &e, ValueRange) {
+    Value x = limit(e, axis.coordinate(e), axis.in);
+    Value floor = math::FloorOp::create(e, x);
+    Value fraction = arith::SubFOp::create(e, x, floor);
+    SmallVector<Value> weights = weightsAt(e, emitCast(e, fraction, e.getF64Type(), type), op);
+    Value first = toInteger(e, floor);
+    if (op.getMode() == ResizeMode::Cubic)
+      first = e.sub(first, e.index(1));
+    SmallVector<Value> indices, at;
+    for (size_t i = 0; i < weights.size(); ++i)
+      indices.push_back(e.add(first, e.index(i)));
+    if (op.getExcludeOutside())
+      excludeOutside(e, weights, indices, axis.in);
+    for (size_t i = 0; i < shape.size(); ++i)
+      at.push_back(e.loopIndex(i));
+    Value sum;
+    for (auto [weight, index] : llvm::zip_equal(weights, indices)) {
+      at[axis.dim] = e.clampIndex(index, axis.in);
+      Value term = e.mul(weight, tensor::ExtractOp::create(e, input, at));
+      sum = sum ? e.add(sum, term) : term;
+    }
+    return sum;
+  });
+}
+
+/// Elementwise cast between types with signs.
+static Value castTensor(Emitter &b, Value value, Type from, Type to) {
+  if (from == to)
+    return value;
+  return b.elementwise(shapeOf(value), signless(to), b.identity(value),
+                       [&](Emitter &e, ValueRange x) { return emitCast(e, x[0], from, to); });
+}
+
+//===----------------------------------------------------------------------===//
+// The op
+//===----------------------------------------------------------------------===//
+
+static Value resizeNearest(ResizeOp op, Value input, Emitter &b) {
+  return b.elementwise(op.getType().getShape(), elementOf(input), {}, [&](Emitter &e, ValueRange) {
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < op.getScales().size(); ++i)
+      at.push_back(Axis{op, i}.nearest(e));
+    return Value(tensor::ExtractOp::create(e, input, at));
+  });
+}
+
+/// Integers are resampled as floats that hold them and then cut toward zero.
+static Value resizeWeighted(ResizeOp op, Value input, Emitter &b) {
+  Type element = op.getType().getElementType(), wide = computeType(element);
+  if (!isa<FloatType>(element))
+    wide = element.getIntOrFloatBitWidth() <= 16 ? Type(b.getF32Type()) : Type(b.getF64Type());
+  Value result = castTensor(b, input, element, wide);
+  for (unsigned i = 0; i < op.getScales().size(); ++i)
+    if (Axis axis{op, i}; axis.changes())
+      result = resample(b, result, axis);
+  return castTensor(b, result, wide, element);
+}
+
+/// Puts the extrapolation value where a coordinate lies outside the input in some dimension.
+static Value extrapolate(ResizeOp op, Value result, Emitter &b) {
+  Type element = op.getType().getElementType();
+  return b.elementwise(
+      shapeOf(result), elementOf(result), b.identity(result), [&](Emitter &e, ValueRange x) {
+        Value value = e.number(op.getExtrapolation().convertToDouble(), e.getF64Type());
+        value = emitCast(e, value, e.getF64Type(), element);
+        Value outside = e.integer(0, e.getI1Type());
+        for (unsigned i = 0; i < op.getScales().size(); ++i)
+          outside = e.either(outside, Axis{op, i}.isOutside(e));
+        return e.select(outside, value, x[0]);
+      });
+}
+
+static Value lowerResize(ResizeOp op, ResizeOp::Adaptor in, Emitter &b) {
+  Value result = op.getMode() == ResizeMode::Nearest ? resizeNearest(op, in.getInput(), b)
+                                                     : resizeWeighted(op, in.getInput(), b);
+  if (op.getCoordinateMode() == CoordinateMode::TfCropAndResize)
+    return extrapolate(op, result, b);
+  return result;
+}
+
+void gantry::populateResizePatterns(SignlessTypeConverter &converter,
+                                    RewritePatternSet &patterns) {
+  addLowering<ResizeOp, lowerResize>(converter, patterns);
+}

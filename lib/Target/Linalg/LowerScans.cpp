@@ -1,0 +1,191 @@
+// Ops that go through a dimension in order and carry something along: cumsum and top_k.
+
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+
+//===----------------------------------------------------------------------===//
+// Cumulative sums
+//===----------------------------------------------------------------------===//
+
+/// Step i along `axis` as a slice of `tensor`, without that dimension.
+static Value sliceAt(Emitter &b, Value tensor, unsigned axis, Value i) {
+  auto type = typeOf(tensor);
+  Shape shape(type.getShape());
+  SmallVector<OpFoldResult> starts(shape.size(), b.getIndexAttr(0)), sizes, steps;
+  for (int64_t size : shape) {
+    sizes.push_back(b.getIndexAttr(size));
+    steps.push_back(b.getIndexAttr(1));
+  }
+  starts[axis] = i;
+  sizes[axis] = b.getIndexAttr(1);
+  shape.erase(shape.begin() + axis);
+  return tensor::ExtractSliceOp::create(b, type.clone(shape), tensor, starts, sizes, steps);
+}
+
+static Value insertAt(Emitter &b, Value slice, Value into, unsigned axis, Value i) {
+  ArrayRef<int64_t> shape = shapeOf(into);
+  SmallVector<OpFoldResult> starts(shape.size(), b.getIndexAttr(0)), sizes, steps;
+  for (int64_t size : shape) {
+    sizes.push_back(b.getIndexAttr(size));
+    steps.push_back(b.getIndexAttr(1));
+  }
+  starts[axis] = i;
+  sizes[axis] = b.getIndexAttr(1);
+  return tensor::InsertSliceOp::create(b, slice, into, starts, sizes, steps);
+}
+
+/// A loop along the axis that adds slices to running sums of all other dimensions at once.
+static Value lowerCumsum(CumsumOp op, CumsumOp::Adaptor in, Emitter &b) {
+  Value x = in.getInput();
+  Shape shape(shapeOf(x)), rest(shape);
+  unsigned axis = op.getAxis();
+  int64_t size = shape[axis];
+  rest.erase(rest.begin() + axis);
+  Type element = elementOf(x), wide = computeType(element);
+  Value sums = b.filled(rest, b.number(0, wide));
+  auto step = [&](OpBuilder &builder, Location loc, Value i, ValueRange carried) {
+    Emitter e(loc, builder);
+    Value at = op.getReverse() ? e.sub(e.index(size - 1), i) : i;
+    Value running = carried[0];
+    Operand slice = e.identity(sliceAt(e, x, axis, at));
+    Value next = e.accumulate(
+        running, slice.map, slice,
+        SmallVector<utils::IteratorType>(rest.size(), utils::IteratorType::parallel),
+        [](Emitter &inner, ValueRange v) { return inner.add(v[1], inner.widen(v[0])); });
+    // The sum before the element is stored first where the element itself stays out.
+    Value stored = op.getExclusive() ? running : next;
+    Value result = insertAt(e, e.convertTo(stored, element), carried[1], axis, at);
+    scf::YieldOp::create(e, ValueRange{next, result});
+  };
+  return scf::ForOp::create(b, b.index(0), b.index(size), b.index(1),
+                            ValueRange{sums, b.empty(shape, element)}, step)
+      .getResult(1);
+}
+
+//===----------------------------------------------------------------------===//
+// Best elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Keeps the best k of a row in order, inserting one element after the other: linear in the row
+/// while newcomers rarely beat the last one kept, and at worst k steps each.
+struct Selection {
+  TopKOp op;
+  Value input;
+  unsigned axis = op.getAxis();
+  int64_t k = op.getK(), size = shapeOf(input)[axis];
+  bool sign = isUnsigned(op.getInput().getType());
+
+  /// A strict order, so that of equal elements the earlier stays in front. NaN counts as larger
+  /// than every number.
+  Value isBetter(Emitter &b, Value x, Value y) {
+    if (!isa<FloatType>(x.getType()))
+      return op.getSmallest() ? b.less(x, y, sign) : b.less(y, x, sign);
+    using Predicate = arith::CmpFPredicate;
+    Value wideX = b.widen(x), wideY = b.widen(y);
+    if (op.getSmallest())
+      std::swap(wideX, wideY);
+    Value above = b.compare(Predicate::OGT, wideX, wideY);
+    Value nan = b.both(b.compare(Predicate::UNO, wideX, wideX),
+                       b.compare(Predicate::ORD, wideY, wideY));
+    return b.either(above, nan);
+  }
+
+  SmallVector<Value> place(ArrayRef<Value> row, Value i) {
+    SmallVector<Value> at(row);
+    at.insert(at.begin() + axis, i);
+    return at;
+  }
+
+  /// Where element `i` of the row goes: counts down from `end` while the neighbour is worse, moving
+  /// it up. Carries position, values and indices.
+  scf::ValueVector insert(Emitter &b, ArrayRef<Value> row, Value i, ValueRange carried);
+  scf::ValueVector selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried);
+};
+} // namespace
+
+scf::ValueVector Selection::insert(Emitter &b, ArrayRef<Value> row, Value i, ValueRange carried) {
+  Value x = tensor::ExtractOp::create(b, input, place(row, i));
+  Value one = b.index(1), last = b.index(k - 1);
+  // While fewer than k are kept there is a free place at i; afterwards the last one may go.
+  Value isFree = b.compare(arith::CmpIPredicate::slt, i, b.index(k));
+  Value end = b.select(isFree, i, last);
+  Value worst = tensor::ExtractOp::create(b, carried[0], place(row, end));
+  Value enters = b.either(isFree, isBetter(b, x, worst));
+  auto then = [&](OpBuilder &builder, Location loc) {
+    Emitter e(loc, builder);
+    SmallVector<Value> start{end, carried[0], carried[1]};
+    auto loop = scf::WhileOp::create(
+        e, TypeRange(ValueRange(start)), start,
+        [&](OpBuilder &inner, Location where, ValueRange state) {
+          Emitter c(where, inner);
+          Value hasNext = c.compare(arith::CmpIPredicate::sgt, state[0], c.index(0));
+          // Reading index 0 when there is no neighbour is harmless; the result is not used.
+          Value before = c.select(hasNext, c.sub(state[0], c.index(1)), c.index(0));
+          Value neighbour = tensor::ExtractOp::create(c, state[1], place(row, before));
+          Value more = c.both(hasNext, isBetter(c, x, neighbour));
+          scf::ConditionOp::create(c, more, state);
+        },
+        [&](OpBuilder &inner, Location where, ValueRange state) {
+          Emitter c(where, inner);
+          Value before = c.sub(state[0], one);
+          Value value = tensor::ExtractOp::create(c, state[1], place(row, before));
+          Value index = tensor::ExtractOp::create(c, state[2], place(row, before));
+          Value values = tensor::InsertOp::create(c, value, state[1], place(row, state[0]));
+          Value indices = tensor::InsertOp::create(c, index, state[2], place(row, state[0]));
+          scf::YieldOp::create(c, ValueRange{before, values, indices});
+        });
+    SmallVector<Value> at = place(row, loop.getResult(0));
+    Value index = arith::IndexCastOp::create(e, e.getI64Type(), i);
+    Value values = tensor::InsertOp::create(e, x, loop.getResult(1), at);
+    Value indices = tensor::InsertOp::create(e, index, loop.getResult(2), at);
+    scf::YieldOp::create(e, ValueRange{values, indices});
+  };
+  auto otherwise = [&](OpBuilder &builder, Location loc) {
+    scf::YieldOp::create(builder, loc, carried);
+  };
+  return llvm::to_vector_of<Value>(scf::IfOp::create(b, enters, then, otherwise).getResults());
+}
+
+scf::ValueVector Selection::selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried) {
+  auto loop = scf::ForOp::create(
+      b, b.index(0), b.index(size), b.index(1), carried,
+      [&](OpBuilder &builder, Location loc, Value i, ValueRange state) {
+        Emitter e(loc, builder);
+        scf::YieldOp::create(e, insert(e, row, i, state));
+      });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+static SmallVector<Value> lowerTopK(TopKOp op, TopKOp::Adaptor in, Emitter &b) {
+  Selection selection{op, in.getInput()};
+  Type element = elementOf(in.getInput());
+  Shape shape(shapeOf(in.getInput()));
+  shape[selection.axis] = selection.k;
+  // Filled, because the place that an element goes to is read before it is first written.
+  SmallVector<Value> results{b.filled(shape, b.number(0, element)),
+                             b.filled(shape, b.integer(0, b.getI64Type()))};
+  if (selection.k == 0)
+    return results;
+  shape.erase(shape.begin() + selection.axis);
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange row, ValueRange carried) {
+    Emitter e(loc, builder);
+    return selection.selectRow(e, SmallVector<Value>(row), carried);
+  };
+  if (shape.empty())
+    return SmallVector<Value>(body(b, b.getLoc(), {}, results));
+  SmallVector<Value> lower(shape.size(), b.index(0)), steps(shape.size(), b.index(1)), upper;
+  for (int64_t size : shape)
+    upper.push_back(b.index(size));
+  return SmallVector<Value>(
+      scf::buildLoopNest(b, b.getLoc(), lower, upper, steps, results, body).results);
+}
+
+void gantry::populateScanPatterns(SignlessTypeConverter &converter, RewritePatternSet &patterns) {
+  addLowering<CumsumOp, lowerCumsum>(converter, patterns);
+  addLowering<TopKOp, lowerTopK>(converter, patterns);
+}

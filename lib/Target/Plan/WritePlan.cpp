@@ -1,0 +1,336 @@
+// From the plan dialect to a plan file: a walk that fills the FlatBuffer's objects, and the weights
+// in the order of their arena, so that a runtime on the host can use them where they are mapped.
+
+#include "gantry/Target/Plan/WritePlan.h"
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Plan/PlanWriter.h"
+#include "gantry/Support/Version.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace fb = gantry::plan::fb;
+
+static fb::ElementType elementType(Type type) {
+  if (type.isF32()) return fb::ElementType::f32;
+  if (type.isF64()) return fb::ElementType::f64;
+  if (type.isF16()) return fb::ElementType::f16;
+  if (type.isBF16()) return fb::ElementType::bf16;
+  bool isUnsigned = type.isUnsignedInteger();
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1: return fb::ElementType::i1;
+  case 8: return isUnsigned ? fb::ElementType::u8 : fb::ElementType::i8;
+  case 16: return isUnsigned ? fb::ElementType::u16 : fb::ElementType::i16;
+  case 32: return isUnsigned ? fb::ElementType::u32 : fb::ElementType::i32;
+  default: return isUnsigned ? fb::ElementType::u64 : fb::ElementType::i64;
+  }
+}
+
+static std::unique_ptr<fb::TensorTypeT> tensorType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  auto out = std::make_unique<fb::TensorTypeT>();
+  out->element = elementType(tensor.getElementType());
+  out->shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  return out;
+}
+
+namespace {
+/// The plan in the making.
+struct Writer {
+  ModuleOp module;
+  const CPUCode &code;
+  plan::PlanWriter file;
+  fb::PlanT plan;
+  llvm::StringMap<uint32_t> devices, arenas, constants, kernels;
+
+  Writer(ModuleOp module, const CPUCode &code) : module(module), code(code) {}
+
+  LogicalResult build(const PlanInfo &info) {
+    plan.producer = "gantry " GANTRY_VERSION_STRING;
+    plan.source = info.source;
+    plan.math = info.math;
+    plan.constraints = info.constraints;
+    addDevices();
+    if (failed(addConstants()))
+      return failure();
+    addCode();
+    for (auto func : module.getOps<planir::FuncOp>())
+      addFunction(func);
+    return success();
+  }
+
+  //===------------------------------------------------------------------===//
+  // What functions refer to
+  //===------------------------------------------------------------------===//
+
+  void addDevices() {
+    for (auto op : module.getOps<planir::DeviceOp>()) {
+      devices[op.getSymName()] = plan.devices.size();
+      auto device = std::make_unique<fb::DeviceT>();
+      device->name = op.getDevice().str();
+      device->type = op.getDevice().contains("device:GPU") ? fb::DeviceType::gpu : fb::DeviceType::cpu;
+      device->driver = op.getDriver().str();
+      plan.devices.push_back(std::move(device));
+    }
+    for (auto op : module.getOps<planir::ArenaOp>()) {
+      arenas[op.getSymName()] = plan.arenas.size();
+      auto arena = std::make_unique<fb::ArenaT>();
+      arena->device = devices.lookup(op.getDevice());
+      arena->kind = static_cast<fb::ArenaKind>(op.getKind());
+      arena->size = op.getSize();
+      arena->lower_bound = op.getLowerBound();
+      plan.arenas.push_back(std::move(arena));
+    }
+  }
+
+  /// The bytes of a constant as they lie in memory: borrowed where the attribute has them so, else
+  /// made (splats, and truth values, which attributes pack in bits).
+  LogicalResult addBlob(planir::ConstantOp op, uint32_t segment, plan::BlobRef &blob) {
+    uint64_t size = op.getSize();
+    ElementsAttr value = op.getValueAttr();
+    if (auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(value)) {
+      AsmResourceBlob *bytes = resource.getRawHandle().getBlob();
+      if (!bytes || bytes->getData().size() != size)
+        return op.emitOpError() << "has a resource of " << (bytes ? bytes->getData().size() : 0)
+                                << " bytes, expected " << size;
+      blob = file.addBlob(segment, {reinterpret_cast<const uint8_t *>(bytes->getData().data()), size});
+      return success();
+    }
+    auto dense = dyn_cast_if_present<DenseElementsAttr>(value);
+    if (!dense)
+      return op.emitOpError("has no value to write");
+    ArrayRef<char> raw = dense.getRawData();
+    std::vector<uint8_t> bytes(size);
+    if (dense.getElementType().isInteger(1)) {
+      for (auto [i, bit] : llvm::enumerate(dense.getValues<bool>()))
+        bytes[i] = bit;
+    } else if (dense.isSplat()) {
+      for (uint64_t at = 0; at + raw.size() <= size; at += raw.size())
+        std::copy(raw.begin(), raw.end(), bytes.begin() + at);
+    } else {
+      if (raw.size() != size)
+        return op.emitOpError() << "has " << raw.size() << " bytes, expected " << size;
+      std::copy(raw.begin(), raw.end(), bytes.begin());
+    }
+    blob = file.addBlob(segment, std::move(bytes));
+    return success();
+  }
+
+  LogicalResult addConstants() {
+    auto ops = module.getOps<planir::ConstantOp>();
+    if (ops.empty())
+      return success();
+    uint32_t segment = file.addSegment(plan::SegmentKind::constants);
+    uint32_t arena = 0;
+    while (arena < plan.arenas.size() && plan.arenas[arena]->kind != fb::ArenaKind::constants)
+      ++arena;
+    for (planir::ConstantOp op : ops) {
+      plan::BlobRef blob;
+      if (failed(addBlob(op, segment, blob)))
+        return failure();
+      constants[op.getSymName()] = plan.constants.size();
+      auto constant = std::make_unique<fb::ConstantT>();
+      constant->name = op.getName().str();
+      constant->arena = arena;
+      constant->offset = op.getOffset();
+      constant->size = op.getSize();
+      constant->segment = segment;
+      constant->segment_offset = blob.offset;
+      constant->content_hash = blob.hash;
+      plan.constants.push_back(std::move(constant));
+    }
+    return success();
+  }
+
+  void addCode() {
+    auto ops = module.getOps<planir::KernelOp>();
+    if (ops.empty())
+      return;
+    uint32_t segment = file.addSegment(plan::SegmentKind::code);
+    plan::BlobRef blob = file.addBlob(
+        segment, {reinterpret_cast<const uint8_t *>(code.sharedObject.data()), code.sharedObject.size()});
+    auto object = std::make_unique<fb::CodeT>();
+    object->kind = fb::CodeKind::elfSharedObject;
+    object->segment = segment;
+    object->segment_offset = blob.offset;
+    object->size = blob.size;
+    object->target = code.target;
+    object->features = code.features;
+    plan.code.push_back(std::move(object));
+    for (planir::KernelOp op : ops) {
+      kernels[op.getSymName()] = plan.kernels.size();
+      auto kernel = std::make_unique<fb::KernelT>();
+      kernel->symbol = op.getSymName().str();
+      plan.kernels.push_back(std::move(kernel));
+    }
+  }
+
+  //===------------------------------------------------------------------===//
+  // Functions
+  //===------------------------------------------------------------------===//
+
+  std::vector<std::unique_ptr<fb::BindingT>> bindings(ArrayAttr entries) {
+    std::vector<std::unique_ptr<fb::BindingT>> out;
+    for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+      auto binding = std::make_unique<fb::BindingT>();
+      binding->name = cast<StringAttr>(entry.get("name")).str();
+      binding->type = tensorType(cast<TypeAttr>(entry.get("type")).getValue());
+      binding->device = devices.lookup(cast<FlatSymbolRefAttr>(entry.get("device")).getValue());
+      out.push_back(std::move(binding));
+    }
+    return out;
+  }
+
+  void addFunction(planir::FuncOp func) {
+    auto function = std::make_unique<fb::FunctionT>();
+    function->name = func.getSymName().str();
+    function->inputs = bindings(func.getInputs());
+    function->outputs = bindings(func.getOutputs());
+    function->num_queues = 1;
+    if (func.getPlaced())
+      for (auto entry : func.getPlacedAttr().getAsRange<DictionaryAttr>())
+        function->placed_ops.push_back(placedOp(entry));
+    addBlock(*function, func.getBody());
+    addValues(*function, func);
+    plan.functions.push_back(std::move(function));
+  }
+
+  std::unique_ptr<fb::PlacedOpT> placedOp(DictionaryAttr entry) {
+    auto text = [&](StringRef key) { return cast<StringAttr>(entry.get(key)).str(); };
+    auto number = [&](StringRef key) { return cast<IntegerAttr>(entry.get(key)).getInt(); };
+    auto op = std::make_unique<fb::PlacedOpT>();
+    op->log_name = text("log_name");
+    op->name = text("name");
+    op->location = text("location");
+    op->device = devices.lookup(cast<FlatSymbolRefAttr>(entry.get("device")).getValue());
+    op->rule = "default";
+    op->kernel_name = cast<FlatSymbolRefAttr>(entry.get("kernel")).getValue().str();
+    op->flops = number("flops");
+    op->bytes = number("bytes");
+    return op;
+  }
+
+  fb::BufferRef bufferRef(Value buffer) {
+    Operation *op = buffer.getDefiningOp();
+    if (auto input = dyn_cast<planir::InputOp>(op))
+      return {fb::Space::input, uint32_t(input.getIndex()), 0, input.getSize()};
+    if (auto output = dyn_cast<planir::OutputOp>(op))
+      return {fb::Space::output, uint32_t(output.getIndex()), 0, output.getSize()};
+    if (auto use = dyn_cast<planir::UseOp>(op)) {
+      const fb::ConstantT &constant = *plan.constants[constants.lookup(use.getConstant())];
+      return {fb::Space::arena, constant.arena, constant.offset, constant.size};
+    }
+    auto decl = cast<planir::BufferDeclOp>(op);
+    return {fb::Space::arena, arenas.lookup(*decl.getArena()), uint64_t(*decl.getOffset()), decl.getSize()};
+  }
+
+  /// Fills a block with the commands of a region; gives its index. Nested blocks come after it.
+  uint32_t addBlock(fb::FunctionT &function, Region &region) {
+    uint32_t index = function.blocks.size();
+    function.blocks.push_back(std::make_unique<fb::BlockT>());
+    std::vector<std::unique_ptr<fb::CommandT>> commands;
+    for (Operation &op : region.front())
+      if (auto command = makeCommand(function, op))
+        commands.push_back(std::move(command));
+    function.blocks[index]->commands = std::move(commands);
+    return index;
+  }
+
+  std::unique_ptr<fb::CommandT> makeCommand(fb::FunctionT &function, Operation &op) {
+    auto command = std::make_unique<fb::CommandT>();
+    if (auto launch = dyn_cast<planir::LaunchOp>(op)) {
+      command->opcode = fb::Opcode::launch;
+      command->device = devices.lookup(launch.getDevice());
+      command->kernel = kernels.lookup(launch.getKernel());
+      for (Value v : launch->getOperands())
+        command->buffers.push_back(bufferRef(v));
+      command->num_results = launch.getOutputs().size() + (launch.getScratch() ? 1 : 0);
+      command->items = launch.getItems();
+      command->grain = launch.getGrain();
+      command->name = launch.getName().str();
+      command->location = launch.getLocation().str();
+      for (auto name : launch.getLogNames().getAsRange<StringAttr>())
+        command->log_names.push_back(name.str());
+      return command;
+    }
+    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
+      command->opcode = fb::Opcode::copy;
+      command->device = devices.lookup(copy.getDevice());
+      command->buffers = {bufferRef(copy.getSource()), bufferRef(copy.getTarget())};
+      command->num_results = 1;
+      command->name = copy.getName().str();
+      command->location = copy.getLocation().str();
+      return command;
+    }
+    if (auto branch = dyn_cast<planir::IfOp>(op)) {
+      command->opcode = fb::Opcode::branch;
+      command->condition = std::make_unique<fb::BufferRef>(bufferRef(branch.getCondition()));
+      command->blocks = {addBlock(function, branch.getThenBody()), addBlock(function, branch.getElseBody())};
+      return command;
+    }
+    if (auto loop = dyn_cast<planir::WhileOp>(op)) {
+      command->opcode = fb::Opcode::loop;
+      command->condition = std::make_unique<fb::BufferRef>(bufferRef(loop.getCondition()));
+      command->blocks = {addBlock(function, loop.getConditionBody()), addBlock(function, loop.getBody())};
+      return command;
+    }
+    return nullptr; // a declaration
+  }
+
+  /// The values that have a place, for `explain --memory`, live in commands first..last.
+  void addValues(fb::FunctionT &function, planir::FuncOp func) {
+    DenseMap<Operation *, uint32_t> at;
+    uint32_t next = 0;
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<planir::LaunchOp, planir::CopyOp, planir::IfOp, planir::WhileOp>(op))
+        at[op] = next++;
+    });
+    func.walk([&](planir::BufferDeclOp decl) {
+      if (decl->use_empty())
+        return;
+      auto value = std::make_unique<fb::ValueT>();
+      value->name = decl.getValue().str();
+      value->type = tensorType(decl.getType());
+      value->buffer = std::make_unique<fb::BufferRef>(bufferRef(decl));
+      value->first = UINT32_MAX;
+      for (Operation *user : decl->getUsers()) {
+        value->first = std::min(value->first, at.lookup(user));
+        value->last = std::max(value->last, at.lookup(user));
+      }
+      function.values.push_back(std::move(value));
+    });
+  }
+};
+} // namespace
+
+static LogicalResult report(ModuleOp module, const Status &status) {
+  if (status.ok())
+    return success();
+  return module.emitError() << "the plan could not be written: " << status.message();
+}
+
+LogicalResult gantry::writePlanFile(ModuleOp module, const CPUCode &code, const PlanInfo &info,
+                                    const std::string &path) {
+  Writer writer(module, code);
+  if (failed(writer.build(info)))
+    return failure();
+  return report(module, writer.file.writeFile(writer.plan, path));
+}
+
+FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const CPUCode &code, const PlanInfo &info) {
+  Writer writer(module, code);
+  if (failed(writer.build(info)))
+    return failure();
+  Expected<AlignedBuffer> bytes = writer.file.toBytes(writer.plan);
+  if (!bytes) {
+    (void)report(module, bytes.status());
+    return failure();
+  }
+  return bytes.take();
+}

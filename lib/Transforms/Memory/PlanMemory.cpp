@@ -1,0 +1,150 @@
+// Gives every buffer an arena and an offset: the adapter between the plan dialect and the packing
+// library. Commands are numbered in program order, nested ones in their place; a buffer lives from
+// the first number that uses it to the last.
+
+#include "gantry/Packing/Packing.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+static constexpr uint64_t kAlignment = 64;
+
+namespace {
+/// Numbers of a function's commands, and the loops among them.
+struct Timeline {
+  DenseMap<Operation *, uint32_t> at;           ///< first number of a command
+  DenseMap<Operation *, uint32_t> end;          ///< one past the last number, nested ones included
+  uint32_t length = 0;
+
+  explicit Timeline(planir::FuncOp func) { number(func.getBody()); }
+
+  void number(Region &region) {
+    for (Operation &op : region.front()) {
+      at[&op] = length++;
+      for (Region &nested : op.getRegions())
+        number(nested);
+      // A loop reads its condition once more after its body.
+      if (isa<planir::WhileOp>(op))
+        ++length;
+      end[&op] = length;
+    }
+  }
+};
+} // namespace
+
+/// Live range of `buffer`: half-open, over the numbers of its users, widened to the whole of each
+/// loop that uses it but does not contain its declaration.
+static std::pair<uint32_t, uint32_t> liveRange(planir::BufferDeclOp buffer, const Timeline &time) {
+  uint32_t first = UINT32_MAX, last = 0;
+  for (Operation *user : buffer->getUsers()) {
+    uint32_t from = time.at.lookup(user);
+    // Control flow reads its condition before (if) and throughout (while) its regions.
+    uint32_t to = isa<planir::WhileOp>(user) ? time.end.lookup(user) : from + 1;
+    for (Operation *parent = user->getParentOp(); parent && !isa<planir::FuncOp>(parent);
+         parent = parent->getParentOp()) {
+      if (!isa<planir::WhileOp>(parent) || parent->isProperAncestor(buffer))
+        continue;
+      from = std::min(from, time.at.lookup(parent));
+      to = std::max(to, time.end.lookup(parent));
+    }
+    first = std::min(first, from);
+    last = std::max(last, to);
+  }
+  return first == UINT32_MAX ? std::pair(0u, 0u) : std::pair(first, last);
+}
+
+namespace {
+/// An arena in the making.
+struct ArenaSize {
+  uint64_t size = 0, lowerBound = 0;
+};
+
+struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
+  llvm::MapVector<StringAttr, ArenaSize> transient; ///< by device; largest over the functions
+
+  void runOnOperation() override {
+    transient.clear();
+    uint64_t constants = placeConstants();
+    for (auto func : getOperation().getOps<planir::FuncOp>())
+      if (failed(placeBuffers(func)))
+        return signalPassFailure();
+    declareArenas(constants);
+  }
+
+  /// One after the other; gives the bytes of the arena.
+  uint64_t placeConstants() {
+    uint64_t offset = 0;
+    Builder b(&getContext());
+    for (auto constant : getOperation().getOps<planir::ConstantOp>()) {
+      constant.setOffsetAttr(b.getI64IntegerAttr(offset));
+      offset += llvm::alignTo(constant.getSize(), kAlignment);
+    }
+    return offset;
+  }
+
+  LogicalResult placeBuffers(planir::FuncOp func) {
+    Timeline time(func);
+    llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> byDevice;
+    func.walk([&](planir::BufferDeclOp buffer) { byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer); });
+    for (auto &[device, buffers] : byDevice)
+      if (failed(pack(func, device, buffers, time)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult pack(planir::FuncOp func, StringAttr device, ArrayRef<planir::BufferDeclOp> buffers,
+                     const Timeline &time) {
+    packing::Problem problem;
+    for (planir::BufferDeclOp buffer : buffers) {
+      auto [first, last] = liveRange(buffer, time);
+      problem.buffers.push_back({uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
+    }
+    Expected<packing::Solution> solution = packing::pack(problem);
+    if (!solution)
+      return func.emitError() << "memory of " << device << " could not be planned: " << solution.status().message();
+    Builder b(&getContext());
+    auto arena = FlatSymbolRefAttr::get(b.getStringAttr("transient_" + device.getValue()));
+    for (auto [buffer, offset] : llvm::zip(buffers, solution->offsets)) {
+      // The attributes are mutable copies of the op; the op itself stays.
+      planir::BufferDeclOp op = buffer;
+      op.setArenaAttr(arena);
+      op.setOffsetAttr(b.getI64IntegerAttr(offset));
+    }
+    ArenaSize &size = transient[device];
+    if (solution->peak > size.size)
+      size = {solution->peak, solution->lowerBound};
+    return success();
+  }
+
+  void declareArenas(uint64_t constants) {
+    OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
+    SmallVector<planir::DeviceOp> devices(getOperation().getOps<planir::DeviceOp>());
+    if (!devices.empty())
+      b.setInsertionPointAfter(devices.back());
+    for (auto [i, device] : llvm::enumerate(devices)) {
+      auto symbol = FlatSymbolRefAttr::get(device.getSymNameAttr());
+      if (i == 0)
+        declareArena(b, "constants_", device, planir::ArenaKind::Constants, {constants, constants});
+      if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
+        declareArena(b, "transient_", device, planir::ArenaKind::Transient, it->second);
+    }
+  }
+
+  static void declareArena(OpBuilder &b, StringRef prefix, planir::DeviceOp device, planir::ArenaKind kind,
+                           ArenaSize size) {
+    planir::ArenaOp::create(b, device.getLoc(), b.getStringAttr(prefix + device.getSymName()),
+                            planir::ArenaKindAttr::get(b.getContext(), kind),
+                            FlatSymbolRefAttr::get(device.getSymNameAttr()), b.getI64IntegerAttr(size.size),
+                            b.getI64IntegerAttr(size.lowerBound));
+  }
+};
+} // namespace

@@ -1,0 +1,41 @@
+// After Memory: every buffer has its place. (That no two live ones overlap, the packing library's
+// validator has checked; that the file holds together, its own validator will.)
+
+#include "gantry/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_VERIFYPLANPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+namespace {
+struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    llvm::StringMap<int64_t> arenas;
+    for (auto arena : getOperation().getOps<planir::ArenaOp>())
+      arenas[arena.getSymName()] = arena.getSize();
+    auto result = getOperation().walk([&](planir::BufferDeclOp buffer) {
+      auto arena = buffer.getArena() ? arenas.find(*buffer.getArena()) : arenas.end();
+      if (arena == arenas.end() || !buffer.getOffset()) {
+        buffer.emitOpError("has no place in an arena after Memory");
+        return WalkResult::interrupt();
+      }
+      int64_t offset = *buffer.getOffset();
+      if (offset < 0 || offset % 64 || offset + int64_t(buffer.getSize()) > arena->getValue()) {
+        buffer.emitOpError() << "lies at " << offset << " outside its arena of " << arena->getValue() << " bytes";
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,82 @@
+// Expresses rare ops and padding by common ones.
+
+#include "gantry/Transforms/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_DECOMPOSEOPSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+/// Request and name go from an op to what takes its place.
+static void inherit(Operation *from, Operation *to) {
+  for (StringRef name : {kDeviceAttr, kNameAttr})
+    if (Attribute value = from->getAttr(name))
+      to->setAttr(name, value);
+}
+
+/// gantry.split: one slice for each piece.
+static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
+  auto type = op.getInput().getType();
+  SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1), sizes(type.getShape());
+  SmallVector<Value> pieces;
+  for (int64_t size : op.getSizes()) {
+    sizes[op.getAxis()] = size;
+    auto slice = SliceOp::create(rewriter, op.getLoc(), op.getInput(), rewriter.getDenseI64ArrayAttr(starts),
+                                 rewriter.getDenseI64ArrayAttr(sizes), rewriter.getDenseI64ArrayAttr(steps));
+    inherit(op, slice);
+    pieces.push_back(slice);
+    starts[op.getAxis()] += size;
+  }
+  rewriter.replaceOp(op, pieces);
+  return success();
+}
+
+/// Zero borders of a convolution become a value of their own.
+static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
+  auto isZero = [](int64_t p) { return p == 0; };
+  if (llvm::all_of(op.getPadsLow(), isZero) && llvm::all_of(op.getPadsHigh(), isZero))
+    return failure();
+  auto type = op.getInput().getType();
+  SmallVector<int64_t> low{0, 0}, high{0, 0};
+  llvm::append_range(low, op.getPadsLow());
+  llvm::append_range(high, op.getPadsHigh());
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  // Unsigned zeros need their own attribute type; any integer type takes the same bits.
+  auto zero = ConstantOp::create(
+      rewriter, op.getLoc(),
+      isa<FloatType>(type.getElementType())
+          ? DenseElementsAttr::get(scalar, APFloat::getZero(cast<FloatType>(type.getElementType()).getFloatSemantics()))
+          : DenseElementsAttr::get(scalar, APInt(type.getElementTypeBitWidth(), 0)));
+  auto pad = PadOp::create(rewriter, op.getLoc(), op.getInput(), zero, rewriter.getDenseI64ArrayAttr(low),
+                           rewriter.getDenseI64ArrayAttr(high),
+                           PadModeAttr::get(op.getContext(), PadMode::Constant));
+  inherit(op, pad);
+  if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
+    pad->setAttr(kNameAttr, rewriter.getStringAttr(name.getValue() + "/pad"));
+  SmallVector<int64_t> none(op.getPadsLow().size(), 0);
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getInputMutable().assign(pad);
+    op.setPadsLow(none);
+    op.setPadsHigh(none);
+  });
+  return success();
+}
+
+namespace {
+struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add(splitIntoSlices);
+    patterns.add(padBeforeConv);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
