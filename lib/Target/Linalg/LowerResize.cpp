@@ -27,8 +27,7 @@ struct Axis {
   /// ONNX's length_resized: not rounded when scales were given.
   double resized() { return scale * double(in); }
 
-  /// coordinate(i) = i * factor + offset, the form that all modes share.
-  std::pair<double, double> line();
+  /// Where the current result index samples the input.
   Value coordinate(Emitter &b);
   /// For an enlargement by an integer that reads element i / scale at i: that integer, else 0.
   int64_t repetitions();
@@ -37,49 +36,38 @@ struct Axis {
 };
 } // namespace
 
-std::pair<double, double> Axis::line() {
+/// In f64 and in the order of ONNX's formulas, without fast-math flags: at the edges and near a half
+/// a different rounding would pick another element.
+Value Axis::coordinate(Emitter &b) {
+  Type type = b.getF64Type();
+  auto c = [&](double value) { return b.number(value, type); };
+  auto mul = [&](Value x, double y) { return Value(arith::MulFOp::create(b, x, c(y))); };
+  auto div = [&](Value x, double y) { return Value(arith::DivFOp::create(b, x, c(y))); };
+  auto add = [&](Value x, double y) { return Value(arith::AddFOp::create(b, x, c(y))); };
+  Value i = arith::IndexCastOp::create(b, b.getI64Type(), b.loopIndex(dim));
+  Value x = arith::SIToFPOp::create(b, type, i);
   double last = double(in - 1);
   switch (op.getCoordinateMode()) {
   case CoordinateMode::PytorchHalfPixel:
     if (out <= 1)
-      return {0, 0};
+      return c(0);
     [[fallthrough]];
   case CoordinateMode::HalfPixel:
-    return {1 / scale, 0.5 / scale - 0.5};
+    return add(div(add(x, 0.5), scale), -0.5);
   case CoordinateMode::AlignCorners:
-    return {resized() == 1 ? 0 : last / (resized() - 1), 0};
+    return resized() == 1 ? c(0) : div(mul(x, last), resized() - 1);
   case CoordinateMode::Asymmetric:
-    return {1 / scale, 0};
+    return div(x, scale);
   case CoordinateMode::TfCropAndResize: {
     ArrayRef<double> roi = op.getRoi();
     size_t rank = op.getScales().size();
     double start = roi.empty() ? 0 : roi[dim], end = roi.empty() ? 1 : roi[rank + dim];
     if (out <= 1)
-      return {0, 0.5 * (start + end) * last};
-    return {(end - start) * last / (resized() - 1), start * last};
+      return c(0.5 * (start + end) * last);
+    return add(div(mul(mul(x, end - start), last), resized() - 1), start * last);
   }
   }
   llvm_unreachable("all modes are listed");
-}
-
-/// In f64: near a half, f32 would pick the other neighbour. Without fast-math flags for the same
-/// reason.
-Value Axis::coordinate(Emitter &b) {
-  Type type = b.getF64Type();
-  Value i = arith::IndexCastOp::create(b, b.getI64Type(), b.loopIndex(dim));
-  Value x = arith::SIToFPOp::create(b, type, i);
-  auto mode = op.getCoordinateMode();
-  // Dividing by the scale rounds as ONNX's formula does; multiplying by its inverse need not.
-  if (mode == CoordinateMode::Asymmetric)
-    return arith::DivFOp::create(b, x, b.number(scale, type));
-  if (mode == CoordinateMode::HalfPixel || (mode == CoordinateMode::PytorchHalfPixel && out > 1)) {
-    Value center = arith::AddFOp::create(b, x, b.number(0.5, type));
-    Value scaled = arith::DivFOp::create(b, center, b.number(scale, type));
-    return arith::SubFOp::create(b, scaled, b.number(0.5, type));
-  }
-  auto [factor, offset] = line();
-  Value scaled = arith::MulFOp::create(b, x, b.number(factor, type));
-  return arith::AddFOp::create(b, scaled, b.number(offset, type));
 }
 
 /// Coordinates far outside read the edge like those just outside, and an integer holds these.
