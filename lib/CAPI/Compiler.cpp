@@ -6,6 +6,7 @@
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Support/Version.h"
+#include "gantry/Target/Plan/ReadPlan.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -145,6 +146,21 @@ gantry_status_t gantry_check(const char *file, const char *const *flags, size_t 
   if (!report->isSupported())
     return fail(GANTRY_UNSUPPORTED, "the graph has " + std::to_string(report->issues.size()) +
                                         " unsupported nodes; the report lists them");
+  return GANTRY_OK;
+}
+
+gantry_status_t gantry_plan_to_text(const void *plan, size_t size, gantry_artifact_t **artifact) {
+  if (!plan || !artifact)
+    return fail(GANTRY_INVALID_ARGUMENT, "gantry_plan_to_text: plan and artifact must not be null");
+  auto file = gantry::plan::PlanFile::copyOf({static_cast<const uint8_t *>(plan), size});
+  if (!file)
+    return fail(static_cast<gantry_status_t>(file.status().code()), file.status().message());
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = readPlan(*file, &context);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  *artifact = makeArtifact(text);
   return GANTRY_OK;
 }
 

@@ -39,7 +39,7 @@ std::optional<CompileOptions> gantry::parseCompileFlags(llvm::ArrayRef<llvm::Str
       options.entry = value.str();
     else if (name == "target-cpu")
       options.targetCPU = value.str();
-    else if (name == "output")
+    else if (name == "write-to")
       options.output = value.str();
     else if (name == "no-fuse")
       options.fuse = false;

@@ -8,8 +8,14 @@
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+#include <mutex>
 
 void gantry::registerDialects(mlir::DialectRegistry &registry) {
+  // The pipelines name upstream passes.
+  static std::once_flag once;
+  std::call_once(once, [] { mlir::registerAllPasses(); });
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<GantryDialect, planir::PlanDialect>();

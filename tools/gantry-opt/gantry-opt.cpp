@@ -4,13 +4,11 @@
 #include "gantry/Target/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
-#include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   gantry::registerDialects(registry);
-  mlir::registerAllPasses();
   gantry::registerGantryTransformsPasses();
   gantry::registerGantryTargetPasses();
   gantry::registerPipelines();

@@ -1,0 +1,221 @@
+// From a plan file back to the plan dialect: the reverse of WritePlan, on a verified file.
+
+#include "gantry/Target/Plan/ReadPlan.h"
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Plan/Views.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace fb = gantry::plan::fb;
+
+static StringRef textOf(const flatbuffers::String *s) { return s ? StringRef(s->data(), s->size()) : StringRef(); }
+
+namespace {
+struct Reader {
+  const fb::Plan &plan;
+  OpBuilder b;
+  ModuleOp module;
+  Type buffer;
+  DenseMap<std::pair<uint32_t, uint64_t>, const fb::Constant *> constants; ///< by arena and offset
+
+  // Of the function being read:
+  const fb::Function *function = nullptr;
+  Block *body = nullptr;
+  llvm::MapVector<std::tuple<unsigned, uint32_t, uint64_t, uint64_t, const fb::Value *>, Value> buffers;
+  uint32_t number = 0; ///< of the command being read, as in fb::Value
+
+  Reader(const fb::Plan &plan, MLIRContext *context) : plan(plan), b(context) {
+    module = ModuleOp::create(b, b.getUnknownLoc());
+    buffer = planir::BufferType::get(context);
+  }
+
+  Location loc() { return b.getUnknownLoc(); }
+  IntegerAttr i64(uint64_t v) { return b.getI64IntegerAttr(int64_t(v)); }
+  FlatSymbolRefAttr symbol(const Twine &name) { return FlatSymbolRefAttr::get(b.getStringAttr(name)); }
+  FlatSymbolRefAttr device(uint32_t i) { return symbol("d" + Twine(i)); }
+  std::string arenaName(uint32_t i) {
+    const fb::Arena *arena = plan.arenas()->Get(i);
+    return (planir::stringifyArenaKind(planir::ArenaKind(arena->kind())) + "_d" + Twine(arena->device())).str();
+  }
+
+  Type elementType(fb::ElementType type) {
+    using E = fb::ElementType;
+    switch (type) {
+    case E::f32: return b.getF32Type();
+    case E::f64: return b.getF64Type();
+    case E::f16: return b.getF16Type();
+    case E::bf16: return b.getBF16Type();
+    case E::i8: return b.getIntegerType(8);
+    case E::u8: return b.getIntegerType(8, false);
+    case E::i16: return b.getIntegerType(16);
+    case E::u16: return b.getIntegerType(16, false);
+    case E::i32: return b.getIntegerType(32);
+    case E::u32: return b.getIntegerType(32, false);
+    case E::i64: return b.getIntegerType(64);
+    case E::u64: return b.getIntegerType(64, false);
+    case E::i1: return b.getI1Type();
+    }
+    llvm_unreachable("a verified file has known element types only");
+  }
+
+  TypeAttr tensorType(const fb::TensorType *type) {
+    if (!type)
+      return TypeAttr::get(RankedTensorType::get({0}, b.getI8Type()));
+    auto shape = plan::shapeOf(*type);
+    return TypeAttr::get(RankedTensorType::get({shape.data(), shape.size()}, elementType(type->element())));
+  }
+
+  //===------------------------------------------------------------------===//
+  // Declarations
+  //===------------------------------------------------------------------===//
+
+  void read() {
+    b.setInsertionPointToEnd(module.getBody());
+    for (auto [i, d] : llvm::enumerate(*plan.devices()))
+      planir::DeviceOp::create(b, loc(), b.getStringAttr("d" + Twine(i)), b.getStringAttr(textOf(d->name())),
+                               b.getStringAttr(textOf(d->driver())));
+    for (uint32_t i = 0; i < plan::countOf(plan.arenas()); ++i) {
+      const fb::Arena *arena = plan.arenas()->Get(i);
+      planir::ArenaOp::create(b, loc(), b.getStringAttr(arenaName(i)),
+                              planir::ArenaKindAttr::get(b.getContext(), planir::ArenaKind(arena->kind())),
+                              device(arena->device()), i64(arena->size()), i64(arena->lower_bound()));
+    }
+    for (uint32_t i = 0; i < plan::countOf(plan.constants()); ++i) {
+      const fb::Constant *constant = plan.constants()->Get(i);
+      constants[{constant->arena(), constant->offset()}] = constant;
+      auto bytes = RankedTensorType::get({int64_t(constant->size())}, b.getI8Type());
+      planir::ConstantOp::create(b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
+                                 i64(constant->offset()), i64(constant->size()), TypeAttr::get(bytes), ElementsAttr());
+    }
+    for (const fb::Function *f : *plan.functions())
+      readFunction(f);
+  }
+
+  ArrayAttr bindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *entries) {
+    SmallVector<Attribute> out;
+    for (const fb::Binding *entry : plan::each(entries))
+      out.push_back(b.getDictionaryAttr({b.getNamedAttr("device", device(entry->device())),
+                                         b.getNamedAttr("name", b.getStringAttr(textOf(entry->name()))),
+                                         b.getNamedAttr("type", tensorType(entry->type()))}));
+    return b.getArrayAttr(out);
+  }
+
+  void readFunction(const fb::Function *f) {
+    OpBuilder::InsertionGuard guard(b);
+    auto op = planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())), bindings(f->inputs()),
+                                     bindings(f->outputs()), ArrayAttr());
+    function = f;
+    buffers.clear();
+    number = 0;
+    body = b.createBlock(&op.getBody());
+    readBlock(0);
+  }
+
+  //===------------------------------------------------------------------===//
+  // Commands
+  //===------------------------------------------------------------------===//
+
+  /// The value that lives at `ref` while command `number` runs, if the plan says.
+  const fb::Value *valueAt(const fb::BufferRef &ref) {
+    for (const fb::Value *value : plan::each(function->values()))
+      if (value->buffer() && value->buffer()->space() == ref.space() && value->buffer()->index() == ref.index() &&
+          value->buffer()->offset() == ref.offset() && value->buffer()->size() == ref.size() &&
+          value->first() <= number && number <= value->last())
+        return value;
+    return nullptr;
+  }
+
+  /// Declared at the top of the function, so that every region sees it.
+  Value bufferOf(const fb::BufferRef &ref) {
+    const fb::Value *value = ref.space() == fb::Space::arena ? valueAt(ref) : nullptr;
+    Value &known = buffers[{unsigned(ref.space()), ref.index(), ref.offset(), ref.size(), value}];
+    if (known)
+      return known;
+    OpBuilder::InsertionGuard guard(b);
+    if (buffers.size() == 1)
+      b.setInsertionPointToStart(body);
+    else
+      b.setInsertionPointAfterValue(std::prev(buffers.end(), 2)->second);
+    if (ref.space() == fb::Space::input)
+      return known = planir::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+    if (ref.space() == fb::Space::output)
+      return known = planir::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+    if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end()) {
+      uint32_t index = 0;
+      while (plan.constants()->Get(index) != constant->second)
+        ++index;
+      return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(index)), i64(ref.size()));
+    }
+    return known = planir::BufferDeclOp::create(b, loc(), buffer, i64(ref.size()),
+                                                device(plan.arenas()->Get(ref.index())->device()),
+                                                symbol(arenaName(ref.index())), i64(ref.offset()),
+                                                b.getStringAttr(value ? textOf(value->name()) : ""),
+                                                tensorType(value ? value->type() : nullptr));
+  }
+
+  void readBlock(uint32_t index) {
+    for (const fb::Command *command : plan::each(function->blocks()->Get(index)->commands())) {
+      readCommand(command);
+      if (command->opcode() != fb::Opcode::branch && command->opcode() != fb::Opcode::loop)
+        ++number;
+    }
+  }
+
+  void readRegion(Region &region, uint32_t block) {
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&region);
+    readBlock(block);
+  }
+
+  void readCommand(const fb::Command *command) {
+    StringAttr name = b.getStringAttr(textOf(command->name())), place = b.getStringAttr(textOf(command->location()));
+    SmallVector<Value> all;
+    for (const fb::BufferRef *ref : plan::each(command->buffers()))
+      all.push_back(bufferOf(*ref));
+    switch (command->opcode()) {
+    case fb::Opcode::launch: {
+      SmallVector<Attribute> logNames;
+      for (const flatbuffers::String *log : plan::each(command->log_names()))
+        logNames.push_back(b.getStringAttr(textOf(log)));
+      ValueRange inputs = ValueRange(all).drop_back(command->num_results());
+      ValueRange outputs = ValueRange(all).take_back(command->num_results());
+      planir::LaunchOp::create(b, loc(), symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
+                               device(command->device()), name, place, b.getArrayAttr(logNames),
+                               i64(command->items()), i64(command->grain()), inputs, outputs, Value());
+      return;
+    }
+    case fb::Opcode::copy:
+      planir::CopyOp::create(b, loc(), all[0], all[1], device(command->device()), name, place);
+      return;
+    case fb::Opcode::branch: {
+      auto op = planir::IfOp::create(b, loc(), bufferOf(*command->condition()));
+      ++number;
+      readRegion(op.getThenBody(), command->blocks()->Get(0));
+      readRegion(op.getElseBody(), command->blocks()->Get(1));
+      return;
+    }
+    case fb::Opcode::loop: {
+      auto op = planir::WhileOp::create(b, loc(), bufferOf(*command->condition()));
+      ++number;
+      readRegion(op.getConditionBody(), command->blocks()->Get(0));
+      readRegion(op.getBody(), command->blocks()->Get(1));
+      return;
+    }
+    default: // signals, waits and fills come with more than one queue
+      return;
+    }
+  }
+};
+} // namespace
+
+OwningOpRef<ModuleOp> gantry::readPlan(const plan::PlanFile &file, MLIRContext *context) {
+  context->loadDialect<planir::PlanDialect>();
+  Reader reader(file.plan(), context);
+  reader.read();
+  return reader.module;
+}
