@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Computes work items begin..end-1, each on its own: the runtime may cut the range in any way and run
- * the parts on several threads. buffers: the operands, then the results. */
+/* Computes work items begin..end-1, each on its own: the runtime may cut the range in any way and
+ * run the parts on several threads. buffers: the operands, then the results. */
 static void softsign(void *const *buffers, int64_t begin, int64_t end) {
   const float *x = buffers[0];
   float *y = buffers[1];

@@ -2,13 +2,14 @@
  *
  *   runtime  devices, threads, registered kernels, log     gantry_runtime_create
  *   plan     a loaded plan file, immutable                 gantry_plan_load
- *   state    values of the plan's variables                gantry_state_create (or the session's own)
- *   session  memory to run the plan in                     gantry_session_create
- *   bindings one caller's inputs and outputs               gantry_bindings_create
+ *   state    values of the plan's variables                gantry_state_create (or the session's
+ * own) session  memory to run the plan in                     gantry_session_create bindings one
+ * caller's inputs and outputs               gantry_bindings_create
  *
  * Each keeps what is above it alive: destroy them in any order. Ownership and errors: common.h.
- * All calls are thread-safe but for bindings and fences, which one thread at a time may use; runs of
- * one session wait for one another. See examples/hello_terse.c and examples/hello_explained.c. */
+ * All calls are thread-safe but for bindings and fences, which one thread at a time may use; runs
+ * of one session wait for one another. See examples/hello_terse.c and examples/hello_explained.c.
+ */
 #ifndef GANTRY_C_RUNTIME_H
 #define GANTRY_C_RUNTIME_H
 
@@ -31,14 +32,16 @@ GANTRY_API const char *gantry_last_error(void);
 /** Version of this library, "0.1.0". */
 GANTRY_API const char *gantry_runtime_version(void);
 
-/* ---- runtime ---------------------------------------------------------------------------------- */
+/* ---- runtime ----------------------------------------------------------------------------------
+ */
 
 /** How a runtime is made. Zero-initialise, set struct_size, then what matters to you. */
 typedef struct gantry_runtime_options_t {
-  size_t struct_size;          /**< sizeof(gantry_runtime_options_t) */
-  uint32_t threads;            /**< for kernels of the host, the calling one included; 0: all available */
-  uint64_t host_memory_limit;  /**< bytes that may be allocated on the host device; 0: what is free */
-  gantry_log_callback_t log;   /**< may be null */
+  size_t struct_size; /**< sizeof(gantry_runtime_options_t) */
+  uint32_t threads;   /**< for kernels of the host, the calling one included; 0: all available */
+  uint64_t
+      host_memory_limit;     /**< bytes that may be allocated on the host device; 0: what is free */
+  gantry_log_callback_t log; /**< may be null */
   void *log_context;
 } gantry_runtime_options_t;
 
@@ -50,8 +53,9 @@ GANTRY_API void gantry_runtime_destroy(gantry_runtime_t *runtime);
 /** Threads that kernels can use. */
 GANTRY_API uint32_t gantry_runtime_threads(const gantry_runtime_t *runtime);
 
-/** A kernel: computes work items begin..end-1. `buffers` are operands, then results, 64-byte aligned.
- * Any partition of the items must give the same bytes; disjoint ranges may run at the same time. */
+/** A kernel: computes work items begin..end-1. `buffers` are operands, then results, 64-byte
+ * aligned. Any partition of the items must give the same bytes; disjoint ranges may run at the same
+ * time. */
 typedef void (*gantry_kernel_t)(void *const *buffers, int64_t begin, int64_t end);
 
 /** Makes `kernel` known to plans that are loaded afterwards, as the target of custom ops of that
@@ -61,19 +65,19 @@ GANTRY_API gantry_status_t gantry_kernel_register(gantry_runtime_t *runtime, con
 
 /** A device that loaded plans use, with its memory and counters at this moment. */
 typedef struct gantry_device_info_t {
-  size_t struct_size;          /**< set to sizeof(gantry_device_info_t) before the call */
-  const char *name;            /**< full: /job:localhost/replica:0/task:0/device:CPU:0 */
-  const char *driver;          /**< "host" */
-  uint64_t total_bytes;        /**< of the machine or container */
+  size_t struct_size;   /**< set to sizeof(gantry_device_info_t) before the call */
+  const char *name;     /**< full: /job:localhost/replica:0/task:0/device:CPU:0 */
+  const char *driver;   /**< "host" */
+  uint64_t total_bytes; /**< of the machine or container */
   uint64_t free_bytes;
-  uint64_t limit_bytes;        /**< 0: none */
-  uint64_t bytes_in_use;       /**< allocated by Gantry */
+  uint64_t limit_bytes;  /**< 0: none */
+  uint64_t bytes_in_use; /**< allocated by Gantry */
   uint64_t peak_bytes;
-  uint64_t mapped_bytes;       /**< constants used in place from plan files; not in bytes_in_use */
+  uint64_t mapped_bytes; /**< constants used in place from plan files; not in bytes_in_use */
   uint64_t allocations;
-  uint64_t copies;             /**< copy commands that ran */
+  uint64_t copies; /**< copy commands that ran */
   uint64_t copied_bytes;
-  uint64_t staged_copies;      /**< of inputs and outputs whose memory was not aligned or not there */
+  uint64_t staged_copies; /**< of inputs and outputs whose memory was not aligned or not there */
   uint64_t staged_bytes;
 } gantry_device_info_t;
 
@@ -81,7 +85,8 @@ GANTRY_API size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime);
 GANTRY_API gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t index,
                                                  gantry_device_info_t *info);
 
-/* ---- plan ------------------------------------------------------------------------------------- */
+/* ---- plan -------------------------------------------------------------------------------------
+ */
 
 /** Maps and loads a plan file. Errors: NOT_FOUND (file, or a custom kernel), CORRUPT, UNSUPPORTED
  * (format version; CPU features, by name), UNAVAILABLE (driver), DOES_NOT_FIT. */
@@ -104,9 +109,9 @@ typedef struct gantry_tensor_info_t {
   const char *name;
   gantry_element_type_t element;
   uint32_t rank;
-  const int64_t *dims;         /**< `rank` of them */
-  uint64_t size;               /**< bytes */
-  const char *device;          /**< full name */
+  const int64_t *dims; /**< `rank` of them */
+  uint64_t size;       /**< bytes */
+  const char *device;  /**< full name */
 } gantry_tensor_info_t;
 
 GANTRY_API uint32_t gantry_plan_num_functions(const gantry_plan_t *plan);
@@ -130,11 +135,12 @@ GANTRY_API gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, ui
                                                    const char *name, uint32_t *index);
 
 /** Everything that the plan says about itself, as JSON: producer, devices, arenas, constants,
- * variables, code, kernels and, for each function, inputs, outputs, commands, values and placed ops.
- * Keys are the names of include/gantry/Plan/Plan.fbs. The text lives as long as the plan. */
+ * variables, code, kernels and, for each function, inputs, outputs, commands, values and placed
+ * ops. Keys are the names of include/gantry/Plan/Plan.fbs. The text lives as long as the plan. */
 GANTRY_API gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json);
 
-/* ---- state ------------------------------------------------------------------------------------ */
+/* ---- state ------------------------------------------------------------------------------------
+ */
 
 /** Variables, all zero. Sessions that are given the same state share them. */
 GANTRY_API gantry_status_t gantry_state_create(const gantry_plan_t *plan, gantry_state_t **state);
@@ -149,7 +155,8 @@ GANTRY_API gantry_status_t gantry_state_read(const gantry_state_t *state, const 
 GANTRY_API gantry_status_t gantry_state_write(gantry_state_t *state, const char *name,
                                               const void *data, size_t size);
 
-/* ---- session ---------------------------------------------------------------------------------- */
+/* ---- session ----------------------------------------------------------------------------------
+ */
 
 /** Takes the memory for running the plan's functions. `state` may be null: the session then has one
  * of its own if the plan has variables. DOES_NOT_FIT says what is missing. */
@@ -167,11 +174,13 @@ GANTRY_API gantry_status_t gantry_bindings_create(const gantry_plan_t *plan, uin
                                                   gantry_bindings_t **bindings);
 GANTRY_API void gantry_bindings_destroy(gantry_bindings_t *bindings);
 
-/** Binds a row-major, contiguous array of exactly the declared type. It is read (or written) by each
- * run until another is bound. 64-byte aligned arrays are used in place; others are copied through an
- * aligned buffer at each run. INVALID_ARGUMENT says what was expected; NOT_FOUND lists the names. */
+/** Binds a row-major, contiguous array of exactly the declared type. It is read (or written) by
+ * each run until another is bound. 64-byte aligned arrays are used in place; others are copied
+ * through an aligned buffer at each run. INVALID_ARGUMENT says what was expected; NOT_FOUND lists
+ * the names. */
 GANTRY_API gantry_status_t gantry_bindings_set_input(gantry_bindings_t *bindings, const char *name,
-                                                     const void *data, gantry_element_type_t element,
+                                                     const void *data,
+                                                     gantry_element_type_t element,
                                                      const int64_t *dims, uint32_t rank);
 GANTRY_API gantry_status_t gantry_bindings_set_output(gantry_bindings_t *bindings, const char *name,
                                                       void *data, gantry_element_type_t element,
@@ -181,12 +190,13 @@ GANTRY_API gantry_status_t gantry_bindings_set_input_at(gantry_bindings_t *bindi
                                                         const void *data,
                                                         gantry_element_type_t element,
                                                         const int64_t *dims, uint32_t rank);
-GANTRY_API gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bindings, uint32_t index,
-                                                         void *data, gantry_element_type_t element,
+GANTRY_API gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bindings,
+                                                         uint32_t index, void *data,
+                                                         gantry_element_type_t element,
                                                          const int64_t *dims, uint32_t rank);
 
-/** The data of an output: the bound array, or memory of the bindings', valid until the next run with
- * these bindings or their end. */
+/** The data of an output: the bound array, or memory of the bindings', valid until the next run
+ * with these bindings or their end. */
 GANTRY_API gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, const char *name,
                                                   const void **data);
 GANTRY_API gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings, uint32_t index,
@@ -210,8 +220,8 @@ GANTRY_API void gantry_fence_destroy(gantry_fence_t *fence);
 /** Time of a command in one run, summed over the passes of a loop. Strings live as long as the plan
  * and are empty where the plan has none. */
 typedef struct gantry_command_time_t {
-  const char *name;            /**< stable name of the op */
-  const char *kernel;          /**< symbol; "copy" or "fill" for those */
+  const char *name;   /**< stable name of the op */
+  const char *kernel; /**< symbol; "copy" or "fill" for those */
   const char *location;
   const char *device;
   uint64_t nanoseconds;

@@ -1,5 +1,5 @@
-// The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing is
-// decided here.
+// The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing
+// is decided here.
 #include "gantry-c/runtime.h"
 
 #include "gantry/Plan/PlanFile.h"
@@ -226,27 +226,20 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
   if (!memory)
     return finish(memory.status());
   DeviceStats stats = device.stats();
-  gantry_device_info_t full{callerSize,
-                            device.name().c_str(),
-                            device.driver().name().data(),
-                            memory->total,
-                            memory->free,
-                            device.limit(),
-                            stats.bytesInUse,
-                            stats.peakBytes,
-                            stats.mappedBytes,
-                            stats.allocations,
-                            stats.copies,
-                            stats.copiedBytes,
-                            stats.stagedCopies,
-                            stats.stagedBytes};
+  gantry_device_info_t full{
+      callerSize,         device.name().c_str(), device.driver().name().data(),
+      memory->total,      memory->free,          device.limit(),
+      stats.bytesInUse,   stats.peakBytes,       stats.mappedBytes,
+      stats.allocations,  stats.copies,          stats.copiedBytes,
+      stats.stagedCopies, stats.stagedBytes};
   std::memcpy(info, &full, std::min(callerSize, sizeof full));
   return GANTRY_OK;
 }
 
 // ---- plan ----
 
-gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path, gantry_plan_t **plan) {
+gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path,
+                                 gantry_plan_t **plan) {
   GANTRY_NEED(runtime && path && plan);
   return givePlan(LoadedPlan::open(runtime->object, path), plan);
 }
@@ -257,12 +250,13 @@ gantry_status_t gantry_plan_load_memory(gantry_runtime_t *runtime, const void *d
   // The owner comes first: `release` is promised to be called whatever happens.
   std::shared_ptr<const void> owner;
   if (release)
-    owner = std::shared_ptr<const void>(data, [release, context](const void *) { release(context); });
+    owner =
+        std::shared_ptr<const void>(data, [release, context](const void *) { release(context); });
   GANTRY_NEED(runtime && data && plan);
   *plan = nullptr;
   std::span<const uint8_t> bytes(static_cast<const uint8_t *>(data), size);
-  Expected<plan::PlanFile> file = release ? plan::PlanFile::fromBytes(bytes, std::move(owner))
-                                          : plan::PlanFile::copyOf(bytes);
+  Expected<plan::PlanFile> file =
+      release ? plan::PlanFile::fromBytes(bytes, std::move(owner)) : plan::PlanFile::copyOf(bytes);
   if (!file)
     return finish(file.status());
   return givePlan(LoadedPlan::load(runtime->object, file.take(), "plan in memory"), plan);
@@ -325,8 +319,7 @@ gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t func
 
 gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json) {
   GANTRY_NEED(plan && json);
-  std::call_once(plan->described,
-                 [&] { plan->json = describePlanJSON(plan->object->metadata()); });
+  std::call_once(plan->described, [&] { plan->json = describePlanJSON(plan->object->metadata()); });
   *json = plan->json.c_str();
   return GANTRY_OK;
 }
@@ -361,10 +354,9 @@ static gantry_status_t withVariable(const gantry_state_t *state, const char *nam
                                     Access access) {
   for (const State::Variable &variable : state->object->variables())
     if (variable.name == name && variable.type.byteSize() != size)
-      return finish(Status::invalidArgument("variable '" + variable.name + "' " +
-                                            variable.type.str() + " has " +
-                                            std::to_string(variable.type.byteSize()) +
-                                            " bytes, got " + std::to_string(size)));
+      return finish(Status::invalidArgument(
+          "variable '" + variable.name + "' " + variable.type.str() + " has " +
+          std::to_string(variable.type.byteSize()) + " bytes, got " + std::to_string(size)));
   return finish(access());
 }
 
@@ -412,9 +404,9 @@ gantry_status_t gantry_bindings_set_input(gantry_bindings_t *bindings, const cha
               [&](const Tensor &tensor) { return bindings->object->bindInput(name, tensor); });
 }
 
-gantry_status_t gantry_bindings_set_output(gantry_bindings_t *bindings, const char *name, void *data,
-                                           gantry_element_type_t element, const int64_t *dims,
-                                           uint32_t rank) {
+gantry_status_t gantry_bindings_set_output(gantry_bindings_t *bindings, const char *name,
+                                           void *data, gantry_element_type_t element,
+                                           const int64_t *dims, uint32_t rank) {
   GANTRY_NEED(bindings && name);
   return bind(borrow(data, element, dims, rank),
               [&](const Tensor &tensor) { return bindings->object->bindOutput(name, tensor); });

@@ -89,9 +89,7 @@ Status Bindings::bind(Slot &slot, const BindingInfo &binding, const char *kind,
   slot.tensor = tensor;
   slot.bound = true;
   slot.staged = staged;
-  slot.address = bytes == 0 ? emptyTensor
-                 : staged   ? slot.memory->data()
-                            : tensor.dataAs<uint8_t>();
+  slot.address = bytes == 0 ? emptyTensor : staged ? slot.memory->data() : tensor.dataAs<uint8_t>();
   ready = false;
   return {};
 }

@@ -1,4 +1,5 @@
-// /proc/cpuinfo rather than cpuid: it says what the kernel lets programs use, on every architecture.
+// /proc/cpuinfo rather than cpuid: it says what the kernel lets programs use, on every
+// architecture.
 #include "gantry/Runtime/CPUFeatures.h"
 
 #include <algorithm>
@@ -47,8 +48,8 @@ std::vector<std::string> machineFeatures() {
   int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return {};
-  for (ssize_t n; length < text.size() &&
-                  (n = read(file, text.data() + length, text.size() - length)) > 0;)
+  for (ssize_t n;
+       length < text.size() && (n = read(file, text.data() + length, text.size() - length)) > 0;)
     length += static_cast<size_t>(n);
   close(file);
   return parseCPUFeatures(std::string_view(text).substr(0, length));

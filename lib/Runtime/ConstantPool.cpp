@@ -28,8 +28,7 @@ std::shared_ptr<const ConstantArena> ConstantPool::find(Device *device,
   std::erase_if(arenas, [](auto &arena) { return arena.expired(); });
   for (auto &candidate : arenas)
     if (auto arena = candidate.lock())
-      if (arena->device == device && arena->ranges == ranges &&
-          sameBytes(*arena, bytes))
+      if (arena->device == device && arena->ranges == ranges && sameBytes(*arena, bytes))
         return arena;
   return nullptr;
 }

@@ -1,8 +1,9 @@
 // Constants arenas that live in the process, found again by content (spec M1).
 //
 // A plan loaded twice, or two plans with the same weights at the same offsets (the same model
-// compiled for several batch sizes), use one arena. The content hashes of the plan find a candidate;
-// where the bytes can be read they are compared, so that a collision can never give wrong weights.
+// compiled for several batch sizes), use one arena. The content hashes of the plan find a
+// candidate; where the bytes can be read they are compared, so that a collision can never give
+// wrong weights.
 #pragma once
 
 #include "gantry/Runtime/Device.h"

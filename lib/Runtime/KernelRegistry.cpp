@@ -11,7 +11,8 @@ Status KernelRegistry::add(const std::string &name, KernelFn fn) {
   std::lock_guard lock(mutex);
   auto [entry, isNew] = kernels.emplace(name, fn);
   if (!isNew && entry->second != fn)
-    return Status::invalidArgument("kernel '" + name + "' is registered already, with another function");
+    return Status::invalidArgument("kernel '" + name +
+                                   "' is registered already, with another function");
   return {};
 }
 

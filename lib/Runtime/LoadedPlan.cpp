@@ -19,9 +19,9 @@ using plan::textOf;
 
 namespace {
 
-std::vector<BindingInfo> describeBindings(
-    const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
-    const std::vector<Device *> &devices) {
+std::vector<BindingInfo>
+describeBindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
+                 const std::vector<Device *> &devices) {
   std::vector<BindingInfo> infos;
   for (const fb::Binding *binding : each(bindings)) {
     auto shape = plan::shapeOf(*binding->type());
@@ -40,9 +40,9 @@ Expected<unsigned> indexOf(const FunctionInfo &function, const std::vector<Bindi
   std::string known;
   for (const BindingInfo &binding : bindings)
     known += (known.empty() ? "'" : ", '") + binding.name + "' " + binding.type.str();
-  return Status::notFound("function '" + function.name + "' has no " + kind + " '" +
-                          std::string(name) + "'; " +
-                          (known.empty() ? "it has none" : "the " + std::string(kind) + "s are " + known));
+  return Status::notFound(
+      "function '" + function.name + "' has no " + kind + " '" + std::string(name) + "'; " +
+      (known.empty() ? "it has none" : "the " + std::string(kind) + "s are " + known));
 }
 
 /// The driver that a device asks for; plans from before a driver was named mean the usual one.
@@ -82,8 +82,9 @@ Status withCommand(const fb::Plan &plan, const fb::Command &command, Status stat
   return Status(status.code(), describeCommand(plan, command) + ": " + status.message());
 }
 
-Expected<std::shared_ptr<const LoadedPlan>>
-LoadedPlan::open(std::shared_ptr<Runtime> runtime, const std::string &path, const LoadOptions &options) {
+Expected<std::shared_ptr<const LoadedPlan>> LoadedPlan::open(std::shared_ptr<Runtime> runtime,
+                                                             const std::string &path,
+                                                             const LoadOptions &options) {
   Expected<plan::PlanFile> file = plan::PlanFile::open(path, options.read);
   if (!file)
     return file.status();
@@ -186,9 +187,9 @@ ArenaContents contentsOf(const plan::PlanFile &file, uint32_t arena) {
   return contents;
 }
 
-/// Where the arena would start if the file's bytes were used in place: null unless all constants lie
-/// in the file as in the arena, at a 64-byte boundary. The writer lays them out so; this is what
-/// makes a plan of many GiB load without reading it.
+/// Where the arena would start if the file's bytes were used in place: null unless all constants
+/// lie in the file as in the arena, at a 64-byte boundary. The writer lays them out so; this is
+/// what makes a plan of many GiB load without reading it.
 const uint8_t *startInPlace(const ArenaContents &contents) {
   if (contents.ranges.empty())
     return nullptr;
@@ -220,7 +221,8 @@ Status LoadedPlan::loadArena(uint32_t index) {
 
   auto loaded = std::make_shared<ConstantArena>();
   loaded->device = device;
-  // Up to the end of the last constant: the arena's size may be rounded up to beyond the file's end.
+  // Up to the end of the last constant: the arena's size may be rounded up to beyond the file's
+  // end.
   if (!contents.ranges.empty())
     loaded->size = contents.ranges.back().offset + contents.ranges.back().size;
   const uint8_t *inPlace = device->driver().runsInline() ? startInPlace(contents) : nullptr;
@@ -229,6 +231,11 @@ Status LoadedPlan::loadArena(uint32_t index) {
     loaded->file = std::make_shared<const plan::PlanFile>(planFile);
     device->countMapped(static_cast<int64_t>(loaded->size));
   } else {
+    if (device->driver().runsInline())
+      owner->log(Severity::remark, "'" + fileName + "': " + formatBytes(loaded->size) +
+                                       " of constants are copied, since they do not lie in the "
+                                       "file as in their arena");
+    GANTRY_RETURN_IF_ERROR(device->checkFits(loaded->size, "the constants"));
     Expected<Allocation> memory = device->allocate(loaded->size, "constants");
     if (!memory)
       return memory.status();

@@ -11,8 +11,8 @@ namespace fb = plan::fb;
 using plan::countOf;
 using plan::each;
 
-/// Builds a Program. Two passes: the first lays out steps and slots by number, the second turns slot
-/// numbers into pointers, because the arrays move while they grow.
+/// Builds a Program. Two passes: the first lays out steps and slots by number, the second turns
+/// slot numbers into pointers, because the arrays move while they grow.
 class Flattener {
 public:
   Flattener(const LoadedPlan &plan, const FunctionInfo &function,

@@ -1,9 +1,10 @@
 // A function of a plan as the executor runs it: one flat array of steps with absolute addresses.
 //
 // Made once per session. Branches and loops become jumps; signals and waits between queues vanish,
-// since all devices so far do everything in program order (and the plan's validator has checked that
-// the order of commands is one in which every wait comes after its signal). A run touches nothing but
-// steps, buffer pointers and, where inputs and outputs moved since the last run, patches.
+// since all devices so far do everything in program order (and the plan's validator has checked
+// that the order of commands is one in which every wait comes after its signal). A run touches
+// nothing but steps, buffer pointers and, where inputs and outputs moved since the last run,
+// patches.
 #pragma once
 
 #include "gantry/Runtime/Session.h"
@@ -17,9 +18,9 @@ namespace gantry::runtime {
 /// One thing to do, in one cache line.
 struct Step {
   enum class Kind : uint8_t {
-    call,        ///< a KernelFn on the thread pool
-    launch,      ///< a kernel of a driver that does not run inline
-    copy,        ///< inside a device, or between devices that run inline
+    call,   ///< a KernelFn on the thread pool
+    launch, ///< a kernel of a driver that does not run inline
+    copy,   ///< inside a device, or between devices that run inline
     upload,
     download,
     fill,
@@ -27,13 +28,13 @@ struct Step {
     jump,
   };
   Kind kind = Kind::call;
-  uint8_t value = 0;       ///< fill
-  uint32_t target = 0;     ///< jump: index of a step
+  uint8_t value = 0;   ///< fill
+  uint32_t target = 0; ///< jump: index of a step
   uint32_t numBuffers = 0;
-  uint32_t command = 0;    ///< index into Program::commands
+  uint32_t command = 0; ///< index into Program::commands
   KernelHandle kernel = nullptr;
   void **buffers = nullptr;
-  int64_t items = 0;       ///< work items, or bytes of a copy or fill
+  int64_t items = 0; ///< work items, or bytes of a copy or fill
   int64_t grain = 1;
   Device *device = nullptr;
 };

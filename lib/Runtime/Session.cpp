@@ -60,9 +60,8 @@ Status Session::allocateTransient() {
 
 Status Session::prepare(Bindings &bindings) {
   if (&bindings.plan() != loaded.get())
-    return Status::invalidArgument("the bindings are for a function of '" +
-                                   bindings.plan().name() + "', the session is of '" +
-                                   loaded->name() + "'");
+    return Status::invalidArgument("the bindings are for a function of '" + bindings.plan().name() +
+                                   "', the session is of '" + loaded->name() + "'");
   return bindings.prepare();
 }
 
@@ -102,8 +101,8 @@ Expected<std::vector<CommandTime>> Session::runTimed(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(prepare(bindings));
   ThreadPool &pool = loaded->runtime().threadPool();
   std::vector<CommandTime> times;
-  GANTRY_RETURN_IF_ERROR(runLocked(
-      bindings, [&](Program &program) { return program.runTimed(pool, times); }));
+  GANTRY_RETURN_IF_ERROR(
+      runLocked(bindings, [&](Program &program) { return program.runTimed(pool, times); }));
   return times;
 }
 

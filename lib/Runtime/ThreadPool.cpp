@@ -1,8 +1,9 @@
 // The pool's protocol on one word; see ThreadPool.h for what it is for.
 //
 // A job lives from the store that opens it to the moment its `active` count is back at zero after
-// the caller closed it. Its fields are plain members: workers read them only between joining (acquire
-// on `state`) and leaving (release on `state`), and the caller writes them only outside of that.
+// the caller closed it. Its fields are plain members: workers read them only between joining
+// (acquire on `state`) and leaving (release on `state`), and the caller writes them only outside of
+// that.
 #include "gantry/Runtime/ThreadPool.h"
 
 #include <algorithm>
@@ -87,7 +88,8 @@ void ThreadPool::runShared(KernelFn fn, void *const *buffers, int64_t items, int
   job = {fn, buffers, items, std::max({int64_t(1), grain, (items + pieces - 1) / pieces})};
   next.store(0, std::memory_order_relaxed);
   uint32_t epoch = state.load(std::memory_order_relaxed) & ~(epochStep - 1);
-  // seq_cst here and on `idle`: either the worker that goes to sleep sees the job, or we see it idle.
+  // seq_cst here and on `idle`: either the worker that goes to sleep sees the job, or we see it
+  // idle.
   state.store((epoch + epochStep) | openBit);
   if (idle.load() != 0)
     state.notify_all();

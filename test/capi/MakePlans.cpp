@@ -20,7 +20,8 @@ void hello(PlanBuilder &b) {
   b.addFunction("main");
   b.addInput("x", {4});
   b.addOutput("y", {4});
-  b.launch(add, {input(0, 16), memory(constants, 0, 16)}, {memory(transient, 0, 16)}, 4).name = "sum";
+  b.launch(add, {input(0, 16), memory(constants, 0, 16)}, {memory(transient, 0, 16)}, 4).name =
+      "sum";
   b.launch(twice, {memory(transient, 0, 16)}, {output(0, 16)}, 4).name = "twice";
 }
 

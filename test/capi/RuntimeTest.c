@@ -145,7 +145,8 @@ static void test_hello(const char *folder) {
   NEED(gantry_runtime_device(runtime, 0, &device));
   EXPECT(strcmp(device.driver, "host") == 0 && device.total_bytes >= device.free_bytes);
   EXPECT(device.mapped_bytes == 16 && device.bytes_in_use >= 64);
-  EXPECT_ERROR(gantry_runtime_device(runtime, 1, &device), GANTRY_INVALID_ARGUMENT, "number 1 of 1");
+  EXPECT_ERROR(gantry_runtime_device(runtime, 1, &device), GANTRY_INVALID_ARGUMENT,
+               "number 1 of 1");
 
   /* In the wrong order on purpose: each keeps what it needs. */
   gantry_runtime_destroy(runtime);
@@ -189,8 +190,9 @@ static void test_memory(const char *folder) {
   EXPECT_ERROR(gantry_plan_load_memory(runtime, bytes, size - 1, count_release, &released, &plan),
                GANTRY_CORRUPT, "cut off");
   EXPECT(released == 2 && plan == NULL);
-  EXPECT_ERROR(gantry_plan_load_memory(runtime, bytes + 1, size - 1, count_release, &released, &plan),
-               GANTRY_INVALID_ARGUMENT, "64-byte boundary");
+  EXPECT_ERROR(
+      gantry_plan_load_memory(runtime, bytes + 1, size - 1, count_release, &released, &plan),
+      GANTRY_INVALID_ARGUMENT, "64-byte boundary");
   EXPECT(released == 3);
   gantry_runtime_destroy(runtime);
   free(bytes);
@@ -245,7 +247,8 @@ static void test_state(const char *folder) {
   EXPECT(strcmp(info.name, "v") == 0 && info.size == 16);
   EXPECT_ERROR(gantry_state_variable(state, 1, &info), GANTRY_INVALID_ARGUMENT, "number 1 of 1");
   NEED(gantry_state_write(state, "v", v, sizeof v));
-  EXPECT_ERROR(gantry_state_write(state, "v", v, 4), GANTRY_INVALID_ARGUMENT, "has 16 bytes, got 4");
+  EXPECT_ERROR(gantry_state_write(state, "v", v, 4), GANTRY_INVALID_ARGUMENT,
+               "has 16 bytes, got 4");
   EXPECT_ERROR(gantry_state_read(state, "w", v, 16), GANTRY_NOT_FOUND, "the variables are 'v'");
   NEED(gantry_session_create(plan, state, &session));
   NEED(gantry_session_state(session, &same));

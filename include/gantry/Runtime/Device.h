@@ -1,7 +1,7 @@
 // A device as the runtime uses it: a driver, a limit, and the counters that must equal the plan.
 //
-// Every byte that Gantry takes passes through Device::allocate, and every byte that it moves through
-// copy, upload or download, so the counters are exact (spec M1, X3).
+// Every byte that Gantry takes passes through Device::allocate, and every byte that it moves
+// through copy, upload or download, so the counters are exact (spec M1, X3).
 #pragma once
 
 #include "gantry/Runtime/Driver.h"
@@ -18,7 +18,8 @@ class Device;
 class Allocation {
 public:
   Allocation() = default;
-  Allocation(Device *device, void *data, uint64_t bytes) : device(device), start(data), length(bytes) {}
+  Allocation(Device *device, void *data, uint64_t bytes)
+      : device(device), start(data), length(bytes) {}
   Allocation(Allocation &&other) noexcept { swap(other); }
   Allocation &operator=(Allocation &&other) noexcept {
     Allocation taken(std::move(other));
@@ -43,13 +44,13 @@ private:
 
 /// A snapshot of a device's counters, since the runtime was created.
 struct DeviceStats {
-  uint64_t bytesInUse = 0;     ///< allocated by Gantry now
-  uint64_t peakBytes = 0;      ///< largest bytesInUse
-  uint64_t mappedBytes = 0;    ///< constants used in place from plan files, not counted above
-  uint64_t allocations = 0;    ///< calls that took memory
-  uint64_t copies = 0;         ///< copy commands of plans that ran
+  uint64_t bytesInUse = 0;  ///< allocated by Gantry now
+  uint64_t peakBytes = 0;   ///< largest bytesInUse
+  uint64_t mappedBytes = 0; ///< constants used in place from plan files, not counted above
+  uint64_t allocations = 0; ///< calls that took memory
+  uint64_t copies = 0;      ///< copy commands of plans that ran
   uint64_t copiedBytes = 0;
-  uint64_t stagedCopies = 0;   ///< inputs and outputs that were not aligned, see Bindings
+  uint64_t stagedCopies = 0; ///< inputs and outputs that were not aligned, see Bindings
   uint64_t stagedBytes = 0;
 };
 
@@ -67,7 +68,8 @@ public:
   /// `what` says what for, with its parts: "plan 'x.gantry' (constants 3 MiB, ...)".
   Status checkFits(uint64_t bytes, const std::string &what);
 
-  /// Counted memory; an empty Allocation for 0 bytes. DOES_NOT_FIT names device, asked, in use, limit.
+  /// Counted memory; an empty Allocation for 0 bytes. DOES_NOT_FIT names device, asked, in use,
+  /// limit.
   Expected<Allocation> allocate(uint64_t bytes, const std::string &what);
 
   DeviceStats stats() const;

@@ -1,4 +1,5 @@
-// The driver of CPUs: plain memory, code as shared objects, kernels as functions on the thread pool.
+// The driver of CPUs: plain memory, code as shared objects, kernels as functions on the thread
+// pool.
 #pragma once
 
 #include "gantry/Runtime/Driver.h"

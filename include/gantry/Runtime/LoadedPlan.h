@@ -45,14 +45,15 @@ class LoadedPlan {
 public:
   /// Maps and loads a plan file. Errors: those of plan::PlanFile::open; UNSUPPORTED (the machine
   /// lacks a CPU feature), UNAVAILABLE (driver, code refused by the system), NOT_FOUND (a custom
-  /// kernel), DOES_NOT_FIT (the plan's constants, variables and one session exceed limit or memory).
+  /// kernel), DOES_NOT_FIT (the plan's constants, variables and one session exceed limit or
+  /// memory).
   static Expected<std::shared_ptr<const LoadedPlan>>
   open(std::shared_ptr<Runtime> runtime, const std::string &path, const LoadOptions &options = {});
 
   /// The same for a file in memory; it has been read by one of PlanFile's makers. `name` is for
   /// messages.
-  static Expected<std::shared_ptr<const LoadedPlan>>
-  load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::string name);
+  static Expected<std::shared_ptr<const LoadedPlan>> load(std::shared_ptr<Runtime> runtime,
+                                                          plan::PlanFile file, std::string name);
 
   Runtime &runtime() const { return *owner; }
   const plan::PlanFile &file() const { return planFile; }
@@ -67,8 +68,8 @@ public:
   /// Device of the plan's device index.
   Device *device(uint32_t index) const { return planDevices[index]; }
 
-  /// A constants arena up to the end of its last constant; empty for arenas of other kinds. Addresses
-  /// are the device's.
+  /// A constants arena up to the end of its last constant; empty for arenas of other kinds.
+  /// Addresses are the device's.
   std::span<const uint8_t> constantsArena(uint32_t arena) const;
 
   /// Kernel of a launch command.

@@ -35,8 +35,9 @@ struct CommandTime {
   uint64_t calls = 0;
 };
 
-/// Thread-safe: runs of one session wait for one another, runs of different sessions do not (but for
-/// functions that write the variables of a shared state). For concurrent runs, make more sessions.
+/// Thread-safe: runs of one session wait for one another, runs of different sessions do not (but
+/// for functions that write the variables of a shared state). For concurrent runs, make more
+/// sessions.
 class Session {
 public:
   /// Takes the plan's transient memory on every device. Without a state, one is made for plans with
@@ -67,7 +68,7 @@ private:
 
   std::shared_ptr<const LoadedPlan> loaded; // first: arenas need its devices when they go
   std::shared_ptr<State> sharedState;
-  std::vector<Allocation> arenas; // by arena; empty for other kinds than transient
+  std::vector<Allocation> arenas;                 // by arena; empty for other kinds than transient
   std::vector<std::unique_ptr<Program>> programs; // by function
   std::mutex mutex;
 };

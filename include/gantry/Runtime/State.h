@@ -12,7 +12,8 @@
 namespace gantry::runtime {
 
 /// Owns the variables arenas. Variables start as zeros; a function of the plan, or write(), gives
-/// them values. Sessions lock it for the length of a run: shared, or alone when the function writes.
+/// them values. Sessions lock it for the length of a run: shared, or alone when the function
+/// writes.
 class State {
 public:
   struct Variable {

@@ -25,7 +25,8 @@ struct TensorType {
   std::string str() const;
 };
 
-/// A handle to typed memory. Copying a Tensor copies the handle; owned memory goes with the last one.
+/// A handle to typed memory. Copying a Tensor copies the handle; owned memory goes with the last
+/// one.
 class Tensor {
 public:
   Tensor() = default;
@@ -34,9 +35,9 @@ public:
   /// impossibly large shape, DOES_NOT_FIT when memory is short.
   static Expected<Tensor> allocate(TensorType type);
 
-  /// The caller's memory: type.byteSize() bytes that must outlive every use. Any alignment works, but
-  /// what is not 64-byte aligned is copied through an aligned buffer at each run. `device` says where
-  /// the memory is, null for the host.
+  /// The caller's memory: type.byteSize() bytes that must outlive every use. Any alignment works,
+  /// but what is not 64-byte aligned is copied through an aligned buffer at each run. `device` says
+  /// where the memory is, null for the host.
   static Tensor borrow(TensorType type, void *data, Device *device = nullptr) {
     return Tensor(std::move(type), data, device, nullptr);
   }

@@ -1,6 +1,6 @@
-// "No allocation per run": every operator new of this program is counted. The runtime is linked into
-// it statically, so that its allocations are among them. A program of its own, since the operators
-// are replaced for all of it.
+// "No allocation per run": every operator new of this program is counted. The runtime is linked
+// into it statically, so that its allocations are among them. A program of its own, since the
+// operators are replaced for all of it.
 #include "gantry/Runtime/Session.h"
 
 #include "Runtime/PlanBuilder.h"
@@ -77,7 +77,8 @@ TEST_P(Allocation, noneFromTheSecondRunOn_m1) {
   auto bindings = Bindings::create(*plan, 0u).take();
   std::vector<float> x(n + 1, 1);
   TensorType type{ElementType::f32, {n}};
-  // One aligned array and one that is staged, in turns: rebinding is not free of charge, running is.
+  // One aligned array and one that is staged, in turns: rebinding is not free of charge, running
+  // is.
   for (float *data : {x.data(), x.data() + 1}) {
     ASSERT_OK(bindings->bindInput(0, Tensor::borrow(type, data)));
     ASSERT_OK(session->run(*bindings));

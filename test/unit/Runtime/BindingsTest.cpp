@@ -49,8 +49,9 @@ TEST_F(BindingsTest, refusesAnotherShapeOrElementType) {
 }
 
 TEST_F(BindingsTest, listsTheNamesThatThereAre) {
-  expectError(bindings->bindInput("img", Tensor::borrow(f32({12}), image)), StatusCode::notFound,
-              "function 'main' has no input 'img'; the inputs are 'image' f32[1,3,2,2], 'bias' f32[12]");
+  expectError(
+      bindings->bindInput("img", Tensor::borrow(f32({12}), image)), StatusCode::notFound,
+      "function 'main' has no input 'img'; the inputs are 'image' f32[1,3,2,2], 'bias' f32[12]");
   expectError(bindings->output("out").status(), StatusCode::notFound,
               "function 'main' has no output 'out'; the outputs are 'sum' f32[12]");
   expectError(Bindings::create(plan, "train").status(), StatusCode::notFound,

@@ -139,7 +139,8 @@ TEST_P(Fault, aSessionGoesOnAfterAFailedRun) {
 std::string nameOf(const ::testing::TestParamInfo<Memory> &info) {
   return info.param == Memory::apart ? "apart" : "host";
 }
-INSTANTIATE_TEST_SUITE_P(Drivers, Fault, ::testing::Values(Memory::ofTheHost, Memory::apart), nameOf);
+INSTANTIATE_TEST_SUITE_P(Drivers, Fault, ::testing::Values(Memory::ofTheHost, Memory::apart),
+                         nameOf);
 
 TEST(FaultMessage, errorsNameTheOp) {
   World world(Memory::apart);
@@ -168,7 +169,8 @@ TEST(Devices, copyBetweenHostAndADeviceApart_x3) {
   Faults faults;
   Ledger ledger;
   auto runtime = Runtime::create();
-  ASSERT_OK(runtime->addDriver(std::make_unique<FaultyDriver>("sim", Memory::apart, faults, ledger)));
+  ASSERT_OK(
+      runtime->addDriver(std::make_unique<FaultyDriver>("sim", Memory::apart, faults, ledger)));
   PlanBuilder b;
   uint32_t gpu = b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "sim");
   uint32_t twice = b.addKernel("double_f32", b.addCode(testKernels()));

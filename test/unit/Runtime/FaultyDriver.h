@@ -13,9 +13,9 @@ namespace gantry::runtime::test {
 /// Which call is to fail, shared with the test, and what came of it.
 struct Faults {
   static constexpr uint64_t never = 0;
-  uint64_t failAt = never;  ///< the n-th call from now on, counted from 1
+  uint64_t failAt = never; ///< the n-th call from now on, counted from 1
   uint64_t calls = 0;
-  bool failed = false;      ///< since failNth
+  bool failed = false;              ///< since failNth
   StatusCode code = StatusCode::ok; ///< of the failure
 
   void failNth(uint64_t n) {

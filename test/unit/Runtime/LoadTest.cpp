@@ -1,9 +1,10 @@
 // Loading: what is refused and how, where constants come to lie, what a plan says of itself.
-#include "gantry/Runtime/LoadedPlan.h"
 #include "gantry/Runtime/Describe.h"
+#include "gantry/Runtime/LoadedPlan.h"
 #include "gantry/Runtime/Session.h"
 
 #include "Runtime/PlanBuilder.h"
+#include "gantry/Support/Hash.h"
 
 #include <cstring>
 
@@ -33,9 +34,10 @@ void expectLoadError(PlanBuilder &b, StatusCode code, const std::string &message
 TEST(Load, namesMissingCPUFeatures_g6) {
   PlanBuilder b;
   buildDouble(b, b.addKernel("double_f32", b.addCode(testKernels(), {"warp9", "tachyons"})));
-  expectLoadError(b, StatusCode::unsupported,
-                  "'test.gantry': 'twice' on CPU:0 (model.mlir:3:8): this machine's CPU lacks warp9, "
-                  "tachyons; compile the graph here, or for an older CPU with --target-cpu");
+  expectLoadError(
+      b, StatusCode::unsupported,
+      "'test.gantry': 'twice' on CPU:0 (model.mlir:3:8): this machine's CPU lacks warp9, "
+      "tachyons; compile the graph here, or for an older CPU with --target-cpu");
 }
 
 TEST(Load, namesAForeignTarget) {
@@ -51,9 +53,10 @@ TEST(Load, namesAForeignTarget) {
 TEST(Load, namesAMissingSymbol) {
   PlanBuilder b;
   buildDouble(b, b.addKernel("triple_f32", b.addCode(testKernels())));
-  expectLoadError(b, StatusCode::notFound,
-                  "'test.gantry': 'twice' on CPU:0 (model.mlir:3:8): the plan's machine code has no "
-                  "symbol 'triple_f32'");
+  expectLoadError(
+      b, StatusCode::notFound,
+      "'test.gantry': 'twice' on CPU:0 (model.mlir:3:8): the plan's machine code has no "
+      "symbol 'triple_f32'");
 }
 
 TEST(Load, namesAMissingCustomKernel_g5) {
@@ -137,8 +140,9 @@ TEST(Load, aSecondSessionOverTheLimitFailsAndTheFirstGoesOn_m5) {
   ASSERT_TRUE(first.ok());
   auto second = Session::create(*plan);
   EXPECT_EQ(second.status().message(),
-            "'" + cpu + "': a session of 'test.gantry' needs 1 MiB, the limit is 1.5 MiB and 1 MiB "
-            "are in use; raise the limit to at least 2 MiB");
+            "'" + cpu +
+                "': a session of 'test.gantry' needs 1 MiB, the limit is 1.5 MiB and 1 MiB "
+                "are in use; raise the limit to at least 2 MiB");
   auto bindings = Bindings::create(*plan, 0u);
   EXPECT_OK((*first)->run(**bindings));
 }
@@ -151,14 +155,15 @@ TEST(Load, refusesDamagedCode) {
     return b.load(Runtime::create()).status();
   };
   EXPECT_TRUE(load(good).ok());
-  // Cut anywhere: never a crash, though the plan's checksums are right. (What is cut off the end may
-  // be section headers, which nobody loads.)
+  // Cut anywhere: never a crash, though the plan's checksums are right. (What is cut off the end
+  // may be section headers, which nobody loads.)
   for (size_t size = 0; size < good.size(); size += 97)
     EXPECT_TRUE(!load({good.begin(), good.begin() + static_cast<long>(size)}).ok() || size > 1000);
   std::vector<uint8_t> foreign = good;
   foreign[18] ^= 0xff; // e_machine
-  EXPECT_EQ(load(foreign).message(), "'test.gantry': 'twice' on CPU:0 (model.mlir:3:8): the plan's "
-                                     "machine code is not a shared object: it is for another machine");
+  EXPECT_EQ(load(foreign).message(),
+            "'test.gantry': 'twice' on CPU:0 (model.mlir:3:8): the plan's "
+            "machine code is not a shared object: it is for another machine");
 }
 
 /// The system's loader recognises files by name, and names come back with descriptor numbers.
@@ -186,6 +191,57 @@ TEST(Load, plansLoadedOneAfterAnotherKeepTheirOwnCode) {
   second.reset();
   auto fourth = load(GANTRY_TEST_KERNELS);
   EXPECT_EQ(result(fourth), 6.0f);
+}
+
+/// Writes the checksum over header, table and metadata anew.
+void mendChecksum(AlignedBuffer &file) {
+  plan::FileHeader header;
+  std::memcpy(&header, file.data(), sizeof header);
+  header.checksum = 0;
+  Hasher hasher;
+  hasher.update({reinterpret_cast<const uint8_t *>(&header), sizeof header});
+  hasher.update(file.bytes().subspan(header.segmentTableOffset,
+                                     header.segmentCount * sizeof(plan::SegmentEntry)));
+  hasher.update(file.bytes().subspan(header.metadataOffset, header.metadataSize));
+  header.checksum = hasher.digest();
+  std::memcpy(file.data(), &header, sizeof header);
+}
+
+/// Metadata that passes the reader, whatever it says, must not bring loading down. (What such a
+/// plan does when it runs is another matter: its kernels are called with other buffers.)
+TEST(Load, survivesAnyMetadataThatTheReaderAccepts) {
+  PlanBuilder b;
+  buildDouble(b, b.addKernel("double_f32", b.addCode(testKernels())));
+  uint32_t constants = b.addArena(fb::ArenaKind::constants, 128);
+  uint32_t variables = b.addArena(fb::ArenaKind::variables, 64);
+  b.addConstant(constants, 0, std::vector<float>(16, 1));
+  b.addVariable("v", variables, 0, {4});
+  b.addArena(fb::ArenaKind::transient, 4096);
+  b.copy(memory(constants, 0, 16), output(0, 16));
+  Expected<AlignedBuffer> bytes = b.writer.toBytes(b.plan);
+  ASSERT_TRUE(bytes.ok());
+  plan::FileHeader header;
+  std::memcpy(&header, bytes->data(), sizeof header);
+  RuntimeOptions options;
+  options.hostMemoryLimit = 64 << 20; // an arena's damaged size shall not fill the machine
+  auto runtime = Runtime::create(options);
+  unsigned accepted = 0;
+  for (uint64_t i = 0; i < header.metadataSize; ++i)
+    for (uint8_t flip : {uint8_t(0x01), uint8_t(0x40), uint8_t(0xff)}) {
+      auto file = std::make_shared<AlignedBuffer>(AlignedBuffer::copyOf(bytes->bytes()));
+      file->data()[header.metadataOffset + i] ^= flip;
+      mendChecksum(*file);
+      auto read = plan::PlanFile::fromBytes(file->bytes(), file);
+      if (!read)
+        continue;
+      ++accepted;
+      auto plan = LoadedPlan::load(runtime, read.take(), "damaged.gantry");
+      if (!plan)
+        continue;
+      EXPECT_FALSE(describePlanJSON((*plan)->metadata()).empty());
+      (void)Session::create(*plan);
+    }
+  EXPECT_GT(accepted, 0u);
 }
 
 class Constants : public ::testing::Test {
@@ -216,7 +272,14 @@ protected:
 
   DeviceStats stats() const { return runtime->devices()[0]->stats(); }
 
-  std::shared_ptr<Runtime> runtime = Runtime::create();
+  static RuntimeOptions logTo(std::vector<std::string> &lines) {
+    RuntimeOptions options;
+    options.log = [&lines](Severity, const std::string &text) { lines.push_back(text); };
+    return options;
+  }
+
+  std::vector<std::string> log;
+  std::shared_ptr<Runtime> runtime = Runtime::create(logTo(log));
 };
 
 TEST_F(Constants, areUsedInPlaceWhenLaidOutAsInTheFile) {
@@ -226,6 +289,7 @@ TEST_F(Constants, areUsedInPlaceWhenLaidOutAsInTheFile) {
   std::span<const uint8_t> file = plan->file().bytes();
   EXPECT_GE(plan->constantsArena(0).data(), file.data());
   EXPECT_LT(plan->constantsArena(0).data(), file.data() + file.size());
+  EXPECT_TRUE(log.empty());
   expectValues(plan, 1);
 }
 
@@ -233,6 +297,8 @@ TEST_F(Constants, areCopiedOtherwise) {
   auto plan = load(512);
   EXPECT_EQ(stats().bytesInUse, 576u);
   EXPECT_EQ(stats().mappedBytes, 0u);
+  EXPECT_EQ(log, std::vector<std::string>{"'test.gantry': 576 bytes of constants are copied, since "
+                                          "they do not lie in the file as in their arena"});
   expectValues(plan, 1);
 }
 

@@ -29,7 +29,8 @@ void buildAffine(PlanBuilder &b) {
   b.addFunction("main");
   b.addInput("x", {n});
   b.addOutput("y", {n});
-  b.launch(add, {input(0, bytes), memory(constants, 0, bytes)}, {memory(transient, 0, bytes)}, n, 64);
+  b.launch(add, {input(0, bytes), memory(constants, 0, bytes)}, {memory(transient, 0, bytes)}, n,
+           64);
   b.launch(twice, {memory(transient, 0, bytes)}, {output(0, bytes)}, n, 64);
 }
 
@@ -114,8 +115,10 @@ TEST(Session, branches) {
   branch.condition = std::make_unique<fb::BufferRef>(input(0, 1));
   branch.blocks = {then, otherwise};
   b.launch(twice, {input(1, bytes)}, {output(0, bytes)}, n, 64, then);
-  b.launch(add, {input(1, bytes), input(1, bytes)}, {memory(transient, 0, bytes)}, n, 64, otherwise);
-  b.launch(add, {memory(transient, 0, bytes), input(1, bytes)}, {output(0, bytes)}, n, 64, otherwise);
+  b.launch(add, {input(1, bytes), input(1, bytes)}, {memory(transient, 0, bytes)}, n, 64,
+           otherwise);
+  b.launch(add, {memory(transient, 0, bytes), input(1, bytes)}, {output(0, bytes)}, n, 64,
+           otherwise);
   Loaded l = load(b);
   std::vector<float> x = ramp(0), y(n);
   uint8_t condition = 1;

@@ -98,7 +98,8 @@ TEST_F(Threads, updateTheVariablesOfAState) {
   b.addVariable("v", variables, 0, {n});
   b.addFunction("step", /*writesVariables=*/true);
   b.addInput("x", {n});
-  b.launch(add, {memory(variables, 0, bytes), input(0, bytes)}, {memory(variables, 0, bytes)}, n, 16);
+  b.launch(add, {memory(variables, 0, bytes), input(0, bytes)}, {memory(variables, 0, bytes)}, n,
+           16);
   b.addFunction("read");
   b.addOutput("y", {n});
   b.copy(memory(variables, 0, bytes), output(0, bytes));

@@ -1,8 +1,8 @@
 // memfd_create + dlopen: the code never touches a disk.
 //
 // The system's loader trusts what it maps, so a damaged file could crash it; the headers that it
-// follows are checked first. (Code that is well formed and hostile is another matter: running a plan
-// means trusting it.)
+// follows are checked first. (Code that is well formed and hostile is another matter: running a
+// plan means trusting it.)
 #include "SharedObject.h"
 
 #include "gantry/Support/Bytes.h"
@@ -98,8 +98,9 @@ public:
     if (handle)
       return {};
     const char *why = dlerror();
-    return Status::unavailable(std::string("the system's loader refuses the plan's machine code: ") +
-                               (why ? why : "no reason given"));
+    return Status::unavailable(
+        std::string("the system's loader refuses the plan's machine code: ") +
+        (why ? why : "no reason given"));
   }
 
 private:

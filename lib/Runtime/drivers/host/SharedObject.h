@@ -8,8 +8,8 @@
 
 namespace gantry::runtime {
 
-/// Loads an ELF shared object. CORRUPT when the bytes are not one for this machine, UNAVAILABLE when
-/// the system's loader refuses it.
+/// Loads an ELF shared object. CORRUPT when the bytes are not one for this machine, UNAVAILABLE
+/// when the system's loader refuses it.
 Expected<std::unique_ptr<CodeObject>> loadSharedObject(std::span<const uint8_t> code);
 
 } // namespace gantry::runtime
