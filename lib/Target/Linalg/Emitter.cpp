@@ -223,15 +223,25 @@ static std::optional<SmallVector<unsigned>> keptDims(tensor::ExpandShapeOp op) {
 }
 
 Operand Emitter::broadcast(Value value, ArrayRef<int64_t> shape) {
-  ArrayRef<int64_t> own = shapeOf(value);
+  Shape own(shapeOf(value)), stays;
   size_t skip = shape.size() - own.size();
-  SmallVector<AffineExpr> exprs;
-  for (size_t i = 0; i < own.size(); ++i)
-    exprs.push_back(own[i] == 1 && shape[skip + i] != 1 ? getAffineConstantExpr(0) : dim(skip + i));
+  SmallVector<AffineExpr> exprs, kept;
+  for (size_t i = 0; i < own.size(); ++i) {
+    bool stretches = own[i] == 1 && shape[skip + i] != 1;
+    exprs.push_back(stretches ? getAffineConstantExpr(0) : dim(skip + i));
+    if (!stretches) {
+      stays.push_back(own[i]);
+      kept.push_back(exprs.back());
+    }
+  }
+  // A kernel argument can be reshaped for nothing, and linalg moves reshapes only through ops whose
+  // maps are projections, without constants.
+  if (isa<BlockArgument>(value) && kept.size() < own.size())
+    return {reshape(value, stays), mapOf(shape.size(), kept)};
   if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
-    if (auto kept = keptDims(expand)) {
+    if (auto places = keptDims(expand)) {
       value = expand.getSrc();
-      exprs = llvm::map_to_vector(*kept, [&](unsigned d) { return exprs[d]; });
+      exprs = llvm::map_to_vector(*places, [&](unsigned d) { return exprs[d]; });
     }
   return {value, mapOf(shape.size(), exprs)};
 }

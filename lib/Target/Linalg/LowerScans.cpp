@@ -50,15 +50,20 @@ static Value lowerCumsum(CumsumOp op, CumsumOp::Adaptor in, Emitter &b) {
   auto step = [&](OpBuilder &builder, Location loc, Value i, ValueRange carried) {
     Emitter e(loc, builder);
     Value at = op.getReverse() ? e.sub(e.index(size - 1), i) : i;
-    Value running = carried[0];
+    auto store = [&](Value sum) {
+      return insertAt(e, e.convertTo(sum, element), carried[1], axis, at);
+    };
+    // An exclusive sum is stored before it is added to, so that adding can happen in place.
+    Value running = carried[0], result;
+    if (op.getExclusive())
+      result = store(running);
     Operand slice = e.identity(sliceAt(e, x, axis, at));
     Value next = e.accumulate(
         running, slice.map, slice,
         SmallVector<utils::IteratorType>(rest.size(), utils::IteratorType::parallel),
         [](Emitter &inner, ValueRange v) { return inner.add(v[1], inner.widen(v[0])); });
-    // The sum before the element is stored first where the element itself stays out.
-    Value stored = op.getExclusive() ? running : next;
-    Value result = insertAt(e, e.convertTo(stored, element), carried[1], axis, at);
+    if (!op.getExclusive())
+      result = store(next);
     scf::YieldOp::create(e, ValueRange{next, result});
   };
   return scf::ForOp::create(b, b.index(0), b.index(size), b.index(1),

@@ -34,7 +34,7 @@ struct Loops {
   AffineMap map(ArrayRef<AffineExpr> exprs) { return b.mapOf(iterators.size(), exprs); }
 };
 
-/// A convolution over an input that has its borders already.
+/// A convolution over an input that has its borders already; the result has the input's type.
 struct Convolution {
   Value input, filter;
   ArrayRef<int64_t> strides, dilations;
@@ -95,7 +95,7 @@ Value Convolution::emit(Emitter &b) {
                                loops.iterators);
   Shape flat{n, groups * outer};
   llvm::append_range(flat, resultSpatial);
-  return b.reshape(result, flat);
+  return b.reshape(b.convertTo(result, elementOf(input)), flat);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +108,7 @@ static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
   Convolution convolution{padded, in.getFilter(), op.getStrides(), op.getDilations(),
                           int64_t(op.getGroups())};
   convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
-  return b.convertTo(convolution.emit(b), element);
+  return convolution.emit(b);
 }
 
 /// `stride - 1` zeros between neighbours.
@@ -171,7 +171,7 @@ static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in,
   Convolution convolution{image, turnFilter(b, in.getFilter(), groups), ones, op.getDilations(),
                           groups};
   convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
-  return b.convertTo(convolution.emit(b), element);
+  return convolution.emit(b);
 }
 
 //===----------------------------------------------------------------------===//
