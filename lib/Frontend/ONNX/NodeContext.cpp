@@ -281,6 +281,9 @@ Value NodeContext::matmul(Value a, Value b, bool transposeA, bool transposeB) {
 Value NodeContext::alignChannels(Value v, int64_t axis, int64_t rank) {
   if (!v)
     return {};
+  if (axis < 0 || axis >= rank)
+    return fail("axis " + Twine(axis) + " is outside the " + Twine(rank) +
+                " dimensions of the operand");
   Ints shape(rank, 1);
   shape[axis] = typeOf(v).getNumElements();
   return reshape(v, shape);

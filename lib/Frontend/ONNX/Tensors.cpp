@@ -177,6 +177,15 @@ DenseElementsAttr gantry::onnx::makeElements(RankedTensorType type, const Elemen
   return DenseElementsAttr::get(type, values);
 }
 
+ElementsAttr gantry::onnx::makeConstantElements(RankedTensorType type, const Elements &elements,
+                                                StringRef name) {
+  DenseElementsAttr dense = makeElements(type, elements);
+  if (getByteSize(type) <= kInlineBytes || type.getElementType().isInteger(1) || dense.isSplat())
+    return dense;
+  return DenseResourceElementsAttr::get(
+      type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(dense.getRawData(), 64));
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors of the file
 //===----------------------------------------------------------------------===//

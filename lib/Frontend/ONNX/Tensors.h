@@ -42,6 +42,10 @@ std::optional<Elements> readElements(mlir::ElementsAttr attr, int64_t limit);
 /// The reverse; numbers are converted to the element type of `type`.
 mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const Elements &elements);
 
+/// The same, in a blob of this name when they are many.
+mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const Elements &elements,
+                                        llvm::StringRef name);
+
 /// Makes attributes of tensors; knows the files that hold their bytes.
 class TensorReader {
 public:

@@ -1,0 +1,339 @@
+// If, Loop and Scan. What is known when compiling is decided here: a known condition leaves one
+// branch, a loop that stacks up per-step results is unrolled. The rest becomes gantry.if and
+// gantry.while, whose bodies see the values around them.
+
+#include "Importer.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+/// Steps that are worth unrolling; beyond, the module would only be large.
+static constexpr int64_t kMaxUnrolled = 4096;
+
+static std::optional<bool> knownFlag(NodeContext &n, Value v) {
+  auto ints = n.knownInts(v);
+  return ints && ints->size() == 1 ? std::optional(ints->front() != 0) : std::nullopt;
+}
+
+/// Builds a region whose block takes `types`; `fill` makes the values it yields.
+static std::unique_ptr<Region>
+buildRegion(NodeContext &n, TypeRange types,
+            llvm::function_ref<std::optional<Values>(Block &)> fill) {
+  auto region = std::make_unique<Region>();
+  Block *block = new Block;
+  region->push_back(block);
+  for (mlir::Type type : types)
+    block->addArgument(type, n.getLoc());
+  OpBuilder::InsertionGuard guard(n.builder);
+  n.builder.setInsertionPointToEnd(block);
+  auto values = fill(*block);
+  if (!values)
+    return nullptr;
+  YieldOp::create(n.builder, n.getLoc(), ValueRange(*values));
+  return region;
+}
+
+static TypeRange yieldedTypes(Region &region) {
+  return region.front().getTerminator()->getOperandTypes();
+}
+
+/// Builds an op with regions, of which the generated builders know too little.
+template <typename Op>
+static Values createWithRegions(NodeContext &n, ValueRange operands, TypeRange results,
+                                std::initializer_list<std::unique_ptr<Region> *> regions) {
+  OperationState state(n.getLoc(), Op::getOperationName());
+  state.addOperands(operands);
+  state.addTypes(results);
+  for (std::unique_ptr<Region> *region : regions)
+    state.addRegion(std::move(*region));
+  return n.finish(state);
+}
+
+static Values ifOp(NodeContext &n) {
+  const Graph *thenGraph = n.graphAttr("then_branch"), *elseGraph = n.graphAttr("else_branch");
+  if (!thenGraph || !elseGraph || n.hasFailed())
+    return {n.fail("attributes 'then_branch' and 'else_branch' are needed")};
+  Value condition = n.input(0);
+  if (n.typeOf(condition).getNumElements() != 1 || !n.isBool(condition))
+    return {n.fail("the condition must be one truth value")};
+  if (auto known = knownFlag(n, condition)) {
+    auto results = n.importBody(*known ? *thenGraph : *elseGraph, {});
+    return results ? *results : Values();
+  }
+  auto branch = [&](const Graph &graph) {
+    return buildRegion(n, {}, [&](Block &) { return n.importBody(graph, {}); });
+  };
+  auto thenRegion = branch(*thenGraph), elseRegion = thenRegion ? branch(*elseGraph) : nullptr;
+  if (!elseRegion)
+    return {};
+  if (!llvm::equal(yieldedTypes(*thenRegion), yieldedTypes(*elseRegion)))
+    return {n.fail("the branches give different types, which is not supported; they must agree in "
+                   "element type and shape")};
+  SmallVector<mlir::Type> types(yieldedTypes(*thenRegion));
+  return createWithRegions<IfOp>(n, n.reshape(condition, {}), types, {&thenRegion, &elseRegion});
+}
+
+//===----------------------------------------------------------------------===//
+// Loop
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct LoopParts {
+  const Graph *body = nullptr;
+  std::optional<int64_t> trips; ///< when known
+  std::optional<bool> condition;
+  SmallVector<Value> carried;
+  size_t stacked = 0; ///< outputs of the body that are stacked up, one element a step
+};
+} // namespace
+
+/// Stacks per-step values along a new first dimension.
+static Value stack(NodeContext &n, ArrayRef<Value> values) {
+  SmallVector<Value> rows;
+  for (Value v : values) {
+    Ints shape = n.shapeOf(v);
+    shape.insert(shape.begin(), 1);
+    rows.push_back(n.reshape(v, shape));
+  }
+  return n.concat(rows, 0);
+}
+
+static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
+  SmallVector<Value> carried = loop.carried;
+  std::vector<SmallVector<Value>> stacked(loop.stacked);
+  bool running = loop.condition.value_or(true);
+  int64_t trips = loop.trips.value_or(kMaxUnrolled + 1), step = 0;
+  for (; running && step < trips; ++step) {
+    if (step == kMaxUnrolled)
+      return {n.fail("a loop that collects results runs more than " + Twine(kMaxUnrolled) +
+                     " steps, which is not supported")};
+    SmallVector<Value> arguments{
+        n.scalarInt(n.i64(), step),
+        n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true))};
+    llvm::append_range(arguments, carried);
+    auto results = n.importBody(*loop.body, arguments);
+    if (!results)
+      return {};
+    auto goesOn = knownFlag(n, results->front());
+    if (!goesOn)
+      return {n.fail("the number of steps of a loop that collects results, or whose values change "
+                     "shape, depends on data, "
+                     "which is not supported")};
+    running = *goesOn;
+    carried.assign(results->begin() + 1, results->begin() + 1 + carried.size());
+    for (size_t i = 0; i < loop.stacked; ++i)
+      stacked[i].push_back((*results)[1 + carried.size() + i]);
+  }
+  Values out(carried.begin(), carried.end());
+  for (const SmallVector<Value> &values : stacked) {
+    if (values.empty())
+      return {n.fail("a loop of no steps that collects results is not supported")};
+    out.push_back(stack(n, values));
+  }
+  return out;
+}
+
+/// Carried through gantry.while: step, condition, then the loop's own values.
+static Values buildWhile(NodeContext &n, const LoopParts &loop, Value limit, Value condition) {
+  SmallVector<Value> inits{n.scalarInt(n.i64(), 0), condition};
+  llvm::append_range(inits, loop.carried);
+  SmallVector<mlir::Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  auto test = buildRegion(n, types, [&](Block &block) -> std::optional<Values> {
+    Value flag = block.getArgument(1);
+    if (limit)
+      flag =
+          n.make<LogicalAndOp>(n.compare(CompareDirection::LT, block.getArgument(0), limit), flag);
+    return flag ? std::optional(Values{flag}) : std::nullopt;
+  });
+  auto body = buildRegion(n, types, [&](Block &block) -> std::optional<Values> {
+    SmallVector<Value> arguments(block.args_begin(), block.args_end());
+    auto results = n.importBody(*loop.body, arguments);
+    if (!results)
+      return std::nullopt;
+    Values next{n.addScalar(block.getArgument(0), 1), n.reshape(results->front(), {})};
+    next.append(results->begin() + 1, results->end());
+    return onnx::detail::isMissing(next) ? std::nullopt : std::optional(next);
+  });
+  if (!test || !body)
+    return {};
+  if (!llvm::equal(yieldedTypes(*body), types))
+    return {n.fail("a value that the loop carries changes its type or shape from step to step, "
+                   "which is not supported")};
+  Values results = createWithRegions<WhileOp>(n, inits, types, {&test, &body});
+  return results.size() < 2 ? Values() : Values(results.begin() + 2, results.end());
+}
+
+static Values loopOp(NodeContext &n) {
+  LoopParts loop;
+  loop.body = n.graphAttr("body");
+  Value trips = n.input(0), condition = n.input(1);
+  if (!loop.body || n.hasFailed())
+    return {n.fail("attribute 'body' is missing")};
+  loop.carried.assign(n.allInputs().begin() + std::min<size_t>(2, n.numInputs()),
+                      n.allInputs().end());
+  size_t outputs = 1 + loop.carried.size();
+  if (loop.body->inputs.size() != loop.carried.size() + 2 || loop.body->outputs.size() < outputs ||
+      onnx::detail::isMissing(ArrayRef<Value>(loop.carried)))
+    return {n.fail("the body does not take and give what the loop carries")};
+  loop.stacked = loop.body->outputs.size() - outputs;
+  if ((trips && n.typeOf(trips).getNumElements() != 1) ||
+      (condition && n.typeOf(condition).getNumElements() != 1))
+    return {n.fail("the number of steps and the condition must be scalars")};
+  if (auto known = trips ? n.knownInts(trips) : std::nullopt)
+    loop.trips = known->front();
+  loop.condition = condition ? knownFlag(n, condition) : std::optional(true);
+
+  if (loop.stacked > 0) {
+    if (trips && !n.shapeScalar(0, "trip count"))
+      return {};
+    if (!loop.condition) {
+      n.knownOperand(1, "condition");
+      return {};
+    }
+    return unrollLoop(n, loop);
+  }
+  Value limit = trips ? n.cast(n.reshape(trips, {}), n.i64()) : Value();
+  Value flag = condition
+                   ? n.reshape(condition, {})
+                   : n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true));
+  return buildWhile(n, loop, limit, flag);
+}
+
+//===----------------------------------------------------------------------===//
+// Scan
+//===----------------------------------------------------------------------===//
+
+/// Axis and direction attributes of the scanned values, one entry each, or defaults.
+static Ints perValue(NodeContext &n, StringRef name, size_t count) {
+  Ints values = n.intsAttr(name).value_or(Ints(count, 0));
+  if (values.size() != count)
+    n.fail("attribute '" + name + "' has " + Twine(values.size()) + " entries, expected " +
+           Twine(count));
+  return values;
+}
+
+/// The state runs along; scanned inputs are cut into steps, scanned outputs stacked.
+static std::optional<Values> scanOnce(NodeContext &n, const Graph &body, ArrayRef<Value> states,
+                                      ArrayRef<Value> scanned, IntsRef inputAxes,
+                                      IntsRef inputBackward, IntsRef outputAxes,
+                                      IntsRef outputBackward) {
+  SmallVector<Value> state(states);
+  int64_t steps = -1;
+  for (auto [v, axis] : llvm::zip(scanned, inputAxes)) {
+    int64_t size = n.shapeOf(v)[axis];
+    if (steps >= 0 && size != steps) {
+      n.fail("the scanned operands have different lengths");
+      return std::nullopt;
+    }
+    steps = size;
+  }
+  if (steps < 1 || steps > kMaxUnrolled) {
+    n.fail("scans of " + Twine(steps) + " steps are not supported; 1 to " + Twine(kMaxUnrolled) +
+           " are");
+    return std::nullopt;
+  }
+  std::vector<SmallVector<Value>> stacked(outputAxes.size(), SmallVector<Value>(steps));
+  for (int64_t i = 0; i < steps; ++i) {
+    SmallVector<Value> arguments(state);
+    for (auto [v, axis, backward] : llvm::zip(scanned, inputAxes, inputBackward)) {
+      Ints shape = n.shapeOf(v);
+      shape.erase(shape.begin() + axis);
+      arguments.push_back(n.reshape(n.sliceAxis(v, axis, backward ? steps - 1 - i : i, 1), shape));
+    }
+    auto results = n.importBody(body, arguments);
+    if (!results)
+      return std::nullopt;
+    state.assign(results->begin(), results->begin() + state.size());
+    for (size_t k = 0; k < stacked.size(); ++k)
+      stacked[k][outputBackward[k] ? steps - 1 - i : i] = (*results)[state.size() + k];
+  }
+  Values out(state.begin(), state.end());
+  for (auto [values, axis] : llvm::zip(stacked, outputAxes)) {
+    Value whole = stack(n, values);
+    if (!whole)
+      return std::nullopt;
+    // The steps stand first; bring them to their axis.
+    auto to = n.axis(axis, n.rankOf(whole));
+    if (!to)
+      return std::nullopt;
+    Ints permutation = llvm::to_vector(llvm::seq<int64_t>(1, n.rankOf(whole)));
+    permutation.insert(permutation.begin() + *to, 0);
+    out.push_back(*to == 0 ? whole : n.transpose(whole, permutation));
+  }
+  return out;
+}
+
+static Values scan(NodeContext &n) {
+  const Graph *body = n.graphAttr("body");
+  int64_t numScanned = n.intAttr("num_scan_inputs", 0);
+  // Opset 8 has an operand for sequence lengths first and a batch dimension before all others.
+  bool batched = n.opset() < 9;
+  ArrayRef<Value> operands = n.allInputs().drop_front(batched ? 1 : 0);
+  if (!body || n.hasFailed())
+    return {n.fail("attribute 'body' is missing")};
+  if (batched && n.input(0))
+    return {n.fail("operand 0 (sequence_lens) is not supported; leave it out")};
+  if (onnx::detail::isMissing(operands) || numScanned < 1 || size_t(numScanned) > operands.size() ||
+      body->inputs.size() != operands.size() || body->outputs.size() < operands.size() - numScanned)
+    return {n.fail("the body does not take and give what the scan carries")};
+  ArrayRef<Value> states = operands.drop_back(numScanned), scanned = operands.take_back(numScanned);
+  size_t numOutputs = body->outputs.size() - states.size();
+  Ints inputBackward = perValue(n, batched ? "directions" : "scan_input_directions", numScanned),
+       outputBackward(numOutputs, 0);
+  Ints inputAxes(numScanned, 0), outputAxes(numOutputs, 0);
+  if (!batched) {
+    inputAxes = perValue(n, "scan_input_axes", numScanned);
+    outputAxes = perValue(n, "scan_output_axes", numOutputs);
+    outputBackward = perValue(n, "scan_output_directions", numOutputs);
+  }
+  if (n.hasFailed())
+    return {};
+  for (auto [v, axis] : llvm::zip(scanned, inputAxes)) {
+    auto checked = n.axis(axis, n.rankOf(v) - (batched ? 1 : 0));
+    if (!checked)
+      return {};
+    axis = *checked;
+  }
+  if (!batched) {
+    auto results =
+        scanOnce(n, *body, states, scanned, inputAxes, inputBackward, outputAxes, outputBackward);
+    return results ? *results : Values();
+  }
+  // One scan for each element of the batch.
+  if (n.rankOf(operands.front()) < 1)
+    return {n.fail("operands need a batch dimension")};
+  int64_t batch = n.shapeOf(operands.front())[0];
+  if (batch < 1 || batch > 256)
+    return {n.fail("a batch of " + Twine(batch) + " is not supported; 1 to 256 are")};
+  std::vector<SmallVector<Value>> perOutput(body->outputs.size());
+  for (int64_t b = 0; b < batch; ++b) {
+    auto element = [&](Value v) -> Value {
+      if (n.rankOf(v) < 1 || n.shapeOf(v)[0] != batch)
+        return n.fail("operands differ in their batch dimension");
+      Ints shape = n.shapeOf(v);
+      shape.erase(shape.begin());
+      return n.reshape(n.sliceAxis(v, 0, b, 1), shape);
+    };
+    SmallVector<Value> one = llvm::map_to_vector(states, element),
+                       parts = llvm::map_to_vector(scanned, element);
+    if (n.hasFailed())
+      return {};
+    auto results =
+        scanOnce(n, *body, one, parts, inputAxes, inputBackward, outputAxes, outputBackward);
+    if (!results)
+      return {};
+    for (auto [i, v] : llvm::enumerate(*results))
+      perOutput[i].push_back(v);
+  }
+  Values out;
+  for (const SmallVector<Value> &values : perOutput)
+    out.push_back(stack(n, values));
+  return out;
+}
+
+void gantry::onnx::addControlFlowOps(OpTable &table) {
+  table.add("If", ifOp, {1, 1, kAny});
+  table.add("Loop", loopOp, {0, kAny, kAny});
+  table.add("Scan", scan, {0, kAny, kAny});
+}

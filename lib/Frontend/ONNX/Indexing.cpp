@@ -1,0 +1,80 @@
+// Reading and writing at computed indices.
+
+#include "Importer.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+static Values gather(NodeContext &n) {
+  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(n.input(0)));
+  return axis ? Values{n.make<GatherOp>(n.input(0), n.input(1), uint64_t(*axis))} : Values{};
+}
+
+static Values gatherElements(NodeContext &n) {
+  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(n.input(0)));
+  return axis ? Values{n.make<GatherElementsOp>(n.input(0), n.input(1), uint64_t(*axis))}
+              : Values{};
+}
+
+static Values gatherNd(NodeContext &n) {
+  int64_t batch = n.intAttr("batch_dims", 0);
+  return {n.make<GatherNdOp>(n.input(0), n.input(1), uint64_t(batch))};
+}
+
+static std::optional<ScatterReduction> reductionOf(NodeContext &n) {
+  StringRef name = n.opset() < 16 ? "none" : n.stringAttr("reduction", "none");
+  for (auto [text, value] : {std::pair<StringRef, ScatterReduction>("none", ScatterReduction::None),
+                             {"add", ScatterReduction::Add},
+                             {"mul", ScatterReduction::Mul},
+                             {"max", ScatterReduction::Max},
+                             {"min", ScatterReduction::Min}})
+    if (name == text)
+      return value;
+  n.fail("reduction '" + name + "' is not supported; none, add, mul, max and min are");
+  return std::nullopt;
+}
+
+static Values scatterElements(NodeContext &n) {
+  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(n.input(0)));
+  auto reduction = reductionOf(n);
+  if (!axis || !reduction)
+    return {};
+  return {
+      n.make<ScatterElementsOp>(n.input(0), n.input(1), n.input(2), uint64_t(*axis), *reduction)};
+}
+
+static Values scatterNd(NodeContext &n) {
+  auto reduction = reductionOf(n);
+  return reduction ? Values{n.make<ScatterNdOp>(n.input(0), n.input(1), n.input(2), *reduction)}
+                   : Values{};
+}
+
+static Values oneHot(NodeContext &n) {
+  Value indices = n.input(0), values = n.input(2);
+  auto depth = n.knownOperand(1, "depth");
+  auto axis = n.axis(n.intAttr("axis", -1), n.rankOf(indices) + 1);
+  if (!depth || !axis)
+    return {};
+  double size = depth->size() != 1 ? -1
+                : depth->isFloat   ? depth->floats[0]
+                                   : double(depth->ints[0]);
+  if (!(size >= 0 && size <= 0x1p40) || n.rankOf(values) != 1 || n.shapeOf(values)[0] != 2)
+    return {n.fail("depth must be one number and values a pair")};
+  mlir::Type index = n.elementOf(indices);
+  if (!index.isSignlessInteger(32) && !index.isSignlessInteger(64))
+    indices = n.cast(indices, n.i64());
+  Value off = n.reshape(n.slice(values, {0}, {1}), {}),
+        on = n.reshape(n.slice(values, {1}, {1}), {});
+  return {n.make<OneHotOp>(indices, off, on, uint64_t(*axis), uint64_t(size))};
+}
+
+void gantry::onnx::addIndexingOps(OpTable &table) {
+  table.add("Gather", gather, {2, 2, 1});
+  table.add("GatherElements", gatherElements, {2, 2, 1});
+  table.add("GatherND", gatherNd, {2, 2, 1});
+  table.add("ScatterElements", scatterElements, {3, 3, 1});
+  table.add("Scatter", scatterElements, {3, 3, 1});
+  table.add("ScatterND", scatterNd, {3, 3, 1});
+  table.add("OneHot", oneHot, {3, 3, 1}).shapeOperands = {1};
+}

@@ -1,0 +1,154 @@
+// Quantised ops, composed: integers are computed in i32, scales applied in f32.
+
+#include "Window.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+/// A scale or zero point of one element stands for all, else there is one along `axis`.
+static Value alongAxis(NodeContext &n, Value v, int64_t axis, int64_t rank) {
+  if (!v)
+    return {};
+  return n.typeOf(v).getNumElements() == 1 ? n.reshape(v, {}) : n.alignChannels(v, axis, rank);
+}
+
+/// Smallest and largest value of an integer type of at most 32 bits.
+static std::pair<double, double> rangeOf(mlir::Type element) {
+  auto type = cast<IntegerType>(element);
+  if (type.isUnsigned())
+    return {0, double((uint64_t(1) << type.getWidth()) - 1)};
+  return {-double(uint64_t(1) << (type.getWidth() - 1)),
+          double((uint64_t(1) << (type.getWidth() - 1)) - 1)};
+}
+
+/// round(x) + zero point, cut to the range of `element`. `x` is in units of the scale.
+static Value saturate(NodeContext &n, Value x, Value zeroPoint, mlir::Type element) {
+  if (!x)
+    return {};
+  auto [low, high] = rangeOf(element);
+  Value y = n.make<RoundOp>(x);
+  if (zeroPoint)
+    y = n.add(y, n.cast(zeroPoint, n.elementOf(x)));
+  y = n.make<ClampOp>(y, n.scalar(n.elementOf(x), low), n.scalar(n.elementOf(x), high));
+  return n.cast(y, element);
+}
+
+/// Whether quantised values of this type are supported; 8 and 16 bits are.
+static bool checkQuantized(NodeContext &n, mlir::Type element) {
+  auto type = dyn_cast_if_present<IntegerType>(element);
+  if (type && (type.getWidth() == 8 || type.getWidth() == 16 || type.getWidth() == 32))
+    return true;
+  n.fail("the quantised type must be an integer of 8, 16 or 32 bits");
+  return false;
+}
+
+/// The axis of per-axis scales; ignored for one scale.
+static std::optional<int64_t> quantAxis(NodeContext &n) {
+  int64_t given = n.intAttr("axis", 1), rank = n.rankOf(n.input(0));
+  if (n.intAttr("block_size", 0) != 0) {
+    n.fail("blocked quantisation is not supported; one scale, or one per axis, is");
+    return std::nullopt;
+  }
+  return n.typeOf(n.input(1)).getNumElements() == 1 ? 0 : n.axis(given, rank);
+}
+
+static Values quantizeLinear(NodeContext &n) {
+  Value x = n.input(0), scale = n.input(1), zero = n.input(2);
+  auto axis = quantAxis(n);
+  n.ignoreAttrs({"saturate"});
+  mlir::Type element =
+      zero ? n.elementOf(zero) : n.elementType(n.intAttr("output_dtype", int64_t(DataType::Uint8)));
+  if (zero)
+    n.ignoreAttrs({"output_dtype"});
+  if (!axis || !checkQuantized(n, element))
+    return {};
+  int64_t rank = n.rankOf(x);
+  if (!n.isFloat(x))
+    x = n.cast(x, n.f32());
+  Value units = n.div(x, alongAxis(n, n.cast(scale, n.elementOf(x)), *axis, rank));
+  return {saturate(n, units, alongAxis(n, zero, *axis, rank), element)};
+}
+
+static Values dequantizeLinear(NodeContext &n) {
+  Value x = n.input(0), scale = n.input(1), zero = n.input(2);
+  auto axis = quantAxis(n);
+  if (!axis || !checkQuantized(n, n.elementOf(x)))
+    return {};
+  int64_t rank = n.rankOf(x);
+  Value steps = n.cast(x, n.i32());
+  if (zero)
+    steps = n.sub(steps, alongAxis(n, n.cast(zero, n.i32()), *axis, rank));
+  return {n.mul(n.cast(steps, n.elementOf(scale)), alongAxis(n, scale, *axis, rank))};
+}
+
+static Values dynamicQuantizeLinear(NodeContext &n) {
+  Value x = n.input(0);
+  mlir::Type element = n.elementOf(x), byte = n.elementType(int64_t(DataType::Uint8));
+  Ints all = llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(x)));
+  Value zero = n.scalar(element, 0);
+  Value low = n.make<MinimumOp>(n.reduce<ReduceMinOp>(x, all, false), zero);
+  Value high = n.make<MaximumOp>(n.reduce<ReduceMaxOp>(x, all, false), zero);
+  Value scale = n.div(n.sub(high, low), n.scalar(element, 255));
+  Value zeroPoint = saturate(n, n.div(n.sub(zero, low), scale), {}, byte);
+  return {saturate(n, n.div(x, scale), zeroPoint, byte), scale, zeroPoint};
+}
+
+/// An operand in i32 with its zero point taken off; `axis` is that of per-axis zero points.
+static Value centred(NodeContext &n, Value v, Value zero, int64_t axis) {
+  Value wide = n.cast(v, n.i32());
+  return zero && wide ? n.sub(wide, alongAxis(n, n.cast(zero, n.i32()), axis, n.rankOf(v))) : wide;
+}
+
+static Value integerMatmul(NodeContext &n, Value a, Value aZero, Value b, Value bZero) {
+  int64_t rank = n.rankOf(a), rankB = n.rankOf(b);
+  return buildMatmul(n, centred(n, a, aZero, std::max<int64_t>(rank - 2, 0)),
+                     centred(n, b, bZero, std::max<int64_t>(rankB - 1, 0)));
+}
+
+static Values matMulInteger(NodeContext &n) {
+  return {integerMatmul(n, n.input(0), n.input(2), n.input(1), n.input(3))};
+}
+
+static Values convInteger(NodeContext &n) {
+  return {
+      buildConv(n, centred(n, n.input(0), n.input(2), 0), centred(n, n.input(1), n.input(3), 0))};
+}
+
+static Values qLinearMatMul(NodeContext &n) {
+  Value acc = integerMatmul(n, n.input(0), n.input(2), n.input(3), n.input(5));
+  if (!acc || !checkQuantized(n, n.elementOf(n.input(7))))
+    return {};
+  int64_t rank = n.rankOf(acc);
+  auto scaleOf = [&](size_t i, int64_t axis) {
+    return alongAxis(n, n.cast(n.input(i), n.f32()), axis, rank);
+  };
+  Value scale = n.div(n.mul(scaleOf(1, std::max<int64_t>(rank - 2, 0)), scaleOf(4, rank - 1)),
+                      scaleOf(6, rank - 1));
+  Value units = n.mul(n.cast(acc, n.f32()), scale);
+  return {saturate(n, units, alongAxis(n, n.input(7), rank - 1, rank), n.elementOf(n.input(7)))};
+}
+
+static Values qLinearConv(NodeContext &n) {
+  Value acc =
+      buildConv(n, centred(n, n.input(0), n.input(2), 0), centred(n, n.input(3), n.input(5), 0));
+  acc = addChannelBias(n, acc, n.input(8));
+  if (!acc || !checkQuantized(n, n.elementOf(n.input(7))))
+    return {};
+  int64_t rank = n.rankOf(acc);
+  auto scaleOf = [&](size_t i) { return alongAxis(n, n.cast(n.input(i), n.f32()), 1, rank); };
+  Value units = n.mul(n.cast(acc, n.f32()), n.div(n.mul(scaleOf(1), scaleOf(4)), scaleOf(6)));
+  return {saturate(n, units, alongAxis(n, n.input(7), 1, rank), n.elementOf(n.input(7)))};
+}
+
+void gantry::onnx::addQuantizedOps(OpTable &table) {
+  table.add("QuantizeLinear", quantizeLinear, {2, 3, 1});
+  table.add("DequantizeLinear", dequantizeLinear, {2, 3, 1});
+  table.add("DynamicQuantizeLinear", dynamicQuantizeLinear, {1, 1, 3});
+  table.add("MatMulInteger", matMulInteger, {2, 4, 1});
+  table.add("ConvInteger", convInteger, {2, 4, 1});
+  table.add("QLinearMatMul", qLinearMatMul, {8, 8, 1});
+  table.add("QLinearConv", qLinearConv, {8, 9, 1});
+}
