@@ -1,5 +1,6 @@
 """ONNX's .pb files as NumPy arrays, in the form in which Gantry takes and gives them."""
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 
@@ -15,17 +16,24 @@ def to_array(tensor):
     return numpy_helper.to_array(tensor)
 
 
-def load_tensor(file):
+def load_tensor(file, declared=None):
+    """Array in a file; `declared` is the element type that the model gives the value.
+
+    Some of ONNX's files hold the bits of bfloat16 as uint16, where the model says bfloat16.
+    """
     tensor = onnx.TensorProto()
     tensor.ParseFromString(file.read_bytes())
-    return to_array(tensor)
+    array = to_array(tensor)
+    if declared == onnx.TensorProto.BFLOAT16 and tensor.data_type == onnx.TensorProto.UINT16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array
 
 
 def load_arrays(folder, kind, values):
     """Arrays of folder/{kind}_0.pb ..., described by `values` of the model's graph."""
     arrays = []
     for index in range(len(list(folder.glob(f"{kind}_*.pb")))):
-        if index < len(values) and not values[index].type.HasField("tensor_type"):
+        if not values[index].type.HasField("tensor_type"):
             raise Unreadable(values[index].type.WhichOneof("value"))
-        arrays.append(load_tensor(folder / f"{kind}_{index}.pb"))
+        arrays.append(load_tensor(folder / f"{kind}_{index}.pb", values[index].type.tensor_type.elem_type))
     return arrays
