@@ -17,8 +17,10 @@ import sys
 # layer -> the layers it may include, itself always among them.
 SHARED = {
     "Support": set(),
+    "Arrays": {"Support"},
     "Device": {"Support"},
     "Packing": {"Support"},
+    "Arrays": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
 }
 RUNTIME = {
@@ -30,7 +32,7 @@ COMPILER = {
     "Frontend": {"Support", "Device", "Dialect", "Analysis"},
     "Transforms": {"Support", "Device", "Packing", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
-    "Pipeline": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Frontend",
+    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Plan", "Dialect", "Analysis", "Frontend",
                  "Transforms", "Target"},
 }
 EDGES = {
