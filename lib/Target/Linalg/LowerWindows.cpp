@@ -34,12 +34,12 @@ struct Loops {
   AffineMap map(ArrayRef<AffineExpr> exprs) { return b.mapOf(iterators.size(), exprs); }
 };
 
-/// A convolution over an input that has its borders already; the result has the input's type.
+/// A convolution; the result has the input's type.
 struct Convolution {
   Value input, filter;
-  ArrayRef<int64_t> strides, dilations;
+  ArrayRef<int64_t> strides, dilations, low, high;
   int64_t groups;
-  Shape resultSpatial = {};
+  Shape resultSpatial;
 
   Value emit(Emitter &b);
 };
@@ -63,23 +63,29 @@ Value Convolution::emit(Emitter &b) {
   AffineExpr batch = loops.parallel(n), group;
   if (grouped)
     group = loops.parallel(groups);
-  AffineExpr out = single ? b.getAffineConstantExpr(0) : loops.parallel(outer);
+  AffineExpr out = single ? AffineExpr() : loops.parallel(outer);
   SmallVector<AffineExpr> position =
       llvm::map_to_vector(resultSpatial, [&](int64_t size) { return loops.parallel(size); });
   unsigned parallel = loops.iterators.size();
   AffineExpr channel = loops.reduction(inner);
   SmallVector<AffineExpr> tap = loops.reductions(window);
 
+  // Groups of one channel need no split: the group is the channel. Borders come after the split,
+  // next to the convolution, so that tiling it takes them along.
   SmallVector<AffineExpr> inputAt{batch}, filterAt;
-  Value image = input, weights = filter;
-  if (grouped) {
+  bool splitInput = grouped && inner > 1, splitFilter = grouped && !single;
+  Value image = splitInput ? splitGroups(b, input, 1, groups) : input;
+  Value weights = splitFilter ? splitGroups(b, filter, 0, groups) : filter;
+  image = b.pad(image, low, high, b.number(0, elementOf(input)), splitInput ? 3 : 2);
+  if (grouped)
     inputAt.push_back(group);
+  if (!grouped || splitInput)
+    inputAt.push_back(channel);
+  if (grouped)
     filterAt.push_back(group);
-    image = splitGroups(b, input, 1, groups);
-    weights = splitGroups(b, filter, 0, groups);
-  }
-  inputAt.push_back(channel);
-  filterAt.append({out, channel});
+  if (!single)
+    filterAt.push_back(out);
+  filterAt.push_back(channel);
   for (size_t i = 0; i < window.size(); ++i) {
     inputAt.push_back(position[i] * strides[i] + tap[i] * dilations[i]);
     filterAt.push_back(tap[i]);
@@ -103,11 +109,14 @@ Value Convolution::emit(Emitter &b) {
 //===----------------------------------------------------------------------===//
 
 static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
-  Type element = elementOf(in.getInput());
-  Value padded = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(), b.number(0, element), 2);
-  Convolution convolution{padded, in.getFilter(), op.getStrides(), op.getDilations(),
-                          int64_t(op.getGroups())};
-  convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
+  Convolution convolution{in.getInput(),
+                          in.getFilter(),
+                          op.getStrides(),
+                          op.getDilations(),
+                          op.getPadsLow(),
+                          op.getPadsHigh(),
+                          int64_t(op.getGroups()),
+                          Shape(op.getType().getShape().drop_front(2))};
   return convolution.emit(b);
 }
 
@@ -165,12 +174,16 @@ static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in,
   }
   if (ArrayRef<int64_t>(sizes) != shapeOf(image))
     image = b.extractSlice(image, starts, sizes);
-  image = b.pad(image, low, high, b.number(0, element), 2);
   Shape ones(window.size(), 1);
   int64_t groups = op.getGroups();
-  Convolution convolution{image, turnFilter(b, in.getFilter(), groups), ones, op.getDilations(),
-                          groups};
-  convolution.resultSpatial = Shape(op.getType().getShape().drop_front(2));
+  Convolution convolution{image,
+                          turnFilter(b, in.getFilter(), groups),
+                          ones,
+                          op.getDilations(),
+                          low,
+                          high,
+                          groups,
+                          Shape(op.getType().getShape().drop_front(2))};
   return convolution.emit(b);
 }
 
