@@ -1,5 +1,5 @@
 // The .npz format: a zip archive of .npy files, stored or deflated; libzip does the zip side.
-#include "Array.h"
+#include "gantry/Arrays/Archive.h"
 
 #include <cstring>
 #include <zip.h>
@@ -157,6 +157,21 @@ Status writeNpz(const std::string &path,
   }
   zip_source_free(target);
   return status;
+}
+
+Expected<std::vector<NamedArray>> readArrays(const std::string &path) {
+  auto file = FileBytes::open(path);
+  if (!file)
+    return file.status();
+  const ByteSpan bytes = file->bytes();
+  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] == 'K')
+    return parseNpz(bytes, path);
+  auto array = parseArray(bytes, path);
+  if (!array)
+    return array.status();
+  std::vector<NamedArray> arrays;
+  arrays.push_back(array.take());
+  return arrays;
 }
 
 } // namespace gantry::arrays

@@ -1,4 +1,4 @@
-#include "Array.h"
+#include "gantry/Arrays/Array.h"
 
 #include "gantry/Support/Bytes.h"
 

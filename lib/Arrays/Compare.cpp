@@ -1,5 +1,5 @@
 // Comparison of an array with a reference, by numpy.isclose's rule.
-#include "Values.h"
+#include "gantry/Arrays/Values.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// Arrays in whole files; the format of a file is told by its first bytes.
-#include "Array.h"
+// Whole files in and out; the format of a file is told by its first bytes.
+#include "gantry/Arrays/Files.h"
 
 #include "gantry/Support/Bytes.h"
 
@@ -101,28 +101,22 @@ Status writeNpy(const std::string &path, const ArrayView &array) {
   return writeFile(path, parts);
 }
 
-Expected<std::vector<NamedArray>> readArrays(const std::string &path) {
+Expected<NamedArray> parseArray(ByteSpan bytes, const std::string &path) {
+  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  // A file that calls itself .npy is told what is wrong with it as one.
+  if (!text.starts_with("\x93NUMPY") && !path.ends_with(".npy"))
+    return parseTensorProto(bytes, path);
+  auto array = parseNpy(bytes, path);
+  if (!array)
+    return array.status();
+  return NamedArray{"", array.take()};
+}
+
+Expected<NamedArray> readArray(const std::string &path) {
   auto file = FileBytes::open(path);
   if (!file)
     return file.status();
-  const ByteSpan bytes = file->bytes();
-  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  if (text.starts_with("PK"))
-    return parseNpz(bytes, path);
-  std::vector<NamedArray> arrays;
-  // A file that calls itself .npy is told what is wrong with it as one.
-  if (text.starts_with("\x93NUMPY") || path.ends_with(".npy")) {
-    auto array = parseNpy(bytes, path);
-    if (!array)
-      return array.status();
-    arrays.push_back({"", array.take()});
-  } else {
-    auto tensor = parseTensorProto(bytes, path);
-    if (!tensor)
-      return tensor.status();
-    arrays.push_back(tensor.take());
-  }
-  return arrays;
+  return parseArray(file->bytes(), path);
 }
 
 } // namespace gantry::arrays

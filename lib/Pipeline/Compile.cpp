@@ -1,5 +1,6 @@
 // Compiles a graph file: import, run the phases, make code, write the plan.
 
+#include "gantry/Arrays/Files.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/CPU/CPUTarget.h"
@@ -46,6 +47,30 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
   return success();
 }
 
+/// Reads what `--value NAME=FILE` gives; whether the graph has such an input is the frontend's matter.
+static FailureOr<InputValue> readValue(StringRef text, Location loc) {
+  auto [name, file] = text.split('=');
+  if (name.empty() || file.empty())
+    return emitError(loc) << "--value '" << text << "' is not NAME=FILE.npy";
+  auto read = arrays::readArray(file.str());
+  if (!read)
+    return emitError(loc) << "--value " << name << ": " << read.status().message();
+  const arrays::ArrayView array = read->array.view();
+  InputValue value;
+  value.name = name.str();
+  value.shape = read->array.shape;
+  if (arrays::isFloat(array.element)) {
+    std::vector<double> &numbers = value.elements.emplace<std::vector<double>>();
+    for (uint64_t i = 0; i < array.count(); ++i)
+      numbers.push_back(arrays::valueAt(array, i));
+  } else {
+    std::vector<int64_t> &numbers = value.elements.emplace<std::vector<int64_t>>();
+    for (uint64_t i = 0; i < array.count(); ++i)
+      numbers.push_back(arrays::integerAt(array, i));
+  }
+  return value;
+}
+
 FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options, MLIRContext &context) {
   Location loc = UnknownLoc::get(&context);
   ImportOptions import;
@@ -56,6 +81,15 @@ FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options
     if (name.empty() || number.getAsInteger(10, size) || size < 0)
       return emitError(loc) << "--dim '" << text << "' is not NAME=SIZE";
     import.dims.emplace_back(name.str(), size);
+  }
+  for (const std::string &text : options.values) {
+    FailureOr<InputValue> value = readValue(text, loc);
+    if (failed(value))
+      return failure();
+    for (const InputValue &other : import.values)
+      if (other.name == value->name)
+        return emitError(loc) << "--value " << value->name << " is given twice";
+    import.values.push_back(std::move(*value));
   }
   return import;
 }

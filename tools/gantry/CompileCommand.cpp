@@ -5,7 +5,7 @@
 #include "Model.h"
 #include "Reports.h"
 
-#include "Array.h"
+#include "gantry/Arrays/Files.h"
 #include "gantry/Support/Bytes.h"
 
 #include <filesystem>

@@ -2,7 +2,8 @@
 
 #include "Console.h"
 
-#include "Values.h"
+#include "gantry/Arrays/Archive.h"
+#include "gantry/Arrays/Values.h"
 #include "gantry/Runtime/Tensor.h"
 
 #include <algorithm>

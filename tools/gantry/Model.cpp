@@ -2,7 +2,7 @@
 
 #include "Console.h"
 
-#include "Array.h"
+#include "gantry/Arrays/Files.h"
 
 #include <cerrno>
 #include <fstream>

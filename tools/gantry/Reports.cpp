@@ -3,7 +3,7 @@
 #include "Console.h"
 #include "Text.h"
 
-#include "Array.h"
+#include "gantry/Arrays/Files.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Support/Bytes.h"
 

@@ -5,7 +5,8 @@
 #include "Reports.h"
 #include "ShapeInputs.h"
 
-#include "Values.h"
+#include "gantry/Arrays/Archive.h"
+#include "gantry/Arrays/Values.h"
 #include "gantry/Support/Bytes.h"
 
 #include <cstring>

@@ -2,7 +2,8 @@
 
 #include "Console.h"
 
-#include "Values.h"
+#include "gantry/Arrays/Files.h"
+#include "gantry/Arrays/Values.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
-// What the tools do with the values of arrays: print, compare, make up.
+// What is done with the values of arrays: print, compare, make up.
 #pragma once
 
-#include "Array.h"
+#include "gantry/Arrays/Array.h"
 
 namespace gantry::arrays {
 

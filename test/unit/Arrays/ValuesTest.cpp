@@ -1,5 +1,5 @@
 // Printing, comparing and making up values.
-#include "Values.h"
+#include "gantry/Arrays/Values.h"
 
 #include <cmath>
 #include <cstring>

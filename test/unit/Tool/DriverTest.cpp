@@ -2,7 +2,8 @@
 // Graphs are "compiled" by the fake compiler, so that this runs without MLIR.
 #include "Runtime/PlanBuilder.h"
 #include "TemporaryFolder.h"
-#include "Values.h"
+#include "gantry/Arrays/Archive.h"
+#include "gantry/Arrays/Values.h"
 #include "gantry/Device/Topology.h"
 
 #include <cstdlib>
