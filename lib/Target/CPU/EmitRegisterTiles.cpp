@@ -63,6 +63,11 @@ static bool isContiguousIn(MemRefType type, AffineMap map, unsigned d) {
 }
 
 namespace {
+/// A part of a row of accumulators: a vector register of which the first `live` lanes count.
+struct Piece {
+  int64_t width, live;
+};
+
 /// One generic op being emitted.
 struct Emitter {
   linalg::GenericOp op;
@@ -225,20 +230,18 @@ struct Emitter {
         continue;
       int64_t width = registers * lanes, count = (size - at) / width;
       if (count)
-        emitColumns(b, index, at, at + count * width, SmallVector<int64_t>(registers, lanes));
+        emitColumns(b, index, at, at + count * width, SmallVector<Piece>(registers, Piece{lanes, lanes}));
       at += count * width;
     }
-    for (int64_t width = lanes / 2; width >= 1; width /= 2)
-      if (size - at >= width) {
-        emitColumns(b, index, at, at + width, {width});
-        at += width;
-      }
+    // What is left fits one register, masked unless it fills a smaller one.
+    if (int64_t rest = size - at)
+      emitColumns(b, index, at, size, {Piece{int64_t(llvm::PowerOf2Ceil(rest)), rest}});
   }
 
-  void emitColumns(OpBuilder &b, Index index, int64_t from, int64_t to, ArrayRef<int64_t> pieces) {
+  void emitColumns(OpBuilder &b, Index index, int64_t from, int64_t to, ArrayRef<Piece> pieces) {
     int64_t width = 0;
-    for (int64_t p : pieces)
-      width += p;
+    for (Piece p : pieces)
+      width += p.live;
     int64_t block = std::max<int64_t>(1, std::min<int64_t>(12, kAccumulators / int64_t(pieces.size())));
     if (blockDim && sizes[*blockDim] % 8 == 0)
       block = std::min<int64_t>(block, 8);
@@ -246,7 +249,7 @@ struct Emitter {
              [&](OpBuilder &b, Index &at) { emitBlockDim(b, at, block, pieces); });
   }
 
-  void emitBlockDim(OpBuilder &b, Index index, int64_t block, ArrayRef<int64_t> pieces) {
+  void emitBlockDim(OpBuilder &b, Index index, int64_t block, ArrayRef<Piece> pieces) {
     auto compute = [&](int64_t rows) {
       return [this, rows, pieces](OpBuilder &b, Index &at) {
         dots ? emitDots(b, at, rows) : emitRegisters(b, at, rows, pieces);
@@ -282,23 +285,37 @@ struct Emitter {
     return values;
   }
 
+  Value maskOf(OpBuilder &b, Piece piece) {
+    SmallVector<bool> lanes(piece.width, false);
+    std::fill_n(lanes.begin(), piece.live, true);
+    auto type = VectorType::get({piece.width}, b.getI1Type());
+    return arith::ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(type, lanes));
+  }
+
   /// Element or vector of an operand at `index`; operands constant in the vector dimension are
   /// broadcast. A width of 0 asks for the bare element.
-  Value load(OpBuilder &b, unsigned operand, const Index &index, int64_t width) {
+  Value load(OpBuilder &b, unsigned operand, const Index &index, Piece piece) {
     Type element = typeOf(operand).getElementType();
     SmallVector<Value> at = indicesOf(b, operand, index);
-    if (width == 0)
+    if (piece.width == 0)
       return memref::LoadOp::create(b, op.getLoc(), buffers[operand], at);
-    auto type = VectorType::get({width}, element);
-    if (maps[operand].isFunctionOfDim(vectorDim))
+    auto type = VectorType::get({piece.width}, element);
+    bool varies = maps[operand].isFunctionOfDim(vectorDim);
+    if (varies && piece.live < piece.width) {
+      Value rest = arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(type));
+      return vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at, maskOf(b, piece), rest);
+    }
+    if (varies)
       return vector::LoadOp::create(b, op.getLoc(), type, buffers[operand], at);
     Value scalar = memref::LoadOp::create(b, op.getLoc(), buffers[operand], at);
     return vector::BroadcastOp::create(b, op.getLoc(), type, scalar);
   }
 
-  void store(OpBuilder &b, Value value, const Index &index) {
+  void store(OpBuilder &b, Value value, const Index &index, Piece piece) {
     SmallVector<Value> at = indicesOf(b, buffers.size() - 1, index);
-    if (isa<VectorType>(value.getType()))
+    if (piece.live < piece.width)
+      vector::MaskedStoreOp::create(b, op.getLoc(), buffers.back(), at, maskOf(b, piece), value);
+    else if (piece.width)
       vector::StoreOp::create(b, op.getLoc(), value, buffers.back(), at);
     else
       memref::StoreOp::create(b, op.getLoc(), value, buffers.back(), at);
@@ -352,16 +369,16 @@ struct Emitter {
     return SmallVector<Value>(loop.getResults());
   }
 
-  void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<int64_t> pieces) {
-    SmallVector<Index> places;
+  void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<Piece> pieces) {
+    SmallVector<std::pair<Index, Piece>> places;
     SmallVector<Value> accumulators;
     for (int64_t r = 0; r < rows; ++r) {
       int64_t column = 0;
-      for (int64_t width : pieces) {
+      for (Piece piece : pieces) {
         Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
-        places.push_back(shifted(b, at, vectorDim, column));
-        accumulators.push_back(load(b, buffers.size() - 1, places.back(), width));
-        column += width;
+        places.emplace_back(shifted(b, at, vectorDim, column), piece);
+        accumulators.push_back(load(b, buffers.size() - 1, places.back().first, piece));
+        column += piece.live;
       }
     }
     auto results = emitReduction(
@@ -369,31 +386,31 @@ struct Emitter {
           return step(b, inner, rows, pieces, state);
         });
     for (auto [value, place] : llvm::zip(results, places))
-      store(b, value, place);
+      store(b, value, place.first, place.second);
   }
 
   /// One step of the innermost reduction: each operand is loaded once for all that share it.
-  SmallVector<Value> step(OpBuilder &b, const Index &index, int64_t rows, ArrayRef<int64_t> pieces,
+  SmallVector<Value> step(OpBuilder &b, const Index &index, int64_t rows, ArrayRef<Piece> pieces,
                           ValueRange state) {
     llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
     SmallVector<Value> next;
     for (int64_t r = 0; r < rows; ++r) {
       int64_t column = 0;
-      for (int64_t width : pieces) {
+      for (Piece piece : pieces) {
         SmallVector<Value> arguments;
         for (unsigned i = 0; i < numInputs(); ++i) {
           bool byRow = blockDim && maps[i].isFunctionOfDim(*blockDim);
           bool byColumn = maps[i].isFunctionOfDim(vectorDim);
-          Value &value = loaded[{i, byRow ? r : -1, byColumn ? column : -width}];
+          Value &value = loaded[{i, byRow ? r : -1, byColumn ? column : -piece.width}];
           if (!value) {
             Index at = byRow ? shifted(b, index, *blockDim, r) : index;
-            value = load(b, i, byColumn ? shifted(b, at, vectorDim, column) : at, width);
+            value = load(b, i, byColumn ? shifted(b, at, vectorDim, column) : at, piece);
           }
           arguments.push_back(value);
         }
         arguments.push_back(state[next.size()]);
-        next.push_back(cloneBody(b, arguments, width));
-        column += width;
+        next.push_back(cloneBody(b, arguments, piece.width));
+        column += piece.live;
       }
     }
     return next;
@@ -415,19 +432,19 @@ struct Emitter {
     TypedAttr neutral = *arith::getNeutralElement(combiner);
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, neutral));
     SmallVector<Value> state(rows * copies, zero);
-    SmallVector<int64_t> pieces(copies, lanes);
+    SmallVector<Piece> pieces(copies, Piece{lanes, lanes});
     auto sums = emitReduction(b, reduced, index, state, stride, limit,
                               [&](OpBuilder &b, const Index &inner, ValueRange state) {
                                 return step(b, inner, rows, pieces, state);
                               });
     for (int64_t r = 0; r < rows; ++r) {
       Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
-      Value total = load(b, buffers.size() - 1, at, 0);
+      Value total = load(b, buffers.size() - 1, at, Piece{0, 0});
       for (int64_t c = 0; c < copies; ++c)
         total = vector::ReductionOp::create(b, loc, *kindOf(combiner), sums[r * copies + c], total,
                                             arith::FastMathFlags::reassoc);
       total = emitRest(b, at, limit, total);
-      store(b, total, at);
+      store(b, total, at, Piece{0, 0});
     }
   }
 
@@ -447,7 +464,7 @@ struct Emitter {
             at[vectorDim] = iv;
             SmallVector<Value> arguments;
             for (unsigned i = 0; i < numInputs(); ++i)
-              arguments.push_back(load(b, i, at, 0));
+              arguments.push_back(load(b, i, at, Piece{0, 0}));
             arguments.push_back(carried[0]);
             scf::YieldOp::create(b, loc, cloneBody(b, arguments, 0));
           });

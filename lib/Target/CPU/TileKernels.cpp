@@ -129,6 +129,9 @@ struct TileChooser {
     return tiles;
   }
 
+  /// Elements of a tile that stay in the first-level cache together with what is combined with them.
+  static constexpr int64_t kTileElements = 8192;
+
   /// Up to 64 elements of the last dimension, whole registers if it can be, then as many of the
   /// others as `target` allows, so that what is loaded is used often.
   SmallVector<int64_t> chooseBlocks(int64_t target) {
@@ -136,7 +139,7 @@ struct TileChooser {
     int64_t work = uncutWork();
     for (unsigned d : llvm::reverse(parallel)) {
       bool last = d == parallel.back();
-      int64_t room = std::max<int64_t>(1, target / work);
+      int64_t room = std::max<int64_t>(1, std::min(target / work, kTileElements * workPerElement / work));
       tiles[d] = last ? chooseDivisor(sizes[d], std::max<int64_t>(64, std::min<int64_t>(room, 256)), 16)
                       : chooseDivisor(sizes[d], room, 8);
       // A long prime dimension has no useful divisor: better whole than element by element.
