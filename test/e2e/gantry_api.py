@@ -20,7 +20,7 @@ BF16 = 3
 
 # Errors that only a developer of the compiler understands: some pass met what it did not expect.
 INNER = re.compile(r"compilation failed|failed to legalize|explicitly marked illegal|failed to run|"
-                   r"unrealized|'(?:linalg|memref|vector|scf|llvm|bufferization)\.")
+                   r"cannot be converted to LLVM IR|unrealized|'(?:linalg|memref|vector|scf|llvm|bufferization)\.")
 
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
 
@@ -123,9 +123,11 @@ def shape_inputs(file, flags):
     return json.loads(report).get("shape_inputs", []) if report else []
 
 
-def compile_for(file, inputs, scratch):
-    """Plan of a model for these inputs: the values that decide shapes are given to the compiler."""
-    flags, given = [], set()
+def compile_for(file, inputs, scratch, dims=()):
+    """Plan of a model for these inputs: the values that decide shapes are given to the compiler.
+
+    `dims` are pairs of a name and a size, for dimensions that the file leaves open."""
+    flags, given = [f"dim={name}={size}" for name, size in dims], set()
     # Some shapes are only seen once others are known, so ask again until nothing new is wanted.
     while new := [name for name in shape_inputs(file, flags) if name in inputs and name not in given]:
         for name in new:
