@@ -135,8 +135,14 @@ static Value meet(Emitter &b, ScatterReduction reduction, Value old, Value updat
 /// indices goes.
 static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction reduction, bool sign,
                      function_ref<SmallVector<Value>(Emitter &, ArrayRef<Value>)> place) {
-  Value copy = b.elementwise(shapeOf(input), elementOf(input), b.identity(input),
-                             [](Emitter &, ValueRange x) { return x[0]; });
+  // By extraction: a copy through maps would be taken for the input itself and removed, and then
+  // the updates could not be made where the result belongs.
+  Value copy = b.elementwise(shapeOf(input), elementOf(input), {}, [&](Emitter &e, ValueRange) {
+    SmallVector<Value> at;
+    for (int64_t i = 0; i < typeOf(input).getRank(); ++i)
+      at.push_back(e.loopIndex(i));
+    return Value(tensor::ExtractOp::create(e, input, at));
+  });
   Value zero = b.index(0), one = b.index(1);
   SmallVector<Value> lower, upper, steps;
   for (int64_t size : shapeOf(updates)) {

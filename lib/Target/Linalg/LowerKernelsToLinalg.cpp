@@ -24,25 +24,26 @@ SignlessTypeConverter::SignlessTypeConverter() {
   addConversion([](RankedTensorType type) { return type.clone(signless(type.getElementType())); });
 }
 
-/// Every tensor in the kernel must have a static shape: Simplify specialises open dimensions.
-static LogicalResult checkStaticShapes(KernelOp kernel) {
-  auto isOpen = [](Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
-    return shaped && !shaped.hasStaticShape();
-  };
+static bool isOpen(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && !shaped.hasStaticShape();
+}
+
+/// Every tensor in the kernel must have a static shape, since Simplify specialises open dimensions,
+/// and every op must compute: scopes, control flow and copies are not kernels.
+static LogicalResult checkKernel(KernelOp kernel) {
   for (BlockArgument argument : kernel.getBody().getArguments())
     if (isOpen(argument.getType()))
       return kernel.emitOpError() << "argument " << argument.getArgNumber()
                                   << " has open dimensions: " << argument.getType();
-  WalkResult result = kernel.getBody().walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (isOpen(type)) {
-        op->emitOpError() << "has a result with open dimensions: " << type;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+  for (Operation &op : kernel.getBody().front()) {
+    if (isa<GantryDialect>(op.getDialect()) && !isa<KernelOpInterface, ConstantOp, YieldOp>(op))
+      return op.emitOpError() << "cannot stand in a kernel";
+    for (Type type : op.getResultTypes())
+      if (isOpen(type))
+        return op.emitOpError() << "has a result with open dimensions: " << type;
+  }
+  return success();
 }
 
 /// Moves the body of `kernel` into a private function of the same name in its place.
@@ -102,7 +103,7 @@ struct LowerKernelsToLinalg : gantry::impl::LowerKernelsToLinalgPassBase<LowerKe
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions;
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
-      if (failed(checkStaticShapes(kernel)))
+      if (failed(checkKernel(kernel)))
         return signalPassFailure();
       functions.push_back(makeFunction(kernel));
     }

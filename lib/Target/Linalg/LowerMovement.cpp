@@ -114,9 +114,15 @@ static Value sourceIndex(Emitter &b, Value position, int64_t size, PadMode mode)
 
 static Value lowerPad(PadOp op, PadOp::Adaptor in, Emitter &b) {
   ArrayRef<int64_t> low = op.getLow(), high = op.getHigh();
-  if (op.getMode() == PadMode::Constant)
-    return b.pad(in.getInput(), low, high, b.scalarOf(in.getValue()));
   ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
+  if (op.getMode() == PadMode::Constant) {
+    Value border = b.scalarOf(in.getValue());
+    // As a kernel's result it is written in place: the border everywhere, then the input. Before
+    // other ops it is a tensor.pad, which tiling computes piece by piece.
+    if (llvm::all_of(op->getUsers(), llvm::IsaPred<YieldOp>))
+      return b.insertSlice(in.getInput(), b.filled(shape, border), low);
+    return b.pad(in.getInput(), low, high, border);
+  }
   return b.elementwise(shape, elementOf(in.getInput()), {}, [&](Emitter &e, ValueRange) {
     SmallVector<Value> at;
     for (size_t i = 0; i < shape.size(); ++i) {

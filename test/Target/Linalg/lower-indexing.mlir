@@ -1,0 +1,66 @@
+// No index reads or writes outside: negative ones count from the end, then all are clamped.
+
+// RUN: gantry-opt --gantry-lower-kernels-to-linalg -canonicalize -cse %s | FileCheck %s
+
+// CHECK-LABEL: func.func private @gather(
+// CHECK-SAME:    %[[X:.*]]: tensor<9x4xf32>
+// CHECK-DAG:     %[[LAST:.*]] = arith.constant 8 : index
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[SIZE:.*]] = arith.constant 9 : index
+// CHECK:         %[[I:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK:         %[[NEGATIVE:.*]] = arith.cmpi slt, %[[I]], %[[ZERO]]
+// CHECK:         %[[FROM_END:.*]] = arith.addi %[[I]], %[[SIZE]]
+// CHECK:         %[[WRAPPED:.*]] = arith.select %[[NEGATIVE]], %[[FROM_END]], %[[I]]
+// CHECK:         %[[LOW:.*]] = arith.maxsi %[[WRAPPED]], %[[ZERO]]
+// CHECK:         %[[AT:.*]] = arith.minsi %[[LOW]], %[[LAST]]
+// CHECK:         tensor.extract %[[X]][%[[AT]], %{{.*}}]
+gantry.kernel @gather {
+^bb0(%x: tensor<9x4xf32>, %i: tensor<2x3xi64>):
+  %0 = gantry.gather %x, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
+  gantry.yield %0 : tensor<2x3x4xf32>
+}
+
+// Updates apply one after the other, to a copy that canonicalisation leaves alone: it is where the
+// result goes.
+// CHECK-LABEL: func.func private @scatter(
+// CHECK:         %[[COPY:.*]] = linalg.generic
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %[[COPY]])
+// CHECK:           arith.minsi
+// CHECK:           arith.maxui
+// CHECK:           tensor.insert
+gantry.kernel @scatter {
+^bb0(%x: tensor<8xui8>, %i: tensor<4x1xi64>, %u: tensor<4xui8>):
+  %0 = gantry.scatter_nd %x, %i, %u {reduction = #gantry<reduction max>} : (tensor<8xui8>, tensor<4x1xi64>, tensor<4xui8>) -> tensor<8xui8>
+  gantry.yield %0 : tensor<8xui8>
+}
+
+// Whole enlargements read element i / scale; no coordinate is computed.
+// CHECK-LABEL: func.func private @resize_nearest(
+// CHECK-NOT:     f64
+// CHECK:         arith.divui
+// CHECK:         tensor.extract
+gantry.kernel @resize_nearest {
+^bb0(%x: tensor<1x4xf32>):
+  %0 = gantry.resize %x {mode = #gantry<resize_mode nearest>, coordinate_mode = #gantry<coordinate_mode asymmetric>, nearest_mode = #gantry<nearest_mode floor>, scales = array<f64: 1.0, 2.0>, roi = array<f64>, cubic_coefficient = -0.75 : f64, extrapolation = 0.0 : f64} : (tensor<1x4xf32>) -> tensor<1x8xf32>
+  gantry.yield %0 : tensor<1x8xf32>
+}
+
+// Ten rounds of two products each, from the element's position alone; a few need one half only.
+// CHECK-LABEL: func.func private @random(
+// CHECK:         linalg.index 0
+// CHECK-COUNT-16: arith.mului_extended
+gantry.kernel @random {
+  %0 = gantry.random_uniform {seed = 7 : i64, low = 0.0 : f64, high = 1.0 : f64} : () -> tensor<16xf32>
+  gantry.yield %0 : tensor<16xf32>
+}
+
+// Equal elements keep their order: a later one moves up only while it is strictly better.
+// CHECK-LABEL: func.func private @top_k(
+// CHECK:         scf.for
+// CHECK:           scf.if
+// CHECK:             scf.while
+gantry.kernel @top_k {
+^bb0(%x: tensor<8xi32>):
+  %0, %1 = gantry.top_k %x {axis = 0 : i64, k = 2 : i64} : (tensor<8xi32>) -> (tensor<2xi32>, tensor<2xi64>)
+  gantry.yield %0, %1 : tensor<2xi32>, tensor<2xi64>
+}
