@@ -61,7 +61,8 @@ class Gantry_PoolOp<string mnemonic, string logName, string what, Type type, dag
   let summary = "take the " # what # " of each window";
   let description = "Takes the " # what # [{ over windows of the spatial dimensions of [n, c, spatial...]; the
     border does not take part unless said so. Spatial sizes are as for `gantry.conv`, or rounded up
-    with `ceil_mode` (a window then starts inside the input or its low border).
+    with `ceil_mode` (a window then starts inside the input or its low border; what reaches beyond
+    the high border never takes part).
 
     Example: `%y = gantry.}] # mnemonic # [{ %x {window = array<i64: 2>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>}] # moreValues # [{} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>`}];
   let arguments = !con((ins type:$input, DenseI64ArrayAttr:$window,

@@ -118,9 +118,9 @@ def Gantry_AddOp : Gantry_BinaryOp<"add", "AddV2", "a + b", Gantry_NumberTensor,
 def Gantry_SubOp : Gantry_BinaryOp<"sub", "Sub", "a - b"> { let hasFolder = 1; }
 def Gantry_MulOp : Gantry_BinaryOp<"mul", "Mul", "a * b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
 def Gantry_DivOp : Gantry_BinaryOp<"div", "RealDiv", "a / b (integers: rounded toward zero, 0 where b is 0)"> { let hasFolder = 1; }
-def Gantry_RemOp : Gantry_BinaryOp<"rem", "Mod", "the remainder of a / b with the sign of a">;
-def Gantry_ModOp : Gantry_BinaryOp<"mod", "FloorMod", "the remainder of a / b with the sign of b"> { let hasFolder = 1; }
-def Gantry_PowOp : Gantry_BinaryOp<"pow", "Pow", "a to the power b">;
+def Gantry_RemOp : Gantry_BinaryOp<"rem", "Mod", "the remainder of a / b with the sign of a (integers: 0 where b is 0)">;
+def Gantry_ModOp : Gantry_BinaryOp<"mod", "FloorMod", "the remainder of a / b with the sign of b (integers: 0 where b is 0)"> { let hasFolder = 1; }
+def Gantry_PowOp : Gantry_BinaryOp<"pow", "Pow", "a to the power b (integers: wraps; 1 / a^-b rounded toward zero where b is below 0)">;
 def Gantry_MaximumOp : Gantry_BinaryOp<"maximum", "Maximum", "the larger of a and b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
 def Gantry_MinimumOp : Gantry_BinaryOp<"minimum", "Minimum", "the smaller of a and b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
 def Gantry_PreluOp : Gantry_BinaryOp<"prelu", "PRelu", "a, or a * b where a is below 0">;
@@ -130,8 +130,8 @@ def Gantry_LogicalXorOp : Gantry_BinaryOp<"logical_xor", "LogicalXor", "a or b b
 def Gantry_BitwiseAndOp : Gantry_BinaryOp<"bitwise_and", "BitwiseAnd", "the bits set in both", Gantry_IntTensor, [Commutative], "i32">;
 def Gantry_BitwiseOrOp : Gantry_BinaryOp<"bitwise_or", "BitwiseOr", "the bits set in either", Gantry_IntTensor, [Commutative], "i32">;
 def Gantry_BitwiseXorOp : Gantry_BinaryOp<"bitwise_xor", "BitwiseXor", "the bits set in one", Gantry_IntTensor, [Commutative], "i32">;
-def Gantry_ShiftLeftOp : Gantry_BinaryOp<"shift_left", "LeftShift", "a * 2^b on bits", Gantry_IntTensor, [], "ui32">;
-def Gantry_ShiftRightOp : Gantry_BinaryOp<"shift_right", "RightShift", "a / 2^b on bits", Gantry_IntTensor, [], "ui32">;
+def Gantry_ShiftLeftOp : Gantry_BinaryOp<"shift_left", "LeftShift", "the bits of a moved up by b, zeros below (0 where b is outside [0, width))", Gantry_IntTensor, [], "ui32">;
+def Gantry_ShiftRightOp : Gantry_BinaryOp<"shift_right", "RightShift", "the bits of a moved down by b, copies of the sign above where there is one (0 where b is outside [0, width))", Gantry_IntTensor, [], "ui32">;
 
 def Gantry_CompareOp : Gantry_ElementwiseOp<"compare", "Compare"> {
   let summary = "compare two tensors element by element";
@@ -191,7 +191,8 @@ def Gantry_CastOp : Gantry_Op<"cast", "Cast", "Elementwise", [CostOpInterface, D
   let summary = "convert the element type";
   let description = [{
     Converts each element: floats to integers toward zero and saturating at the ends of the type,
-    numbers to i1 as "is not zero", i1 to 0 and 1, narrower floats to nearest even.
+    NaN to 0; numbers to i1 as "is not zero", i1 to 0 and 1, narrower floats to nearest even, f64 to
+    f16 and bf16 by way of f32; integers to narrower ones by dropping the upper bits.
 
     Example: `%y = gantry.cast %x : (tensor<4xf32>) -> tensor<4xi64>`
   }];

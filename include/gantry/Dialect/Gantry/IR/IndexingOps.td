@@ -52,7 +52,7 @@ def Gantry_ScatterElementsOp : Gantry_IndexingOp<"scatter_elements", "ScatterEle
   let summary = "write elements at indices along a dimension";
   let description = [{
     A copy of the input in which element [..., indices[..., i, ...], ...] along `axis` meets update
-    [..., i, ...] by `reduction`; updates apply in row-major order.
+    [..., i, ...] by `reduction`; updates apply in row-major order. For i1, adding is "or".
 
     Example: `%y = gantry.scatter_elements %x, %i, %u {axis = 1 : i64, reduction = #gantry<reduction none>} : (tensor<2x5xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<2x5xf32>`
   }];

@@ -10,7 +10,9 @@ class Gantry_RandomOp<string mnemonic, string logName, string what, dag attribut
     : Gantry_Op<mnemonic, logName, "Generator", [CostOpInterface]> {
   let summary = "draw " # what # " numbers";
   let description = "Draws " # what # [{ numbers from a counter-based generator: element i depends on `seed`
-    and i alone.
+    and i alone. The counter is (i mod 2^32, i / 2^32, 0, 0), the key the low and the high half of
+    the seed; uniform numbers take the upper bits of the first word (f64: of the first two), normal
+    ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v from the third.
 
     Example: `%y = gantry.}] # mnemonic # " {seed = 7 : i64, " # values # "} : () -> tensor<2x3xf32>`";
   let arguments = !con((ins I64Attr:$seed), attributes);

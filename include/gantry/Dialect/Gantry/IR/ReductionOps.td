@@ -8,6 +8,7 @@ class Gantry_ReduceOp<string mnemonic, string logName, string what>
     : Gantry_InferredOp<mnemonic, logName, "Reduction", [CostOpInterface]> {
   let summary = "take the " # what # " over some dimensions";
   let description = "Takes the " # what # [{ over `axes`, which disappear, or stay with size 1 under `keep_dims`.
+    Integers wrap, and their mean is rounded toward zero; NaN wins over every number.
 
     Example: `%y = gantry.}] # mnemonic # [{ %x {axes = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2xf32>`}];
   let arguments = (ins Gantry_NumberTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
@@ -24,7 +25,7 @@ class Gantry_ArgOp<string mnemonic, string logName, string what>
     : Gantry_InferredOp<mnemonic, logName, "Reduction", [CostOpInterface]> {
   let summary = "find the index of the " # what # " along a dimension";
   let description = "Finds the first index of the " # what # [{ along `axis`, or the last one with `last`; the
-    dimension disappears, or stays with size 1 under `keep_dims`.
+    dimension disappears, or stays with size 1 under `keep_dims`. NaN wins over every number.
 
     Example: `%i = gantry.}] # mnemonic # [{ %x {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2xi64>`}];
   let arguments = (ins Gantry_NumberTensor:$input, I64Attr:$axis, UnitAttr:$keep_dims, UnitAttr:$last);
@@ -132,7 +133,8 @@ def Gantry_CumsumOp : Gantry_SameAsFirstOp<"cumsum", "Cumsum"> {
 def Gantry_TopKOp : Gantry_InferredOp<"top_k", "TopKV2", "Opaque", [CostOpInterface]> {
   let summary = "find the k largest or smallest elements along a dimension";
   let description = [{
-    Values and indices along `axis`, best first; of equal elements the lower index comes first.
+    Values and indices along `axis`, best first; of equal elements the lower index comes first. NaN
+    counts as larger than every number.
 
     Example: `%v, %i = gantry.top_k %x {axis = 1 : i64, k = 2 : i64} : (tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi64>)`
   }];

@@ -134,7 +134,9 @@ def Gantry_ResizeOp : Gantry_TypedMoveOp<"resize", "Resize", "Opaque"> {
     Resamples every dimension of the input to the result's shape. `scales` are result over input
     sizes as the graph gave them, `coordinate_mode` says which input coordinate an output index
     samples, `roi` (starts, then ends, normalised) and `extrapolation` belong to
-    `tf_crop_and_resize`.
+    `tf_crop_and_resize`. Coordinates are computed in f64. Linear and cubic samples of integers are
+    cut toward zero. Where a formula of ONNX needs the result's length, it is scale times input,
+    not rounded.
 
     Example: `%y = gantry.resize %x {mode = #gantry<resize_mode linear>, coordinate_mode = #gantry<coordinate_mode half_pixel>, nearest_mode = #gantry<nearest_mode floor>, scales = array<f64: 1.0, 1.0, 2.0>, roi = array<f64>, cubic_coefficient = -0.75 : f64, extrapolation = 0.0 : f64} : (tensor<1x3x4xf32>) -> tensor<1x3x8xf32>`
   }];
