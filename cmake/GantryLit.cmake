@@ -17,7 +17,7 @@ if(GANTRY_BUILD_COMPILER)
   add_custom_target(check-lit
     COMMAND ${GANTRY_LLVM_TOOLS_DIR}/lit -sv -j2 ${CMAKE_CURRENT_BINARY_DIR}
     COMMENT "lit" USES_TERMINAL)
-  foreach(tool gantry gantry-opt)
+  foreach(tool gantry gantry-opt gantry-reduce gantry-lsp-server)
     if(TARGET ${tool})
       add_dependencies(check-lit ${tool})
     endif()
@@ -38,6 +38,9 @@ gantry_add_lock(layers ${GANTRY_PYTHON} ${dev}/check_layers.py)
 gantry_add_lock(pass-tests ${GANTRY_PYTHON} ${dev}/check_pass_tests.py)
 gantry_add_lock(docs ${GANTRY_PYTHON} ${dev}/check_docs.py --build-dir ${PROJECT_BINARY_DIR})
 gantry_add_lock(dev-scripts ${GANTRY_PYTHON} -m unittest discover -s ${dev}/tests -p "*_test.py")
+if(TARGET gantry-opt)
+  gantry_add_lock(examples ${GANTRY_PYTHON} ${dev}/check_examples.py --build-dir ${PROJECT_BINARY_DIR})
+endif()
 if(TARGET gantry-runtime AND TARGET gantry AND NOT GANTRY_SANITIZE)
   gantry_add_lock(elf ${GANTRY_PYTHON} ${dev}/check_elf.py --build-dir ${PROJECT_BINARY_DIR})
   gantry_add_lock(install ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh

@@ -1,0 +1,36 @@
+// Equal ops are one op when their requests are equal; an op that draws numbers depends on its seed
+// alone, so it is no exception.
+
+// RUN: gantry-opt %s -cse | FileCheck %s
+
+// CHECK-LABEL: @p1_equal_requests_merge(
+// CHECK: %[[Y:.*]] = gantry.relu
+// CHECK-NOT: gantry.relu
+// CHECK: return %[[Y]], %[[Y]]
+func.func @p1_equal_requests_merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.relu %x {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @p1_different_requests_stay_apart(
+// CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"GPU:0">}
+// CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"GPU:1">}
+// CHECK: gantry.relu %{{[^{]*}} :
+func.func @p1_different_requests_stay_apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @seeds_tell_draws_apart(
+// CHECK-COUNT-2: gantry.random_uniform
+// CHECK-NOT: gantry.random_uniform
+// CHECK: return
+func.func @seeds_tell_draws_apart() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = gantry.random_uniform {seed = 7 : i64, low = 0.0 : f64, high = 1.0 : f64} : () -> tensor<4xf32>
+  %1 = gantry.random_uniform {seed = 8 : i64, low = 0.0 : f64, high = 1.0 : f64} : () -> tensor<4xf32>
+  %2 = gantry.random_uniform {seed = 7 : i64, low = 0.0 : f64, high = 1.0 : f64} : () -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
