@@ -231,7 +231,7 @@ Status LoadedPlan::loadArena(uint32_t index) {
     loaded->file = std::make_shared<const plan::PlanFile>(planFile);
     device->countMapped(static_cast<int64_t>(loaded->size));
   } else {
-    if (device->driver().runsInline())
+    if (device->driver().runsInline() && loaded->size > 0)
       owner->log(Severity::remark, "'" + fileName + "': " + formatBytes(loaded->size) +
                                        " of constants are copied, since they do not lie in the "
                                        "file as in their arena");
