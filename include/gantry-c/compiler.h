@@ -18,7 +18,9 @@ typedef struct gantry_artifact_t gantry_artifact_t;
  *
  * `flags` are the compile flags of the tool (include/gantry/Support/CompileFlags.def), each one
  * string "name=value" or "name", without leading dashes and in the order given: "dim=batch=8",
- * "stop-after=simplify".
+ * "stop-after=simplify". Two more are for programs: "write-to=FILE" writes the plan straight to a
+ * file, streaming the weights; the artifact is then empty. With "write-above=BYTES" that is done for
+ * a plan only whose constants take at least so many bytes.
  * Diagnostics go to `log`, one call a line, with locations in the graph file. `*artifact` is set on
  * success only. Thread-safe; concurrent calls are independent but for linking, which is serialised.
  * Errors: INVALID_ARGUMENT (graph or flags; details were logged), NOT_FOUND (file),

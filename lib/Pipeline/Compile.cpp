@@ -171,7 +171,10 @@ FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &o
   progress("write");
   PlanInfo info;
   info.source = llvm::sys::path::filename(path).str();
-  if (!options.output.empty()) {
+  uint64_t constants = 0;
+  for (auto constant : module->getOps<planir::ConstantOp>())
+    constants += constant.getSize();
+  if (!options.output.empty() && constants >= options.outputAbove) {
     if (failed(writePlanFile(*module, code, info, options.output)))
       return failure();
     return result;

@@ -41,7 +41,12 @@ std::optional<CompileOptions> gantry::parseCompileFlags(llvm::ArrayRef<llvm::Str
       options.targetCPU = value.str();
     else if (name == "write-to")
       options.output = value.str();
-    else if (name == "no-fuse")
+    else if (name == "write-above") {
+      if (value.getAsInteger(10, options.outputAbove)) {
+        error = "write-above=" + value.str() + " is not a number of bytes";
+        return std::nullopt;
+      }
+    } else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "verify-each")
       options.verifyEach = true;

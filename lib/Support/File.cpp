@@ -81,9 +81,11 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path) {
   bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
     return Status::invalidArgument("cannot write '" + path + "': it is a folder");
-  if (exists && !S_ISREG(info.st_mode)) {
-    // Renaming over a device or pipe would replace it.
-    int descriptor = openRetrying(path.c_str(), O_WRONLY);
+  if (exists && (!S_ISREG(info.st_mode) || info.st_nlink == 0)) {
+    // Renaming over a device or pipe would replace it, and an open file that was unlinked (given as
+    // /proc/self/fd/N) has no name to rename to.
+    int descriptor =
+        openRetrying(path.c_str(), S_ISREG(info.st_mode) ? O_WRONLY | O_TRUNC : O_WRONLY);
     if (descriptor < 0)
       return fileError(path, "write", errno);
     return AtomicFile(descriptor, path, "");

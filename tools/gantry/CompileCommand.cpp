@@ -34,17 +34,20 @@ Status write(const std::string &path, std::span<const uint8_t> bytes) {
   return arrays::writeFile(path, parts);
 }
 
+/// The plan that was written to `path`, or to standard output from `bytes`.
 void describePlan(const Options &options, const std::string &path, std::span<const uint8_t> bytes,
                   double seconds) {
   if (options.verbose)
     printNote(format("compiled '%s' in %.3f s", options.file.c_str(), seconds));
-  if (options.verbose && path != "-")
-    printNote("wrote '" + path + "', " + formatBytes(bytes.size()));
   if (!options.verbose && options.placementLog == PlacementLog::off)
     return;
-  auto file = plan::PlanFile::fromBytes(bytes, nullptr, {plan::Check::metadataOnly});
-  if (!file) // the runtime will say why when it is asked to load it
+  const plan::ReadOptions read = {plan::Check::metadataOnly};
+  auto file = path == "-" ? plan::PlanFile::fromBytes(bytes, nullptr, read)
+                          : plan::PlanFile::open(path, read);
+  if (!file) // a pipe or device; a plan the runtime would refuse is refused when it is loaded
     return;
+  if (options.verbose && path != "-")
+    printNote("wrote '" + path + "', " + formatBytes(file->bytes().size()));
   printPlacementLog(file->plan(), options.function, options.placementLog);
   if (options.verbose)
     std::fputs(memorySummary(file->plan()).c_str(), stderr);
@@ -62,14 +65,20 @@ int compileCommand(const Options &options) {
     return report(path.status());
   if (*path == "-" && !options.stopsEarly && ::isatty(STDOUT_FILENO))
     return report(Status::invalidArgument("a plan is not for a terminal; give a file with -o"));
+  // A plan goes straight to its file, so that weights are not copied in memory on the way.
+  std::vector<std::string> more;
+  const bool throughMemory = options.stopsEarly || *path == "-";
+  if (!throughMemory)
+    more.push_back("write-to=" + *path);
   Stopwatch watch;
-  Outcome outcome = compileGraph(options);
+  Outcome outcome = compileGraph(options, more);
   if (!outcome.status.ok())
     return report(outcome.status);
   const double seconds = watch.seconds();
   const auto bytes = outcome.artifact->bytes();
-  if (Status status = write(*path, bytes); !status.ok())
-    return report(status);
+  if (throughMemory)
+    if (Status status = write(*path, bytes); !status.ok())
+      return report(status);
   if (!options.stopsEarly)
     describePlan(options, *path, bytes, seconds);
   return exitSuccess;

@@ -96,7 +96,11 @@ Outcome Compiler::call(CompileFn function, const std::string &file,
       diagnostics == Diagnostics::print ? &CompilerLog::receive : +discard;
   const gantry_status_t status =
       function(file.c_str(), pointers.data(), pointers.size(), receive, &log, &artifact);
-  return outcome(status, artifact);
+  Outcome result = outcome(status, artifact);
+  // The first diagnostic is the last error as well; once is enough.
+  if (diagnostics == Diagnostics::print && log.hasTold(result.status.message()))
+    result.status = Status(result.status.code(), "");
+  return result;
 }
 
 Outcome Compiler::compile(const std::string &file, const std::vector<std::string> &flags) const {

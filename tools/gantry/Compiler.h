@@ -28,7 +28,8 @@ private:
   std::span<const uint8_t> content;
 };
 
-/// A result that may come with an artifact although it is a failure (a report of `check`).
+/// A result that may come with an artifact although it is a failure (a report of `check`). The
+/// status has no message when a printed diagnostic has said the same.
 struct Outcome {
   Status status;
   std::optional<Artifact> artifact;

@@ -1,5 +1,6 @@
 #include "Console.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <unistd.h>
@@ -20,7 +21,8 @@ void printNote(std::string_view text) { printLine("gantry: ", text); }
 int report(const Status &status) {
   if (status.ok())
     return exitSuccess;
-  printError(status.message());
+  if (!status.message().empty())
+    printError(status.message());
   return status.code() == StatusCode::doesNotFit ? exitDoesNotFit : exitUserError;
 }
 
@@ -48,9 +50,16 @@ void CompilerLog::receive(void *context, gantry_severity_t severity, const char 
     log->print(severity, text);
 }
 
+bool CompilerLog::hasTold(const std::string &error) {
+  std::lock_guard lock(mutex);
+  return std::find(errors.begin(), errors.end(), error) != errors.end();
+}
+
 void CompilerLog::print(gantry_severity_t severity, std::string_view text) {
   std::lock_guard lock(mutex);
   clearStatusLine();
+  if (severity == GANTRY_SEVERITY_ERROR)
+    errors.emplace_back(text);
   // A diagnostic with a location has its severity in it: "model.onnx:node 'x': error: …".
   const bool saysItself = text.find("error: ") != std::string_view::npos ||
                           text.find("warning: ") != std::string_view::npos;

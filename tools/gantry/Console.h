@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace gantry::tool {
 
@@ -21,7 +22,8 @@ void printError(std::string_view text);
 void printWarning(std::string_view text);
 void printNote(std::string_view text);
 
-/// Prints the failure and gives the exit status that its code calls for.
+/// Prints the failure, unless its message is empty because it was told already, and gives the exit
+/// status that its code calls for.
 int report(const Status &status);
 
 /// Receives the compiler's lines. Diagnostics are printed as they come; progress lines keep one
@@ -34,6 +36,8 @@ public:
 
   /// A gantry_log_callback_t; `context` is the CompilerLog.
   static void receive(void *context, gantry_severity_t severity, const char *text);
+  /// Whether this very error was printed.
+  bool hasTold(const std::string &error);
 
 private:
   void print(gantry_severity_t severity, std::string_view text);
@@ -44,6 +48,7 @@ private:
   const bool onTerminal;
   std::mutex mutex; ///< over everything below and the order of lines
   std::condition_variable ended;
+  std::vector<std::string> errors;
   std::string phase;
   std::chrono::steady_clock::time_point phaseBegan;
   bool statusShown = false;

@@ -5,6 +5,9 @@
 #include "gantry/Arrays/Files.h"
 
 #include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -37,12 +40,63 @@ Status rewindStandardInput(std::span<const uint8_t> content) {
   return status;
 }
 
+/// Weights from here on are not held in memory a second time.
+constexpr uint64_t largeWeights = uint64_t(256) << 20;
+
+/// An open file in TMPDIR that has no name any more, so that nothing is left behind however the
+/// program ends.
+class NamelessFile {
+public:
+  NamelessFile() {
+    std::error_code error;
+    const auto folder = std::filesystem::temp_directory_path(error);
+    std::string name = (folder / "gantry-XXXXXX").string();
+    if (error || (descriptor = ::mkostemp(name.data(), O_CLOEXEC)) < 0)
+      return; // without one, the plan is compiled into memory
+    ::unlink(name.c_str());
+    place = folder.string();
+  }
+  NamelessFile(const NamelessFile &) = delete;
+  ~NamelessFile() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor); }
+  /// Flags that make the compiler use it for a large plan.
+  std::vector<std::string> flags() const {
+    if (descriptor < 0)
+      return {};
+    return {"write-to=" + path(), "write-above=" + std::to_string(largeWeights)};
+  }
+  /// Explains a failure to write to it, whose message has its path only.
+  void explainFailure() const {
+    struct stat info;
+    if (descriptor >= 0 && ::fstat(descriptor, &info) == 0 && info.st_size > 0)
+      printNote("the plan was being written to a temporary file in '" + place +
+                "'; set TMPDIR to a folder with more room");
+  }
+
+private:
+  int descriptor = -1;
+  std::string place;
+};
+
 Expected<Model> compileModel(const Options &options) {
   Stopwatch watch;
-  Outcome outcome = compileGraph(options);
-  if (!outcome.status.ok())
+  const NamelessFile scratch;
+  Outcome outcome = compileGraph(options, scratch.flags());
+  if (!outcome.status.ok()) {
+    scratch.explainFailure();
     return outcome.status;
+  }
   const double seconds = watch.seconds();
+  if (outcome.artifact->bytes().empty()) {
+    // What was written a moment ago need not be read back for its checksums.
+    auto file = plan::PlanFile::open(scratch.path(), {plan::Check::metadataOnly});
+    if (!file)
+      return file.status();
+    return Model{file.take(), seconds};
+  }
   auto owner = std::make_shared<const Artifact>(std::move(*outcome.artifact));
   auto file = plan::PlanFile::fromBytes(owner->bytes(), owner);
   if (!file)
@@ -68,7 +122,7 @@ bool isPlanFile(const std::string &path) {
   return in && plan::PlanFile::looksLikePlan(start);
 }
 
-Outcome compileGraph(const Options &options) {
+Outcome compileGraph(const Options &options, const std::vector<std::string> &more) {
   struct stat info;
   // Told here rather than by the compiler: a file that is not there needs no MLIR.
   if (options.file != "-" && ::stat(options.file.c_str(), &info) != 0)
@@ -83,7 +137,9 @@ Outcome compileGraph(const Options &options) {
   auto compiler = Compiler::open();
   if (!compiler)
     return {compiler.status(), {}};
-  return compiler->compile(options.file, options.compileFlags);
+  std::vector<std::string> flags = options.compileFlags;
+  flags.insert(flags.end(), more.begin(), more.end());
+  return compiler->compile(options.file, flags);
 }
 
 Expected<Model> Model::load(const Options &options) {

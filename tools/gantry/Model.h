@@ -15,8 +15,9 @@ struct Model {
   plan::PlanFile file;
   std::optional<double> compileSeconds; ///< none: FILE was a plan already
 
-  /// Recognises a plan by its first bytes, whatever its name, and compiles anything else in memory.
-  /// The compiler's diagnostics have been printed when this fails.
+  /// Recognises a plan by its first bytes, whatever its name, and compiles anything else: in
+  /// memory, or with large weights into a nameless file in TMPDIR, from which they are mapped. The
+  /// compiler's diagnostics have been printed when this fails.
   static Expected<Model> load(const Options &options);
 
   const plan::fb::Plan &plan() const { return file.plan(); }
@@ -25,7 +26,8 @@ struct Model {
 /// Whether FILE is a plan; false also for what cannot be read, which whoever opens it will report.
 bool isPlanFile(const std::string &path);
 
-/// Compiles FILE as the options say; the compiler's diagnostics have been printed.
-Outcome compileGraph(const Options &options);
+/// Compiles FILE as the options say, `more` being flags for programs (gantry-c/compiler.h); the
+/// compiler's diagnostics have been printed.
+Outcome compileGraph(const Options &options, const std::vector<std::string> &more = {});
 
 } // namespace gantry::tool

@@ -33,6 +33,7 @@ struct CompileOptions {
   bool verifyEach = false; ///< verify after every pass, not only between phases
   bool printIR = false;    ///< print the IR after every pass to standard error
   std::string output;      ///< write the plan straight to this file
+  uint64_t outputAbove = 0; ///< only when its constants take at least so many bytes
 };
 
 /// Reads flags as the tool and the C API give them, "name=value" or "name". On failure `error` says

@@ -30,7 +30,8 @@ private:
 
 /// Writes a file beside its final place and renames it there on commit: the old file, or the new
 /// one, never a part. What is not committed is removed. A path that names something other than a
-/// regular file (/dev/stdout, a pipe) is written directly. Move only.
+/// regular file (/dev/stdout, a pipe), or an open one that was unlinked (/proc/self/fd/N), is
+/// written directly. Move only.
 class AtomicFile {
 public:
   static Expected<AtomicFile> create(const std::string &path);

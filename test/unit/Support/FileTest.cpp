@@ -98,6 +98,18 @@ TEST_F(FileTest, WritesIntoAPipeWithoutReplacingIt) {
   EXPECT_TRUE(fs::is_fifo(path("pipe")));
 }
 
+TEST_F(FileTest, WritesIntoAnOpenFileThatHasNoNameAnyMore) {
+  int descriptor = ::open(path("gone").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(::write(descriptor, "something longer", 16), 16);
+  fs::remove(path("gone"));
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  EXPECT_TRUE(writeFileAtomically(link, bytesOf("hello")).ok());
+  EXPECT_EQ(contents(link), "hello");
+  EXPECT_TRUE(fs::is_empty(folder));
+  ::close(descriptor);
+}
+
 TEST_F(FileTest, SaysWhatIsWrong) {
   EXPECT_EQ(contents(path("none")), "cannot open '" + path("none") + "': no such file or folder");
   EXPECT_EQ(contents(folder.string()),

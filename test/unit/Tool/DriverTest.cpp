@@ -280,7 +280,7 @@ TEST_F(GantryTool, InputsThatDecideShapesBecomeValues) {
   EXPECT_EQ(run.status, 0);
   EXPECT_TRUE(std::regex_search(
       run.err, std::regex("gantry: input 'n' decides shapes: its value \\[0 1\\] is "
-                          "compiled in\nvalue=n=/proc/self/fd/[0-9]+\n")))
+                          "compiled in\nvalue=n=/proc/self/fd/[0-9]+ ")))
       << run.err;
   const Result other = gantry("run m.onnx --fill ones --input k=shape.npy");
   EXPECT_HAS(other.err, "no input is called 'k'");
@@ -305,6 +305,26 @@ TEST_F(GantryTool, TellsFailuresApart) {
   EXPECT_EQ(gantry("compile").status, 2);
   EXPECT_EQ(gantry("compile a b").status, 2);
   EXPECT_EQ(gantry("frobnicate").status, 2);
+}
+
+TEST_F(GantryTool, TellsAnErrorOnce) {
+  compiler = fake;
+  write(folder / "bad.onnx", "error 'foo' is no op\nerror 'bar' neither\nfail 1 'foo' is no op");
+  EXPECT_EQ(gantry("run bad.onnx").err,
+            "gantry: error: 'foo' is no op\ngantry: error: 'bar' neither\n");
+}
+
+TEST_F(GantryTool, ALargePlanIsRunFromANamelessFile) {
+  compiler = fake;
+  write(folder / "m.onnx", "flags\nspill " + (folder / "p.gantry"));
+  const Result run = gantry("run m.onnx --fill ones", "TMPDIR=" + folder.path());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(std::regex_search(
+      run.err, std::regex("write-to=/proc/self/fd/[0-9]+ write-above=268435456\n")))
+      << run.err;
+  EXPECT_HAS(run.out, "[[4. 4.]");
+  EXPECT_EQ(gantry("run m.onnx --fill ones", "TMPDIR=/nonexistent").err.find("write-to"),
+            std::string::npos);
 }
 
 TEST_F(GantryTool, ChecksAGraph) {

@@ -4,6 +4,7 @@
 //   note TEXT | error TEXT | progress NAME    calls the log
 //   flags                                     logs the flags as a note
 //   plan PATH                                 the artifact is the content of that file
+//   spill PATH                                the same, as of a plan with large weights
 //   text TEXT                                 the artifact is this line
 //   json TEXT                                 the same, if the flag "json" is given
 //   sleep MILLISECONDS
@@ -42,6 +43,13 @@ bool isLast(const char *const *flags, size_t numFlags, const char *flag) {
   return numFlags && std::strcmp(flags[numFlags - 1], flag) == 0;
 }
 
+bool has(const char *const *flags, size_t numFlags, const char *prefix) {
+  for (size_t i = 0; i < numFlags; ++i)
+    if (std::string_view(flags[i]).starts_with(prefix))
+      return true;
+  return false;
+}
+
 std::string contentOf(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(path == "-" ? std::cin : in), {}};
@@ -53,6 +61,7 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
                                           size_t numFlags, gantry_log_callback_t log, void *context,
                                           gantry_artifact_t **artifact) {
   std::istringstream orders(contentOf(file));
+  bool large = false;
   for (std::string line; std::getline(orders, line);) {
     const size_t space = line.find(' ');
     const std::string order = line.substr(0, space);
@@ -68,7 +77,8 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
       for (size_t i = 0; i < numFlags; ++i)
         all += std::string(i ? " " : "") + flags[i];
       log(context, GANTRY_SEVERITY_NOTE, all.c_str());
-    } else if (order == "plan") {
+    } else if (order == "plan" || order == "spill") {
+      large = order == "spill";
       replaceArtifact(artifact, contentOf(rest));
     } else if (order == "text" || (order == "json" && isLast(flags, numFlags, "json"))) {
       replaceArtifact(artifact, rest + "\n");
@@ -79,6 +89,15 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
       return static_cast<gantry_status_t>(rest[0] - '0');
     }
   }
+  for (size_t i = 0; i < numFlags; ++i)
+    if (std::string_view(flags[i]).starts_with("write-to=") &&
+        (large || !has(flags, numFlags, "write-above="))) {
+      const auto bytes = (*artifact)->bytes.bytes();
+      std::ofstream(flags[i] + std::strlen("write-to="), std::ios::binary)
+          .write(reinterpret_cast<const char *>(bytes.data()),
+                 static_cast<std::streamsize>(bytes.size()));
+      replaceArtifact(artifact, "");
+    }
   return GANTRY_OK;
 }
 
