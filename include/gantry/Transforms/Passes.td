@@ -47,7 +47,7 @@ def SpecializeShapesPass : Pass<"gantry-specialize-shapes", "::mlir::ModuleOp"> 
     inferred again from there on. An open dimension without a size, and a size without a dimension,
     are errors that list what there is.
   }];
-  let options = [ListOption<"dims", "dims", "std::string", "name=size">];
+  let options = [ListOption<"dims", "dims", "std::string", "size of an open dimension, as name=size">];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
 }
 

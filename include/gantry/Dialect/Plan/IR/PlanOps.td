@@ -90,6 +90,19 @@ def Plan_FuncOp : Plan_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTer
   let description = [{
     `inputs` and `outputs` are bound per run: a dictionary each with `name`, `type` and `device`.
     `placed` lists the graph's ops for the placement log.
+
+    Example:
+    ```mlir
+    module {
+      plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+      plan.func @main inputs [{name = "x", type = tensor<16xf32>, device = @d0} ]
+          outputs [{name = "y", type = tensor<16xf32>, device = @d0} ] {
+        %x = plan.input 0 size 64
+        %y = plan.output 0 size 64
+        plan.copy %x to %y on @d0 "y" at "model.onnx"
+      }
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$inputs, ArrayAttr:$outputs,
                        OptionalAttr<ArrayAttr>:$placed);
@@ -137,7 +150,7 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
   let description = [{
     Reads `operands`, writes `results`, may use `scratch`. `name` is the stable name of the last op
     inside, `log_names` the TensorFlow-style names of all.
-    Example: `plan.launch @matmul_0(%a, %b) -> (%c) on @d0 "fc1"`
+    Example: `plan.launch @matmul_0(%a, %b) -> (%c) items 16 grain 1 on @d0 "fc1" ["MatMul"] at "model.onnx"`
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, FlatSymbolRefAttr:$device, StrAttr:$name, StrAttr:$location,
                        ArrayAttr:$log_names, I64Attr:$items, I64Attr:$grain,
@@ -150,21 +163,56 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
 }
 def Plan_CopyOp : Plan_Op<"copy"> {
   let summary = "copy a buffer";
-  let description = [{ Example: `plan.copy %a to %b on @d0 "y"` }];
+  let description = [{ Example: `plan.copy %a to %b on @d0 "y" at "model.onnx"` }];
   let arguments = (ins Plan_BufferType:$source, Plan_BufferType:$target, FlatSymbolRefAttr:$device,
                        StrAttr:$name, StrAttr:$location);
   let assemblyFormat = "$source `to` $target `on` $device $name `at` $location attr-dict";
 }
 def Plan_IfOp : Plan_Op<"if", [NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "run one of two lists of commands";
-  let description = [{ `condition` holds one i1 in host memory. }];
+  let description = [{
+    `condition` holds one i1 in host memory.
+
+    Example:
+    ```mlir
+    module {
+      plan.func @main inputs [] outputs [] {
+        %c = plan.input 0 size 1
+        %x = plan.input 1 size 64
+        %y = plan.output 0 size 64
+        plan.if %c {
+          plan.copy %x to %y on @d0 "y" at "model.onnx"
+        } else {
+        }
+      }
+    }
+    ```
+  }];
   let arguments = (ins Plan_BufferType:$condition);
   let regions = (region SizedRegion<1>:$then_body, SizedRegion<1>:$else_body);
   let assemblyFormat = "$condition $then_body `else` $else_body attr-dict";
 }
 def Plan_WhileOp : Plan_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "run commands while a condition holds";
-  let description = [{ Runs the condition's commands, then, while `condition` holds true, body and condition. }];
+  let description = [{
+    Runs the condition's commands, then, while `condition` holds true, body and condition.
+
+    Example:
+    ```mlir
+    module {
+      plan.func @main inputs [] outputs [] {
+        %c = plan.buffer size 1 on @d0 "more" : tensor<i1>
+        %x = plan.input 0 size 64
+        %y = plan.output 0 size 64
+        plan.while %c {
+          plan.launch @is_more(%y) -> (%c) items 1 grain 1 on @d0 "more" ["Less"] at "model.onnx"
+        } do {
+          plan.copy %x to %y on @d0 "y" at "model.onnx"
+        }
+      }
+    }
+    ```
+  }];
   let arguments = (ins Plan_BufferType:$condition);
   let regions = (region SizedRegion<1>:$condition_body, SizedRegion<1>:$body);
   let assemblyFormat = "$condition $condition_body `do` $body attr-dict";
