@@ -33,23 +33,30 @@ static Format tellFormat(StringRef bytes) {
   return Format::Mlir;
 }
 
-static std::optional<Source> openSource(StringRef path, MLIRContext *context) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  Location loc = FileLineColLoc::get(context, path, 0, 0);
-  if (!buffer) {
-    emitError(loc) << "cannot read '" << path << "': " << buffer.getError().message();
-    return std::nullopt;
-  }
+static std::optional<Source> makeSource(std::unique_ptr<llvm::MemoryBuffer> buffer, StringRef name,
+                                        StringRef folder, MLIRContext *context) {
   Source source;
-  source.buffer = std::move(*buffer);
-  source.name = path == "-" ? "<stdin>" : path.str();
-  source.folder = path == "-" ? "." : llvm::sys::path::parent_path(path).str();
+  source.buffer = std::move(buffer);
+  source.name = name.str();
+  source.folder = folder.str();
   source.format = tellFormat(source.buffer->getBuffer());
   if (source.buffer->getBufferSize() == 0) {
-    emitError(loc) << "the file is empty; expected an ONNX model or a graph in MLIR";
+    emitError(FileLineColLoc::get(context, name, 0, 0))
+        << "the file is empty; expected an ONNX model or a graph in MLIR";
     return std::nullopt;
   }
   return source;
+}
+
+static std::optional<Source> openSource(StringRef path, MLIRContext *context) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer) {
+    emitError(FileLineColLoc::get(context, path, 0, 0))
+        << "cannot read '" << path << "': " << buffer.getError().message();
+    return std::nullopt;
+  }
+  return makeSource(std::move(*buffer), path == "-" ? "<stdin>" : path,
+                    path == "-" ? "." : llvm::sys::path::parent_path(path), context);
 }
 
 static void loadDialects(MLIRContext *context) {
@@ -77,29 +84,39 @@ static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
   return failure();
 }
 
-OwningOpRef<ModuleOp> gantry::importGraph(StringRef path, const ImportOptions &options,
+static OwningOpRef<ModuleOp> importSource(const Source &source, const ImportOptions &options,
                                           MLIRContext *context) {
-  std::optional<Source> source = openSource(path, context);
-  if (!source)
-    return {};
   loadDialects(context);
   OwningOpRef<ModuleOp> module;
-  if (source->format == Format::Mlir) {
-    module = readMlir(source->buffer, source->name, options, context);
-  } else if (auto model = decode(*source, context)) {
-    onnx::TensorReader tensors(source->buffer, source->folder, context);
-    module = onnx::importModel({&*model, &tensors, &options, source->name, nullptr}, context);
+  if (source.format == Format::Mlir) {
+    module = readMlir(source.buffer, source.name, context);
+  } else if (auto model = decode(source, context)) {
+    onnx::TensorReader tensors(source.buffer, source.folder, context);
+    module = onnx::importModel({&*model, &tensors, &options, source.name, nullptr}, context);
   }
   if (module && failed(checkEntry(*module, options.entry)))
     return {};
   return module;
 }
 
+OwningOpRef<ModuleOp> gantry::importGraph(StringRef path, const ImportOptions &options,
+                                          MLIRContext *context) {
+  std::optional<Source> source = openSource(path, context);
+  return source ? importSource(*source, options, context) : nullptr;
+}
+
+OwningOpRef<ModuleOp> gantry::importGraph(std::unique_ptr<llvm::MemoryBuffer> file, StringRef name,
+                                          StringRef folder, const ImportOptions &options,
+                                          MLIRContext *context) {
+  std::optional<Source> source = makeSource(std::move(file), name, folder, context);
+  return source ? importSource(*source, options, context) : nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Checking
 //===----------------------------------------------------------------------===//
 
-static GraphReport checkMlir(const Source &source, ModuleOp module) {
+static GraphReport checkMlir(ModuleOp module) {
   GraphReport report;
   report.format = "MLIR";
   describeMlir(module, report);
@@ -113,8 +130,8 @@ std::optional<GraphReport> gantry::checkGraph(StringRef path, const ImportOption
     return std::nullopt;
   loadDialects(context);
   if (source->format == Format::Mlir) {
-    auto module = readMlir(source->buffer, source->name, options, context);
-    return module ? std::optional(checkMlir(*source, *module)) : std::nullopt;
+    auto module = readMlir(source->buffer, source->name, context);
+    return module ? std::optional(checkMlir(*module)) : std::nullopt;
   }
   auto model = decode(*source, context);
   if (!model)

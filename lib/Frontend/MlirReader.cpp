@@ -76,8 +76,7 @@ static LogicalResult checkText(StringRef text, StringRef name, MLIRContext *cont
 }
 
 OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
-                                       StringRef name, const ImportOptions &options,
-                                       MLIRContext *context) {
+                                       StringRef name, MLIRContext *context) {
   if (failed(checkText(buffer->getBuffer(), name, context)))
     return {};
   auto sources = std::make_shared<llvm::SourceMgr>();

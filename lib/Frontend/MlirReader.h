@@ -11,8 +11,7 @@ namespace gantry {
 
 /// Parses and verifies `buffer`. Files that would exhaust the parser's stack are refused first.
 mlir::OwningOpRef<mlir::ModuleOp> readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
-                                           llvm::StringRef name, const ImportOptions &options,
-                                           mlir::MLIRContext *context);
+                                           llvm::StringRef name, mlir::MLIRContext *context);
 
 /// Fills in ports and op counts of a module.
 void describeMlir(mlir::ModuleOp module, GraphReport &report);

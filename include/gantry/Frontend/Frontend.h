@@ -7,8 +7,10 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,11 +30,11 @@ struct InputValue {
 struct ImportOptions {
   /// Sizes of dimensions that the file leaves open, by the file's name for them, or as
   /// "INPUT:AXIS" for nameless ones. Naming a fixed dimension is an error.
-  std::vector<std::pair<std::string, int64_t>> dims;
+  std::vector<std::pair<std::string, int64_t>> dims = {};
   /// Such an input becomes a constant and is no argument of the imported function.
-  std::vector<InputValue> values;
+  std::vector<InputValue> values = {};
   /// Name of the function wanted; empty for all. Only checked to exist.
-  std::string entry;
+  std::string entry = {};
 };
 
 /// Reads the graph in `path` ("-" is standard input). Loads the dialects it needs into `context`.
@@ -43,6 +45,13 @@ struct ImportOptions {
 /// `gantry.name`, every op its node's name as `gantry.name` and in its location. The shapes of an
 /// imported ONNX model are static.
 mlir::OwningOpRef<mlir::ModuleOp> importGraph(llvm::StringRef path, const ImportOptions &options,
+                                              mlir::MLIRContext *context);
+
+/// The same for a file that is in memory already. `name` is for messages and locations; external data
+/// is looked for in `folder`.
+mlir::OwningOpRef<mlir::ModuleOp> importGraph(std::unique_ptr<llvm::MemoryBuffer> file,
+                                              llvm::StringRef name, llvm::StringRef folder,
+                                              const ImportOptions &options,
                                               mlir::MLIRContext *context);
 
 /// What `gantry check` says about a graph.

@@ -88,6 +88,14 @@ struct LoopParts {
 };
 } // namespace
 
+/// Whether the body gives more than a condition and what is carried: those are stacked up.
+static bool stacksResults(const Node &node) {
+  for (const onnx::Attribute &attribute : node.attributes)
+    if (attribute.name == "body" && attribute.graph)
+      return attribute.graph->outputs.size() + 1 > std::max<size_t>(node.inputs.size(), 2);
+  return false;
+}
+
 /// Stacks per-step values along a new first dimension.
 static Value stack(NodeContext &n, ArrayRef<Value> values) {
   SmallVector<Value> rows;
@@ -334,6 +342,8 @@ static Values scan(NodeContext &n) {
 
 void gantry::onnx::addControlFlowOps(OpTable &table) {
   table.add("If", ifOp, {1, 1, kAny});
-  table.add("Loop", loopOp, {0, kAny, kAny});
+  OpTable::Entry &loop = table.add("Loop", loopOp, {0, kAny, kAny});
+  loop.shapeOperands = {0, 1};
+  loop.decidesShapes = stacksResults;
   table.add("Scan", scan, {0, kAny, kAny});
 }

@@ -128,8 +128,9 @@ private:
     for (const Node &node : graph.nodes)
       if (const OpTable::Entry *entry = getOpTable().find(node.domain, node.op))
         for (unsigned operand : entry->shapeOperands)
-          if (operand < node.inputs.size() && !node.inputs[operand].empty())
-            pending.push_back(node.inputs[operand]);
+          if (!entry->decidesShapes || entry->decidesShapes(node))
+            if (operand < node.inputs.size() && !node.inputs[operand].empty())
+              pending.push_back(node.inputs[operand]);
     llvm::StringSet<> seen;
     while (!pending.empty()) {
       StringRef name = pending.pop_back_val();

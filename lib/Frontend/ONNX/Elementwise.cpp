@@ -116,6 +116,40 @@ static Values sum(NodeContext &n) {
 }
 
 //===----------------------------------------------------------------------===//
+// Part of shape arithmetic
+//===----------------------------------------------------------------------===//
+
+/// Whether all operands are known small integers or truth values; then ops are built of those that
+/// the dialect folds.
+static bool isShapeArithmetic(NodeContext &n) {
+  return llvm::all_of(n.allInputs(), [&](Value v) {
+    return v && !n.isFloat(v) && n.typeOf(v).getNumElements() <= 64 && getConstantElements(v);
+  });
+}
+
+static Values negate(NodeContext &n) {
+  n.ignoreAttrs({"consumed_inputs"});
+  Value x = n.input(0);
+  return {isShapeArithmetic(n) ? n.sub(n.scalarInt(n.elementOf(x), 0), x) : n.make<NegOp>(x)};
+}
+
+static Values logicalNot(NodeContext &n) {
+  Value x = n.input(0);
+  if (isShapeArithmetic(n) && n.isBool(x))
+    return {n.select(x, n.scalarInt(n.i1(), 0), n.scalarInt(n.i1(), 1))};
+  return {n.make<LogicalNotOp>(x)};
+}
+
+template <typename Op, bool isAnd>
+static Values logical(NodeContext &n) {
+  Value a = n.input(0), b = secondOperand(n);
+  if (isShapeArithmetic(n) && n.isBool(a))
+    return {isAnd ? n.select(a, b, n.scalarInt(n.i1(), 0))
+                  : n.select(a, n.scalarInt(n.i1(), 1), b)};
+  return {n.make<Op>(a, b)};
+}
+
+//===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//
 
@@ -187,42 +221,68 @@ static Values clip(NodeContext &n) {
   return {high ? n.make<MinimumOp>(x, high) : x};
 }
 
+/// Whether the node drops anything: it must be in training mode, which has to be known.
+static std::optional<bool> dropsElements(NodeContext &n) {
+  if (n.opset() < 12 || !n.input(2))
+    return false;
+  auto training = n.knownOperand(2, "training_mode");
+  if (!training || training->isFloat || training->size() != 1)
+    return std::nullopt;
+  auto ratio = n.input(1) ? n.known(n.input(1)) : std::nullopt;
+  bool keepsAll = ratio && ratio->isFloat && ratio->size() == 1 && ratio->floats[0] == 0;
+  return training->ints[0] != 0 && !keepsAll;
+}
+
 static Values dropout(NodeContext &n) {
-  n.ignoreAttrs({"ratio", "seed", "consumed_inputs"});
-  if (n.opset() < 7 && !n.intAttr("is_test", 0) && n.opset() >= 1)
-    n.ignoreAttrs(
-        {"is_test"}); // inference is all that Gantry runs; the flag was often left at its default
-  if (Value training = n.input(2)) {
-    auto known = n.knownInts(training);
-    if (!known || known->size() != 1)
-      return {n.fail("operand 2 (training_mode) must be known when compiling")};
-    auto ratio = n.input(1) ? n.known(n.input(1)) : std::nullopt;
-    bool keepsAll = ratio && ratio->isFloat && ratio->size() == 1 && ratio->floats[0] == 0;
-    if (known->front() && !keepsAll)
-      return {n.fail("training mode is not supported, inference is")};
+  // Before opset 7 the flag says training by default, and files of trained models carry it so.
+  n.ignoreAttrs({"ratio", "consumed_inputs", "is_test"});
+  auto drops = dropsElements(n);
+  Value x = n.input(0);
+  uint64_t seed = uint64_t(n.intAttr("seed", 0));
+  if (!drops)
+    return {n.fail("operand 2 (training_mode) must be one truth value")};
+  if (!*drops) {
+    Values results{n.make<DropoutOp>(x, APFloat(0.0))};
+    if (n.wantsOutput(1))
+      results.push_back(n.full(n.shapeOf(x), n.opset() < 10 ? n.elementOf(x) : n.i1(), 1));
+    return results;
   }
-  Values results{n.make<DropoutOp>(n.input(0), APFloat(0.0))};
-  if (n.wantsOutput(1))
-    results.push_back(
-        n.full(n.shapeOf(n.input(0)), n.opset() < 10 ? n.elementOf(n.input(0)) : n.i1(), 1));
-  return results;
+  // What is kept is scaled up, so that sums keep their expectation.
+  mlir::Type element = n.elementOf(x);
+  Value ratio = n.input(1) ? n.cast(n.reshape(n.input(1), {}), element) : n.scalar(element, 0.5);
+  Value drawn =
+      n.makeTyped<RandomUniformOp>(n.shapeOf(x), element, seed, APFloat(0.0), APFloat(1.0));
+  Value kept = n.compare(CompareDirection::GE, drawn, ratio);
+  Value scaled = n.div(x, n.sub(n.scalar(element, 1), ratio));
+  return {n.select(kept, scaled, n.scalar(element, 0)), kept};
 }
 
 //===----------------------------------------------------------------------===//
 // Types and tests
 //===----------------------------------------------------------------------===//
 
+/// Exporters compute sizes in floating point, too; back in integers they are shape arithmetic,
+/// which is folded.
+static Value convert(NodeContext &n, Value x, mlir::Type element) {
+  if (!element || !n.isFloat(x) || isa<FloatType>(element) || n.typeOf(x).getNumElements() > 64)
+    return n.cast(x, element);
+  auto elements = n.known(x);
+  return elements
+             ? n.constant(makeElements(RankedTensorType::get(n.shapeOf(x), element), *elements))
+             : n.cast(x, element);
+}
+
 static Values castTo(NodeContext &n) {
   n.ignoreAttrs({"saturate"});
   // Opset 1 names the type in words.
   if (n.opset() < 6)
     return {n.fail("opset 6 or newer is supported")};
-  return {n.cast(n.input(0), n.elementType(n.intAttr("to", 0)))};
+  return {convert(n, n.input(0), n.elementType(n.intAttr("to", 0)))};
 }
 
 static Values castLike(NodeContext &n) {
   n.ignoreAttrs({"saturate"});
-  return {n.cast(n.input(0), n.elementOf(n.input(1)))};
+  return {convert(n, n.input(0), n.elementOf(n.input(1)))};
 }
 
 static Values isInf(NodeContext &n) {
@@ -237,7 +297,7 @@ static Values sign(NodeContext &n) { return {n.make<SignOp>(n.input(0))}; }
 void gantry::onnx::addElementwiseOps(OpTable &table) {
   const Arity one{1, 1, 1}, two{2, 2, 1}, many{1, kAny, 1};
   table.add("Abs", plain<AbsOp>, one);
-  table.add("Neg", plain<NegOp>, one);
+  table.add("Neg", negate, one);
   table.add("Sign", sign, one);
   table.add("Exp", plain<ExpOp>, one);
   table.add("Log", plain<LogOp>, one);
@@ -265,7 +325,7 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Softsign", plain<SoftsignOp>, one);
   table.add("Mish", plain<MishOp>, one);
   table.add("HardSwish", plain<HardSwishOp>, one);
-  table.add("Not", plain<LogicalNotOp>, one);
+  table.add("Not", logicalNot, one);
   table.add("BitwiseNot", plain<BitwiseNotOp>, one);
   table.add("IsNaN", plain<IsNanOp>, one);
   table.add("IsInf", isInf, one);
@@ -279,7 +339,7 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Gelu", gelu, one);
   table.add("Gelu", plain<GeluOp>, one, "com.microsoft");
   table.add("Clip", clip, {1, 3, 1});
-  table.add("Dropout", dropout, {1, 3, 2});
+  table.add("Dropout", dropout, {1, 3, 2}).shapeOperands = {1, 2};
   table.add("Cast", castTo, one);
   table.add("CastLike", castLike, two);
   table.add("Identity", identity, one);
@@ -291,8 +351,8 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Pow", power, two);
   table.add("Mod", mod, two);
   table.add("PRelu", prelu, two);
-  table.add("And", binary<LogicalAndOp>, two);
-  table.add("Or", binary<LogicalOrOp>, two);
+  table.add("And", logical<LogicalAndOp, true>, two);
+  table.add("Or", logical<LogicalOrOp, false>, two);
   table.add("Xor", binary<LogicalXorOp>, two);
   table.add("BitwiseAnd", binary<BitwiseAndOp>, two);
   table.add("BitwiseOr", binary<BitwiseOrOp>, two);

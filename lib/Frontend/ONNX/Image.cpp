@@ -186,13 +186,16 @@ static Values resize(NodeContext &n) {
   Resizing r;
   auto mode = resizeMode(n);
   StringRef given = n.stringAttr("coordinate_transformation_mode", "half_pixel");
-  auto coordinates =
-      pickMode<CoordinateMode>(n, "coordinate_transformation_mode", given,
-                               {{"half_pixel", CoordinateMode::HalfPixel},
-                                {"pytorch_half_pixel", CoordinateMode::PytorchHalfPixel},
-                                {"align_corners", CoordinateMode::AlignCorners},
-                                {"asymmetric", CoordinateMode::Asymmetric},
-                                {"tf_crop_and_resize", CoordinateMode::TfCropAndResize}});
+  // (i + 1/2) / scale, rounded, is half_pixel rounded by half a pixel more.
+  bool halfPixelForNearest =
+      given == "tf_half_pixel_for_nn" && n.stringAttr("mode", "nearest") == "nearest";
+  auto coordinates = pickMode<CoordinateMode>(
+      n, "coordinate_transformation_mode", halfPixelForNearest ? "half_pixel" : given,
+      {{"half_pixel", CoordinateMode::HalfPixel},
+       {"pytorch_half_pixel", CoordinateMode::PytorchHalfPixel},
+       {"align_corners", CoordinateMode::AlignCorners},
+       {"asymmetric", CoordinateMode::Asymmetric},
+       {"tf_crop_and_resize", CoordinateMode::TfCropAndResize}});
   auto rounding =
       pickMode<NearestMode>(n, "nearest_mode", n.stringAttr("nearest_mode", "round_prefer_floor"),
                             {{"round_prefer_floor", NearestMode::RoundPreferFloor},
@@ -202,6 +205,13 @@ static Values resize(NodeContext &n) {
   r.cubic = n.floatAttr("cubic_coeff_a", -0.75);
   r.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
   r.extrapolation = n.floatAttr("extrapolation_value", 0);
+  if (halfPixelForNearest && rounding == NearestMode::Floor)
+    rounding = NearestMode::RoundPreferCeil;
+  else if (halfPixelForNearest && rounding == NearestMode::RoundPreferFloor)
+    rounding = NearestMode::Ceil;
+  else if (halfPixelForNearest)
+    return {n.fail(
+        "tf_half_pixel_for_nn is supported with nearest_mode floor and round_prefer_floor only")};
   StringRef policy = n.stringAttr("keep_aspect_ratio_policy", "stretch");
   int64_t rank = n.rankOf(n.input(0));
   Ints all = llvm::to_vector(llvm::seq<int64_t>(0, rank));

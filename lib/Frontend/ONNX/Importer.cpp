@@ -448,7 +448,7 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
     message = "device configurations are not supported; give requests with --place";
   else if (!entry && !findFunction(node))
     message = "the op is not supported; " + std::to_string(getOpTable().supported().size()) +
-              " ops are, see docs/generated/onnx-ops.md";
+              " ops are, see docs/generated/OnnxOps.md";
   else if (entry && !entry->handler && !findFunction(node))
     message = "the op is not supported: " + entry->refusal;
 

@@ -50,6 +50,8 @@ public:
     Arity arity;
     /// Operands whose values decide shapes, for `check`.
     llvm::SmallVector<unsigned, 4> shapeOperands;
+    /// When set, they do so only in nodes for which this holds.
+    bool (*decidesShapes)(const Node &node) = nullptr;
     std::string refusal;
   };
 

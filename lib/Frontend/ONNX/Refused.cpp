@@ -16,8 +16,13 @@ void gantry::onnx::addRefusedOps(OpTable &table) {
     table.refuse(op, "values are tensors, not sequences");
   for (llvm::StringRef op : {"Optional", "OptionalGetElement", "OptionalHasElement"})
     table.refuse(op, "values are tensors, not optional ones");
-  for (llvm::StringRef op :
-       {"StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer"})
+  for (llvm::StringRef op : {
+           "StringNormalizer",
+           "StringConcat",
+           "StringSplit",
+           "RegexFullMatch",
+       })
     table.refuse(op, "strings are not tensors of numbers");
+  table.refuse("TfIdfVectorizer", "it counts words of texts, and no kernel does that");
   table.refuse("Gradient", "gradients are not computed yet", "ai.onnx.preview.training");
 }
