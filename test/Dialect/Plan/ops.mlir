@@ -1,0 +1,70 @@
+// The plan dialect: every op prints what it was read from, as text and as bytecode.
+
+// RUN: gantry-opt %s | gantry-opt | FileCheck %s
+// RUN: gantry-opt %s --emit-bytecode | gantry-opt | FileCheck %s
+
+// CHECK: plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+
+// Arenas of the three kinds.
+// CHECK: plan.arena @constants_d0 constants on @d0 size 128 lower_bound 128
+// CHECK: plan.arena @variables_d0 variables on @d0 size 0 lower_bound 0
+// CHECK: plan.arena @transient_d0 transient on @d0 size 4096 lower_bound 4000
+plan.arena @constants_d0 constants on @d0 size 128 lower_bound 128
+plan.arena @variables_d0 variables on @d0 size 0 lower_bound 0
+plan.arena @transient_d0 transient on @d0 size 4096 lower_bound 4000
+
+// A constant with its value, and one as it is read from a file.
+// CHECK: plan.constant @c0 "weight" offset 0 size 8 : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+// CHECK: plan.constant @c1 "bias" offset 64 size 16 : tensor<4xf32>
+plan.constant @c0 "weight" offset 0 size 8 : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
+plan.constant @c1 "bias" offset 64 size 16 : tensor<4xf32>
+
+// CHECK: plan.kernel @matmul_0 items 16 grain 2 scratch 4096
+plan.kernel @matmul_0 items 16 grain 2 scratch 4096
+
+// CHECK-LABEL: plan.func @main
+// CHECK-SAME: inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
+// CHECK-SAME: outputs [{device = @d0, name = "y", type = tensor<4xf32>}]
+// CHECK-SAME: placed = [{log_name = "MatMul"}]
+plan.func @main inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
+    outputs [{device = @d0, name = "y", type = tensor<4xf32>}]
+    attributes {placed = [{log_name = "MatMul"}]} {
+  // CHECK: %[[X:.*]] = plan.input 0 size 16
+  %x = plan.input 0 size 16
+  // CHECK: %[[Y:.*]] = plan.output 0 size 16
+  %y = plan.output 0 size 16
+  // CHECK: %[[W:.*]] = plan.use @c0 size 8
+  %w = plan.use @c0 size 8
+  // A buffer before Memory, and after it.
+  // CHECK: %[[T:.*]] = plan.buffer size 16 on @d0 "hidden" : tensor<4xf32>
+  %t = plan.buffer size 16 on @d0 "hidden" : tensor<4xf32>
+  // CHECK: %[[C:.*]] = plan.buffer size 1 on @d0 in @transient_d0 at 64 "flag" : tensor<i1>
+  %c = plan.buffer size 1 on @d0 in @transient_d0 at 64 "flag" : tensor<i1>
+  // CHECK: %[[S:.*]] = plan.buffer size 4096
+  %s = plan.buffer size 4096 on @d0 "scratch" : tensor<4096xi8>
+
+  // CHECK: plan.launch @matmul_0(%[[X]], %[[W]]) -> (%[[T]]) scratch %[[S]] items 16 grain 2 on @d0 "fc1" ["MatMul", "Relu"] at "graph.mlir:3:8"
+  plan.launch @matmul_0(%x, %w) -> (%t) scratch %s items 16 grain 2 on @d0 "fc1" ["MatMul", "Relu"] at "graph.mlir:3:8"
+  // CHECK: plan.launch @matmul_0() -> (%[[T]], %[[C]]) items 1 grain 1 on @d0 "" [] at ""
+  plan.launch @matmul_0() -> (%t, %c) items 1 grain 1 on @d0 "" [] at ""
+
+  // CHECK: plan.if %[[C]] {
+  // CHECK-NEXT: plan.copy %[[X]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: plan.copy %[[T]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
+  // CHECK-NEXT: }
+  plan.if %c {
+    plan.copy %x to %y on @d0 "y" at "graph.mlir:4:3"
+  } else {
+    plan.copy %t to %y on @d0 "y" at "graph.mlir:4:3"
+  }
+
+  // CHECK: plan.while %[[C]] {
+  // CHECK: } do {
+  // CHECK: plan.copy
+  plan.while %c {
+  } do {
+    plan.copy %t to %y on @d0 "y" at ""
+  }
+}
