@@ -47,8 +47,7 @@ Operand gantry::withoutAxes(Emitter &b, Value value, unsigned rank, ArrayRef<int
 }
 
 Value gantry::reduceAxes(Emitter &b, Value input, ArrayRef<int64_t> axes, Combine combine,
-                         bool isUnsigned,
-                         function_ref<Value(Emitter &, Value)> prepare) {
+                         bool isUnsigned, function_ref<Value(Emitter &, Value)> prepare) {
   auto type = typeOf(input);
   unsigned rank = type.getRank();
   Shape shape;
@@ -85,9 +84,8 @@ Value gantry::softmaxAlong(Emitter &b, Value input, int64_t axis, bool logarithm
     return logarithm ? e.math<math::ExpOp>(v) : v;
   });
   if (logarithm)
-    sum = b.elementwise(shapeOf(sum), wide, b.identity(sum), [](Emitter &e, ValueRange v) {
-      return e.math<math::LogOp>(v[0]);
-    });
+    sum = b.elementwise(shapeOf(sum), wide, b.identity(sum),
+                        [](Emitter &e, ValueRange v) { return e.math<math::LogOp>(v[0]); });
   Operand total = withoutAxes(b, sum, rank, axis);
   return b.elementwise(shape, wide, {b.identity(shifted), total}, [&](Emitter &e, ValueRange v) {
     return logarithm ? e.sub(v[0], v[1]) : e.div(v[0], v[1]);

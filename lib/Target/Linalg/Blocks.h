@@ -11,8 +11,8 @@ enum class Combine { Sum, Product, Maximum, Minimum };
 
 /// Reduces `axes` of `input`, which disappear, after `prepare` (null: as it is) has been applied to
 /// each widened element. The result has the compute type of the input.
-mlir::Value reduceAxes(Emitter &b, mlir::Value input, llvm::ArrayRef<int64_t> axes,
-                       Combine combine, bool isUnsigned = false,
+mlir::Value reduceAxes(Emitter &b, mlir::Value input, llvm::ArrayRef<int64_t> axes, Combine combine,
+                       bool isUnsigned = false,
                        llvm::function_ref<mlir::Value(Emitter &, mlir::Value)> prepare = nullptr);
 
 /// Reads a value without dimensions `axes` from loops over the full shape of `rank` dimensions.

@@ -1,7 +1,7 @@
 // What one element of an elementwise op's result is, as scalar ops.
 //
-// Apart from the patterns so that every emitter of fused code (linalg bodies, GPU kernels, epilogues
-// of contractions) computes the same thing.
+// Apart from the patterns so that every emitter of fused code (linalg bodies, GPU kernels,
+// epilogues of contractions) computes the same thing.
 #pragma once
 
 #include "mlir/IR/Builders.h"

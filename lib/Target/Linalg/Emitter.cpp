@@ -279,8 +279,8 @@ Value Emitter::reshape(Value value, ArrayRef<int64_t> shape) {
     value = type.getRank() == 0
                 ? Value(tensor::ExpandShapeOp::create(*this, type.clone({int64_t(1)}), value,
                                                       ArrayRef<ReassociationIndices>()))
-                : Value(tensor::CollapseShapeOp::create(
-                      *this, type.clone({type.getNumElements()}), value, allInOne(type.getRank())));
+                : Value(tensor::CollapseShapeOp::create(*this, type.clone({type.getNumElements()}),
+                                                        value, allInOne(type.getRank())));
   if (result.getRank() == 1)
     return value;
   if (result.getRank() == 0)
@@ -328,7 +328,6 @@ Value Emitter::insertSlice(Value value, Value into, ArrayRef<int64_t> starts,
 Value Emitter::convertTo(Value tensor, Type element) {
   if (elementOf(tensor) == element)
     return tensor;
-  return elementwise(shapeOf(tensor), element, identity(tensor), [&](Emitter &e, ValueRange x) {
-    return e.narrow(e.widen(x[0]), element);
-  });
+  return elementwise(shapeOf(tensor), element, identity(tensor),
+                     [&](Emitter &e, ValueRange x) { return e.narrow(e.widen(x[0]), element); });
 }

@@ -69,7 +69,10 @@ public:
   Value both(Value a, Value b);
   Value either(Value a, Value b);
   Value negate(Value bit);
-  template <typename MathOp> Value math(Value x) { return MathOp::create(*this, x, kFastMath); }
+  template <typename MathOp>
+  Value math(Value x) {
+    return MathOp::create(*this, x, kFastMath);
+  }
 
   /// f16 and bf16 to f32; other types stay.
   Value widen(Value x);
@@ -77,10 +80,11 @@ public:
   /// chain keeps f32 inside; gantry.cast rounds for certain.
   Value narrow(Value x, Type type);
 
-  /// Element indices between integers of any width (sign-extending) and index.
+  /// An integer of any width as an index, sign-extended.
   Value toIndex(Value x);
+  /// Inside a body: the index of loop `dim`.
   Value loopIndex(unsigned dim);
-  /// floor(a / b) and a mod b in [0, b) for a constant b > 0.
+  /// Into [0, size).
   Value clampIndex(Value x, int64_t size);
   /// Negative counts from the end, then clamps into [0, size).
   Value wrapIndex(Value x, int64_t size);

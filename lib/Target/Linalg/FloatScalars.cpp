@@ -44,9 +44,7 @@ struct Formula {
   }
   Value sigmoid() { return b.div(c(1), b.add(c(1), exp(minus(x)))); }
   /// max(x, 0) + log(1 + e^-|x|): the exponential never overflows, and nothing is lost below.
-  Value softplus() {
-    return b.add(atLeast(x, 0), b.math<math::Log1pOp>(exp(minus(abs(x)))));
-  }
+  Value softplus() { return b.add(atLeast(x, 0), b.math<math::Log1pOp>(exp(minus(abs(x))))); }
   Value gelu(bool approximate) {
     Value inner;
     if (approximate) {

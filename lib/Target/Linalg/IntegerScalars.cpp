@@ -85,8 +85,8 @@ struct IntegerFormula {
 /// toward zero, which is 0 unless a is 1 or -1.
 Value IntegerFormula::pow() {
   unsigned width = type.getIntOrFloatBitWidth();
-  auto loop = scf::ForOp::create(b, b.index(0), b.index(width), b.index(1),
-                                 ValueRange{c(1), x[0], x[1]});
+  auto loop =
+      scf::ForOp::create(b, b.index(0), b.index(width), b.index(1), ValueRange{c(1), x[0], x[1]});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -112,8 +112,8 @@ Value IntegerFormula::shrink(ShrinkOp op) {
   Value v = emitCast(b, x[0], from, wide);
   Value lambda = b.number(op.getLambda().convertToDouble(), wide);
   Value bias = b.number(op.getBias().convertToDouble(), wide);
-  Value low = b.compare(arith::CmpFPredicate::OLT, v,
-                        b.number(-op.getLambda().convertToDouble(), wide));
+  Value low =
+      b.compare(arith::CmpFPredicate::OLT, v, b.number(-op.getLambda().convertToDouble(), wide));
   Value high = b.compare(arith::CmpFPredicate::OGT, v, lambda);
   Value result = b.select(high, b.sub(v, bias), b.number(0, wide));
   return emitCast(b, b.select(low, b.add(v, bias), result), wide, from);
@@ -138,9 +138,7 @@ Value gantry::emitIntegerScalar(Operation *op, Emitter &b, ValueRange x, bool is
       .Case([&](MaximumOp) { return b.maximum(x[0], x[1], isUnsigned); })
       .Case([&](MinimumOp) { return b.minimum(x[0], x[1], isUnsigned); })
       .Case([&](PreluOp) { return b.select(f.isNegative(x[0]), b.mul(x[0], x[1]), x[0]); })
-      .Case([&](ClampOp) {
-        return b.minimum(b.maximum(x[0], x[1], isUnsigned), x[2], isUnsigned);
-      })
+      .Case([&](ClampOp) { return b.minimum(b.maximum(x[0], x[1], isUnsigned), x[2], isUnsigned); })
       .Case([&](AddNOp) {
         Value sum = x[0];
         for (Value next : x.drop_front())

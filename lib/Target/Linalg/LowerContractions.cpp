@@ -9,8 +9,8 @@ using namespace gantry;
 using Shape = SmallVector<int64_t>;
 
 static Value lowerMatmul(MatmulOp op, MatmulOp::Adaptor in, Emitter &b) {
-  Value product = multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(),
-                                   op.getTransposeB());
+  Value product =
+      multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(), op.getTransposeB());
   return b.convertTo(product, elementOf(in.getLhs()));
 }
 

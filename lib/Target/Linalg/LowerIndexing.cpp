@@ -167,8 +167,7 @@ static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction re
   return scf::buildLoopNest(b, b.getLoc(), lower, upper, steps, copy, body).results[0];
 }
 
-static Value lowerScatterElements(ScatterElementsOp op, ScatterElementsOp::Adaptor in,
-                                  Emitter &b) {
+static Value lowerScatterElements(ScatterElementsOp op, ScatterElementsOp::Adaptor in, Emitter &b) {
   if (!hasElements(op, op.getInput(), op.getUpdates()))
     return {};
   unsigned axis = op.getAxis();
@@ -186,8 +185,7 @@ static Value lowerScatterNd(ScatterNdOp op, ScatterNdOp::Adaptor in, Emitter &b)
   if (!hasElements(op, op.getInput(), op.getUpdates()))
     return {};
   unsigned outer = typeOf(in.getIndices()).getRank() - 1;
-  ArrayRef<int64_t> addressed =
-      shapeOf(in.getInput()).take_front(shapeOf(in.getIndices()).back());
+  ArrayRef<int64_t> addressed = shapeOf(in.getInput()).take_front(shapeOf(in.getIndices()).back());
   return scatter(b, in.getInput(), in.getUpdates(), op.getReduction(),
                  isUnsigned(op.getInput().getType()), [&](Emitter &e, ArrayRef<Value> loops) {
                    SmallVector<Value> at =

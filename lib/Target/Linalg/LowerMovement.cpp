@@ -1,5 +1,5 @@
-// Ops that move elements without computing: constants, reshape, transpose, broadcast, concat, slice,
-// split, pad, iota.
+// Ops that move elements without computing: constants, reshape, transpose, broadcast, concat,
+// slice, split, pad, iota.
 
 #include "ElementwiseScalars.h"
 #include "Patterns.h"
@@ -27,7 +27,8 @@ static ElementsAttr signlessElements(ElementsAttr value) {
 static Value lowerConstant(ConstantOp op, ConstantOp::Adaptor, Emitter &b) {
   if (ElementsAttr value = signlessElements(op.getValue()))
     return arith::ConstantOp::create(b, cast<TypedAttr>(value));
-  op.emitOpError() << "has elements in a form that kernels cannot hold; use dense or dense_resource";
+  op.emitOpError()
+      << "has elements in a form that kernels cannot hold; use dense or dense_resource";
   return {};
 }
 
@@ -137,11 +138,10 @@ static Value lowerPad(PadOp op, PadOp::Adaptor in, Emitter &b) {
 
 static Value lowerIota(IotaOp op, IotaOp::Adaptor, Emitter &b) {
   Type element = op.getType().getElementType();
-  return b.elementwise(
-      op.getType().getShape(), signless(element), {}, [&](Emitter &e, ValueRange) {
-        Value i = arith::IndexCastOp::create(e, e.getI64Type(), e.loopIndex(op.getAxis()));
-        return emitCast(e, i, e.getI64Type(), element);
-      });
+  return b.elementwise(op.getType().getShape(), signless(element), {}, [&](Emitter &e, ValueRange) {
+    Value i = arith::IndexCastOp::create(e, e.getI64Type(), e.loopIndex(op.getAxis()));
+    return emitCast(e, i, e.getI64Type(), element);
+  });
 }
 
 void gantry::populateMovementPatterns(SignlessTypeConverter &converter,

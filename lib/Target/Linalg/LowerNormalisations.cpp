@@ -24,9 +24,10 @@ static int64_t elementsOver(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
 static Value meanOver(Emitter &b, Value input, ArrayRef<int64_t> axes) {
   Value sum = reduceAxes(b, input, axes, Combine::Sum);
   int64_t count = elementsOver(shapeOf(input), axes);
-  return b.elementwise(shapeOf(sum), elementOf(sum), b.identity(sum), [&](Emitter &e, ValueRange x) {
-    return e.div(x[0], e.number(double(count), x[0].getType()));
-  });
+  return b.elementwise(shapeOf(sum), elementOf(sum), b.identity(sum),
+                       [&](Emitter &e, ValueRange x) {
+                         return e.div(x[0], e.number(double(count), x[0].getType()));
+                       });
 }
 
 /// 1 / sqrt(mean((x - mean)^2) + epsilon) over `axes`; without `mean`, of x itself.
@@ -109,11 +110,11 @@ static Value lowerBatchNorm(BatchNormOp op, BatchNormOp::Adaptor in, Emitter &b)
   unsigned rank = typeOf(x).getRank();
   Type wide = computeType(elementOf(x));
   Value variance = in.getVariance();
-  Value factor = b.elementwise(shapeOf(variance), wide, b.identity(variance),
-                               [&](Emitter &e, ValueRange v) {
-                                 Value epsilon = e.number(op.getEpsilon().convertToDouble(), wide);
-                                 return e.math<math::RsqrtOp>(e.add(e.widen(v[0]), epsilon));
-                               });
+  Value factor =
+      b.elementwise(shapeOf(variance), wide, b.identity(variance), [&](Emitter &e, ValueRange v) {
+        Value epsilon = e.number(op.getEpsilon().convertToDouble(), wide);
+        return e.math<math::RsqrtOp>(e.add(e.widen(v[0]), epsilon));
+      });
   return applyNorm(b, x, b.perDim(in.getMean(), rank, 1), b.perDim(factor, rank, 1),
                    b.perDim(in.getScale(), rank, 1), b.perDim(in.getBias(), rank, 1));
 }
@@ -133,9 +134,9 @@ static Value lowerGroupNorm(GroupNormOp op, GroupNormOp::Adaptor in, Emitter &b)
   auto perChannel = [&](Value value) -> Operand {
     return {b.reshape(value, channels), b.mapOf(rank, b.dims(1, 3))};
   };
-  Value result = applyNorm(b, x, withoutAxes(b, mean, rank, axes),
-                           withoutAxes(b, factor, rank, axes), perChannel(in.getScale()),
-                           perChannel(in.getBias()));
+  Value result =
+      applyNorm(b, x, withoutAxes(b, mean, rank, axes), withoutAxes(b, factor, rank, axes),
+                perChannel(in.getScale()), perChannel(in.getBias()));
   return b.reshape(result, shape);
 }
 
@@ -153,22 +154,19 @@ static Value lowerLrn(LrnOp op, LrnOp::Adaptor in, Emitter &b) {
   iterators.push_back(IteratorType::reduction);
   SmallVector<Operand> inputs{{padded, b.mapOf(rank + 1, at)},
                               {b.empty(size, element), b.mapOf(rank + 1, b.dim(rank))}};
-  Value sum = b.accumulate(b.filled(shape, b.number(0, wide)),
-                           b.mapOf(rank + 1, b.dims(0, rank)), inputs, iterators,
-                           [](Emitter &e, ValueRange v) {
+  Value sum = b.accumulate(b.filled(shape, b.number(0, wide)), b.mapOf(rank + 1, b.dims(0, rank)),
+                           inputs, iterators, [](Emitter &e, ValueRange v) {
                              Value wideX = e.widen(v[0]);
                              return e.add(v[2], e.mul(wideX, wideX));
                            });
   double alpha = op.getAlpha().convertToDouble(), beta = op.getBeta().convertToDouble();
-  return b.elementwise(shape, element, {b.identity(x), b.identity(sum)},
-                       [&](Emitter &e, ValueRange v) {
-                         Value scaled = e.mul(v[1], e.number(alpha / double(size), wide));
-                         Value base =
-                             e.add(scaled, e.number(op.getBias().convertToDouble(), wide));
-                         Value power =
-                             math::PowFOp::create(e, base, e.number(beta, wide), kFastMath);
-                         return e.narrow(e.div(e.widen(v[0]), power), element);
-                       });
+  return b.elementwise(
+      shape, element, {b.identity(x), b.identity(sum)}, [&](Emitter &e, ValueRange v) {
+        Value scaled = e.mul(v[1], e.number(alpha / double(size), wide));
+        Value base = e.add(scaled, e.number(op.getBias().convertToDouble(), wide));
+        Value power = math::PowFOp::create(e, base, e.number(beta, wide), kFastMath);
+        return e.narrow(e.div(e.widen(v[0]), power), element);
+      });
 }
 
 void gantry::populateNormalisationPatterns(SignlessTypeConverter &converter,

@@ -51,8 +51,8 @@ static Value unitInterval(Emitter &b, Value low, Value high, Type type) {
   Type wide = computeType(type), word = b.getI32Type();
   if (bits > 32) {
     word = b.getI64Type();
-    Value top = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, high),
-                                      b.integer(32, word));
+    Value top =
+        arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, high), b.integer(32, word));
     low = b.either(top, arith::ExtUIOp::create(b, word, low));
   }
   unsigned spare = word.getIntOrFloatBitWidth() - bits;
@@ -94,8 +94,7 @@ static Value lowerRandomNormal(RandomNormalOp op, RandomNormalOp::Adaptor, Emitt
     Value u = unitInterval(e, words[0], words[1], wide);
     Value v = unitInterval(e, words[2], words[3], wide);
     Value inverted = e.sub(e.number(1, wide), u);
-    Value radius = e.math<math::SqrtOp>(
-        e.mul(e.number(-2, wide), e.math<math::LogOp>(inverted)));
+    Value radius = e.math<math::SqrtOp>(e.mul(e.number(-2, wide), e.math<math::LogOp>(inverted)));
     Value angle = e.mul(v, e.number(6.283185307179586, wide));
     Value normal = e.mul(radius, e.math<math::CosOp>(angle));
     Value scaled = e.mul(normal, e.number(op.getDeviation().convertToDouble(), wide));
@@ -103,8 +102,7 @@ static Value lowerRandomNormal(RandomNormalOp op, RandomNormalOp::Adaptor, Emitt
   });
 }
 
-void gantry::populateRandomPatterns(SignlessTypeConverter &converter,
-                                    RewritePatternSet &patterns) {
+void gantry::populateRandomPatterns(SignlessTypeConverter &converter, RewritePatternSet &patterns) {
   addLowering<RandomUniformOp, lowerRandomUniform>(converter, patterns);
   addLowering<RandomNormalOp, lowerRandomNormal>(converter, patterns);
 }

@@ -11,7 +11,8 @@ using utils::IteratorType;
 
 /// Rounds to the element type and brings kept dimensions back, in this order: reading through an
 /// added dimension of size 1 is free for an elementwise consumer.
-template <typename Op> static Value finish(Op op, Value reduced, Emitter &b) {
+template <typename Op>
+static Value finish(Op op, Value reduced, Emitter &b) {
   Value rounded = b.convertTo(reduced, signless(op.getType().getElementType()));
   return b.reshape(rounded, op.getType().getShape());
 }
@@ -63,8 +64,8 @@ static Value isBetter(Emitter &b, Value x, Value best, bool largest, bool last, 
     return b.both(b.compare(predicate, x, best), keepable);
   }
   using Predicate = arith::CmpIPredicate;
-  Predicate predicate = largest ? (last ? Predicate::sge : Predicate::sgt)
-                                : (last ? Predicate::sle : Predicate::slt);
+  Predicate predicate =
+      largest ? (last ? Predicate::sge : Predicate::sgt) : (last ? Predicate::sle : Predicate::slt);
   if (sign)
     predicate = largest ? (last ? Predicate::uge : Predicate::ugt)
                         : (last ? Predicate::ule : Predicate::ult);
@@ -94,8 +95,8 @@ static Value lowerArg(Op op, typename Op::Adaptor in, Emitter &b) {
         Value x = e.widen(arguments[0]);
         Value better = isBetter(e, x, arguments[1], largest, op.getLast(), sign);
         Value index = arith::IndexCastOp::create(e, e.getI64Type(), e.loopIndex(axis));
-        linalg::YieldOp::create(e, {e.select(better, x, arguments[1]),
-                                    e.select(better, index, arguments[2])});
+        linalg::YieldOp::create(
+            e, {e.select(better, x, arguments[1]), e.select(better, index, arguments[2])});
       });
   return b.reshape(generic.getResult(1), op.getType().getShape());
 }

@@ -36,8 +36,8 @@ struct Axis {
 };
 } // namespace
 
-/// In f64 and in the order of ONNX's formulas, without fast-math flags: at the edges and near a half
-/// a different rounding would pick another element.
+/// In f64 and in the order of ONNX's formulas, without fast-math flags: at the edges and near a
+/// half a different rounding would pick another element.
 Value Axis::coordinate(Emitter &b) {
   Type type = b.getF64Type();
   auto c = [&](double value) { return b.number(value, type); };
@@ -253,7 +253,6 @@ static Value lowerResize(ResizeOp op, ResizeOp::Adaptor in, Emitter &b) {
   return result;
 }
 
-void gantry::populateResizePatterns(SignlessTypeConverter &converter,
-                                    RewritePatternSet &patterns) {
+void gantry::populateResizePatterns(SignlessTypeConverter &converter, RewritePatternSet &patterns) {
   addLowering<ResizeOp, lowerResize>(converter, patterns);
 }

@@ -95,8 +95,8 @@ struct Selection {
     if (op.getSmallest())
       std::swap(wideX, wideY);
     Value above = b.compare(Predicate::OGT, wideX, wideY);
-    Value nan = b.both(b.compare(Predicate::UNO, wideX, wideX),
-                       b.compare(Predicate::ORD, wideY, wideY));
+    Value nan =
+        b.both(b.compare(Predicate::UNO, wideX, wideX), b.compare(Predicate::ORD, wideY, wideY));
     return b.either(above, nan);
   }
 
@@ -157,12 +157,11 @@ scf::ValueVector Selection::insert(Emitter &b, ArrayRef<Value> row, Value i, Val
 }
 
 scf::ValueVector Selection::selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried) {
-  auto loop = scf::ForOp::create(
-      b, b.index(0), b.index(size), b.index(1), carried,
-      [&](OpBuilder &builder, Location loc, Value i, ValueRange state) {
-        Emitter e(loc, builder);
-        scf::YieldOp::create(e, insert(e, row, i, state));
-      });
+  auto loop = scf::ForOp::create(b, b.index(0), b.index(size), b.index(1), carried,
+                                 [&](OpBuilder &builder, Location loc, Value i, ValueRange state) {
+                                   Emitter e(loc, builder);
+                                   scf::YieldOp::create(e, insert(e, row, i, state));
+                                 });
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 

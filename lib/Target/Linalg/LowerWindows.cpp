@@ -96,9 +96,9 @@ Value Convolution::emit(Emitter &b) {
   if (!single)
     shape.push_back(outer);
   llvm::append_range(shape, resultSpatial);
-  Value result = sumOfProducts(b, shape, loops.map(b.dims(0, parallel)),
-                               {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}},
-                               loops.iterators);
+  Value result =
+      sumOfProducts(b, shape, loops.map(b.dims(0, parallel)),
+                    {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}}, loops.iterators);
   Shape flat{n, groups * outer};
   llvm::append_range(flat, resultSpatial);
   return b.reshape(b.convertTo(result, elementOf(input)), flat);
@@ -109,14 +109,10 @@ Value Convolution::emit(Emitter &b) {
 //===----------------------------------------------------------------------===//
 
 static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
-  Convolution convolution{in.getInput(),
-                          in.getFilter(),
-                          op.getStrides(),
-                          op.getDilations(),
-                          op.getPadsLow(),
-                          op.getPadsHigh(),
-                          int64_t(op.getGroups()),
-                          Shape(op.getType().getShape().drop_front(2))};
+  Convolution convolution{in.getInput(),           in.getFilter(),
+                          op.getStrides(),         op.getDilations(),
+                          op.getPadsLow(),         op.getPadsHigh(),
+                          int64_t(op.getGroups()), Shape(op.getType().getShape().drop_front(2))};
   return convolution.emit(b);
 }
 
@@ -176,14 +172,9 @@ static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in,
     image = b.extractSlice(image, starts, sizes);
   Shape ones(window.size(), 1);
   int64_t groups = op.getGroups();
-  Convolution convolution{image,
-                          turnFilter(b, in.getFilter(), groups),
-                          ones,
-                          op.getDilations(),
-                          low,
-                          high,
-                          groups,
-                          Shape(op.getType().getShape().drop_front(2))};
+  Convolution convolution{
+      image,  turnFilter(b, in.getFilter(), groups),       ones, op.getDilations(), low, high,
+      groups, Shape(op.getType().getShape().drop_front(2))};
   return convolution.emit(b);
 }
 
@@ -197,9 +188,14 @@ struct Pool {
   ArrayRef<int64_t> window, strides, dilations, low, high, out;
   ArrayRef<int64_t> in;
 
-  template <typename Op> static Pool of(Op op) {
-    return {op.getWindow(),   op.getStrides(),  op.getDilations(),
-            op.getPadsLow(),  op.getPadsHigh(), op.getType().getShape().drop_front(2),
+  template <typename Op>
+  static Pool of(Op op) {
+    return {op.getWindow(),
+            op.getStrides(),
+            op.getDilations(),
+            op.getPadsLow(),
+            op.getPadsHigh(),
+            op.getType().getShape().drop_front(2),
             op.getInput().getType().getShape().drop_front(2)};
   }
   /// How far the last window reaches, counted from the start of the low border. With ceil_mode
@@ -248,9 +244,8 @@ Value Pool::slide(Emitter &b, Value input, Value start, Emitter::Body body) cons
   Value sizes = b.empty(tapSizes, elementOf(input));
   SmallVector<Operand> inputs{{input, loops.map(at)}, {sizes, loops.map(tapLoops)}};
   return b.accumulate(b.filled(shape, start), loops.map(b.dims(0, parallel)), inputs,
-                      loops.iterators, [&](Emitter &e, ValueRange x) {
-                        return body(e, {e.widen(x[0]), x[2]});
-                      });
+                      loops.iterators,
+                      [&](Emitter &e, ValueRange x) { return body(e, {e.widen(x[0]), x[2]}); });
 }
 
 /// How many positions of the window at the current output index count, as an index value: those
@@ -279,9 +274,8 @@ static Value lowerMaxPool(MaxPoolOp op, MaxPoolOp::Adaptor in, Emitter &b) {
   bool sign = isUnsigned(op.getInput().getType());
   Value input = pool.padded(b, in.getInput(), b.lowest(element, sign));
   Value start = b.lowest(computeType(element), sign);
-  Value result = pool.slide(b, input, start, [&](Emitter &e, ValueRange x) {
-    return e.maximum(x[1], x[0], sign);
-  });
+  Value result = pool.slide(b, input, start,
+                            [&](Emitter &e, ValueRange x) { return e.maximum(x[1], x[0], sign); });
   return b.convertTo(result, element);
 }
 
@@ -289,9 +283,8 @@ static Value lowerAvgPool(AvgPoolOp op, AvgPoolOp::Adaptor in, Emitter &b) {
   Pool pool = Pool::of(op);
   Type element = elementOf(in.getInput()), wide = computeType(element);
   Value input = pool.padded(b, in.getInput(), b.number(0, element));
-  Value sum = pool.slide(b, input, b.number(0, wide), [](Emitter &e, ValueRange x) {
-    return e.add(x[1], x[0]);
-  });
+  Value sum = pool.slide(b, input, b.number(0, wide),
+                         [](Emitter &e, ValueRange x) { return e.add(x[1], x[0]); });
   int64_t all = 1;
   for (int64_t size : op.getWindow())
     all *= size;

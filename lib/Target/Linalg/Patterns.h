@@ -21,12 +21,12 @@ public:
 };
 
 /// Adapts a lowering function to a conversion pattern.
-template <typename Op, auto lower> struct LowerOp : mlir::OpConversionPattern<Op> {
+template <typename Op, auto lower>
+struct LowerOp : mlir::OpConversionPattern<Op> {
   using mlir::OpConversionPattern<Op>::OpConversionPattern;
 
-  mlir::LogicalResult
-  matchAndRewrite(Op op, typename Op::Adaptor operands,
-                  mlir::ConversionPatternRewriter &rewriter) const override {
+  mlir::LogicalResult matchAndRewrite(Op op, typename Op::Adaptor operands,
+                                      mlir::ConversionPatternRewriter &rewriter) const override {
     Emitter builder(op.getLoc(), rewriter);
     llvm::SmallVector<mlir::Value> results{lower(op, operands, builder)};
     if (results.size() != op->getNumResults() || llvm::is_contained(results, mlir::Value()))
