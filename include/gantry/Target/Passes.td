@@ -52,6 +52,17 @@ def AddDestinationsPass : Pass<"gantry-add-destinations", "::mlir::func::FuncOp"
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def CollapseLoopsPass : Pass<"gantry-collapse-loops", "::mlir::func::FuncOp"> {
+  let summary = "merge loops that run over memory without a gap";
+  let description = [{
+    Precondition: `linalg.generic` on memrefs with static shapes. Neighbouring loops over dimensions
+    that lie one after the other in every operand that uses them become one loop; windows of size 1
+    disappear from indices. So a 1x1 convolution is a matrix product, and elementwise work on small
+    images one long loop. Ops with gaps between their rows are left alone.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
+}
+
 def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::FuncOp"> {
   let summary = "turn reductions on buffers into loops over blocks of vector registers";
   let description = [{

@@ -124,6 +124,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
+  // Blocks of registers are unrolled already; more makes blocks that take seconds to schedule.
+  tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&target, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -50,6 +50,7 @@ void gantry::buildKernelPipeline(OpPassManager &pm) {
 
   // Loops: reductions in blocks of registers, the rest as LLVM's vectoriser likes it.
   add(pm, "func.func(linalg-generalize-named-ops)");
+  pm.addNestedPass<func::FuncOp>(createCollapseLoopsPass());
   pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());
   pm.addNestedPass<func::FuncOp>(createFinishKernelBuffersPass());
   add(pm, "func.func(convert-linalg-to-loops,fold-memref-alias-ops),canonicalize,cse,"

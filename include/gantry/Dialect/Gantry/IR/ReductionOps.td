@@ -79,17 +79,18 @@ def Gantry_RmsNormOp : Gantry_SameAsFirstOp<"rms_norm", "RMSNorm"> {
   let results = (outs Gantry_FloatTensor:$result);
 }
 
-def Gantry_BatchNormOp : Gantry_SameAsFirstOp<"batch_norm", "FusedBatchNormV3"> {
+def Gantry_BatchNormOp : Gantry_InferredOp<"batch_norm", "FusedBatchNormV3", "Elementwise", [CostOpInterface]> {
   let summary = "normalise each channel with given statistics";
   let description = [{
     (x - mean) / sqrt(variance + epsilon) * scale + bias for [n, c, ...], the four each of shape [c].
-    This is the inference form; it becomes elementwise ops in Simplify.
+    This is the inference form, an elementwise op that joins what comes before it.
 
     Example: `%y = gantry.batch_norm %x, %s, %b, %m, %v {epsilon = 1.0e-5 : f64} : (tensor<1x3x8x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8x8xf32>`
   }];
   let arguments = (ins Gantry_FloatTensor:$input, Gantry_FloatTensor:$scale, Gantry_FloatTensor:$bias,
                        Gantry_FloatTensor:$mean, Gantry_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Gantry_FloatTensor:$result);
+  let assemblyFormat = functionalFormat;
 }
 
 def Gantry_GroupNormOp : Gantry_SameAsFirstOp<"group_norm", "GroupNorm"> {

@@ -1,0 +1,123 @@
+// Merges loops of a generic op that run over memory without a gap, so that the innermost loop is long.
+//
+// A convolution with a 1x1 window becomes a matrix product, elementwise work on small images one
+// loop. Two neighbouring loops merge when every operand either uses both as neighbouring dimensions
+// that lie one after the other in memory, or uses neither.
+
+#include "gantry/Target/Passes.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_COLLAPSELOOPSPASS
+#include "gantry/Target/Passes.h.inc"
+} // namespace gantry
+
+/// Whether `d` is a whole index of some operand, not only a term of one.
+static bool standsAlone(ArrayRef<AffineMap> maps, unsigned d) {
+  return llvm::any_of(maps, [&](AffineMap map) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr e) {
+      auto dim = dyn_cast<AffineDimExpr>(e);
+      return dim && dim.getPosition() == d;
+    });
+  });
+}
+
+/// Takes out loops of one iteration that are only terms of indices (a window of size 1).
+static linalg::GenericOp dropUnitWindows(linalg::GenericOp op, RewriterBase &rewriter) {
+  auto sizes = op.getStaticLoopRanges();
+  auto maps = op.getIndexingMapsArray();
+  llvm::SmallBitVector dropped(sizes.size());
+  for (unsigned d = 0; d < sizes.size(); ++d)
+    dropped[d] = sizes[d] == 1 && !standsAlone(maps, d);
+  if (dropped.none() || dropped.all() || op.hasIndexSemantics())
+    return op;
+  SmallVector<AffineExpr> replacements;
+  SmallVector<utils::IteratorType> kinds;
+  for (auto [d, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    replacements.push_back(dropped[d] ? rewriter.getAffineConstantExpr(0)
+                                      : rewriter.getAffineDimExpr(unsigned(kinds.size())));
+    if (!dropped[d])
+      kinds.push_back(kind);
+  }
+  for (AffineMap &map : maps)
+    map = map.replaceDimsAndSymbols(replacements, {}, kinds.size(), 0);
+  rewriter.setInsertionPoint(op);
+  auto smaller = linalg::GenericOp::create(rewriter, op.getLoc(), op.getInputs(), op.getOutputs(), maps, kinds);
+  rewriter.inlineRegionBefore(op.getRegion(), smaller.getRegion(), smaller.getRegion().end());
+  rewriter.eraseOp(op);
+  return smaller;
+}
+
+/// Whether dimensions `at` and `at + 1` of a buffer lie one after the other without a gap.
+static bool isGapless(MemRefType type, unsigned at) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) && !ShapedType::isDynamic(strides[at]) &&
+         strides[at] == strides[at + 1] * type.getDimSize(at + 1);
+}
+
+/// Whether one operand allows loops `d` and `d + 1` to merge.
+static bool allowsMerging(AffineMap map, Type type, unsigned d) {
+  if (!map.isFunctionOfDim(d) && !map.isFunctionOfDim(d + 1))
+    return true;
+  auto buffer = dyn_cast<MemRefType>(type);
+  for (unsigned i = 0; buffer && i + 1 < map.getNumResults(); ++i) {
+    auto a = dyn_cast<AffineDimExpr>(map.getResult(i)), b = dyn_cast<AffineDimExpr>(map.getResult(i + 1));
+    if (a && b && a.getPosition() == d && b.getPosition() == d + 1) {
+      // Neither may occur in another index as well.
+      SmallVector<AffineExpr> others(map.getResults());
+      others.erase(others.begin() + i, others.begin() + i + 2);
+      return isGapless(buffer, i) && llvm::none_of(others, [&](AffineExpr e) {
+               return e.isFunctionOfDim(d) || e.isFunctionOfDim(d + 1);
+             });
+    }
+  }
+  return false;
+}
+
+/// Maximal runs of loops that may merge; every loop is in one.
+static SmallVector<ReassociationIndices> findRuns(linalg::GenericOp op) {
+  auto kinds = op.getIteratorTypesArray();
+  auto maps = op.getIndexingMapsArray();
+  SmallVector<ReassociationIndices> runs;
+  for (unsigned d = 0; d < kinds.size(); ++d) {
+    bool merges = d > 0 && kinds[d] == kinds[d - 1];
+    for (auto [map, operand] : llvm::zip(maps, op->getOperands()))
+      merges = merges && allowsMerging(map, operand.getType(), d - 1);
+    if (merges)
+      runs.back().push_back(d);
+    else
+      runs.push_back({int64_t(d)});
+  }
+  return runs;
+}
+
+namespace {
+struct CollapseLoops : gantry::impl::CollapseLoopsPassBase<CollapseLoops> {
+  void runOnOperation() override {
+    SmallVector<linalg::GenericOp> generics;
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (op.hasPureBufferSemantics() && !op.hasDynamicShape())
+        generics.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (linalg::GenericOp op : generics)
+      collapse(dropUnitWindows(op, rewriter), rewriter);
+  }
+
+  static void collapse(linalg::GenericOp op, RewriterBase &rewriter) {
+    auto permutes = [](AffineMap map) { return map.isProjectedPermutation(); };
+    auto runs = findRuns(op);
+    if (runs.size() == op.getNumLoops() || op.hasIndexSemantics() ||
+        !llvm::all_of(op.getIndexingMapsArray(), permutes))
+      return;
+    rewriter.setInsertionPoint(op);
+    if (auto result = linalg::collapseOpIterationDims(op, runs, rewriter); succeeded(result))
+      rewriter.eraseOp(op);
+  }
+};
+} // namespace
