@@ -54,7 +54,12 @@ struct DiagnosticSink {
 
   static std::string lineOf(Diagnostic &diagnostic) {
     std::string place = describeLocation(diagnostic.getLocation());
-    return (place.empty() ? "" : place + ": ") + diagnostic.str();
+    std::string text = diagnostic.str();
+    // "node 'y' of m.onnx" before a message about node 'y': only the file is news.
+    auto [node, file] = StringRef(place).rsplit(" of ");
+    if (!file.empty() && StringRef(text).starts_with(node))
+      place = file.str();
+    return (place.empty() ? "" : place + ": ") + text;
   }
 
   static gantry_severity_t severityOf(DiagnosticSeverity severity) {
@@ -78,6 +83,8 @@ struct Session {
 
   Session(const char *const *flags, size_t count, gantry_log_callback_t log, void *context)
       : mlir(registry()), sink(mlir, log, context) {
+    // The op at fault may be the whole module; its location says which one it is.
+    mlir.printOpOnDiagnostic(false);
     llvm::SmallVector<llvm::StringRef> list;
     for (size_t i = 0; i < count; ++i) {
       llvm::StringRef flag = flags[i];

@@ -1,9 +1,9 @@
 // One function per table of the schema, in the schema's order.
 #include "gantry/Runtime/Describe.h"
 
-#include "JSONWriter.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Tensor.h"
+#include "gantry/Support/JSONWriter.h"
 
 namespace gantry::runtime {
 
@@ -31,7 +31,7 @@ public:
     texts("strings", plan.strings());
     list("functions", plan.functions(), [&](auto &function) { describe(function); });
     json.endObject();
-    return json.take();
+    return json.text();
   }
 
 private:
@@ -41,15 +41,15 @@ private:
     if (textOf(value).empty())
       return;
     json.key(key);
-    json.string(textOf(value));
+    json.value(textOf(value));
   }
   void name(const char *key, const char *enumName) {
     json.key(key);
-    json.string(enumName);
+    json.value(enumName);
   }
   void number(const char *key, uint64_t value) {
     json.key(key);
-    json.number(value);
+    json.value(value);
   }
   void flag(const char *key, bool value) {
     json.key(key);
@@ -63,7 +63,7 @@ private:
     json.key(key);
     json.beginArray();
     for (const flatbuffers::String *value : each(values))
-      json.string(textOf(value));
+      json.value(textOf(value));
     json.endArray();
   }
 
@@ -85,12 +85,12 @@ private:
     auto shape = plan::shapeOf(*tensor);
     TensorType readable{plan::elementOf(*tensor), {shape.begin(), shape.end()}};
     json.key("type");
-    json.string(readable.str());
+    json.value(readable.str());
     name("element", fb::EnumNameElementType(tensor->element()));
     json.key("shape");
     json.beginArray();
     for (int64_t dim : shape)
-      json.number(dim);
+      json.value(dim);
     json.endArray();
   }
 
@@ -209,7 +209,7 @@ private:
     json.key("blocks");
     json.beginArray();
     for (uint32_t block : each(command.blocks()))
-      json.number(uint64_t(block));
+      json.value(uint64_t(block));
     json.endArray();
   }
 

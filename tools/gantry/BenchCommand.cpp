@@ -7,6 +7,7 @@
 #include "Text.h"
 
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/JSONWriter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,20 +50,24 @@ Expected<Measurement> measure(const Options &options, Execution &execution) {
   return result;
 }
 
+/// Nanoseconds are what the clock gives; more digits would be those of the arithmetic.
+double rounded(double milliseconds) { return std::round(milliseconds * 1e6) / 1e6; }
+
 void printJson(const Options &options, const Model &model, const Execution &execution,
                const Measurement &measured) {
-  Json json;
+  JSONWriter json;
   json.beginObject()
       .member("file", options.file)
       .member("function", execution.function().name)
-      .member("median_ms", measured.median())
-      .member("min_ms", measured.times.front())
-      .member("p90_ms", measured.p90())
+      .member("median_ms", rounded(measured.median()))
+      .member("min_ms", rounded(measured.times.front()))
+      .member("p90_ms", rounded(measured.p90()))
       .member("runs", uint64_t(measured.times.size()))
       .member("threads", uint64_t(execution.machine().threadPool().size()));
   if (model.compileSeconds)
-    json.member("compile_ms", *model.compileSeconds * 1e3);
-  json.member("load_ms", execution.loadMilliseconds()).member("first_run_ms", measured.firstRun);
+    json.member("compile_ms", rounded(*model.compileSeconds * 1e3));
+  json.member("load_ms", rounded(execution.loadMilliseconds()))
+      .member("first_run_ms", rounded(measured.firstRun));
   json.key("peak_bytes").beginObject();
   for (const runtime::Device *device : execution.machine().devices()) {
     const runtime::DeviceStats stats = device->stats();
@@ -80,7 +85,7 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
   table.add({"first run", format("%.4f", measured.firstRun)});
   table.add({"load", format("%.4f", execution.loadMilliseconds())});
   if (model.compileSeconds)
-    table.add({"compile", format("%.1f", *model.compileSeconds * 1e3)});
+    table.add({"compile", format("%.4f", *model.compileSeconds * 1e3)});
   std::printf("%s: %zu runs, %u threads, %.1f runs per second\n%s",
               execution.function().name.c_str(), measured.times.size(),
               execution.machine().threadPool().size(), 1e3 / measured.median(),

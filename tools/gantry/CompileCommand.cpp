@@ -89,6 +89,8 @@ int checkCommand(const Options &options) {
     return report(Status::invalidArgument(
         "'" + options.file +
         "' is a plan, whose graph was supported; `gantry check` takes a graph"));
+  if (Status status = checkIsFile(options.file); !status.ok())
+    return report(status);
   auto compiler = Compiler::open();
   if (!compiler)
     return report(compiler.status());

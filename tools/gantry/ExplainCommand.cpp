@@ -7,6 +7,7 @@
 #include "Timeline.h"
 
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/JSONWriter.h"
 
 #include <map>
 
@@ -35,6 +36,18 @@ struct Subject {
   bool wants(const fb::PlacedOp &op) const {
     return options.op.empty() || textOf(op.name()).find(options.op) != std::string_view::npos ||
            textOf(op.log_name()).find(options.op) != std::string_view::npos;
+  }
+  /// A location for tables: "node 'x' of path/to/model.onnx" without the file where it is the one
+  /// that the first line names.
+  std::string where(const flatbuffers::String *location) const {
+    const std::string_view text = textOf(location), source = textOf(plan.source());
+    const size_t of = text.rfind(" of ");
+    if (of == std::string_view::npos || source.empty())
+      return std::string(text);
+    const std::string_view file = text.substr(of + 4);
+    const bool same = file.ends_with(source) && (file.size() == source.size() ||
+                                                 file[file.size() - source.size() - 1] == '/');
+    return std::string(same ? text.substr(0, of) : text);
   }
 };
 
@@ -134,7 +147,8 @@ void printOps(const Subject &subject, const fb::Function &function) {
       table.add({text(op->log_name()), text(op->name()),
                  shortDeviceName(subject.plan, op->device()),
                  text(op->rule()) + (op->once() ? ", once at load" : ""), text(op->kernel_name()),
-                 std::to_string(op->flops()), std::to_string(op->bytes()), text(op->location())});
+                 std::to_string(op->flops()), std::to_string(op->bytes()),
+                 subject.where(op->location())});
   if (!table.empty())
     std::printf("\nops\n%s", table.text().c_str());
   else if (!subject.options.op.empty())
@@ -160,8 +174,9 @@ void printKernels(const Subject &subject, const fb::Function &function) {
     launches += use.launches;
     table.add({use.symbol, std::to_string(use.launches), std::to_string(use.items), use.ops});
   }
-  std::printf("\n%zu kernels, %llu launches for %zu ops\n", uses.size(),
-              static_cast<unsigned long long>(launches), listOf(function.placed_ops()).size());
+  std::printf("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
+              counted(launches, "launch").c_str(),
+              counted(listOf(function.placed_ops()).size(), "op").c_str());
   if (!uses.empty())
     std::fputs(table.text().c_str(), stdout);
 }
@@ -174,7 +189,7 @@ void printTimeline(const Subject &subject, const fb::Function &function, uint32_
   const fb::Command *peak = commands[timeline.peakCommand];
   std::printf("  peak %s live at command %zu of %zu, '%s'%s\n", formatBytes(timeline.peak).c_str(),
               timeline.peakCommand + 1, commands.size(), text(peak->name()).c_str(),
-              peak->location() ? (" (" + text(peak->location()) + ")").c_str() : "");
+              peak->location() ? (" (" + subject.where(peak->location()) + ")").c_str() : "");
   Table table({"value at the peak", "type", ">bytes", ">offset", "live", "made by"});
   const auto values = liveAt(function, arena, timeline.peakCommand);
   const size_t shown =
@@ -185,7 +200,9 @@ void printTimeline(const Subject &subject, const fb::Function &function, uint32_
     table.add({text(value.name()), value.type() ? typeText(*value.type()) : "",
                std::to_string(value.buffer()->size()), std::to_string(value.buffer()->offset()),
                std::to_string(value.first() + 1) + "–" + std::to_string(value.last() + 1),
-               maker ? text(maker->location() ? maker->location() : maker->name()) : ""});
+               !maker              ? ""
+               : maker->location() ? subject.where(maker->location())
+                                   : text(maker->name())});
   }
   std::fputs(table.text().c_str(), stdout);
   if (shown < values.size())
@@ -236,7 +253,8 @@ void printForPeople(const Subject &subject) {
 // --- for programs -------------------------------------------------------------------------------
 
 template <typename Bindings>
-void addBindings(Json &json, const Subject &subject, const char *key, const Bindings *bindings) {
+void addBindings(JSONWriter &json, const Subject &subject, const char *key,
+                 const Bindings *bindings) {
   json.key(key).beginArray();
   for (const auto *binding : listOf(bindings))
     json.beginObject()
@@ -248,7 +266,7 @@ void addBindings(Json &json, const Subject &subject, const char *key, const Bind
   json.endArray();
 }
 
-void addOps(Json &json, const Subject &subject, const fb::Function &function) {
+void addOps(JSONWriter &json, const Subject &subject, const fb::Function &function) {
   json.key("ops").beginArray();
   for (const auto *op : listOf(function.placed_ops())) {
     if (!subject.wants(*op))
@@ -273,7 +291,7 @@ void addOps(Json &json, const Subject &subject, const fb::Function &function) {
   json.endArray();
 }
 
-void addKernels(Json &json, const Subject &subject, const fb::Function &function) {
+void addKernels(JSONWriter &json, const Subject &subject, const fb::Function &function) {
   json.key("kernels").beginArray();
   for (const KernelUse &use : kernelsOf(subject.plan, function))
     json.beginObject()
@@ -285,7 +303,7 @@ void addKernels(Json &json, const Subject &subject, const fb::Function &function
   json.endArray();
 }
 
-void addValues(Json &json, const fb::Function &function) {
+void addValues(JSONWriter &json, const fb::Function &function) {
   json.key("values").beginArray();
   for (const auto *value : listOf(function.values())) {
     if (!value->buffer() || value->buffer()->space() != fb::Space::arena)
@@ -303,7 +321,7 @@ void addValues(Json &json, const fb::Function &function) {
   json.endArray();
 }
 
-void addMemory(Json &json, const Subject &subject) {
+void addMemory(JSONWriter &json, const Subject &subject) {
   json.key("memory").beginArray();
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d) {
     const DeviceMemory memory = memoryOf(subject.plan, d);
@@ -319,7 +337,7 @@ void addMemory(Json &json, const Subject &subject) {
 }
 
 void printJson(const Subject &subject) {
-  Json json;
+  JSONWriter json;
   json.beginObject()
       .member("source", textOf(subject.plan.source()))
       .member("producer", textOf(subject.plan.producer()))

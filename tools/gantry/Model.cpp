@@ -122,18 +122,22 @@ bool isPlanFile(const std::string &path) {
   return in && plan::PlanFile::looksLikePlan(start);
 }
 
-Outcome compileGraph(const Options &options, const std::vector<std::string> &more) {
+Status checkIsFile(const std::string &path) {
   struct stat info;
-  // Told here rather than by the compiler: a file that is not there needs no MLIR.
-  if (options.file != "-" && ::stat(options.file.c_str(), &info) != 0)
-    return {Status::notFound(
-                "cannot open '" + options.file +
-                "': " + (errno == ENOENT ? "no such file or folder" : arrays::systemReason(errno))),
-            {}};
-  if (options.file != "-" && S_ISDIR(info.st_mode))
-    return {
-        Status::invalidArgument("'" + options.file + "' is a folder, expected a graph or a plan"),
-        {}};
+  if (path == "-")
+    return {};
+  if (::stat(path.c_str(), &info) != 0)
+    return Status::notFound(
+        "cannot open '" + path +
+        "': " + (errno == ENOENT ? "no such file or folder" : arrays::systemReason(errno)));
+  if (S_ISDIR(info.st_mode))
+    return Status::invalidArgument("'" + path + "' is a folder, expected a graph or a plan");
+  return {};
+}
+
+Outcome compileGraph(const Options &options, const std::vector<std::string> &more) {
+  if (Status status = checkIsFile(options.file); !status.ok())
+    return {status, {}};
   auto compiler = Compiler::open();
   if (!compiler)
     return {compiler.status(), {}};

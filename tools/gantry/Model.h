@@ -26,6 +26,9 @@ struct Model {
 /// Whether FILE is a plan; false also for what cannot be read, which whoever opens it will report.
 bool isPlanFile(const std::string &path);
 
+/// Says so when there is no such file or it is a folder: that needs no compiler. "-" is a file.
+Status checkIsFile(const std::string &path);
+
 /// Compiles FILE as the options say, `more` being flags for programs (gantry-c/compiler.h); the
 /// compiler's diagnostics have been printed.
 Outcome compileGraph(const Options &options, const std::vector<std::string> &more = {});

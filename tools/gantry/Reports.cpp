@@ -1,11 +1,11 @@
 #include "Reports.h"
 
 #include "Console.h"
-#include "Text.h"
 
 #include "gantry/Arrays/Files.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/JSONWriter.h"
 
 #include <map>
 
@@ -38,7 +38,7 @@ void logOp(const fb::Plan &plan, const fb::PlacedOp &op, std::string &out) {
 }
 
 void logOpAsJson(const fb::Plan &plan, const fb::PlacedOp &op, std::string &out) {
-  Json json;
+  JSONWriter json;
   json.beginObject()
       .member("op", textOf(op.log_name()))
       .member("name", textOf(op.name()))

@@ -1,4 +1,4 @@
-// Text for people and for programs: aligned tables, JSON.
+// Text for people: aligned tables, counts.
 #pragma once
 
 #include <cstdint>
@@ -24,33 +24,8 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-/// A JSON document built piece by piece; every member function gives the writer for chaining.
-class Json {
-public:
-  Json &beginObject();
-  Json &endObject();
-  Json &beginArray();
-  Json &endArray();
-  Json &key(std::string_view name);
-  Json &value(std::string_view text);
-  Json &value(const char *text) { return value(std::string_view(text)); }
-  Json &value(double number);
-  Json &value(uint64_t number);
-  Json &value(int64_t number);
-  Json &value(uint32_t number) { return value(uint64_t(number)); }
-  Json &boolean(bool truth);
-  template <typename T>
-  Json &member(std::string_view name, const T &content) {
-    return key(name).value(content);
-  }
-  const std::string &text() const { return out; }
-
-private:
-  void separate();
-  std::string out;
-  bool first = true; ///< nothing yet in the innermost object or array
-  bool afterKey = false;
-};
+/// "1 op", "2 ops", "3 launches".
+std::string counted(uint64_t count, std::string noun);
 
 /// Columns that a UTF-8 text takes on a terminal, one a character.
 size_t displayWidth(std::string_view text);

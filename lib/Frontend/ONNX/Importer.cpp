@@ -257,9 +257,16 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
         fits = input.type.dims[i].size == value.shape[i];
       else
         fits = dims.try_emplace(dimKey(input, i), value.shape[i]).first->second == value.shape[i];
-    if (!fits)
-      return emitError(loc) << "the value for input '" << input.name
-                            << "' has another shape than the input";
+    if (!fits) {
+      auto error = emitError(loc) << "the value for input '" << input.name << "' has the shape [";
+      llvm::interleaveComma(value.shape, error);
+      error << "], the input has [";
+      llvm::interleaveComma(llvm::seq(input.type.dims.size()), error, [&](size_t i) {
+        const Dim &dim = input.type.dims[i];
+        dim.isKnown() ? error << dim.size : error << dimKey(input, i);
+      });
+      return error << "]";
+    }
   }
   mlir::Type element = elementTypeOf(input.type.element, context);
   if (!element)
@@ -276,6 +283,10 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
     elements.floats = std::get<std::vector<double>>(value.elements);
   else
     elements.ints = std::get<std::vector<int64_t>>(value.elements);
+  if (elements.isFloat && isa<IntegerType>(element))
+    return emitError(loc) << "the value for input '" << input.name
+                          << "' holds floating-point numbers, the input is of type "
+                          << nameOf(input.type.element);
   if (int64_t(elements.size()) != type->getNumElements())
     return emitError(loc) << "the value for input '" << input.name << "' has " << elements.size()
                           << " elements, its shape " << type->getNumElements();
@@ -364,7 +375,9 @@ LogicalResult Importer::reportNode(const Node &node, int64_t opset, Location loc
     return success();
   }
   return emitError(loc) << "node '" << nameOfNode(node) << "' (" << node.op << " of "
-                        << displayDomain(node.domain) << ", opset " << opset << "): " << message;
+                        << displayDomain(node.domain) << ", "
+                        << (opset > 0 ? "opset " + std::to_string(opset) : "of no declared opset")
+                        << "): " << message;
 }
 
 /// What is wrong with the number of operands or outputs, or nothing.
