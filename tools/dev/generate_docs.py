@@ -94,6 +94,29 @@ def plan_format_page(schema):
     return "\n".join(page)
 
 
+def onnx_page(folder):
+    """The ops in the importer's tables: table.add("Op", ...) and table.refuse("Op", "why")."""
+    supported, refused = {}, {}
+    for file in sorted((ROOT / folder).glob("*.cpp")):
+        text = file.read_text(encoding="utf-8")
+        head = re.match(r"// (.*?\.)(?=\s)", re.sub(r"\n// ?", " ", text)).group(1)
+        calls = re.findall(r'\badd\("(\w+)",([^;]*);', text, flags=re.DOTALL)
+        names = sorted((f"{domain[0]}.{op}" if (domain := re.findall(r'"([a-z]\w*(?:\.\w+)+)"', rest)) else op)
+                       for op, rest in calls)
+        if names:
+            supported[file.stem] = (head, names)
+        for group, why in re.findall(r'for \(\S+ op :\s*\{([^}]*)\}\)\s*table\.refuse\(op,\s*"([^"]*)', text):
+            refused.update(dict.fromkeys(re.findall(r'"(\w+)"', group), why))
+        refused.update(re.findall(r'table\.refuse\("(\w+)",\s*"([^"]*)', text))
+    page = ["# ONNX ops\n", NOTE.format(source=f"`{folder}/*.cpp`").rstrip() + "\n",
+            "Opsets 7 to 22 of `ai.onnx` (older ones as far as they agree), and what stands with a domain.\n"]
+    for stem, (head, names) in supported.items():
+        page.append(f"## {stem}\n\n{head}\n\n" + ", ".join(f"`{name}`" for name in names) + "\n")
+    page.append("## Refused by name\n\n| op | because |\n|---|---|\n" +
+                "\n".join(f"| `{op}` | {why} |" for op, why in sorted(refused.items())) + "\n")
+    return "\n".join(page)
+
+
 def help_of(binary, *arguments):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     result = subprocess.run([str(binary), *arguments, "--help"], capture_output=True, text=True, env=environment)
@@ -117,6 +140,8 @@ def pages(build):
     for dialect, name, title in (("gantry", "Gantry", "Dialect `gantry`"), ("plan", "Plan", "Dialect `plan`")):
         if (ROOT / ir.format(name)).exists():
             yield f"{name}Dialect.md", dialect_page(dialect, ir.format(name), title)
+    if (ROOT / "lib/Frontend/ONNX").is_dir():
+        yield "OnnxOps.md", onnx_page("lib/Frontend/ONNX")
     files = [str(file.relative_to(ROOT)) for file in sorted((ROOT / "include").rglob("Passes.td"))]
     if files:
         yield "Passes.md", passes_page(files)

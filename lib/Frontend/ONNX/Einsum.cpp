@@ -6,6 +6,8 @@
 
 #include "Importer.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <map>
 
 using namespace mlir;

@@ -63,7 +63,7 @@ private:
   LogicalResult checkModel();
   LogicalResult resolveDims();
   FailureOr<RankedTensorType> typeOfInput(const ValueInfo &input);
-  FailureOr<Value> bindValue(const ValueInfo &input, const InputValue &value, Location loc);
+  FailureOr<Value> bindValue(const ValueInfo &input, const InputValue &value);
   LogicalResult importInputs(func::FuncOp function, Scope &scope);
   LogicalResult importInitializers(const Graph &graph, Scope &scope);
   LogicalResult importNodes(ArrayRef<Node> nodes, Scope &scope);
@@ -72,7 +72,7 @@ private:
   Values callFunction(const Function &callee, NodeContext &call, const Node &node, Scope &scope);
   const Function *findFunction(const Node &node) const;
   /// Says what is wrong with a node, or notes it in the report. Success means: go on.
-  LogicalResult reportNode(const Node &node, int64_t opset, Location loc, StringRef message);
+  LogicalResult reportNode(const Node &node, int64_t opset, StringRef message);
 
   const Model &model;
   const ImportOptions &options;
@@ -213,20 +213,19 @@ LogicalResult Importer::resolveDims() {
 }
 
 FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
-  Location loc = locationOf(input.name);
   if (input.type.kind != onnx::Type::TensorType)
-    return emitError(loc) << "input '" << input.name
-                          << "' is not a tensor; sequences, maps, optional and "
-                          << "sparse values are not supported";
+    return emitError(file) << "input '" << input.name
+                           << "' is not a tensor; sequences, maps, optional and "
+                           << "sparse values are not supported";
   mlir::Type element = elementTypeOf(input.type.element, context);
   if (!element)
-    return emitError(loc) << "input '" << input.name << "' has the element type "
-                          << nameOf(input.type.element) << ", which is not supported; "
-                          << supportedElementTypes() << " are";
+    return emitError(file) << "input '" << input.name << "' has the element type "
+                           << nameOf(input.type.element) << ", which is not supported; "
+                           << supportedElementTypes() << " are";
   if (!input.type.hasShape)
-    return emitError(loc) << "input '" << input.name
-                          << "' has no declared shape, which is not supported; "
-                          << "declare its dimensions in the model (they may be open)";
+    return emitError(file) << "input '" << input.name
+                           << "' has no declared shape, which is not supported; "
+                           << "declare its dimensions in the model (they may be open)";
   Ints shape;
   for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
     if (dim.isKnown()) {
@@ -237,19 +236,18 @@ FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
     if (it == dims.end())
       it = dims.find(dimKey(input, i));
     if (it == dims.end())
-      return emitError(loc) << "dimension " << i << " of input '" << input.name
-                            << "' is open; give its size with --dim " << dimKey(input, i) << "=N";
+      return emitError(file) << "dimension " << i << " of input '" << input.name
+                             << "' is open; give its size with --dim " << dimKey(input, i) << "=N";
     shape.push_back(it->second);
   }
   auto type = makeTensorType(shape, element);
   if (!type)
-    return emitError(loc) << "input '" << input.name << "': " << type.status().message();
+    return emitError(file) << "input '" << input.name << "': " << type.status().message();
   return *type;
 }
 
 /// An input given by value: its sizes may also settle open dimensions.
-FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &value,
-                                     Location loc) {
+FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &value) {
   if (input.type.hasShape) {
     bool fits = input.type.dims.size() == value.shape.size();
     for (size_t i = 0; fits && i < value.shape.size(); ++i)
@@ -258,7 +256,7 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
       else
         fits = dims.try_emplace(dimKey(input, i), value.shape[i]).first->second == value.shape[i];
     if (!fits) {
-      auto error = emitError(loc) << "the value for input '" << input.name << "' has the shape [";
+      auto error = emitError(file) << "the value for input '" << input.name << "' has the shape [";
       llvm::interleaveComma(value.shape, error);
       error << "], the input has [";
       llvm::interleaveComma(llvm::seq(input.type.dims.size()), error, [&](size_t i) {
@@ -270,13 +268,13 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
   }
   mlir::Type element = elementTypeOf(input.type.element, context);
   if (!element)
-    return emitError(loc) << "input '" << input.name << "' has the element type "
-                          << nameOf(input.type.element) << ", which is not supported; "
-                          << supportedElementTypes() << " are";
+    return emitError(file) << "input '" << input.name << "' has the element type "
+                           << nameOf(input.type.element) << ", which is not supported; "
+                           << supportedElementTypes() << " are";
   auto type = makeTensorType(value.shape, element);
   if (!type)
-    return emitError(loc) << "the value for input '" << input.name
-                          << "': " << type.status().message();
+    return emitError(file) << "the value for input '" << input.name
+                           << "': " << type.status().message();
   Elements elements;
   elements.isFloat = std::holds_alternative<std::vector<double>>(value.elements);
   if (elements.isFloat)
@@ -284,13 +282,14 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
   else
     elements.ints = std::get<std::vector<int64_t>>(value.elements);
   if (elements.isFloat && isa<IntegerType>(element))
-    return emitError(loc) << "the value for input '" << input.name
-                          << "' holds floating-point numbers, the input is of type "
-                          << nameOf(input.type.element);
+    return emitError(file) << "the value for input '" << input.name
+                           << "' holds floating-point numbers, the input is of type "
+                           << nameOf(input.type.element);
   if (int64_t(elements.size()) != type->getNumElements())
-    return emitError(loc) << "the value for input '" << input.name << "' has " << elements.size()
-                          << " elements, its shape " << type->getNumElements();
-  return Value(ConstantOp::create(builder, loc, ElementsAttr(makeElements(*type, elements))));
+    return emitError(file) << "the value for input '" << input.name << "' has " << elements.size()
+                           << " elements, its shape " << type->getNumElements();
+  return Value(ConstantOp::create(builder, locationOf(input.name),
+                                  ElementsAttr(makeElements(*type, elements))));
 }
 
 LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
@@ -304,7 +303,7 @@ LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
   for (const InputValue &value : options.values)
     for (const ValueInfo &input : model.graph.inputs)
       if (input.name == value.name) {
-        FailureOr<Value> constant = bindValue(input, value, locationOf(input.name));
+        FailureOr<Value> constant = bindValue(input, value);
         if (failed(constant))
           return failure();
         scope.values[input.name] = *constant;
@@ -331,7 +330,7 @@ LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
 Value Importer::makeConstant(const Tensor &tensor, Location loc) {
   auto attr = tensors.read(tensor);
   if (!attr) {
-    emitError(loc) << "tensor '" << tensor.name << "': " << attr.status().message();
+    emitError(file) << "tensor '" << tensor.name << "': " << attr.status().message();
     return {};
   }
   auto op = ConstantOp::create(builder, loc, *attr);
@@ -367,17 +366,17 @@ const Function *Importer::findFunction(const Node &node) const {
   return nullptr;
 }
 
-LogicalResult Importer::reportNode(const Node &node, int64_t opset, Location loc,
-                                   StringRef message) {
+LogicalResult Importer::reportNode(const Node &node, int64_t opset, StringRef message) {
   if (report) {
     report->issues.push_back({nameOfNode(node).str(), node.op.str(),
                               displayDomain(node.domain).str(), opset, message.str()});
     return success();
   }
-  return emitError(loc) << "node '" << nameOfNode(node) << "' (" << node.op << " of "
-                        << displayDomain(node.domain) << ", "
-                        << (opset > 0 ? "opset " + std::to_string(opset) : "of no declared opset")
-                        << "): " << message;
+  // At the file: the text names the node itself.
+  return emitError(file) << "node '" << nameOfNode(node) << "' (" << node.op << " of "
+                         << displayDomain(node.domain) << ", "
+                         << (opset > 0 ? "opset " + std::to_string(opset) : "of no declared opset")
+                         << "): " << message;
 }
 
 /// What is wrong with the number of operands or outputs, or nothing.
@@ -482,7 +481,7 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
   if (!complete && !poisoned && !reportedInside) {
     if (message.empty())
       message = "the import failed without a reason; this is a defect of Gantry";
-    if (failed(reportNode(node, opset, loc, message)))
+    if (failed(reportNode(node, opset, message)))
       return failure();
   }
   for (auto [i, name] : llvm::enumerate(node.outputs))
@@ -616,7 +615,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   for (const ValueInfo &output : model.graph.outputs) {
     const Value *value = scope.find(output.name);
     if (!value)
-      emitError(locationOf(output.name)) << "output '" << output.name << "' is made by no node";
+      emitError(file) << "output '" << output.name << "' is made by no node";
     if (!value || !*value)
       return {};
     results.push_back(*value);

@@ -53,5 +53,6 @@ TEST(MlirReader, DeepNestingIsRefused) {
   EXPECT_EQ(deep.location, "loc(\"g.mlir\":5:201)");
   // In comments and strings, brackets are text.
   EXPECT_TRUE(Read("// " + std::string(1000, '[') + "\n" + relu).module);
-  EXPECT_TRUE(Read("module attributes {gantry.name = \"" + std::string(1000, '(') + "\"} {}").module);
+  EXPECT_TRUE(
+      Read("module attributes {gantry.name = \"" + std::string(1000, '(') + "\"} {}").module);
 }

@@ -135,9 +135,9 @@ TEST(Onnx, ShapeInputIsAskedForAndTakenAsValue) {
 TEST(Onnx, UnsupportedOpIsNamed) {
   GraphText graph = reluGraph({2});
   graph.nodes = {node("Frobnicate", {"x"}, {"y"}, {}, "f", "com.example")};
-  EXPECT_TRUE(
-      llvm::StringRef(Imported(model(graph)).error)
-          .starts_with("node 'f' (Frobnicate of com.example, opset 0): the op is not supported"));
+  EXPECT_TRUE(llvm::StringRef(Imported(model(graph)).error)
+                  .starts_with("node 'f' (Frobnicate of com.example, of no declared opset): the op "
+                               "is not supported"));
 }
 
 TEST(Onnx, UnknownAttributeIsNamed) {
