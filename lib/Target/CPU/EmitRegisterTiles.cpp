@@ -8,7 +8,7 @@
 //     store accumulators
 //
 // in one of two forms. Columns: `v` is the last dimension of the result, and every operand is
-// contiguous or constant in it. Dots: the vectors run along a reduced dimension in which every
+// contiguous, constant or of a small step in it. Dots: the vectors run along a reduced dimension in which every
 // operand is contiguous, and are added up at the end. The body is cloned on vectors, so one emitter
 // serves matrix products, convolutions, pools and plain reductions of any element type.
 
@@ -48,18 +48,21 @@ static std::optional<int64_t> coefficient(AffineExpr expr, unsigned d) {
   return std::nullopt;
 }
 
-/// Whether moving along `d` by one moves by one element in the buffer.
-static bool isContiguousIn(MemRefType type, AffineMap map, unsigned d) {
+/// Widest step between neighbouring lanes that is still loaded as vectors and thinned out.
+static constexpr int64_t kMostStep = 4;
+
+/// By how many elements the buffer is passed through when `d` grows by one; nothing when that is not
+/// along its last dimension, or backwards.
+static std::optional<int64_t> stepAlong(MemRefType type, AffineMap map, unsigned d) {
   SmallVector<int64_t> strides;
   int64_t offset;
   if (map.getNumResults() == 0 || failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
-    return false;
-  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-    auto c = coefficient(expr, d);
-    if (!c || *c != (i + 1 == map.getNumResults() ? 1 : 0))
-      return false;
-  }
-  return true;
+    return std::nullopt;
+  for (AffineExpr expr : map.getResults().drop_back())
+    if (coefficient(expr, d) != 0)
+      return std::nullopt;
+  auto step = coefficient(map.getResults().back(), d);
+  return step && *step >= 1 ? step : std::nullopt;
 }
 
 namespace {
@@ -91,11 +94,16 @@ struct Emitter {
   MemRefType typeOf(unsigned operand) const { return cast<MemRefType>(buffers[operand].getType()); }
   AffineMap resultMap() const { return maps.back(); }
 
-  /// Whether all operands that change with `d` are contiguous in it.
-  bool isVectorizable(unsigned d) {
-    for (unsigned i = 0; i < buffers.size(); ++i)
-      if (maps[i].isFunctionOfDim(d) && !isContiguousIn(typeOf(i), maps[i], d))
+  /// Whether all operands that change with `d` can be loaded as vectors along it: the result and
+  /// what is reduced must be contiguous, other operands may have small steps.
+  bool isVectorizable(unsigned d, int64_t mostStep) {
+    for (unsigned i = 0; i < buffers.size(); ++i) {
+      if (!maps[i].isFunctionOfDim(d))
+        continue;
+      auto step = stepAlong(typeOf(i), maps[i], d);
+      if (!step || *step > (i < numInputs() ? mostStep : 1))
         return false;
+    }
     return true;
   }
 
@@ -115,7 +123,7 @@ struct Emitter {
       return false;
     if (auto last = dyn_cast_or_null<AffineDimExpr>(
             resultMap().getNumResults() ? resultMap().getResults().back() : AffineExpr());
-        last && sizes[last.getPosition()] >= 4 && isVectorizable(last.getPosition())) {
+        last && sizes[last.getPosition()] >= 4 && isVectorizable(last.getPosition(), kMostStep)) {
       vectorDim = last.getPosition();
       chooseBlockDim();
       return true;
@@ -130,7 +138,7 @@ struct Emitter {
       return false;
     int64_t lanes = lanesOf(op.getRegionOutputArgs()[0].getType());
     for (unsigned d : llvm::reverse(reduced)) {
-      if (sizes[d] < 2 * lanes || !isVectorizable(d) || numInputs() < 1)
+      if (sizes[d] < 2 * lanes || !isVectorizable(d, 1) || numInputs() < 1)
         continue;
       vectorDim = d;
       dots = true;
@@ -301,6 +309,8 @@ struct Emitter {
       return memref::LoadOp::create(b, op.getLoc(), buffers[operand], at);
     auto type = VectorType::get({piece.width}, element);
     bool varies = maps[operand].isFunctionOfDim(vectorDim);
+    if (int64_t step = varies ? *stepAlong(typeOf(operand), maps[operand], vectorDim) : 1; step > 1)
+      return loadThinned(b, operand, at, piece, step);
     if (varies && piece.live < piece.width) {
       Value rest = arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(type));
       return vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at, maskOf(b, piece), rest);
@@ -309,6 +319,18 @@ struct Emitter {
       return vector::LoadOp::create(b, op.getLoc(), type, buffers[operand], at);
     Value scalar = memref::LoadOp::create(b, op.getLoc(), buffers[operand], at);
     return vector::BroadcastOp::create(b, op.getLoc(), type, scalar);
+  }
+
+  /// Every `step`-th element: the whole span is loaded, nothing beyond it, and shuffled.
+  Value loadThinned(OpBuilder &b, unsigned operand, ArrayRef<Value> at, Piece piece, int64_t step) {
+    Piece span{piece.width * step, (piece.live - 1) * step + 1};
+    auto type = VectorType::get({span.width}, typeOf(operand).getElementType());
+    Value rest = arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(type));
+    Value all = vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at, maskOf(b, span), rest);
+    SmallVector<int64_t> picked;
+    for (int64_t lane = 0; lane < piece.width; ++lane)
+      picked.push_back(std::min(lane, piece.live - 1) * step);
+    return vector::ShuffleOp::create(b, op.getLoc(), all, all, picked);
   }
 
   void store(OpBuilder &b, Value value, const Index &index, Piece piece) {
