@@ -28,8 +28,13 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
         return WalkResult::interrupt();
       }
       int64_t offset = *buffer.getOffset();
-      if (offset < 0 || offset % 64 || offset + int64_t(buffer.getSize()) > arena->getValue()) {
-        buffer.emitOpError() << "lies at " << offset << " outside its arena of " << arena->getValue() << " bytes";
+      if (offset % 64) {
+        buffer.emitOpError() << "lies at " << offset << ", which is no multiple of 64 bytes";
+        return WalkResult::interrupt();
+      }
+      if (offset < 0 || offset + int64_t(buffer.getSize()) > arena->getValue()) {
+        buffer.emitOpError() << "lies at " << offset << " outside its arena of "
+                             << arena->getValue() << " bytes";
         return WalkResult::interrupt();
       }
       return WalkResult::advance();

@@ -1,0 +1,44 @@
+// RUN: gantry-opt %s --gantry-add-destinations | FileCheck %s
+
+// Tensors become buffers, arguments first, then one per result; none may overlap another and all
+// are aligned for vectors.
+// CHECK-LABEL: func.func private @one(
+// CHECK-SAME: %[[X:[^:]*]]: memref<4xf32> {llvm.align = 64 : i64, llvm.noalias},
+// CHECK-SAME: %[[Y:.*]]: memref<4xf32> {llvm.align = 64 : i64, llvm.noalias})
+// CHECK: %[[T:.*]] = bufferization.to_tensor %[[X]] restrict
+// CHECK: %[[R:.*]] = linalg.exp ins(%[[T]]
+// CHECK: bufferization.materialize_in_destination %[[R]] in restrict writable %[[Y]]
+// CHECK: return{{$}}
+func.func private @one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// A reshape before a result disappears: its bytes are the same.
+// CHECK-LABEL: func.func private @reshaped(
+// CHECK-SAME: memref<4x2xf32>
+// CHECK-SAME: memref<4x2xf32>
+// CHECK: %[[R:.*]] = linalg.exp
+// CHECK: bufferization.materialize_in_destination %[[R]] {{.*}} : (tensor<4x2xf32>, memref<4x2xf32>)
+func.func private @reshaped(%x: tensor<4x2xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<4x2xf32>
+  %0 = linalg.exp ins(%x : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<4x2xf32> into tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// Two results, two buffers; one value given back twice is written twice.
+// CHECK-LABEL: func.func private @two(
+// CHECK-SAME: %{{[^:]*}}: memref<4xf32> {{[^,]*}}, {{[^,]*}}, %[[A:[^:]*]]: memref<4xf32> {{[^,]*}}, {{[^,]*}}, %[[B:[^:]*]]: memref<4xf32>
+// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[A]]
+// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[B]]
+func.func private @two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %0, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A declaration has no body to change.
+// CHECK: func.func private @external(tensor<4xf32>) -> tensor<4xf32>
+func.func private @external(tensor<4xf32>) -> tensor<4xf32>

@@ -1,0 +1,30 @@
+// RUN: gantry-opt %s --gantry-verify-resolved -split-input-file -verify-diagnostics
+
+// What Resolve gives.
+func.func @resolved(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A scope is left.
+func.func @scope() {
+  // expected-error @below {{'gantry.on' op is left after Resolve}}
+  gantry.on "GPU:1" {
+  }
+  return
+}
+
+// -----
+
+// A call is left, in a body.
+func.func private @callee()
+func.func @call(%c: tensor<i1>) {
+  gantry.if %c {
+    // expected-error @below {{'func.call' op is left after Resolve}}
+    func.call @callee() : () -> ()
+  } else {
+  } : tensor<i1>
+  return
+}

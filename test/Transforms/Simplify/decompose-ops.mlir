@@ -1,0 +1,41 @@
+// RUN: gantry-opt %s --gantry-decompose-ops | FileCheck %s
+
+// A split is a slice for each piece, with the split's request and name.
+// CHECK-LABEL: @split(
+// CHECK-SAME: %[[X:.*]]: tensor<2x6xf32>
+// CHECK: %[[A:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", sizes = array<i64: 2, 2>, starts = array<i64: 0, 0>, steps = array<i64: 1, 1>}
+// CHECK: %[[B:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", sizes = array<i64: 2, 4>, starts = array<i64: 0, 2>, steps = array<i64: 1, 1>}
+// CHECK: return %[[A]], %[[B]]
+func.func @split(%x: tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>) {
+  %a, %b = gantry.split %x {axis = 1 : i64, sizes = array<i64: 2, 4>, gantry.device = #gantry.device<"GPU:0">, gantry.name = "s"} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>)
+  return %a, %b : tensor<2x2xf32>, tensor<2x4xf32>
+}
+
+// The border of a convolution is a value of its own, named after it.
+// CHECK-LABEL: @conv(
+// CHECK-SAME: %[[X:.*]]: tensor<1x3x8xf32>
+// CHECK: %[[Z:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[P:.*]] = gantry.pad %[[X]], %[[Z]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "c/pad", high = array<i64: 0, 0, 2>, low = array<i64: 0, 0, 1>, mode = #gantry<pad_mode constant>}
+// CHECK: gantry.conv %[[P]], %{{.*}} pads_high = array<i64: 0>, pads_low = array<i64: 0>
+func.func @conv(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x9xf32> {
+  %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 2>, dilations = array<i64: 1>, groups = 1 : i64, gantry.device = #gantry.device<"GPU:0">, gantry.name = "c"} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x9xf32>
+  return %y : tensor<1x4x9xf32>
+}
+
+// Integers get an integer zero, unsigned ones too.
+// CHECK-LABEL: @integer_conv(
+// CHECK: gantry.constant dense<0> : tensor<ui8>
+// CHECK: gantry.pad
+func.func @integer_conv(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xui8>) -> tensor<1x4x8xui8> {
+  %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xui8>, tensor<4x3x3xui8>) -> tensor<1x4x8xui8>
+  return %y : tensor<1x4x8xui8>
+}
+
+// Without a border nothing is added.
+// CHECK-LABEL: @conv_without_border(
+// CHECK-NOT: gantry.pad
+// CHECK: gantry.conv
+func.func @conv_without_border(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x6xf32> {
+  %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>
+  return %y : tensor<1x4x6xf32>
+}
