@@ -50,3 +50,8 @@ endif()
 
 # The end-to-end runners' own harness; the runners themselves are called by run_tests.py.
 add_test(NAME e2e.workers COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/workers_test.py)
+if(TARGET gantry-compiler AND TARGET gantry AND NOT GANTRY_SANITIZE)
+  # With sanitizers memory is not what it measures.
+  add_test(NAME e2e.tool COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/tool_test.py ${PROJECT_BINARY_DIR})
+  set_tests_properties(e2e.tool PROPERTIES SKIP_RETURN_CODE 77)
+endif()

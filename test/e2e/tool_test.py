@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""The tool with the real compiler: values that decide shapes, large weights, texts and errors.
+
+What the driver does by itself is tested without a compiler in test/unit/Tool; this is about the two
+together. Large models are sparse files, so that they cost time and memory only where they should.
+
+Usage: tool_test.py BUILD [unittest arguments]; exit status 77 when a Python module is missing.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper
+except ImportError as missing:
+    print(f"skipped: {missing} (tools/dev/install_deps.sh references)")
+    sys.exit(77)
+
+BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/dev").resolve()
+MIB, GIB = 1 << 20, 1 << 30
+PHASES = "import simplify place copy fuse kernel schedule memory llvm".split()
+
+
+def available_memory():
+    """Bytes that can be had without swapping."""
+    for line in pathlib.Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+class Finished:
+    """A run of the tool: exit status, what it said, and its largest resident memory in bytes."""
+
+    def __init__(self, *arguments, cwd, **environment):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen([str(BUILD / "bin/gantry"), *map(str, arguments)], cwd=cwd,
+                                       stdout=out, stderr=err, env={**os.environ, **environment})
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0), err.seek(0)
+            self.out, self.err = out.read().decode(), err.read().decode()
+        self.status, self.peak = process.returncode, usage.ru_maxrss * 1024
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def gantry(self, *arguments, **environment):
+        return Finished(*arguments, cwd=self.folder, **environment)
+
+    def succeed(self, *arguments, **environment):
+        result = self.gantry(*arguments, **environment)
+        self.assertEqual(result.status, 0, result.err[-600:])
+        return result
+
+    def save(self, name, value):
+        np.save(self.folder / name, value)
+
+    def save_model(self, nodes, inputs, outputs, initializers=()):
+        graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        (self.folder / "m.onnx").write_bytes(model.SerializeToString())
+
+
+class ValuesTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.save_model([helper.make_node("Reshape", ["x", "shape"], ["y"])],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 6]),
+                         helper.make_tensor_value_info("shape", TensorProto.INT64, [2])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, None])])
+        self.x = np.arange(12, dtype=np.float32).reshape(2, 6)
+        self.save("x.npy", self.x)
+        self.save("shape.npy", np.array([3, 4]))
+
+    def test_a_shape_given_with_value(self):
+        self.succeed("run", "m.onnx", "--input", "x=x.npy", "--value", "shape=shape.npy",
+                     "--output", "y=y.npy")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), self.x.reshape(3, 4))
+
+    def test_a_shape_given_with_input_is_said_to_be_compiled_in(self):
+        run = self.succeed("run", "m.onnx", "--input", "x=x.npy", "--input", "shape=shape.npy",
+                           "--output", "y=y.npy")
+        self.assertEqual(run.err, "gantry: input 'shape' decides shapes: its value [3 4] is compiled in\n")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), self.x.reshape(3, 4))
+
+    def test_a_value_in_a_plan(self):
+        self.succeed("compile", "m.onnx", "--value", "shape=shape.npy", "-o", "m.gantry")
+        run = self.succeed("run", "m.gantry", "--input", "x=x.npy", GANTRY_COMPILER="/nonexistent")
+        self.assertTrue(run.out.startswith("y: f32[3,4] on CPU:0\n[[ 0.  1.  2.  3.]\n"), run.out)
+
+    def test_what_is_wrong_is_said_once(self):
+        self.save("float.npy", np.array([3.0, 4.0]))
+        self.save("one.npy", np.array([12]))
+        for value, message in {
+                "shape": "--value 'shape' is not NAME=FILE.npy",
+                "shape=none.npy": "--value shape: cannot open 'none.npy': no such file or folder",
+                "shape=float.npy": "m.onnx: the value for input 'shape' holds "
+                                   "floating-point numbers, the input is of type i64",
+                "shape=one.npy": "m.onnx: the value for input 'shape' has the shape "
+                                 "[1], the input has [2]",
+                "size=one.npy": "m.onnx: a value is given for 'size', which is no input of the graph",
+        }.items():
+            with self.subTest(value):
+                run = self.gantry("run", "m.onnx", "--input", "x=x.npy", "--value", value)
+                self.assertEqual((run.status, run.err), (1, f"gantry: error: {message}\n"))
+
+    def test_a_missing_value_is_asked_for(self):
+        run = self.gantry("run", "m.onnx", "--input", "x=x.npy")
+        self.assertEqual(run.status, 1)
+        self.assertEqual(run.err.count("give that with --value shape=FILE.npy"), 1, run.err)
+        self.assertEqual(run.err.count("node 'y'"), 1, run.err)
+
+
+class TextTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.save_model([helper.make_node("Relu", ["x"], ["y"], name="positive")],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])])
+
+    def test_every_phase_has_a_text(self):
+        texts = [self.succeed("compile", "m.onnx", f"--stop-after={phase}").out for phase in PHASES]
+        for phase, text in zip(PHASES, texts):
+            self.assertRegex(text, r"(?s)^(module|; ModuleID).*[}\S]\n$", phase)
+        self.assertIn("gantry.relu", texts[0])
+        self.assertIn("plan.launch", texts[PHASES.index("memory")])
+        self.assertIn("define ", texts[-1])
+
+    def test_errors_about_the_module_do_not_print_it(self):
+        run = self.gantry("run", "m.onnx", "--entry", "other")
+        self.assertEqual(run.err, "gantry: error: m.onnx: no function is named 'other'; the functions are g\n")
+
+    def test_tables_do_not_repeat_the_path(self):
+        explained = self.succeed("explain", self.folder / "m.onnx").out
+        self.assertIn("node 'positive'", explained)
+        self.assertNotIn(str(self.folder), explained)
+        self.assertIn("1 kernel, 1 launch for 1 op\n", explained)
+
+
+class LargeWeightsTest(ToolTest):
+    """Rows of a 1 GiB table; the peak may be 1.5 times the model and 400 MiB, not twice the model."""
+
+    SIZE, WIDTH = GIB, 256
+    ROWS = SIZE // WIDTH // 4
+
+    def setUp(self):
+        super().setUp()
+        memory, disk = available_memory(), shutil.disk_usage(self.folder).free
+        if memory < 3 * GIB or disk < 3 * GIB:
+            self.skipTest(f"1 GiB of weights: {memory >> 30} GiB of memory and {disk >> 30} GiB of disk are free, "
+                          "3 of each are needed")
+        self.chosen = np.array([0, 1, self.ROWS - 1], np.int64)
+        self.values = np.arange(len(self.chosen) * self.WIDTH, dtype=np.float32).reshape(-1, self.WIDTH)
+        self.save("rows.npy", self.chosen)
+
+    def save_lookup(self, table):
+        self.save_model([helper.make_node("Gather", ["table", "rows"], ["out"])],
+                        [helper.make_tensor_value_info("rows", TensorProto.INT64, [len(self.chosen)])],
+                        [helper.make_tensor_value_info("out", TensorProto.FLOAT, self.values.shape)], [table])
+
+    def write_table(self, path, start):
+        with open(path, "r+b") as file:
+            file.truncate(max(start + self.SIZE, file.seek(0, os.SEEK_END)))
+            for row, values in zip(self.chosen, self.values):
+                file.seek(start + int(row) * self.WIDTH * 4)
+                file.write(values.tobytes())
+
+    def check(self):
+        bound = 1.5 * self.SIZE + 400 * MIB
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        run = self.succeed("run", "m.onnx", "--input", "rows=rows.npy", "--output", "out=out.npy", TMPDIR=str(temporary))
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), self.values)
+        self.assertLess(run.peak, bound, "peak of run")
+        self.assertEqual(os.listdir(temporary), [])
+        compiled = self.succeed("compile", "m.onnx", "-o", "m.gantry")
+        self.assertLess(compiled.peak, bound, "peak of compile")
+        (self.folder / "out.npy").unlink()
+        self.succeed("run", "m.gantry", "--input", "rows=rows.npy", "--output", "out=out.npy")
+        np.testing.assert_array_equal(np.load(self.folder / "out.npy"), self.values)
+
+    def test_beside_the_model(self):
+        table = TensorProto(name="table", data_type=TensorProto.FLOAT, dims=[self.ROWS, self.WIDTH],
+                            data_location=TensorProto.EXTERNAL)
+        table.external_data.add(key="location", value="table.bin")
+        self.save_lookup(table)
+        (self.folder / "table.bin").touch()
+        self.write_table(self.folder / "table.bin", 0)
+        self.check()
+
+    def test_inside_the_model(self):
+        """raw_data is a hole in the file: the messages around it are put together by hand."""
+        self.save_lookup(TensorProto(name="table", data_type=TensorProto.FLOAT, dims=[self.ROWS, self.WIDTH]))
+        model = onnx.load_model_from_string((self.folder / "m.onnx").read_bytes())
+
+        def field(number, length):
+            """Key of a length-delimited field and its length, as varints."""
+            out = bytes([number << 3 | 2])
+            while length >= 0x80:
+                out, length = out + bytes([length & 0x7F | 0x80]), length >> 7
+            return out + bytes([length])
+
+        tensor = model.graph.initializer.pop()
+        head = tensor.SerializeToString() + field(9, self.SIZE)  # TensorProto.raw_data
+        head = field(5, len(head) + self.SIZE) + head  # GraphProto.initializer
+        rest = model.graph.SerializeToString()
+        head = rest + head
+        head = field(7, len(head) + self.SIZE) + head  # ModelProto.graph
+        model.ClearField("graph")
+        head = model.SerializeToString() + head
+        (self.folder / "m.onnx").write_bytes(head)
+        self.write_table(self.folder / "m.onnx", len(head))
+        self.check()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
