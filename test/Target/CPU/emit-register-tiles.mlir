@@ -1,0 +1,158 @@
+// The order in which an element's terms are added depends on shapes alone; a body of arithmetic is
+// cloned on vectors. Registers of 32 bytes, 8 floats, keep this test small.
+
+// RUN: gantry-opt %s --gantry-emit-register-tiles="vector-bytes=32" --canonicalize --cse | FileCheck %s
+
+#lhs = affine_map<(i, j, k) -> (i, k)>
+#rhs = affine_map<(i, j, k) -> (k, j)>
+#out = affine_map<(i, j, k) -> (i, j)>
+#rhsT = affine_map<(i, j, k) -> (j, k)>
+
+// Columns: vectors along the last dimension of the result. An element of the left operand is
+// broadcast, a vector of the right one serves several rows, sums stay in registers.
+// CHECK-LABEL: @columns(
+// CHECK-SAME: %[[A:[a-z0-9]*]]: memref<8x16xf32>, %[[B:[a-z0-9]*]]: memref<16x32xf32>, %[[C:[a-z0-9]*]]: memref<8x32xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: vector.load %[[C]]
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: vector.load %[[B]][{{.*}} vector<8xf32>
+// CHECK: memref.load %[[A]]
+// CHECK: vector.broadcast
+// CHECK: arith.mulf {{.*}} : vector<8xf32>
+// CHECK: arith.addf {{.*}} : vector<8xf32>
+// CHECK: scf.yield
+// CHECK: vector.store %{{.*}}, %[[C]]
+func.func private @columns(%a: memref<8x16xf32>, %b: memref<16x32xf32>, %c: memref<8x32xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<8x16xf32>, memref<16x32xf32>) outs(%c : memref<8x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Dots: where the reduced dimension is the contiguous one, vectors run along it and are added up at
+// the end.
+// CHECK-LABEL: @dots(
+// CHECK-SAME: %[[A:[a-z0-9]*]]: memref<4x64xf32>, %[[B:[a-z0-9]*]]: memref<8x64xf32>, %[[C:[a-z0-9]*]]: memref<4x8xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-DAG: vector.load %[[A]][{{.*}} vector<8xf32>
+// CHECK-DAG: vector.load %[[B]][{{.*}} vector<8xf32>
+// CHECK: scf.yield
+// CHECK: vector.reduction <add>
+// CHECK: memref.store %{{.*}}, %[[C]]
+func.func private @dots(%a: memref<4x64xf32>, %b: memref<8x64xf32>, %c: memref<4x8xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhsT, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<4x64xf32>, memref<8x64xf32>) outs(%c : memref<4x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Rows of a maximum are dots, too: another combining op at the end.
+// CHECK-LABEL: @row_maximum(
+// CHECK-NOT: linalg.generic
+// CHECK: arith.maximumf {{.*}} : vector<8xf32>
+// CHECK: vector.reduction <maximumf>
+#row_in = affine_map<(i, j) -> (i, j)>
+#row_out = affine_map<(i, j) -> (i)>
+func.func private @row_maximum(%a: memref<4x64xf32>, %c: memref<4xf32>) {
+  linalg.generic {indexing_maps = [#row_in, #row_out], iterator_types = ["parallel", "reduction"]} ins(%a : memref<4x64xf32>) outs(%c : memref<4xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.maximumf %z, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A sum over rows is columns: no element is loaded twice, nothing is added up at the end.
+// CHECK-LABEL: @column_sum(
+// CHECK-NOT: linalg.generic
+// CHECK-NOT: vector.reduction
+// CHECK: arith.addf {{.*}} : vector<{{[0-9]+}}xf32>
+// CHECK: return
+#column_out = affine_map<(i, j) -> (j)>
+func.func private @column_sum(%a: memref<64x32xf32>, %c: memref<32xf32>) {
+  linalg.generic {indexing_maps = [#row_in, #column_out], iterator_types = ["reduction", "parallel"]} ins(%a : memref<64x32xf32>) outs(%c : memref<32xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.addf %z, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A conversion in the body widens with it: i8 products in i32.
+// CHECK-LABEL: @integers(
+// CHECK-NOT: linalg.generic
+// CHECK: arith.extsi {{.*}} to vector<8xi32>
+// CHECK: arith.muli {{.*}} : vector<8xi32>
+func.func private @integers(%a: memref<8x16xi8>, %b: memref<16x32xi8>, %c: memref<8x32xi32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<8x16xi8>, memref<16x32xi8>) outs(%c : memref<8x32xi32>) {
+  ^bb0(%x: i8, %y: i8, %z: i32):
+    %0 = arith.extsi %x : i8 to i32
+    %1 = arith.extsi %y : i8 to i32
+    %2 = arith.muli %0, %1 : i32
+    %3 = arith.addi %z, %2 : i32
+    linalg.yield %3 : i32
+  }
+  return
+}
+
+// Sizes that no register divides: nothing outside the buffers is read or written.
+// CHECK-LABEL: @remainders(
+// CHECK-SAME: %[[A:[a-z0-9]*]]: memref<5x3xf32>, %[[B:[a-z0-9]*]]: memref<3x13xf32>, %[[C:[a-z0-9]*]]: memref<5x13xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: vector.store %{{.*}}, %[[C]][%{{.*}}, %c0{{.*}} vector<8xf32>
+// CHECK: vector.{{(masked)?}}store {{.*}}%[[C]][%{{.*}}, %c8{{.*}} vector<{{[48]}}xf32>
+func.func private @remainders(%a: memref<5x3xf32>, %b: memref<3x13xf32>, %c: memref<5x13xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<5x3xf32>, memref<3x13xf32>) outs(%c : memref<5x13xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Left for plain loops: elementwise ops, which LLVM's vectoriser does well.
+// CHECK-LABEL: @elementwise_is_left(
+// CHECK: linalg.generic
+func.func private @elementwise_is_left(%a: memref<4x64xf32>, %c: memref<4x64xf32>) {
+  linalg.generic {indexing_maps = [#row_in, #row_in], iterator_types = ["parallel", "parallel"]} ins(%a : memref<4x64xf32>) outs(%c : memref<4x64xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.negf %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// So are bodies that load by computed indices, which cannot be cloned on vectors.
+// CHECK-LABEL: @indexed_is_left(
+// CHECK: linalg.generic
+func.func private @indexed_is_left(%a: memref<4x64xi64>, %t: memref<9xf32>, %c: memref<4xf32>) {
+  linalg.generic {indexing_maps = [#row_in, #row_out], iterator_types = ["parallel", "reduction"]} ins(%a : memref<4x64xi64>) outs(%c : memref<4xf32>) {
+  ^bb0(%x: i64, %z: f32):
+    %i = arith.index_cast %x : i64 to index
+    %v = memref.load %t[%i] : memref<9xf32>
+    %0 = arith.addf %z, %v : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Reductions of nothing need no registers.
+// CHECK-LABEL: @empty_is_left(
+// CHECK-NOT: vector
+// CHECK: return
+func.func private @empty_is_left(%a: memref<4x0xf32>, %c: memref<4xf32>) {
+  linalg.generic {indexing_maps = [#row_in, #row_out], iterator_types = ["parallel", "reduction"]} ins(%a : memref<4x0xf32>) outs(%c : memref<4xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.addf %z, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
