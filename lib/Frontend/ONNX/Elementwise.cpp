@@ -116,40 +116,6 @@ static Values sum(NodeContext &n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Part of shape arithmetic
-//===----------------------------------------------------------------------===//
-
-/// Whether all operands are known small integers or truth values; then ops are built of those that
-/// the dialect folds.
-static bool isShapeArithmetic(NodeContext &n) {
-  return llvm::all_of(n.allInputs(), [&](Value v) {
-    return v && !n.isFloat(v) && n.typeOf(v).getNumElements() <= 64 && getConstantElements(v);
-  });
-}
-
-static Values negate(NodeContext &n) {
-  n.ignoreAttrs({"consumed_inputs"});
-  Value x = n.input(0);
-  return {isShapeArithmetic(n) ? n.sub(n.scalarInt(n.elementOf(x), 0), x) : n.make<NegOp>(x)};
-}
-
-static Values logicalNot(NodeContext &n) {
-  Value x = n.input(0);
-  if (isShapeArithmetic(n) && n.isBool(x))
-    return {n.select(x, n.scalarInt(n.i1(), 0), n.scalarInt(n.i1(), 1))};
-  return {n.make<LogicalNotOp>(x)};
-}
-
-template <typename Op, bool isAnd>
-static Values logical(NodeContext &n) {
-  Value a = n.input(0), b = secondOperand(n);
-  if (isShapeArithmetic(n) && n.isBool(a))
-    return {isAnd ? n.select(a, b, n.scalarInt(n.i1(), 0))
-                  : n.select(a, n.scalarInt(n.i1(), 1), b)};
-  return {n.make<Op>(a, b)};
-}
-
-//===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//
 
@@ -297,7 +263,7 @@ static Values sign(NodeContext &n) { return {n.make<SignOp>(n.input(0))}; }
 void gantry::onnx::addElementwiseOps(OpTable &table) {
   const Arity one{1, 1, 1}, two{2, 2, 1}, many{1, kAny, 1};
   table.add("Abs", plain<AbsOp>, one);
-  table.add("Neg", negate, one);
+  table.add("Neg", plain<NegOp>, one);
   table.add("Sign", sign, one);
   table.add("Exp", plain<ExpOp>, one);
   table.add("Log", plain<LogOp>, one);
@@ -325,7 +291,7 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Softsign", plain<SoftsignOp>, one);
   table.add("Mish", plain<MishOp>, one);
   table.add("HardSwish", plain<HardSwishOp>, one);
-  table.add("Not", logicalNot, one);
+  table.add("Not", plain<LogicalNotOp>, one);
   table.add("BitwiseNot", plain<BitwiseNotOp>, one);
   table.add("IsNaN", plain<IsNanOp>, one);
   table.add("IsInf", isInf, one);
@@ -351,8 +317,8 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Pow", power, two);
   table.add("Mod", mod, two);
   table.add("PRelu", prelu, two);
-  table.add("And", logical<LogicalAndOp, true>, two);
-  table.add("Or", logical<LogicalOrOp, false>, two);
+  table.add("And", binary<LogicalAndOp>, two);
+  table.add("Or", binary<LogicalOrOp>, two);
   table.add("Xor", binary<LogicalXorOp>, two);
   table.add("BitwiseAnd", binary<BitwiseAndOp>, two);
   table.add("BitwiseOr", binary<BitwiseOrOp>, two);

@@ -16,6 +16,8 @@ using namespace gantry::onnx;
 
 /// Constants that decide shapes are small; this is also the most that is read of any.
 static constexpr int64_t kMaxElements = 65536;
+/// Integer constants up to here are folded at once, as the dialect does.
+static constexpr int64_t kMaxFolded = 1024;
 /// Ops looked at for one value: a limit on time, also where an op is reached along many ways.
 static constexpr int kMaxOps = 1000;
 
@@ -66,6 +68,58 @@ Result mapFloats(Operation *op, int &budget, function_ref<double(ArrayRef<double
   return out;
 }
 
+/// The same for integers; `compute` may give nothing to refuse.
+Result mapInts(Operation *op, int &budget,
+               function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<Elements> operands;
+  for (Value operand : op->getOperands()) {
+    Result elements = evaluateAt(operand, budget);
+    if (!elements || elements->isFloat)
+      return std::nullopt;
+    operands.push_back(std::move(*elements));
+  }
+  Elements out;
+  for (int64_t i = 0, n = type.getNumElements(); i < n; ++i) {
+    SmallVector<int64_t> at;
+    for (auto [elements, operand] : llvm::zip(operands, op->getOperands()))
+      at.push_back(elements.ints[broadcastPosition(
+          i, type.getShape(), cast<RankedTensorType>(operand.getType()).getShape())]);
+    auto element = compute(at);
+    if (!element)
+      return std::nullopt;
+    out.ints.push_back(*element);
+  }
+  // Brings sums that left a narrow type back into it.
+  return readElements(makeElements(type, out), kMaxElements);
+}
+
+/// An operation on numbers, in both worlds.
+Result map(Operation *op, int &budget, function_ref<double(ArrayRef<double>)> floats,
+           function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> ints) {
+  auto element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  if (isa<FloatType>(element))
+    return mapFloats(op, budget, floats);
+  // Unsigned division and order are not those of int64_t.
+  return element.isUnsignedInteger() ? std::nullopt : mapInts(op, budget, ints);
+}
+
+RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+SmallVector<int64_t> unravel(int64_t linear, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> index(shape.size());
+  for (size_t i = shape.size(); i-- > 0; linear /= shape[i])
+    index[i] = linear % shape[i];
+  return index;
+}
+
+int64_t ravel(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
+  int64_t linear = 0;
+  for (auto [i, size] : llvm::zip(index, shape))
+    linear = linear * size + i;
+  return linear;
+}
+
 /// Rearranges the elements of the first operand: `source` gives each result element's position in
 /// it.
 Result pick(Operation *op, int &budget, function_ref<int64_t(int64_t)> source) {
@@ -74,8 +128,7 @@ Result pick(Operation *op, int &budget, function_ref<int64_t(int64_t)> source) {
     return std::nullopt;
   Elements out;
   out.isFloat = in->isFloat;
-  for (int64_t i = 0, n = cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
-       i < n; ++i) {
+  for (int64_t i = 0, n = tensorOf(op->getResult(0)).getNumElements(); i < n; ++i) {
     int64_t at = source(i);
     if (at < 0 || at >= int64_t(in->size()))
       return std::nullopt;
@@ -89,91 +142,189 @@ Result pick(Operation *op, int &budget, function_ref<int64_t(int64_t)> source) {
 
 Result evaluateCast(CastOp op, int &budget) {
   Result in = evaluateAt(op.getInput(), budget);
-  if (!in)
-    return std::nullopt;
-  auto flat = RankedTensorType::get(op.getType().getShape(), op.getType().getElementType());
-  return readElements(makeElements(flat, *in), kMaxElements);
+  return in ? readElements(makeElements(op.getType(), *in), kMaxElements) : std::nullopt;
 }
 
+Result evaluateSlice(SliceOp op, int &budget) {
+  return pick(op, budget, [&](int64_t i) {
+    SmallVector<int64_t> index = unravel(i, op.getSizes());
+    for (auto [at, start, step] : llvm::zip(index, op.getStarts(), op.getSteps()))
+      at = start + at * step;
+    return ravel(index, tensorOf(op.getInput()).getShape());
+  });
+}
+
+Result evaluateTranspose(TransposeOp op, int &budget) {
+  return pick(op, budget, [&](int64_t i) {
+    SmallVector<int64_t> index = unravel(i, op.getType().getShape()), source(index.size());
+    for (auto [at, dim] : llvm::zip(index, op.getPermutation()))
+      source[dim] = at;
+    return ravel(source, tensorOf(op.getInput()).getShape());
+  });
+}
+
+/// Row by row of what stands before the axis.
 Result evaluateConcat(ConcatOp op, int &budget) {
-  if (op.getType().getRank() != 1)
-    return std::nullopt;
   Elements out;
+  SmallVector<Elements> inputs;
   for (Value input : op.getInputs()) {
     Result in = evaluateAt(input, budget);
     if (!in)
       return std::nullopt;
     out.isFloat = in->isFloat;
-    llvm::append_range(out.ints, in->ints);
-    llvm::append_range(out.floats, in->floats);
+    inputs.push_back(std::move(*in));
   }
+  int64_t rows = 1;
+  for (int64_t size : op.getType().getShape().take_front(op.getAxis()))
+    rows *= size;
+  for (int64_t row = 0; row < rows && op.getType().getNumElements() > 0; ++row)
+    for (const Elements &in : inputs) {
+      size_t width = in.size() / rows;
+      if (in.isFloat)
+        llvm::append_range(out.floats, ArrayRef(in.floats).slice(row * width, width));
+      else
+        llvm::append_range(out.ints, ArrayRef(in.ints).slice(row * width, width));
+    }
   return out;
 }
 
 Result evaluateGather(GatherOp op, int &budget) {
   Result indices = evaluateAt(op.getIndices(), budget);
-  if (!indices || indices->isFloat ||
-      cast<RankedTensorType>(op.getInput().getType()).getRank() != 1)
+  if (!indices || indices->isFloat)
     return std::nullopt;
-  int64_t n = cast<RankedTensorType>(op.getInput().getType()).getNumElements();
+  ArrayRef<int64_t> in = tensorOf(op.getInput()).getShape();
+  auto places = tensorOf(op.getIndices());
+  int64_t axis = op.getAxis(), size = in[axis];
   return pick(op, budget, [&](int64_t i) {
-    return indices->ints[i] < 0 ? indices->ints[i] + n : indices->ints[i];
+    SmallVector<int64_t> index = unravel(i, op.getType().getShape());
+    ArrayRef<int64_t> place = ArrayRef(index).slice(axis, places.getRank());
+    int64_t at = indices->ints[ravel(place, places.getShape())];
+    SmallVector<int64_t> source(ArrayRef(index).take_front(axis));
+    source.push_back(std::clamp<int64_t>(at < 0 ? at + size : at, 0, size - 1));
+    llvm::append_range(source, ArrayRef(index).drop_front(axis + places.getRank()));
+    return ravel(source, in);
   });
 }
 
+/// Combines integers over the axes of a reduction.
+template <typename Op>
+Result evaluateReduce(Op op, int &budget, int64_t start, int64_t (*combine)(int64_t, int64_t)) {
+  Result in = evaluateAt(op.getInput(), budget);
+  ArrayRef<int64_t> shape = tensorOf(op.getInput()).getShape();
+  if (!in || in->isFloat || tensorOf(op.getInput()).getElementType().isUnsignedInteger())
+    return std::nullopt;
+  SmallVector<int64_t> kept(shape);
+  for (int64_t axis : op.getAxes())
+    kept[axis] = 1;
+  Elements out;
+  out.ints.assign(op.getType().getNumElements(), start);
+  for (int64_t i = 0; i < int64_t(in->size()); ++i) {
+    int64_t &into = out.ints[broadcastPosition(i, shape, kept)];
+    into = combine(into, in->ints[i]);
+  }
+  return readElements(makeElements(op.getType(), out), kMaxElements);
+}
+
+Result evaluateIota(IotaOp op) {
+  Elements out;
+  if (isa<FloatType>(op.getType().getElementType()))
+    return std::nullopt;
+  for (int64_t i = 0; i < op.getType().getNumElements(); ++i)
+    out.ints.push_back(unravel(i, op.getType().getShape())[op.getAxis()]);
+  return out;
+}
+
+std::optional<int64_t> divide(ArrayRef<int64_t> v) {
+  if (v[1] == 0 || (v[0] == INT64_MIN && v[1] == -1))
+    return std::nullopt;
+  return v[0] / v[1];
+}
+
 Result evaluateOp(Operation *op, int &budget) {
+  using F = ArrayRef<double>;
+  using I = ArrayRef<int64_t>;
+  using Wrapped = std::optional<int64_t>;
   auto unary = [&](double (*f)(double)) {
-    return mapFloats(op, budget, [&](ArrayRef<double> v) { return f(v[0]); });
+    return mapFloats(op, budget, [&](F v) { return f(v[0]); });
   };
+  // Sums wrap around; unsigned arithmetic may.
+  auto u = [](int64_t v) { return uint64_t(v); };
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](CastOp cast) { return evaluateCast(cast, budget); })
       .Case([&](ConcatOp concat) { return evaluateConcat(concat, budget); })
       .Case([&](GatherOp gather) { return evaluateGather(gather, budget); })
+      .Case([&](SliceOp slice) { return evaluateSlice(slice, budget); })
+      .Case([&](TransposeOp transpose) { return evaluateTranspose(transpose, budget); })
+      .Case([&](IotaOp iota) { return evaluateIota(iota); })
       .Case([&](ReshapeOp) { return pick(op, budget, [](int64_t i) { return i; }); })
-      .Case([&](SliceOp s) {
-        return s.getType().getRank() == 1
-                   ? pick(op, budget,
-                          [&](int64_t i) { return s.getStarts()[0] + i * s.getSteps()[0]; })
-                   : std::nullopt;
-      })
       .Case([&](BroadcastOp b) {
         return pick(op, budget, [&](int64_t i) {
-          return broadcastPosition(i, b.getType().getShape(),
-                                   cast<RankedTensorType>(b.getInput().getType()).getShape());
+          return broadcastPosition(i, b.getType().getShape(), tensorOf(b.getInput()).getShape());
         });
       })
-      .Case([&](IotaOp i) {
-        Elements out;
-        if (i.getType().getRank() != 1 || isa<FloatType>(i.getType().getElementType()))
-          return Result();
-        for (int64_t k = 0; k < i.getType().getNumElements(); ++k)
-          out.ints.push_back(k);
-        return Result(out);
+      .Case([&](ReduceSumOp r) {
+        return evaluateReduce(
+            r, budget, 0, [](int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); });
+      })
+      .Case([&](ReduceProdOp r) {
+        return evaluateReduce(
+            r, budget, 1, [](int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); });
+      })
+      .Case([&](ReduceMaxOp r) {
+        return evaluateReduce(r, budget, INT64_MIN,
+                              [](int64_t a, int64_t b) { return std::max(a, b); });
+      })
+      .Case([&](ReduceMinOp r) {
+        return evaluateReduce(r, budget, INT64_MAX,
+                              [](int64_t a, int64_t b) { return std::min(a, b); });
       })
       .Case([&](AddOp) {
-        return mapFloats(op, budget, [](ArrayRef<double> v) { return v[0] + v[1]; });
+        return map(
+            op, budget, [](F v) { return v[0] + v[1]; },
+            [&](I v) -> Wrapped { return u(v[0]) + u(v[1]); });
       })
       .Case([&](SubOp) {
-        return mapFloats(op, budget, [](ArrayRef<double> v) { return v[0] - v[1]; });
+        return map(
+            op, budget, [](F v) { return v[0] - v[1]; },
+            [&](I v) -> Wrapped { return u(v[0]) - u(v[1]); });
       })
       .Case([&](MulOp) {
-        return mapFloats(op, budget, [](ArrayRef<double> v) { return v[0] * v[1]; });
+        return map(
+            op, budget, [](F v) { return v[0] * v[1]; },
+            [&](I v) -> Wrapped { return u(v[0]) * u(v[1]); });
       })
-      .Case([&](DivOp) {
-        return mapFloats(op, budget, [](ArrayRef<double> v) { return v[0] / v[1]; });
-      })
+      .Case([&](DivOp) { return map(op, budget, [](F v) { return v[0] / v[1]; }, divide); })
       .Case([&](MinimumOp) {
-        return mapFloats(op, budget, [](ArrayRef<double> v) { return std::fmin(v[0], v[1]); });
+        return map(
+            op, budget, [](F v) { return std::fmin(v[0], v[1]); },
+            [](I v) -> Wrapped { return std::min(v[0], v[1]); });
       })
       .Case([&](MaximumOp) {
-        return mapFloats(op, budget, [](ArrayRef<double> v) { return std::fmax(v[0], v[1]); });
+        return map(
+            op, budget, [](F v) { return std::fmax(v[0], v[1]); },
+            [](I v) -> Wrapped { return std::max(v[0], v[1]); });
+      })
+      .Case([&](NegOp) {
+        return map(
+            op, budget, [](F v) { return -v[0]; }, [&](I v) -> Wrapped { return 0 - u(v[0]); });
+      })
+      .Case([&](AbsOp) {
+        return map(
+            op, budget, [](F v) { return std::fabs(v[0]); },
+            [&](I v) -> Wrapped { return v[0] < 0 ? 0 - u(v[0]) : v[0]; });
+      })
+      .Case([&](LogicalNotOp) { return mapInts(op, budget, [](I v) -> Wrapped { return !v[0]; }); })
+      .Case([&](LogicalAndOp) {
+        return mapInts(op, budget, [](I v) -> Wrapped { return v[0] && v[1]; });
+      })
+      .Case([&](LogicalOrOp) {
+        return mapInts(op, budget, [](I v) -> Wrapped { return v[0] || v[1]; });
       })
       .Case([&](FloorOp) { return unary(std::floor); })
       .Case([&](CeilOp) { return unary(std::ceil); })
       .Case([&](RoundOp) { return unary(std::nearbyint); })
       .Case([&](TruncOp) { return unary(std::trunc); })
       .Case([&](SqrtOp) { return unary(std::sqrt); })
-      .Case([&](NegOp) { return unary([](double v) { return -v; }); })
       .Case([&](ReluOp) { return unary([](double v) { return v > 0 ? v : 0; }); })
       .Default([](Operation *) { return Result(); });
 }
@@ -194,4 +345,19 @@ Result evaluateAt(Value value, int &budget) {
 std::optional<Elements> gantry::onnx::evaluate(Value value) {
   int budget = kMaxOps;
   return evaluateAt(value, budget);
+}
+
+ElementsAttr gantry::onnx::foldIntegers(Operation *op) {
+  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                       : RankedTensorType();
+  if (!type || !isa<IntegerType>(type.getElementType()) || type.getNumElements() > kMaxFolded ||
+      op->getNumOperands() == 0)
+    return {};
+  for (Value operand : op->getOperands()) {
+    auto in = dyn_cast<RankedTensorType>(operand.getType());
+    if (!in || isa<FloatType>(in.getElementType()) || !getConstantElements(operand))
+      return {};
+  }
+  auto elements = evaluate(op->getResult(0));
+  return elements ? makeElements(type, *elements) : ElementsAttr();
 }

@@ -697,11 +697,14 @@ Values NodeContext::finish(OperationState &state) {
     return failWith();
   }
   SmallVector<Value> folded;
-  // tryFold needs the op detached from nothing; results that it gives replace the op.
   if (succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
       folded.front() != op->getResult(0)) {
     op->erase();
     return Values(folded.begin(), folded.end());
+  }
+  if (ElementsAttr known = foldIntegers(op)) {
+    op->erase();
+    return {constant(known)};
   }
   return Values(op->result_begin(), op->result_end());
 }

@@ -296,6 +296,9 @@ Values unary(NodeContext &n) {
 
 /// Elements of `value` when constants decide it (Evaluate.cpp).
 std::optional<Elements> evaluate(Value value);
+/// The result of an op on small integer constants, or null: shape arithmetic that the dialect's own
+/// folding leaves, like transposes and slices of matrices.
+mlir::ElementsAttr foldIntegers(mlir::Operation *op);
 
 /// Imports or checks the model in `file`.
 struct ImportRequest {

@@ -366,7 +366,7 @@ void read(Reader in, Attribute &attribute) {
       attribute.strings.push_back(in.string(field));
       break;
     case 20:
-      attribute.type = Attribute::Type(field.asInt());
+      attribute.type = Attribute::Type(int32_t(field.asInt()));
       break;
     case 21:
       attribute.reference = in.string(field);

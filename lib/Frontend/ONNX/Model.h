@@ -87,7 +87,7 @@ struct ValueInfo {
 struct Graph;
 
 struct Attribute {
-  enum Type {
+  enum Type : int32_t {
     Undefined = 0,
     Float = 1,
     Int = 2,
