@@ -3,6 +3,8 @@
 #include "gantry/Arrays/Files.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Support/File.h"
+#include "gantry/Support/Hash.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Transforms/Passes.h"
@@ -175,6 +177,8 @@ FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &o
   progress("write");
   PlanInfo info;
   info.source = llvm::sys::path::filename(path).str();
+  if (auto file = MappedFile::open(path.str()); file.ok())
+    info.sourceHash = hashBytes(file->bytes());
   uint64_t constants = 0;
   for (auto constant : module->getOps<planir::ConstantOp>())
     constants += constant.getSize();

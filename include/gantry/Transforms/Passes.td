@@ -55,7 +55,8 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "express rare ops and padding by common ones";
   let description = [{
     `gantry.split` becomes slices; the zero borders of convolutions become a `gantry.pad`, so that
-    Memory plans the padded input like any value. Requests and names go to the new ops.
+    Memory plans the padded input like any value; an op whose results have no elements becomes an
+    empty constant. Requests and names go to the new ops.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

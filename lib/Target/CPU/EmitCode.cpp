@@ -75,7 +75,8 @@ static FailureOr<Machine> makeMachine(Location loc, const CPUTargetOptions &opti
     return emitError(loc) << "unknown CPU '" << options.cpu
                           << "' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names";
   llvm::TargetOptions targetOptions;
-  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Products and sums fuse where the ops allow it (contract), nowhere else.
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   targetOptions.NoTrappingFPMath = true;
   machine.target.reset(target->createTargetMachine(triple, machine.cpu, machine.features, targetOptions,
                                                    llvm::Reloc::PIC_, std::nullopt,

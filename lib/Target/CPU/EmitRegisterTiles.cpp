@@ -445,9 +445,11 @@ struct Emitter {
     Operation *combiner = combiners.front();
     Location loc = op.getLoc();
     Type element = op.getRegionOutputArgs()[0].getType();
-    // Two accumulators a row where the blocks are small, so that additions do not wait for each other.
+    // Four accumulators an element where there is no block, so that additions do not wait for each
+    // other. It must not depend on `rows`: elements of a last, smaller block have to be added up in
+    // the same order as all others, or equal rows would give unequal results.
     int64_t lanes = lanesOf(element), size = sizes[vectorDim];
-    int64_t copies = rows <= 2 && size >= 4 * lanes ? 4 : 1;
+    int64_t copies = !blockDim && size >= 4 * lanes ? 4 : 1;
     int64_t stride = lanes * copies, limit = size / stride * stride;
 
     auto vectorType = VectorType::get({lanes}, element);

@@ -54,6 +54,7 @@ struct Writer {
   LogicalResult build(const PlanInfo &info) {
     plan.producer = "gantry " GANTRY_VERSION_STRING;
     plan.source = info.source;
+    plan.source_hash = info.sourceHash;
     plan.math = info.math;
     plan.constraints = info.constraints;
     addDevices();

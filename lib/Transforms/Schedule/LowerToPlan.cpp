@@ -326,14 +326,14 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     ModuleState state(getOperation());
     state.declareDevices(topology);
     state.declareKernels();
-    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (func.isPublic() && !func.isExternal()) {
-        FunctionLowering lowering(state, func);
-        if (failed(lowering.lower()))
+    SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : funcs)
+      if (func.isPublic() && !func.isExternal())
+        if (failed(FunctionLowering(state, func).lower()))
           return signalPassFailure();
-      }
+    // Only now: declarations are inserted in front of the first one.
+    for (func::FuncOp func : funcs)
       func.erase();
-    }
   }
 };
 } // namespace

@@ -70,11 +70,31 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
 }
 
 namespace {
+/// An op whose results have no elements: there is nothing to compute.
+struct DropEmptyOps : OpInterfaceRewritePattern<KernelOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(KernelOpInterface op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> empties;
+    for (Type type : op->getResultTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() != 0)
+        return failure();
+    }
+    for (Type type : op->getResultTypes())
+      empties.push_back(ConstantOp::create(rewriter, op->getLoc(),
+                                           DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>())));
+    rewriter.replaceOp(op, empties);
+    return success();
+  }
+};
+
 struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add(splitIntoSlices);
     patterns.add(padBeforeConv);
+    patterns.add<DropEmptyOps>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

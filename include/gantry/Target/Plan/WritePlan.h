@@ -13,6 +13,7 @@ namespace gantry {
 /// What goes into the file beside the commands.
 struct PlanInfo {
   std::string source;                   ///< name of the graph file
+  uint64_t sourceHash = 0;              ///< XXH3-64 of its bytes, 0 when it was read from a stream
   std::string math = "f32";             ///< precision of the arithmetic
   std::vector<std::string> constraints; ///< what the user asked for, in words
 };

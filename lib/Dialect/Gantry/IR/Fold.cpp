@@ -240,6 +240,12 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
 OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   if (getInputs().size() == 1 && getInputs()[0].getType() == getType())
     return getInputs()[0];
+  // An empty piece adds nothing.
+  for (auto [i, input] : llvm::enumerate(getInputs()))
+    if (cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) == 0 && getInputs().size() > 1) {
+      getInputsMutable().erase(i);
+      return getResult();
+    }
   if (getType().getRank() != 1)
     return {};
   Ints all;
