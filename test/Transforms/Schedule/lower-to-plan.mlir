@@ -91,21 +91,23 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 // -----
 
 // Equal constants of all functions are one; a private function is gone.
-// CHECK-COUNT-1: plan.constant
+// CHECK-COUNT-2: plan.constant
 // CHECK-NOT: plan.constant
 // CHECK-LABEL: plan.func @first
 // CHECK: plan.use @c0
 // CHECK-LABEL: plan.func @second
-// CHECK: plan.use @c0
+// CHECK-DAG: plan.use @c0
+// CHECK-DAG: plan.use @c1
 // CHECK-NOT: plan.func
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
   func.func @first() -> tensor<4xf32> {
     %w = gantry.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
     return %w : tensor<4xf32>
   }
-  func.func @second() -> tensor<4xf32> {
+  func.func @second() -> (tensor<4xf32>, tensor<2xf32>) {
     %w = gantry.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-    return %w : tensor<4xf32>
+    %v = gantry.constant dense<[5.0, 6.0]> : tensor<2xf32>
+    return %w, %v : tensor<4xf32>, tensor<2xf32>
   }
   func.func private @unused() {
     return
