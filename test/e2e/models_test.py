@@ -219,10 +219,12 @@ def main():
             except Exception as error:  # a broken tool may fail in any way; the others still run
                 failures.append(f"{name}: {error}")
                 verdict = f"FAILED: {error}"
-        if arguments.verbose or verdict.startswith("FAILED"):
+        if arguments.verbose:
             print(f"{name:24} {time.monotonic() - started:6.2f} s  {verdict}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
+    for failure in failures if not (arguments.json or arguments.verbose) else ():
+        print(f"  {failure}")
     print(f"models: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
     return 1 if failures else 0
 

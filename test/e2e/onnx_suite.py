@@ -223,7 +223,8 @@ def main():
     expected = read_expected()
     failures = {name: why for name in names if (why := judge(name, results[name], expected))}
     counts = collections.Counter(status for status, _ in results.values())
-    for name, why in failures.items():
+    # With a result file the caller prints them.
+    for name, why in failures.items() if not arguments.json else ():
         print(f"  {name}: {why}")
     print(f"onnx: {counts['pass']} of {len(names)} models equal ONNX's outputs, {counts['random']} random ones "
           f"have the right type and shape, {counts['differs']} right where ONNX's file is not, {counts['unsupported']} refused with a clear error, "

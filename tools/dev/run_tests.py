@@ -41,7 +41,8 @@ def read_junit(file, is_skip=lambda message: True):
     """Result of a JUnit file; a <skipped> whose message `is_skip` refuses counts as a failure."""
     result = Result()
     for case in ElementTree.parse(file).getroot().iter("testcase"):
-        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        # ctest writes the name twice; lit's class is the folder.
+        name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
         skipped, failure = case.find("skipped"), case.find("failure")
         if skipped is not None and is_skip(skipped.get("message") or ""):
             result.skips[skip_reason(case, skipped)] += 1
