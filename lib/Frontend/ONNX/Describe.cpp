@@ -17,7 +17,12 @@ namespace {
 class Describer {
 public:
   Describer(const Model &model, const ImportOptions &options, GraphReport &report)
-      : model(model), options(options), report(report) {}
+      : model(model), options(options), report(report) {
+    for (const Tensor &tensor : model.graph.initializers)
+      initializers.insert(tensor.name);
+    for (const Function &function : model.functions)
+      functions.insert((function.domain + ":" + function.name).str());
+  }
 
   void run() {
     report.producer =
@@ -35,9 +40,7 @@ public:
 private:
   static StringRef display(StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-  bool isInitializer(StringRef name) const {
-    return llvm::any_of(model.graph.initializers, [&](const Tensor &t) { return t.name == name; });
-  }
+  bool isInitializer(StringRef name) const { return initializers.contains(name); }
   bool hasValue(StringRef name) const {
     return llvm::any_of(options.values, [&](const InputValue &v) { return v.name == name; });
   }
@@ -88,9 +91,7 @@ private:
   }
 
   bool isFunction(const Node &node) const {
-    return llvm::any_of(model.functions, [&](const Function &f) {
-      return f.name == node.op && f.domain == node.domain;
-    });
+    return !functions.empty() && functions.contains((node.domain + ":" + node.op).str());
   }
 
   void countOps(const std::vector<Node> &nodes, const Opsets &opsets) {
@@ -150,6 +151,7 @@ private:
   const Model &model;
   const ImportOptions &options;
   GraphReport &report;
+  llvm::StringSet<> initializers, functions;
   std::map<std::string, std::pair<int64_t, bool>> counts;
 };
 

@@ -327,6 +327,8 @@ static Value reflect(NodeContext &n, Value v, double low, double high) {
 
 /// Weight of a pixel at distance `d` in [0, 2] from the sample (Keys' kernel).
 static Value cubicWeight(NodeContext &n, Value d, double a) {
+  if (!d)
+    return {};
   Value d2 = n.mul(d, d), d3 = n.mul(d2, d);
   Value near = n.addScalar(n.add(n.mulScalar(d3, a + 2), n.mulScalar(d2, -(a + 3))), 1);
   Value far = n.addScalar(
@@ -424,7 +426,10 @@ static Values roiAlign(NodeContext &n) {
   bool half = transform == "half_pixel";
   int64_t boxes = n.shapeOf(rois)[0];
   // Every box reads its own image.
-  Sampler sampler(n, n.make<GatherOp>(x, owner, uint64_t(0)), {ho, ratio, wo, ratio});
+  Value images = n.make<GatherOp>(x, owner, uint64_t(0));
+  if (!images)
+    return {};
+  Sampler sampler(n, images, {ho, ratio, wo, ratio});
   mlir::Type element = sampler.element;
   auto edge = [&](int64_t which) {
     Value v = n.mulScalar(n.reshape(n.sliceAxis(rois, 1, which, 1), {boxes, 1, 1, 1, 1}), scale);

@@ -17,7 +17,7 @@ static constexpr int64_t kNewestOpset = 22;
 /// Functions that call functions, bodies inside bodies.
 static constexpr int kMaxDepth = 64;
 /// Ops of one module; unrolled loops of hostile files end here.
-static constexpr size_t kMaxNodes = 500'000;
+static constexpr size_t kMaxNodes = 500'000, kMaxOps = 5'000'000;
 
 namespace gantry::onnx {
 
@@ -58,6 +58,8 @@ public:
   }
 
   OpBuilder &getBuilder() { return builder; }
+  /// Whether one more op may be made.
+  bool countOp() { return ++opsMade <= kMaxOps; }
 
 private:
   LogicalResult checkModel();
@@ -82,7 +84,8 @@ private:
   OpBuilder builder;
   Location file;
   llvm::StringMap<int64_t> dims;
-  size_t nodesImported = 0;
+  llvm::StringMap<const Function *> functions;
+  size_t nodesImported = 0, opsMade = 0;
 };
 
 } // namespace gantry::onnx
@@ -154,11 +157,13 @@ const OpTable &gantry::onnx::getOpTable() {
 // Inputs and initialisers
 //===----------------------------------------------------------------------===//
 
-static bool isInitializer(const Graph &graph, StringRef name) {
-  return llvm::any_of(graph.initializers, [&](const Tensor &t) { return t.name == name; });
+static std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
+  return (domain + ":" + name + ":" + overload).str();
 }
 
 LogicalResult Importer::checkModel() {
+  for (const Function &function : model.functions)
+    functions[functionKey(function.domain, function.name, function.overload)] = &function;
   if (!model.hasGraph)
     return emitError(file) << "the model holds no graph";
   int64_t opset = opsetOf(model.opsets, "");
@@ -308,9 +313,12 @@ LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
           return failure();
         scope.values[input.name] = *constant;
       }
+  llvm::StringSet<> initializers;
+  for (const Tensor &tensor : model.graph.initializers)
+    initializers.insert(tensor.name);
   for (const ValueInfo &input : model.graph.inputs) {
     // Before IR version 4 every initialiser is listed among the inputs, too.
-    if (isInitializer(model.graph, input.name) || scope.values.contains(input.name))
+    if (initializers.contains(input.name) || scope.values.contains(input.name))
       continue;
     FailureOr<RankedTensorType> type = typeOfInput(input);
     if (failed(type))
@@ -359,11 +367,8 @@ LogicalResult Importer::importInitializers(const Graph &graph, Scope &scope) {
 //===----------------------------------------------------------------------===//
 
 const Function *Importer::findFunction(const Node &node) const {
-  for (const Function &function : model.functions)
-    if (function.name == node.op && function.domain == node.domain &&
-        function.overload == node.overload)
-      return &function;
-  return nullptr;
+  return functions.empty() ? nullptr
+                           : functions.lookup(functionKey(node.domain, node.op, node.overload));
 }
 
 LogicalResult Importer::reportNode(const Node &node, int64_t opset, StringRef message) {
@@ -479,8 +484,10 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
     complete &= name.empty() || (i < results.size() && results[i]);
   bool reportedInside = report && report->issues.size() > issuesBefore;
   if (!complete && !poisoned && !reportedInside) {
+    bool lacksOperand = llvm::is_contained(node.inputs, StringRef());
     if (message.empty())
-      message = "the import failed without a reason; this is a defect of Gantry";
+      message = lacksOperand ? "an operand that it needs is left out"
+                             : "the import failed without a reason; this is a defect of Gantry";
     if (failed(reportNode(node, opset, message)))
       return failure();
   }
@@ -677,6 +684,10 @@ const onnx::Attribute *NodeContext::find(StringRef name) {
 }
 
 Values NodeContext::finish(OperationState &state) {
+  if (!importer.countOp()) {
+    fail("the graph unrolls to more than " + Twine(kMaxOps) + " ops");
+    return {};
+  }
   for (mlir::Type type : state.types) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)

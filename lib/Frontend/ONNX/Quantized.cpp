@@ -68,6 +68,8 @@ static Values quantizeLinear(NodeContext &n) {
   int64_t rank = n.rankOf(x);
   if (!n.isFloat(x))
     x = n.cast(x, n.f32());
+  if (!x)
+    return {};
   Value units = n.div(x, alongAxis(n, n.cast(scale, n.elementOf(x)), *axis, rank));
   return {saturate(n, units, alongAxis(n, zero, *axis, rank), element)};
 }
