@@ -377,3 +377,14 @@ TEST(Onnx, DeeplyNestedBodiesAreRefused) {
 TEST(Onnx, EmptyFileIsAnError) {
   EXPECT_EQ(Imported("").error, "the file is empty; expected an ONNX model or a graph in MLIR");
 }
+
+TEST(Onnx, AbsentFileIsAnError) {
+  mlir::MLIRContext context;
+  std::string error;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    error = diagnostic.str();
+    return mlir::success();
+  });
+  EXPECT_FALSE(importGraph("absent.onnx", {}, &context));
+  EXPECT_EQ(error, "cannot read 'absent.onnx': No such file or directory");
+}
