@@ -4,6 +4,8 @@
 
 #include "MlirReader.h"
 
+#include "ONNX/Tensors.h"
+
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,6 +77,30 @@ static LogicalResult checkText(StringRef text, StringRef name, MLIRContext *cont
          << "brackets are nested more than " << kMaxNesting << " deep";
 }
 
+/// Sizes of tensors are multiplied everywhere after this; here they are known not to overflow.
+static LogicalResult checkSizes(ModuleOp module) {
+  auto check = [](mlir::Type type, Location loc) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.getElementType().isIntOrFloat())
+      return success();
+    SmallVector<int64_t> known = llvm::filter_to_vector(
+        tensor.getShape(), [](int64_t size) { return !ShapedType::isDynamic(size); });
+    auto checked = onnx::makeTensorType(known, tensor.getElementType());
+    return checked ? success() : LogicalResult(emitError(loc) << checked.status().message());
+  };
+  WalkResult walk = module.walk([&](Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      if (failed(check(type, op->getLoc())))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(check(argument.getType(), argument.getLoc())))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
                                        StringRef name, MLIRContext *context) {
   if (failed(checkText(buffer->getBuffer(), name, context)))
@@ -83,7 +109,8 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
   sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(buffer->getMemBufferRef()),
                               llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
-  return parseSourceFile<ModuleOp>(sources, config);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
+  return module && succeeded(checkSizes(*module)) ? std::move(module) : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,3 +56,10 @@ TEST(MlirReader, DeepNestingIsRefused) {
   EXPECT_TRUE(
       Read("module attributes {gantry.name = \"" + std::string(1000, '(') + "\"} {}").module);
 }
+
+TEST(MlirReader, AbsurdSizesAreRefused) {
+  Read huge(
+      "func.func @f(%x: tensor<4611686018427387904x4611686018427387904xf32>) {\n  return\n}\n");
+  EXPECT_FALSE(huge.module);
+  EXPECT_EQ(huge.error, "a tensor would be larger than 64 TiB");
+}
