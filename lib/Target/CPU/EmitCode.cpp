@@ -4,7 +4,8 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/StringMap.h"
@@ -70,7 +71,7 @@ static FailureOr<Machine> makeMachine(Location loc, const CPUTargetOptions &opti
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return emitError(loc) << "no code generator for " << triple.str() << ": " << error;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, machine.cpu, ""));
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget || !subtarget->isCPUStringValid(machine.cpu))
     return emitError(loc) << "unknown CPU '" << options.cpu
                           << "' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names";
@@ -220,13 +221,19 @@ static LogicalResult link(Location loc, ArrayRef<llvm::SmallVector<char, 0>> obj
   return success();
 }
 
+/// All that is left of a kernel is in the LLVM dialect.
+static void registerTranslations(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+}
+
 FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const CPUTargetOptions &options) {
   FailureOr<Machine> machine = makeMachine(module.getLoc(), options);
   if (failed(machine))
     return failure();
-  DialectRegistry registry;
-  registerAllToLLVMIRTranslations(registry);
-  module.getContext()->appendDialectRegistry(registry);
+  registerTranslations(*module.getContext());
   llvm::LLVMContext context;
   auto llvmModule = translate(module, {}, *machine, context);
   if (failed(llvmModule))
@@ -302,9 +309,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   FailureOr<Machine> machine = makeMachine(module.getLoc(), options);
   if (failed(machine))
     return failure();
-  DialectRegistry registry;
-  registerAllToLLVMIRTranslations(registry);
-  module.getContext()->appendDialectRegistry(registry);
+  registerTranslations(*module.getContext());
 
   auto parts = partition(module, kernels);
   std::vector<OwningOpRef<ModuleOp>> modules;
