@@ -32,7 +32,10 @@ def ResolveCallsPass : Pass<"gantry-resolve-calls", "::mlir::ModuleOp"> {
 
 def VerifyResolvedPass : Pass<"gantry-verify-resolved", "::mlir::ModuleOp"> {
   let summary = "check that no scope and no call is left";
-  let description = [{ From here on every function is a list of pure ops with their requests. }];
+  let description = [{
+    From here on every function is one list of pure ops with their requests, under a name that plans do
+    not use themselves, and there is one to run.
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +66,9 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
 
 def VerifySimplifiedPass : Pass<"gantry-verify-simplified", "::mlir::ModuleOp"> {
   let summary = "check that every shape is known";
-  let description = [{ From here on every tensor has a static shape of less than 2^46 bytes. }];
+  let description = [{
+    From here on every value is a tensor of known elements and static shape, of less than 2^46 bytes.
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -201,7 +201,12 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       name += (name.empty() ? "" : "_") + op->getName().stripDialect().str();
     if (ops.size() > 4)
       name += "_and_" + std::to_string(ops.size() - 4);
-    return name + "_" + std::to_string(nameCounts[name]++);
+    // Kernels and functions share the names of a plan.
+    std::string numbered;
+    do
+      numbered = name + "_" + std::to_string(nameCounts[name]++);
+    while (getOperation().lookupSymbol(numbered));
+    return numbered;
   }
 };
 } // namespace

@@ -22,27 +22,40 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
     auto result = getOperation().walk([&](KernelOpInterface op) {
       return succeeded(assign(op, topology)) ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (result.wasInterrupted())
+    auto copies = getOperation().walk([&](CopyOp op) {
+      if (find(op.getDevice(), topology))
+        return WalkResult::advance();
+      (void)reportUnknown(op, "gantry.copy", "goes to", op.getDevice(), topology);
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted() || copies.wasInterrupted())
       signalPassFailure();
   }
 
   static LogicalResult assign(Operation *op, TopologyAttr topology) {
     auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    DeviceAttr device = request ? find(request, topology) : topology.getDevices().front();
-    if (!device) {
-      auto error = op->emitError() << "'" << cast<KernelOpInterface>(op).getLogName() << "' is placed on '"
-                                   << DeviceName::parse(request.getSpelling().str())->withDefaultTask().str()
-                                   << "': unknown device; the devices are ";
-      llvm::interleaveComma(topology.getDevices(), error, [&](DeviceAttr d) { error << d.getSpelling(); });
-      return error;
-    }
+    DeviceAttr device =
+        request ? find(request.getSpelling(), topology) : topology.getDevices().front();
+    if (!device)
+      return reportUnknown(op, cast<KernelOpInterface>(op).getLogName(), "is placed on",
+                           request.getSpelling(), topology);
     op->setAttr(kDeviceAttr, device);
     return success();
   }
 
+  static LogicalResult reportUnknown(Operation *op, StringRef name, StringRef what,
+                                     StringRef wanted, TopologyAttr topology) {
+    auto error = op->emitError() << "'" << name << "' " << what << " '"
+                                 << DeviceName::parse(wanted.str())->withDefaultTask().str()
+                                 << "': unknown device; the devices are ";
+    llvm::interleaveComma(topology.getDevices(), error,
+                          [&](DeviceAttr d) { error << d.getSpelling(); });
+    return error;
+  }
+
   /// The first device that the request names, or null.
-  static DeviceAttr find(DeviceAttr request, TopologyAttr topology) {
-    DeviceName wanted = *DeviceName::parse(request.getSpelling().str());
+  static DeviceAttr find(StringRef request, TopologyAttr topology) {
+    DeviceName wanted = *DeviceName::parse(request.str());
     for (DeviceAttr device : topology.getDevices())
       if (wanted.matches(*DeviceName::parse(device.getSpelling().str())))
         return device;

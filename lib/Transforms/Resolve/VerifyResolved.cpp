@@ -1,4 +1,4 @@
-// After Resolve: no scope and no call is left.
+// After Resolve: no scope and no call is left, and functions are lists of ops that a plan can hold.
 
 #include "gantry/Transforms/Passes.h"
 
@@ -10,6 +10,26 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
+/// Names that plans give to devices, constants and the like themselves: d0, c12, kernels, ...
+static bool isReserved(StringRef name) {
+  for (StringRef prefix : {"constants_", "variables_", "transient_"})
+    if (name.starts_with(prefix))
+      return true;
+  unsigned number;
+  return name == "kernels" ||
+         ((name.consume_front("d") || name.consume_front("c")) && !name.getAsInteger(10, number));
+}
+
+static LogicalResult checkFunction(func::FuncOp func) {
+  if (!llvm::hasSingleElement(func.getBody()))
+    return func.emitError() << "'@" << func.getSymName()
+                            << "' has several blocks; branches are gantry.if, loops gantry.while";
+  if (isReserved(func.getSymName()))
+    return func.emitError() << "'@" << func.getSymName()
+                            << "' is a name that plans use themselves; rename the function";
+  return success();
+}
+
 namespace {
 struct VerifyResolved : gantry::impl::VerifyResolvedPassBase<VerifyResolved> {
   void runOnOperation() override {
@@ -20,8 +40,23 @@ struct VerifyResolved : gantry::impl::VerifyResolvedPassBase<VerifyResolved> {
       op->emitOpError("is left after Resolve");
       return WalkResult::interrupt();
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(checkFunctions()))
       signalPassFailure();
+  }
+
+  LogicalResult checkFunctions() {
+    bool any = false;
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      any |= func.isPublic();
+      if (failed(checkFunction(func)))
+        return failure();
+    }
+    if (!any)
+      return getOperation().emitError(
+          "the graph has no public function with a body, so there is nothing to run");
+    return success();
   }
 };
 } // namespace

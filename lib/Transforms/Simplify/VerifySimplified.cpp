@@ -1,4 +1,5 @@
-// After Simplify: every shape is known and of a sane size.
+// After Simplify: every value is a tensor of a type that memory can be planned for: known elements,
+// a known shape of a sane size.
 
 #include "gantry/Transforms/Passes.h"
 
@@ -13,10 +14,24 @@ namespace gantry {
 /// No machine has more; sums of a few of them cannot overflow.
 static constexpr int64_t kMaxBytes = int64_t(1) << 46;
 
+/// Whether kernels and plans know the type of an element.
+static bool isKnownElement(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() == 1
+               ? integer.isSignless()
+               : !integer.isSigned() && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
+  return type.isF32() || type.isF64() || type.isF16() || type.isBF16();
+}
+
 static LogicalResult checkType(Operation *op, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
-    return success();
+    return op->emitOpError() << "has a value of type " << type
+                             << "; values are tensors of known rank";
+  if (!isKnownElement(tensor.getElementType()))
+    return op->emitOpError() << "has elements of type " << tensor.getElementType()
+                             << "; known are f32, f64, f16, bf16, i1 and i8, i16, i32, i64 with or "
+                                "without sign (ui8, ...)";
   if (!tensor.hasStaticShape())
     return op->emitOpError() << "has the open shape " << tensor
                              << "; shapes must be known when compiling, give sizes with --dim";

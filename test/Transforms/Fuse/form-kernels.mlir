@@ -179,3 +179,14 @@ func.func @bodies(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<2xf32>, tensor<2
   } : tensor<i1>
   return %0, %i : tensor<2xf32>, tensor<2xi64>
 }
+
+// -----
+
+// A kernel does not take the name of a function: a plan has both side by side.
+// CHECK-LABEL: func.func @relu_0(
+// CHECK: gantry.launch @relu_1(
+// CHECK: gantry.kernel @relu_1
+func.func @relu_0(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -26,3 +26,14 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 // expected-error @below {{the module has no topology to place ops on}}
 module {
 }
+
+// -----
+
+module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
+  // A copy goes to a device that is there.
+  func.func @p1_copy(%x: tensor<4xf32>) {
+    // expected-error @below {{'gantry.copy' goes to '/job:localhost/replica:0/task:0/device:GPU:7': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0}}
+    %0 = gantry.copy %x to "GPU:7" : tensor<4xf32>
+    return
+  }
+}

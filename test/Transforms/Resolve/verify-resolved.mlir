@@ -28,3 +28,31 @@ func.func @call(%c: tensor<i1>) {
   } : tensor<i1>
   return
 }
+
+// -----
+
+// Control flow has ops of its own.
+// expected-error @below {{'@blocks' has several blocks; branches are gantry.if, loops gantry.while}}
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^next
+^next:
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// Names of a plan's own.
+// expected-error @below {{'@d0' is a name that plans use themselves; rename the function}}
+func.func @d0() {
+  return
+}
+
+// -----
+
+// Nothing to run.
+// expected-error @below {{the graph has no public function with a body, so there is nothing to run}}
+module {
+  func.func private @hidden() {
+    return
+  }
+}

@@ -31,3 +31,34 @@ func.func @large(%x: tensor<f32>) {
   %0 = gantry.broadcast %x : (tensor<f32>) -> tensor<4294967296x4294967296xf32>
   return
 }
+
+// -----
+
+// Scalars are tensors without dimensions.
+// expected-error @below {{'func.func' op has a value of type 'f32'; values are tensors of known rank}}
+func.func @scalar(%x: f32) {
+  return
+}
+
+// -----
+
+// A tensor of any rank has no size.
+// expected-error @below {{'func.func' op has a value of type 'tensor<*xf32>'; values are tensors of known rank}}
+func.func @unranked(%x: tensor<*xf32>) {
+  return
+}
+
+// -----
+
+// Elements that no kernel knows.
+// expected-error @below {{'func.func' op has elements of type 'complex<f32>'; known are f32, f64, f16, bf16, i1 and i8, i16, i32, i64 with or without sign (ui8, ...)}}
+func.func @complex(%x: tensor<4xcomplex<f32>>) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has elements of type 'i4'; known are f32, f64, f16, bf16, i1 and i8, i16, i32, i64 with or without sign (ui8, ...)}}
+func.func @narrow(%x: tensor<4xi4>) {
+  return
+}
