@@ -21,9 +21,12 @@ separate_arguments(GANTRY_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_library(GantryMLIR INTERFACE)
 target_include_directories(GantryMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(GantryMLIR INTERFACE ${GANTRY_LLVM_DEFINITIONS})
+# LLVM alone, for what links other archives that use it (lld).
+add_library(GantryLLVM INTERFACE)
 if(GANTRY_STATIC_LLVM)
   include(GantryStaticLLVM)
 else()
+  target_link_libraries(GantryLLVM INTERFACE LLVM)
   target_link_libraries(GantryMLIR INTERFACE MLIR LLVM)
 endif()
 
