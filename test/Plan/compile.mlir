@@ -21,7 +21,7 @@
 // CHECK-DAG: %[[B:.*]] = plan.use @c0 size 16
 // CHECK-DAG: %[[Y:.*]] = plan.output 0 size 32
 // CHECK-DAG: %[[T:.*]] = plan.output 1 size 4
-// CHECK: plan.launch @matmul_add_0(%[[X]], %[[W]], %[[B]]) -> (%[[H:.*]]) items 1 grain 1 on @d0 "fc" ["MatMul", "AddV2"] at "{{.*}}compile.mlir:{{[0-9]+}}:8"
+// CHECK: plan.launch @matmul_add_0(%[[X]], %[[W]], %[[B]]) -> (%[[H:.*]]) items 1 grain {{[0-9]+}} on @d0 "fc" ["MatMul", "AddV2"] at "{{.*}}compile.mlir:{{[0-9]+}}:8"
 // CHECK: plan.launch @relu_0(%[[H]]) -> (%[[Y]])
 // CHECK: plan.launch @reduce_sum_0(%[[H]]) -> (%[[T]])
 

@@ -33,14 +33,16 @@ def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
     tiled into an `scf.forall` whose iterations are the kernel's work items; producers move into the
     loop. Tile sizes divide the dimensions, so that every shape inside stays static, and follow the
     shapes alone, so that results do not depend on the number of threads. A dimension along which a
-    producer's value is reused stays whole. Kernels whose results have no common tileable op are
+    producer's value is reused stays whole. A kernel of one op may have a last, smaller item.
+    `gantry.grain` records how many items are worth a thread. Kernels whose results have no common tileable op are
     left alone and run as one item.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"itemWork", "item-work", "int64_t", "65536", "operations wanted in a work item of an elementwise or row kernel">,
-    Option<"contractionWork", "contraction-work", "int64_t", "2097152", "multiply-adds wanted in a work item of a contraction">];
+    Option<"contractionWork", "contraction-work", "int64_t", "2097152", "multiply-adds wanted in a work item of a contraction">,
+    Option<"threadWork", "thread-work", "int64_t", "32768", "fewest operations worth a thread of their own">];
 }
 
 def AddDestinationsPass : Pass<"gantry-add-destinations", "::mlir::func::FuncOp"> {

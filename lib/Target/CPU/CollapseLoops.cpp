@@ -16,23 +16,34 @@ namespace gantry {
 #include "gantry/Target/Passes.h.inc"
 } // namespace gantry
 
-/// Whether `d` is a whole index of some operand, not only a term of one.
-static bool standsAlone(ArrayRef<AffineMap> maps, unsigned d) {
-  return llvm::any_of(maps, [&](AffineMap map) {
-    return llvm::any_of(map.getResults(), [&](AffineExpr e) {
-      auto dim = dyn_cast<AffineDimExpr>(e);
-      return dim && dim.getPosition() == d;
-    });
-  });
+/// Merges dimensions of size 1 that are always read at 0 into the one before, and shortens `map`; a
+/// buffer that does not allow it stays as it is.
+static Value dropConstantIndices(OpBuilder &b, Location loc, Value buffer, AffineMap &map) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<AffineExpr> kept;
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    if (constant && constant.getValue() == 0 && type.getDimSize(i) == 1 && !groups.empty()) {
+      groups.back().push_back(i);
+      continue;
+    }
+    groups.push_back({int64_t(i)});
+    kept.push_back(expr);
+  }
+  if (groups.size() == map.getNumResults() || !memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups))
+    return buffer;
+  map = AffineMap::get(map.getNumDims(), 0, kept, b.getContext());
+  return memref::CollapseShapeOp::create(b, loc, buffer, groups);
 }
 
-/// Takes out loops of one iteration that are only terms of indices (a window of size 1).
+/// Takes out reducing loops of one iteration (a window of size 1).
 static linalg::GenericOp dropUnitWindows(linalg::GenericOp op, RewriterBase &rewriter) {
   auto sizes = op.getStaticLoopRanges();
   auto maps = op.getIndexingMapsArray();
   llvm::SmallBitVector dropped(sizes.size());
-  for (unsigned d = 0; d < sizes.size(); ++d)
-    dropped[d] = sizes[d] == 1 && !standsAlone(maps, d);
+  for (auto [d, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    dropped[d] = sizes[d] == 1 && kind == utils::IteratorType::reduction;
   if (dropped.none() || dropped.all() || op.hasIndexSemantics())
     return op;
   SmallVector<AffineExpr> replacements;
@@ -43,10 +54,15 @@ static linalg::GenericOp dropUnitWindows(linalg::GenericOp op, RewriterBase &rew
     if (!dropped[d])
       kinds.push_back(kind);
   }
-  for (AffineMap &map : maps)
-    map = map.replaceDimsAndSymbols(replacements, {}, kinds.size(), 0);
   rewriter.setInsertionPoint(op);
-  auto smaller = linalg::GenericOp::create(rewriter, op.getLoc(), op.getInputs(), op.getOutputs(), maps, kinds);
+  SmallVector<Value> operands(op->getOperands());
+  for (auto [map, operand] : llvm::zip(maps, operands)) {
+    map = map.replaceDimsAndSymbols(replacements, {}, kinds.size(), 0);
+    operand = dropConstantIndices(rewriter, op.getLoc(), operand, map);
+  }
+  unsigned inputs = op.getNumDpsInputs();
+  auto smaller = linalg::GenericOp::create(rewriter, op.getLoc(), ValueRange(operands).take_front(inputs),
+                                           ValueRange(operands).drop_front(inputs), maps, kinds);
   rewriter.inlineRegionBefore(op.getRegion(), smaller.getRegion(), smaller.getRegion().end());
   rewriter.eraseOp(op);
   return smaller;

@@ -56,7 +56,7 @@ void gantry::buildKernelPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createCollapseLoopsPass());
   pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());
   pm.addNestedPass<func::FuncOp>(createFinishKernelBuffersPass());
-  add(pm, "func.func(convert-linalg-to-loops,fold-memref-alias-ops),canonicalize,cse,"
+  add(pm, "func.func(convert-linalg-to-loops),canonicalize,cse,"
           "func.func(loop-invariant-code-motion)");
   pm.addNestedPass<func::FuncOp>(createLowerWorkItemsPass());
   add(pm, "canonicalize,cse");

@@ -91,6 +91,7 @@ struct TileChooser {
   SmallVector<int64_t> sizes;       ///< iterations of each loop
   SmallVector<unsigned> parallel;   ///< loops that may be cut, outermost first
   int64_t workPerElement;           ///< operations behind one element of the result
+  bool single = true;               ///< the kernel has no other op
 
   explicit TileChooser(linalg::LinalgOp root, func::FuncOp func)
       : root(root), sizes(root.getStaticLoopRanges()) {
@@ -105,7 +106,10 @@ struct TileChooser {
         parallel.push_back(i);
     }
     int64_t work = 0;
-    func.walk([&](linalg::LinalgOp op) { work += product(op.getStaticLoopRanges()); });
+    func.walk([&](linalg::LinalgOp op) {
+      work += product(op.getStaticLoopRanges());
+      single &= op == root;
+    });
     workPerElement = std::max<int64_t>(1, work / std::max<int64_t>(elements, 1));
   }
 
@@ -118,12 +122,25 @@ struct TileChooser {
     return work;
   }
 
+  /// How many items make up `threadWork` operations, the fewest worth waking a thread for.
+  int64_t grainOf(ArrayRef<int64_t> tiles, int64_t threadWork) {
+    int64_t work = uncutWork();
+    for (unsigned d : parallel)
+      work *= tiles[d] ? tiles[d] : sizes[d];
+    return std::max<int64_t>(1, threadWork / std::max<int64_t>(work, 1));
+  }
+
   /// Inner dimensions whole as long as an item stays below `target`, outer ones one by one.
   SmallVector<int64_t> chooseRows(int64_t target) {
     SmallVector<int64_t> tiles(sizes.size(), 0);
     int64_t work = uncutWork();
     for (unsigned d : llvm::reverse(parallel)) {
-      tiles[d] = chooseDivisor(sizes[d], std::max<int64_t>(1, target / work), 16);
+      int64_t room = std::clamp<int64_t>(target / work, 1, sizes[d]);
+      tiles[d] = chooseDivisor(sizes[d], room, 16);
+      // Without values in between nothing needs a static shape: a last, smaller tile beats many
+      // tiny ones.
+      if (single && tiles[d] * 4 < room)
+        tiles[d] = room;
       work *= tiles[d];
     }
     return tiles;
@@ -168,6 +185,8 @@ struct TileKernels : gantry::impl::TileKernelsPassBase<TileKernels> {
     func.walk([&](linalg::LinalgOp op) { contraction |= isContraction(op); });
     SmallVector<int64_t> tiles =
         contraction ? chooser.chooseBlocks(contractionWork) : chooser.chooseRows(itemWork);
+    OpBuilder builder(func);
+    func->setAttr("gantry.grain", builder.getI64IntegerAttr(chooser.grainOf(tiles, threadWork)));
     if (failed(tile(root, tiles)))
       return signalPassFailure();
   }

@@ -92,8 +92,23 @@ struct Reader {
       planir::ConstantOp::create(b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
                                  i64(constant->offset()), i64(constant->size()), TypeAttr::get(bytes), ElementsAttr());
     }
+    for (const fb::Kernel *kernel : plan::each(plan.kernels()))
+      readKernel(kernel);
     for (const fb::Function *f : *plan.functions())
       readFunction(f);
+  }
+
+  /// Items and grain stand on the launches of a kernel; all of them agree.
+  void readKernel(const fb::Kernel *kernel) {
+    uint64_t items = 1, grain = 1;
+    for (const fb::Function *f : *plan.functions())
+      for (const fb::Block *block : plan::each(f->blocks()))
+        for (const fb::Command *command : plan::each(block->commands()))
+          if (command->opcode() == fb::Opcode::launch && plan.kernels()->Get(command->kernel()) == kernel) {
+            items = command->items();
+            grain = command->grain();
+          }
+    planir::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items), i64(grain), i64(0));
   }
 
   ArrayAttr bindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *entries) {

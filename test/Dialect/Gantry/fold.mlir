@@ -168,3 +168,12 @@ func.func @large_constants_are_left() -> tensor<2048xi32> {
   %0 = gantry.add %a, %a : (tensor<2048xi32>, tensor<2048xi32>) -> tensor<2048xi32>
   return %0 : tensor<2048xi32>
 }
+
+// An op with a request is obeyed, not folded away.
+// CHECK-LABEL: @p1_requested_op_is_left(
+// CHECK: gantry.add
+func.func @p1_requested_op_is_left() -> tensor<2xi64> {
+  %a = gantry.constant dense<[1, 2]> : tensor<2xi64>
+  %0 = gantry.add %a, %a {gantry.device = #gantry.device<"/device:GPU:1">} : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  return %0 : tensor<2xi64>
+}

@@ -174,3 +174,16 @@ func.func @name(%x: tensor<4xf32>) {
 // expected-error @below {{'builtin.module' op attribute 'gantry.topology' must be a #gantry.topology<[...]>, got ["CPU:0"]}}
 module attributes {gantry.topology = ["CPU:0"]} {
 }
+
+// -----
+
+// A device of the topology has a full name.
+// expected-error @below {{device 'GPU' of the topology needs a type and an id, as in /device:GPU:0}}
+module attributes {gantry.topology = #gantry.topology<[<"GPU">]>} {
+}
+
+// -----
+
+// expected-error @below {{device '/device:GPU:1' stands twice in the topology}}
+module attributes {gantry.topology = #gantry.topology<[<"/device:GPU:1">, <"/device:GPU:1">]>} {
+}

@@ -76,3 +76,18 @@ func.func private @pointwise_convolution(%x: memref<3x4x5xf32>, %f: memref<6x3xf
   }
   return
 }
+
+// A window of size 1 is read at 0 only: its dimensions leave the filter, and rows and columns merge.
+// CHECK-LABEL: @window_of_one(
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0], [1, 2, 3]] : memref<6x3x1x1xf32> into memref<6x3xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : memref<3x20xf32>, memref<6x3xf32>) outs(%{{.*}} : memref<6x20xf32>)
+func.func private @window_of_one(%x: memref<3x4x5xf32>, %f: memref<6x3x1x1xf32>, %y: memref<6x4x5xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(o, h, w, c, i, j) -> (c, h + i, w + j)>, affine_map<(o, h, w, c, i, j) -> (o, c, i, j)>, affine_map<(o, h, w, c, i, j) -> (o, h, w)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %f : memref<3x4x5xf32>, memref<6x3x1x1xf32>) outs(%y : memref<6x4x5xf32>) {
+  ^bb0(%a: f32, %w: f32, %b: f32):
+    %0 = arith.mulf %a, %w : f32
+    %1 = arith.addf %b, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

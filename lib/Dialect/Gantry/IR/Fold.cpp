@@ -77,6 +77,9 @@ foldElementwise(Operation *op, ArrayRef<Attribute> operands,
   Type type = op->getResult(0).getType();
   if (!isSmallStatic(type) || !isIntegral(cast<RankedTensorType>(type).getElementType()))
     return {};
+  // A request is obeyed, not folded away (P1).
+  if (op->hasAttr(kDeviceAttr))
+    return {};
   SmallVector<Ints> values;
   for (Attribute operand : operands) {
     auto ints = getConstantIntegers(operand);

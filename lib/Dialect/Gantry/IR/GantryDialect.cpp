@@ -71,3 +71,14 @@ LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
     return emitError() << name.status().message();
   return success();
 }
+
+LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<DeviceAttr> devices) {
+  for (auto [i, device] : llvm::enumerate(devices)) {
+    if (!DeviceName::parse(device.getSpelling().str())->withDefaultTask().isFull())
+      return emitError() << "device '" << device.getSpelling()
+                         << "' of the topology needs a type and an id, as in /device:GPU:0";
+    if (llvm::is_contained(devices.take_front(i), device))
+      return emitError() << "device '" << device.getSpelling() << "' stands twice in the topology";
+  }
+  return success();
+}

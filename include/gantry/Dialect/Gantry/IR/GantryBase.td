@@ -60,6 +60,7 @@ def Gantry_TopologyAttr : Gantry_Attr<"Topology", "topology"> {
   }];
   let parameters = (ins ArrayRefParameter<"DeviceAttr">:$devices);
   let assemblyFormat = "`<` `[` $devices `]` `>`";
+  let genVerifyDecl = 1;
 }
 
 class Gantry_Enum<string name, string summary, list<I32EnumAttrCase> cases>
