@@ -29,6 +29,11 @@ if(GANTRY_SANITIZE)
   add_link_options(-fsanitize=${GANTRY_SANITIZE})
   # libMLIR is not instrumented and has no type information for vptr checks.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
+  if(GANTRY_SANITIZE MATCHES address)
+    # Every program starts with the options that go with uninstrumented libraries.
+    add_library(GantrySanitizerOptions OBJECT ${CMAKE_CURRENT_LIST_DIR}/SanitizerOptions.c)
+    link_libraries($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<TARGET_OBJECTS:GantrySanitizerOptions>>)
+  endif()
 endif()
 
 find_package(Threads REQUIRED)

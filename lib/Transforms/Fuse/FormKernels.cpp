@@ -135,7 +135,6 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     root->replaceAllUsesWith(launch);
     for (Operation *op : group.ops)
       op->erase();
-    ++numLaunches;
   }
 
   /// What the placement log and `explain` say about the ops of a kernel.
@@ -190,7 +189,6 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     }
     kernel.setSymName(makeName(ops));
     kernels.getBody()->push_back(kernel);
-    ++numKernels;
     return entry = kernel;
   }
 

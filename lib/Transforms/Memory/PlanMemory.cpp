@@ -131,7 +131,6 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     if (!devices.empty())
       b.setInsertionPointAfter(devices.back());
     for (auto [i, device] : llvm::enumerate(devices)) {
-      auto symbol = FlatSymbolRefAttr::get(device.getSymNameAttr());
       if (i == 0)
         declareArena(b, "constants_", device, planir::ArenaKind::Constants, {constants, constants});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
