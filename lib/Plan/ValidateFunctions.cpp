@@ -68,7 +68,7 @@ private:
       place = prefix + number(index++);
       GANTRY_RETURN_IF_ERROR(checkName(textOf(binding->name()), names));
       GANTRY_RETURN_IF_ERROR(checkDeviceIndex(binding->device()));
-      uint64_t bytes;
+      uint64_t bytes = 0;
       GANTRY_RETURN_IF_ERROR(checkType(binding->type(), &bytes));
       sizes.push_back(bytes);
     }
@@ -342,7 +342,7 @@ private:
                     number(value->last()) + " of " + number(numCommands));
       if (!value->type())
         continue;
-      uint64_t bytes;
+      uint64_t bytes = 0;
       GANTRY_RETURN_IF_ERROR(checkType(value->type(), &bytes));
       if (bytes != value->buffer()->size())
         return fail("its type has " + number(bytes) + " bytes, its buffer " +

@@ -141,7 +141,7 @@ private:
       GANTRY_RETURN_IF_ERROR(checkName(textOf(variable->name()), names));
       GANTRY_RETURN_IF_ERROR(checkInArena(variable->arena(), fb::ArenaKind::variables,
                                           variable->offset(), variable->size()));
-      uint64_t bytes;
+      uint64_t bytes = 0;
       GANTRY_RETURN_IF_ERROR(checkType(variable->type(), &bytes));
       if (bytes != variable->size())
         return fail("its type has " + number(bytes) + " bytes, its place " +
