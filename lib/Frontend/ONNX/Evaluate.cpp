@@ -199,7 +199,7 @@ Result evaluateGather(GatherOp op, int &budget) {
     SmallVector<int64_t> index = unravel(i, op.getType().getShape());
     ArrayRef<int64_t> place = ArrayRef(index).slice(axis, places.getRank());
     int64_t at = indices->ints[ravel(place, places.getShape())];
-    SmallVector<int64_t> source(ArrayRef(index).take_front(axis));
+    SmallVector<int64_t> source = llvm::to_vector(ArrayRef(index).take_front(axis));
     source.push_back(std::clamp<int64_t>(at < 0 ? at + size : at, 0, size - 1));
     llvm::append_range(source, ArrayRef(index).drop_front(axis + places.getRank()));
     return ravel(source, in);
