@@ -138,7 +138,7 @@ std::optional<Elements> NodeContext::knownOperand(size_t i, StringRef what) {
   std::string message = "operand " + std::to_string(i) + " (" + what.str() +
                         ") decides a shape and must be known when compiling";
   if (argument) {
-    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto input = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
     StringRef inputName = input ? input.getValue() : StringRef("?");
     message += "; it comes from input '" + inputName.str() + "', give that with --value " +
