@@ -26,6 +26,17 @@ def LowerKernelsToLinalgPass : Pass<"gantry-lower-kernels-to-linalg", "::mlir::M
 // CPU: kernels as native code over ranges of work items
 //===----------------------------------------------------------------------===//
 
+def FuseGenericsPass : Pass<"gantry-fuse-generics", "::mlir::func::FuncOp"> {
+  let summary = "make one op of a chain of elementwise ones";
+  let description = [{
+    Elementwise `linalg.generic` ops join their consumers when these are their only users. Scalars
+    and splats move into the bodies. Reshapes stay where they are, unlike with upstream's pass, so
+    that a contraction and what follows it keep the same loops.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
+}
+
 def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
   let summary = "cut the last op of a kernel into work items and fuse its producers";
   let description = [{
@@ -41,7 +52,7 @@ def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"itemWork", "item-work", "int64_t", "65536", "operations wanted in a work item of an elementwise or row kernel">,
-    Option<"contractionWork", "contraction-work", "int64_t", "2097152", "multiply-adds wanted in a work item of a contraction">,
+    Option<"contractionWork", "contraction-work", "int64_t", "33554432", "most multiply-adds in a work item of a contraction">,
     Option<"threadWork", "thread-work", "int64_t", "32768", "fewest operations worth a thread of their own">];
 }
 

@@ -37,14 +37,17 @@ static Value dropConstantIndices(OpBuilder &b, Location loc, Value buffer, Affin
   return memref::CollapseShapeOp::create(b, loc, buffer, groups);
 }
 
-/// Takes out reducing loops of one iteration (a window of size 1).
+/// Takes out reducing loops of one iteration (a window of size 1), and indices that are always 0.
 static linalg::GenericOp dropUnitWindows(linalg::GenericOp op, RewriterBase &rewriter) {
   auto sizes = op.getStaticLoopRanges();
   auto maps = op.getIndexingMapsArray();
   llvm::SmallBitVector dropped(sizes.size());
   for (auto [d, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     dropped[d] = sizes[d] == 1 && kind == utils::IteratorType::reduction;
-  if (dropped.none() || dropped.all() || op.hasIndexSemantics())
+  bool constantIndices = llvm::any_of(maps, [](AffineMap map) {
+    return llvm::any_of(map.getResults(), llvm::IsaPred<AffineConstantExpr>);
+  });
+  if ((dropped.none() && !constantIndices) || dropped.all() || op.hasIndexSemantics())
     return op;
   SmallVector<AffineExpr> replacements;
   SmallVector<utils::IteratorType> kinds;

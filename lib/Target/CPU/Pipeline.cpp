@@ -40,7 +40,9 @@ void gantry::buildKernelPipeline(OpPassManager &pm) {
   pm.addPass(createLowerKernelsToLinalgPass());
 
   // One generic for a chain of elementwise ops: a single pass over memory.
-  add(pm, "func.func(linalg-generalize-named-ops,linalg-fuse-elementwise-ops),canonicalize,cse");
+  add(pm, "func.func(linalg-generalize-named-ops)");
+  pm.addNestedPass<func::FuncOp>(createFuseGenericsPass());
+  add(pm, "canonicalize,cse");
 
   // Work items, with producers inside, so that intermediate values are as small as a tile.
   pm.addNestedPass<func::FuncOp>(createTileKernelsPass());

@@ -92,6 +92,7 @@ struct TileChooser {
   SmallVector<unsigned> parallel;   ///< loops that may be cut, outermost first
   int64_t workPerElement;           ///< operations behind one element of the result
   bool single = true;               ///< the kernel has no other op
+  linalg::LinalgOp contraction;     ///< the last one in the kernel, or null
 
   explicit TileChooser(linalg::LinalgOp root, func::FuncOp func)
       : root(root), sizes(root.getStaticLoopRanges()) {
@@ -109,6 +110,8 @@ struct TileChooser {
     func.walk([&](linalg::LinalgOp op) {
       work += product(op.getStaticLoopRanges());
       single &= op == root;
+      if (isContraction(op))
+        contraction = op;
     });
     workPerElement = std::max<int64_t>(1, work / std::max<int64_t>(elements, 1));
   }
@@ -146,23 +149,36 @@ struct TileChooser {
     return tiles;
   }
 
-  /// Elements of a tile that stay in the first-level cache together with what is combined with them.
-  static constexpr int64_t kTileElements = 8192;
+  /// Whether `d` belongs to an operand of the contraction that does not change along the columns:
+  /// rows of a matrix product, output channels of a convolution.
+  bool isRow(unsigned d) {
+    for (OpOperand *operand : contraction.getDpsInputOperands()) {
+      AffineMap map = contraction.getMatchingIndexingMap(operand);
+      if (map.isFunctionOfDim(d) && !map.isFunctionOfDim(parallel.back()))
+        return true;
+    }
+    return false;
+  }
 
-  /// Up to 64 elements of the last dimension, whole registers if it can be, then as many of the
-  /// others as `target` allows, so that what is loaded is used often.
-  SmallVector<int64_t> chooseBlocks(int64_t target) {
+  /// Columns (elements of the innermost dimensions) first, enough of them to fill registers, then as
+  /// many rows as `mostWork` and parallelism allow: what is loaded is used often in both directions.
+  SmallVector<int64_t> chooseBlocks(int64_t mostWork) {
+    constexpr int64_t kColumns = 128, kItems = 16, kLeastWork = 1 << 18, kTileElements = 1 << 14;
     SmallVector<int64_t> tiles(sizes.size(), 0);
-    int64_t work = uncutWork();
+    int64_t work = uncutWork(), total = work, elements = 1;
+    for (unsigned d : parallel)
+      total *= sizes[d];
+    int64_t target = std::min(mostWork, std::max(kLeastWork, total / kItems));
+    bool columns = true;
     for (unsigned d : llvm::reverse(parallel)) {
-      bool last = d == parallel.back();
-      int64_t room = std::max<int64_t>(1, std::min(target / work, kTileElements * workPerElement / work));
-      tiles[d] = last ? chooseDivisor(sizes[d], std::max<int64_t>(64, std::min<int64_t>(room, 256)), 16)
-                      : chooseDivisor(sizes[d], room, 8);
+      columns = columns && (d == parallel.back() || (elements * 2 <= kColumns && !isRow(d)));
+      int64_t room = columns ? kColumns / elements : std::min(target / work, kTileElements / elements);
+      tiles[d] = chooseDivisor(sizes[d], std::max<int64_t>(room, 1), columns ? 16 : 8);
       // A long prime dimension has no useful divisor: better whole than element by element.
-      if (last && tiles[d] < 8)
+      if (d == parallel.back() && tiles[d] < 8)
         tiles[d] = sizes[d];
       work *= tiles[d];
+      elements *= tiles[d];
     }
     return tiles;
   }
@@ -181,10 +197,8 @@ struct TileKernels : gantry::impl::TileKernelsPassBase<TileKernels> {
     TileChooser chooser(root, func);
     if (chooser.parallel.empty() || llvm::is_contained(chooser.sizes, 0))
       return;
-    bool contraction = false;
-    func.walk([&](linalg::LinalgOp op) { contraction |= isContraction(op); });
-    SmallVector<int64_t> tiles =
-        contraction ? chooser.chooseBlocks(contractionWork) : chooser.chooseRows(itemWork);
+    SmallVector<int64_t> tiles = chooser.contraction ? chooser.chooseBlocks(contractionWork)
+                                                     : chooser.chooseRows(itemWork);
     OpBuilder builder(func);
     func->setAttr("gantry.grain", builder.getI64IntegerAttr(chooser.grainOf(tiles, threadWork)));
     if (failed(tile(root, tiles)))

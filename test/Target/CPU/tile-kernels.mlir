@@ -103,3 +103,20 @@ func.func private @no_elements(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
   %0 = linalg.exp ins(%x : tensor<0x4xf32>) outs(%e : tensor<0x4xf32>) -> tensor<0x4xf32>
   return %0 : tensor<0x4xf32>
 }
+
+// Rows of the filter are not columns of the image: 7x7 pixels are cut together, channels apart.
+// CHECK-LABEL: @small_image(
+// CHECK: scf.forall (%{{.*}}) = (0) to (64) step (2)
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<512x7x7xf32>, tensor<2x512xf32>)
+func.func private @small_image(%x: tensor<512x7x7xf32>, %w: tensor<64x512xf32>) -> tensor<64x7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x7x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x7x7xf32>) -> tensor<64x7x7xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(o, h, w, c) -> (c, h, w)>, affine_map<(o, h, w, c) -> (o, c)>, affine_map<(o, h, w, c) -> (o, h, w)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<512x7x7xf32>, tensor<64x512xf32>) outs(%f : tensor<64x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %1 = arith.mulf %a, %b : f32
+    %2 = arith.addf %c, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x7x7xf32>
+  return %0 : tensor<64x7x7xf32>
+}
