@@ -23,8 +23,8 @@ typedef struct gantry_artifact_t gantry_artifact_t;
  * a plan only whose constants take at least so many bytes.
  * Diagnostics go to `log`, one call a line, with locations in the graph file. `*artifact` is set on
  * success only. Thread-safe; concurrent calls are independent but for linking, which is serialised.
- * Errors: INVALID_ARGUMENT (graph or flags; details were logged), NOT_FOUND (file),
- * UNSUPPORTED (an op, attribute or type), DOES_NOT_FIT (memory limit). */
+ * Errors: INVALID_ARGUMENT for all that is wrong with file, graph or flags, or not supported; each
+ * fault was logged, and the first is gantry_compiler_last_error(). */
 GANTRY_API gantry_status_t gantry_compile(const char *file, const char *const *flags, size_t num_flags,
                                           gantry_log_callback_t log, void *context,
                                           gantry_artifact_t **artifact);

@@ -100,96 +100,128 @@ FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options
   return import;
 }
 
-static LogicalResult run(ModuleOp module, const CompileOptions &options, Phase last,
-                         function_ref<void(OpPassManager &)> build) {
-  PassManager pm(module.getContext());
-  pm.enableVerifier(options.verifyEach);
-  if (options.printIR) {
-    module.getContext()->disableMultithreading();
-    pm.enableIRPrinting();
-  }
-  build(pm);
-  if (failed(pm.run(module)))
-    return failure();
-  return mlir::verify(module);
-}
+//===----------------------------------------------------------------------===//
+// One compilation, step by step
+//===----------------------------------------------------------------------===//
 
-FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options, MLIRContext &context,
-                                         function_ref<void(StringRef)> progress) {
-  progress("import");
-  FailureOr<ImportOptions> import = readImportOptions(options, context);
-  if (failed(import))
-    return failure();
-  OwningOpRef<ModuleOp> module = importGraph(path, *import, &context);
-  if (!module)
-    return failure();
-  setHostTopology(*module);
-  if (failed(selectEntry(*module, options.entry)))
-    return failure();
-  Compiled result;
-  if (options.stopAfter == Phase::import) {
-    result.text = print(*module);
-    return result;
-  }
-
-  // Sizes that the importer has used up are no open dimensions any more.
-  CompileOptions passes = options;
-  bool open = false;
-  for (auto func : module->getOps<func::FuncOp>())
-    for (Type type : func.getArgumentTypes())
-      open |= isa<RankedTensorType>(type) && !cast<RankedTensorType>(type).hasStaticShape();
-  if (!open)
-    passes.dims.clear();
-
-  progress("compile");
-  Phase last = options.stopAfter ? std::min(*options.stopAfter, Phase::memory) : Phase::memory;
-  if (failed(run(*module, options, last, [&](OpPassManager &pm) { buildPipeline(pm, passes, last); })))
-    return failure();
-  if (options.stopAfter && *options.stopAfter <= Phase::memory) {
-    result.text = print(*module);
-    return result;
-  }
-
-  progress("generate code");
-  auto kernels = module->lookupSymbol<ModuleOp>("kernels");
-  std::vector<std::string> symbols;
-  for (auto kernel : module->getOps<planir::KernelOp>())
-    symbols.push_back(kernel.getSymName().str());
-  CPUTargetOptions target;
-  target.cpu = options.targetCPU;
+namespace {
+struct Compilation {
+  StringRef path;
+  const CompileOptions &options;
+  MLIRContext &context;
+  OwningOpRef<ModuleOp> module;
   CPUCode code;
-  if (!symbols.empty()) {
-    if (failed(run(kernels, options, Phase::llvm, buildLLVMPipeline)))
+  Compiled result;
+
+  bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
+
+  LogicalResult importModule() {
+    FailureOr<ImportOptions> import = readImportOptions(options, context);
+    if (failed(import))
       return failure();
-    if (options.stopAfter == Phase::llvm) {
-      FailureOr<std::string> text = printLLVMIR(kernels, target);
-      if (failed(text))
-        return failure();
-      result.text = *text;
-      return result;
+    module = importGraph(path, *import, &context);
+    if (!module)
+      return failure();
+    setHostTopology(*module);
+    return selectEntry(*module, options.entry);
+  }
+
+  /// Sizes that the importer has used up name no open dimension any more.
+  CompileOptions passOptions() {
+    CompileOptions passes = options;
+    auto isOpen = [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && !tensor.hasStaticShape();
+    };
+    if (llvm::none_of(module->getOps<func::FuncOp>(),
+                      [&](func::FuncOp func) { return llvm::any_of(func.getArgumentTypes(), isOpen); }))
+      passes.dims.clear();
+    return passes;
+  }
+
+  LogicalResult run(ModuleOp on, function_ref<void(OpPassManager &)> build) {
+    PassManager pm(&context);
+    pm.enableVerifier(options.verifyEach);
+    if (options.printIR) {
+      context.disableMultithreading();
+      pm.enableIRPrinting();
     }
+    build(pm);
+    return success(succeeded(pm.run(on)) && succeeded(mlir::verify(on)));
+  }
+
+  LogicalResult runPhases(Phase last) {
+    CompileOptions passes = passOptions();
+    return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last); });
+  }
+
+  /// Machine code of the kernels, or their LLVM IR when that was asked for.
+  LogicalResult generateCode() {
+    auto kernels = module->lookupSymbol<ModuleOp>("kernels");
+    std::vector<std::string> symbols;
+    for (auto kernel : module->getOps<planir::KernelOp>())
+      symbols.push_back(kernel.getSymName().str());
+    if (!kernels || failed(run(kernels, buildLLVMPipeline)))
+      return failure();
+    CPUTargetOptions target;
+    target.cpu = options.targetCPU;
+    if (stopsAt(Phase::llvm)) {
+      FailureOr<std::string> text = printLLVMIR(kernels, target);
+      if (succeeded(text))
+        result.text = std::move(*text);
+      return success(succeeded(text));
+    }
+    if (symbols.empty())
+      return success();
     FailureOr<CPUCode> made = emitCPUCode(kernels, symbols, target);
     if (failed(made))
       return failure();
     code = std::move(*made);
+    return success();
   }
 
-  progress("write");
-  PlanInfo info;
-  info.source = llvm::sys::path::filename(path).str();
-  if (auto file = MappedFile::open(path.str()); file.ok())
-    info.sourceHash = hashBytes(file->bytes());
-  uint64_t constants = 0;
-  for (auto constant : module->getOps<planir::ConstantOp>())
-    constants += constant.getSize();
-  if (!options.output.empty() && constants >= options.outputAbove) {
-    if (failed(writePlanFile(*module, code, info, options.output)))
+  LogicalResult writePlan() {
+    PlanInfo info;
+    info.source = llvm::sys::path::filename(path).str();
+    if (auto file = MappedFile::open(path.str()); file.ok())
+      info.sourceHash = hashBytes(file->bytes());
+    uint64_t constants = 0;
+    for (auto constant : module->getOps<planir::ConstantOp>())
+      constants += constant.getSize();
+    if (!options.output.empty() && constants >= options.outputAbove)
+      return writePlanFile(*module, code, info, options.output);
+    FailureOr<AlignedBuffer> bytes = writePlanBytes(*module, code, info);
+    if (failed(bytes))
       return failure();
-    return result;
+    result.plan = std::move(*bytes);
+    return success();
   }
-  FailureOr<AlignedBuffer> bytes = writePlanBytes(*module, code, info);
-  if (failed(bytes))
+};
+} // namespace
+
+FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options, MLIRContext &context,
+                                         function_ref<void(StringRef)> progress) {
+  Compilation compilation{path, options, context, {}, {}, {}};
+  progress("import");
+  if (failed(compilation.importModule()))
     return failure();
-  result.plan = std::move(*bytes);
-  return result;
+  if (!compilation.stopsAt(Phase::import)) {
+    progress("compile");
+    Phase last = std::min(options.stopAfter.value_or(Phase::memory), Phase::memory);
+    if (failed(compilation.runPhases(last)))
+      return failure();
+  }
+  if (options.stopAfter && *options.stopAfter <= Phase::memory) {
+    compilation.result.text = print(*compilation.module);
+    return std::move(compilation.result);
+  }
+  progress("generate code");
+  if (failed(compilation.generateCode()))
+    return failure();
+  if (!compilation.stopsAt(Phase::llvm)) {
+    progress("write");
+    if (failed(compilation.writePlan()))
+      return failure();
+  }
+  return std::move(compilation.result);
 }

@@ -5,6 +5,8 @@
 
 #include "gantry/Target/Passes.h"
 
+#include "Reshapes.h"
+
 using namespace mlir;
 using namespace gantry;
 
@@ -16,16 +18,6 @@ namespace gantry {
 static MemRefType bufferOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
-}
-
-/// The value whose bytes are those of `value`, before reshapes.
-static Value skipReshapes(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
 }
 
 namespace {

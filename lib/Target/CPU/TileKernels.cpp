@@ -7,6 +7,8 @@
 
 #include "gantry/Target/Passes.h"
 
+#include "Reshapes.h"
+
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -19,16 +21,6 @@ namespace gantry {
 #define GEN_PASS_DEF_TILEKERNELSPASS
 #include "gantry/Target/Passes.h.inc"
 } // namespace gantry
-
-/// The value behind reshapes, which cost nothing.
-static Value skipReshapes(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
 
 /// The linalg op that makes every result of the function, or null.
 static linalg::LinalgOp findRoot(func::FuncOp func) {

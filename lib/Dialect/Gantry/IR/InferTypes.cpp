@@ -597,6 +597,17 @@ static LogicalResult inferGather(GatherOp::Adaptor op, StringRef name, Loc loc, 
 }
 GANTRY_INFER(GatherOp, inferGather)
 
+/// Outside `axis`, indices address elements of the same position, which the input must have.
+static LogicalResult checkIndicesInside(RankedTensorType indices, RankedTensorType input, int64_t axis,
+                                        StringRef name, Loc loc) {
+  for (int64_t d = 0; d < input.getRank(); ++d)
+    if (d != axis && indices.getDimSize(d) != kOpen && input.getDimSize(d) != kOpen &&
+        indices.getDimSize(d) > input.getDimSize(d))
+      return fail(loc, name, "indices ", text(indices.getShape()), " reach beyond the input ",
+                  text(input.getShape()), " in dimension ", d);
+  return success();
+}
+
 static LogicalResult inferGatherElements(GatherElementsOp::Adaptor op, StringRef name, Loc loc,
                                          Types &types) {
   auto x = tensorOf(op.getInput()), i = tensorOf(op.getIndices());
@@ -605,11 +616,8 @@ static LogicalResult inferGatherElements(GatherElementsOp::Adaptor op, StringRef
   if (i.getRank() != x.getRank())
     return fail(loc, name, "indices ", text(i.getShape()), " need as many dimensions as the input ",
                 text(x.getShape()));
-  for (int64_t d = 0; d < x.getRank(); ++d)
-    if (d != int64_t(op.getAxis()) && i.getDimSize(d) != kOpen && x.getDimSize(d) != kOpen &&
-        i.getDimSize(d) > x.getDimSize(d))
-      return fail(loc, name, "indices ", text(i.getShape()), " reach beyond the input ",
-                  text(x.getShape()), " in dimension ", d);
+  if (failed(checkIndicesInside(i, x, op.getAxis(), name, loc)))
+    return failure();
   return push(types, i.getShape(), x.getElementType());
 }
 GANTRY_INFER(GatherElementsOp, inferGatherElements)
@@ -639,11 +647,8 @@ static LogicalResult inferScatterElements(ScatterElementsOp::Adaptor op, StringR
   if (i.getShape() != u.getShape() || i.getRank() != x.getRank() ||
       u.getElementType() != x.getElementType())
     return fail(loc, name, "indices ", i, " and updates ", u, " do not fit the input ", x);
-  for (int64_t d = 0; d < x.getRank(); ++d)
-    if (d != int64_t(op.getAxis()) && i.getDimSize(d) != kOpen && x.getDimSize(d) != kOpen &&
-        i.getDimSize(d) > x.getDimSize(d))
-      return fail(loc, name, "indices ", text(i.getShape()), " reach beyond the input ",
-                  text(x.getShape()), " in dimension ", d);
+  if (failed(checkIndicesInside(i, x, op.getAxis(), name, loc)))
+    return failure();
   types.push_back(x);
   return success();
 }
