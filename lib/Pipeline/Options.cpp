@@ -2,6 +2,7 @@
 
 #include "gantry/Pipeline/Pipeline.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace gantry;
