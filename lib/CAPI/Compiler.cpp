@@ -64,10 +64,14 @@ struct DiagnosticSink {
 
   static gantry_severity_t severityOf(DiagnosticSeverity severity) {
     switch (severity) {
-    case DiagnosticSeverity::Note: return GANTRY_SEVERITY_NOTE;
-    case DiagnosticSeverity::Remark: return GANTRY_SEVERITY_REMARK;
-    case DiagnosticSeverity::Warning: return GANTRY_SEVERITY_WARNING;
-    case DiagnosticSeverity::Error: return GANTRY_SEVERITY_ERROR;
+    case DiagnosticSeverity::Note:
+      return GANTRY_SEVERITY_NOTE;
+    case DiagnosticSeverity::Remark:
+      return GANTRY_SEVERITY_REMARK;
+    case DiagnosticSeverity::Warning:
+      return GANTRY_SEVERITY_WARNING;
+    case DiagnosticSeverity::Error:
+      return GANTRY_SEVERITY_ERROR;
     }
     return GANTRY_SEVERITY_ERROR;
   }
@@ -106,16 +110,18 @@ struct Session {
 } // namespace
 
 static gantry_artifact_t *makeArtifact(llvm::StringRef text) {
-  return new gantry_artifact_t{AlignedBuffer::copyOf(
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()})};
+  return new gantry_artifact_t{
+      AlignedBuffer::copyOf({reinterpret_cast<const uint8_t *>(text.data()), text.size()})};
 }
 
 extern "C" {
 
 gantry_status_t gantry_compile(const char *file, const char *const *flags, size_t num_flags,
-                               gantry_log_callback_t log, void *context, gantry_artifact_t **artifact) {
+                               gantry_log_callback_t log, void *context,
+                               gantry_artifact_t **artifact) {
   if (!file || !artifact || (num_flags && !flags))
-    return fail(GANTRY_INVALID_ARGUMENT, "gantry_compile: file, flags and artifact must not be null");
+    return fail(GANTRY_INVALID_ARGUMENT,
+                "gantry_compile: file, flags and artifact must not be null");
   Session session(flags, num_flags, log, context);
   if (!session.options)
     return fail(GANTRY_INVALID_ARGUMENT, session.flagError);
@@ -123,7 +129,8 @@ gantry_status_t gantry_compile(const char *file, const char *const *flags, size_
     session.sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str());
   });
   if (failed(compiled)) {
-    std::string why = session.sink.firstError.empty() ? "compilation failed" : session.sink.firstError;
+    std::string why =
+        session.sink.firstError.empty() ? "compilation failed" : session.sink.firstError;
     return fail(GANTRY_INVALID_ARGUMENT, why);
   }
   if (!compiled->text.empty())
@@ -134,7 +141,8 @@ gantry_status_t gantry_compile(const char *file, const char *const *flags, size_
 }
 
 gantry_status_t gantry_check(const char *file, const char *const *flags, size_t num_flags,
-                             gantry_log_callback_t log, void *context, gantry_artifact_t **artifact) {
+                             gantry_log_callback_t log, void *context,
+                             gantry_artifact_t **artifact) {
   if (!file || !artifact || (num_flags && !flags))
     return fail(GANTRY_INVALID_ARGUMENT, "gantry_check: file, flags and artifact must not be null");
   Session session(flags, num_flags, log, context);

@@ -22,7 +22,9 @@ static constexpr int64_t kElideAbove = 32;
 static std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(os, OpPrintingFlags().elideLargeElementsAttrs(kElideAbove).elideLargeResourceString(kElideAbove));
+  module.print(
+      os,
+      OpPrintingFlags().elideLargeElementsAttrs(kElideAbove).elideLargeResourceString(kElideAbove));
   // Of resources whose bytes are left out, MLIR prints an empty section.
   constexpr llvm::StringLiteral nothing = "\n{-#\n\n#-}\n";
   if (StringRef(text).ends_with(nothing))
@@ -44,7 +46,8 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
     return success();
   if (!module.lookupSymbol<func::FuncOp>(entry)) {
     auto error = module.emitError() << "no function '" << entry << "'; the functions are ";
-    llvm::interleaveComma(module.getOps<func::FuncOp>(), error, [&](func::FuncOp f) { error << f.getSymName(); });
+    llvm::interleaveComma(module.getOps<func::FuncOp>(), error,
+                          [&](func::FuncOp f) { error << f.getSymName(); });
     return error;
   }
   for (auto func : module.getOps<func::FuncOp>())
@@ -53,7 +56,8 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
   return success();
 }
 
-/// Reads what `--value NAME=FILE` gives; whether the graph has such an input is the frontend's matter.
+/// Reads what `--value NAME=FILE` gives; whether the graph has such an input is the frontend's
+/// matter.
 static FailureOr<InputValue> readValue(StringRef text, Location loc) {
   auto [name, file] = text.split('=');
   if (name.empty() || file.empty())
@@ -77,7 +81,8 @@ static FailureOr<InputValue> readValue(StringRef text, Location loc) {
   return value;
 }
 
-FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options, MLIRContext &context) {
+FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options,
+                                                   MLIRContext &context) {
   Location loc = UnknownLoc::get(&context);
   ImportOptions import;
   import.entry = options.entry;
@@ -133,8 +138,9 @@ struct Compilation {
       auto tensor = dyn_cast<RankedTensorType>(type);
       return tensor && !tensor.hasStaticShape();
     };
-    if (llvm::none_of(module->getOps<func::FuncOp>(),
-                      [&](func::FuncOp func) { return llvm::any_of(func.getArgumentTypes(), isOpen); }))
+    if (llvm::none_of(module->getOps<func::FuncOp>(), [&](func::FuncOp func) {
+          return llvm::any_of(func.getArgumentTypes(), isOpen);
+        }))
       passes.dims.clear();
     return passes;
   }
@@ -199,7 +205,8 @@ struct Compilation {
 };
 } // namespace
 
-FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options, MLIRContext &context,
+FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
+                                         MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
   Compilation compilation{path, options, context, {}, {}, {}};
   progress("import");

@@ -21,7 +21,8 @@ std::optional<Phase> gantry::parsePhase(llvm::StringRef name) {
 
 static std::string knownFlags() {
   std::string text;
-#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help) text += std::string(text.empty() ? "" : ", ") + name;
+#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help)                                       \
+  text += std::string(text.empty() ? "" : ", ") + name;
 #include "gantry/Support/CompileFlags.def"
   return text;
 }

@@ -96,9 +96,11 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
 }
 
 void gantry::registerPipelines() {
-  PassPipelineRegistration<>("gantry-pipeline", "All phases from a graph to a plan with offsets",
-                             [](OpPassManager &pm) { buildPipeline(pm, CompileOptions(), Phase::memory); });
-  PassPipelineRegistration<>("gantry-kernel-pipeline", "Kernels of gantry ops to loops over buffers",
+  PassPipelineRegistration<>(
+      "gantry-pipeline", "All phases from a graph to a plan with offsets",
+      [](OpPassManager &pm) { buildPipeline(pm, CompileOptions(), Phase::memory); });
+  PassPipelineRegistration<>("gantry-kernel-pipeline",
+                             "Kernels of gantry ops to loops over buffers",
                              [](OpPassManager &pm) { buildKernelPipeline(pm); });
   PassPipelineRegistration<>("gantry-llvm-pipeline", "Loops over buffers to the LLVM dialect",
                              [](OpPassManager &pm) { buildLLVMPipeline(pm); });

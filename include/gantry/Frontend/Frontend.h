@@ -47,8 +47,8 @@ struct ImportOptions {
 mlir::OwningOpRef<mlir::ModuleOp> importGraph(llvm::StringRef path, const ImportOptions &options,
                                               mlir::MLIRContext *context);
 
-/// The same for a file that is in memory already. `name` is for messages and locations; external data
-/// is looked for in `folder`.
+/// The same for a file that is in memory already. `name` is for messages and locations; external
+/// data is looked for in `folder`.
 mlir::OwningOpRef<mlir::ModuleOp> importGraph(std::unique_ptr<llvm::MemoryBuffer> file,
                                               llvm::StringRef name, llvm::StringRef folder,
                                               const ImportOptions &options,

@@ -30,15 +30,16 @@ struct CompileOptions {
   std::string targetCPU = "native";
   std::optional<Phase> stopAfter;
   bool fuse = true;
-  bool verifyEach = false; ///< verify after every pass, not only between phases
-  bool printIR = false;    ///< print the IR after every pass to standard error
-  std::string output;      ///< write the plan straight to this file
+  bool verifyEach = false;  ///< verify after every pass, not only between phases
+  bool printIR = false;     ///< print the IR after every pass to standard error
+  std::string output;       ///< write the plan straight to this file
   uint64_t outputAbove = 0; ///< only when its constants take at least so many bytes
 };
 
 /// Reads flags as the tool and the C API give them, "name=value" or "name". On failure `error` says
 /// which flag is wrong and what is known.
-std::optional<CompileOptions> parseCompileFlags(llvm::ArrayRef<llvm::StringRef> flags, std::string &error);
+std::optional<CompileOptions> parseCompileFlags(llvm::ArrayRef<llvm::StringRef> flags,
+                                                std::string &error);
 
 /// Dialects and interface implementations that the passes need.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -50,7 +51,8 @@ void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase
 void registerPipelines();
 
 /// The part of `options` that the frontend takes, with the arrays of --value read.
-llvm::FailureOr<ImportOptions> readImportOptions(const CompileOptions &options, mlir::MLIRContext &context);
+llvm::FailureOr<ImportOptions> readImportOptions(const CompileOptions &options,
+                                                 mlir::MLIRContext &context);
 
 /// What a compilation made.
 struct Compiled {

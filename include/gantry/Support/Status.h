@@ -13,14 +13,14 @@ namespace gantry {
 /// What kind of failure it is; the tools' exit status and the C API's code follow from it.
 enum class StatusCode : int {
   ok = 0,
-  invalidArgument = 1, ///< the caller's input is wrong: a name, a shape, a flag
-  notFound = 2,        ///< a file, device, function or tensor of that name does not exist
-  corrupt = 3,         ///< bytes of a file do not hold together
-  unsupported = 4,     ///< known, but not supported here (CPU feature, version, element type)
-  doesNotFit = 5,      ///< memory limit exceeded
-  unavailable = 6,     ///< a library or driver is missing on this machine
+  invalidArgument = 1,    ///< the caller's input is wrong: a name, a shape, a flag
+  notFound = 2,           ///< a file, device, function or tensor of that name does not exist
+  corrupt = 3,            ///< bytes of a file do not hold together
+  unsupported = 4,        ///< known, but not supported here (CPU feature, version, element type)
+  doesNotFit = 5,         ///< memory limit exceeded
+  unavailable = 6,        ///< a library or driver is missing on this machine
   failedPrecondition = 7, ///< right call, wrong time
-  internal = 8,        ///< a defect of Gantry
+  internal = 8,           ///< a defect of Gantry
 };
 
 /// Success, or a code with a message. One pointer; null is success.
@@ -38,13 +38,17 @@ public:
   Status &operator=(Status &&) = default;
   Status &operator=(const Status &other) { return *this = Status(other); }
 
-  static Status invalidArgument(std::string m) { return {StatusCode::invalidArgument, std::move(m)}; }
+  static Status invalidArgument(std::string m) {
+    return {StatusCode::invalidArgument, std::move(m)};
+  }
   static Status notFound(std::string m) { return {StatusCode::notFound, std::move(m)}; }
   static Status corrupt(std::string m) { return {StatusCode::corrupt, std::move(m)}; }
   static Status unsupported(std::string m) { return {StatusCode::unsupported, std::move(m)}; }
   static Status doesNotFit(std::string m) { return {StatusCode::doesNotFit, std::move(m)}; }
   static Status unavailable(std::string m) { return {StatusCode::unavailable, std::move(m)}; }
-  static Status failedPrecondition(std::string m) { return {StatusCode::failedPrecondition, std::move(m)}; }
+  static Status failedPrecondition(std::string m) {
+    return {StatusCode::failedPrecondition, std::move(m)};
+  }
   static Status internal(std::string m) { return {StatusCode::internal, std::move(m)}; }
 
   bool ok() const { return !failure; }

@@ -1,4 +1,5 @@
-// Merges loops of a generic op that run over memory without a gap, so that the innermost loop is long.
+// Merges loops of a generic op that run over memory without a gap, so that the innermost loop is
+// long.
 //
 // A convolution with a 1x1 window becomes a matrix product, elementwise work on small images one
 // loop. Two neighbouring loops merge when every operand either uses both as neighbouring dimensions
@@ -31,7 +32,8 @@ static Value dropConstantIndices(OpBuilder &b, Location loc, Value buffer, Affin
     groups.push_back({int64_t(i)});
     kept.push_back(expr);
   }
-  if (groups.size() == map.getNumResults() || !memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups))
+  if (groups.size() == map.getNumResults() ||
+      !memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups))
     return buffer;
   map = AffineMap::get(map.getNumDims(), 0, kept, b.getContext());
   return memref::CollapseShapeOp::create(b, loc, buffer, groups);
@@ -64,8 +66,9 @@ static linalg::GenericOp dropUnitWindows(linalg::GenericOp op, RewriterBase &rew
     operand = dropConstantIndices(rewriter, op.getLoc(), operand, map);
   }
   unsigned inputs = op.getNumDpsInputs();
-  auto smaller = linalg::GenericOp::create(rewriter, op.getLoc(), ValueRange(operands).take_front(inputs),
-                                           ValueRange(operands).drop_front(inputs), maps, kinds);
+  auto smaller =
+      linalg::GenericOp::create(rewriter, op.getLoc(), ValueRange(operands).take_front(inputs),
+                                ValueRange(operands).drop_front(inputs), maps, kinds);
   rewriter.inlineRegionBefore(op.getRegion(), smaller.getRegion(), smaller.getRegion().end());
   rewriter.eraseOp(op);
   return smaller;
@@ -75,7 +78,8 @@ static linalg::GenericOp dropUnitWindows(linalg::GenericOp op, RewriterBase &rew
 static bool isGapless(MemRefType type, unsigned at) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  return succeeded(type.getStridesAndOffset(strides, offset)) && !ShapedType::isDynamic(strides[at]) &&
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(strides[at]) &&
          strides[at] == strides[at + 1] * type.getDimSize(at + 1);
 }
 
@@ -85,7 +89,8 @@ static bool allowsMerging(AffineMap map, Type type, unsigned d) {
     return true;
   auto buffer = dyn_cast<MemRefType>(type);
   for (unsigned i = 0; buffer && i + 1 < map.getNumResults(); ++i) {
-    auto a = dyn_cast<AffineDimExpr>(map.getResult(i)), b = dyn_cast<AffineDimExpr>(map.getResult(i + 1));
+    auto a = dyn_cast<AffineDimExpr>(map.getResult(i)),
+         b = dyn_cast<AffineDimExpr>(map.getResult(i + 1));
     if (a && b && a.getPosition() == d && b.getPosition() == d + 1) {
       // Neither may occur in another index as well.
       SmallVector<AffineExpr> others(map.getResults());

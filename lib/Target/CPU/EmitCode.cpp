@@ -2,12 +2,12 @@
 
 #include "gantry/Target/CPU/CPUTarget.h"
 
+#include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "lld/Common/Driver.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
@@ -73,14 +73,15 @@ static FailureOr<Machine> makeMachine(Location loc, const CPUTargetOptions &opti
     return emitError(loc) << "no code generator for " << triple.str() << ": " << error;
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget || !subtarget->isCPUStringValid(machine.cpu))
-    return emitError(loc) << "unknown CPU '" << options.cpu
-                          << "' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names";
+    return emitError(loc)
+           << "unknown CPU '" << options.cpu
+           << "' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names";
   llvm::TargetOptions targetOptions;
   // Products and sums fuse where the ops allow it (contract), nowhere else.
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   targetOptions.NoTrappingFPMath = true;
-  machine.target.reset(target->createTargetMachine(triple, machine.cpu, machine.features, targetOptions,
-                                                   llvm::Reloc::PIC_, std::nullopt,
+  machine.target.reset(target->createTargetMachine(triple, machine.cpu, machine.features,
+                                                   targetOptions, llvm::Reloc::PIC_, std::nullopt,
                                                    llvm::CodeGenOptLevel::Aggressive));
   return machine;
 }
@@ -141,8 +142,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
-static FailureOr<std::unique_ptr<llvm::Module>>
-translate(ModuleOp module, ArrayRef<std::string> kernels, const Machine &machine, llvm::LLVMContext &context) {
+static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
+                                                          ArrayRef<std::string> kernels,
+                                                          const Machine &machine,
+                                                          llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, "gantry");
   if (!llvmModule)
     return module.emitError("internal error: kernels could not be translated to LLVM IR");
@@ -157,12 +160,19 @@ translate(ModuleOp module, ArrayRef<std::string> kernels, const Machine &machine
 
 /// Names of /proc/cpuinfo for the features that matter to generated code.
 static std::vector<std::string> requiredFeatures(const llvm::TargetMachine &target) {
-  static constexpr std::pair<const char *, const char *> known[] = {
-      {"avx", "avx"},           {"avx2", "avx2"},         {"fma", "fma"},
-      {"f16c", "f16c"},         {"bmi2", "bmi2"},         {"avx512f", "avx512f"},
-      {"avx512vl", "avx512vl"}, {"avx512bw", "avx512bw"}, {"avx512dq", "avx512dq"},
-      {"avx512cd", "avx512cd"}, {"avx512vnni", "avx512_vnni"}, {"avx512bf16", "avx512_bf16"},
-      {"avx512fp16", "avx512_fp16"}};
+  static constexpr std::pair<const char *, const char *> known[] = {{"avx", "avx"},
+                                                                    {"avx2", "avx2"},
+                                                                    {"fma", "fma"},
+                                                                    {"f16c", "f16c"},
+                                                                    {"bmi2", "bmi2"},
+                                                                    {"avx512f", "avx512f"},
+                                                                    {"avx512vl", "avx512vl"},
+                                                                    {"avx512bw", "avx512bw"},
+                                                                    {"avx512dq", "avx512dq"},
+                                                                    {"avx512cd", "avx512cd"},
+                                                                    {"avx512vnni", "avx512_vnni"},
+                                                                    {"avx512bf16", "avx512_bf16"},
+                                                                    {"avx512fp16", "avx512_fp16"}};
   const llvm::MCSubtargetInfo &subtarget = *target.getMCSubtargetInfo();
   std::vector<std::string> features;
   for (auto [llvmName, cpuinfoName] : known)
@@ -190,8 +200,9 @@ static LogicalResult link(Location loc, ArrayRef<llvm::SmallVector<char, 0>> obj
                           std::vector<char> &sharedObject) {
   std::vector<std::unique_ptr<TemporaryFile>> inputs;
   TemporaryFile output("so");
-  std::vector<const char *> arguments = {"ld.lld", "-shared", "--gc-sections", "-s", "--hash-style=gnu",
-                                         "-z",     "separate-code", "--threads=1", "-o", output.path.c_str()};
+  std::vector<const char *> arguments = {
+      "ld.lld", "-shared",       "--gc-sections", "-s", "--hash-style=gnu",
+      "-z",     "separate-code", "--threads=1",   "-o", output.path.c_str()};
   for (const auto &object : objects) {
     inputs.push_back(std::make_unique<TemporaryFile>("o"));
     std::error_code error;
@@ -203,8 +214,9 @@ static LogicalResult link(Location loc, ArrayRef<llvm::SmallVector<char, 0>> obj
       stream.clear_error();
     }
     if (inputs.back()->path.empty() || output.path.empty() || error)
-      return emitError(loc) << "cannot write a temporary file for linking; set TMPDIR to a folder that "
-                               "can be written and has room";
+      return emitError(loc)
+             << "cannot write a temporary file for linking; set TMPDIR to a folder that "
+                "can be written and has room";
     arguments.push_back(inputs.back()->path.c_str());
   }
   static std::mutex mutex;
@@ -246,7 +258,8 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const CPUTargetOptio
 
 /// Kernels of about equal weight in each part; how many parts depends on the kernels alone, so that
 /// the code is the same on every machine.
-static std::vector<std::vector<std::string>> partition(ModuleOp module, ArrayRef<std::string> kernels) {
+static std::vector<std::vector<std::string>> partition(ModuleOp module,
+                                                       ArrayRef<std::string> kernels) {
   constexpr size_t kMostParts = 8, kOpsWorthAPart = 400;
   llvm::StringMap<size_t> weights;
   size_t total = 0;
@@ -256,7 +269,8 @@ static std::vector<std::vector<std::string>> partition(ModuleOp module, ArrayRef
     weights[func.getSymName()] = weight;
     total += weight;
   }
-  size_t count = std::clamp<size_t>(total / kOpsWorthAPart, 1, std::min(kMostParts, kernels.size()));
+  size_t count =
+      std::clamp<size_t>(total / kOpsWorthAPart, 1, std::min(kMostParts, kernels.size()));
   std::vector<std::vector<std::string>> parts(count);
   size_t done = 0;
   for (const std::string &kernel : kernels) {
@@ -267,8 +281,8 @@ static std::vector<std::vector<std::string>> partition(ModuleOp module, ArrayRef
 }
 
 /// Object code of some of the kernels, from a copy of the module that holds only these.
-static FailureOr<llvm::SmallVector<char, 0>> compilePart(ModuleOp module, ArrayRef<std::string> kernels,
-                                                         const CPUTargetOptions &options) {
+static FailureOr<llvm::SmallVector<char, 0>>
+compilePart(ModuleOp module, ArrayRef<std::string> kernels, const CPUTargetOptions &options) {
   FailureOr<Machine> machine = makeMachine(module.getLoc(), options);
   if (failed(machine))
     return failure();
@@ -279,7 +293,8 @@ static FailureOr<llvm::SmallVector<char, 0>> compilePart(ModuleOp module, ArrayR
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager codegen;
-  if (machine->target->addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+  if (machine->target->addPassesToEmitFile(codegen, stream, nullptr,
+                                           llvm::CodeGenFileType::ObjectFile)) {
     module.emitError("internal error: this LLVM cannot write object files");
     return failure();
   }
@@ -287,7 +302,8 @@ static FailureOr<llvm::SmallVector<char, 0>> compilePart(ModuleOp module, ArrayR
   return object;
 }
 
-/// A copy of `module` with the functions of `kernels` and the declarations and globals that all share.
+/// A copy of `module` with the functions of `kernels` and the declarations and globals that all
+/// share.
 static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string> kernels) {
   llvm::StringSet<> wanted;
   for (const std::string &kernel : kernels)

@@ -8,14 +8,14 @@
 //     store accumulators
 //
 // in one of two forms. Columns: `v` is the last dimension of the result, and every operand is
-// contiguous, constant or of a small step in it. Dots: the vectors run along a reduced dimension in which every
-// operand is contiguous, and are added up at the end. The body is cloned on vectors, so one emitter
-// serves matrix products, convolutions, pools and plain reductions of any element type.
+// contiguous, constant or of a small step in it. Dots: the vectors run along a reduced dimension in
+// which every operand is contiguous, and are added up at the end. The body is cloned on vectors, so
+// one emitter serves matrix products, convolutions, pools and plain reductions of any element type.
 
 #include "gantry/Target/Passes.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -51,12 +51,13 @@ static std::optional<int64_t> coefficient(AffineExpr expr, unsigned d) {
 /// Widest step between neighbouring lanes that is still loaded as vectors and thinned out.
 static constexpr int64_t kMostStep = 4;
 
-/// By how many elements the buffer is passed through when `d` grows by one; nothing when that is not
-/// along its last dimension, or backwards.
+/// By how many elements the buffer is passed through when `d` grows by one; nothing when that is
+/// not along its last dimension, or backwards.
 static std::optional<int64_t> stepAlong(MemRefType type, AffineMap map, unsigned d) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (map.getNumResults() == 0 || failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+  if (map.getNumResults() == 0 || failed(type.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
     return std::nullopt;
   for (AffineExpr expr : map.getResults().drop_back())
     if (coefficient(expr, d) != 0)
@@ -162,7 +163,8 @@ struct Emitter {
   }
 
   int64_t lanesOf(Type element) const {
-    return std::max<int64_t>(1, vectorBytes * 8 / std::max<unsigned>(8, element.getIntOrFloatBitWidth()));
+    return std::max<int64_t>(1, vectorBytes * 8 /
+                                    std::max<unsigned>(8, element.getIntOrFloatBitWidth()));
   }
 
   static std::optional<vector::CombiningKind> kindOf(Operation *combiner) {
@@ -199,9 +201,8 @@ struct Emitter {
   void emitOuter(OpBuilder &b, ArrayRef<unsigned> dims, Index index) {
     if (dims.empty())
       return emitBlocks(b, index);
-    emitLoop(b, dims.front(), 0, sizes[dims.front()], 1, index, [&](OpBuilder &b, Index &at) {
-      emitOuter(b, dims.drop_front(), at);
-    });
+    emitLoop(b, dims.front(), 0, sizes[dims.front()], 1, index,
+             [&](OpBuilder &b, Index &at) { emitOuter(b, dims.drop_front(), at); });
   }
 
   /// A loop over `d` from `from` to `to`; a single step needs none.
@@ -238,7 +239,8 @@ struct Emitter {
         continue;
       int64_t width = registers * lanes, count = (size - at) / width;
       if (count)
-        emitColumns(b, index, at, at + count * width, SmallVector<Piece>(registers, Piece{lanes, lanes}));
+        emitColumns(b, index, at, at + count * width,
+                    SmallVector<Piece>(registers, Piece{lanes, lanes}));
       at += count * width;
     }
     // What is left fits one register, masked unless it fills a smaller one.
@@ -250,7 +252,8 @@ struct Emitter {
     int64_t width = 0;
     for (Piece p : pieces)
       width += p.live;
-    int64_t block = std::max<int64_t>(1, std::min<int64_t>(12, kAccumulators / int64_t(pieces.size())));
+    int64_t block =
+        std::max<int64_t>(1, std::min<int64_t>(12, kAccumulators / int64_t(pieces.size())));
     if (blockDim && sizes[*blockDim] % 8 == 0)
       block = std::min<int64_t>(block, 8);
     emitLoop(b, vectorDim, from, to, width, index,
@@ -278,7 +281,8 @@ struct Emitter {
   Index shifted(OpBuilder &b, Index index, unsigned d, int64_t by) {
     if (by) {
       AffineExpr e = b.getAffineDimExpr(0) + by;
-      index[d] = affine::makeComposedFoldedAffineApply(b, op.getLoc(), AffineMap::get(1, 0, e), {index[d]});
+      index[d] = affine::makeComposedFoldedAffineApply(b, op.getLoc(), AffineMap::get(1, 0, e),
+                                                       {index[d]});
     }
     return index;
   }
@@ -313,7 +317,8 @@ struct Emitter {
       return loadThinned(b, operand, at, piece, step);
     if (varies && piece.live < piece.width) {
       Value rest = arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(type));
-      return vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at, maskOf(b, piece), rest);
+      return vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at,
+                                          maskOf(b, piece), rest);
     }
     if (varies)
       return vector::LoadOp::create(b, op.getLoc(), type, buffers[operand], at);
@@ -326,7 +331,8 @@ struct Emitter {
     Piece span{piece.width * step, (piece.live - 1) * step + 1};
     auto type = VectorType::get({span.width}, typeOf(operand).getElementType());
     Value rest = arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(type));
-    Value all = vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at, maskOf(b, span), rest);
+    Value all = vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at,
+                                             maskOf(b, span), rest);
     SmallVector<int64_t> picked;
     for (int64_t lane = 0; lane < piece.width; ++lane)
       picked.push_back(std::min(lane, piece.live - 1) * step);
@@ -352,7 +358,8 @@ struct Emitter {
       if (auto constant = dyn_cast<arith::ConstantOp>(inner); constant && width) {
         auto type = cast<VectorType>(widen(constant.getType()));
         mapping.map(constant.getResult(),
-                    arith::ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(type, constant.getValue()))
+                    arith::ConstantOp::create(b, op.getLoc(),
+                                              DenseElementsAttr::get(type, constant.getValue()))
                         .getResult());
         continue;
       }
@@ -363,14 +370,16 @@ struct Emitter {
     // A value from outside the body (a captured scalar) is the same for all lanes.
     Value result = mapping.lookupOrDefault(yielded);
     if (width && !isa<VectorType>(result.getType()))
-      result = vector::BroadcastOp::create(b, op.getLoc(), cast<VectorType>(widen(result.getType())), result);
+      result = vector::BroadcastOp::create(b, op.getLoc(),
+                                           cast<VectorType>(widen(result.getType())), result);
     return result;
   }
 
   /// A nest of loops over `dims` (sizes given) that carries `state` through `body`.
-  SmallVector<Value> emitReduction(OpBuilder &b, ArrayRef<unsigned> dims, Index index, ValueRange state,
-                                   int64_t step, int64_t limit,
-                                   function_ref<SmallVector<Value>(OpBuilder &, const Index &, ValueRange)> body) {
+  SmallVector<Value>
+  emitReduction(OpBuilder &b, ArrayRef<unsigned> dims, Index index, ValueRange state, int64_t step,
+                int64_t limit,
+                function_ref<SmallVector<Value>(OpBuilder &, const Index &, ValueRange)> body) {
     if (dims.empty())
       return body(b, index, state);
     unsigned d = dims.front();
@@ -382,11 +391,12 @@ struct Emitter {
     }
     Location loc = op.getLoc();
     auto loop = scf::ForOp::create(
-        b, loc, arith::ConstantIndexOp::create(b, loc, 0), arith::ConstantIndexOp::create(b, loc, to),
-        arith::ConstantIndexOp::create(b, loc, by), state,
-        [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
+        b, loc, arith::ConstantIndexOp::create(b, loc, 0),
+        arith::ConstantIndexOp::create(b, loc, to), arith::ConstantIndexOp::create(b, loc, by),
+        state, [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
           index[d] = iv;
-          scf::YieldOp::create(b, loc, emitReduction(b, dims.drop_front(), index, carried, step, limit, body));
+          scf::YieldOp::create(
+              b, loc, emitReduction(b, dims.drop_front(), index, carried, step, limit, body));
         });
     return SmallVector<Value>(loop.getResults());
   }
@@ -403,10 +413,10 @@ struct Emitter {
         column += piece.live;
       }
     }
-    auto results = emitReduction(
-        b, reduced, index, accumulators, 1, 0, [&](OpBuilder &b, const Index &inner, ValueRange state) {
-          return step(b, inner, rows, pieces, state);
-        });
+    auto results = emitReduction(b, reduced, index, accumulators, 1, 0,
+                                 [&](OpBuilder &b, const Index &inner, ValueRange state) {
+                                   return step(b, inner, rows, pieces, state);
+                                 });
     for (auto [value, place] : llvm::zip(results, places))
       store(b, value, place.first, place.second);
   }
@@ -479,21 +489,23 @@ struct Emitter {
     Location loc = op.getLoc();
     SmallVector<unsigned> others;
     llvm::copy_if(reduced, std::back_inserter(others), [&](unsigned d) { return d != vectorDim; });
-    auto result = emitReduction(b, others, index, total, 1, 0, [&](OpBuilder &b, const Index &inner, ValueRange state) {
-      auto loop = scf::ForOp::create(
-          b, loc, arith::ConstantIndexOp::create(b, loc, from),
-          arith::ConstantIndexOp::create(b, loc, sizes[vectorDim]), arith::ConstantIndexOp::create(b, loc, 1),
-          state, [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
-            Index at = inner;
-            at[vectorDim] = iv;
-            SmallVector<Value> arguments;
-            for (unsigned i = 0; i < numInputs(); ++i)
-              arguments.push_back(load(b, i, at, Piece{0, 0}));
-            arguments.push_back(carried[0]);
-            scf::YieldOp::create(b, loc, cloneBody(b, arguments, 0));
-          });
-      return SmallVector<Value>(loop.getResults());
-    });
+    auto result = emitReduction(
+        b, others, index, total, 1, 0, [&](OpBuilder &b, const Index &inner, ValueRange state) {
+          auto loop =
+              scf::ForOp::create(b, loc, arith::ConstantIndexOp::create(b, loc, from),
+                                 arith::ConstantIndexOp::create(b, loc, sizes[vectorDim]),
+                                 arith::ConstantIndexOp::create(b, loc, 1), state,
+                                 [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
+                                   Index at = inner;
+                                   at[vectorDim] = iv;
+                                   SmallVector<Value> arguments;
+                                   for (unsigned i = 0; i < numInputs(); ++i)
+                                     arguments.push_back(load(b, i, at, Piece{0, 0}));
+                                   arguments.push_back(carried[0]);
+                                   scf::YieldOp::create(b, loc, cloneBody(b, arguments, 0));
+                                 });
+          return SmallVector<Value>(loop.getResults());
+        });
     return result[0];
   }
 };

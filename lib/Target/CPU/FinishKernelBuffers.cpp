@@ -75,7 +75,8 @@ struct FinishKernelBuffers : gantry::impl::FinishKernelBuffersPassBase<FinishKer
         stack += bytes;
         // In the entry block, or a loop would grow the stack at each step.
         b.setInsertionPointToStart(&func.getBody().front());
-        buffer = memref::AllocaOp::create(b, op.getLoc(), op.getType(), b.getI64IntegerAttr(kAlignment));
+        buffer =
+            memref::AllocaOp::create(b, op.getLoc(), op.getType(), b.getI64IntegerAttr(kAlignment));
       } else {
         if (!arena)
           arena = addScratch(func);
@@ -112,7 +113,8 @@ struct FinishKernelBuffers : gantry::impl::FinishKernelBuffersPassBase<FinishKer
   /// do it again, so the kernel has to run as one.
   bool worksOutsideItems(func::FuncOp func) {
     for (Operation &op : func.getBody().front())
-      if (!isa<scf::ForallOp, memref::AllocaOp>(op) && !isMemoryEffectFree(&op) && !isa<func::ReturnOp>(op))
+      if (!isa<scf::ForallOp, memref::AllocaOp>(op) && !isMemoryEffectFree(&op) &&
+          !isa<func::ReturnOp>(op))
         return true;
     return false;
   }

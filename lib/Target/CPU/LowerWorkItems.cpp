@@ -45,8 +45,8 @@ struct LowerWorkItems : gantry::impl::LowerWorkItemsPassBase<LowerWorkItems> {
     SmallVector<int64_t> counts;
     SmallVector<OpFoldResult> basis;
     int64_t total = 1;
-    for (auto [lower, upper, step] : llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
-                                               loop.getMixedStep())) {
+    for (auto [lower, upper, step] :
+         llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(), loop.getMixedStep())) {
       int64_t l = *getConstantIntValue(lower), u = *getConstantIntValue(upper),
               s = *getConstantIntValue(step);
       counts.push_back((u - l + s - 1) / s);
@@ -65,12 +65,17 @@ struct LowerWorkItems : gantry::impl::LowerWorkItemsPassBase<LowerWorkItems> {
     int64_t below = total;
     for (auto [i, lower, step] : llvm::enumerate(loop.getMixedLowerBound(), loop.getMixedStep())) {
       below /= std::max<int64_t>(counts[i], 1);
-      auto constant = [&](int64_t v) { return arith::ConstantIndexOp::create(rewriter, loc, v).getResult(); };
-      Value at = below == 1 ? rest : arith::DivUIOp::create(rewriter, loc, rest, constant(below)).getResult();
+      auto constant = [&](int64_t v) {
+        return arith::ConstantIndexOp::create(rewriter, loc, v).getResult();
+      };
+      Value at = below == 1
+                     ? rest
+                     : arith::DivUIOp::create(rewriter, loc, rest, constant(below)).getResult();
       if (below != 1)
         rest = arith::RemUIOp::create(rewriter, loc, rest, constant(below));
       at = arith::MulIOp::create(rewriter, loc, at, constant(*getConstantIntValue(step)));
-      ivs.push_back(arith::AddIOp::create(rewriter, loc, at, constant(*getConstantIntValue(lower))));
+      ivs.push_back(
+          arith::AddIOp::create(rewriter, loc, at, constant(*getConstantIntValue(lower))));
     }
     rewriter.eraseOp(loop.getTerminator());
     rewriter.inlineBlockBefore(loop.getBody(), range.getBody()->getTerminator(), ivs);

@@ -80,11 +80,11 @@ namespace {
 /// Chooses how far each loop of the root is cut; 0 leaves it whole.
 struct TileChooser {
   linalg::LinalgOp root;
-  SmallVector<int64_t> sizes;       ///< iterations of each loop
-  SmallVector<unsigned> parallel;   ///< loops that may be cut, outermost first
-  int64_t workPerElement;           ///< operations behind one element of the result
-  bool single = true;               ///< the kernel has no other op
-  linalg::LinalgOp contraction;     ///< the last one in the kernel, or null
+  SmallVector<int64_t> sizes;     ///< iterations of each loop
+  SmallVector<unsigned> parallel; ///< loops that may be cut, outermost first
+  int64_t workPerElement;         ///< operations behind one element of the result
+  bool single = true;             ///< the kernel has no other op
+  linalg::LinalgOp contraction;   ///< the last one in the kernel, or null
 
   explicit TileChooser(linalg::LinalgOp root, func::FuncOp func)
       : root(root), sizes(root.getStaticLoopRanges()) {
@@ -152,8 +152,9 @@ struct TileChooser {
     return false;
   }
 
-  /// Columns (elements of the innermost dimensions) first, enough of them to fill registers, then as
-  /// many rows as `mostWork` and parallelism allow: what is loaded is used often in both directions.
+  /// Columns (elements of the innermost dimensions) first, enough of them to fill registers, then
+  /// as many rows as `mostWork` and parallelism allow: what is loaded is used often in both
+  /// directions.
   SmallVector<int64_t> chooseBlocks(int64_t mostWork) {
     constexpr int64_t kColumns = 128, kItems = 16, kLeastWork = 1 << 18, kTileElements = 1 << 14;
     SmallVector<int64_t> tiles(sizes.size(), 0);
@@ -164,7 +165,8 @@ struct TileChooser {
     bool columns = true;
     for (unsigned d : llvm::reverse(parallel)) {
       columns = columns && (d == parallel.back() || (elements * 2 <= kColumns && !isRow(d)));
-      int64_t room = columns ? kColumns / elements : std::min(target / work, kTileElements / elements);
+      int64_t room =
+          columns ? kColumns / elements : std::min(target / work, kTileElements / elements);
       tiles[d] = chooseDivisor(sizes[d], std::max<int64_t>(room, 1), columns ? 16 : 8);
       // A long prime dimension has no useful divisor: better whole than element by element.
       if (d == parallel.back() && tiles[d] < 8)
@@ -189,8 +191,8 @@ struct TileKernels : gantry::impl::TileKernelsPassBase<TileKernels> {
     TileChooser chooser(root, func);
     if (chooser.parallel.empty() || llvm::is_contained(chooser.sizes, 0))
       return;
-    SmallVector<int64_t> tiles = chooser.contraction ? chooser.chooseBlocks(contractionWork)
-                                                     : chooser.chooseRows(itemWork);
+    SmallVector<int64_t> tiles =
+        chooser.contraction ? chooser.chooseBlocks(contractionWork) : chooser.chooseRows(itemWork);
     OpBuilder builder(func);
     func->setAttr("gantry.grain", builder.getI64IntegerAttr(chooser.grainOf(tiles, threadWork)));
     if (failed(tile(root, tiles)))

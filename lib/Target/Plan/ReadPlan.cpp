@@ -13,7 +13,9 @@ using namespace gantry;
 
 namespace fb = gantry::plan::fb;
 
-static StringRef textOf(const flatbuffers::String *s) { return s ? StringRef(s->data(), s->size()) : StringRef(); }
+static StringRef textOf(const flatbuffers::String *s) {
+  return s ? StringRef(s->data(), s->size()) : StringRef();
+}
 
 namespace {
 struct Reader {
@@ -26,7 +28,8 @@ struct Reader {
   // Of the function being read:
   const fb::Function *function = nullptr;
   Block *body = nullptr;
-  llvm::MapVector<std::tuple<unsigned, uint32_t, uint64_t, uint64_t, const fb::Value *>, Value> buffers;
+  llvm::MapVector<std::tuple<unsigned, uint32_t, uint64_t, uint64_t, const fb::Value *>, Value>
+      buffers;
   uint32_t number = 0; ///< of the command being read, as in fb::Value
 
   Reader(const fb::Plan &plan, MLIRContext *context) : plan(plan), b(context) {
@@ -36,29 +39,46 @@ struct Reader {
 
   Location loc() { return b.getUnknownLoc(); }
   IntegerAttr i64(uint64_t v) { return b.getI64IntegerAttr(int64_t(v)); }
-  FlatSymbolRefAttr symbol(const Twine &name) { return FlatSymbolRefAttr::get(b.getStringAttr(name)); }
+  FlatSymbolRefAttr symbol(const Twine &name) {
+    return FlatSymbolRefAttr::get(b.getStringAttr(name));
+  }
   FlatSymbolRefAttr device(uint32_t i) { return symbol("d" + Twine(i)); }
   std::string arenaName(uint32_t i) {
     const fb::Arena *arena = plan.arenas()->Get(i);
-    return (planir::stringifyArenaKind(planir::ArenaKind(arena->kind())) + "_d" + Twine(arena->device())).str();
+    return (planir::stringifyArenaKind(planir::ArenaKind(arena->kind())) + "_d" +
+            Twine(arena->device()))
+        .str();
   }
 
   Type elementType(fb::ElementType type) {
     using E = fb::ElementType;
     switch (type) {
-    case E::f32: return b.getF32Type();
-    case E::f64: return b.getF64Type();
-    case E::f16: return b.getF16Type();
-    case E::bf16: return b.getBF16Type();
-    case E::i8: return b.getIntegerType(8);
-    case E::u8: return b.getIntegerType(8, false);
-    case E::i16: return b.getIntegerType(16);
-    case E::u16: return b.getIntegerType(16, false);
-    case E::i32: return b.getIntegerType(32);
-    case E::u32: return b.getIntegerType(32, false);
-    case E::i64: return b.getIntegerType(64);
-    case E::u64: return b.getIntegerType(64, false);
-    case E::i1: return b.getI1Type();
+    case E::f32:
+      return b.getF32Type();
+    case E::f64:
+      return b.getF64Type();
+    case E::f16:
+      return b.getF16Type();
+    case E::bf16:
+      return b.getBF16Type();
+    case E::i8:
+      return b.getIntegerType(8);
+    case E::u8:
+      return b.getIntegerType(8, false);
+    case E::i16:
+      return b.getIntegerType(16);
+    case E::u16:
+      return b.getIntegerType(16, false);
+    case E::i32:
+      return b.getIntegerType(32);
+    case E::u32:
+      return b.getIntegerType(32, false);
+    case E::i64:
+      return b.getIntegerType(64);
+    case E::u64:
+      return b.getIntegerType(64, false);
+    case E::i1:
+      return b.getI1Type();
     }
     llvm_unreachable("a verified file has known element types only");
   }
@@ -67,7 +87,8 @@ struct Reader {
     if (!type)
       return TypeAttr::get(RankedTensorType::get({0}, b.getI8Type()));
     auto shape = plan::shapeOf(*type);
-    return TypeAttr::get(RankedTensorType::get({shape.data(), shape.size()}, elementType(type->element())));
+    return TypeAttr::get(
+        RankedTensorType::get({shape.data(), shape.size()}, elementType(type->element())));
   }
 
   //===------------------------------------------------------------------===//
@@ -77,20 +98,23 @@ struct Reader {
   void read() {
     b.setInsertionPointToEnd(module.getBody());
     for (auto [i, d] : llvm::enumerate(*plan.devices()))
-      planir::DeviceOp::create(b, loc(), b.getStringAttr("d" + Twine(i)), b.getStringAttr(textOf(d->name())),
+      planir::DeviceOp::create(b, loc(), b.getStringAttr("d" + Twine(i)),
+                               b.getStringAttr(textOf(d->name())),
                                b.getStringAttr(textOf(d->driver())));
     for (uint32_t i = 0; i < plan::countOf(plan.arenas()); ++i) {
       const fb::Arena *arena = plan.arenas()->Get(i);
-      planir::ArenaOp::create(b, loc(), b.getStringAttr(arenaName(i)),
-                              planir::ArenaKindAttr::get(b.getContext(), planir::ArenaKind(arena->kind())),
-                              device(arena->device()), i64(arena->size()), i64(arena->lower_bound()));
+      planir::ArenaOp::create(
+          b, loc(), b.getStringAttr(arenaName(i)),
+          planir::ArenaKindAttr::get(b.getContext(), planir::ArenaKind(arena->kind())),
+          device(arena->device()), i64(arena->size()), i64(arena->lower_bound()));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.constants()); ++i) {
       const fb::Constant *constant = plan.constants()->Get(i);
       constants[{constant->arena(), constant->offset()}] = constant;
       auto bytes = RankedTensorType::get({int64_t(constant->size())}, b.getI8Type());
-      planir::ConstantOp::create(b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
-                                 i64(constant->offset()), i64(constant->size()), TypeAttr::get(bytes), ElementsAttr());
+      planir::ConstantOp::create(b, loc(), b.getStringAttr("c" + Twine(i)),
+                                 b.getStringAttr(textOf(constant->name())), i64(constant->offset()),
+                                 i64(constant->size()), TypeAttr::get(bytes), ElementsAttr());
     }
     for (const fb::Kernel *kernel : plan::each(plan.kernels()))
       readKernel(kernel);
@@ -104,26 +128,29 @@ struct Reader {
     for (const fb::Function *f : *plan.functions())
       for (const fb::Block *block : plan::each(f->blocks()))
         for (const fb::Command *command : plan::each(block->commands()))
-          if (command->opcode() == fb::Opcode::launch && plan.kernels()->Get(command->kernel()) == kernel) {
+          if (command->opcode() == fb::Opcode::launch &&
+              plan.kernels()->Get(command->kernel()) == kernel) {
             items = command->items();
             grain = command->grain();
           }
-    planir::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items), i64(grain), i64(0));
+    planir::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items),
+                             i64(grain), i64(0));
   }
 
   ArrayAttr bindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *entries) {
     SmallVector<Attribute> out;
     for (const fb::Binding *entry : plan::each(entries))
-      out.push_back(b.getDictionaryAttr({b.getNamedAttr("device", device(entry->device())),
-                                         b.getNamedAttr("name", b.getStringAttr(textOf(entry->name()))),
-                                         b.getNamedAttr("type", tensorType(entry->type()))}));
+      out.push_back(
+          b.getDictionaryAttr({b.getNamedAttr("device", device(entry->device())),
+                               b.getNamedAttr("name", b.getStringAttr(textOf(entry->name()))),
+                               b.getNamedAttr("type", tensorType(entry->type()))}));
     return b.getArrayAttr(out);
   }
 
   void readFunction(const fb::Function *f) {
     OpBuilder::InsertionGuard guard(b);
-    auto op = planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())), bindings(f->inputs()),
-                                     bindings(f->outputs()), ArrayAttr());
+    auto op = planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
+                                     bindings(f->inputs()), bindings(f->outputs()), ArrayAttr());
     function = f;
     buffers.clear();
     number = 0;
@@ -138,9 +165,10 @@ struct Reader {
   /// The value that lives at `ref` while command `number` runs, if the plan says.
   const fb::Value *valueAt(const fb::BufferRef &ref) {
     for (const fb::Value *value : plan::each(function->values()))
-      if (value->buffer() && value->buffer()->space() == ref.space() && value->buffer()->index() == ref.index() &&
-          value->buffer()->offset() == ref.offset() && value->buffer()->size() == ref.size() &&
-          value->first() <= number && number <= value->last())
+      if (value->buffer() && value->buffer()->space() == ref.space() &&
+          value->buffer()->index() == ref.index() && value->buffer()->offset() == ref.offset() &&
+          value->buffer()->size() == ref.size() && value->first() <= number &&
+          number <= value->last())
         return value;
     return nullptr;
   }
@@ -164,7 +192,8 @@ struct Reader {
       uint32_t index = 0;
       while (plan.constants()->Get(index) != constant->second)
         ++index;
-      return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(index)), i64(ref.size()));
+      return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(index)),
+                                           i64(ref.size()));
     }
     return known = planir::BufferDeclOp::create(b, loc(), buffer, i64(ref.size()),
                                                 device(plan.arenas()->Get(ref.index())->device()),
@@ -188,7 +217,8 @@ struct Reader {
   }
 
   void readCommand(const fb::Command *command) {
-    StringAttr name = b.getStringAttr(textOf(command->name())), place = b.getStringAttr(textOf(command->location()));
+    StringAttr name = b.getStringAttr(textOf(command->name())),
+               place = b.getStringAttr(textOf(command->location()));
     SmallVector<Value> all;
     for (const fb::BufferRef *ref : plan::each(command->buffers()))
       all.push_back(bufferOf(*ref));
@@ -199,9 +229,10 @@ struct Reader {
         logNames.push_back(b.getStringAttr(textOf(log)));
       ValueRange inputs = ValueRange(all).drop_back(command->num_results());
       ValueRange outputs = ValueRange(all).take_back(command->num_results());
-      planir::LaunchOp::create(b, loc(), symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
-                               device(command->device()), name, place, b.getArrayAttr(logNames),
-                               i64(command->items()), i64(command->grain()), inputs, outputs, Value());
+      planir::LaunchOp::create(
+          b, loc(), symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
+          device(command->device()), name, place, b.getArrayAttr(logNames), i64(command->items()),
+          i64(command->grain()), inputs, outputs, Value());
       return;
     }
     case fb::Opcode::copy:

@@ -8,8 +8,8 @@
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Support/Version.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -18,17 +18,26 @@ using namespace gantry;
 namespace fb = gantry::plan::fb;
 
 static fb::ElementType elementType(Type type) {
-  if (type.isF32()) return fb::ElementType::f32;
-  if (type.isF64()) return fb::ElementType::f64;
-  if (type.isF16()) return fb::ElementType::f16;
-  if (type.isBF16()) return fb::ElementType::bf16;
+  if (type.isF32())
+    return fb::ElementType::f32;
+  if (type.isF64())
+    return fb::ElementType::f64;
+  if (type.isF16())
+    return fb::ElementType::f16;
+  if (type.isBF16())
+    return fb::ElementType::bf16;
   bool isUnsigned = type.isUnsignedInteger();
   switch (type.getIntOrFloatBitWidth()) {
-  case 1: return fb::ElementType::i1;
-  case 8: return isUnsigned ? fb::ElementType::u8 : fb::ElementType::i8;
-  case 16: return isUnsigned ? fb::ElementType::u16 : fb::ElementType::i16;
-  case 32: return isUnsigned ? fb::ElementType::u32 : fb::ElementType::i32;
-  default: return isUnsigned ? fb::ElementType::u64 : fb::ElementType::i64;
+  case 1:
+    return fb::ElementType::i1;
+  case 8:
+    return isUnsigned ? fb::ElementType::u8 : fb::ElementType::i8;
+  case 16:
+    return isUnsigned ? fb::ElementType::u16 : fb::ElementType::i16;
+  case 32:
+    return isUnsigned ? fb::ElementType::u32 : fb::ElementType::i32;
+  default:
+    return isUnsigned ? fb::ElementType::u64 : fb::ElementType::i64;
   }
 }
 
@@ -75,7 +84,8 @@ struct Writer {
       devices[op.getSymName()] = plan.devices.size();
       auto device = std::make_unique<fb::DeviceT>();
       device->name = op.getDevice().str();
-      device->type = op.getDevice().contains("device:GPU") ? fb::DeviceType::gpu : fb::DeviceType::cpu;
+      device->type =
+          op.getDevice().contains("device:GPU") ? fb::DeviceType::gpu : fb::DeviceType::cpu;
       device->driver = op.getDriver().str();
       plan.devices.push_back(std::move(device));
     }
@@ -100,7 +110,8 @@ struct Writer {
       if (!bytes || bytes->getData().size() != size)
         return op.emitOpError() << "has a resource of " << (bytes ? bytes->getData().size() : 0)
                                 << " bytes, expected " << size;
-      blob = file.addBlob(segment, {reinterpret_cast<const uint8_t *>(bytes->getData().data()), size});
+      blob =
+          file.addBlob(segment, {reinterpret_cast<const uint8_t *>(bytes->getData().data()), size});
       return success();
     }
     auto dense = dyn_cast_if_present<DenseElementsAttr>(value);
@@ -154,8 +165,9 @@ struct Writer {
     if (ops.empty())
       return;
     uint32_t segment = file.addSegment(plan::SegmentKind::code);
-    plan::BlobRef blob = file.addBlob(
-        segment, {reinterpret_cast<const uint8_t *>(code.sharedObject.data()), code.sharedObject.size()});
+    plan::BlobRef blob =
+        file.addBlob(segment, {reinterpret_cast<const uint8_t *>(code.sharedObject.data()),
+                               code.sharedObject.size()});
     auto object = std::make_unique<fb::CodeT>();
     object->kind = fb::CodeKind::elfSharedObject;
     object->segment = segment;
@@ -228,7 +240,8 @@ struct Writer {
       return {fb::Space::arena, constant.arena, constant.offset, constant.size};
     }
     auto decl = cast<planir::BufferDeclOp>(op);
-    return {fb::Space::arena, arenas.lookup(*decl.getArena()), uint64_t(*decl.getOffset()), decl.getSize()};
+    return {fb::Space::arena, arenas.lookup(*decl.getArena()), uint64_t(*decl.getOffset()),
+            decl.getSize()};
   }
 
   /// Fills a block with the commands of a region; gives its index. Nested blocks come after it.
@@ -272,13 +285,15 @@ struct Writer {
     if (auto branch = dyn_cast<planir::IfOp>(op)) {
       command->opcode = fb::Opcode::branch;
       command->condition = std::make_unique<fb::BufferRef>(bufferRef(branch.getCondition()));
-      command->blocks = {addBlock(function, branch.getThenBody()), addBlock(function, branch.getElseBody())};
+      command->blocks = {addBlock(function, branch.getThenBody()),
+                         addBlock(function, branch.getElseBody())};
       return command;
     }
     if (auto loop = dyn_cast<planir::WhileOp>(op)) {
       command->opcode = fb::Opcode::loop;
       command->condition = std::make_unique<fb::BufferRef>(bufferRef(loop.getCondition()));
-      command->blocks = {addBlock(function, loop.getConditionBody()), addBlock(function, loop.getBody())};
+      command->blocks = {addBlock(function, loop.getConditionBody()),
+                         addBlock(function, loop.getBody())};
       return command;
     }
     return nullptr; // a declaration
@@ -324,7 +339,8 @@ LogicalResult gantry::writePlanFile(ModuleOp module, const CPUCode &code, const 
   return report(module, writer.file.writeFile(writer.plan, path));
 }
 
-FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const CPUCode &code, const PlanInfo &info) {
+FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const CPUCode &code,
+                                                const PlanInfo &info) {
   Writer writer(module, code);
   if (failed(writer.build(info)))
     return failure();

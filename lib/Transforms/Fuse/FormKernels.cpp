@@ -52,7 +52,8 @@ static bool fits(Operation *op, const Group &group) {
     return elementwiseUsers && resultShape(op) == resultShape(group.ops.front());
   case FusionKind::Contraction:
   case FusionKind::Reduction:
-    return elementwiseUsers && group.onlyElementwise && resultShape(op) == resultShape(group.ops.front());
+    return elementwiseUsers && group.onlyElementwise &&
+           resultShape(op) == resultShape(group.ops.front());
   default:
     return false;
   }
@@ -69,8 +70,8 @@ namespace {
 struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
-  ModuleOp kernels;                      ///< the nested module that holds the kernels
-  llvm::StringMap<KernelOp> known;       ///< printed body → kernel
+  ModuleOp kernels;                ///< the nested module that holds the kernels
+  llvm::StringMap<KernelOp> known; ///< printed body → kernel
   llvm::StringMap<unsigned> nameCounts;
 
   void runOnOperation() override {
@@ -127,8 +128,8 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
           operands.insert(operand);
 
     KernelOp kernel = getKernel(ops, operands.getArrayRef());
-    auto launch = LaunchOp::create(builder, root->getLoc(), root->getResultTypes(), kernel.getSymName(),
-                                   operands.getArrayRef(), describe(ops));
+    auto launch = LaunchOp::create(builder, root->getLoc(), root->getResultTypes(),
+                                   kernel.getSymName(), operands.getArrayRef(), describe(ops));
     launch->setAttr(kDeviceAttr, root->getAttr(kDeviceAttr));
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);

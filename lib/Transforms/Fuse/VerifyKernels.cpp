@@ -19,18 +19,22 @@ struct VerifyKernels : gantry::impl::VerifyKernelsPassBase<VerifyKernels> {
       if (auto launch = dyn_cast<LaunchOp>(op)) {
         auto kernel = kernels ? kernels.lookupSymbol<KernelOp>(launch.getKernel()) : KernelOp();
         if (!kernel)
-          return op->emitOpError() << "names the kernel '" << launch.getKernel() << "', which does not exist";
+          return op->emitOpError()
+                 << "names the kernel '" << launch.getKernel() << "', which does not exist";
         if (kernel.getBody().getArgumentTypes() != launch->getOperandTypes() ||
             kernel.getBody().front().getTerminator()->getOperandTypes() != launch->getResultTypes())
           return op->emitOpError() << "does not fit the kernel '" << launch.getKernel() << "'";
         return success();
       }
-      if (isa<KernelOpInterface>(op) && cast<KernelOpInterface>(op).getFusionKind() != FusionKind::View)
+      if (isa<KernelOpInterface>(op) &&
+          cast<KernelOpInterface>(op).getFusionKind() != FusionKind::View)
         return op->emitOpError("is left outside a kernel after Fuse");
       return success();
     };
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func.walk([&](Operation *op) { return failed(check(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
+      if (func.walk([&](Operation *op) {
+                return failed(check(op)) ? WalkResult::interrupt() : WalkResult::advance();
+              })
               .wasInterrupted())
         return signalPassFailure();
   }

@@ -21,8 +21,8 @@ static constexpr uint64_t kAlignment = 64;
 namespace {
 /// Numbers of a function's commands, and the loops among them.
 struct Timeline {
-  DenseMap<Operation *, uint32_t> at;           ///< first number of a command
-  DenseMap<Operation *, uint32_t> end;          ///< one past the last number, nested ones included
+  DenseMap<Operation *, uint32_t> at;  ///< first number of a command
+  DenseMap<Operation *, uint32_t> end; ///< one past the last number, nested ones included
   uint32_t length = 0;
 
   explicit Timeline(planir::FuncOp func) { number(func.getBody()); }
@@ -94,7 +94,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   LogicalResult placeBuffers(planir::FuncOp func) {
     Timeline time(func);
     llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> byDevice;
-    func.walk([&](planir::BufferDeclOp buffer) { byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer); });
+    func.walk([&](planir::BufferDeclOp buffer) {
+      byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer);
+    });
     for (auto &[device, buffers] : byDevice)
       if (failed(pack(func, device, buffers, time)))
         return failure();
@@ -106,11 +108,13 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     packing::Problem problem;
     for (planir::BufferDeclOp buffer : buffers) {
       auto [first, last] = liveRange(buffer, time);
-      problem.buffers.push_back({uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
+      problem.buffers.push_back(
+          {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
     Expected<packing::Solution> solution = packing::pack(problem);
     if (!solution)
-      return func.emitError() << "memory of " << device << " could not be planned: " << solution.status().message();
+      return func.emitError() << "memory of " << device
+                              << " could not be planned: " << solution.status().message();
     Builder b(&getContext());
     auto arena = FlatSymbolRefAttr::get(b.getStringAttr("transient_" + device.getValue()));
     for (auto [buffer, offset] : llvm::zip(buffers, solution->offsets)) {
@@ -138,12 +142,12 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     }
   }
 
-  static void declareArena(OpBuilder &b, StringRef prefix, planir::DeviceOp device, planir::ArenaKind kind,
-                           ArenaSize size) {
+  static void declareArena(OpBuilder &b, StringRef prefix, planir::DeviceOp device,
+                           planir::ArenaKind kind, ArenaSize size) {
     planir::ArenaOp::create(b, device.getLoc(), b.getStringAttr(prefix + device.getSymName()),
                             planir::ArenaKindAttr::get(b.getContext(), kind),
-                            FlatSymbolRefAttr::get(device.getSymNameAttr()), b.getI64IntegerAttr(size.size),
-                            b.getI64IntegerAttr(size.lowerBound));
+                            FlatSymbolRefAttr::get(device.getSymNameAttr()),
+                            b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound));
   }
 };
 } // namespace

@@ -37,11 +37,13 @@ struct ResolveCalls : gantry::impl::ResolveCallsPassBase<ResolveCalls> {
     for (func::CallOp call : calls) {
       auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
       if (!callee || callee.isExternal())
-        return call.emitOpError() << "calls '@" << call.getCallee() << "', which has no body in this file";
-      if (states[callee] == active)
         return call.emitOpError() << "calls '@" << call.getCallee()
-                                  << "' recursively; shapes and memory are planned before the run, so "
-                                     "recursion is not supported: use gantry.while";
+                                  << "', which has no body in this file";
+      if (states[callee] == active)
+        return call.emitOpError()
+               << "calls '@" << call.getCallee()
+               << "' recursively; shapes and memory are planned before the run, so "
+                  "recursion is not supported: use gantry.while";
       if (failed(resolve(callee)))
         return failure();
       inlineBody(call, callee);

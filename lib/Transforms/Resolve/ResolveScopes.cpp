@@ -26,7 +26,8 @@ static void resolveOp(Operation &op, const DeviceName &outer, bool scoped) {
   if (auto scope = dyn_cast<OnOp>(op)) {
     // An empty name clears what is outside (device(None) in Python).
     bool clears = scope.getDevice() == "/device:*";
-    DeviceName inner = clears ? DeviceName() : mergeScopes(outer, *DeviceName::parse(scope.getDevice().str()));
+    DeviceName inner =
+        clears ? DeviceName() : mergeScopes(outer, *DeviceName::parse(scope.getDevice().str()));
     return resolveInside(scope.getBody(), inner, !clears);
   }
   DeviceName request = requestOf(&op, outer);

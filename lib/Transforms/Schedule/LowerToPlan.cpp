@@ -35,9 +35,9 @@ namespace {
 struct ModuleState {
   ModuleOp module;
   ModuleOp kernels;
-  OpBuilder declarations;               ///< where symbols of the plan are declared
+  OpBuilder declarations; ///< where symbols of the plan are declared
   DenseMap<Attribute, StringAttr> constants;
-  llvm::StringMap<StringAttr> devices;  ///< full name → symbol
+  llvm::StringMap<StringAttr> devices; ///< full name → symbol
   unsigned numConstants = 0;
 
   explicit ModuleState(ModuleOp module)
@@ -62,8 +62,9 @@ struct ModuleState {
       };
       if (func.isExternal() || !func->hasAttr("gantry.items"))
         continue;
-      planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(), number("gantry.items", 1),
-                               number("gantry.grain", 1), number("gantry.scratch", 0));
+      planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(),
+                               number("gantry.items", 1), number("gantry.grain", 1),
+                               number("gantry.scratch", 0));
     }
   }
 
@@ -75,7 +76,8 @@ struct ModuleState {
     symbol = declarations.getStringAttr("c" + std::to_string(numConstants++));
     auto name = op->getAttrOfType<StringAttr>(kNameAttr);
     planir::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
-                               declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(byteSize(op.getType())),
+                               declarations.getI64IntegerAttr(-1),
+                               declarations.getI64IntegerAttr(byteSize(op.getType())),
                                TypeAttr::get(op.getType()), op.getValueAttr());
     return symbol;
   }
@@ -117,11 +119,13 @@ struct FunctionLowering {
     builder.setInsertionPointToEnd(state.module.getBody());
     auto target = planir::FuncOp::create(builder, func.getLoc(), func.getSymName(),
                                          bindings(func.getArgumentTypes(), /*inputs=*/true),
-                                         bindings(terminator->getOperandTypes(), /*inputs=*/false), ArrayAttr());
+                                         bindings(terminator->getOperandTypes(), /*inputs=*/false),
+                                         ArrayAttr());
     builder.setInsertionPointToStart(builder.createBlock(&target.getBody()));
     for (BlockArgument arg : func.getArguments())
-      buffers[arg] = planir::InputOp::create(builder, arg.getLoc(), planir::BufferType::get(func.getContext()),
-                                             arg.getArgNumber(), byteSize(arg.getType()));
+      buffers[arg] =
+          planir::InputOp::create(builder, arg.getLoc(), planir::BufferType::get(func.getContext()),
+                                  arg.getArgNumber(), byteSize(arg.getType()));
     SmallVector<Value> outputs = declareOutputs(terminator);
     if (failed(lowerBlock(func.getBody().front())))
       return failure();
@@ -137,9 +141,10 @@ struct FunctionLowering {
       auto name = inputs ? func.getArgAttrOfType<StringAttr>(i, kNameAttr)
                          : func.getResultAttrOfType<StringAttr>(i, kNameAttr);
       std::string fallback = (inputs ? "input" : "output") + std::to_string(i);
-      entries.push_back(builder.getDictionaryAttr(
-          {builder.getNamedAttr("device", host), builder.getNamedAttr("name", name ? name : text(fallback)),
-           builder.getNamedAttr("type", TypeAttr::get(type))}));
+      entries.push_back(
+          builder.getDictionaryAttr({builder.getNamedAttr("device", host),
+                                     builder.getNamedAttr("name", name ? name : text(fallback)),
+                                     builder.getNamedAttr("type", TypeAttr::get(type))}));
     }
     return builder.getArrayAttr(entries);
   }
@@ -149,8 +154,9 @@ struct FunctionLowering {
   SmallVector<Value> declareOutputs(Operation *terminator) {
     SmallVector<Value> outputs;
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-      Value output = planir::OutputOp::create(builder, func.getLoc(), planir::BufferType::get(func.getContext()),
-                                              i, byteSize(value.getType()));
+      Value output = planir::OutputOp::create(builder, func.getLoc(),
+                                              planir::BufferType::get(func.getContext()), i,
+                                              byteSize(value.getType()));
       outputs.push_back(output);
       Value root = skipViews(value);
       if (root.getDefiningOp<LaunchOp>() && !buffers.contains(root))
@@ -163,10 +169,11 @@ struct FunctionLowering {
   // Buffers
   //===------------------------------------------------------------------===//
 
-  Value makeBuffer(Type type, StringAttr name, Location loc, FlatSymbolRefAttr device, uint64_t size) {
-    return planir::BufferDeclOp::create(builder, loc, planir::BufferType::get(func.getContext()),
-                                        builder.getI64IntegerAttr(size), device, FlatSymbolRefAttr(),
-                                        IntegerAttr(), name, TypeAttr::get(type));
+  Value makeBuffer(Type type, StringAttr name, Location loc, FlatSymbolRefAttr device,
+                   uint64_t size) {
+    return planir::BufferDeclOp::create(
+        builder, loc, planir::BufferType::get(func.getContext()), builder.getI64IntegerAttr(size),
+        device, FlatSymbolRefAttr(), IntegerAttr(), name, TypeAttr::get(type));
   }
 
   Value bufferOf(Value value) {
@@ -181,7 +188,8 @@ struct FunctionLowering {
       while (!isa<planir::FuncOp>(body->getParentOp()))
         body = body->getParentOp()->getBlock();
       builder.setInsertionPointToStart(body);
-      return buffer = planir::UseOp::create(builder, constant.getLoc(), planir::BufferType::get(func.getContext()),
+      return buffer = planir::UseOp::create(builder, constant.getLoc(),
+                                            planir::BufferType::get(func.getContext()),
                                             FlatSymbolRefAttr::get(state.constantFor(constant)),
                                             builder.getI64IntegerAttr(byteSize(value.getType())));
     }
@@ -226,7 +234,8 @@ struct FunctionLowering {
   LogicalResult lowerLaunch(LaunchOp launch) {
     auto kernel = state.kernels.lookupSymbol<func::FuncOp>(launch.getKernel());
     if (!kernel || !kernel->hasAttr("gantry.items"))
-      return launch.emitOpError() << "refers to '" << launch.getKernel() << "', which is not a lowered kernel";
+      return launch.emitOpError() << "refers to '" << launch.getKernel()
+                                  << "', which is not a lowered kernel";
     FlatSymbolRefAttr device = deviceOf(launch);
     SmallVector<Value> inputs, outputs;
     for (Value operand : launch->getOperands())
@@ -250,17 +259,20 @@ struct FunctionLowering {
         fields.push_back(builder.getNamedAttr("kernel", launch.getKernelAttr()));
         placed.push_back(builder.getDictionaryAttr(fields));
       }
-    planir::LaunchOp::create(builder, launch.getLoc(), launch.getKernelAttr(), device, nameOf(launch),
-                             text(describeLocation(launch.getLoc())), builder.getArrayAttr(logNames),
-                             builder.getI64IntegerAttr(number("gantry.items", 1)),
-                             builder.getI64IntegerAttr(number("gantry.grain", 1)), inputs, outputs, scratch);
+    planir::LaunchOp::create(
+        builder, launch.getLoc(), launch.getKernelAttr(), device, nameOf(launch),
+        text(describeLocation(launch.getLoc())), builder.getArrayAttr(logNames),
+        builder.getI64IntegerAttr(number("gantry.items", 1)),
+        builder.getI64IntegerAttr(number("gantry.grain", 1)), inputs, outputs, scratch);
     return success();
   }
 
   /// Lowers a region in place and hands its yielded buffers to `finish` at its end.
-  LogicalResult lowerRegion(Region &source, Region &target, function_ref<void(SmallVector<Value>)> finish) {
+  LogicalResult lowerRegion(Region &source, Region &target,
+                            function_ref<void(SmallVector<Value>)> finish) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(target.empty() ? builder.createBlock(&target) : &target.front());
+    builder.setInsertionPointToStart(target.empty() ? builder.createBlock(&target)
+                                                    : &target.front());
     if (failed(lowerBlock(source.front())))
       return failure();
     SmallVector<Value> yielded;
@@ -297,9 +309,10 @@ struct FunctionLowering {
     Type flagType = RankedTensorType::get({}, builder.getI1Type());
     Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), host, 1);
     auto loop = planir::WhileOp::create(builder, op.getLoc(), flag);
-    if (failed(lowerRegion(op.getConditionBody(), loop.getConditionBody(), [&](SmallVector<Value> yielded) {
-          copyTo(yielded[0], flag, op.getLoc(), text("condition"));
-        })))
+    if (failed(lowerRegion(op.getConditionBody(), loop.getConditionBody(),
+                           [&](SmallVector<Value> yielded) {
+                             copyTo(yielded[0], flag, op.getLoc(), text("condition"));
+                           })))
       return failure();
     return lowerRegion(op.getBody(), loop.getBody(), [&](SmallVector<Value> yielded) {
       // All next values must be safe before any carried one is overwritten.

@@ -28,8 +28,9 @@ static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
   SmallVector<Value> pieces;
   for (int64_t size : op.getSizes()) {
     sizes[op.getAxis()] = size;
-    auto slice = SliceOp::create(rewriter, op.getLoc(), op.getInput(), rewriter.getDenseI64ArrayAttr(starts),
-                                 rewriter.getDenseI64ArrayAttr(sizes), rewriter.getDenseI64ArrayAttr(steps));
+    auto slice =
+        SliceOp::create(rewriter, op.getLoc(), op.getInput(), rewriter.getDenseI64ArrayAttr(starts),
+                        rewriter.getDenseI64ArrayAttr(sizes), rewriter.getDenseI64ArrayAttr(steps));
     inherit(op, slice);
     pieces.push_back(slice);
     starts[op.getAxis()] += size;
@@ -52,10 +53,12 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
   auto zero = ConstantOp::create(
       rewriter, op.getLoc(),
       isa<FloatType>(type.getElementType())
-          ? DenseElementsAttr::get(scalar, APFloat::getZero(cast<FloatType>(type.getElementType()).getFloatSemantics()))
+          ? DenseElementsAttr::get(
+                scalar,
+                APFloat::getZero(cast<FloatType>(type.getElementType()).getFloatSemantics()))
           : DenseElementsAttr::get(scalar, APInt(type.getElementTypeBitWidth(), 0)));
-  auto pad = PadOp::create(rewriter, op.getLoc(), op.getInput(), zero, rewriter.getDenseI64ArrayAttr(low),
-                           rewriter.getDenseI64ArrayAttr(high),
+  auto pad = PadOp::create(rewriter, op.getLoc(), op.getInput(), zero,
+                           rewriter.getDenseI64ArrayAttr(low), rewriter.getDenseI64ArrayAttr(high),
                            PadModeAttr::get(op.getContext(), PadMode::Constant));
   inherit(op, pad);
   if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
@@ -82,8 +85,9 @@ struct DropEmptyOps : OpInterfaceRewritePattern<KernelOpInterface> {
         return failure();
     }
     for (Type type : op->getResultTypes())
-      empties.push_back(ConstantOp::create(rewriter, op->getLoc(),
-                                           DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>())));
+      empties.push_back(ConstantOp::create(
+          rewriter, op->getLoc(),
+          DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>())));
     rewriter.replaceOp(op, empties);
     return success();
   }

@@ -33,8 +33,8 @@ void buildLLVMPipeline(mlir::OpPassManager &pm);
 /// Text of the optimised LLVM IR of `module` (LLVM dialect).
 llvm::FailureOr<std::string> printLLVMIR(mlir::ModuleOp module, const CPUTargetOptions &options);
 
-/// Compiles and links `module` (LLVM dialect). `kernels` are the functions to export. Diagnostics go
-/// to the module's context. Linking is serialised in the process, lld keeps global state.
+/// Compiles and links `module` (LLVM dialect). `kernels` are the functions to export. Diagnostics
+/// go to the module's context. Linking is serialised in the process, lld keeps global state.
 llvm::FailureOr<CPUCode> emitCPUCode(mlir::ModuleOp module, llvm::ArrayRef<std::string> kernels,
                                      const CPUTargetOptions &options);
 

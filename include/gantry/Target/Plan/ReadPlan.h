@@ -8,8 +8,8 @@
 
 namespace gantry {
 
-/// The plan in words: the same ops that Memory left when it was compiled. Bytes of constants and code
-/// stay in the file.
+/// The plan in words: the same ops that Memory left when it was compiled. Bytes of constants and
+/// code stay in the file.
 mlir::OwningOpRef<mlir::ModuleOp> readPlan(const plan::PlanFile &file, mlir::MLIRContext *context);
 
 } // namespace gantry

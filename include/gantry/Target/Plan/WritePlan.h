@@ -18,8 +18,8 @@ struct PlanInfo {
   std::vector<std::string> constraints; ///< what the user asked for, in words
 };
 
-/// Writes `module` (plan dialect after Memory) with `code` to `path`, whole or not at all; weights are
-/// streamed. Diagnostics go to the module's context.
+/// Writes `module` (plan dialect after Memory) with `code` to `path`, whole or not at all; weights
+/// are streamed. Diagnostics go to the module's context.
 llvm::LogicalResult writePlanFile(mlir::ModuleOp module, const CPUCode &code, const PlanInfo &info,
                                   const std::string &path);
 

@@ -5,7 +5,9 @@
 using namespace mlir;
 using namespace gantry;
 
-static RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+static RankedTensorType tensorOf(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
 
 static uint64_t countElements(Value value) {
   auto type = tensorOf(value);

@@ -56,7 +56,8 @@ static bool isSmallStatic(Type type) {
 }
 
 /// Row-major position of `index` (of shape `shape`) in an operand that broadcasts to `shape`.
-static int64_t broadcastPosition(int64_t linear, ArrayRef<int64_t> shape, ArrayRef<int64_t> operand) {
+static int64_t broadcastPosition(int64_t linear, ArrayRef<int64_t> shape,
+                                 ArrayRef<int64_t> operand) {
   int64_t position = 0, stride = 1;
   for (int64_t i = int64_t(shape.size()) - 1, j = int64_t(operand.size()) - 1; i >= 0; --i, --j) {
     int64_t index = linear % shape[i];
@@ -71,9 +72,8 @@ static int64_t broadcastPosition(int64_t linear, ArrayRef<int64_t> shape, ArrayR
 
 /// Applies `compute` to the broadcast operands when all are small integer constants. `compute` gets
 /// one integer per operand and may give nothing to refuse.
-static Attribute
-foldElementwise(Operation *op, ArrayRef<Attribute> operands,
-                function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
+static Attribute foldElementwise(Operation *op, ArrayRef<Attribute> operands,
+                                 function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
   Type type = op->getResult(0).getType();
   if (!isSmallStatic(type) || !isIntegral(cast<RankedTensorType>(type).getElementType()))
     return {};
@@ -92,7 +92,8 @@ foldElementwise(Operation *op, ArrayRef<Attribute> operands,
   for (int64_t i = 0, n = cast<RankedTensorType>(type).getNumElements(); i < n; ++i) {
     Ints at;
     for (auto [value, operand] : llvm::zip(values, op->getOperands()))
-      at.push_back(value[broadcastPosition(i, shape, cast<RankedTensorType>(operand.getType()).getShape())]);
+      at.push_back(
+          value[broadcastPosition(i, shape, cast<RankedTensorType>(operand.getType()).getShape())]);
     std::optional<int64_t> element = compute(at);
     if (!element)
       return {};
@@ -171,12 +172,18 @@ OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
   CompareDirection direction = getDirection();
   return foldElementwise(*this, adaptor.getOperands(), [&](ArrayRef<int64_t> v) -> int64_t {
     switch (direction) {
-    case CompareDirection::EQ: return v[0] == v[1];
-    case CompareDirection::NE: return v[0] != v[1];
-    case CompareDirection::LT: return v[0] < v[1];
-    case CompareDirection::LE: return v[0] <= v[1];
-    case CompareDirection::GT: return v[0] > v[1];
-    case CompareDirection::GE: return v[0] >= v[1];
+    case CompareDirection::EQ:
+      return v[0] == v[1];
+    case CompareDirection::NE:
+      return v[0] != v[1];
+    case CompareDirection::LT:
+      return v[0] < v[1];
+    case CompareDirection::LE:
+      return v[0] <= v[1];
+    case CompareDirection::GT:
+      return v[0] > v[1];
+    case CompareDirection::GE:
+      return v[0] >= v[1];
     }
     llvm_unreachable("all directions are handled");
   });
@@ -245,7 +252,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
     return getInputs()[0];
   // An empty piece adds nothing.
   for (auto [i, input] : llvm::enumerate(getInputs()))
-    if (cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) == 0 && getInputs().size() > 1) {
+    if (cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) == 0 &&
+        getInputs().size() > 1) {
       getInputsMutable().erase(i);
       return getResult();
     }

@@ -72,7 +72,8 @@ LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<DeviceAttr> devices) {
+LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<DeviceAttr> devices) {
   for (auto [i, device] : llvm::enumerate(devices)) {
     if (!DeviceName::parse(device.getSpelling().str())->withDefaultTask().isFull())
       return emitError() << "device '" << device.getSpelling()

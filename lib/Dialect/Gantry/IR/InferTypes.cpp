@@ -122,7 +122,8 @@ static LogicalResult inferTest(Adaptor op, StringRef name, Loc loc, Types &types
 }
 
 static LogicalResult inferSelect(SelectOp::Adaptor op, StringRef name, Loc loc, Types &types) {
-  Type a = tensorOf(op.getOnTrue()).getElementType(), b = tensorOf(op.getOnFalse()).getElementType();
+  Type a = tensorOf(op.getOnTrue()).getElementType(),
+       b = tensorOf(op.getOnFalse()).getElementType();
   if (a != b)
     return fail(loc, name, "operands have different element types: ", a, " and ", b);
   return broadcastAll(op.getOperands(), a, name, loc, types);
@@ -144,17 +145,15 @@ ELEMENTWISE(RemOp) ELEMENTWISE(ModOp) ELEMENTWISE(PowOp) ELEMENTWISE(MaximumOp) 
 ELEMENTWISE(PreluOp) ELEMENTWISE(LogicalAndOp) ELEMENTWISE(LogicalOrOp) ELEMENTWISE(LogicalXorOp)
 ELEMENTWISE(BitwiseAndOp) ELEMENTWISE(BitwiseOrOp) ELEMENTWISE(BitwiseXorOp) ELEMENTWISE(ShiftLeftOp)
 ELEMENTWISE(ShiftRightOp) ELEMENTWISE(ClampOp) ELEMENTWISE(AddNOp) ELEMENTWISE(DropoutOp)
-// clang-format on
-GANTRY_INFER(CompareOp, inferTest)
-GANTRY_INFER(IsNanOp, inferTest)
-GANTRY_INFER(IsInfOp, inferTest)
-GANTRY_INFER(SelectOp, inferSelect)
+    // clang-format on
+    GANTRY_INFER(CompareOp, inferTest) GANTRY_INFER(IsNanOp, inferTest)
+        GANTRY_INFER(IsInfOp, inferTest) GANTRY_INFER(SelectOp, inferSelect)
 
-//===----------------------------------------------------------------------===//
-// Contractions and windows
-//===----------------------------------------------------------------------===//
+    //===----------------------------------------------------------------------===//
+    // Contractions and windows
+    //===----------------------------------------------------------------------===//
 
-static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+    static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto a = tensorOf(op.getLhs()), b = tensorOf(op.getRhs());
   if (a.getRank() < 2 || b.getRank() < 2)
     return fail(loc, name, "operands need at least 2 dimensions, got ", text(a.getShape()), " and ",
@@ -173,8 +172,9 @@ static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, 
                 text(b.getShape()), " give ", k, " against ", k2);
   auto batch = broadcastShapes(a.getShape().drop_back(2), b.getShape().drop_back(2));
   if (!batch)
-    return fail(loc, name, "batch dimensions cannot be broadcast to each other: ",
-                text(a.getShape()), " and ", text(b.getShape()));
+    return fail(loc, name,
+                "batch dimensions cannot be broadcast to each other: ", text(a.getShape()), " and ",
+                text(b.getShape()));
   batch->append({m, n});
   return push(types, *batch, a.getElementType());
 }
@@ -239,7 +239,8 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   if (x.getElementType() != w.getElementType())
     return fail(loc, name, "operands have different element types: ", x.getElementType(), " and ",
                 w.getElementType());
-  if (failed(checkGroups(x.getDimSize(1), w.getDimSize(1), w.getDimSize(0), op.getGroups(), name, loc)))
+  if (failed(checkGroups(x.getDimSize(1), w.getDimSize(1), w.getDimSize(0), op.getGroups(), name,
+                         loc)))
     return failure();
   Shape shape{x.getDimSize(0), w.getDimSize(0)};
   for (int64_t i = 0; i < x.getRank() - 2; ++i) {
@@ -293,7 +294,8 @@ static LogicalResult inferPool(Adaptor op, StringRef name, Loc loc, Types &types
   if (failed(checkWindow(op, x, name, loc)))
     return failure();
   if (int64_t(op.getWindow().size()) != x.getRank() - 2)
-    return fail(loc, name, "window has ", op.getWindow().size(), " entries, expected ", x.getRank() - 2);
+    return fail(loc, name, "window has ", op.getWindow().size(), " entries, expected ",
+                x.getRank() - 2);
   Shape shape(x.getShape().take_front(2));
   for (auto [i, window] : llvm::enumerate(op.getWindow())) {
     if (window < 1)
@@ -311,7 +313,8 @@ GANTRY_INFER(MaxPoolOp, inferPool)
 GANTRY_INFER(AvgPoolOp, inferPool)
 GANTRY_INFER(LpPoolOp, inferPool)
 
-static LogicalResult inferAttention(AttentionOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+static LogicalResult inferAttention(AttentionOp::Adaptor op, StringRef name, Loc loc,
+                                    Types &types) {
   auto q = tensorOf(op.getQuery()), k = tensorOf(op.getKey()), v = tensorOf(op.getValue());
   int64_t rank = q.getRank();
   if (rank < 2 || k.getRank() != rank || v.getRank() != rank)
@@ -432,7 +435,8 @@ static LogicalResult inferPerChannel(Adaptor op, StringRef name, Loc loc, Types 
 }
 GANTRY_INFER(BatchNormOp, inferPerChannel)
 
-static LogicalResult inferGroupNorm(GroupNormOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+static LogicalResult inferGroupNorm(GroupNormOp::Adaptor op, StringRef name, Loc loc,
+                                    Types &types) {
   if (failed(inferPerChannel(op, name, loc, types)))
     return failure();
   int64_t channels = tensorOf(op.getInput()).getDimSize(1), groups = op.getGroups();
@@ -476,7 +480,8 @@ static LogicalResult inferConstant(ConstantOp::Adaptor op, StringRef name, Loc l
 }
 GANTRY_INFER(ConstantOp, inferConstant)
 
-static LogicalResult inferTranspose(TransposeOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+static LogicalResult inferTranspose(TransposeOp::Adaptor op, StringRef name, Loc loc,
+                                    Types &types) {
   auto x = tensorOf(op.getInput());
   auto permutation = op.getPermutation();
   llvm::SmallBitVector seen(x.getRank());
@@ -488,7 +493,8 @@ static LogicalResult inferTranspose(TransposeOp::Adaptor op, StringRef name, Loc
     shape.push_back(x.getDimSize(p));
   }
   if (shape.size() != permutation.size() || int64_t(shape.size()) != x.getRank())
-    return fail(loc, name, text(permutation), " is not a permutation of ", x.getRank(), " dimensions");
+    return fail(loc, name, text(permutation), " is not a permutation of ", x.getRank(),
+                " dimensions");
   return push(types, shape, x.getElementType());
 }
 GANTRY_INFER(TransposeOp, inferTranspose)
@@ -503,7 +509,8 @@ static LogicalResult inferConcat(ConcatOp::Adaptor op, StringRef name, Loc loc, 
   Shape shape(first.getShape());
   for (Value input : op.getInputs().drop_front()) {
     auto next = tensorOf(input);
-    bool same = next.getRank() == first.getRank() && next.getElementType() == first.getElementType();
+    bool same =
+        next.getRank() == first.getRank() && next.getElementType() == first.getElementType();
     for (int64_t i = 0; same && i < first.getRank(); ++i)
       same = i == axis || !differ(shape[i], next.getDimSize(i));
     if (!same)
@@ -598,8 +605,8 @@ static LogicalResult inferGather(GatherOp::Adaptor op, StringRef name, Loc loc, 
 GANTRY_INFER(GatherOp, inferGather)
 
 /// Outside `axis`, indices address elements of the same position, which the input must have.
-static LogicalResult checkIndicesInside(RankedTensorType indices, RankedTensorType input, int64_t axis,
-                                        StringRef name, Loc loc) {
+static LogicalResult checkIndicesInside(RankedTensorType indices, RankedTensorType input,
+                                        int64_t axis, StringRef name, Loc loc) {
   for (int64_t d = 0; d < input.getRank(); ++d)
     if (d != axis && indices.getDimSize(d) != kOpen && input.getDimSize(d) != kOpen &&
         indices.getDimSize(d) > input.getDimSize(d))
@@ -654,7 +661,8 @@ static LogicalResult inferScatterElements(ScatterElementsOp::Adaptor op, StringR
 }
 GANTRY_INFER(ScatterElementsOp, inferScatterElements)
 
-static LogicalResult inferScatterNd(ScatterNdOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+static LogicalResult inferScatterNd(ScatterNdOp::Adaptor op, StringRef name, Loc loc,
+                                    Types &types) {
   auto x = tensorOf(op.getInput()), i = tensorOf(op.getIndices()), u = tensorOf(op.getUpdates());
   int64_t tuple = i.getRank() ? i.getShape().back() : kOpen;
   if (tuple == kOpen || tuple > x.getRank())
@@ -662,7 +670,8 @@ static LogicalResult inferScatterNd(ScatterNdOp::Adaptor op, StringRef name, Loc
                 text(x.getShape()));
   Shape expected(i.getShape().drop_back());
   llvm::append_range(expected, x.getShape().drop_front(tuple));
-  if (u.getElementType() != x.getElementType() || failed(verifyCompatibleShape(expected, u.getShape())))
+  if (u.getElementType() != x.getElementType() ||
+      failed(verifyCompatibleShape(expected, u.getShape())))
     return fail(loc, name, "updates are ", u, ", expected ",
                 RankedTensorType::get(expected, x.getElementType()));
   types.push_back(x);
@@ -671,7 +680,8 @@ static LogicalResult inferScatterNd(ScatterNdOp::Adaptor op, StringRef name, Loc
 GANTRY_INFER(ScatterNdOp, inferScatterNd)
 
 static LogicalResult inferOneHot(OneHotOp::Adaptor op, StringRef name, Loc loc, Types &types) {
-  auto i = tensorOf(op.getIndices()), on = tensorOf(op.getOnValue()), off = tensorOf(op.getOffValue());
+  auto i = tensorOf(op.getIndices()), on = tensorOf(op.getOnValue()),
+       off = tensorOf(op.getOffValue());
   if (on.getRank() || off.getRank() || on.getElementType() != off.getElementType())
     return fail(loc, name, "on and off values must be scalars of one type, got ", on, " and ", off);
   int64_t axis = op.getAxis(), depth = op.getDepth();

@@ -14,7 +14,8 @@ std::string gantry::describeLocation(Location loc) {
     std::string name = file.getFilename().str();
     // Line 0: the file has no lines (a model), only a name.
     return file.getLine() == 0 ? name
-                               : name + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+                               : name + ":" + std::to_string(file.getLine()) + ":" +
+                                     std::to_string(file.getColumn());
   }
   if (auto name = dyn_cast<NameLoc>(loc)) {
     std::string file = fileOf(name.getChildLoc());

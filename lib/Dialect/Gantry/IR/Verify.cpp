@@ -13,8 +13,8 @@ LogicalResult ReshapeOp::verify() {
     return emitOpError() << "changes the element type from " << in.getElementType() << " to "
                          << out.getElementType() << "; use gantry.cast";
   if (in.hasStaticShape() && out.hasStaticShape() && in.getNumElements() != out.getNumElements())
-    return emitOpError() << "input " << in << " has " << in.getNumElements()
-                         << " elements, result " << out << " has " << out.getNumElements();
+    return emitOpError() << "input " << in << " has " << in.getNumElements() << " elements, result "
+                         << out << " has " << out.getNumElements();
   return success();
 }
 
@@ -81,7 +81,8 @@ LogicalResult OnOp::verify() {
 
 LogicalResult IfOp::verify() {
   if (getCondition().getType().getRank() != 0)
-    return emitOpError() << "condition must be a scalar tensor<i1>, got " << getCondition().getType();
+    return emitOpError() << "condition must be a scalar tensor<i1>, got "
+                         << getCondition().getType();
   if (failed(verifyYields(*this, getThenBody(), getResultTypes(), "then region")))
     return failure();
   return verifyYields(*this, getElseBody(), getResultTypes(), "else region");
