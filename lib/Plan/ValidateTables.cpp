@@ -5,11 +5,16 @@
 #include "gantry/Device/DeviceName.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <vector>
 
 namespace gantry::plan {
 
 namespace {
+
+// An hour: no link is slower, and sums of such times stay exact enough.
+constexpr double maxLinkLatency = 3600;
 
 class TableChecker : Walk {
 public:
@@ -17,6 +22,7 @@ public:
 
   Status run() {
     GANTRY_RETURN_IF_ERROR(checkDevices());
+    GANTRY_RETURN_IF_ERROR(checkLinks());
     GANTRY_RETURN_IF_ERROR(checkArenas());
     GANTRY_RETURN_IF_ERROR(checkConstants());
     GANTRY_RETURN_IF_ERROR(checkVariables());
@@ -52,6 +58,40 @@ private:
       if (!driver.empty() && driver != "host" && driver != "sim" && driver != "cuda")
         return fail("unknown driver '" + std::string(driver) +
                     "'; the drivers are host, sim and cuda");
+      if (device->memory_limit() > INT64_MAX)
+        return fail("a memory limit of " + number(device->memory_limit()) + " bytes");
+      GANTRY_RETURN_IF_ERROR(checkRate(device->peak_flops(), "peak_flops"));
+      GANTRY_RETURN_IF_ERROR(checkRate(device->bandwidth(), "bandwidth"));
+    }
+    return {};
+  }
+
+  /// A number a second, so large that what divides by it stays finite; NaN fails both comparisons.
+  Status checkRate(double rate, const char *what) const {
+    if (rate == 0 || (rate >= 1 && rate <= std::numeric_limits<double>::max()))
+      return {};
+    return fail(std::string(what) + " is " + std::to_string(rate) +
+                " a second, expected at least 1, or 0 for unknown");
+  }
+
+  Status checkLinks() {
+    place = "links";
+    GANTRY_RETURN_IF_ERROR(visit(plan.links()));
+    std::set<std::pair<uint32_t, uint32_t>> ends;
+    uint32_t index = 0;
+    for (const fb::Link *link : each(plan.links())) {
+      place = "links[" + number(index++) + "]";
+      GANTRY_RETURN_IF_ERROR(checkDeviceIndex(link->from()));
+      GANTRY_RETURN_IF_ERROR(checkDeviceIndex(link->to()));
+      if (link->from() == link->to())
+        return fail("it goes from device " + number(link->from()) + " to itself");
+      if (!ends.emplace(link->from(), link->to()).second)
+        return fail("the link from device " + number(link->from()) + " to " + number(link->to()) +
+                    " is there twice");
+      GANTRY_RETURN_IF_ERROR(checkRate(link->bandwidth(), "bandwidth"));
+      if (!(link->latency() >= 0 && link->latency() <= maxLinkLatency))
+        return fail("a latency of " + std::to_string(link->latency()) +
+                    " seconds, expected 0 to 3600");
     }
     return {};
   }

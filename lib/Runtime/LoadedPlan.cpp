@@ -109,12 +109,19 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
 
 Status LoadedPlan::findDevices() {
   for (const fb::Device *device : each(metadata().devices())) {
-    Expected<Device *> found = owner->device(device->name()->str(), driverOf(*device));
+    Expected<Device *> found =
+        owner->device(device->name()->str(), driverOf(*device), device->memory_limit());
     if (!found)
       return found.status();
     planDevices.push_back(*found);
   }
   return {};
+}
+
+bool LoadedPlan::isSimulated() const {
+  return std::any_of(planDevices.begin(), planDevices.end(), [&](const Device *device) {
+    return owner->simMachine().owns(device->driver());
+  });
 }
 
 void LoadedPlan::describeFunctions() {
@@ -266,12 +273,11 @@ Status LoadedPlan::loadKernels() {
 }
 
 Status LoadedPlan::loadKernel(const fb::Command &command) {
-  LoadedKernel &loaded = kernels[command.kernel()];
+  std::vector<LoadedKernel> &loaded = kernels[command.kernel()];
   Driver &driver = planDevices[command.device()]->driver();
-  if (loaded.driver == &driver)
-    return {};
-  if (loaded.driver)
-    return Status::unsupported("its kernel is launched on devices of different drivers");
+  for (const LoadedKernel &known : loaded)
+    if (known.driver == driver.name())
+      return {};
   const fb::Kernel &kernel = *metadata().kernels()->Get(command.kernel());
   std::string symbol = kernel.symbol()->str();
   if (kernel.custom()) {
@@ -280,7 +286,7 @@ Status LoadedPlan::loadKernel(const fb::Command &command) {
     Expected<KernelFn> fn = owner->kernels().find(symbol);
     if (!fn)
       return fn.status();
-    loaded = {&driver, reinterpret_cast<KernelHandle>(*fn)};
+    loaded.push_back({driver.name(), reinterpret_cast<KernelHandle>(*fn)});
     return {};
   }
   Expected<CodeObject *> code = loadCode(kernel.code(), driver);
@@ -289,13 +295,13 @@ Status LoadedPlan::loadKernel(const fb::Command &command) {
   Expected<KernelHandle> handle = (*code)->lookup(symbol);
   if (!handle)
     return handle.status();
-  loaded = {&driver, *handle};
+  loaded.push_back({driver.name(), *handle});
   return {};
 }
 
 Expected<CodeObject *> LoadedPlan::loadCode(uint32_t index, Driver &driver) {
   for (LoadedCode &loaded : codes)
-    if (loaded.code == index && loaded.driver == &driver)
+    if (loaded.code == index && loaded.driver->name() == driver.name())
       return loaded.object.get();
   const fb::Code &code = *metadata().code()->Get(index);
   if (code.kind() == fb::CodeKind::elfSharedObject) {
@@ -317,7 +323,11 @@ Expected<CodeObject *> LoadedPlan::loadCode(uint32_t index, Driver &driver) {
 }
 
 KernelHandle LoadedPlan::kernel(const fb::Command &command) const {
-  return kernels[command.kernel()].handle;
+  std::string_view driver = planDevices[command.device()]->driver().name();
+  for (const LoadedKernel &loaded : kernels[command.kernel()])
+    if (loaded.driver == driver)
+      return loaded.handle;
+  return nullptr;
 }
 
 } // namespace gantry::runtime

@@ -57,6 +57,7 @@ private:
       return addLoop(command);
     case fb::Opcode::signal:
     case fb::Opcode::wait:
+      addOrder(command);
       return {};
     }
     return Status::unsupported("unknown opcode");
@@ -72,6 +73,18 @@ private:
     step.device = plan.device(command.device());
     program.steps.push_back(step);
     return program.steps.back();
+  }
+
+  void addOrder(const fb::Command &command) {
+    if (!program.simulated)
+      return;
+    bool isSignal = command.opcode() == fb::Opcode::signal;
+    append(isSignal ? Step::Kind::signal : Step::Kind::wait, command).target = command.signal();
+  }
+
+  void addJoin(const fb::Command &command) {
+    if (program.simulated)
+      append(Step::Kind::join, command);
   }
 
   uint32_t here() const { return static_cast<uint32_t>(program.steps.size()); }
@@ -96,14 +109,20 @@ private:
     Device *from = deviceOf(source), *to = deviceOf(destination);
     Step::Kind kind = Step::Kind::copy;
     if (&from->driver() != &to->driver()) {
-      if (!from->driver().runsInline() && !to->driver().runsInline())
+      if (from->driver().runsInline())
+        kind = Step::Kind::upload;
+      else if (to->driver().runsInline())
+        kind = Step::Kind::download;
+      else if (from->driver().name() == to->driver().name())
+        kind = Step::Kind::copyFrom;
+      else
         return Status::unsupported("a copy from a device of driver '" +
                                    std::string(from->driver().name()) + "' to one of driver '" +
                                    std::string(to->driver().name()) + "'");
-      kind = from->driver().runsInline() ? Step::Kind::upload : Step::Kind::download;
     }
     Step &step = append(kind, command);
     step.device = kind == Step::Kind::download ? from : to;
+    step.source = from;
     step.items = static_cast<int64_t>(source.size());
     step.numBuffers = 2;
     GANTRY_RETURN_IF_ERROR(addSlot(source));
@@ -119,7 +138,7 @@ private:
     return addSlot(destination);
   }
 
-  /// jumpIfFalse condition -> else; then...; jump -> end; else...; end
+  /// jumpIfFalse condition -> else; then...; jump -> end; else...; end: join
   Status addBranch(const fb::Command &command) {
     uint32_t test = here();
     GANTRY_RETURN_IF_ERROR(addTest(command));
@@ -129,12 +148,14 @@ private:
     program.steps[test].target = here();
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(1)));
     program.steps[skip].target = here();
+    addJoin(command);
     return {};
   }
 
-  /// begin: condition block...; jumpIfFalse condition -> end; body...; jump -> begin; end
+  /// begin: join; condition block...; jumpIfFalse condition -> end; body...; jump -> begin; end
   Status addLoop(const fb::Command &command) {
     uint32_t begin = here();
+    addJoin(command);
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(0)));
     uint32_t test = here();
     GANTRY_RETURN_IF_ERROR(addTest(command));
@@ -145,9 +166,12 @@ private:
   }
 
   Status addTest(const fb::Command &command) {
-    if (!deviceOf(*command.condition())->driver().runsInline())
+    Device *device = deviceOf(*command.condition());
+    if (!device->driver().runsInline() && !program.simulated)
       return Status::unsupported("its condition is not in host memory");
-    append(Step::Kind::jumpIfFalse, command).numBuffers = 1;
+    Step &step = append(Step::Kind::jumpIfFalse, command);
+    step.numBuffers = 1;
+    step.device = device;
     return addSlot(*command.condition());
   }
 
@@ -208,6 +232,8 @@ Expected<std::unique_ptr<Program>> Program::build(const LoadedPlan &plan, unsign
                                                   const ArenaStarts &transient,
                                                   const State *state) {
   std::unique_ptr<Program> program(new Program(plan));
+  program->source = plan.functions()[function].source;
+  program->simulated = plan.isSimulated();
   GANTRY_RETURN_IF_ERROR(
       Flattener(plan, plan.functions()[function], transient, state, *program).run());
   return program;
@@ -237,6 +263,9 @@ Status Program::perform(const Step &step) {
   case Step::Kind::download:
     step.device->countCopy(bytes);
     return driver.download(step.buffers[1], step.buffers[0], bytes);
+  case Step::Kind::copyFrom:
+    step.device->countCopy(bytes);
+    return driver.copyFrom(step.source->driver(), step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::fill:
     return driver.fill(step.buffers[0], step.value, bytes);
   default:

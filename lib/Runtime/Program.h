@@ -1,10 +1,10 @@
 // A function of a plan as the executor runs it: one flat array of steps with absolute addresses.
 //
-// Made once per session. Branches and loops become jumps; signals and waits between queues vanish,
-// since all devices so far do everything in program order (and the plan's validator has checked
-// that the order of commands is one in which every wait comes after its signal). A run touches
-// nothing but steps, buffer pointers and, where inputs and outputs moved since the last run,
-// patches.
+// Made once per session. Branches and loops become jumps. On real devices signals and waits between
+// queues vanish, since those so far do everything in program order (and the plan's validator has
+// checked that the order of commands is one in which every wait comes after its signal); a plan
+// with simulated devices keeps them for drivers/sim/SimExecutor.h. A run touches nothing but steps,
+// buffer pointers and, where inputs and outputs moved since the last run, patches.
 #pragma once
 
 #include "gantry/Runtime/Session.h"
@@ -23,9 +23,14 @@ struct Step {
     copy,   ///< inside a device, or between devices that run inline
     upload,
     download,
+    copyFrom, ///< between devices of one driver that do not run inline
     fill,
     jumpIfFalse, ///< when the byte at buffers[0] is 0
     jump,
+    // Of simulated plans only:
+    signal, ///< `target`: the semaphore
+    wait,   ///< `target`: the semaphore
+    join,   ///< where blocks begin and end: all queues come together
   };
   Kind kind = Kind::call;
   uint8_t value = 0;   ///< fill
@@ -37,6 +42,7 @@ struct Step {
   int64_t items = 0; ///< work items, or bytes of a copy or fill
   int64_t grain = 1;
   Device *device = nullptr;
+  Device *source = nullptr; ///< copyFrom
 };
 static_assert(sizeof(Step) <= 64);
 
@@ -60,6 +66,9 @@ public:
   /// The same with a clock around each step; `times` gets one entry per command that ran.
   Status runTimed(ThreadPool &pool, std::vector<CommandTime> &times);
 
+  /// Whether the plan has simulated devices: then a SimExecutor runs the steps, not this.
+  bool isSimulated() const { return simulated; }
+
 private:
   struct BoundSlots {
     struct Use {
@@ -70,6 +79,7 @@ private:
     uint8_t *address = nullptr;
   };
   friend class Flattener;
+  friend class SimExecutor;
 
   explicit Program(const LoadedPlan &plan) : plan(plan) {}
   void patch(BoundSlots &bound, uint8_t *address);
@@ -78,11 +88,13 @@ private:
   Status perform(const Step &step);
 
   const LoadedPlan &plan;
+  const plan::fb::Function *source = nullptr;
   std::vector<Step> steps;
   std::vector<void *> slots; ///< buffer pointers of all steps, one after the other
   std::vector<const plan::fb::Command *> commands;
   std::vector<BoundSlots> inputs, outputs;
   bool usesVariables = false;
+  bool simulated = false;
 };
 
 } // namespace gantry::runtime

@@ -2,11 +2,12 @@
 
 #include "ConstantPool.h"
 #include "gantry/Runtime/HostDriver.h"
+#include "gantry/Support/Bytes.h"
 
 namespace gantry::runtime {
 
 Runtime::Runtime(RuntimeOptions options)
-    : options(std::move(options)), pool(this->options.threads),
+    : options(std::move(options)), pool(this->options.threads), machine(pool),
       constants(std::make_unique<ConstantPool>()) {
   drivers.push_back(createHostDriver(pool));
   if (this->options.threads > pool.size())
@@ -41,16 +42,38 @@ Driver *Runtime::driver(std::string_view name) const {
   return nullptr;
 }
 
-Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName) {
+/// Each simulated device is a driver of its own, since its memory is.
+Expected<Device *> Runtime::simDevice(const std::string &fullName, uint64_t bytes) {
+  uint64_t memory = bytes ? bytes : simDefaultMemory;
+  for (auto &device : knownDevices) {
+    if (device->name() != fullName || !machine.owns(device->driver()))
+      continue;
+    if (device->limit() == memory)
+      return device.get();
+    return Status::failedPrecondition("'" + fullName + "' is simulated with " +
+                                      formatBytes(device->limit()) +
+                                      " of memory by an earlier plan, now with " +
+                                      formatBytes(memory) + "; load the plan in another runtime");
+  }
+  simDrivers.push_back(machine.addDevice(fullName, memory));
+  knownDevices.push_back(std::make_unique<Device>(fullName, *simDrivers.back(), memory));
+  return knownDevices.back().get();
+}
+
+Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName,
+                                   uint64_t simMemory) {
   std::lock_guard lock(mutex);
+  Driver *found = driver(driverName);
+  if (!found && driverName == "sim")
+    return simDevice(fullName, simMemory);
   for (auto &device : knownDevices)
     if (device->name() == fullName && device->driver().name() == driverName)
       return device.get();
-  Driver *found = driver(driverName);
   if (!found) {
     std::string known;
     for (auto &each : drivers)
-      known += (known.empty() ? "" : ", ") + std::string(each->name());
+      known += std::string(each->name()) + ", ";
+    known += "sim";
     return Status::unavailable("'" + fullName + "' needs the driver '" + driverName +
                                "'; the drivers are " + known);
   }

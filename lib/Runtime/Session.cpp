@@ -1,16 +1,19 @@
 #include "gantry/Runtime/Session.h"
 
 #include "Program.h"
+#include "drivers/sim/SimExecutor.h"
 #include "gantry/Plan/Views.h"
 
 #include <shared_mutex>
+#include <unordered_map>
 
 namespace gantry::runtime {
 
 namespace fb = plan::fb;
 using plan::countOf;
 
-Session::Session(std::shared_ptr<const LoadedPlan> plan) : loaded(std::move(plan)) {}
+Session::Session(std::shared_ptr<const LoadedPlan> plan)
+    : loaded(std::move(plan)), simOrder(loaded->runtime().simOrder()) {}
 
 Session::~Session() = default;
 
@@ -86,10 +89,51 @@ Status Session::runLocked(Bindings &bindings, Run run) {
   return bindings.copyOut();
 }
 
+void Session::setSimOrder(SimOrder order) {
+  std::lock_guard guard(mutex);
+  simOrder = order;
+}
+
+std::vector<SimEvent> Session::timeline() const {
+  std::lock_guard guard(mutex);
+  return lastTimeline;
+}
+
+Status Session::runSimulated(Program &program) {
+  Runtime &runtime = loaded->runtime();
+  lastTimeline.clear();
+  Status status =
+      SimExecutor(program, runtime.simMachine(), runtime.threadPool(), simOrder, lastTimeline)
+          .run();
+  runtime.simMachine().close();
+  return status;
+}
+
+namespace {
+
+/// On a simulated plan the clock is the virtual one.
+std::vector<CommandTime> sumTimes(const std::vector<SimEvent> &timeline) {
+  std::vector<CommandTime> times;
+  std::unordered_map<const fb::Command *, size_t> places;
+  for (const SimEvent &event : timeline) {
+    auto [place, isNew] = places.try_emplace(event.command, times.size());
+    if (isNew)
+      times.push_back({event.command, 0, 0});
+    CommandTime &time = times[place->second];
+    time.nanoseconds += static_cast<uint64_t>((event.end - event.start) * 1e9 + 0.5);
+    ++time.calls;
+  }
+  return times;
+}
+
+} // namespace
+
 Expected<Fence> Session::submit(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(prepare(bindings));
   ThreadPool &pool = loaded->runtime().threadPool();
-  return Fence(runLocked(bindings, [&](Program &program) { return program.run(pool); }));
+  return Fence(runLocked(bindings, [&](Program &program) {
+    return program.isSimulated() ? runSimulated(program) : program.run(pool);
+  }));
 }
 
 Status Session::run(Bindings &bindings) {
@@ -101,8 +145,13 @@ Expected<std::vector<CommandTime>> Session::runTimed(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(prepare(bindings));
   ThreadPool &pool = loaded->runtime().threadPool();
   std::vector<CommandTime> times;
-  GANTRY_RETURN_IF_ERROR(
-      runLocked(bindings, [&](Program &program) { return program.runTimed(pool, times); }));
+  GANTRY_RETURN_IF_ERROR(runLocked(bindings, [&](Program &program) {
+    if (!program.isSimulated())
+      return program.runTimed(pool, times);
+    Status status = runSimulated(program);
+    times = sumTimes(lastTimeline);
+    return status;
+  }));
   return times;
 }
 

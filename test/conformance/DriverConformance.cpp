@@ -93,6 +93,22 @@ TEST_P(DriverConformance, copiesOverlappingRanges) {
   }
 }
 
+TEST_P(DriverConformance, copiesBetweenDevicesOfItsKind) {
+  if (driver->runsInline())
+    GTEST_SKIP() << "its devices share the host's memory";
+  auto other = GetParam().create();
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  Memory here(*driver, 256), there(**other, 256);
+  write(here.data(), ramp(256));
+  ASSERT_OK((*other)->fill(there.data(), 0, 256));
+  ASSERT_OK((*other)->copyFrom(*driver, there.data() + 64, here.data(), 64));
+  ASSERT_OK(driver->copyFrom(**other, here.data() + 128, there.data(), 128));
+  std::vector<uint8_t> expected = ramp(256);
+  std::fill(expected.begin() + 128, expected.begin() + 192, uint8_t(0));
+  std::copy_n(expected.begin(), 64, expected.begin() + 192);
+  EXPECT_EQ(read(here.data(), 256), expected);
+}
+
 TEST_P(DriverConformance, takesZeroBytes) {
   Memory memory(*driver, 64);
   EXPECT_TRUE(driver->copy(memory.data(), memory.data(), 0).ok());

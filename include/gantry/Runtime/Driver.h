@@ -66,6 +66,13 @@ public:
   /// Copies from host memory to the device, and back. Done on return.
   virtual Status upload(void *destination, const void *source, uint64_t bytes) = 0;
   virtual Status download(void *destination, const void *source, uint64_t bytes) = 0;
+  /// Copies from memory of another device, whose driver has the same name. Unless a kind of device
+  /// can do it, UNSUPPORTED.
+  virtual Status copyFrom(Driver &source, void *destination, const void *data, uint64_t bytes) {
+    (void)destination, (void)data, (void)bytes;
+    return Status::unsupported("a copy from a device of driver '" + std::string(source.name()) +
+                               "' to one of driver '" + std::string(name()) + "'");
+  }
   /// Sets every byte.
   virtual Status fill(void *destination, uint8_t value, uint64_t bytes) = 0;
 

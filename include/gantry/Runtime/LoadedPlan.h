@@ -68,6 +68,9 @@ public:
   /// Device of the plan's device index.
   Device *device(uint32_t index) const { return planDevices[index]; }
 
+  /// Whether devices of the plan are simulated on this machine (spec D6).
+  bool isSimulated() const;
+
   /// A constants arena up to the end of its last constant; empty for arenas of other kinds.
   /// Addresses are the device's.
   std::span<const uint8_t> constantsArena(uint32_t arena) const;
@@ -84,8 +87,9 @@ private:
     Driver *driver;
     std::unique_ptr<CodeObject> object;
   };
+  /// A kernel on the devices of one driver name: simulated devices share what they load.
   struct LoadedKernel {
-    Driver *driver = nullptr; ///< null: no launch uses it on any device
+    std::string_view driver;
     KernelHandle handle = nullptr;
   };
 
@@ -105,7 +109,7 @@ private:
   std::vector<FunctionInfo> functionInfos;
   std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
   std::vector<LoadedCode> codes;
-  std::vector<LoadedKernel> kernels; // by kernel
+  std::vector<std::vector<LoadedKernel>> kernels; // by kernel; empty when no launch uses it
 };
 
 /// How a command is named in messages: "'conv2d' on CPU:0 (model.onnx:12:3)".

@@ -8,6 +8,7 @@
 
 #include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/KernelRegistry.h"
+#include "gantry/Runtime/SimDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Status.h"
 
@@ -33,6 +34,8 @@ struct RuntimeOptions {
   /// Bytes that Gantry may allocate on each host device; 0 for what is free.
   uint64_t hostMemoryLimit = 0;
   LogCallback log;
+  /// In what order simulated plans run, unless their session says another.
+  SimOrder simOrder = {};
 };
 
 /// Thread-safe.
@@ -49,13 +52,17 @@ public:
   Driver *driver(std::string_view name) const;
 
   /// The device of that full name; made at the first call and then kept. UNAVAILABLE when no such
-  /// driver is built in.
-  Expected<Device *> device(const std::string &fullName, const std::string &driverName);
+  /// driver is built in. `simMemory` is the memory of a simulated device, 0 for simDefaultMemory;
+  /// FAILED_PRECONDITION when the device has another size already.
+  Expected<Device *> device(const std::string &fullName, const std::string &driverName,
+                            uint64_t simMemory = 0);
 
   /// Devices that plans have used, in order of first use.
   std::vector<Device *> devices() const;
 
   ThreadPool &threadPool() { return pool; }
+  SimMachine &simMachine() { return machine; }
+  SimOrder simOrder() const { return options.simOrder; }
   KernelRegistry &kernels() { return registry; }
   ConstantPool &constantPool() { return *constants; }
   void log(Severity severity, const std::string &text) const {
@@ -65,13 +72,16 @@ public:
 
 private:
   explicit Runtime(RuntimeOptions options);
+  Expected<Device *> simDevice(const std::string &fullName, uint64_t bytes);
 
   RuntimeOptions options;
   ThreadPool pool;
+  SimMachine machine;
   KernelRegistry registry;
   std::unique_ptr<ConstantPool> constants;
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Driver>> drivers;
+  std::vector<std::unique_ptr<Driver>> simDrivers; ///< one per simulated device
   std::vector<std::unique_ptr<Device>> knownDevices;
 };
 

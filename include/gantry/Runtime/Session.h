@@ -53,8 +53,16 @@ public:
   /// submit and wait. After the first run with some bindings nothing is allocated.
   Status run(Bindings &bindings);
 
-  /// run with a clock around each command: some nanoseconds slower per command.
+  /// run with a clock around each command: some nanoseconds slower per command. Of a simulated plan
+  /// the times are those of the virtual clock.
   Expected<std::vector<CommandTime>> runTimed(Bindings &bindings);
+
+  /// In what order later runs of a simulated plan go; without it, RuntimeOptions::simOrder.
+  void setSimOrder(SimOrder order);
+
+  /// What the last run did on the virtual clock; empty when no device is simulated. Commands in
+  /// loops come once per pass.
+  std::vector<SimEvent> timeline() const;
 
   const LoadedPlan &plan() const { return *loaded; }
   const std::shared_ptr<State> &state() const { return sharedState; }
@@ -63,6 +71,7 @@ private:
   explicit Session(std::shared_ptr<const LoadedPlan> plan);
   Status allocateTransient();
   Status prepare(Bindings &bindings);
+  Status runSimulated(Program &program);
   template <typename Run>
   Status runLocked(Bindings &bindings, Run run);
 
@@ -70,7 +79,9 @@ private:
   std::shared_ptr<State> sharedState;
   std::vector<Allocation> arenas;                 // by arena; empty for other kinds than transient
   std::vector<std::unique_ptr<Program>> programs; // by function
-  std::mutex mutex;
+  SimOrder simOrder;
+  std::vector<SimEvent> lastTimeline;
+  mutable std::mutex mutex;
 };
 
 } // namespace gantry::runtime

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 namespace {
@@ -21,6 +22,23 @@ std::string refusal(const std::function<void(Sample &)> &change) {
   std::string message = status.message();
   std::string head = "the compiler made an invalid plan: plan metadata: ";
   return message.rfind(head, 0) == 0 ? message.substr(head.size()) : message;
+}
+
+fb::LinkT &addLink(Sample &sample, uint32_t from, uint32_t to) {
+  auto link = std::make_unique<fb::LinkT>();
+  link->from = from;
+  link->to = to;
+  sample.plan.links.push_back(std::move(link));
+  return *sample.plan.links.back();
+}
+
+TEST(Validate, AcceptsRatesAndLinks) {
+  EXPECT_EQ(refusal([](Sample &s) {
+              s.plan.devices[1]->peak_flops = 1e13;
+              addLink(s, 0, 1).bandwidth = 1e10;
+              addLink(s, 1, 0).latency = 1e-5;
+            }),
+            "");
 }
 
 TEST(Validate, AcceptsTheSample) {
@@ -49,6 +67,21 @@ const Rule rules[] = {
      "devices[1]: '/job:localhost/replica:0/task:0/device:CPU:0' is there twice"},
     {"DriverUnknown", [](Sample &s) { s.plan.devices[1]->driver = "tpu"; },
      "devices[1]: unknown driver 'tpu'; the drivers are host, sim and cuda"},
+    {"DeviceLimit", [](Sample &s) { s.plan.devices[1]->memory_limit = UINT64_MAX; },
+     "devices[1]: a memory limit of 18446744073709551615 bytes"},
+    {"DeviceFlops", [](Sample &s) { s.plan.devices[1]->peak_flops = -1; },
+     "devices[1]: peak_flops is -1.000000 a second, expected at least 1, or 0 for unknown"},
+    {"DeviceBandwidth", [](Sample &s) { s.plan.devices[1]->bandwidth = std::nan(""); },
+     "devices[1]: bandwidth is nan a second, expected at least 1, or 0 for unknown"},
+    {"LinkDevice", [](Sample &s) { addLink(s, 0, 2); }, "links[0]: device 2 of 2"},
+    {"LinkToItself", [](Sample &s) { addLink(s, 1, 1); },
+     "links[0]: it goes from device 1 to itself"},
+    {"LinkTwice", [](Sample &s) { addLink(s, 0, 1), addLink(s, 1, 0), addLink(s, 0, 1); },
+     "links[2]: the link from device 0 to 1 is there twice"},
+    {"LinkBandwidth", [](Sample &s) { addLink(s, 0, 1).bandwidth = 0.5; },
+     "links[0]: bandwidth is 0.500000 a second, expected at least 1, or 0 for unknown"},
+    {"LinkLatency", [](Sample &s) { addLink(s, 0, 1).latency = 3601; },
+     "links[0]: a latency of 3601.000000 seconds, expected 0 to 3600"},
     {"ArenaDevice", [](Sample &s) { s.plan.arenas[3]->device = 2; }, "arenas[3]: device 2 of 2"},
     {"ArenaKind", [](Sample &s) { s.plan.arenas[3]->kind = fb::ArenaKind(3); },
      "arenas[3]: unknown kind 3"},

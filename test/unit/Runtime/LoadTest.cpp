@@ -97,11 +97,11 @@ TEST(Load, runsRegisteredKernels_g5) {
 
 TEST(Load, namesAMissingDriver) {
   PlanBuilder b;
-  b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "sim");
+  b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda");
   b.addFunction("main");
   expectLoadError(b, StatusCode::unavailable,
                   "'test.gantry': '/job:localhost/replica:0/task:0/device:GPU:0' needs the driver "
-                  "'sim'; the drivers are host");
+                  "'cuda'; the drivers are host, sim");
 }
 
 TEST(Load, refusesAPlanOverTheLimitBeforeAllocating_m2) {

@@ -1,0 +1,86 @@
+// Runs a function of a plan that has simulated devices: discrete events, one command at a time.
+//
+// Commands of one (device, queue) run in the plan's order; a wait holds its queue until the
+// semaphore is signalled. Of the commands at the heads of their queues the one that can start first
+// on the virtual clock runs next, or with SimOrder::random any of those that may.
+//
+// A branch or loop joins all queues, where its condition is read and where its blocks end: this is
+// what the plan's validator assumes when it lets no wait rely on a signal of a block that has
+// ended. Between joins all order comes from queues, signals and waits, and a conflict that they
+// leave open is an error that names both commands.
+#pragma once
+
+#include "Program.h"
+#include "RaceCheck.h"
+#include "VirtualClock.h"
+#include "gantry/Runtime/SimDriver.h"
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace gantry::runtime {
+
+/// One run of one program; made for it and then dropped.
+class SimExecutor {
+public:
+  SimExecutor(Program &program, SimMachine &machine, ThreadPool &pool, SimOrder order,
+              std::vector<SimEvent> &timeline);
+
+  /// CORRUPT for a missing wait, INVALID_ARGUMENT for an argument in foreign memory; both before
+  /// the command runs. `timeline` gets what ran, in the order in which it did.
+  Status run();
+
+private:
+  using StepIndex = uint32_t;
+  struct Queue {
+    uint32_t device = 0, number = 0;
+    double time = 0; ///< when its last command ended
+    std::vector<StepIndex> todo;
+    size_t next = 0;
+  };
+  struct Semaphore {
+    bool signalled = false;
+    double time = 0;
+  };
+
+  static bool isJoin(const Step &step);
+  const plan::fb::Command &commandOf(const Step &step) const {
+    return *program.commands[step.command];
+  }
+  const Step &stepAt(StepIndex index) const { return program.steps[index]; }
+
+  void enqueue(StepIndex index);
+  Status runQueues();
+  Expected<StepIndex> runControl(StepIndex index);
+  Queue *choose();
+  bool mayStart(const Queue &queue) const;
+  double startOf(const Queue &queue);
+  Status start(Queue &queue);
+  Status perform(const Step &step);
+  Status checkArguments(const Step &step) const;
+  Status checkOrder(const Queue &queue, StepIndex index);
+  bool writes(const plan::fb::Command &command, uint32_t buffer) const;
+  Status missingWait(RaceCheck::Use a, RaceCheck::Use b) const;
+  Status deadlock() const;
+  void join();
+
+  Program &program;
+  SimMachine &machine;
+  ThreadPool &pool;
+  SimOrder order;
+  std::vector<SimEvent> &timeline;
+  const plan::fb::Plan &metadata;
+  const plan::fb::Function &function;
+  VirtualClock clock;
+  std::vector<Queue> queues;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> queueIndex; ///< by device and number
+  std::vector<Semaphore> semaphores;
+  std::map<VirtualClock::Resource, double> busyUntil;
+  std::mt19937_64 random;
+  RaceCheck races;
+};
+
+} // namespace gantry::runtime
