@@ -6,9 +6,12 @@
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace gantry;
+using llvm::LogicalResult;
+using llvm::StringRef;
 
-static constexpr llvm::StringLiteral phaseNames[] = {"import", "simplify", "place",  "copy", "fuse",
-                                                     "kernel", "schedule", "memory", "llvm"};
+static constexpr llvm::StringLiteral phaseNames[] = {"import", "simplify", "replicate", "place",
+                                                     "copy",   "fuse",     "kernel",    "schedule",
+                                                     "memory", "llvm"};
 
 llvm::StringRef gantry::phaseName(Phase phase) { return phaseNames[size_t(phase)]; }
 
@@ -27,46 +30,121 @@ static std::string knownFlags() {
   return text;
 }
 
-std::optional<CompileOptions> gantry::parseCompileFlags(llvm::ArrayRef<llvm::StringRef> flags,
-                                                        std::string &error) {
+namespace {
+/// Reads one flag after the other; the first that is wrong ends it.
+struct FlagReader {
   CompileOptions options;
-  for (llvm::StringRef flag : flags) {
-    auto [name, value] = flag.split('=');
-    bool known = true;
-    if (name == "dim")
-      options.dims.push_back(value.str());
-    else if (name == "value")
-      options.values.push_back(value.str());
-    else if (name == "entry")
-      options.entry = value.str();
-    else if (name == "target-cpu")
-      options.targetCPU = value.str();
-    else if (name == "write-to")
-      options.output = value.str();
-    else if (name == "write-above") {
-      if (value.getAsInteger(10, options.outputAbove)) {
-        error = "write-above=" + value.str() + " is not a number of bytes";
-        return std::nullopt;
-      }
-    } else if (name == "no-fuse")
+  std::string error;
+
+  LogicalResult fail(const llvm::Twine &message) {
+    error = message.str();
+    return llvm::failure();
+  }
+
+  template <typename Number>
+  LogicalResult readNumber(StringRef name, StringRef value, StringRef what, Number &number) {
+    if (value.getAsInteger(10, number))
+      return fail("--" + name + "=" + value + " is not " + what);
+    return llvm::success();
+  }
+
+  LogicalResult readPhase(StringRef value) {
+    options.stopAfter = parsePhase(value);
+    return options.stopAfter ? llvm::success()
+                             : fail("unknown phase '" + value + "' in --stop-after; known are " +
+                                    llvm::join(llvm::ArrayRef(phaseNames), ", "));
+  }
+
+  LogicalResult readPlacement(StringRef value) {
+    options.placement = llvm::StringSwitch<PlacementPolicy>(value)
+                            .Case("default", PlacementPolicy::first)
+                            .Case("follow", PlacementPolicy::follow)
+                            .Case("auto", PlacementPolicy::automatic)
+                            .Default(PlacementPolicy::unset);
+    return options.placement != PlacementPolicy::unset
+               ? llvm::success()
+               : fail("unknown policy '" + value +
+                      "' in --placement; known are default, follow, auto");
+  }
+
+  LogicalResult readCopies(StringRef value) {
+    if (value != "auto" && value != "explicit")
+      return fail("unknown mode '" + value + "' in --copies; known are auto, explicit");
+    options.explicitCopies = value == "explicit";
+    return llvm::success();
+  }
+
+  /// Where flags that are one text each go; null for others.
+  std::string *findText(StringRef name) {
+    return llvm::StringSwitch<std::string *>(name)
+        .Case("entry", &options.entry)
+        .Case("target-cpu", &options.targetCPU)
+        .Case("write-to", &options.output)
+        .Case("devices", &options.devices)
+        .Case("topology", &options.topology)
+        .Case("visible", &options.visible)
+        .Case("placement-lock", &options.placementLock)
+        .Case("write-placement-lock", &options.writePlacementLock)
+        .Case("max-copy", &options.maxCopy)
+        .Case("replicate", &options.replicate)
+        .Default(nullptr);
+  }
+
+  /// The same for flags that may be given several times.
+  std::vector<std::string> *findList(StringRef name) {
+    return llvm::StringSwitch<std::vector<std::string> *>(name)
+        .Case("dim", &options.dims)
+        .Case("value", &options.values)
+        .Case("split", &options.splits)
+        .Case("place", &options.rules)
+        .Default(nullptr);
+  }
+
+  /// And for switches.
+  bool *findSwitch(StringRef name) {
+    return llvm::StringSwitch<bool *>(name)
+        .Case("simulate", &options.simulate)
+        .Case("soft-placement", &options.softPlacement)
+        .Case("verify-each", &options.verifyEach)
+        .Case("print-ir-after-all", &options.printIR)
+        .Default(nullptr);
+  }
+
+  LogicalResult read(StringRef name, StringRef value) {
+    if (std::string *text = findText(name))
+      *text = value.str();
+    else if (std::vector<std::string> *list = findList(name))
+      list->push_back(value.str());
+    else if (bool *on = findSwitch(name))
+      *on = true;
+    else if (name == "no-fuse")
       options.fuse = false;
-    else if (name == "verify-each")
-      options.verifyEach = true;
-    else if (name == "print-ir-after-all")
-      options.printIR = true;
-    else if (name == "stop-after") {
-      options.stopAfter = parsePhase(value);
-      if (!options.stopAfter) {
-        error = "unknown phase '" + value.str() + "' in --stop-after; known are " +
-                llvm::join(llvm::ArrayRef(phaseNames), ", ");
-        return std::nullopt;
-      }
-    } else
-      known = false;
-    if (!known) {
-      error = "unknown compile flag '" + name.str() + "'; known are " + knownFlags();
+    else if (name == "write-above")
+      return readNumber(name, value, "a number of bytes", options.outputAbove);
+    else if (name == "search-steps")
+      return readNumber(name, value, "a number of steps", options.searchSteps);
+    else if (name == "stop-after")
+      return readPhase(value);
+    else if (name == "placement")
+      return readPlacement(value);
+    else if (name == "copies")
+      return readCopies(value);
+    else
+      return fail("unknown compile flag '" + name + "'; known are " + knownFlags());
+    return llvm::success();
+  }
+};
+} // namespace
+
+std::optional<CompileOptions> gantry::parseCompileFlags(llvm::ArrayRef<StringRef> flags,
+                                                        std::string &error) {
+  FlagReader reader;
+  for (StringRef flag : flags) {
+    auto [name, value] = flag.split('=');
+    if (failed(reader.read(name, value))) {
+      error = reader.error;
       return std::nullopt;
     }
   }
-  return options;
+  return reader.options;
 }

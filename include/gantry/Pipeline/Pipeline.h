@@ -16,17 +16,40 @@
 namespace gantry {
 
 /// Where compilation can stop; the order is that of the pipeline.
-enum class Phase { import, simplify, place, copy, fuse, kernel, schedule, memory, llvm };
+enum class Phase { import, simplify, replicate, place, copy, fuse, kernel, schedule, memory, llvm };
 
 /// "import", "simplify", ...
 llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);
+
+/// Where ops without a request go (spec P6, P11). Unset is `default`, or `follow` with explicit
+/// copies.
+enum class PlacementPolicy { unset, first, follow, automatic };
 
 /// Everything that decides what a graph is compiled to; nothing else does.
 struct CompileOptions {
   std::vector<std::string> dims;   ///< NAME=N for dimensions that the file leaves open
   std::vector<std::string> values; ///< NAME=FILE.npy for inputs that shapes depend on
   std::string entry;               ///< compile this function only
+
+  // What for: Topology.cpp makes the module's topology of these.
+  std::string devices;             ///< CPU:0,GPU:0@16GiB; empty: the host, or `topology`
+  std::string topology;            ///< a JSON file
+  std::string visible;             ///< 0,2
+  std::vector<std::string> splits; ///< GPU:0=1GiB,1GiB
+  bool simulate = false;           ///< GPUs are run by the simulator
+
+  // Where ops go, and what may be copied.
+  PlacementPolicy placement = PlacementPolicy::unset;
+  std::vector<std::string> rules; ///< KIND:PATTERN=DEVICE or @FILE
+  bool softPlacement = false;
+  std::string placementLock;      ///< read this lock
+  std::string writePlacementLock; ///< write one here
+  bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
+  std::string maxCopy;            ///< d2h:0,h2d:1MiB
+  std::string replicate;          ///< GPU:0,GPU:1 or GPU:0=2,GPU:1=1
+  unsigned searchSteps = 2000;    ///< of local search in automatic placement
+
   std::string targetCPU = "native";
   std::optional<Phase> stopAfter;
   bool fuse = true;

@@ -138,6 +138,11 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       op->erase();
   }
 
+  /// For IR that was placed by hand.
+  static DecisionAttr noDecision(MLIRContext *context) {
+    return DecisionAttr::get(context, "assigned", "", {}, false);
+  }
+
   /// What the placement log and `explain` say about the ops of a kernel.
   ArrayAttr describe(ArrayRef<Operation *> ops) {
     Builder b(&getContext());
@@ -146,12 +151,14 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       auto kernel = cast<KernelOpInterface>(op);
       auto name = op->getAttrOfType<StringAttr>(kNameAttr);
       auto cost = dyn_cast<CostOpInterface>(op);
+      auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
       entries.push_back(b.getDictionaryAttr({
           b.getNamedAttr("log_name", b.getStringAttr(kernel.getLogName())),
           b.getNamedAttr("name", name ? name : b.getStringAttr("")),
           b.getNamedAttr("location", b.getStringAttr(describeLocation(op->getLoc()))),
           b.getNamedAttr("flops", b.getI64IntegerAttr(cost ? cost.getFlops() : 0)),
           b.getNamedAttr("bytes", b.getI64IntegerAttr(cost ? cost.getBytes() : 0)),
+          b.getNamedAttr("decision", decision ? decision : noDecision(&getContext())),
       }));
     }
     return b.getArrayAttr(entries);
@@ -172,7 +179,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
         if (belongsInside(operand) && !mapping.contains(operand))
           mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
       Operation *copy = builder.clone(*op, mapping);
-      for (StringRef attr : {kDeviceAttr, kNameAttr})
+      for (StringRef attr : kPlacementAttrs)
         copy->removeAttr(attr);
     }
     SmallVector<Value> results;

@@ -14,9 +14,9 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// Request and name go from an op to what takes its place.
+/// Request, name and the like go from an op to what takes its place.
 static void inherit(Operation *from, Operation *to) {
-  for (StringRef name : {kDeviceAttr, kNameAttr})
+  for (StringRef name : kPlacementAttrs)
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);
 }

@@ -33,7 +33,7 @@ func.func @chain(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: @epilogue(
 // CHECK: gantry.launch @matmul_add_relu_0({{[^)]*}})
 // CHECK-SAME: gantry.device = #gantry.device<"CPU:0">, gantry.name = "act"
-// CHECK-SAME: ops = [{bytes = {{[0-9]+}} : i64, flops = 256 : i64, location = {{.*}}, log_name = "MatMul", name = "fc"}, {{.*}}log_name = "AddV2", name = ""}, {{.*}}log_name = "Relu", name = "act"}]
+// CHECK-SAME: ops = [{bytes = {{[0-9]+}} : i64, decision = #gantry.decision<"assigned", "">, flops = 256 : i64, location = {{.*}}, log_name = "MatMul", name = "fc"}, {{.*}}log_name = "AddV2", name = ""}, {{.*}}log_name = "Relu", name = "act"}]
 // CHECK-NOT: gantry.launch
 // CHECK: gantry.kernel @matmul_add_relu_0
 // CHECK: gantry.matmul %{{.*}}, %{{.*}} :

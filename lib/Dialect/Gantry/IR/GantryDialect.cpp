@@ -62,24 +62,67 @@ LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttrib
   if (name == kTopologyAttr && !isa<TopologyAttr>(attr.getValue()))
     return op->emitOpError() << "attribute '" << kTopologyAttr
                              << "' must be a #gantry.topology<[...]>, got " << attr.getValue();
+  if (name == kSoftAttr)
+    if (auto soft = dyn_cast<StringAttr>(attr.getValue()); !soft || !isSoftness(soft))
+      return op->emitOpError() << "attribute '" << kSoftAttr
+                               << "' must be \"strict\", \"prefer\" or \"any\", got "
+                               << attr.getValue();
   return success();
+}
+
+bool gantry::isSoftness(StringRef text) {
+  return text == "strict" || text == "prefer" || text == "any";
+}
+
+//===----------------------------------------------------------------------===//
+// #gantry.decision<"rule", "reason", rejected = ["GPU:7: unknown device"], fall_back>
+//===----------------------------------------------------------------------===//
+
+Attribute DecisionAttr::parse(AsmParser &parser, Type) {
+  std::string rule, reason;
+  SmallVector<StringAttr> rejected;
+  bool fallBack = false;
+  if (parser.parseLess() || parser.parseString(&rule) || parser.parseComma() ||
+      parser.parseString(&reason))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("fall_back"))) {
+      fallBack = true;
+      continue;
+    }
+    auto parseOne = [&]() -> ParseResult {
+      std::string text;
+      if (parser.parseString(&text))
+        return failure();
+      rejected.push_back(StringAttr::get(parser.getContext(), text));
+      return success();
+    };
+    if (parser.parseKeyword("rejected") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), rule, reason, rejected, fallBack);
+}
+
+void DecisionAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printer.printString(getRule());
+  printer << ", ";
+  printer.printString(getReason());
+  if (!getRejected().empty()) {
+    printer << ", rejected = [";
+    llvm::interleaveComma(getRejected(), printer,
+                          [&](StringAttr text) { printer.printString(text.getValue()); });
+    printer << "]";
+  }
+  printer << (getFallBack() ? ", fall_back>" : ">");
 }
 
 LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef spelling) {
   Expected<DeviceName> name = DeviceName::parse(spelling.str());
   if (!name)
     return emitError() << name.status().message();
-  return success();
-}
-
-LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   ArrayRef<DeviceAttr> devices) {
-  for (auto [i, device] : llvm::enumerate(devices)) {
-    if (!DeviceName::parse(device.getSpelling().str())->withDefaultTask().isFull())
-      return emitError() << "device '" << device.getSpelling()
-                         << "' of the topology needs a type and an id, as in /device:GPU:0";
-    if (llvm::is_contained(devices.take_front(i), device))
-      return emitError() << "device '" << device.getSpelling() << "' stands twice in the topology";
-  }
   return success();
 }

@@ -76,6 +76,9 @@ static LogicalResult verifyYields(Operation *op, Region &region, TypeRange types
 LogicalResult OnOp::verify() {
   if (failed(verifyDevice(*this, getDevice())))
     return failure();
+  if (getSoft() && !isSoftness(*getSoft()))
+    return emitOpError() << "soft \"" << *getSoft()
+                         << "\" is not known; known are strict, prefer, any";
   return verifyYields(*this, getBody(), getResultTypes(), "body");
 }
 

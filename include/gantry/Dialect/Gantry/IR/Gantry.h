@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -13,6 +14,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace gantry {
+
+struct Topology; // gantry/Device/Topology.h
 
 /// How an op may join others in one kernel; Fuse decides by this alone.
 enum class FusionKind {
@@ -51,6 +54,27 @@ namespace gantry {
 inline constexpr llvm::StringLiteral kDeviceAttr = "gantry.device";
 inline constexpr llvm::StringLiteral kNameAttr = "gantry.name";
 inline constexpr llvm::StringLiteral kTopologyAttr = "gantry.topology";
+inline constexpr llvm::StringLiteral kSoftAttr = "gantry.soft";
+inline constexpr llvm::StringLiteral kOriginAttr = "gantry.origin";
+inline constexpr llvm::StringLiteral kColocateAttr = "gantry.colocate";
+inline constexpr llvm::StringLiteral kPlacementAttr = "gantry.placement";
+inline constexpr llvm::StringLiteral kSearchAttr = "gantry.search";
+inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
+
+/// All of them: what the ops inside kernels do not carry.
+inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
+    kDeviceAttr,   kNameAttr,      kSoftAttr,   kOriginAttr,
+    kColocateAttr, kPlacementAttr, kSearchAttr, kHomesAttr};
+
+/// Whether the text is one of those that `gantry.soft` may have.
+bool isSoftness(llvm::StringRef text);
+
+/// What the module is compiled for: its `gantry.topology` in full, or the host alone when it has
+/// none. The attribute was verified, so this cannot fail.
+Topology getTopology(mlir::ModuleOp module);
+
+/// Puts a sound topology (Topology::check) on the module, in the short form when that says it all.
+void setTopology(mlir::ModuleOp module, const Topology &topology);
 
 /// The constant behind `value` when it is one whose elements are at hand, else null. Blobs count.
 mlir::ElementsAttr getConstantElements(mlir::Value value);

@@ -18,10 +18,16 @@ def Gantry_Dialect : Dialect {
     should run and why. The values are ranked tensors in row-major order; shapes may have open
     dimensions (`?`) until Simplify specialises them.
 
-    Any op of any dialect may carry two attributes of this dialect:
+    Any op of any dialect may carry attributes of this dialect:
 
     - `gantry.device`: a `#gantry.device` attribute, the request or, after Place, the assignment;
-    - `gantry.name`: a string, the op's stable name in the graph file.
+    - `gantry.name`: a string, the op's stable name: the graph's own, else the path from the outputs;
+    - `gantry.soft`: "strict", "prefer" or "any", what may become of the request (spec P5);
+    - `gantry.origin`: the location of the scope that made the request;
+    - `gantry.colocate`: an array of strings; ops that share one of them run on one device;
+    - `gantry.placement`: a `#gantry.decision`, why Place chose the device;
+    - `gantry.search`: a `#gantry.device`, what automatic placement proposes;
+    - `gantry.homes`: on control flow, an array of the devices on which the results live.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -53,14 +59,50 @@ def Gantry_DeviceAttr : Gantry_Attr<"Device", "device"> {
 def Gantry_TopologyAttr : Gantry_Attr<"Topology", "topology"> {
   let summary = "list the devices that a module is compiled for";
   let description = [{
-    The devices of the module, in order; the only thing passes read about the machine. Stands on the
-    module as `gantry.topology`.
+    The logical devices of the module, in order, and what is known of the machine behind them (spec
+    D4, D5): the only thing passes read about it. Stands on the module as `gantry.topology`;
+    `getTopology` and `setTopology` translate between it and `gantry::Topology`, which says what the
+    keys mean.
+
+    Without `details`, each device is one physical device of its own with nothing known about it:
+    CPUs run on the host, GPUs are simulated.
 
     Example: `#gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">]>`
+
+    With details, one GPU of which placement sees a part:
+    ```mlir
+    #gantry.topology<[<"/device:CPU:0">, <"/device:GPU:0">], {
+      physical = [{driver = "host", name = "/physical_device:CPU:0"},
+                  {driver = "cuda", memory = 85899345920, name = "/physical_device:GPU:0",
+                   bandwidth = 3.35e12, peak_flops = {f32 = 6.7e13}} ],
+      logical = [{physical = 0}, {limit = 1073741824, physical = 1} ],
+      links = [{bandwidth = 2.5e10, from = 0, latency = 1.0e-5, to = 1} ]}>
+    ```
   }];
-  let parameters = (ins ArrayRefParameter<"DeviceAttr">:$devices);
-  let assemblyFormat = "`<` `[` $devices `]` `>`";
+  let parameters = (ins ArrayRefParameter<"DeviceAttr">:$devices,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$details);
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<DeviceAttr>":$devices), [{
+    return $_get($_ctxt, devices, ::mlir::DictionaryAttr());
+  }]>];
+  let assemblyFormat = "`<` `[` $devices `]` (`,` $details^)? `>`";
   let genVerifyDecl = 1;
+}
+
+def Gantry_DecisionAttr : Gantry_Attr<"Decision", "decision"> {
+  let summary = "say why an op is on its device";
+  let description = [{
+    `rule` is the kind of the constraint that decided: assigned, resource, requested, lock, rule,
+    inferred, default, follow or auto. `reason` says in words where it came from. `rejected` lists
+    the devices that were considered before, each as `device: why not`. `fall_back` when a request
+    could not be met and was softened. Stands on placed ops as `gantry.placement`.
+
+    Example: `#gantry.decision<"requested", "asked for at model.mlir:3:4", rejected = ["GPU:7: unknown device"], fall_back>`
+  }];
+  let parameters = (ins StringRefParameter<"kind of constraint">:$rule,
+                        StringRefParameter<"where it came from">:$reason,
+                        OptionalArrayRefParameter<"::mlir::StringAttr">:$rejected,
+                        DefaultValuedParameter<"bool", "false">:$fallBack);
+  let hasCustomAssemblyFormat = 1;
 }
 
 class Gantry_Enum<string name, string summary, list<I32EnumAttrCase> cases>

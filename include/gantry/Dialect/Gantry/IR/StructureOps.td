@@ -34,7 +34,9 @@ def Gantry_OnOp : Op<Gantry_Dialect, "on", [SingleBlock, RecursiveMemoryEffects,
   let summary = "request a device for the ops inside";
   let description = [{
     Every op inside requests `device`; inner scopes are merged into outer ones part by part (spec
-    D3). Resolve turns scopes into attributes, none remain after it.
+    D3). `soft` says what may become of the request (spec P5): `strict` obeys or refuses, `prefer`
+    falls back with a remark, `any` only breaks ties; without it the tools' `--soft-placement`
+    decides. Resolve turns scopes into attributes, none remain after it.
 
     Example:
     ```mlir
@@ -47,10 +49,10 @@ def Gantry_OnOp : Op<Gantry_Dialect, "on", [SingleBlock, RecursiveMemoryEffects,
     }
     ```
   }];
-  let arguments = (ins StrAttr:$device);
+  let arguments = (ins StrAttr:$device, OptionalAttr<StrAttr>:$soft);
   let results = (outs Variadic<Gantry_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$device (`->` `(` type($results)^ `)`)? $body attr-dict";
+  let assemblyFormat = "$device (`soft` $soft^)? (`->` `(` type($results)^ `)`)? $body attr-dict";
   let hasVerifier = 1;
 }
 
