@@ -2,6 +2,15 @@
 # AddMLIR's add_mlir_* helpers are not used: in Debian's packages they link static archives that
 # name the shared libLLVM, which registers everything twice.
 
+# MLIR knows traits of ops by the spelling of their types, which g++ spells otherwise than the clang
+# that made the packages (`ConstantLike<get()::Empty>` for `ConstantLike<Empty>`): what g++ builds
+# links, and then folds constants forever, since libMLIR does not see that they are constants.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "the compiler half has to be built with clang, as Debian's MLIR is "
+    "(-DCMAKE_CXX_COMPILER=clang++-22); ${CMAKE_CXX_COMPILER_ID} builds the shared layers and the "
+    "runtime: configure with -DGANTRY_BUILD_COMPILER=OFF")
+endif()
+
 find_package(MLIR 22.1 CONFIG QUIET HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 if(NOT MLIR_FOUND)
   message(FATAL_ERROR "MLIR 22.1 was not found; on Debian 12: "
