@@ -1,0 +1,94 @@
+// How long an op or a copy takes on a device, by rates alone: one model for placement, schedules,
+// the simulator's virtual clock and the predictions that are printed.
+//
+// An op takes the longer of its arithmetic at the device's peak and its traffic at the memory's
+// rate (the roofline), after the time to start it. A copy takes its link's latency and its bytes at
+// the link's rate. Devices that no link joins copy through the host: down one link, up the other.
+// Rates come from the topology; for those that it does not know, StandInRates stand in.
+#pragma once
+
+#include "gantry/Device/Topology.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace gantry {
+
+/// What stands in for rates that a topology does not give: operations and bytes a second, seconds.
+/// GPU: data sheet of the NVIDIA A100 40 GB PCIe (2020), dense, and what a kernel launch costs
+/// there. CPU: two cores of a server with AVX2, as measured on such a machine. Link: PCIe 4 x16,
+/// 32 GB/s less what copies do not reach of it.
+struct StandInRates {
+  static constexpr double gpuFlops = 19.5e12, gpuHalfFlops = 312e12, gpuDoubleFlops = 9.7e12,
+                          gpuByteFlops = 624e12;
+  static constexpr double gpuBandwidth = 1555e9, gpuLaunch = 3e-6;
+  static constexpr double cpuFlops = 100e9, cpuDoubleFlops = 50e9;
+  static constexpr double cpuBandwidth = 20e9, cpuLaunch = 1e-6;
+  static constexpr double linkBandwidth = 25e9, linkLatency = 10e-6;
+
+  /// Operations a second on elements of a type.
+  static double flops(DeviceType device, ElementType element);
+  static double bandwidth(DeviceType device);
+  static double launch(DeviceType device);
+};
+
+/// What an op does: operations on elements of one type, bytes that it reads and writes.
+struct Work {
+  uint64_t flops = 0;
+  uint64_t bytes = 0;
+  ElementType element = ElementType::f32;
+};
+
+/// How two devices are joined.
+enum class LinkOrigin : uint8_t {
+  same,    ///< they share one memory
+  given,   ///< the topology has the link
+  assumed, ///< a device and a host without a link that is known: StandInRates
+  byHost,  ///< down to the host and up again
+};
+
+/// Immutable, and cheap to copy next to what is done with it. Devices are indices into
+/// Topology::logical; an index past it is the caller's error.
+class CostModel {
+public:
+  /// `topology` is sound (Topology::check) and may go away.
+  static CostModel of(const Topology &topology);
+
+  /// Seconds of one op as one kernel; 0 for one that does nothing.
+  double seconds(uint32_t device, const Work &work) const;
+
+  /// Seconds to move `bytes` from one device's memory to another's, or within one. 0 for no bytes.
+  double copySeconds(uint32_t from, uint32_t to, uint64_t bytes) const;
+
+  /// Where copySeconds has its rate from.
+  LinkOrigin linkOrigin(uint32_t from, uint32_t to) const { return way(from, to).origin; }
+
+  /// Rates as they are used, stand-ins included.
+  double flopRate(uint32_t device, ElementType element = ElementType::f32) const {
+    return rates[device].flops[static_cast<size_t>(element)];
+  }
+  double byteRate(uint32_t device) const { return rates[device].bandwidth; }
+  double launchSeconds(uint32_t device) const { return rates[device].launch; }
+
+  uint32_t numDevices() const { return static_cast<uint32_t>(rates.size()); }
+
+private:
+  struct Rates {
+    std::array<double, numElementTypes> flops{};
+    double bandwidth = 0;
+    double launch = 0;
+  };
+  /// Copies through the host are one way too: both latencies, and the sum of the times of a byte.
+  struct Way {
+    double latency = 0;
+    double secondsPerByte = 0;
+    LinkOrigin origin = LinkOrigin::same;
+  };
+  const Way &way(uint32_t from, uint32_t to) const { return ways[from * rates.size() + to]; }
+
+  std::vector<Rates> rates; ///< by logical device
+  std::vector<Way> ways;    ///< by source, then target
+};
+
+} // namespace gantry
