@@ -60,6 +60,7 @@ inline constexpr llvm::StringLiteral kColocateAttr = "gantry.colocate";
 inline constexpr llvm::StringLiteral kPlacementAttr = "gantry.placement";
 inline constexpr llvm::StringLiteral kSearchAttr = "gantry.search";
 inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
+inline constexpr llvm::StringLiteral kMaxCopyAttr = "gantry.max_copy";
 
 /// All of them: what the ops inside kernels do not carry.
 inline constexpr llvm::StringLiteral kPlacementAttrs[] = {

@@ -27,7 +27,8 @@ def Gantry_Dialect : Dialect {
     - `gantry.colocate`: an array of strings; ops that share one of them run on one device;
     - `gantry.placement`: a `#gantry.decision`, why Place chose the device;
     - `gantry.search`: a `#gantry.device`, what automatic placement proposes;
-    - `gantry.homes`: on control flow, an array of the devices on which the results live.
+    - `gantry.homes`: on control flow, an array of the devices on which the results live;
+    - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4).
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -60,11 +60,13 @@ def Gantry_CopyOp : Op<Gantry_Dialect, "copy", [Pure, SameOperandsAndResultType]
   let summary = "bring a value to a device";
   let description = [{
     The same value on `device`; nothing happens when it is there already, unless `force`. Inserted
-    by Copy for every edge between devices.
+    by Copy for every edge between devices; after Copy `device` is a full name, no other copies are
+    left, and `cause` says in words which use was the first to need it.
 
     Example: `%y = gantry.copy %x to "GPU:1" : tensor<4xf32>`
   }];
-  let arguments = (ins Gantry_Tensor:$input, StrAttr:$device, UnitAttr:$force);
+  let arguments = (ins Gantry_Tensor:$input, StrAttr:$device, UnitAttr:$force,
+                       OptionalAttr<StrAttr>:$cause);
   let results = (outs Gantry_Tensor:$result);
   let assemblyFormat = "$input `to` $device (`force` $force^)? attr-dict `:` type($input)";
   let hasVerifier = 1;
