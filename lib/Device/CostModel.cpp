@@ -2,6 +2,7 @@
 #include "gantry/Device/CostModel.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace gantry {
 
@@ -51,12 +52,15 @@ const Link *findLink(const Topology &topology, uint32_t from, uint32_t to) {
   return nullptr;
 }
 
-/// Index of the CPU:0 of a logical device's task.
-uint32_t hostOf(const Topology &topology, uint32_t device) {
+/// Index of the CPU:0 of a logical device's task; none in a topology that comes from a plan which
+/// does without.
+std::optional<uint32_t> hostOf(const Topology &topology, uint32_t device) {
   DeviceName name = topology.logical[device].name;
   name.type = DeviceType::CPU;
   name.id = 0;
-  return static_cast<uint32_t>(topology.find(name) - topology.logical.data());
+  const LogicalDevice *host = topology.find(name);
+  return host ? std::optional(static_cast<uint32_t>(host - topology.logical.data()))
+              : std::nullopt;
 }
 } // namespace
 
@@ -73,8 +77,8 @@ CostModel CostModel::of(const Topology &topology) {
     model.rates.push_back(rates);
   }
   auto count = static_cast<uint32_t>(topology.logical.size());
-  auto isCPU = [&](uint32_t device) {
-    return topology.logical[device].name.type == DeviceType::CPU;
+  auto hasNoHost = [&](uint32_t device) {
+    return topology.logical[device].name.type == DeviceType::CPU || !hostOf(topology, device);
   };
   model.ways.resize(size_t(count) * count);
   auto at = [&](uint32_t from, uint32_t to) -> Way & {
@@ -90,7 +94,7 @@ CostModel CostModel::of(const Topology &topology) {
       } else if (const Link *link = findLink(topology, source, target)) {
         double rate = link->bandwidth > 0 ? link->bandwidth : StandInRates::linkBandwidth;
         at(from, to) = {link->latency, 1 / rate, LinkOrigin::given};
-      } else if (isCPU(from) || isCPU(to)) {
+      } else if (hasNoHost(from) || hasNoHost(to)) {
         at(from, to) = {StandInRates::linkLatency, 1 / StandInRates::linkBandwidth,
                         LinkOrigin::assumed};
       } else {
@@ -98,7 +102,7 @@ CostModel CostModel::of(const Topology &topology) {
       }
     }
   for (auto [from, to] : indirect) {
-    uint32_t down = hostOf(topology, from), up = hostOf(topology, to);
+    uint32_t down = *hostOf(topology, from), up = *hostOf(topology, to);
     Way way{0, 0, LinkOrigin::byHost};
     auto add = [&](const Way &part) {
       way.latency += part.latency;

@@ -52,7 +52,7 @@ enum class LinkOrigin : uint8_t {
 /// Topology::logical; an index past it is the caller's error.
 class CostModel {
 public:
-  /// `topology` is sound (Topology::check) and may go away.
+  /// `topology` is sound (Topology::check) or a plan's (plan::topologyOf), and may go away.
   static CostModel of(const Topology &topology);
 
   /// Seconds of one op as one kernel; 0 for one that does nothing.

@@ -53,6 +53,7 @@ public:
     auto device = std::make_unique<fb::DeviceT>();
     device->name = name;
     device->driver = driver;
+    device->physical = static_cast<uint32_t>(plan.devices.size());
     if (driver != "host")
       device->type = fb::DeviceType::gpu;
     plan.devices.push_back(std::move(device));

@@ -1,6 +1,6 @@
 #include "VirtualClock.h"
 
-#include <algorithm>
+#include "gantry/Plan/PlanTopology.h"
 
 namespace gantry::runtime {
 
@@ -20,56 +20,23 @@ uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function, const fb::
 }
 
 VirtualClock::VirtualClock(const fb::Plan &plan, const fb::Function &function)
-    : plan(plan), function(function) {
-  for (const fb::Link *link : each(plan.links()))
-    links.emplace(Resource(link->from(), link->to()), link);
-}
-
-double VirtualClock::flopRate(uint32_t index) const {
-  const fb::Device &device = *plan.devices()->Get(index);
-  if (device.peak_flops() > 0)
-    return device.peak_flops();
-  return device.type() == fb::DeviceType::gpu ? SimDefaults::gpuFlops : SimDefaults::cpuFlops;
-}
-
-double VirtualClock::byteRate(uint32_t index) const {
-  const fb::Device &device = *plan.devices()->Get(index);
-  if (device.bandwidth() > 0)
-    return device.bandwidth();
-  return device.type() == fb::DeviceType::gpu ? SimDefaults::gpuBandwidth
-                                              : SimDefaults::cpuBandwidth;
-}
-
-double VirtualClock::copyDuration(uint32_t from, uint32_t to, double bytes) const {
-  if (from == to)
-    return 2 * bytes / byteRate(to); // read and written
-  auto link = links.find({from, to});
-  double latency = SimDefaults::linkLatency, rate = SimDefaults::linkBandwidth;
-  if (link != links.end()) {
-    latency = link->second->latency();
-    if (link->second->bandwidth() > 0)
-      rate = link->second->bandwidth();
-  }
-  return latency + bytes / rate;
-}
+    : plan(plan), function(function), costs(CostModel::of(plan::topologyOf(plan))) {}
 
 double VirtualClock::duration(const fb::Command &command) const {
-  double operandBytes = 0;
+  uint64_t operandBytes = 0;
   for (const fb::BufferRef *buffer : each(command.buffers()))
-    operandBytes += static_cast<double>(buffer->size());
+    operandBytes += buffer->size();
   switch (command.opcode()) {
-  case fb::Opcode::launch: {
+  case fb::Opcode::launch:
     // Every byte of the operands once is the least that an unknown kernel moves.
-    double bytes = command.bytes() ? static_cast<double>(command.bytes()) : operandBytes;
-    return std::max(static_cast<double>(command.flops()) / flopRate(command.device()),
-                    bytes / byteRate(command.device()));
-  }
+    return costs.seconds(command.device(),
+                         {command.flops(), command.bytes() ? command.bytes() : operandBytes});
   case fb::Opcode::copy: {
     auto [from, to] = resource(command);
-    return copyDuration(from, to, static_cast<double>(command.buffers()->Get(0)->size()));
+    return costs.copySeconds(from, to, command.buffers()->Get(0)->size());
   }
   case fb::Opcode::fill:
-    return operandBytes / byteRate(command.device());
+    return costs.seconds(command.device(), {0, operandBytes});
   default:
     return 0;
   }

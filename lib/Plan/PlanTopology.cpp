@@ -1,0 +1,55 @@
+#include "gantry/Plan/PlanTopology.h"
+
+#include "gantry/Plan/Views.h"
+
+#include <map>
+#include <tuple>
+
+namespace gantry::plan {
+
+namespace {
+Driver driverOf(const fb::Device &device) {
+  for (Driver driver : {Driver::host, Driver::sim, Driver::cuda})
+    if (textOf(device.driver()) == driverName(driver))
+      return driver;
+  return device.type() == fb::DeviceType::cpu ? Driver::host : Driver::cuda;
+}
+} // namespace
+
+Topology topologyOf(const fb::Plan &plan) {
+  Topology topology;
+  // Physical devices are numbered per task and type; the plan stores only their numbers.
+  std::map<std::tuple<std::string, uint32_t, fb::DeviceType, uint32_t>, uint32_t> known;
+  for (const fb::Device *device : each(plan.devices())) {
+    Expected<DeviceName> parsed = DeviceName::parse(textOf(device->name()));
+    DeviceName name = parsed ? parsed.take()
+                             : DeviceName::local(device->type() == fb::DeviceType::cpu
+                                                     ? DeviceType::CPU
+                                                     : DeviceType::GPU,
+                                                 static_cast<uint32_t>(topology.logical.size()));
+    auto [at, isNew] =
+        known.try_emplace({name.job.value_or(""), name.task.value_or(0), device->type(),
+                           device->physical()},
+                          static_cast<uint32_t>(topology.physical.size()));
+    topology.logical.push_back({name, at->second, device->memory_limit()});
+    if (!isNew)
+      continue;
+    PhysicalDevice physical;
+    physical.name = name;
+    physical.name.physical = true;
+    physical.name.id = device->physical();
+    physical.driver = driverOf(*device);
+    physical.bandwidth = device->bandwidth();
+    physical.peakFlops[static_cast<size_t>(gantry::ElementType::f32)] = device->peak_flops();
+    topology.physical.push_back(std::move(physical));
+  }
+  for (const fb::Link *link : each(plan.links())) {
+    uint32_t from = topology.logical[link->from()].physical;
+    uint32_t to = topology.logical[link->to()].physical;
+    if (from != to)
+      topology.links.push_back({from, to, link->bandwidth(), link->latency()});
+  }
+  return topology;
+}
+
+} // namespace gantry::plan
