@@ -1,4 +1,4 @@
-// Making and checking topologies; the JSON form is in TopologyJSON.cpp.
+// Making and checking topologies; the JSON form is in TopologyJSON.cpp, flags in TopologyFlags.cpp.
 #include "gantry/Device/Topology.h"
 
 #include "gantry/Support/Bytes.h"
@@ -143,7 +143,8 @@ Status checkNames(const std::vector<Device> &devices, bool physical) {
 }
 
 Status checkLogical(const Topology &topology) {
-  std::vector<uint64_t> used(topology.physical.size(), 0);
+  std::vector<uint64_t> used(topology.physical.size(), 0); // by physical device
+  std::vector<uint32_t> parts(topology.physical.size(), 0);
   for (const LogicalDevice &device : topology.logical) {
     if (device.physical >= topology.physical.size())
       return wrong(quoted(device.name) + " is on physical device " +
@@ -153,10 +154,28 @@ Status checkLogical(const Topology &topology) {
     if (on.name.type != device.name.type)
       return wrong(quoted(device.name) + " is on " + quoted(on.name) +
                    ", which is of another type");
-    if (addOverflows(used[device.physical], device.limit, &used[device.physical]) ||
-        (on.memory != 0 && used[device.physical] > on.memory))
-      return wrong("the limits on " + quoted(on.name) + " are over its memory of " +
-                   formatBytes(on.memory));
+    uint64_t &sum = used[device.physical];
+    if (addOverflows(sum, device.limit, &sum))
+      return wrong("the limits on " + quoted(on.name) + " are too large to add");
+    ++parts[device.physical];
+  }
+  for (const LogicalDevice &device : topology.logical) {
+    const PhysicalDevice &on = topology.physical[device.physical];
+    uint64_t sum = used[device.physical];
+    if (on.memory != 0 && sum > on.memory)
+      return wrong("the limits on " + quoted(on.name) + ", " + formatBytes(sum) +
+                   " together, are over its memory of " + formatBytes(on.memory) +
+                   "; lower them by " + formatBytes(sum - on.memory));
+    if (parts[device.physical] > 1 && device.limit == 0)
+      return wrong(quoted(device.name) + " shares " + quoted(on.name) +
+                   " with others and has no limit; give each of them one");
+  }
+  const DeviceName *before = nullptr;
+  for (const LogicalDevice &device : topology.logical) {
+    if (before && device.name < *before)
+      return wrong(quoted(device.name) + " comes after " + quoted(*before) +
+                   "; devices stand in the order of their names, CPUs first");
+    before = &device.name;
   }
   for (const LogicalDevice &device : topology.logical)
     if (!topology.find(hostOf(device.name)))

@@ -201,10 +201,46 @@ Status readList(const JSON *list, const char *name, std::vector<T> &result, Read
 }
 } // namespace
 
+namespace {
+/// Reads to the first byte that is not JSON.
+struct ErrorFinder : nlohmann::json_sax<JSON> {
+  size_t position = 0;
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(string_t &) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t at, const std::string &, const nlohmann::detail::exception &) override {
+    position = at;
+    return false;
+  }
+};
+
+/// ", see line 3, column 7"; nothing for an empty text.
+std::string whereItEnds(std::string_view text) {
+  ErrorFinder finder;
+  if (text.empty() || JSON::sax_parse(text, &finder))
+    return {};
+  // The position is that of the last byte read, counted from 1.
+  std::string_view before = text.substr(0, std::min(finder.position, text.size()));
+  before.remove_suffix(before.empty() ? 0 : 1);
+  size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  size_t column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
+  return ", see line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+} // namespace
+
 Expected<Topology> Topology::fromJSON(std::string_view text) {
   JSON json = JSON::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    return Status::corrupt("topology: this is not JSON");
+    return Status::corrupt("topology: this is not JSON" + whereItEnds(text));
   Reader reader(json, "file", {"physical", "logical", "links"});
   GANTRY_RETURN_IF_ERROR(reader.status);
   Topology topology;
@@ -221,6 +257,8 @@ Expected<Topology> Topology::fromJSON(std::string_view text) {
     name.physical = false;
     topology.logical.push_back({name, i, 0});
   }
+  std::stable_sort(topology.logical.begin(), topology.logical.end(),
+                   [](const LogicalDevice &a, const LogicalDevice &b) { return a.name < b.name; });
   GANTRY_RETURN_IF_ERROR(readList(reader.member("links"), "links", topology.links,
                                   [&](const JSON &element, const std::string &place) {
                                     return readLink(topology, element, place);

@@ -1,5 +1,6 @@
 // Compiles a graph file: import, run the phases, make code, write the plan.
 
+#include "Topology.h"
 #include "gantry/Arrays/Files.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
@@ -30,14 +31,6 @@ static std::string print(ModuleOp module) {
   if (StringRef(text).ends_with(nothing))
     text.resize(text.size() - nothing.size());
   return text;
-}
-
-/// Until Place knows more devices: the host alone.
-static void setHostTopology(ModuleOp module) {
-  if (module->hasAttr(kTopologyAttr))
-    return;
-  auto host = DeviceAttr::get(module.getContext(), "/job:localhost/replica:0/task:0/device:CPU:0");
-  module->setAttr(kTopologyAttr, TopologyAttr::get(module.getContext(), host));
 }
 
 /// Makes the functions that are not wanted private, so that Resolve removes them.
@@ -127,7 +120,8 @@ struct Compilation {
     module = importGraph(path, *import, &context);
     if (!module)
       return failure();
-    setHostTopology(*module);
+    if (failed(setTopologyFromOptions(*module, options)))
+      return failure();
     return selectEntry(*module, options.entry);
   }
 

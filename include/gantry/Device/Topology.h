@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,7 @@ struct Link {
 
 struct Topology {
   std::vector<PhysicalDevice> physical;
-  std::vector<LogicalDevice> logical; ///< in the order of their devices: CPUs of a task first
+  std::vector<LogicalDevice> logical; ///< in the order of their names: CPUs of a task first
   std::vector<Link> links;
 
   /// One CPU:0 that the host runs: what a graph is compiled for when nothing else is said.
@@ -70,6 +71,19 @@ struct Topology {
   static Expected<Topology> fromJSON(std::string_view text);
   std::string toJSON() const;
 
+  /// As if the machine had only those GPUs (D8): "0,2" or "GPU:0,GPU:2" of the physical ones, "none"
+  /// for none. The physical devices stay; the logical GPUs that are left are numbered anew.
+  /// INVALID_ARGUMENT for a device that is not there.
+  Expected<Topology> withVisible(std::string_view list) const;
+
+  /// Makes several logical GPUs of a physical one (D4), each text like "GPU:0=1GiB,1GiB". All logical
+  /// GPUs are numbered anew: in the order of physical devices, then of splits. INVALID_ARGUMENT for
+  /// a device that is not there or has limits already, and for limits over its memory.
+  Expected<Topology> withSplits(std::span<const std::string> splits) const;
+
+  /// The same devices with all GPUs run by the simulator (D6).
+  Topology simulated() const;
+
   /// The logical device of that full name; null when there is none.
   const LogicalDevice *find(const DeviceName &name) const;
 
@@ -79,11 +93,30 @@ struct Topology {
   /// "/job:localhost/.../device:CPU:0, ...": what to list in an error about an unknown device.
   std::string deviceList() const;
 
-  /// Whether it holds together: full names, none twice, indices in range, a CPU:0 in each task, the
-  /// limits on a device within its memory (D4). Errors: INVALID_ARGUMENT.
+  /// Whether it holds together: full names, none twice, in order, indices in range, a CPU:0 in each
+  /// task, the limits on a device within its memory (D4), a limit for each that shares one. Errors:
+  /// INVALID_ARGUMENT.
   Status check() const;
 
   bool operator==(const Topology &) const = default;
 };
+
+/// What the tools' flags say about devices.
+struct TopologyFlags {
+  std::string devices = {};             ///< "CPU:0,GPU:0@16GiB"; empty when not given
+  std::string file = {};                ///< JSON
+  std::string visible = {};             ///< "0,2"
+  std::vector<std::string> splits = {}; ///< "GPU:0=1GiB,1GiB"
+  bool simulate = false;
+
+  bool any() const {
+    return !devices.empty() || !file.empty() || !visible.empty() || !splits.empty() || simulate;
+  }
+};
+
+/// The topology that flags make of what is there without them, `machine`: `devices` or `file` in its
+/// place, then `visible`, `splits` and `simulate`. Errors name the flag: INVALID_ARGUMENT, NOT_FOUND
+/// for the file.
+Expected<Topology> applyFlags(const TopologyFlags &flags, const Topology &machine);
 
 } // namespace gantry

@@ -107,7 +107,8 @@ TEST(Topology, JSONWithAnInvalidNameStillPrints) {
 TEST(Topology, JSONRefused) {
   const std::pair<const char *, const char *> cases[] = {
       {"", "topology: this is not JSON"},
-      {"[1", "topology: this is not JSON"},
+      {"[1", "topology: this is not JSON, see line 1, column 2"},
+      {"{\n  \"physical\" []}", "topology: this is not JSON, see line 2, column 14"},
       {"[]", "topology: file: expected an object"},
       {"{}", "topology: there is no device"},
       {R"({"devices": []})",
@@ -137,9 +138,15 @@ TEST(Topology, JSONRefused) {
        "'/job:localhost/replica:0/task:0/device:CPU:0' is missing"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "memory": 100}],
            "logical": [{"name": "CPU:0", "physical": "CPU:0", "limit": 101}]})",
-       "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:CPU:0' are over "
-       "its "
-       "memory of 100 bytes"},
+       "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:CPU:0', 101 bytes "
+       "together, are over its memory of 100 bytes; lower them by 1 byte"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host"}, {"name": "GPU:0", "driver": "sim"}],
+           "logical": [{"name": "CPU:0", "physical": "CPU:0"},
+                       {"name": "GPU:0", "physical": "GPU:0", "limit": "1GiB"},
+                       {"name": "GPU:1", "physical": "GPU:0"}]})",
+       "topology: '/job:localhost/replica:0/task:0/device:GPU:1' shares "
+       "'/job:localhost/replica:0/task:0/physical_device:GPU:0' with others and has no limit; give "
+       "each of them one"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host"}],
            "logical": [{"name": "CPU:0", "physical": "CPU:1"}]})",
        "topology: logical[0]: 'physical' names no physical device: "

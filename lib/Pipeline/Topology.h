@@ -1,0 +1,14 @@
+// From compile options to the module's topology.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace gantry {
+
+struct CompileOptions;
+
+/// Puts the topology that the options describe on the module (spec D5). Contradictions and mistakes
+/// in them are diagnostics.
+mlir::LogicalResult setTopologyFromOptions(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace gantry

@@ -1,0 +1,141 @@
+// Visible, split and simulated devices, and the flags that make them (spec D4, D6, D8).
+#include "gantry/Device/Topology.h"
+
+#include "TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace {
+using namespace gantry;
+
+/// Two physical GPUs of 2 GiB beside a host.
+Topology twoGPUs() {
+  Topology topology = Topology::fromFlag("CPU:0,GPU:0,GPU:1").take();
+  topology.physical[1].memory = topology.physical[2].memory = uint64_t(2) << 30;
+  return topology;
+}
+
+size_t countGPUs(const Topology &topology) { return topology.logical.size() - 1; }
+
+std::string visibleError(std::string_view list) {
+  return twoGPUs().withVisible(list).status().message();
+}
+
+std::string splitError(std::vector<std::string> splits, const Topology &topology = twoGPUs()) {
+  return topology.withSplits(splits).status().message();
+}
+
+TEST(TopologyFlags, d8_visible_filters_and_renumbers) {
+  Expected<Topology> topology = Topology::fromFlag("GPU:0,GPU:1,GPU:2")->withVisible("0,2");
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  ASSERT_EQ(countGPUs(*topology), 2u);
+  EXPECT_EQ(topology->logical[2].name.shortStr(), "GPU:1");
+  EXPECT_EQ(topology->physical[topology->logical[2].physical].name.shortStr(), "GPU:2");
+  EXPECT_TRUE(topology->check().ok());
+}
+
+TEST(TopologyFlags, d8_one_of_two_is_visible) { // golden: 2 physical, 1 logical
+  for (const char *list : {"0", "GPU:0", "/physical_device:GPU:0"}) {
+    Expected<Topology> topology = twoGPUs().withVisible(list);
+    ASSERT_TRUE(topology.ok()) << topology.status().message();
+    EXPECT_EQ(topology->physical.size(), 3u);
+    EXPECT_EQ(countGPUs(*topology), 1u);
+  }
+  EXPECT_EQ(countGPUs(*twoGPUs().withVisible("none")), 0u);
+}
+
+TEST(TopologyFlags, d8_visible_refused) {
+  EXPECT_EQ(visibleError("0,2"), "'2': unknown device; the GPUs are GPU:0, GPU:1");
+  EXPECT_EQ(visibleError("CPU:0"), "'CPU:0' is not one GPU; write it like GPU:0");
+  EXPECT_EQ(visibleError("0,"), "the device name is empty; write a name like GPU:0 or "
+                                "/job:worker/task:1/device:GPU:0");
+  EXPECT_EQ(Topology::hostOnly().withVisible("0").status().message(),
+            "'0': unknown device; there is no GPU");
+}
+
+TEST(TopologyFlags, d4_ids_follow_physical_devices_then_splits) { // golden: 2 physical, 3 logical
+  Expected<Topology> topology = twoGPUs().withSplits(std::vector<std::string>{"GPU:0=1GiB,1GiB"});
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  EXPECT_EQ(topology->physical.size(), 3u);
+  ASSERT_EQ(countGPUs(*topology), 3u);
+  const uint32_t physical[] = {1, 1, 2};
+  const uint64_t limits[] = {uint64_t(1) << 30, uint64_t(1) << 30, 0};
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(topology->logical[i + 1].name, DeviceName::local(DeviceType::GPU, i));
+    EXPECT_EQ(topology->logical[i + 1].physical, physical[i]);
+    EXPECT_EQ(topology->logical[i + 1].limit, limits[i]);
+  }
+}
+
+TEST(TopologyFlags, d4_splits_refused) {
+  EXPECT_EQ(splitError({"GPU:0"}), "'GPU:0' has no limits; write it like GPU:0=1GiB,1GiB");
+  EXPECT_EQ(splitError({"GPU:2=1GiB"}), "'GPU:2': unknown device; the GPUs are GPU:0, GPU:1");
+  EXPECT_EQ(splitError({"CPU:0=1GiB"}), "'CPU:0' is not one GPU; write it like GPU:0");
+  EXPECT_EQ(splitError({"GPU=1GiB"}), "'GPU' is not one GPU; write it like GPU:0");
+  EXPECT_EQ(splitError({"GPU:0=0,1GiB"}), "'GPU:0=0,1GiB': a limit of 0 bytes holds nothing");
+  EXPECT_EQ(splitError({"GPU:0=1GiB,2GiB"}),
+            "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:GPU:0', 3 GiB "
+            "together, are over its memory of 2 GiB; lower them by 1 GiB");
+  EXPECT_EQ(splitError({"GPU:0=1GiB,1GiB", "GPU:0=1GiB"}),
+            "'GPU:0' is split already; split it once");
+  EXPECT_EQ(splitError({"GPU:0=1GiB"}, *Topology::fromFlag("GPU:0@4GiB")),
+            "'GPU:0' has a limit of 4 GiB already; give the limits of its parts alone");
+  EXPECT_EQ(splitError({"GPU:0=1GiB"}, *twoGPUs().withVisible("1")),
+            "'GPU:0' is not visible; make it visible or do not split it");
+}
+
+TEST(TopologyFlags, d6_simulated_gpus) {
+  Topology topology = twoGPUs().simulated();
+  EXPECT_EQ(topology.physical[0].driver, Driver::host);
+  EXPECT_EQ(topology.physical[2].driver, Driver::sim);
+}
+
+TEST(TopologyFlags, AllTogether) {
+  TopologyFlags flags;
+  EXPECT_FALSE(flags.any());
+  EXPECT_EQ(*applyFlags(flags, twoGPUs()), twoGPUs());
+  flags.devices = "GPU:0,GPU:1,GPU:2";
+  flags.visible = "1,2";
+  flags.splits = {"GPU:1=1GiB,2GiB"};
+  flags.simulate = true;
+  EXPECT_TRUE(flags.any());
+  Expected<Topology> topology = applyFlags(flags, Topology::hostOnly());
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  EXPECT_EQ(topology->physical.size(), 4u);
+  ASSERT_EQ(countGPUs(*topology), 3u);
+  EXPECT_EQ(topology->logical[2].limit, uint64_t(2) << 30);
+  EXPECT_EQ(topology->physical[3].driver, Driver::sim);
+}
+
+TEST(TopologyFlags, ErrorsNameTheFlag) {
+  auto error = [](const TopologyFlags &flags) {
+    return applyFlags(flags, Topology::hostOnly()).status().message();
+  };
+  EXPECT_EQ(error({.devices = "GPU:0", .file = "t.json"}),
+            "--devices=GPU:0 and --topology=t.json both say what the devices are; give one of them");
+  EXPECT_EQ(error({.devices = "GPU:-1"}), "--devices: device name 'GPU:-1', column 5: a negative "
+                                          "number; ids count from 0");
+  EXPECT_EQ(error({.file = "/nowhere/t.json"}).substr(0, 12), "--topology: ");
+  EXPECT_EQ(error({.devices = "GPU:0", .visible = "3"}),
+            "--visible: '3': unknown device; the GPUs are GPU:0");
+  EXPECT_EQ(error({.splits = {"GPU:0=1GiB"}}),
+            "--split: 'GPU:0': unknown device; there is no GPU");
+  EXPECT_EQ(error({.simulate = true}),
+            "--simulate: there is no GPU to simulate; list some, like --devices=CPU:0,GPU:0");
+}
+
+TEST(TopologyFlags, AFileIsNamedInItsErrors) {
+  TemporaryFolder folder;
+  std::string path = folder / "t.json";
+  std::ofstream(path) << "{\"physical\": [}";
+  EXPECT_EQ(applyFlags({.file = path}, Topology::hostOnly()).status().message(),
+            "--topology: '" + path + "': topology: this is not JSON, see line 1, column 15");
+  std::ofstream(path) << twoGPUs().toJSON();
+  Expected<Topology> topology = applyFlags({.file = path}, Topology::hostOnly());
+  ASSERT_TRUE(topology.ok()) << topology.status().message();
+  EXPECT_EQ(*topology, twoGPUs());
+}
+
+} // namespace
