@@ -12,7 +12,7 @@
 // CHECK: plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 // CHECK: plan.arena @constants_d0 constants on @d0 size 64 lower_bound 64
 // CHECK: plan.arena @transient_d0 transient on @d0 size [[PEAK:[0-9]+]] lower_bound [[PEAK]]
-// CHECK: plan.constant @c0 "bias" offset 0 size 16
+// CHECK: plan.constant @c0 "bias" on @d0 offset 0 size 16
 // CHECK: plan.func @main
 // CHECK-SAME: inputs [{device = @d0, name = "x", type = tensor<2x3xf32>}, {device = @d0, name = "w", type = tensor<3x4xf32>}]
 // CHECK-SAME: outputs [{device = @d0, name = "y", type = tensor<2x4xf32>}, {device = @d0, name = "total", type = tensor<f32>}]
@@ -21,7 +21,7 @@
 // CHECK-DAG: %[[B:.*]] = plan.use @c0 size 16
 // CHECK-DAG: %[[Y:.*]] = plan.output 0 size 32
 // CHECK-DAG: %[[T:.*]] = plan.output 1 size 4
-// CHECK: plan.launch @matmul_add_0(%[[X]], %[[W]], %[[B]]) -> (%[[H:.*]]) items 1 grain {{[0-9]+}} on @d0 "fc" ["MatMul", "AddV2"] at "{{.*}}compile.mlir:{{[0-9]+}}:8"
+// CHECK: plan.launch @matmul_add_0(%[[X]], %[[W]], %[[B]]) -> (%[[H:.*]]) items 1 grain {{[0-9]+}} flops 56 bytes 120 on @d0 "fc" ["MatMul", "AddV2"] at "{{.*}}compile.mlir:{{[0-9]+}}:8"
 // CHECK: plan.launch @relu_0(%[[H]]) -> (%[[Y]])
 // CHECK: plan.launch @reduce_sum_0(%[[H]]) -> (%[[T]])
 

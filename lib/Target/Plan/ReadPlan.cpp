@@ -23,10 +23,12 @@ struct Reader {
   OpBuilder b;
   ModuleOp module;
   Type buffer;
-  DenseMap<std::pair<uint32_t, uint64_t>, const fb::Constant *> constants; ///< by arena and offset
+  DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> constants; ///< by arena and offset
 
   // Of the function being read:
+  using Place = std::tuple<unsigned, uint32_t, uint64_t, uint64_t>;
   const fb::Function *function = nullptr;
+  DenseMap<Place, SmallVector<const fb::Value *, 1>> values; ///< that live in a place
   Block *body = nullptr;
   llvm::MapVector<std::tuple<unsigned, uint32_t, uint64_t, uint64_t, const fb::Value *>, Value>
       buffers;
@@ -98,9 +100,14 @@ struct Reader {
   void read() {
     b.setInsertionPointToEnd(module.getBody());
     for (auto [i, d] : llvm::enumerate(*plan.devices()))
-      planir::DeviceOp::create(b, loc(), b.getStringAttr("d" + Twine(i)),
-                               b.getStringAttr(textOf(d->name())),
-                               b.getStringAttr(textOf(d->driver())));
+      planir::DeviceOp::create(
+          b, loc(), b.getStringAttr("d" + Twine(i)), b.getStringAttr(textOf(d->name())),
+          b.getStringAttr(textOf(d->driver())), i64(d->physical()), i64(d->memory_limit()),
+          b.getF64FloatAttr(d->peak_flops()), b.getF64FloatAttr(d->bandwidth()));
+    for (const fb::Link *link : plan::each(plan.links()))
+      planir::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
+                             b.getF64FloatAttr(link->bandwidth()),
+                             b.getF64FloatAttr(link->latency()));
     for (uint32_t i = 0; i < plan::countOf(plan.arenas()); ++i) {
       const fb::Arena *arena = plan.arenas()->Get(i);
       planir::ArenaOp::create(
@@ -110,16 +117,27 @@ struct Reader {
     }
     for (uint32_t i = 0; i < plan::countOf(plan.constants()); ++i) {
       const fb::Constant *constant = plan.constants()->Get(i);
-      constants[{constant->arena(), constant->offset()}] = constant;
+      constants[{constant->arena(), constant->offset()}] = i;
       auto bytes = RankedTensorType::get({int64_t(constant->size())}, b.getI8Type());
-      planir::ConstantOp::create(b, loc(), b.getStringAttr("c" + Twine(i)),
-                                 b.getStringAttr(textOf(constant->name())), i64(constant->offset()),
-                                 i64(constant->size()), TypeAttr::get(bytes), ElementsAttr());
+      planir::ConstantOp::create(
+          b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
+          device(plan.arenas()->Get(constant->arena())->device()), i64(constant->offset()),
+          i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
+          stringAt(constant->cause()));
     }
     for (const fb::Kernel *kernel : plan::each(plan.kernels()))
       readKernel(kernel);
     for (const fb::Function *f : *plan.functions())
       readFunction(f);
+  }
+
+  FlatSymbolRefAttr homeOf(const fb::Constant &constant) {
+    return constant.home() < plan.devices()->size() ? device(constant.home()) : FlatSymbolRefAttr();
+  }
+
+  StringAttr stringAt(uint32_t index) {
+    bool known = index < plan::countOf(plan.strings());
+    return b.getStringAttr(known ? textOf(plan.strings()->Get(index)) : "");
   }
 
   /// Items and grain stand on the launches of a kernel; all of them agree.
@@ -152,6 +170,9 @@ struct Reader {
     auto op = planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
                                      bindings(f->inputs()), bindings(f->outputs()), ArrayAttr());
     function = f;
+    values.clear();
+    for (const fb::Value *value : plan::each(f->values()))
+      values[placeOf(*value->buffer())].push_back(value);
     buffers.clear();
     number = 0;
     body = b.createBlock(&op.getBody());
@@ -162,14 +183,17 @@ struct Reader {
   // Commands
   //===------------------------------------------------------------------===//
 
+  static Place placeOf(const fb::BufferRef &ref) {
+    return {unsigned(ref.space()), ref.index(), ref.offset(), ref.size()};
+  }
+
   /// The value that lives at `ref` while command `number` runs, if the plan says.
   const fb::Value *valueAt(const fb::BufferRef &ref) {
-    for (const fb::Value *value : plan::each(function->values()))
-      if (value->buffer() && value->buffer()->space() == ref.space() &&
-          value->buffer()->index() == ref.index() && value->buffer()->offset() == ref.offset() &&
-          value->buffer()->size() == ref.size() && value->first() <= number &&
-          number <= value->last())
-        return value;
+    auto here = values.find(placeOf(ref));
+    if (here != values.end())
+      for (const fb::Value *value : here->second)
+        if (value->first() <= number && number <= value->last())
+          return value;
     return nullptr;
   }
 
@@ -188,13 +212,9 @@ struct Reader {
       return known = planir::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
     if (ref.space() == fb::Space::output)
       return known = planir::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
-    if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end()) {
-      uint32_t index = 0;
-      while (plan.constants()->Get(index) != constant->second)
-        ++index;
-      return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(index)),
+    if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end())
+      return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(constant->second)),
                                            i64(ref.size()));
-    }
     return known = planir::BufferDeclOp::create(b, loc(), buffer, i64(ref.size()),
                                                 device(plan.arenas()->Get(ref.index())->device()),
                                                 symbol(arenaName(ref.index())), i64(ref.offset()),
@@ -229,14 +249,16 @@ struct Reader {
         logNames.push_back(b.getStringAttr(textOf(log)));
       ValueRange inputs = ValueRange(all).drop_back(command->num_results());
       ValueRange outputs = ValueRange(all).take_back(command->num_results());
-      planir::LaunchOp::create(
-          b, loc(), symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
-          device(command->device()), name, place, b.getArrayAttr(logNames), i64(command->items()),
-          i64(command->grain()), inputs, outputs, Value());
+      planir::LaunchOp::create(b, loc(),
+                               symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
+                               device(command->device()), name, place, b.getArrayAttr(logNames),
+                               i64(command->items()), i64(command->grain()), inputs, outputs,
+                               Value(), i64(command->flops()), i64(command->bytes()));
       return;
     }
     case fb::Opcode::copy:
-      planir::CopyOp::create(b, loc(), all[0], all[1], device(command->device()), name, place);
+      planir::CopyOp::create(b, loc(), all[0], all[1], device(command->device()), name, place,
+                             i64(command->queue()), stringAt(command->cause()));
       return;
     case fb::Opcode::branch: {
       auto op = planir::IfOp::create(b, loc(), bufferOf(*command->condition()));
@@ -252,7 +274,15 @@ struct Reader {
       readRegion(op.getBody(), command->blocks()->Get(1));
       return;
     }
-    default: // signals, waits and fills come with more than one queue
+    case fb::Opcode::signal:
+      planir::SignalOp::create(b, loc(), i64(command->signal()), device(command->device()),
+                               i64(command->queue()));
+      return;
+    case fb::Opcode::wait:
+      planir::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
+                             i64(command->queue()));
+      return;
+    case fb::Opcode::fill: // the compiler makes none
       return;
     }
   }

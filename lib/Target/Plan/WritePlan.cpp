@@ -6,6 +6,7 @@
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/PlanWriter.h"
+#include "gantry/Plan/Validate.h"
 #include "gantry/Support/Version.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -56,7 +57,7 @@ struct Writer {
   const CPUCode &code;
   plan::PlanWriter file;
   fb::PlanT plan;
-  llvm::StringMap<uint32_t> devices, arenas, constants, kernels;
+  llvm::StringMap<uint32_t> devices, arenas, constants, kernels, strings;
 
   Writer(ModuleOp module, const CPUCode &code) : module(module), code(code) {}
 
@@ -87,7 +88,19 @@ struct Writer {
       device->type =
           op.getDevice().contains("device:GPU") ? fb::DeviceType::gpu : fb::DeviceType::cpu;
       device->driver = op.getDriver().str();
+      device->physical = op.getPhysical();
+      device->memory_limit = op.getLimit();
+      device->peak_flops = op.getFlops().convertToDouble();
+      device->bandwidth = op.getBandwidth().convertToDouble();
       plan.devices.push_back(std::move(device));
+    }
+    for (auto op : module.getOps<planir::LinkOp>()) {
+      auto link = std::make_unique<fb::LinkT>();
+      link->from = devices.lookup(op.getSource());
+      link->to = devices.lookup(op.getTarget());
+      link->bandwidth = op.getBandwidth().convertToDouble();
+      link->latency = op.getLatency().convertToDouble();
+      plan.links.push_back(std::move(link));
     }
     for (auto op : module.getOps<planir::ArenaOp>()) {
       arenas[op.getSymName()] = plan.arenas.size();
@@ -134,30 +147,54 @@ struct Writer {
     return success();
   }
 
+  /// The bytes of constants lie in the file device by device, in the order of their arenas, so that
+  /// a runtime on the host can use them in place; what another device has too is there once.
   LogicalResult addConstants() {
-    auto ops = module.getOps<planir::ConstantOp>();
+    SmallVector<planir::ConstantOp> ops(module.getOps<planir::ConstantOp>());
     if (ops.empty())
       return success();
     uint32_t segment = file.addSegment(plan::SegmentKind::constants);
-    uint32_t arena = 0;
-    while (arena < plan.arenas.size() && plan.arenas[arena]->kind != fb::ArenaKind::constants)
-      ++arena;
-    for (planir::ConstantOp op : ops) {
-      plan::BlobRef blob;
-      if (failed(addBlob(op, segment, blob)))
-        return failure();
-      constants[op.getSymName()] = plan.constants.size();
-      auto constant = std::make_unique<fb::ConstantT>();
-      constant->name = op.getName().str();
-      constant->arena = arena;
-      constant->offset = op.getOffset();
-      constant->size = op.getSize();
-      constant->segment = segment;
-      constant->segment_offset = blob.offset;
-      constant->content_hash = blob.hash;
-      plan.constants.push_back(std::move(constant));
-    }
+    DenseMap<Attribute, plan::BlobRef> blobs;
+    plan.constants.resize(ops.size());
+    for (uint32_t device = 0; device < plan.devices.size(); ++device)
+      for (auto [i, op] : llvm::enumerate(ops)) {
+        if (devices.lookup(op.getDevice()) != device)
+          continue;
+        auto [blob, isNew] = blobs.try_emplace(op.getValueAttr());
+        if (isNew && failed(addBlob(op, segment, blob->second)))
+          return failure();
+        addConstant(op, i, blob->second);
+      }
     return success();
+  }
+
+  void addConstant(planir::ConstantOp op, uint32_t index, const plan::BlobRef &blob) {
+    constants[op.getSymName()] = index;
+    auto constant = std::make_unique<fb::ConstantT>();
+    constant->name = op.getName().str();
+    constant->arena = arenas.lookup(("constants_" + op.getDevice()).str());
+    constant->offset = op.getOffset();
+    constant->size = op.getSize();
+    constant->segment = blob.segment;
+    constant->segment_offset = blob.offset;
+    constant->content_hash = blob.hash;
+    if (op.getHome()) {
+      constant->home = devices.lookup(*op.getHome());
+      constant->cause = stringIndex(op.getCause());
+    }
+    plan.constants[index] = std::move(constant);
+  }
+
+  /// Place of a text in Plan.strings; 0 is the empty one.
+  uint32_t stringIndex(StringRef text) {
+    if (plan.strings.empty())
+      plan.strings.push_back("");
+    auto [known, isNew] = strings.try_emplace(text, plan.strings.size());
+    if (text.empty())
+      return 0;
+    if (isNew)
+      plan.strings.push_back(text.str());
+    return known->second;
   }
 
   void addCode() {
@@ -205,24 +242,44 @@ struct Writer {
     function->name = func.getSymName().str();
     function->inputs = bindings(func.getInputs());
     function->outputs = bindings(func.getOutputs());
-    function->num_queues = 1;
     if (func.getPlaced())
       for (auto entry : func.getPlacedAttr().getAsRange<DictionaryAttr>())
         function->placed_ops.push_back(placedOp(entry));
     addBlock(*function, func.getBody());
     addValues(*function, func);
+    countQueues(*function);
     plan.functions.push_back(std::move(function));
   }
 
+  static void countQueues(fb::FunctionT &function) {
+    function.num_queues = 1;
+    for (auto &block : function.blocks)
+      for (auto &command : block->commands) {
+        function.num_queues = std::max(function.num_queues, command->queue + 1);
+        if (command->opcode == fb::Opcode::signal)
+          function.num_semaphores = std::max(function.num_semaphores, command->signal + 1);
+      }
+  }
+
   std::unique_ptr<fb::PlacedOpT> placedOp(DictionaryAttr entry) {
-    auto text = [&](StringRef key) { return cast<StringAttr>(entry.get(key)).str(); };
+    auto text = [&](StringRef key) {
+      auto attr = entry.getAs<StringAttr>(key);
+      return attr ? attr.str() : std::string();
+    };
     auto number = [&](StringRef key) { return cast<IntegerAttr>(entry.get(key)).getInt(); };
     auto op = std::make_unique<fb::PlacedOpT>();
     op->log_name = text("log_name");
     op->name = text("name");
     op->location = text("location");
     op->device = devices.lookup(cast<FlatSymbolRefAttr>(entry.get("device")).getValue());
-    op->rule = "default";
+    op->rule = entry.contains("rule") ? text("rule") : "default";
+    op->reason = text("reason");
+    op->fall_back = entry.contains("fall_back");
+    if (auto rejected = entry.getAs<ArrayAttr>("rejected"))
+      for (auto device : rejected.getAsRange<StringAttr>())
+        op->rejected.push_back(device.str());
+    if (auto seconds = entry.getAs<FloatAttr>("predicted_seconds"))
+      op->predicted_seconds = seconds.getValueAsDouble();
     op->kernel_name = cast<FlatSymbolRefAttr>(entry.get("kernel")).getValue().str();
     op->flops = number("flops");
     op->bytes = number("bytes");
@@ -257,46 +314,85 @@ struct Writer {
   }
 
   std::unique_ptr<fb::CommandT> makeCommand(fb::FunctionT &function, Operation &op) {
+    if (auto launch = dyn_cast<planir::LaunchOp>(op))
+      return makeLaunch(launch);
+    if (auto copy = dyn_cast<planir::CopyOp>(op))
+      return makeCopy(function, copy);
     auto command = std::make_unique<fb::CommandT>();
-    if (auto launch = dyn_cast<planir::LaunchOp>(op)) {
-      command->opcode = fb::Opcode::launch;
-      command->device = devices.lookup(launch.getDevice());
-      command->kernel = kernels.lookup(launch.getKernel());
-      for (Value v : launch->getOperands())
-        command->buffers.push_back(bufferRef(v));
-      command->num_results = launch.getOutputs().size() + (launch.getScratch() ? 1 : 0);
-      command->items = launch.getItems();
-      command->grain = launch.getGrain();
-      command->name = launch.getName().str();
-      command->location = launch.getLocation().str();
-      for (auto name : launch.getLogNames().getAsRange<StringAttr>())
-        command->log_names.push_back(name.str());
-      return command;
+    auto nest = [&](fb::Opcode opcode, Value condition, Region &first, Region &second) {
+      command->opcode = opcode;
+      command->condition = std::make_unique<fb::BufferRef>(bufferRef(condition));
+      command->blocks = {addBlock(function, first), addBlock(function, second)};
+    };
+    auto order = [&](fb::Opcode opcode, auto op) {
+      command->opcode = opcode;
+      command->device = devices.lookup(op.getDevice());
+      command->queue = op.getQueue();
+      command->signal = op.getSemaphore();
+    };
+    if (auto branch = dyn_cast<planir::IfOp>(op))
+      nest(fb::Opcode::branch, branch.getCondition(), branch.getThenBody(), branch.getElseBody());
+    else if (auto loop = dyn_cast<planir::WhileOp>(op))
+      nest(fb::Opcode::loop, loop.getCondition(), loop.getConditionBody(), loop.getBody());
+    else if (auto signal = dyn_cast<planir::SignalOp>(op))
+      order(fb::Opcode::signal, signal);
+    else if (auto wait = dyn_cast<planir::WaitOp>(op))
+      order(fb::Opcode::wait, wait);
+    else
+      return nullptr; // a declaration
+    return command;
+  }
+
+  std::unique_ptr<fb::CommandT> makeLaunch(planir::LaunchOp launch) {
+    auto command = std::make_unique<fb::CommandT>();
+    command->opcode = fb::Opcode::launch;
+    command->device = devices.lookup(launch.getDevice());
+    command->kernel = kernels.lookup(launch.getKernel());
+    for (Value v : launch->getOperands())
+      command->buffers.push_back(bufferRef(v));
+    command->num_results = launch.getOutputs().size() + (launch.getScratch() ? 1 : 0);
+    command->items = launch.getItems();
+    command->grain = launch.getGrain();
+    command->flops = launch.getFlops();
+    command->bytes = launch.getBytes();
+    command->name = launch.getName().str();
+    command->location = launch.getLocation().str();
+    for (auto name : launch.getLogNames().getAsRange<StringAttr>())
+      command->log_names.push_back(name.str());
+    return command;
+  }
+
+  std::unique_ptr<fb::CommandT> makeCopy(fb::FunctionT &function, planir::CopyOp copy) {
+    auto command = std::make_unique<fb::CommandT>();
+    command->opcode = fb::Opcode::copy;
+    command->device = devices.lookup(copy.getDevice());
+    command->queue = copy.getQueue();
+    command->buffers = {bufferRef(copy.getSource()), bufferRef(copy.getTarget())};
+    command->num_results = 1;
+    command->copy_kind = copyKind(function, command->buffers[0], command->buffers[1]);
+    if (!copy.getCause().empty())
+      command->cause = stringIndex(copy.getCause());
+    command->name = copy.getName().str();
+    command->location = copy.getLocation().str();
+    return command;
+  }
+
+  uint32_t deviceOf(const fb::FunctionT &function, const fb::BufferRef &buffer) {
+    switch (buffer.space()) {
+    case fb::Space::arena:
+      return plan.arenas[buffer.index()]->device;
+    case fb::Space::input:
+      return function.inputs[buffer.index()]->device;
+    case fb::Space::output:
+      return function.outputs[buffer.index()]->device;
     }
-    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
-      command->opcode = fb::Opcode::copy;
-      command->device = devices.lookup(copy.getDevice());
-      command->buffers = {bufferRef(copy.getSource()), bufferRef(copy.getTarget())};
-      command->num_results = 1;
-      command->name = copy.getName().str();
-      command->location = copy.getLocation().str();
-      return command;
-    }
-    if (auto branch = dyn_cast<planir::IfOp>(op)) {
-      command->opcode = fb::Opcode::branch;
-      command->condition = std::make_unique<fb::BufferRef>(bufferRef(branch.getCondition()));
-      command->blocks = {addBlock(function, branch.getThenBody()),
-                         addBlock(function, branch.getElseBody())};
-      return command;
-    }
-    if (auto loop = dyn_cast<planir::WhileOp>(op)) {
-      command->opcode = fb::Opcode::loop;
-      command->condition = std::make_unique<fb::BufferRef>(bufferRef(loop.getCondition()));
-      command->blocks = {addBlock(function, loop.getConditionBody()),
-                         addBlock(function, loop.getBody())};
-      return command;
-    }
-    return nullptr; // a declaration
+    llvm_unreachable("there are three spaces");
+  }
+
+  fb::CopyKind copyKind(const fb::FunctionT &function, const fb::BufferRef &source,
+                        const fb::BufferRef &target) {
+    uint32_t from = deviceOf(function, source), to = deviceOf(function, target);
+    return plan::copyKindBetween(from, plan.devices[from]->type, to, plan.devices[to]->type);
   }
 
   /// The values that have a place, for `explain --memory`, live in commands first..last.
@@ -304,7 +400,8 @@ struct Writer {
     DenseMap<Operation *, uint32_t> at;
     uint32_t next = 0;
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<planir::LaunchOp, planir::CopyOp, planir::IfOp, planir::WhileOp>(op))
+      if (isa<planir::LaunchOp, planir::CopyOp, planir::IfOp, planir::WhileOp, planir::SignalOp,
+              planir::WaitOp>(op))
         at[op] = next++;
     });
     func.walk([&](planir::BufferDeclOp decl) {

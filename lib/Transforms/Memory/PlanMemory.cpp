@@ -70,25 +70,26 @@ struct ArenaSize {
 
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   llvm::MapVector<StringAttr, ArenaSize> transient; ///< by device; largest over the functions
+  DenseMap<StringAttr, uint64_t> constants;         ///< by device
 
   void runOnOperation() override {
     transient.clear();
-    uint64_t constants = placeConstants();
+    placeConstants();
     for (auto func : getOperation().getOps<planir::FuncOp>())
       if (failed(placeBuffers(func)))
         return signalPassFailure();
-    declareArenas(constants);
+    declareArenas();
   }
 
-  /// One after the other; gives the bytes of the arena.
-  uint64_t placeConstants() {
-    uint64_t offset = 0;
+  /// One after the other in the arena of their device.
+  void placeConstants() {
+    constants.clear();
     Builder b(&getContext());
     for (auto constant : getOperation().getOps<planir::ConstantOp>()) {
-      constant.setOffsetAttr(b.getI64IntegerAttr(offset));
-      offset += llvm::alignTo(constant.getSize(), kAlignment);
+      uint64_t &end = constants[constant.getDeviceAttr().getAttr()];
+      constant.setOffsetAttr(b.getI64IntegerAttr(end));
+      end += llvm::alignTo(constant.getSize(), kAlignment);
     }
-    return offset;
   }
 
   LogicalResult placeBuffers(planir::FuncOp func) {
@@ -129,14 +130,16 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return success();
   }
 
-  void declareArenas(uint64_t constants) {
+  /// The first device has an arena for constants even when there are none.
+  void declareArenas() {
     OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
     SmallVector<planir::DeviceOp> devices(getOperation().getOps<planir::DeviceOp>());
     if (!devices.empty())
       b.setInsertionPointAfter(devices.back());
     for (auto [i, device] : llvm::enumerate(devices)) {
-      if (i == 0)
-        declareArena(b, "constants_", device, planir::ArenaKind::Constants, {constants, constants});
+      uint64_t bytes = constants.lookup(device.getSymNameAttr());
+      if (i == 0 || bytes)
+        declareArena(b, "constants_", device, planir::ArenaKind::Constants, {bytes, bytes});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
         declareArena(b, "transient_", device, planir::ArenaKind::Transient, it->second);
     }

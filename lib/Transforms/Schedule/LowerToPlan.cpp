@@ -4,20 +4,19 @@
 // one that Memory will place. Views share the buffer of their source. Control flow has no values
 // any more: results of a branch and the carried values of a loop are buffers written by copies.
 
+#include "Declarations.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace gantry;
+using namespace gantry::schedule;
 
 namespace gantry {
 #define GEN_PASS_DEF_LOWERTOPLANPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
-
-static uint64_t byteSize(Type type) { return getByteSize(cast<RankedTensorType>(type)); }
 
 /// The value whose bytes are those of `value`, before views.
 static Value skipViews(Value value) {
@@ -31,83 +30,68 @@ static Value skipViews(Value value) {
 }
 
 namespace {
-/// Devices, constants and kernels of the whole module.
-struct ModuleState {
-  ModuleOp module;
-  ModuleOp kernels;
-  OpBuilder declarations; ///< where symbols of the plan are declared
-  DenseMap<Attribute, StringAttr> constants;
-  llvm::StringMap<StringAttr> devices; ///< full name → symbol
-  unsigned numConstants = 0;
-
-  explicit ModuleState(ModuleOp module)
-      : module(module), kernels(module.lookupSymbol<ModuleOp>("kernels")),
-        declarations(OpBuilder::atBlockBegin(module.getBody())) {}
-
-  void declareDevices(TopologyAttr topology) {
-    for (auto [i, device] : llvm::enumerate(topology.getDevices())) {
-      std::string symbol = "d" + std::to_string(i);
-      planir::DeviceOp::create(declarations, module.getLoc(), symbol, device.getSpelling(), "host");
-      devices[device.getSpelling()] = declarations.getStringAttr(symbol);
-    }
-  }
-
-  void declareKernels() {
-    if (!kernels)
-      return;
-    for (auto func : kernels.getOps<func::FuncOp>()) {
-      auto number = [&](StringRef name, int64_t otherwise) {
-        auto attr = func->getAttrOfType<IntegerAttr>(name);
-        return attr ? attr.getInt() : otherwise;
-      };
-      if (func.isExternal() || !func->hasAttr("gantry.items"))
-        continue;
-      planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(),
-                               number("gantry.items", 1), number("gantry.grain", 1),
-                               number("gantry.scratch", 0));
-    }
-  }
-
-  /// The symbol of a constant with this value.
-  StringAttr constantFor(ConstantOp op) {
-    StringAttr &symbol = constants[op.getValueAttr()];
-    if (symbol)
-      return symbol;
-    symbol = declarations.getStringAttr("c" + std::to_string(numConstants++));
-    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
-    planir::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
-                               declarations.getI64IntegerAttr(-1),
-                               declarations.getI64IntegerAttr(byteSize(op.getType())),
-                               TypeAttr::get(op.getType()), op.getValueAttr());
-    return symbol;
-  }
-};
-
 /// One function on its way.
 struct FunctionLowering {
-  ModuleState &state;
+  Declarations &state;
   func::FuncOp func;
   OpBuilder builder;
-  FlatSymbolRefAttr host; ///< device of buffers that no op asks for: the first one
-  DenseMap<Value, Value> buffers;
+  DenseMap<Value, Value> buffers;                       ///< of values that are not constants
+  DenseMap<std::pair<Attribute, unsigned>, Value> uses; ///< of constants, by symbol
+  DenseMap<Value, unsigned> places;                     ///< devices of buffers
   SmallVector<Attribute> placed;
+  planir::FuncOp target;
 
-  FunctionLowering(ModuleState &state, func::FuncOp func)
-      : state(state), func(func), builder(func.getContext()) {
-    host = FlatSymbolRefAttr::get(builder.getStringAttr("d0"));
-  }
+  FunctionLowering(Declarations &state, func::FuncOp func)
+      : state(state), func(func), builder(func.getContext()) {}
 
   StringAttr text(StringRef s) { return builder.getStringAttr(s); }
+  Type bufferType() { return planir::BufferType::get(func.getContext()); }
 
   StringAttr nameOf(Operation *op) {
     auto name = op ? op->getAttrOfType<StringAttr>(kNameAttr) : StringAttr();
     return name ? name : text("");
   }
 
-  FlatSymbolRefAttr deviceOf(Operation *op) {
-    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    auto known = device ? state.devices.find(device.getSpelling()) : state.devices.end();
-    return known == state.devices.end() ? host : FlatSymbolRefAttr::get(known->getValue());
+  /// Of a copy without a name, that of what it brings.
+  StringAttr nameOf(Value value) {
+    value = skipViews(value);
+    if (auto arg = dyn_cast<BlockArgument>(value)) {
+      auto name = arg.getOwner()->getParentOp() == func
+                      ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr)
+                      : StringAttr();
+      return name ? name : text("");
+    }
+    auto copy = value.getDefiningOp<CopyOp>();
+    return copy && !copy->hasAttr(kNameAttr) ? nameOf(copy.getInput())
+                                             : nameOf(value.getDefiningOp());
+  }
+
+  unsigned deviceOf(Operation *op) {
+    return state.device(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
+  }
+
+  /// Where result `i` of a branch or loop lives.
+  unsigned homeOf(Operation *op, unsigned i) {
+    auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);
+    return homes && i < homes.size() ? state.device(dyn_cast<DeviceAttr>(homes[i])) : state.host();
+  }
+
+  unsigned inputDevice(unsigned i) {
+    return state.device(func.getArgAttrOfType<DeviceAttr>(i, kDeviceAttr));
+  }
+  unsigned outputDevice(unsigned i) {
+    return state.device(func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr));
+  }
+
+  /// Device on which a value is made, views looked through.
+  unsigned makerDevice(Value value) {
+    value = skipViews(value);
+    Operation *op = value.getDefiningOp();
+    if (auto copy = dyn_cast_if_present<CopyOp>(op))
+      return state.device(copy.getDevice());
+    if (isa_and_present<IfOp, WhileOp>(op))
+      return homeOf(op, cast<OpResult>(value).getResultNumber());
+    return op ? deviceOf(op) : state.host();
   }
 
   //===------------------------------------------------------------------===//
@@ -116,21 +100,24 @@ struct FunctionLowering {
 
   LogicalResult lower() {
     Operation *terminator = func.getBody().front().getTerminator();
-    builder.setInsertionPointToEnd(state.module.getBody());
-    auto target = planir::FuncOp::create(builder, func.getLoc(), func.getSymName(),
-                                         bindings(func.getArgumentTypes(), /*inputs=*/true),
-                                         bindings(terminator->getOperandTypes(), /*inputs=*/false),
-                                         ArrayAttr());
+    builder.setInsertionPointToEnd(state.getModule().getBody());
+    target = planir::FuncOp::create(builder, func.getLoc(), func.getSymName(),
+                                    bindings(func.getArgumentTypes(), /*inputs=*/true),
+                                    bindings(terminator->getOperandTypes(), /*inputs=*/false),
+                                    ArrayAttr());
     builder.setInsertionPointToStart(builder.createBlock(&target.getBody()));
-    for (BlockArgument arg : func.getArguments())
-      buffers[arg] =
-          planir::InputOp::create(builder, arg.getLoc(), planir::BufferType::get(func.getContext()),
-                                  arg.getArgNumber(), byteSize(arg.getType()));
+    for (BlockArgument arg : func.getArguments()) {
+      Value input = planir::InputOp::create(builder, arg.getLoc(), bufferType(), arg.getArgNumber(),
+                                            byteSize(arg.getType()));
+      buffers[arg] = input;
+      places[input] = inputDevice(arg.getArgNumber());
+    }
     SmallVector<Value> outputs = declareOutputs(terminator);
     if (failed(lowerBlock(func.getBody().front())))
       return failure();
     for (auto [value, output] : llvm::zip(terminator->getOperands(), outputs))
-      copyTo(bufferOf(value), output, terminator->getLoc(), nameOf(value.getDefiningOp()));
+      copyTo(bufferOf(value, places[output], "return"), output, terminator->getLoc(), nameOf(value),
+             "return");
     target.setPlacedAttr(builder.getArrayAttr(placed));
     return success();
   }
@@ -141,25 +128,27 @@ struct FunctionLowering {
       auto name = inputs ? func.getArgAttrOfType<StringAttr>(i, kNameAttr)
                          : func.getResultAttrOfType<StringAttr>(i, kNameAttr);
       std::string fallback = (inputs ? "input" : "output") + std::to_string(i);
+      unsigned device = inputs ? inputDevice(i) : outputDevice(i);
       entries.push_back(
-          builder.getDictionaryAttr({builder.getNamedAttr("device", host),
+          builder.getDictionaryAttr({builder.getNamedAttr("device", state.symbolOf(device)),
                                      builder.getNamedAttr("name", name ? name : text(fallback)),
                                      builder.getNamedAttr("type", TypeAttr::get(type))}));
     }
     return builder.getArrayAttr(entries);
   }
 
-  /// Outputs; the value that is returned is computed right there when only a launch of the function
-  /// itself makes it, and only for one output.
+  /// Outputs; the value that is returned is computed (or copied from its device) right there when
+  /// only a command of the function itself makes it, and only for one output.
   SmallVector<Value> declareOutputs(Operation *terminator) {
     SmallVector<Value> outputs;
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-      Value output = planir::OutputOp::create(builder, func.getLoc(),
-                                              planir::BufferType::get(func.getContext()), i,
+      Value output = planir::OutputOp::create(builder, func.getLoc(), bufferType(), i,
                                               byteSize(value.getType()));
       outputs.push_back(output);
+      places[output] = outputDevice(i);
       Value root = skipViews(value);
-      if (root.getDefiningOp<LaunchOp>() && !buffers.contains(root))
+      if (isa_and_present<LaunchOp, CopyOp>(root.getDefiningOp()) && !buffers.contains(root) &&
+          makerDevice(root) == outputDevice(i))
         buffers[root] = output;
     }
     return outputs;
@@ -169,38 +158,60 @@ struct FunctionLowering {
   // Buffers
   //===------------------------------------------------------------------===//
 
-  Value makeBuffer(Type type, StringAttr name, Location loc, FlatSymbolRefAttr device,
-                   uint64_t size) {
-    return planir::BufferDeclOp::create(
-        builder, loc, planir::BufferType::get(func.getContext()), builder.getI64IntegerAttr(size),
-        device, FlatSymbolRefAttr(), IntegerAttr(), name, TypeAttr::get(type));
+  Value makeBuffer(Type type, StringAttr name, Location loc, unsigned device, uint64_t size) {
+    Value buffer = planir::BufferDeclOp::create(
+        builder, loc, bufferType(), builder.getI64IntegerAttr(size), state.symbolOf(device),
+        FlatSymbolRefAttr(), IntegerAttr(), name, TypeAttr::get(type));
+    places[buffer] = device;
+    return buffer;
   }
 
-  Value bufferOf(Value value) {
+  /// The buffer of a value; of a constant, the one on `device`, which `use` made necessary.
+  Value bufferOf(Value value, unsigned device, StringRef use) {
     value = skipViews(value);
+    if (auto constant = value.getDefiningOp<ConstantOp>())
+      return useConstant(constant, device, use);
     Value &buffer = buffers[value];
+    if (!buffer)
+      buffer = makeBuffer(value.getType(), nameOf(value), value.getLoc(), makerDevice(value),
+                          byteSize(value.getType()));
+    return buffer;
+  }
+
+  /// At the top of the function, whatever region uses it first.
+  Value useConstant(ConstantOp constant, unsigned device, StringRef use) {
+    StringAttr symbol = state.constantFor(constant, device, use);
+    Value &buffer = uses[{symbol, device}];
     if (buffer)
       return buffer;
-    if (auto constant = value.getDefiningOp<ConstantOp>()) {
-      // At the top of the function, whatever region uses it first.
-      OpBuilder::InsertionGuard guard(builder);
-      Block *body = builder.getInsertionBlock();
-      while (!isa<planir::FuncOp>(body->getParentOp()))
-        body = body->getParentOp()->getBlock();
-      builder.setInsertionPointToStart(body);
-      return buffer = planir::UseOp::create(builder, constant.getLoc(),
-                                            planir::BufferType::get(func.getContext()),
-                                            FlatSymbolRefAttr::get(state.constantFor(constant)),
-                                            builder.getI64IntegerAttr(byteSize(value.getType())));
-    }
-    return buffer = makeBuffer(value.getType(), nameOf(value.getDefiningOp()), value.getLoc(),
-                               value.getDefiningOp() ? deviceOf(value.getDefiningOp()) : host,
-                               byteSize(value.getType()));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&target.getBody().front());
+    buffer = planir::UseOp::create(builder, constant.getLoc(), bufferType(),
+                                   FlatSymbolRefAttr::get(symbol),
+                                   builder.getI64IntegerAttr(byteSize(constant.getType())));
+    places[buffer] = device;
+    return buffer;
   }
 
-  void copyTo(Value source, Value target, Location loc, StringAttr name) {
-    if (source != target)
-      planir::CopyOp::create(builder, loc, source, target, host, name, text(describeLocation(loc)));
+  /// The device whose queue a copy is on, and the number of the queue.
+  std::pair<unsigned, unsigned> queueOf(unsigned from, unsigned to) {
+    if (from == to)
+      return {to, 0};
+    bool fromGPU = *state.logical(from).name.type == DeviceType::GPU;
+    bool toGPU = *state.logical(to).name.type == DeviceType::GPU;
+    if (fromGPU && !toGPU)
+      return {from, 2};
+    // Between CPUs there is no engine that copies beside the computing.
+    return {to, toGPU ? (fromGPU ? 3 : 1) : 0};
+  }
+
+  void copyTo(Value source, Value target, Location loc, StringAttr name, StringRef cause) {
+    if (source == target)
+      return;
+    auto [device, queue] = queueOf(places.at(source), places.at(target));
+    planir::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
+                           text(describeLocation(loc)), builder.getI64IntegerAttr(queue),
+                           text(queue ? cause : ""));
   }
 
   //===------------------------------------------------------------------===//
@@ -221,27 +232,65 @@ struct FunctionLowering {
       return lowerIf(branch);
     if (auto loop = dyn_cast<WhileOp>(op))
       return lowerWhile(loop);
-    if (auto copy = dyn_cast<CopyOp>(op)) {
-      copyTo(bufferOf(copy.getInput()), bufferOf(copy.getResult()), op.getLoc(), nameOf(&op));
-      return success();
-    }
+    if (auto copy = dyn_cast<CopyOp>(op))
+      return lowerCopy(copy);
     auto kernel = dyn_cast<KernelOpInterface>(op);
     if (isa<ConstantOp>(op) || (kernel && kernel.getFusionKind() == FusionKind::View))
       return success();
     return op.emitOpError("has no command in a plan");
   }
 
+  /// A constant is read on the device that it was put on, else it is there already.
+  LogicalResult lowerCopy(CopyOp copy) {
+    unsigned to = state.device(copy.getDevice());
+    Value root = skipViews(copy.getInput());
+    auto constant = root.getDefiningOp<ConstantOp>();
+    unsigned from = constant && constant->hasAttr(kDeviceAttr) ? deviceOf(constant) : to;
+    auto cause = copy->getAttrOfType<StringAttr>("cause");
+    Value source = bufferOf(copy.getInput(), from, "");
+    copyTo(source, bufferOf(copy.getResult(), to, ""), copy.getLoc(), nameOf(copy.getResult()),
+           cause ? cause.getValue() : "");
+    return success();
+  }
+
+  /// What a kernel needs there is no code for yet.
+  LogicalResult checkDriver(LaunchOp launch, unsigned device) {
+    if (state.physical(device).driver != Driver::cuda)
+      return success();
+    return launch.emitError() << "'" << nameOf(launch).getValue() << "' is placed on '"
+                              << state.logical(device).name.str()
+                              << "', and kernels for the driver cuda cannot be made yet; add "
+                                 "--simulate to run the GPUs of the plan on the host, or place it "
+                                 "on a CPU";
+  }
+
+  FailureOr<SmallVector<Value>> readBuffers(LaunchOp launch, unsigned device) {
+    SmallVector<Value> inputs;
+    for (Value operand : launch->getOperands()) {
+      Value buffer = bufferOf(operand, device, nameOf(launch));
+      if (places.at(buffer) != device)
+        return launch.emitOpError()
+               << "runs on '" << state.logical(device).name.str() << "' and reads a value on '"
+               << state.logical(places.at(buffer)).name.str() << "'; Copy was to bring it there";
+      inputs.push_back(buffer);
+    }
+    return inputs;
+  }
+
   LogicalResult lowerLaunch(LaunchOp launch) {
-    auto kernel = state.kernels.lookupSymbol<func::FuncOp>(launch.getKernel());
+    func::FuncOp kernel = state.kernel(launch.getKernel());
     if (!kernel || !kernel->hasAttr("gantry.items"))
       return launch.emitOpError() << "refers to '" << launch.getKernel()
                                   << "', which is not a lowered kernel";
-    FlatSymbolRefAttr device = deviceOf(launch);
-    SmallVector<Value> inputs, outputs;
-    for (Value operand : launch->getOperands())
-      inputs.push_back(bufferOf(operand));
+    unsigned device = deviceOf(launch);
+    if (failed(checkDriver(launch, device)))
+      return failure();
+    FailureOr<SmallVector<Value>> inputs = readBuffers(launch, device);
+    if (failed(inputs))
+      return failure();
+    SmallVector<Value> outputs;
     for (Value result : launch->getResults())
-      outputs.push_back(bufferOf(result));
+      outputs.push_back(bufferOf(result, device, ""));
     auto number = [&](StringRef name, int64_t otherwise) {
       auto attr = kernel->getAttrOfType<IntegerAttr>(name);
       return attr ? attr.getInt() : otherwise;
@@ -250,47 +299,97 @@ struct FunctionLowering {
     if (int64_t bytes = number("gantry.scratch", 0))
       scratch = makeBuffer(RankedTensorType::get({bytes}, builder.getI8Type()), text("scratch"),
                            launch.getLoc(), device, bytes);
-    SmallVector<Attribute> logNames;
-    if (launch.getOps())
-      for (auto entry : launch.getOpsAttr().getAsRange<DictionaryAttr>()) {
-        logNames.push_back(entry.get("log_name"));
-        SmallVector<NamedAttribute> fields(entry.begin(), entry.end());
-        fields.push_back(builder.getNamedAttr("device", device));
-        fields.push_back(builder.getNamedAttr("kernel", launch.getKernelAttr()));
-        placed.push_back(builder.getDictionaryAttr(fields));
-      }
+    Work work = describeOps(launch, device);
     planir::LaunchOp::create(
-        builder, launch.getLoc(), launch.getKernelAttr(), device, nameOf(launch),
-        text(describeLocation(launch.getLoc())), builder.getArrayAttr(logNames),
+        builder, launch.getLoc(), launch.getKernelAttr(), state.symbolOf(device), nameOf(launch),
+        text(describeLocation(launch.getLoc())), logNamesOf(launch),
         builder.getI64IntegerAttr(number("gantry.items", 1)),
-        builder.getI64IntegerAttr(number("gantry.grain", 1)), inputs, outputs, scratch);
+        builder.getI64IntegerAttr(number("gantry.grain", 1)), *inputs, outputs, scratch,
+        builder.getI64IntegerAttr(work.flops), builder.getI64IntegerAttr(work.bytes));
     return success();
   }
 
-  /// Lowers a region in place and hands its yielded buffers to `finish` at its end.
-  LogicalResult lowerRegion(Region &source, Region &target,
-                            function_ref<void(SmallVector<Value>)> finish) {
+  ArrayAttr logNamesOf(LaunchOp launch) {
+    SmallVector<Attribute> names;
+    if (launch.getOps())
+      for (auto entry : launch.getOpsAttr().getAsRange<DictionaryAttr>())
+        names.push_back(entry.get("log_name"));
+    return builder.getArrayAttr(names);
+  }
+
+  /// Lists the ops inside for the placement log; gives what the kernel does as a whole.
+  Work describeOps(LaunchOp launch, unsigned device) {
+    Work work;
+    if (!launch.getOps())
+      return work;
+    ElementType element = ElementType::f32;
+    if (launch->getNumResults())
+      element = elementTypeOf(launch->getResult(0).getType());
+    for (auto entry : launch.getOpsAttr().getAsRange<DictionaryAttr>()) {
+      auto number = [&](StringRef key) {
+        auto attr = entry.getAs<IntegerAttr>(key);
+        return attr ? uint64_t(attr.getInt()) : 0;
+      };
+      Work own{number("flops"), number("bytes"), element};
+      work.flops += own.flops;
+      work.bytes += own.bytes;
+      placed.push_back(describeOp(launch, entry, device, own));
+    }
+    // What goes from op to op inside a kernel does not go through memory.
+    uint64_t outside = 0;
+    for (Type type : launch->getOperandTypes())
+      outside += byteSize(type);
+    for (Type type : launch->getResultTypes())
+      outside += byteSize(type);
+    work.bytes = std::min(work.bytes, outside);
+    return work;
+  }
+
+  Attribute describeOp(LaunchOp launch, DictionaryAttr entry, unsigned device, const Work &work) {
+    SmallVector<NamedAttribute> fields;
+    for (NamedAttribute field : entry)
+      if (field.getName() != "decision")
+        fields.push_back(field);
+    auto add = [&](StringRef key, Attribute value) {
+      fields.push_back(builder.getNamedAttr(key, value));
+    };
+    add("device", state.symbolOf(device));
+    add("kernel", launch.getKernelAttr());
+    if (auto decision = entry.getAs<DecisionAttr>("decision")) {
+      add("rule", text(decision.getRule()));
+      add("reason", text(decision.getReason()));
+      if (!decision.getRejected().empty())
+        add("rejected", builder.getArrayAttr(SmallVector<Attribute>(decision.getRejected().begin(),
+                                                                    decision.getRejected().end())));
+      if (decision.getFallBack())
+        add("fall_back", builder.getUnitAttr());
+    }
+    if (work.flops || work.bytes)
+      add("predicted_seconds", builder.getF64FloatAttr(state.costs().seconds(device, work)));
+    return builder.getDictionaryAttr(fields);
+  }
+
+  /// Lowers a region in place; `finish` comes before its end.
+  LogicalResult lowerRegion(Region &source, Region &target, function_ref<void(ValueRange)> finish) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(target.empty() ? builder.createBlock(&target)
                                                     : &target.front());
     if (failed(lowerBlock(source.front())))
       return failure();
-    SmallVector<Value> yielded;
-    for (Value value : source.front().getTerminator()->getOperands())
-      yielded.push_back(bufferOf(value));
-    finish(yielded);
+    finish(source.front().getTerminator()->getOperands());
     return success();
   }
 
   LogicalResult lowerIf(IfOp op) {
-    Value condition = bufferOf(op.getCondition());
+    Value condition = bufferOf(op.getCondition(), state.host(), nameOf(op));
     SmallVector<Value> results;
     for (Value result : op.getResults())
-      results.push_back(bufferOf(result));
+      results.push_back(bufferOf(result, 0, ""));
     auto branch = planir::IfOp::create(builder, op.getLoc(), condition);
-    auto finish = [&](SmallVector<Value> yielded) {
+    auto finish = [&](ValueRange yielded) {
       for (auto [value, result] : llvm::zip(yielded, results))
-        copyTo(value, result, op.getLoc(), nameOf(op));
+        copyTo(bufferOf(value, places.at(result), nameOf(op)), result, op.getLoc(), nameOf(op),
+               nameOf(op));
     };
     return success(succeeded(lowerRegion(op.getThenBody(), branch.getThenBody(), finish)) &&
                    succeeded(lowerRegion(op.getElseBody(), branch.getElseBody(), finish)));
@@ -299,50 +398,58 @@ struct FunctionLowering {
   LogicalResult lowerWhile(WhileOp op) {
     SmallVector<Value> carried;
     for (auto [init, result] : llvm::zip(op.getInits(), op.getResults())) {
-      Value buffer = bufferOf(result);
+      Value buffer = bufferOf(result, 0, "");
       carried.push_back(buffer);
-      copyTo(bufferOf(init), buffer, op.getLoc(), nameOf(op));
+      copyTo(bufferOf(init, places.at(buffer), nameOf(op)), buffer, op.getLoc(), nameOf(op),
+             nameOf(op));
     }
     for (Region *region : {&op.getConditionBody(), &op.getBody()})
       for (auto [argument, buffer] : llvm::zip(region->getArguments(), carried))
         buffers[argument] = buffer;
     Type flagType = RankedTensorType::get({}, builder.getI1Type());
-    Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), host, 1);
+    Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), state.host(), 1);
     auto loop = planir::WhileOp::create(builder, op.getLoc(), flag);
-    if (failed(lowerRegion(op.getConditionBody(), loop.getConditionBody(),
-                           [&](SmallVector<Value> yielded) {
-                             copyTo(yielded[0], flag, op.getLoc(), text("condition"));
-                           })))
-      return failure();
-    return lowerRegion(op.getBody(), loop.getBody(), [&](SmallVector<Value> yielded) {
-      // All next values must be safe before any carried one is overwritten.
-      for (auto [i, value] : llvm::enumerate(yielded))
-        if (value != carried[i] && llvm::is_contained(carried, value)) {
-          Value safe = makeBuffer(op.getInits()[i].getType(), text("next"), op.getLoc(), host,
-                                  byteSize(op.getInits()[i].getType()));
-          copyTo(value, safe, op.getLoc(), text("next"));
-          value = safe;
-        }
-      for (auto [value, buffer] : llvm::zip(yielded, carried))
-        copyTo(value, buffer, op.getLoc(), nameOf(op));
-    });
+    auto test = [&](ValueRange yielded) {
+      copyTo(bufferOf(yielded[0], state.host(), nameOf(op)), flag, op.getLoc(), text("condition"),
+             nameOf(op));
+    };
+    auto next = [&](ValueRange yielded) { carry(op, yielded, carried); };
+    return success(succeeded(lowerRegion(op.getConditionBody(), loop.getConditionBody(), test)) &&
+                   succeeded(lowerRegion(op.getBody(), loop.getBody(), next)));
+  }
+
+  /// Copies the next values into the carried ones; all of them must be safe before any is
+  /// overwritten.
+  void carry(WhileOp op, ValueRange yielded, ArrayRef<Value> carried) {
+    SmallVector<Value> next;
+    for (auto [value, buffer] : llvm::zip(yielded, carried)) {
+      Value source = bufferOf(value, places.at(buffer), nameOf(op));
+      if (source != buffer && llvm::is_contained(carried, source)) {
+        Value safe = makeBuffer(value.getType(), text("next"), op.getLoc(), places.at(buffer),
+                                byteSize(value.getType()));
+        copyTo(source, safe, op.getLoc(), text("next"), nameOf(op));
+        source = safe;
+      }
+      next.push_back(source);
+    }
+    for (auto [source, buffer] : llvm::zip(next, carried))
+      copyTo(source, buffer, op.getLoc(), nameOf(op), nameOf(op));
   }
 };
 
 struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
   void runOnOperation() override {
-    auto topology = getOperation()->getAttrOfType<TopologyAttr>(kTopologyAttr);
-    if (!topology) {
+    if (!getOperation()->hasAttr(kTopologyAttr)) {
       getOperation().emitError("the module has no topology");
       return signalPassFailure();
     }
-    ModuleState state(getOperation());
-    state.declareDevices(topology);
-    state.declareKernels();
+    Declarations declarations(getOperation());
+    declarations.declareDevices();
+    declarations.declareKernels();
     SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : funcs)
       if (func.isPublic() && !func.isExternal())
-        if (failed(FunctionLowering(state, func).lower()))
+        if (failed(FunctionLowering(declarations, func).lower()))
           return signalPassFailure();
     // Only now: declarations are inserted in front of the first one.
     for (func::FuncOp func : funcs)

@@ -5,6 +5,10 @@
 
 // CHECK: plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+// CHECK: plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824 flops 1.000000e+13 bandwidth 5.000000e+11
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824 flops 1.0e+13 bandwidth 5.0e+11
+// CHECK: plan.link @d0 to @d1 bandwidth 1.600000e+10 latency 1.000000e-05
+plan.link @d0 to @d1 bandwidth 1.6e+10 latency 1.0e-5
 
 // Arenas of the three kinds.
 // CHECK: plan.arena @constants_d0 constants on @d0 size 128 lower_bound 128
@@ -15,10 +19,14 @@ plan.arena @variables_d0 variables on @d0 size 0 lower_bound 0
 plan.arena @transient_d0 transient on @d0 size 4096 lower_bound 4000
 
 // A constant with its value, and one as it is read from a file.
-// CHECK: plan.constant @c0 "weight" offset 0 size 8 : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
-// CHECK: plan.constant @c1 "bias" offset 64 size 16 : tensor<4xf32>
-plan.constant @c0 "weight" offset 0 size 8 : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
-plan.constant @c1 "bias" offset 64 size 16 : tensor<4xf32>
+// CHECK: plan.constant @c0 "weight" on @d0 offset 0 size 8 : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+// CHECK: plan.constant @c1 "bias" on @d0 offset 64 size 16 : tensor<4xf32>
+plan.constant @c0 "weight" on @d0 offset 0 size 8 : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
+plan.constant @c1 "bias" on @d0 offset 64 size 16 : tensor<4xf32>
+
+// A constant that the graph wants elsewhere: a copy at load.
+// CHECK: plan.constant @c2 "weight" on @d1 home @d0 for "fc1" offset 0 size 8 : tensor<2xf32>
+plan.constant @c2 "weight" on @d1 home @d0 for "fc1" offset 0 size 8 : tensor<2xf32>
 
 // CHECK: plan.kernel @matmul_0 items 16 grain 2 scratch 4096
 plan.kernel @matmul_0 items 16 grain 2 scratch 4096
@@ -46,8 +54,16 @@ plan.func @main inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
 
   // CHECK: plan.launch @matmul_0(%[[X]], %[[W]]) -> (%[[T]]) scratch %[[S]] items 16 grain 2 on @d0 "fc1" ["MatMul", "Relu"] at "graph.mlir:3:8"
   plan.launch @matmul_0(%x, %w) -> (%t) scratch %s items 16 grain 2 on @d0 "fc1" ["MatMul", "Relu"] at "graph.mlir:3:8"
-  // CHECK: plan.launch @matmul_0() -> (%[[T]], %[[C]]) items 1 grain 1 on @d0 "" [] at ""
-  plan.launch @matmul_0() -> (%t, %c) items 1 grain 1 on @d0 "" [] at ""
+  // CHECK: plan.launch @matmul_0() -> (%[[T]], %[[C]]) items 1 grain 1 flops 12 bytes 34 on @d0 "" [] at ""
+  plan.launch @matmul_0() -> (%t, %c) items 1 grain 1 flops 12 bytes 34 on @d0 "" [] at ""
+
+  // Queues come together by signals and waits.
+  // CHECK: plan.copy %[[X]] to %[[T]] on @d1 queue 1 for "fc1" "x" at ""
+  // CHECK-NEXT: plan.signal 0 on @d1 queue 1
+  // CHECK-NEXT: plan.wait 0 on @d1
+  plan.copy %x to %t on @d1 queue 1 for "fc1" "x" at ""
+  plan.signal 0 on @d1 queue 1
+  plan.wait 0 on @d1
 
   // CHECK: plan.if %[[C]] {
   // CHECK-NEXT: plan.copy %[[X]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"

@@ -59,7 +59,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 // -----
 
 // What is returned without being computed here is copied: an input, a constant, a value twice.
-// CHECK: plan.constant @c0 "w" offset -1 size 16 : tensor<4xf32> = dense<
+// CHECK: plan.constant @c0 "w" on @d0 offset -1 size 16 : tensor<4xf32> = dense<
 // CHECK-LABEL: plan.func @copies
 // CHECK: %[[W:.*]] = plan.use @c0 size 16
 // CHECK: %[[X:.*]] = plan.input 0

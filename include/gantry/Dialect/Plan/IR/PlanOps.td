@@ -41,11 +41,34 @@ def Plan_ArenaKindAttr : EnumAttr<Plan_Dialect, Plan_ArenaKind, "arena_kind">;
 // The module: what functions refer to
 //===----------------------------------------------------------------------===//
 
+// What is not known is 0 and not printed.
+defvar Plan_Count = DefaultValuedAttr<I64Attr, "0">;
+defvar Plan_Rate = DefaultValuedAttr<F64Attr, "0.0">;
+
 def Plan_DeviceOp : Plan_Op<"device", [Symbol]> {
   let summary = "name a device of the plan";
-  let description = [{ Example: `plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"` }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device, StrAttr:$driver);
-  let assemblyFormat = "$sym_name $device `on` $driver attr-dict";
+  let description = [{
+    `physical` is the number of the device of the machine that it is, or is a part of; `limit` the
+    bytes that the plan may use there; `flops` f32 operations and `bandwidth` bytes of memory, both a
+    second.
+    Example: `plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device, StrAttr:$driver, Plan_Count:$physical,
+                       Plan_Count:$limit, Plan_Rate:$flops, Plan_Rate:$bandwidth);
+  let assemblyFormat = [{
+    $sym_name $device `on` $driver (`physical` $physical^)? (`limit` $limit^)? (`flops` $flops^)?
+    (`bandwidth` $bandwidth^)? attr-dict
+  }];
+}
+
+def Plan_LinkOp : Plan_Op<"link"> {
+  let summary = "state how fast copies go from one device to another";
+  let description = [{
+    Bytes a second, and seconds.
+    Example: `plan.link @d0 to @d1 bandwidth 1.6e+10 latency 1.0e-5`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$source, FlatSymbolRefAttr:$target, F64Attr:$bandwidth, F64Attr:$latency);
+  let assemblyFormat = "$source `to` $target `bandwidth` $bandwidth `latency` $latency attr-dict";
 }
 
 def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
@@ -62,13 +85,19 @@ def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
 def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
   let summary = "place a constant";
   let description = [{
-    `offset` in the constants arena of its device, in bytes; `value` is absent when the plan was read
-    from a file, where the bytes stay in their segment.
-    Example: `plan.constant @c0 "weight" offset 0 size 64 : tensor<16xf32>`
+    `offset` in the constants arena of `device`, in bytes; a constant that two devices use is two of
+    these, and once in the file. When the graph wants it on another device, that is `home`, and to
+    bring it here is a copy at load, made for the use `cause`. `value` is absent when the plan was
+    read from a file, where the bytes stay in their segment.
+    Example: `plan.constant @c0 "weight" on @d1 home @d0 for "fc1" offset 0 size 64 : tensor<16xf32>`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, I64Attr:$offset, I64Attr:$size,
-                       TypeAttr:$type, OptionalAttr<ElementsAttr>:$value);
-  let assemblyFormat = "$sym_name $name `offset` $offset `size` $size `:` $type (`=` $value^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, FlatSymbolRefAttr:$device, I64Attr:$offset,
+                       I64Attr:$size, TypeAttr:$type, OptionalAttr<ElementsAttr>:$value,
+                       OptionalAttr<FlatSymbolRefAttr>:$home, DefaultValuedStrAttr<StrAttr, "">:$cause);
+  let assemblyFormat = [{
+    $sym_name $name `on` $device (`home` $home^ `for` $cause)? `offset` $offset `size` $size `:` $type
+    (`=` $value^)? attr-dict
+  }];
 }
 
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
@@ -149,24 +178,50 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
   let summary = "run a kernel";
   let description = [{
     Reads `operands`, writes `results`, may use `scratch`. `name` is the stable name of the last op
-    inside, `log_names` the TensorFlow-style names of all.
+    inside, `log_names` the TensorFlow-style names of all. `flops` operations, and `bytes` moved to
+    and from memory, are for the clock that predicts.
     Example: `plan.launch @matmul_0(%a, %b) -> (%c) items 16 grain 1 on @d0 "fc1" ["MatMul"] at "model.onnx"`
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, FlatSymbolRefAttr:$device, StrAttr:$name, StrAttr:$location,
                        ArrayAttr:$log_names, I64Attr:$items, I64Attr:$grain,
                        Variadic<Plan_BufferType>:$inputs, Variadic<Plan_BufferType>:$outputs,
-                       Optional<Plan_BufferType>:$scratch);
+                       Optional<Plan_BufferType>:$scratch, Plan_Count:$flops, Plan_Count:$bytes);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)? `items` $items `grain` $grain
-    `on` $device $name $log_names `at` $location attr-dict
+    (`flops` $flops^)? (`bytes` $bytes^)? `on` $device $name $log_names `at` $location attr-dict
   }];
 }
 def Plan_CopyOp : Plan_Op<"copy"> {
   let summary = "copy a buffer";
-  let description = [{ Example: `plan.copy %a to %b on @d0 "y" at "model.onnx"` }];
+  let description = [{
+    `device` is the GPU of the two, the target's between GPUs. `queue`, of that device: 0 inside a
+    device, 1 from the host, 2 to the host, 3 from another GPU. `cause` is the use that made it.
+    Example: `plan.copy %a to %b on @d1 queue 1 for "fc1" "x" at "model.onnx"`
+  }];
   let arguments = (ins Plan_BufferType:$source, Plan_BufferType:$target, FlatSymbolRefAttr:$device,
-                       StrAttr:$name, StrAttr:$location);
-  let assemblyFormat = "$source `to` $target `on` $device $name `at` $location attr-dict";
+                       StrAttr:$name, StrAttr:$location, Plan_Count:$queue,
+                       DefaultValuedStrAttr<StrAttr, "">:$cause);
+  let assemblyFormat = [{
+    $source `to` $target `on` $device (`queue` $queue^)? (`for` $cause^)? $name `at` $location attr-dict
+  }];
+}
+
+// Queues of one function run at the same time; what is on one queue runs in order. Where a branch or
+// a loop begins or ends, all queues come together.
+def Plan_SignalOp : Plan_Op<"signal"> {
+  let summary = "tell other queues that what stands before is done";
+  let description = [{
+    Sets the semaphore when the commands before it on its queue are done. Each semaphore has one.
+    Example: `plan.signal 3 on @d1 queue 1`
+  }];
+  let arguments = (ins I64Attr:$semaphore, FlatSymbolRefAttr:$device, Plan_Count:$queue);
+  let assemblyFormat = "$semaphore `on` $device (`queue` $queue^)? attr-dict";
+}
+def Plan_WaitOp : Plan_Op<"wait"> {
+  let summary = "hold a queue until a semaphore is set";
+  let description = [{ Example: `plan.wait 3 on @d1 queue 2` }];
+  let arguments = (ins I64Attr:$semaphore, FlatSymbolRefAttr:$device, Plan_Count:$queue);
+  let assemblyFormat = "$semaphore `on` $device (`queue` $queue^)? attr-dict";
 }
 def Plan_IfOp : Plan_Op<"if", [NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "run one of two lists of commands";

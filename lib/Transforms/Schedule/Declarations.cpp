@@ -1,0 +1,133 @@
+#include "Declarations.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::schedule;
+
+uint64_t gantry::schedule::byteSize(Type type) { return getByteSize(cast<RankedTensorType>(type)); }
+
+ElementType gantry::schedule::elementTypeOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isF16())
+    return ElementType::f16;
+  if (element.isBF16())
+    return ElementType::bf16;
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (isa<FloatType>(element))
+    return width == 64 ? ElementType::f64 : ElementType::f32;
+  bool isUnsigned = element.isUnsignedInteger();
+  switch (width) {
+  case 1:
+    return ElementType::i1;
+  case 8:
+    return isUnsigned ? ElementType::u8 : ElementType::i8;
+  case 16:
+    return isUnsigned ? ElementType::u16 : ElementType::i16;
+  case 32:
+    return isUnsigned ? ElementType::u32 : ElementType::i32;
+  default:
+    return isUnsigned ? ElementType::u64 : ElementType::i64;
+  }
+}
+
+static int64_t numberOf(Operation *op, StringRef name, int64_t otherwise) {
+  auto attr = op->getAttrOfType<IntegerAttr>(name);
+  return attr ? attr.getInt() : otherwise;
+}
+
+Declarations::Declarations(ModuleOp module)
+    : module(module), kernels(module.lookupSymbol<ModuleOp>("kernels")),
+      declarations(OpBuilder::atBlockBegin(module.getBody())), topology(getTopology(module)),
+      costModel(CostModel::of(topology)) {
+  for (auto [i, device] : llvm::enumerate(topology.logical)) {
+    symbols.push_back(FlatSymbolRefAttr::get(module.getContext(), "d" + std::to_string(i)));
+    devices[device.name.str()] = i;
+    if (*device.name.type == DeviceType::CPU && !devices.contains(""))
+      hostDevice = devices[""] = i;
+  }
+  // Looked up once: a symbol table per launch would make big graphs quadratic.
+  if (kernels)
+    for (auto func : kernels.getOps<func::FuncOp>())
+      kernelFuncs[func.getSymName()] = func;
+}
+
+/// Bytes that the plan may use; 0 for what is there at run time. A simulated device has no more
+/// memory than the topology gives it.
+static uint64_t limitOf(const LogicalDevice &device, const PhysicalDevice &physical) {
+  if (device.limit || physical.driver != Driver::sim)
+    return device.limit;
+  return physical.memory;
+}
+
+void Declarations::declareDevices() {
+  for (auto [i, logical] : llvm::enumerate(topology.logical)) {
+    const PhysicalDevice &physical = topology.physical[logical.physical];
+    planir::DeviceOp::create(
+        declarations, module.getLoc(), symbols[i].getAttr(),
+        declarations.getStringAttr(logical.name.str()),
+        declarations.getStringAttr(driverName(physical.driver)),
+        declarations.getI64IntegerAttr(logical.physical),
+        declarations.getI64IntegerAttr(limitOf(logical, physical)),
+        declarations.getF64FloatAttr(physical.peakFlops[static_cast<size_t>(ElementType::f32)]),
+        declarations.getF64FloatAttr(physical.bandwidth));
+  }
+  declareLinks();
+}
+
+/// The topology's links join physical devices, the plan's the logical ones that it knows.
+void Declarations::declareLinks() {
+  for (auto [from, source] : llvm::enumerate(topology.logical))
+    for (auto [to, target] : llvm::enumerate(topology.logical))
+      for (const Link &link : topology.links)
+        if (link.from == source.physical && link.to == target.physical && link.from != link.to)
+          planir::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
+                                 declarations.getF64FloatAttr(link.bandwidth),
+                                 declarations.getF64FloatAttr(link.latency));
+}
+
+void Declarations::declareKernels() {
+  if (!kernels)
+    return;
+  for (auto func : kernels.getOps<func::FuncOp>()) {
+    if (func.isExternal() || !func->hasAttr("gantry.items"))
+      continue;
+    planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(),
+                             numberOf(func, "gantry.items", 1), numberOf(func, "gantry.grain", 1),
+                             numberOf(func, "gantry.scratch", 0));
+  }
+}
+
+unsigned Declarations::device(StringRef name) {
+  auto [known, isNew] = devices.try_emplace(name, hostDevice);
+  if (isNew)
+    if (Expected<DeviceName> parsed = DeviceName::parse(name.str()))
+      if (const LogicalDevice *found = topology.find(parsed->withDefaultTask()))
+        known->second = found - topology.logical.data();
+  return known->second;
+}
+
+unsigned Declarations::device(DeviceAttr name) {
+  return name ? device(name.getSpelling()) : hostDevice;
+}
+
+StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef use) {
+  StringAttr &symbol = constants[{op.getValueAttr(), device}];
+  if (symbol)
+    return symbol;
+  symbol = declarations.getStringAttr("c" + std::to_string(constants.size() - 1));
+  auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+  auto wish = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+  FlatSymbolRefAttr home;
+  if (wish && this->device(wish) != device)
+    home = symbolOf(this->device(wish));
+  planir::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
+                             symbolOf(device), declarations.getI64IntegerAttr(-1),
+                             declarations.getI64IntegerAttr(byteSize(op.getType())),
+                             TypeAttr::get(op.getType()), op.getValueAttr(), home,
+                             declarations.getStringAttr(home ? use : ""));
+  return symbol;
+}
+
+func::FuncOp Declarations::kernel(StringRef symbol) { return kernelFuncs.lookup(symbol); }

@@ -1,0 +1,63 @@
+// What the functions of a plan refer to: devices, links, kernels and constants, declared in front
+// of them while they are lowered.
+#pragma once
+
+#include "gantry/Device/CostModel.h"
+#include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace gantry::schedule {
+
+uint64_t byteSize(mlir::Type type);
+ElementType elementTypeOf(mlir::Type type);
+
+/// Devices are numbered as in the topology; their symbols are @d0, @d1, ...
+class Declarations {
+public:
+  explicit Declarations(mlir::ModuleOp module);
+
+  void declareDevices();
+  void declareKernels();
+
+  /// Number of the device that an attribute or a copy names; the host's for a name that is not
+  /// known.
+  unsigned device(DeviceAttr name);
+  unsigned device(llvm::StringRef name);
+  mlir::FlatSymbolRefAttr symbolOf(unsigned device) const { return symbols[device]; }
+  const LogicalDevice &logical(unsigned device) const { return topology.logical[device]; }
+  const PhysicalDevice &physical(unsigned device) const {
+    return topology.physical[logical(device).physical];
+  }
+
+  /// Where buffers are that no op asks for: the first CPU.
+  unsigned host() const { return hostDevice; }
+
+  /// The symbol of a constant with this value on that device. The first use there is what made its
+  /// copy at load, where it needs one.
+  mlir::StringAttr constantFor(ConstantOp op, unsigned device, llvm::StringRef use);
+
+  /// A lowered kernel; null when there is none of that name.
+  mlir::func::FuncOp kernel(llvm::StringRef symbol);
+
+  const CostModel &costs() const { return costModel; }
+  mlir::ModuleOp getModule() const { return module; }
+
+private:
+  void declareLinks();
+
+  mlir::ModuleOp module, kernels;
+  mlir::OpBuilder declarations;
+  Topology topology;
+  CostModel costModel;
+  unsigned hostDevice = 0;
+  llvm::SmallVector<mlir::FlatSymbolRefAttr> symbols;
+  llvm::StringMap<unsigned> devices; ///< by any spelling that was asked for
+  llvm::StringMap<mlir::func::FuncOp> kernelFuncs;
+  llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
+};
+
+} // namespace gantry::schedule
