@@ -43,11 +43,22 @@ typedef struct gantry_runtime_options_t {
       host_memory_limit;     /**< bytes that may be allocated on the host device; 0: what is free */
   gantry_log_callback_t log; /**< may be null */
   void *log_context;
+  /** In what order commands of simulated devices run: "virtual" (by a virtual clock; also when
+   * null) or "random:SEED", another legal order, for finding missing waits. */
+  const char *sim_order;
+  /** Devices of plans that run on others, each "GPU:0=GPU:3"; null when num_bindings is 0. A plan
+   * that lacks one of them does not load. */
+  const char *const *bindings;
+  size_t num_bindings;
 } gantry_runtime_options_t;
 
 /** `options` may be null: the defaults. */
 GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                                  gantry_runtime_t **runtime);
+/** Changes host_memory_limit, sim_order and bindings; the other options stay. FAILED_PRECONDITION
+ * once a plan has been loaded: another runtime can have other devices. */
+GANTRY_API gantry_status_t gantry_runtime_configure_devices(gantry_runtime_t *runtime,
+                                                            const gantry_runtime_options_t *options);
 GANTRY_API void gantry_runtime_destroy(gantry_runtime_t *runtime);
 
 /** Threads that kernels can use. */

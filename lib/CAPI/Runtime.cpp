@@ -150,6 +150,44 @@ gantry_status_t giveData(Expected<Tensor> tensor, const void **data) {
   return GANTRY_OK;
 }
 
+Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t *options) {
+  // Callers that were built against a shorter, older struct get zeros for what they do not know.
+  gantry_runtime_options_t given{};
+  if (options) {
+    if (options->struct_size < sizeof(size_t))
+      return Status::invalidArgument("gantry_runtime_options_t: struct_size is not set");
+    std::memcpy(&given, options, std::min(options->struct_size, sizeof given));
+  }
+  RuntimeOptions made;
+  made.threads = given.threads;
+  made.hostMemoryLimit = given.host_memory_limit;
+  if (given.log)
+    made.log = [log = given.log, context = given.log_context](Severity severity,
+                                                              const std::string &text) {
+      log(context, static_cast<gantry_severity_t>(severity), text.c_str());
+    };
+  if (given.sim_order) {
+    Expected<SimOrder> order = SimOrder::parse(given.sim_order);
+    if (!order)
+      return order.status();
+    made.simOrder = *order;
+  }
+  if (given.num_bindings != 0 && !given.bindings)
+    return Status::invalidArgument("gantry_runtime_options_t: bindings is a null pointer, and "
+                                   "num_bindings is " +
+                                   std::to_string(given.num_bindings));
+  for (size_t i = 0; i < given.num_bindings; ++i) {
+    if (!given.bindings[i])
+      return Status::invalidArgument("gantry_runtime_options_t: binding " + std::to_string(i) +
+                                     " is a null pointer");
+    Expected<DeviceBinding> binding = DeviceBinding::parse(given.bindings[i]);
+    if (!binding)
+      return binding.status();
+    made.bindings.push_back(binding.take());
+  }
+  return made;
+}
+
 const char *textOrEmpty(const flatbuffers::String *text) { return text ? text->c_str() : ""; }
 
 gantry_command_time_t describe(const plan::fb::Plan &plan, const CommandTime &time) {
@@ -176,23 +214,18 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                       gantry_runtime_t **runtime) {
   GANTRY_NEED(runtime);
   *runtime = nullptr;
-  // Callers that were built against a shorter, older struct get zeros for what they do not know.
-  gantry_runtime_options_t given{};
-  if (options) {
-    if (options->struct_size < sizeof(size_t))
-      return finish(Status::invalidArgument("gantry_runtime_options_t: struct_size is not set"));
-    std::memcpy(&given, options, std::min(options->struct_size, sizeof given));
-  }
-  RuntimeOptions made;
-  made.threads = given.threads;
-  made.hostMemoryLimit = given.host_memory_limit;
-  if (given.log)
-    made.log = [log = given.log, context = given.log_context](Severity severity,
-                                                              const std::string &text) {
-      log(context, static_cast<gantry_severity_t>(severity), text.c_str());
-    };
-  *runtime = new gantry_runtime_t{Runtime::create(std::move(made))};
+  Expected<RuntimeOptions> made = readOptions(options);
+  if (!made)
+    return finish(made.status());
+  *runtime = new gantry_runtime_t{Runtime::create(made.take())};
   return GANTRY_OK;
+}
+
+gantry_status_t gantry_runtime_configure_devices(gantry_runtime_t *runtime,
+                                                 const gantry_runtime_options_t *options) {
+  GANTRY_NEED(runtime && options);
+  Expected<RuntimeOptions> made = readOptions(options);
+  return finish(made ? runtime->object->configureDevices(*made) : made.status());
 }
 
 void gantry_runtime_destroy(gantry_runtime_t *runtime) { delete runtime; }

@@ -108,9 +108,12 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
 }
 
 Status LoadedPlan::findDevices() {
+  Expected<std::vector<std::string>> names = bindDevices(metadata(), owner->bindings());
+  if (!names)
+    return names.status();
   for (const fb::Device *device : each(metadata().devices())) {
-    Expected<Device *> found =
-        owner->device(device->name()->str(), driverOf(*device), device->memory_limit());
+    const std::string &name = (*names)[planDevices.size()];
+    Expected<Device *> found = owner->device(name, driverOf(*device), device->memory_limit());
     if (!found)
       return found.status();
     planDevices.push_back(*found);

@@ -35,6 +35,18 @@ Status Runtime::addDriver(std::unique_ptr<Driver> driver) {
   return {};
 }
 
+Status Runtime::configureDevices(const RuntimeOptions &changed) {
+  std::lock_guard lock(mutex);
+  if (!knownDevices.empty())
+    return Status::failedPrecondition(
+        "devices cannot be configured any more: a plan that uses '" + knownDevices.front()->name() +
+        "' has been loaded in this runtime; configure before, or make another runtime");
+  options.hostMemoryLimit = changed.hostMemoryLimit;
+  options.simOrder = changed.simOrder;
+  options.bindings = changed.bindings;
+  return {};
+}
+
 Driver *Runtime::driver(std::string_view name) const {
   for (auto &driver : drivers)
     if (driver->name() == name)

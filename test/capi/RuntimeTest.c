@@ -47,6 +47,23 @@ static void test_runtime(void) {
   EXPECT(gantry_runtime_num_devices(runtime) == 0); /* none is used yet */
   EXPECT(strcmp(gantry_runtime_version(), "0.1.0") == 0);
   EXPECT_ERROR(gantry_runtime_create(NULL, NULL), GANTRY_INVALID_ARGUMENT, "null pointer");
+
+  /* Devices can be configured until a plan is loaded; test_hello comes too late. */
+  const char *bindings[] = {"GPU:0=GPU:3", "GPU:1"};
+  gantry_runtime_options_t devices = {.struct_size = sizeof devices, .sim_order = "random:1"};
+  devices.bindings = bindings;
+  devices.num_bindings = 1;
+  NEED(gantry_runtime_configure_devices(runtime, &devices));
+  devices.num_bindings = 2;
+  EXPECT_ERROR(gantry_runtime_configure_devices(runtime, &devices), GANTRY_INVALID_ARGUMENT,
+               "GPU:0=GPU:3");
+  devices.bindings = NULL;
+  EXPECT_ERROR(gantry_runtime_configure_devices(runtime, &devices), GANTRY_INVALID_ARGUMENT,
+               "null pointer");
+  devices.num_bindings = 0;
+  devices.sim_order = "sideways";
+  EXPECT_ERROR(gantry_runtime_configure_devices(runtime, &devices), GANTRY_INVALID_ARGUMENT,
+               "virtual and random:SEED");
   gantry_runtime_destroy(runtime);
   gantry_runtime_destroy(NULL);
 }
@@ -147,6 +164,10 @@ static void test_hello(const char *folder) {
   EXPECT(device.mapped_bytes == 16 && device.bytes_in_use >= 64);
   EXPECT_ERROR(gantry_runtime_device(runtime, 1, &device), GANTRY_INVALID_ARGUMENT,
                "number 1 of 1");
+
+  gantry_runtime_options_t late = {.struct_size = sizeof late};
+  EXPECT_ERROR(gantry_runtime_configure_devices(runtime, &late), GANTRY_FAILED_PRECONDITION,
+               "make another runtime");
 
   /* In the wrong order on purpose: each keeps what it needs. */
   gantry_runtime_destroy(runtime);

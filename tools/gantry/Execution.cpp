@@ -157,6 +157,25 @@ Expected<std::vector<std::optional<GivenArray>>> assignGiven(GivenArrays given,
   return result;
 }
 
+namespace {
+/// --bind and --sim-order.
+Status configureDevices(const Options &options, runtime::RuntimeOptions &settings) {
+  for (const std::string &text : options.bindings) {
+    auto binding = runtime::DeviceBinding::parse(text);
+    if (!binding)
+      return Status(binding.status().code(), "--bind: " + binding.status().message());
+    settings.bindings.push_back(binding.take());
+  }
+  if (options.simOrder.empty())
+    return {};
+  auto order = runtime::SimOrder::parse(options.simOrder);
+  if (!order)
+    return Status(order.status().code(), "--sim-order: " + order.status().message());
+  settings.simOrder = *order;
+  return {};
+}
+} // namespace
+
 Expected<Execution> Execution::prepare(const Options &options, const Model &model,
                                        GivenArrays given) {
   Execution execution;
@@ -164,6 +183,7 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   runtime::RuntimeOptions settings;
   settings.threads = static_cast<unsigned>(options.threads);
   settings.log = logRuntimeLine;
+  GANTRY_RETURN_IF_ERROR(configureDevices(options, settings));
   execution.runtime = runtime::Runtime::create(std::move(settings));
   auto loaded = runtime::LoadedPlan::load(execution.runtime, model.file, options.file);
   if (!loaded)

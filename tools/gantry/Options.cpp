@@ -199,6 +199,16 @@ private:
         ->check(atLeastOne());
   }
 
+  void addDeviceOptions(CLI::App *sub) {
+    repeatable(sub->add_option("--bind", options.bindings,
+                               "run a device of the plan on another one of its kind: GPU:0=GPU:3"))
+        ->option_text("GPU:N=GPU:M");
+    sub->add_option("--sim-order", options.simOrder,
+                    "order of simulated commands: virtual (by the virtual clock, the default) or "
+                    "random:SEED, any legal one")
+        ->option_text("ORDER");
+  }
+
   void addJson(CLI::App *sub, const char *help) { sub->add_flag("--json", options.json, help); }
 
   void addInputs(CLI::App *sub) {
@@ -243,6 +253,7 @@ private:
         ->option_text("N")
         ->check(atLeastOne());
     addThreads(sub);
+    addDeviceOptions(sub);
     addPlacementLog(sub);
     addVerbose(sub);
     addCompileFlags(sub, false);
@@ -300,6 +311,7 @@ private:
     sub->add_option("--warmup", options.warmup, "runs before the clock starts (default 2)")
         ->option_text("N");
     addThreads(sub);
+    addDeviceOptions(sub);
     addJson(sub, "one JSON object: median_ms, min_ms, p90_ms, runs, …");
     addVerbose(sub);
     addCompileFlags(sub, false);

@@ -30,6 +30,8 @@ struct Options {
   uint64_t seed = 0;
   uint64_t repeat = 1;
   uint64_t threads = 0; ///< 0: one per core
+  std::vector<std::string> bindings; ///< GPU:0=GPU:3: run a device of the plan on another one
+  std::string simOrder;              ///< of simulated commands: virtual, random:SEED
 
   std::string output; ///< compile, plan-text: where to; empty: derived or standard output
 

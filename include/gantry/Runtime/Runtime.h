@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gantry/Runtime/Device.h"
+#include "gantry/Runtime/DeviceBinding.h"
 #include "gantry/Runtime/KernelRegistry.h"
 #include "gantry/Runtime/SimDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
@@ -33,9 +34,11 @@ struct RuntimeOptions {
   unsigned threads = 0;
   /// Bytes that Gantry may allocate on each host device; 0 for what is free.
   uint64_t hostMemoryLimit = 0;
-  LogCallback log;
+  LogCallback log = {};
   /// In what order simulated plans run, unless their session says another.
   SimOrder simOrder = {};
+  /// Devices of plans that run on others (spec D9).
+  std::vector<DeviceBinding> bindings = {};
 };
 
 /// Thread-safe.
@@ -47,6 +50,10 @@ public:
   /// Adds a driver, or puts it in the place of the one of that name. FAILED_PRECONDITION once a
   /// device exists.
   Status addDriver(std::unique_ptr<Driver> driver);
+
+  /// Changes what the options say about devices: limit of the host, order of simulated plans,
+  /// bindings; threads and log stay. FAILED_PRECONDITION once a plan has been loaded (spec D8).
+  Status configureDevices(const RuntimeOptions &changed);
 
   /// The driver of that name; null when there is none.
   Driver *driver(std::string_view name) const;
@@ -63,6 +70,7 @@ public:
   ThreadPool &threadPool() { return pool; }
   SimMachine &simMachine() { return machine; }
   SimOrder simOrder() const { return options.simOrder; }
+  std::span<const DeviceBinding> bindings() const { return options.bindings; }
   KernelRegistry &kernels() { return registry; }
   ConstantPool &constantPool() { return *constants; }
   void log(Severity severity, const std::string &text) const {

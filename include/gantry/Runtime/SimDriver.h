@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::plan::fb {
@@ -39,6 +40,8 @@ struct SimOrder {
   static SimOrder virtualTime() { return {}; }
   /// Any of them, drawn from the seed.
   static SimOrder random(uint64_t seed) { return {true, seed}; }
+  /// Reads "virtual" or "random:SEED". INVALID_ARGUMENT.
+  static Expected<SimOrder> parse(std::string_view text);
 };
 
 /// A launch, copy or fill on the virtual clock of a run; times in seconds since its beginning.

@@ -10,6 +10,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace gantry::runtime {
@@ -123,6 +124,21 @@ private:
   SimMachine &machine;
   SimMemory memory;
 };
+
+Expected<SimOrder> SimOrder::parse(std::string_view text) {
+  if (text == "virtual")
+    return virtualTime();
+  constexpr std::string_view prefix = "random:";
+  uint64_t seed = 0;
+  if (text.starts_with(prefix)) {
+    const char *end = text.data() + text.size();
+    auto [at, error] = std::from_chars(text.data() + prefix.size(), end, seed);
+    if (error == std::errc() && at == end)
+      return random(seed);
+  }
+  return Status::invalidArgument("unknown order of simulated commands '" + std::string(text) +
+                                 "'; the orders are virtual and random:SEED");
+}
 
 std::unique_ptr<Driver> SimMachine::addDevice(std::string name, uint64_t bytes) {
   return std::make_unique<SimDriver>(*this, std::move(name), bytes ? bytes : simDefaultMemory);
