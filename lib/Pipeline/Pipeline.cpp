@@ -75,6 +75,8 @@ static void addSchedule(OpPassManager &pm) { pm.addPass(createLowerToPlanPass())
 
 static void addMemory(OpPassManager &pm) {
   pm.addPass(createPlanMemoryPass());
+  // Where bytes lie decides which commands have to wait for which.
+  pm.addPass(createOrderQueuesPass());
   pm.addPass(createVerifyPlanPass());
 }
 

@@ -20,6 +20,7 @@ SHARED = {
     "Arrays": {"Support"},
     "Device": {"Support"},
     "Packing": {"Support"},
+    "Queues": {"Support"},
     "Arrays": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
 }
@@ -30,7 +31,7 @@ COMPILER = {
     "Dialect": {"Support", "Device"},
     "Analysis": {"Support", "Device", "Dialect"},
     "Frontend": {"Support", "Device", "Dialect", "Analysis"},
-    "Transforms": {"Support", "Device", "Packing", "Dialect", "Analysis"},
+    "Transforms": {"Support", "Device", "Packing", "Queues", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
     "Pipeline": {"Support", "Arrays", "Device", "Packing", "Plan", "Dialect", "Analysis", "Frontend",
                  "Transforms", "Target"},

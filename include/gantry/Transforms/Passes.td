@@ -149,6 +149,17 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::planir::PlanDialect"];
 }
 
+def OrderQueuesPass : Pass<"gantry-order-queues", "::mlir::ModuleOp"> {
+  let summary = "put signals and waits where queues meet";
+  let description = [{
+    Two commands on different queues that use a byte which one of them writes run in the order of the
+    plan: a `plan.signal` after the one, a `plan.wait` before the other. That holds for values that
+    go from queue to queue and for memory that is used again. What queues, other waits, and the
+    joining of all queues at control flow imply already gets none, so no wait can be taken away.
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect"];
+}
+
 def VerifyPlanPass : Pass<"gantry-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check that every buffer has its place in an arena";
   let description = [{ From here on the module can be written as a plan file. }];

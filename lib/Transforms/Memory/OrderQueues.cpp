@@ -1,0 +1,136 @@
+// Puts signals and waits where queues meet: the adapter between the plan dialect and the queues
+// library. Commands between two control-flow ops are one problem, since those join all queues.
+
+#include "gantry/Queues/Order.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_ORDERQUEUESPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+using QueueName = std::pair<Attribute, int64_t>; // device, number
+
+static QueueName queueOf(Operation *op) {
+  if (auto copy = dyn_cast<planir::CopyOp>(op))
+    return {copy.getDeviceAttr(), copy.getQueue()};
+  return {cast<planir::LaunchOp>(op).getDeviceAttr(), 0};
+}
+
+namespace {
+/// One function.
+struct Orderer {
+  planir::FuncOp func;
+  OpBuilder builder;
+  DenseMap<QueueName, uint32_t> queues; ///< of the commands at hand
+  DenseMap<Attribute, uint32_t> spaces; ///< of arenas, by symbol
+  int64_t numSemaphores = 0;
+
+  explicit Orderer(planir::FuncOp func) : func(func), builder(func.getContext()) {}
+
+  void run() { orderBlock(func.getBody().front()); }
+
+  void orderBlock(Block &block) {
+    SmallVector<Operation *> commands;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (isa<planir::LaunchOp, planir::CopyOp>(op))
+        commands.push_back(&op);
+      if (op.getNumRegions() == 0)
+        continue;
+      order(commands);
+      commands.clear();
+      for (Region &region : op.getRegions())
+        orderBlock(region.front());
+    }
+    order(commands);
+  }
+
+  /// The commands run after one join of all queues and before the next.
+  void order(ArrayRef<Operation *> commands) {
+    queues.clear();
+    for (Operation *op : commands)
+      queues.try_emplace(queueOf(op), queues.size());
+    if (queues.size() <= 1)
+      return;
+    std::vector<queues::Command> problem;
+    problem.reserve(commands.size());
+    for (Operation *op : commands)
+      problem.push_back(describe(op));
+    llvm::MapVector<uint32_t, int64_t> semaphores; // by command that signals
+    std::vector<queues::Wait> waits = queues::orderQueues(problem);
+    SmallVector<bool> signals(commands.size());
+    for (const queues::Wait &wait : waits)
+      signals[wait.before] = true;
+    for (auto [i, op] : llvm::enumerate(commands))
+      if (signals[i])
+        semaphores[i] = addSignal(op);
+    for (const queues::Wait &wait : waits)
+      addWait(commands[wait.after], semaphores[wait.before]);
+  }
+
+  int64_t addSignal(Operation *op) {
+    auto [device, queue] = queueOf(op);
+    builder.setInsertionPointAfter(op);
+    planir::SignalOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(numSemaphores),
+                             cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
+    return numSemaphores++;
+  }
+
+  void addWait(Operation *op, int64_t semaphore) {
+    auto [device, queue] = queueOf(op);
+    builder.setInsertionPoint(op);
+    planir::WaitOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(semaphore),
+                           cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
+  }
+
+  queues::Command describe(Operation *op) {
+    queues::Command command;
+    command.queue = queues.lookup(queueOf(op));
+    auto add = [&](Value buffer, bool writes) {
+      if (buffer)
+        addAccess(command, buffer, writes);
+    };
+    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
+      add(copy.getSource(), false);
+      add(copy.getTarget(), true);
+      return command;
+    }
+    auto launch = cast<planir::LaunchOp>(op);
+    for (Value input : launch.getInputs())
+      add(input, false);
+    for (Value output : launch.getOutputs())
+      add(output, true);
+    add(launch.getScratch(), true);
+    return command;
+  }
+
+  /// Nobody writes inputs and constants.
+  void addAccess(queues::Command &command, Value buffer, bool writes) {
+    Operation *op = buffer.getDefiningOp();
+    if (auto output = dyn_cast<planir::OutputOp>(op)) {
+      uint32_t space = spaceOf(output.getIndexAttr());
+      command.accesses.push_back({space, 0, uint64_t(output.getSize()), writes});
+    } else if (auto decl = dyn_cast<planir::BufferDeclOp>(op)) {
+      uint64_t begin = decl.getOffset().value_or(0);
+      command.accesses.push_back(
+          {spaceOf(decl.getArenaAttr()), begin, begin + decl.getSize(), writes});
+    }
+  }
+
+  uint32_t spaceOf(Attribute owner) {
+    return spaces.try_emplace(owner, spaces.size()).first->second;
+  }
+};
+
+struct OrderQueues : gantry::impl::OrderQueuesPassBase<OrderQueues> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<planir::FuncOp>())
+      Orderer(func).run();
+  }
+};
+} // namespace
