@@ -3,6 +3,7 @@
 #include "Walk.h"
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Plan/Ledger.h"
 
 #include <algorithm>
 #include <limits>
@@ -154,6 +155,11 @@ private:
     return {};
   }
 
+  /// An index that may be absent.
+  Status checkSaid(uint32_t index, uint64_t count, const char *what) const {
+    return index == nothingSaid ? Status() : checkIndex(index, count, what);
+  }
+
   Status checkConstants() {
     place = "constants";
     GANTRY_RETURN_IF_ERROR(visit(plan.constants()));
@@ -165,6 +171,8 @@ private:
                                           constant->offset(), constant->size()));
       GANTRY_RETURN_IF_ERROR(checkInSegment(constant->segment(), SegmentKind::constants,
                                             constant->segment_offset(), constant->size()));
+      GANTRY_RETURN_IF_ERROR(checkSaid(constant->home(), plan.devices()->size(), "home"));
+      GANTRY_RETURN_IF_ERROR(checkSaid(constant->cause(), countOf(plan.strings()), "cause"));
       ranges.push_back({constant->arena(), constant->offset(), constant->size(), index++});
     }
     return checkDisjoint(std::move(ranges), "constants");

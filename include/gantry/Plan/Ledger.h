@@ -1,0 +1,98 @@
+// The copy ledger (spec X3): every movement of a value between devices that a plan makes, with its
+// bytes, direction and cause, at load and per run. The placement log, `gantry explain`, `gantry
+// diff` and the comparison with the runtime's counters all read this one account.
+#pragma once
+
+#include "gantry/Plan/Plan_generated.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace gantry::plan {
+
+/// A constant's `home` or `cause` when the graph says nothing.
+inline constexpr uint32_t nothingSaid = 0xffffffff;
+
+/// "h2d", "d2h", "d2d"; "same" within one device.
+std::string_view copyKindName(fb::CopyKind kind);
+
+/// When a copy happens.
+enum class CopyTime : uint8_t {
+  load,   ///< once, before the first run
+  run,    ///< once in every run
+  inside, ///< in a branch or loop: as often as that runs
+};
+
+struct LedgerCopy {
+  CopyTime time = CopyTime::run;
+  fb::CopyKind kind = fb::CopyKind::sameDevice;
+  uint32_t from = 0, to = 0; ///< indices into Plan.devices
+  uint64_t bytes = 0;
+  std::string_view name;     ///< of the value; may be empty
+  std::string_view cause;    ///< the use that made it; may be empty
+  std::string_view location; ///< may be empty
+  /// In whose counters it is found: the GPU's, of two GPUs the target's.
+  uint32_t countedOn = 0;
+  const fb::Command *command = nullptr; ///< null at load
+};
+
+/// How many copies, and their bytes.
+struct CopyCount {
+  uint64_t copies = 0;
+  uint64_t bytes = 0;
+
+  void add(uint64_t size) { ++copies, bytes += size; }
+  CopyCount &operator+=(const CopyCount &other) {
+    copies += other.copies;
+    bytes += other.bytes;
+    return *this;
+  }
+  bool operator==(const CopyCount &) const = default;
+};
+
+inline constexpr size_t numCopyKinds = 4;
+
+/// Counts by fb::CopyKind.
+struct CopyTally {
+  std::array<CopyCount, numCopyKinds> kinds{};
+
+  CopyCount &operator[](fb::CopyKind kind) { return kinds[static_cast<size_t>(kind)]; }
+  const CopyCount &operator[](fb::CopyKind kind) const { return kinds[static_cast<size_t>(kind)]; }
+  /// Of all kinds but those within one device, which move nothing between devices.
+  CopyCount betweenDevices() const;
+  bool operator==(const CopyTally &) const = default;
+};
+
+struct Ledger {
+  /// At load first, in the plan's order of constants; then as the function's commands stand, those
+  /// of a branch or loop behind it. Copies within one device are left out of this list.
+  std::vector<LedgerCopy> copies;
+  /// By device of Plan.devices, those within one device counted as well.
+  std::vector<CopyTally> atLoad, perRun;
+  /// Whether a branch or loop copies: `perRun` then holds what every run does at least.
+  bool hasInside = false;
+
+  /// What one function does; at load: the constants that it uses.
+  static Ledger of(const fb::Plan &plan, const fb::Function &function);
+
+  /// Over all devices.
+  CopyTally totalAtLoad() const;
+  CopyTally totalPerRun() const;
+};
+
+/// What loading a plan copies, whichever function uses it: by device.
+std::vector<CopyTally> copiesAtLoad(const fb::Plan &plan);
+
+/// The commands of a function in the plan's order, those of a branch or loop behind it.
+struct PlacedCommand {
+  const fb::Command *command;
+  bool inside; ///< in a branch or loop
+};
+std::vector<PlacedCommand> commandsOf(const fb::Function &function);
+
+/// The device where a buffer lies.
+uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &buffer);
+
+} // namespace gantry::plan

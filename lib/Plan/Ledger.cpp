@@ -1,0 +1,195 @@
+// Adds up what a plan copies. Nothing is derived here that the plan does not say: a copy's kind and
+// ends come from its buffers, a constant's home from the constant.
+#include "gantry/Plan/Ledger.h"
+
+#include "gantry/Plan/Validate.h"
+#include "gantry/Plan/Views.h"
+
+#include <algorithm>
+
+namespace gantry::plan {
+
+namespace {
+
+void collect(const fb::Function &function, uint32_t block, bool inside,
+             std::vector<PlacedCommand> &commands) {
+  for (const fb::Command *command : each(function.blocks()->Get(block)->commands())) {
+    commands.push_back({command, inside});
+    for (uint32_t inner : each(command->blocks()))
+      collect(function, inner, true, commands);
+  }
+}
+
+fb::CopyKind kindBetween(const fb::Plan &plan, uint32_t from, uint32_t to) {
+  const auto type = [&](uint32_t device) { return plan.devices()->Get(device)->type(); };
+  return copyKindBetween(from, type(from), to, type(to));
+}
+
+/// The GPU of the two, of two GPUs the target: whose copy queue does the work.
+uint32_t countedOn(fb::CopyKind kind, uint32_t from, uint32_t to) {
+  return kind == fb::CopyKind::deviceToHost ? from : to;
+}
+
+std::string_view stringAt(const fb::Plan &plan, uint32_t index) {
+  return index < countOf(plan.strings()) ? textOf(plan.strings()->Get(index)) : std::string_view();
+}
+
+/// The copy that uploads a constant; none where the graph does not want it on another device.
+bool copyOf(const fb::Plan &plan, const fb::Constant &constant, LedgerCopy &copy) {
+  const uint32_t device = plan.arenas()->Get(constant.arena())->device();
+  if (constant.home() == nothingSaid || constant.home() == device)
+    return false;
+  copy.time = CopyTime::load;
+  copy.kind = kindBetween(plan, constant.home(), device);
+  copy.from = constant.home(), copy.to = device;
+  copy.bytes = constant.size();
+  copy.name = textOf(constant.name());
+  copy.cause = stringAt(plan, constant.cause());
+  copy.countedOn = countedOn(copy.kind, copy.from, copy.to);
+  return true;
+}
+
+/// Constants that commands of a function read, found by where they lie.
+class UsedConstants {
+public:
+  UsedConstants(const fb::Plan &plan, const std::vector<PlacedCommand> &commands)
+      : used(countOf(plan.constants())) {
+    for (uint32_t c = 0; c < used.size(); ++c)
+      order.push_back({placeOf(*plan.constants()->Get(c)), c});
+    std::sort(order.begin(), order.end());
+    for (const PlacedCommand &placed : commands)
+      for (const fb::BufferRef *buffer : each(placed.command->buffers()))
+        if (buffer->space() == fb::Space::arena)
+          mark(plan, *buffer);
+  }
+  bool operator[](uint32_t constant) const { return used[constant]; }
+
+private:
+  using Place = std::pair<uint32_t, uint64_t>; ///< arena, offset
+  static Place placeOf(const fb::Constant &constant) {
+    return {constant.arena(), constant.offset()};
+  }
+
+  /// Marks the last constant that begins at or before the buffer, if it reaches that far.
+  void mark(const fb::Plan &plan, const fb::BufferRef &buffer) {
+    const std::pair<Place, uint32_t> place = {{buffer.index(), buffer.offset()}, nothingSaid};
+    auto after = std::upper_bound(order.begin(), order.end(), place);
+    if (after == order.begin())
+      return;
+    const uint32_t index = std::prev(after)->second;
+    const fb::Constant &constant = *plan.constants()->Get(index);
+    if (constant.arena() == buffer.index() &&
+        buffer.offset() - constant.offset() < std::max<uint64_t>(constant.size(), 1))
+      used[index] = true;
+  }
+
+  std::vector<bool> used;
+  std::vector<std::pair<Place, uint32_t>> order;
+};
+
+LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const PlacedCommand &placed) {
+  const fb::Command &command = *placed.command;
+  LedgerCopy copy;
+  copy.time = placed.inside ? CopyTime::inside : CopyTime::run;
+  copy.kind = command.copy_kind();
+  copy.from = deviceOf(plan, function, *command.buffers()->Get(0));
+  copy.to = deviceOf(plan, function, *command.buffers()->Get(1));
+  copy.bytes = command.buffers()->Get(1)->size();
+  copy.name = textOf(command.name());
+  copy.cause = stringAt(plan, command.cause());
+  copy.location = textOf(command.location());
+  copy.countedOn = command.device();
+  copy.command = &command;
+  return copy;
+}
+
+CopyTally sum(const std::vector<CopyTally> &devices) {
+  CopyTally total;
+  for (const CopyTally &device : devices)
+    for (size_t kind = 0; kind < numCopyKinds; ++kind)
+      total.kinds[kind] += device.kinds[kind];
+  return total;
+}
+
+} // namespace
+
+std::string_view copyKindName(fb::CopyKind kind) {
+  switch (kind) {
+  case fb::CopyKind::sameDevice:
+    return "same";
+  case fb::CopyKind::hostToDevice:
+    return "h2d";
+  case fb::CopyKind::deviceToHost:
+    return "d2h";
+  case fb::CopyKind::deviceToDevice:
+    return "d2d";
+  }
+  return "";
+}
+
+CopyCount CopyTally::betweenDevices() const {
+  CopyCount count;
+  for (size_t kind = 0; kind < numCopyKinds; ++kind)
+    if (kind != static_cast<size_t>(fb::CopyKind::sameDevice))
+      count += kinds[kind];
+  return count;
+}
+
+std::vector<PlacedCommand> commandsOf(const fb::Function &function) {
+  std::vector<PlacedCommand> commands;
+  if (countOf(function.blocks()) > 0)
+    collect(function, 0, false, commands);
+  return commands;
+}
+
+uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &buffer) {
+  switch (buffer.space()) {
+  case fb::Space::arena:
+    return plan.arenas()->Get(buffer.index())->device();
+  case fb::Space::input:
+    return function.inputs()->Get(buffer.index())->device();
+  case fb::Space::output:
+    return function.outputs()->Get(buffer.index())->device();
+  }
+  return 0;
+}
+
+Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
+  Ledger ledger;
+  ledger.atLoad.resize(plan.devices()->size());
+  ledger.perRun.resize(plan.devices()->size());
+  const std::vector<PlacedCommand> commands = commandsOf(function);
+  const UsedConstants used(plan, commands);
+  LedgerCopy upload;
+  for (uint32_t c = 0; c < countOf(plan.constants()); ++c)
+    if (used[c] && copyOf(plan, *plan.constants()->Get(c), upload)) {
+      ledger.atLoad[upload.countedOn][upload.kind].add(upload.bytes);
+      ledger.copies.push_back(upload);
+    }
+  for (const PlacedCommand &placed : commands) {
+    if (placed.command->opcode() != fb::Opcode::copy)
+      continue;
+    const LedgerCopy copy = copyOf(plan, function, placed);
+    if (placed.inside)
+      ledger.hasInside = true;
+    else
+      ledger.perRun[copy.countedOn][copy.kind].add(copy.bytes);
+    if (copy.kind != fb::CopyKind::sameDevice)
+      ledger.copies.push_back(copy);
+  }
+  return ledger;
+}
+
+CopyTally Ledger::totalAtLoad() const { return sum(atLoad); }
+CopyTally Ledger::totalPerRun() const { return sum(perRun); }
+
+std::vector<CopyTally> copiesAtLoad(const fb::Plan &plan) {
+  std::vector<CopyTally> devices(plan.devices()->size());
+  LedgerCopy upload;
+  for (const fb::Constant *constant : each(plan.constants()))
+    if (copyOf(plan, *constant, upload))
+      devices[upload.countedOn][upload.kind].add(upload.bytes);
+  return devices;
+}
+
+} // namespace gantry::plan
