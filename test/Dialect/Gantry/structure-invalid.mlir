@@ -187,3 +187,73 @@ module attributes {gantry.topology = #gantry.topology<[<"GPU">]>} {
 // expected-error @below {{device '/device:GPU:1' stands twice in the topology}}
 module attributes {gantry.topology = #gantry.topology<[<"/device:GPU:1">, <"/device:GPU:1">]>} {
 }
+
+// -----
+
+// A device of the topology has its host.
+// expected-error @below {{topology: '/job:localhost/replica:0/task:0/device:GPU:0' has no host: '/job:localhost/replica:0/task:0/device:CPU:0' is missing}}
+module attributes {gantry.topology = #gantry.topology<[<"GPU:0">]>} {
+}
+
+// -----
+
+// Details: known keys, of the right type, and as many entries as devices.
+// expected-error @below {{the details of the topology has the unknown key 'link'; the keys are physical, logical, links}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {link = []}>} {
+}
+
+// -----
+
+// expected-error @below {{physical[0] of the topology has the unknown key 'memroy'; the keys are name, driver, model, memory, bandwidth, peak_flops}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host", memroy = 1}], logical = [{physical = 0}]}>} {
+}
+
+// -----
+
+// expected-error @below {{physical[0] of the topology: 'memory' must be an integer from 0 on, got -1 : i64}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host", memory = -1}], logical = [{physical = 0}]}>} {
+}
+
+// -----
+
+// expected-error @below {{physical[0] of the topology: 'peak_flops' must be a dictionary of element types with floats from 0 on, got {f8 = 1.000000e+00 : f64}}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host", peak_flops = {f8 = 1.0}}], logical = [{physical = 0}]}>} {
+}
+
+// -----
+
+// expected-error @below {{physical[0] of the topology: unknown driver 'tpu'; the drivers are host, sim and cuda}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "tpu"}], logical = [{physical = 0}]}>} {
+}
+
+// -----
+
+// expected-error @below {{'physical' of the topology must be a list, got 1 : i64}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = 1}>} {
+}
+
+// -----
+
+// expected-error @below {{links[0] of the topology must be a dictionary, got 1 : i64}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host"}], logical = [{physical = 0}], links = [1]}>} {
+}
+
+// -----
+
+// expected-error @below {{the topology has 1 devices and details of 2 in 'logical'}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host"}], logical = [{physical = 0}, {physical = 0}]}>} {
+}
+
+// -----
+
+// What holds for every topology.
+// expected-error @below {{topology: the limits on '/job:localhost/replica:0/task:0/physical_device:CPU:0', 101 bytes together, are over its memory of 100 bytes; lower them by 1 byte}}
+module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host", memory = 100}], logical = [{physical = 0, limit = 101}]}>} {
+}
+
+// -----
+
+// Devices stand in order: passes take the first for the host.
+// expected-error @below {{topology: '/job:localhost/replica:0/task:0/device:CPU:0' comes after '/job:localhost/replica:0/task:0/device:GPU:0'; devices stand in the order of their names, CPUs first}}
+module attributes {gantry.topology = #gantry.topology<[<"GPU:0">, <"CPU:0">]>} {
+}
