@@ -20,6 +20,7 @@ SHARED = {
     "Arrays": {"Support"},
     "Device": {"Support"},
     "Packing": {"Support"},
+    "Placement": {"Support", "Device"},
     "Queues": {"Support"},
     "Arrays": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
@@ -31,10 +32,10 @@ COMPILER = {
     "Dialect": {"Support", "Device"},
     "Analysis": {"Support", "Device", "Dialect"},
     "Frontend": {"Support", "Device", "Dialect", "Analysis"},
-    "Transforms": {"Support", "Device", "Packing", "Queues", "Dialect", "Analysis"},
+    "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
-    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Plan", "Dialect", "Analysis", "Frontend",
-                 "Transforms", "Target"},
+    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Placement", "Plan", "Dialect", "Analysis",
+                 "Frontend", "Transforms", "Target"},
 }
 EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.

@@ -1,0 +1,243 @@
+// The simulator: one pass over the tasks for times, one over the values for memory.
+#include "AutoSimulator.h"
+
+#include <algorithm>
+
+namespace gantry::placement {
+
+Simulator::Simulator(const OrderedGraph &graph)
+    : graph(graph), numDevices(graph.numDevices), starts(graph.numTasks()), ends(graph.numTasks()),
+      ready(size_t(graph.numValues()) * numDevices), deviceFree(numDevices),
+      before(graph.numTasks()), lastOn(numDevices), queueFree(graph.problem.numQueues),
+      lastCopy(graph.problem.numQueues), changes((size_t(graph.numTasks()) + 1) * numDevices),
+      firstRead(numDevices, noIndex), lastRead(numDevices), livesToEnd(graph.numValues()),
+      peaks(numDevices) {
+  // Results live to the end of the step where they are made.
+  for (const AutoEnd &end : graph.ends)
+    livesToEnd[end.value] = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+void Simulator::openValue(uint32_t value, uint32_t device, double time) {
+  std::fill_n(ready.begin() + size_t(value) * numDevices, numDevices, notAllowed);
+  readyAt(value, device) = time;
+}
+
+/// When the value is on `to`; queues a copy unless there is one.
+double Simulator::fetch(uint32_t value, uint32_t from, uint32_t to) {
+  double &there = readyAt(value, to);
+  if (there != notAllowed)
+    return there;
+  const AutoLink &link = graph.problem.link(from, to);
+  double start = std::max(readyAt(value, from), queueFree[link.queue]);
+  there = start + link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
+  queueFree[link.queue] = there;
+  copies.push_back({value, from, to, start, there, lastCopy[link.queue]});
+  lastCopy[link.queue] = static_cast<uint32_t>(copies.size() - 1);
+  copyBytes += graph.bytes[value];
+  return there;
+}
+
+uint32_t Simulator::sourceOf(uint32_t value, std::span<const uint32_t> devices) const {
+  return graph.maker[value] == noIndex ? graph.home[value] : devices[graph.maker[value]];
+}
+
+Score Simulator::run(std::span<const uint32_t> devices) {
+  devicesOfRun.assign(devices.begin(), devices.end());
+  std::fill(deviceFree.begin(), deviceFree.end(), 0);
+  std::fill(lastOn.begin(), lastOn.end(), noIndex);
+  std::fill(queueFree.begin(), queueFree.end(), 0);
+  std::fill(lastCopy.begin(), lastCopy.end(), noCopy);
+  copies.clear();
+  copyBytes = 0;
+  finish = 0;
+  for (uint32_t v = 0; v < graph.numValues(); ++v)
+    if (graph.maker[v] == noIndex && !graph.isConstant[v])
+      openValue(v, graph.home[v], 0);
+
+  for (uint32_t place = 0; place < graph.numTasks(); ++place) {
+    uint32_t device = devices[place];
+    double start = deviceFree[device];
+    for (uint32_t value : graph.inputs[place])
+      if (!graph.isConstant[value])
+        start = std::max(start, fetch(value, sourceOf(value, devices), device));
+    double end = start + graph.secondsOf(place)[device];
+    starts[place] = start;
+    ends[place] = end;
+    deviceFree[device] = end;
+    before[place] = lastOn[device];
+    lastOn[device] = place;
+    for (uint32_t value : graph.outputs[place])
+      openValue(value, device, end);
+    finish = std::max(finish, end);
+  }
+  for (const AutoEnd &end : graph.ends)
+    if (!graph.isConstant[end.value])
+      finish = std::max(finish, fetch(end.value, sourceOf(end.value, devices), end.device));
+
+  countMemory(devices);
+  Score score{0, finish, copyBytes};
+  for (uint32_t d = 0; d < numDevices; ++d)
+    if (uint64_t limit = graph.problem.limits[d]; limit && peaks[d] > limit)
+      score.overflow += peaks[d] - limit;
+  return score;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void Simulator::countMemory(std::span<const uint32_t> devices) {
+  std::fill(changes.begin(), changes.end(), 0);
+  std::fill(peaks.begin(), peaks.end(), 0);
+  std::vector<uint32_t> &readOn = touched;
+  for (uint32_t value = 0; value < graph.numValues(); ++value) {
+    readOn.clear();
+    for (uint32_t place : graph.readers[value]) {
+      uint32_t device = devices[place];
+      if (firstRead[device] == noIndex) {
+        firstRead[device] = place;
+        readOn.push_back(device);
+      }
+      lastRead[device] = place;
+    }
+    uint64_t bytes = graph.bytes[value];
+    uint32_t maker = graph.maker[value];
+    uint32_t source = graph.isConstant[value] ? noIndex : sourceOf(value, devices);
+    uint32_t lastOfSource = maker;
+    for (uint32_t device : readOn) {
+      if (graph.isConstant[value])
+        peaks[device] += bytes; // for good, so it comes on top of whatever is live
+      else if (device == source)
+        lastOfSource = std::max(lastOfSource, lastRead[device]);
+      else {
+        addLive(device, firstRead[device], lastRead[device], bytes);
+        lastOfSource = std::max(lastOfSource, firstRead[device]); // read by the copy
+      }
+      firstRead[device] = noIndex;
+    }
+    if (maker != noIndex)
+      addLive(source, maker, livesToEnd[value] ? graph.numTasks() - 1 : lastOfSource, bytes);
+  }
+  addLargestSums();
+}
+
+void Simulator::addLive(uint32_t device, uint32_t first, uint32_t last, uint64_t bytes) {
+  changes[size_t(first) * numDevices + device] += static_cast<int64_t>(bytes);
+  changes[(size_t(last) + 1) * numDevices + device] -= static_cast<int64_t>(bytes);
+}
+
+void Simulator::addLargestSums() {
+  live.assign(numDevices, 0);
+  most.assign(numDevices, 0);
+  const int64_t *change = changes.data();
+  for (uint32_t place = 0; place < graph.numTasks(); ++place)
+    for (uint32_t d = 0; d < numDevices; ++d) {
+      live[d] += *change++;
+      most[d] = std::max(most[d], live[d]);
+    }
+  for (uint32_t d = 0; d < numDevices; ++d)
+    peaks[d] += static_cast<uint64_t>(most[d]);
+}
+
+//===----------------------------------------------------------------------===//
+// What was played
+//===----------------------------------------------------------------------===//
+
+/// The copy that brought the value there at that time, or none when it was made there.
+uint32_t Simulator::copyTo(uint32_t value, uint32_t device) const {
+  auto found = std::find_if(copies.begin(), copies.end(), [&](const Copy &copy) {
+    return copy.value == value && copy.to == device;
+  });
+  return found == copies.end() ? noCopy : static_cast<uint32_t>(found - copies.begin());
+}
+
+std::vector<uint32_t> Simulator::criticalPlaces() const {
+  std::vector<uint32_t> path;
+  // Times are taken over, never computed anew, so what was waited for ended at exactly that time.
+  uint32_t place = noIndex, copy = noCopy;
+  for (uint32_t p = 0; p < graph.numTasks(); ++p)
+    if (ends[p] == finish)
+      place = p;
+  if (place == noIndex)
+    for (uint32_t c = 0; c < copies.size(); ++c)
+      if (copies[c].end == finish)
+        copy = c;
+  while (place != noIndex || copy != noCopy) {
+    if (copy != noCopy) {
+      const Copy &at = copies[copy];
+      uint32_t maker = graph.maker[at.value];
+      copy = noCopy;
+      place = noIndex;
+      if (maker != noIndex && ends[maker] == at.start)
+        place = maker;
+      else if (at.before != noCopy && copies[at.before].end == at.start)
+        copy = at.before;
+      continue;
+    }
+    path.push_back(place);
+    std::tie(place, copy) = waitedFor(place);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+/// The task or copy whose end let the task at `place` start.
+std::pair<uint32_t, uint32_t> Simulator::waitedFor(uint32_t place) const {
+  double start = starts[place];
+  if (start == 0)
+    return {noIndex, noCopy};
+  uint32_t device = devicesOfRun[place];
+  for (uint32_t value : graph.inputs[place]) {
+    if (graph.isConstant[value] || ready[size_t(value) * numDevices + device] != start)
+      continue;
+    uint32_t source = sourceOf(value, devicesOfRun);
+    if (source != device)
+      return {noIndex, copyTo(value, device)};
+    if (graph.maker[value] != noIndex)
+      return {graph.maker[value], noCopy};
+  }
+  return {before[place], noCopy};
+}
+
+bool Simulator::waitsForDevice(uint32_t place) const {
+  uint32_t device = devicesOfRun[place];
+  for (uint32_t value : graph.inputs[place])
+    if (!graph.isConstant[value] && ready[size_t(value) * numDevices + device] >= starts[place])
+      return false;
+  return starts[place] > 0;
+}
+
+AutoSchedule Simulator::schedule() const {
+  AutoSchedule result;
+  result.start.resize(graph.numTasks());
+  result.end.resize(graph.numTasks());
+  for (uint32_t place = 0; place < graph.numTasks(); ++place) {
+    result.start[graph.taskAt[place]] = starts[place];
+    result.end[graph.taskAt[place]] = ends[place];
+  }
+  for (const Copy &copy : copies)
+    result.copies.push_back(
+        {graph.originalValue[copy.value], copy.from, copy.to, copy.start, copy.end});
+  result.peaks = peaks;
+  result.seconds = finish;
+  result.copyBytes = copyBytes;
+  for (uint32_t place : criticalPlaces())
+    result.criticalPath.push_back(graph.taskAt[place]);
+  return result;
+}
+
+AutoSchedule simulate(const AutoProblem &problem, const AutoPlacement &placement) {
+  OrderedGraph graph(problem, placement.order);
+  std::vector<uint32_t> devices;
+  for (uint32_t task : placement.order)
+    devices.push_back(placement.devices[task]);
+  Simulator simulator(graph);
+  simulator.run(devices);
+  return simulator.schedule();
+}
+
+} // namespace gantry::placement

@@ -1,0 +1,76 @@
+// Plays one step on queues: what a placement costs. Fast enough to be asked for every move of the
+// search; allocates nothing after the first run.
+#pragma once
+
+#include "AutoGraph.h"
+
+#include <tuple>
+
+namespace gantry::placement {
+
+/// What is to be small, the first first.
+struct Score {
+  uint64_t overflow = 0; ///< bytes over the limits, of all devices together
+  double seconds = 0;
+  uint64_t copyBytes = 0;
+};
+
+class Simulator {
+public:
+  explicit Simulator(const OrderedGraph &graph);
+
+  /// `devices` by place. Commands of a device are taken in the order of their places; a value is
+  /// copied when its first reader on the target is queued, as soon as the copy queue is free.
+  Score run(std::span<const uint32_t> devices);
+
+  // About the last run:
+  uint64_t peak(uint32_t device) const { return peaks[device]; }
+  double start(uint32_t place) const { return starts[place]; }
+  double end(uint32_t place) const { return ends[place]; }
+  /// Places that the end waited for, from first to last.
+  std::vector<uint32_t> criticalPlaces() const;
+  /// Whether the task had all it reads before its device was free.
+  bool waitsForDevice(uint32_t place) const;
+  /// All of it, in terms of the problem.
+  AutoSchedule schedule() const;
+
+private:
+  struct Copy {
+    uint32_t value, from, to;
+    double start, end;
+    uint32_t before; ///< the copy that the queue did before
+  };
+  static constexpr uint32_t noCopy = noIndex;
+
+  double &readyAt(uint32_t value, uint32_t device) { return ready[value * numDevices + device]; }
+  void openValue(uint32_t value, uint32_t device, double time);
+  double fetch(uint32_t value, uint32_t from, uint32_t to);
+  uint32_t sourceOf(uint32_t value, std::span<const uint32_t> devices) const;
+  void countMemory(std::span<const uint32_t> devices);
+  void addLive(uint32_t device, uint32_t first, uint32_t last, uint64_t bytes);
+  void addLargestSums();
+  uint32_t copyTo(uint32_t value, uint32_t device) const;
+  std::pair<uint32_t, uint32_t> waitedFor(uint32_t place) const;
+
+  const OrderedGraph &graph;
+  uint32_t numDevices;
+  std::vector<double> starts, ends; ///< by place
+  std::vector<double> ready;        ///< [value * devices + device]; infinite: not there
+  std::vector<double> deviceFree;
+  std::vector<uint32_t> before; ///< by place: what the device did before
+  std::vector<uint32_t> lastOn; ///< by device
+  std::vector<double> queueFree;
+  std::vector<uint32_t> lastCopy; ///< by queue
+  std::vector<Copy> copies;
+  std::vector<uint32_t> devicesOfRun;
+  std::vector<int64_t> changes;              ///< [place * devices + device], of live bytes
+  std::vector<uint32_t> firstRead, lastRead; ///< by device, of the value at hand
+  std::vector<uint32_t> touched;             ///< devices on which the value at hand is read
+  std::vector<char> livesToEnd;              ///< by value
+  std::vector<int64_t> live, most;           ///< by device
+  std::vector<uint64_t> peaks;
+  double finish = 0;
+  uint64_t copyBytes = 0;
+};
+
+} // namespace gantry::placement

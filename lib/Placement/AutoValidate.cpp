@@ -1,0 +1,373 @@
+// What makes a problem sound, and the judge of placements. Shares nothing with the simulator.
+#include "gantry/Placement/Auto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace gantry::placement {
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+static std::string taskName(size_t task) { return "task " + std::to_string(task); }
+static std::string valueName(size_t value) { return "value " + std::to_string(value); }
+
+static Status wrong(const std::string &what) {
+  return Status::invalidArgument("placement problem: " + what);
+}
+
+static Status checkTask(const AutoProblem &problem, size_t t) {
+  const AutoTask &task = problem.tasks[t];
+  if (task.seconds.size() != problem.numDevices())
+    return wrong(taskName(t) + " has times for " + std::to_string(task.seconds.size()) + " of " +
+                 std::to_string(problem.numDevices()) + " devices");
+  if (std::any_of(task.seconds.begin(), task.seconds.end(), [](double s) { return !(s >= 0); }))
+    return wrong(taskName(t) + " has a negative time");
+  if (std::all_of(task.seconds.begin(), task.seconds.end(),
+                  [](double s) { return s == notAllowed; }))
+    return wrong(taskName(t) + " is allowed on no device");
+  std::set<uint32_t> seen;
+  for (const std::vector<uint32_t> *list : {&task.inputs, &task.outputs})
+    for (uint32_t value : *list) {
+      if (value >= problem.values.size())
+        return wrong(taskName(t) + " names " + valueName(value) + " of " +
+                     std::to_string(problem.values.size()));
+      if (!seen.insert(value).second)
+        return wrong(taskName(t) + " names " + valueName(value) + " twice");
+    }
+  return {};
+}
+
+static Status checkValues(const AutoProblem &problem) {
+  std::vector<uint32_t> makers(problem.values.size(), noIndex);
+  for (uint32_t t = 0; t < problem.tasks.size(); ++t)
+    for (uint32_t value : problem.tasks[t].outputs) {
+      if (makers[value] != noIndex)
+        return wrong(valueName(value) + " is made by " + taskName(makers[value]) + " and " +
+                     taskName(t));
+      makers[value] = t;
+    }
+  for (size_t v = 0; v < problem.values.size(); ++v) {
+    const AutoValue &value = problem.values[v];
+    bool isMade = makers[v] != noIndex, hasHome = value.home < problem.numDevices();
+    if (isMade + hasHome + value.isConstant != 1)
+      return wrong(valueName(v) + " is not one of: made by a task, at home on a device, constant");
+  }
+  for (const AutoEnd &end : problem.ends)
+    if (end.value >= problem.values.size() || end.device >= problem.numDevices())
+      return wrong("an end names " + valueName(end.value) + " or a device that is not there");
+  return {};
+}
+
+static Status checkGroups(const AutoProblem &problem) {
+  std::map<uint32_t, std::vector<double>> sums;
+  for (const AutoTask &task : problem.tasks)
+    if (task.group != noIndex) {
+      std::vector<double> &sum = sums.try_emplace(task.group, problem.numDevices()).first->second;
+      for (size_t d = 0; d < sum.size(); ++d)
+        sum[d] += task.seconds[d];
+    }
+  for (const auto &[group, sum] : sums)
+    if (std::all_of(sum.begin(), sum.end(), [](double s) { return s == notAllowed; }))
+      return wrong("no device is allowed for all tasks of group " + std::to_string(group));
+  return {};
+}
+
+static Status checkCycles(const AutoProblem &problem) {
+  std::vector<std::vector<uint32_t>> readers(problem.values.size());
+  std::vector<uint32_t> waiting(problem.tasks.size());
+  std::vector<char> isMade(problem.values.size());
+  for (const AutoTask &task : problem.tasks)
+    for (uint32_t value : task.outputs)
+      isMade[value] = 1;
+  for (uint32_t t = 0; t < problem.tasks.size(); ++t)
+    for (uint32_t value : problem.tasks[t].inputs)
+      if (isMade[value]) {
+        readers[value].push_back(t);
+        ++waiting[t];
+      }
+  std::vector<uint32_t> done;
+  for (uint32_t t = 0; t < problem.tasks.size(); ++t)
+    if (!waiting[t])
+      done.push_back(t);
+  for (size_t i = 0; i < done.size(); ++i)
+    for (uint32_t value : problem.tasks[done[i]].outputs)
+      for (uint32_t reader : readers[value])
+        if (--waiting[reader] == 0)
+          done.push_back(reader);
+  if (done.size() == problem.tasks.size())
+    return {};
+  auto stuck = std::find_if(waiting.begin(), waiting.end(), [](uint32_t n) { return n != 0; });
+  return wrong(taskName(stuck - waiting.begin()) + " waits for itself");
+}
+
+Status checkProblem(const AutoProblem &problem) {
+  size_t n = problem.numDevices();
+  if (n == 0)
+    return wrong("there is no device");
+  if (problem.links.size() != n * n)
+    return wrong(std::to_string(problem.links.size()) + " links for " + std::to_string(n) +
+                 " devices");
+  for (const AutoLink &link : problem.links)
+    if (link.queue >= problem.numQueues || !(link.latency >= 0) || !(link.secondsPerByte >= 0))
+      return wrong("a link has a negative time or a queue that is not there");
+  for (size_t t = 0; t < problem.tasks.size(); ++t)
+    GANTRY_RETURN_IF_ERROR(checkTask(problem, t));
+  GANTRY_RETURN_IF_ERROR(checkValues(problem));
+  GANTRY_RETURN_IF_ERROR(checkGroups(problem));
+  return checkCycles(problem);
+}
+
+//===----------------------------------------------------------------------===//
+// Links from the cost model
+//===----------------------------------------------------------------------===//
+
+void AutoProblem::setLinks(const Topology &topology, const CostModel &costs) {
+  uint32_t n = costs.numDevices();
+  links.clear();
+  numQueues = 3 * n;
+  auto isHost = [&](uint32_t d) { return *topology.logical[d].name.type == DeviceType::CPU; };
+  for (uint32_t from = 0; from < n; ++from)
+    for (uint32_t to = 0; to < n; ++to) {
+      // Two sizes give the line: a copy of nothing costs nothing, so not 0.
+      constexpr uint64_t small = 1, large = uint64_t(1) << 30;
+      double least = costs.copySeconds(from, to, small);
+      double slope = (costs.copySeconds(from, to, large) - least) / double(large - small);
+      uint32_t queue = isHost(from) ? 3 * to : isHost(to) ? 3 * from + 1 : 3 * to + 2;
+      links.push_back({std::max(0.0, least - slope * small), slope, queue});
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Judge {
+public:
+  Judge(const AutoProblem &problem, const AutoPlacement &placement, const AutoSchedule &schedule)
+      : problem(problem), placement(placement), schedule(schedule),
+        position(problem.tasks.size(), noIndex), maker(problem.values.size(), noIndex) {}
+
+  Status run() {
+    GANTRY_RETURN_IF_ERROR(checkShape());
+    GANTRY_RETURN_IF_ERROR(checkPlaces());
+    GANTRY_RETURN_IF_ERROR(checkCopies());
+    GANTRY_RETURN_IF_ERROR(checkReads());
+    GANTRY_RETURN_IF_ERROR(checkQueues());
+    GANTRY_RETURN_IF_ERROR(checkEnd());
+    return checkMemory();
+  }
+
+private:
+  static Status fail(const std::string &what) { return Status::internal("placement: " + what); }
+
+  static bool isSame(double a, double b) {
+    return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+  }
+  /// Not after, but for rounding.
+  static bool isBefore(double a, double b) { return a <= b || isSame(a, b); }
+
+  uint32_t deviceOf(uint32_t task) const { return placement.devices[task]; }
+
+  uint32_t sourceOf(uint32_t value) const {
+    return maker[value] == noIndex ? problem.values[value].home : deviceOf(maker[value]);
+  }
+
+  Status checkShape() {
+    size_t n = problem.tasks.size();
+    if (placement.devices.size() != n || placement.order.size() != n ||
+        schedule.start.size() != n || schedule.end.size() != n ||
+        schedule.peaks.size() != problem.numDevices())
+      return fail("it is not about these tasks and devices");
+    for (uint32_t i = 0; i < n; ++i) {
+      if (placement.order[i] >= n || position[placement.order[i]] != noIndex)
+        return fail("the order does not list every task once");
+      position[placement.order[i]] = i;
+    }
+    for (uint32_t t = 0; t < n; ++t)
+      for (uint32_t value : problem.tasks[t].outputs)
+        maker[value] = t;
+    return {};
+  }
+
+  Status checkPlaces() {
+    std::map<uint32_t, uint32_t> deviceOfGroup;
+    for (uint32_t t = 0; t < problem.tasks.size(); ++t) {
+      const AutoTask &task = problem.tasks[t];
+      uint32_t device = deviceOf(t);
+      if (device >= problem.numDevices() || task.seconds[device] == notAllowed)
+        return fail(taskName(t) + " is on device " + std::to_string(device) +
+                    ", where it may not run");
+      if (!isSame(schedule.end[t], schedule.start[t] + task.seconds[device]))
+        return fail(taskName(t) + " takes another time than it should");
+      if (schedule.start[t] < 0)
+        return fail(taskName(t) + " starts before the step");
+      if (task.group != noIndex &&
+          deviceOfGroup.try_emplace(task.group, device).first->second != device)
+        return fail("group " + std::to_string(task.group) + " is on two devices");
+    }
+    return {};
+  }
+
+  Status checkCopies() {
+    for (const AutoCopy &copy : schedule.copies) {
+      const AutoLink &link = problem.link(copy.from, copy.to);
+      // As arenas are laid out in steps of 64 bytes, so are copies.
+      uint64_t bytes = (problem.values[copy.value].bytes + 63) / 64 * 64;
+      double seconds = link.latency + static_cast<double>(bytes) * link.secondsPerByte;
+      if (copy.from == copy.to || copy.from != sourceOf(copy.value))
+        return fail("a copy of " + valueName(copy.value) + " from where it is not");
+      if (!isSame(copy.end, copy.start + seconds))
+        return fail("a copy of " + valueName(copy.value) + " takes another time than it should");
+      if (maker[copy.value] != noIndex && !isBefore(schedule.end[maker[copy.value]], copy.start))
+        return fail(valueName(copy.value) + " is copied before it is made");
+      if (!arrival.emplace(std::pair(copy.value, copy.to), copy.end).second)
+        return fail(valueName(copy.value) + " is copied twice to device " +
+                    std::to_string(copy.to));
+    }
+    return {};
+  }
+
+  /// When a value is on a device, or nothing.
+  const double *arrivalOf(uint32_t value, uint32_t device) {
+    if (sourceOf(value) == device) {
+      static const double begin = 0;
+      return maker[value] == noIndex ? &begin : &schedule.end[maker[value]];
+    }
+    auto found = arrival.find({value, device});
+    return found == arrival.end() ? nullptr : &found->second;
+  }
+
+  Status checkReads() {
+    for (uint32_t t = 0; t < problem.tasks.size(); ++t)
+      for (uint32_t value : problem.tasks[t].inputs) {
+        if (problem.values[value].isConstant)
+          continue;
+        if (maker[value] != noIndex && position[maker[value]] > position[t])
+          return fail(taskName(t) + " is queued before the maker of " + valueName(value));
+        const double *time = arrivalOf(value, deviceOf(t));
+        if (!time || !isBefore(*time, schedule.start[t]))
+          return fail(taskName(t) + " reads " + valueName(value) + " before it is there");
+      }
+    return {};
+  }
+
+  Status checkQueues() {
+    using Span = std::pair<double, double>;
+    std::map<uint32_t, std::vector<Span>> tasks, copies;
+    for (uint32_t task : placement.order)
+      tasks[deviceOf(task)].emplace_back(schedule.start[task], schedule.end[task]);
+    for (const AutoCopy &copy : schedule.copies)
+      copies[problem.link(copy.from, copy.to).queue].emplace_back(copy.start, copy.end);
+    for (const auto *queues : {&tasks, &copies})
+      for (const auto &[queue, spans] : *queues)
+        for (size_t i = 1; i < spans.size(); ++i)
+          if (!isBefore(spans[i - 1].second, spans[i].first))
+            return fail("queue " + std::to_string(queue) + " does two things at once");
+    return {};
+  }
+
+  Status checkEnd() {
+    double last = 0;
+    for (double end : schedule.end)
+      last = std::max(last, end);
+    for (const AutoCopy &copy : schedule.copies)
+      last = std::max(last, copy.end);
+    if (!isSame(last, schedule.seconds))
+      return fail("the step ends at another time than its last command");
+    for (const AutoEnd &end : problem.ends)
+      if (!problem.values[end.value].isConstant && !arrivalOf(end.value, end.device))
+        return fail(valueName(end.value) + " does not reach its end");
+    return {};
+  }
+
+  /// The bytes of a device, counted task by task.
+  Status checkMemory() {
+    for (uint32_t device = 0; device < problem.numDevices(); ++device) {
+      uint64_t peak = countPeak(device);
+      if (peak != schedule.peaks[device])
+        return fail("device " + std::to_string(device) + " takes " + std::to_string(peak) +
+                    " bytes, not " + std::to_string(schedule.peaks[device]));
+      if (uint64_t limit = problem.limits[device]; limit && peak > limit)
+        return fail("device " + std::to_string(device) + " takes " + std::to_string(peak) +
+                    " bytes, over its limit of " + std::to_string(limit));
+    }
+    return {};
+  }
+
+  uint64_t countPeak(uint32_t device) {
+    std::map<uint32_t, std::pair<uint32_t, uint32_t>> live; // value → first and last position
+    std::set<uint32_t> constants;
+    auto touch = [&](uint32_t value, uint32_t at) {
+      auto [entry, isNew] = live.try_emplace(value, at, at);
+      entry->second.first = std::min(entry->second.first, at);
+      entry->second.second = std::max(entry->second.second, at);
+    };
+    for (uint32_t at = 0; at < placement.order.size(); ++at) {
+      uint32_t task = placement.order[at];
+      for (uint32_t value : problem.tasks[task].inputs) {
+        bool isHere = deviceOf(task) == device;
+        if (problem.values[value].isConstant) {
+          if (isHere)
+            constants.insert(value);
+          continue;
+        }
+        bool isHome = maker[value] == noIndex && problem.values[value].home == device;
+        if (isHere && !isHome)
+          touch(value, at);
+        // The first reader elsewhere has it copied away then.
+        if (!isHere && sourceOf(value) == device && maker[value] != noIndex &&
+            firstReaderOn(value, deviceOf(task)) == at)
+          touch(value, at);
+      }
+      if (deviceOf(task) == device)
+        for (uint32_t value : problem.tasks[task].outputs)
+          touch(value, at);
+    }
+    for (const AutoEnd &end : problem.ends)
+      if (maker[end.value] != noIndex && sourceOf(end.value) == device)
+        touch(end.value, static_cast<uint32_t>(placement.order.size() - 1));
+    std::map<uint32_t, int64_t> changes;
+    for (const auto &[value, range] : live) {
+      changes[range.first] += roundedBytes(value);
+      changes[range.second + 1] -= roundedBytes(value);
+    }
+    int64_t now = 0, most = 0;
+    for (const auto &[at, change] : changes)
+      most = std::max(most, now += change);
+    for (uint32_t value : constants)
+      most += roundedBytes(value);
+    return static_cast<uint64_t>(most);
+  }
+
+  int64_t roundedBytes(uint32_t value) const {
+    return static_cast<int64_t>((problem.values[value].bytes + 63) / 64 * 64);
+  }
+
+  uint32_t firstReaderOn(uint32_t value, uint32_t device) {
+    if (firstReads.empty())
+      for (uint32_t at = 0; at < placement.order.size(); ++at)
+        for (uint32_t input : problem.tasks[placement.order[at]].inputs)
+          firstReads.try_emplace({input, deviceOf(placement.order[at])}, at);
+    return firstReads.at({value, device});
+  }
+
+  const AutoProblem &problem;
+  const AutoPlacement &placement;
+  const AutoSchedule &schedule;
+  std::vector<uint32_t> position, maker;
+  std::map<std::pair<uint32_t, uint32_t>, double> arrival;      ///< of copies: value, device
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> firstReads; ///< value, device → position
+};
+} // namespace
+
+Status validateSchedule(const AutoProblem &problem, const AutoPlacement &placement,
+                        const AutoSchedule &schedule) {
+  return Judge(problem, placement, schedule).run();
+}
+
+} // namespace gantry::placement
