@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
+#include "PlacementLog.h"
 #include "Reports.h"
 
 #include "gantry/Arrays/Files.h"

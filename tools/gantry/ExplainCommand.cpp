@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
+#include "PlacementLog.h"
 #include "Reports.h"
 #include "Text.h"
 #include "Timeline.h"

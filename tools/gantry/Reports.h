@@ -1,25 +1,23 @@
-// What is said about a plan from its metadata: the placement log and the lines of -v.
+// What is said about a plan from its metadata, in lines and in JSON.
 #pragma once
 
-#include "Options.h"
-
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/PlanFile.h"
+#include "gantry/Support/JSONWriter.h"
 
 #include <string>
 
 namespace gantry::tool {
 
-/// The placement log of one function (spec P9), lines with newlines, the summary last.
-std::string placementLog(const plan::fb::Plan &plan, const plan::fb::Function &function,
-                         PlacementLog style);
-
-/// Prints the log to standard error for every function, or for the named one.
-void printPlacementLog(const plan::fb::Plan &plan, const std::string &function, PlacementLog style);
-
 /// One line a device: `CPU:0: constants 4.1 MiB, variables 0 bytes, transient 1.5 MiB (1.02 of the
 /// lower bound)`.
 std::string memorySummary(const plan::fb::Plan &plan);
 
+/// Members of an object about where an op is placed (spec P9), and about a copy.
+void addPlacement(JSONWriter &json, const plan::fb::Plan &plan, const plan::fb::PlacedOp &op);
+void addCopy(JSONWriter &json, const plan::fb::Plan &plan, const plan::LedgerCopy &copy);
+
+std::string_view fullDeviceName(const plan::fb::Plan &plan, uint32_t device);
 /// "GPU:0" of a full name, or the name itself where it cannot be parsed.
 std::string shortDeviceName(std::string_view full);
 std::string shortDeviceName(const plan::fb::Plan &plan, uint32_t device);

@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
+#include "PlacementLog.h"
 #include "Reports.h"
 #include "ShapeInputs.h"
 

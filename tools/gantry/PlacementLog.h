@@ -1,0 +1,37 @@
+// The placement log (spec P9): where every op runs and what is copied, read from a plan.
+//
+// Lines stand in the order in which a run does things: copies at load first, then each op as the
+// kernel that contains it is launched, with the copies of a run in between, where they are started.
+#pragma once
+
+#include "Options.h"
+
+#include "gantry/Plan/Ledger.h"
+
+#include <string>
+
+namespace gantry::tool {
+
+/// A line of the log: one of the two is set.
+struct LogEntry {
+  const plan::fb::PlacedOp *op = nullptr;
+  const plan::LedgerCopy *copy = nullptr;
+};
+
+/// Ops and copies of a function in the order above. Points into `ledger`, which is the function's.
+std::vector<LogEntry> executionOrder(const plan::fb::Plan &plan, const plan::fb::Function &function,
+                                     const plan::Ledger &ledger);
+
+/// Lines with newlines, the summary last; as JSON an object a line, without a summary.
+std::string placementLog(const plan::fb::Plan &plan, const plan::fb::Function &function,
+                         PlacementLog style);
+
+/// `placed 412 ops: GPU:0 201, CPU:0 3; 0 fall-backs; 2 copies per run, 1.5 MiB (h2d 1, d2d 1); 1
+/// at load`, without a newline.
+std::string placementSummary(const plan::fb::Plan &plan, const plan::fb::Function &function,
+                             const plan::Ledger &ledger);
+
+/// Prints the log to standard error for every function, or for the named one.
+void printPlacementLog(const plan::fb::Plan &plan, const std::string &function, PlacementLog style);
+
+} // namespace gantry::tool
