@@ -89,9 +89,12 @@ CostModel CostModel::of(const Topology &topology) {
   for (uint32_t from = 0; from < count; ++from)
     for (uint32_t to = 0; to < count; ++to) {
       uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
-      if (source == target) {
-        at(from, to) = {0, 2 / model.byteRate(to), LinkOrigin::same}; // read and written
-      } else if (const Link *link = findLink(topology, source, target)) {
+      const Link *link = findLink(topology, source, target);
+      if (source == target) { // without a link: read and written
+        bool known = link && link->bandwidth > 0;
+        at(from, to) = {known ? link->latency : 0,
+                        known ? 1 / link->bandwidth : 2 / model.byteRate(to), LinkOrigin::same};
+      } else if (link) {
         double rate = link->bandwidth > 0 ? link->bandwidth : StandInRates::linkBandwidth;
         at(from, to) = {link->latency, 1 / rate, LinkOrigin::given};
       } else if (hasNoHost(from) || hasNoHost(to)) {

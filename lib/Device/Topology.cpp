@@ -197,10 +197,11 @@ Status Topology::check() const {
                    std::string(driverName(device.driver)) + "'");
   GANTRY_RETURN_IF_ERROR(checkLogical(*this));
   for (const Link &link : links)
-    if (link.from >= physical.size() || link.to >= physical.size() || link.from == link.to ||
-        !(link.bandwidth >= 0) || !(link.latency >= 0))
+    if (link.from >= physical.size() || link.to >= physical.size() || !(link.bandwidth >= 0) ||
+        !(link.latency >= 0))
       return wrong("the link from " + std::to_string(link.from) + " to " + std::to_string(link.to) +
-                   " does not join two devices at a positive rate");
+                   " does not join devices at a rate from 0 on; there are " +
+                   std::to_string(physical.size()) + " physical devices");
   return {};
 }
 

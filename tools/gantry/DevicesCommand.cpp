@@ -1,67 +1,54 @@
-// gantry devices: what this machine has, read from the system; no driver is started (spec D7).
+// gantry devices: what this machine has, or what flags make of it; no driver is started (spec D7).
+#include "Calibrate.h"
 #include "Commands.h"
 #include "Console.h"
+#include "Libraries.h"
+#include "Machine.h"
 #include "Text.h"
 
-#include "gantry/Device/Topology.h"
+#include "gantry/Device/CostModel.h"
 #include "gantry/Runtime/CPUFeatures.h"
-#include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Bytes.h"
 
-#include <fstream>
-#include <sstream>
-#include <thread>
+#include <algorithm>
 
 namespace gantry::tool {
 
 namespace {
 
-struct HostDevice {
-  std::string model = "unknown processor";
-  unsigned processors = 0; ///< logical processors of the machine
-  unsigned usable = 0;     ///< of those, the ones this process may run on
-  uint64_t memoryTotal = 0;
-  uint64_t memoryFree = 0; ///< available without swapping, which counts reclaimable caches
-  std::vector<std::string> features;
-};
-
-/// Value behind "key" and a colon in a file of /proc, without spaces around it.
-std::string procValue(const char *path, std::string_view key) {
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos || !std::string_view(line).starts_with(key))
-      continue;
-    const size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
+/// The flags about devices, as the compiler would take them.
+TopologyFlags flagsOf(const Options &options) {
+  TopologyFlags flags;
+  for (const std::string &text : options.compileFlags) {
+    const std::string name = text.substr(0, text.find('='));
+    const std::string value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
+    if (name == "devices")
+      flags.devices = value;
+    else if (name == "topology")
+      flags.file = value;
+    else if (name == "visible")
+      flags.visible = value;
+    else if (name == "split")
+      flags.splits.push_back(value);
+    else if (name == "simulate")
+      flags.simulate = true;
   }
-  return "";
+  return flags;
 }
 
-/// "16384 kB" in bytes.
-uint64_t memoryValue(std::string_view key) {
-  std::istringstream text(procValue("/proc/meminfo", key));
-  uint64_t kibibytes = 0;
-  text >> kibibytes;
-  return kibibytes * 1024;
-}
-
-HostDevice readHost() {
-  HostDevice host;
-  if (std::string model = procValue("/proc/cpuinfo", "model name"); !model.empty())
-    host.model = model;
-  host.processors = std::thread::hardware_concurrency();
-  host.usable = runtime::availableThreads();
-  host.memoryTotal = memoryValue("MemTotal");
-  host.memoryFree = memoryValue("MemAvailable");
-  host.features = runtime::machineFeatures();
-  return host;
+/// What the machine knows beyond the topology, when the device is one of its own.
+const DeviceDetails *detailsOf(const Machine &machine, const PhysicalDevice &device) {
+  for (size_t i = 0; i < machine.topology.physical.size(); ++i)
+    if (machine.topology.physical[i].name == device.name &&
+        machine.topology.physical[i].model == device.model)
+      return &machine.details[i];
+  return nullptr;
 }
 
 /// What kernels are chosen by, of the hundred flags that a processor lists.
-std::string notableFeatures(const HostDevice &host) {
+std::string notableFeatures(const Machine &machine) {
   std::string text;
-  for (const std::string &feature : host.features)
+  for (const std::string &feature : machine.features)
     for (const char *notable : {"avx", "fma", "f16c", "amx", "sve", "asimd"})
       if (feature.starts_with(notable)) {
         text += (text.empty() ? "" : " ") + feature;
@@ -70,39 +57,124 @@ std::string notableFeatures(const HostDevice &host) {
   return text.empty() ? "none of note" : text;
 }
 
-void printForPeople(const HostDevice &host) {
-  std::printf("CPU:0  %s\n", host.model.c_str());
-  Table table({"", ""});
-  table.add({"driver", "host"});
-  table.add({"target", std::string(runtime::machineTarget())});
-  table.add(
-      {"threads", std::to_string(host.usable) + " usable of " + std::to_string(host.processors)});
-  table.add({"memory", formatBytes(host.memoryFree) + " free of " + formatBytes(host.memoryTotal)});
-  table.add({"features", notableFeatures(host)});
-  // Without titles: the first line is empty.
-  std::fputs(table.text().substr(table.text().find('\n') + 1).c_str(), stdout);
-  std::puts("1 device; GPUs are not driven yet");
+/// "1.2 TFLOP/s": decimal units, as data sheets have them.
+std::string formatRate(double rate, const char *unit) {
+  const char *prefixes[] = {"", "k", "M", "G", "T", "P"};
+  size_t prefix = 0;
+  for (; rate >= 1000 && prefix + 1 < std::size(prefixes); ++prefix)
+    rate /= 1000;
+  return format("%.3g %s%s", rate, prefixes[prefix], unit);
 }
 
-/// A topology file (spec D7), so that a graph can be compiled for this machine on another one.
-void printJson(const HostDevice &host) {
-  Topology topology = Topology::hostOnly();
-  topology.physical.front().model = host.model;
-  topology.physical.front().memory = host.memoryTotal;
-  const std::string json = topology.toJSON();
-  std::fputs(json.c_str(), stdout);
-  if (!json.ends_with('\n'))
-    std::fputs("\n", stdout);
+std::string formatSeconds(double seconds) {
+  return seconds < 1e-6 ? format("%.3g ns", seconds * 1e9) : format("%.3g us", seconds * 1e6);
+}
+
+std::string assumedUnless(bool known) { return known ? "" : " (assumed)"; }
+
+std::string memoryText(const PhysicalDevice &device, const DeviceDetails *details) {
+  if (device.memory == 0)
+    return "not known";
+  return (details ? formatBytes(details->free) + " free of " : "") + formatBytes(device.memory);
+}
+
+void printPhysical(const PhysicalDevice &device, const Machine &machine) {
+  const DeviceDetails *details = detailsOf(machine, device);
+  std::printf("%s\n", (device.name.shortStr() + "  " +
+                       (device.model.empty() ? "no model given" : device.model))
+                          .c_str());
+  Table table({"", ""});
+  table.add({"driver", std::string(driverName(device.driver))});
+  const bool isThisHost = details && device.driver == Driver::host;
+  if (isThisHost) {
+    table.add({"target", std::string(runtime::machineTarget())});
+    table.add({"threads", std::to_string(machine.usable) + " usable of " +
+                              std::to_string(machine.processors)});
+  }
+  if (details && !details->uuid.empty())
+    table.add({"uuid", details->uuid});
+  if (details && !details->pci.empty())
+    table.add({"pci", details->pci});
+  table.add({"memory", memoryText(device, details)});
+  const double flops = device.peakFlops[static_cast<size_t>(ElementType::f32)];
+  const CostModel alone = CostModel::of(Topology{{device}, {{device.name, 0, 0}}, {}});
+  table.add({"f32", formatRate(alone.flopRate(0), "FLOP/s") + assumedUnless(flops > 0)});
+  table.add(
+      {"bandwidth", formatRate(alone.byteRate(0), "B/s") + assumedUnless(device.bandwidth > 0)});
+  if (isThisHost)
+    table.add({"features", notableFeatures(machine)});
+  // Without titles: the first line is empty.
+  std::fputs(table.text().substr(table.text().find('\n') + 1).c_str(), stdout);
+}
+
+void printLogical(const Topology &topology) {
+  Table table({"logical", "on", ">limit"});
+  for (const LogicalDevice &device : topology.logical)
+    table.add({device.name.shortStr(), topology.physical[device.physical].name.shortStr(),
+               device.limit ? formatBytes(device.limit) : "none"});
+  std::fputs(table.text().c_str(), stdout);
+}
+
+/// One line for each pair of logical devices on different physical ones, and given ones inside.
+void printLinks(const Topology &topology, const char *given) {
+  const CostModel costs = CostModel::of(topology);
+  Table table({"from", "to", ">rate", ">latency", ""});
+  for (uint32_t from = 0; from < topology.logical.size(); ++from)
+    for (uint32_t to = 0; to < topology.logical.size(); ++to) {
+      const uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
+      const bool isGiven = std::any_of(
+          topology.links.begin(), topology.links.end(),
+          [&](const Link &link) { return link.from == source && link.to == target; });
+      if (source == target && !(isGiven && from == to))
+        continue;
+      constexpr uint64_t sample = uint64_t(1) << 40; // so large that latency does not count
+      const double latency = costs.copySeconds(from, to, 1);
+      const double rate = static_cast<double>(sample) / costs.copySeconds(from, to, sample);
+      const bool byHost = costs.linkOrigin(from, to) == LinkOrigin::byHost;
+      table.add({topology.logical[from].name.shortStr(), topology.logical[to].name.shortStr(),
+                 formatRate(rate, "B/s"), formatSeconds(latency),
+                 isGiven  ? given
+                 : byHost ? "through the host"
+                          : "assumed"});
+    }
+  if (!table.empty())
+    std::fputs(table.text().c_str(), stdout);
+}
+
+void printLibraries() {
+  Table table({"library", "version", ""});
+  for (const LibraryReport &library : findLibraries())
+    table.add({library.name, library.version.empty() ? "not found" : library.version, library.note});
+  std::fputs(table.text().c_str(), stdout);
+}
+
+void printForPeople(const Machine &machine, const Topology &topology, bool calibrated) {
+  size_t physical = 0, logical = 0;
+  for (const PhysicalDevice &device : topology.physical) {
+    printPhysical(device, machine);
+    physical += device.type() == DeviceType::GPU;
+  }
+  for (const LogicalDevice &device : topology.logical)
+    logical += device.name.type == DeviceType::GPU;
+  printLogical(topology);
+  printLinks(topology, calibrated ? "measured" : "given");
+  printLibraries();
+  std::printf("GPUs: %zu physical, %zu logical\n", physical, logical);
 }
 
 } // namespace
 
 int devicesCommand(const Options &options) {
-  const HostDevice host = readHost();
-  if (options.json)
-    printJson(host);
+  const Machine machine = readMachine();
+  auto topology = applyFlags(flagsOf(options), machine.topology);
+  if (!topology)
+    return report(topology.status());
+  if (options.calibrate)
+    applyRates(measureHost(static_cast<unsigned>(options.threads)), *topology);
+  if (!options.json)
+    printForPeople(machine, *topology, options.calibrate);
   else
-    printForPeople(host);
+    std::fputs(topology->toJSON().c_str(), stdout);
   return exitSuccess;
 }
 

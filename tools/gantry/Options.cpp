@@ -156,9 +156,18 @@ private:
     sub->add_option("FILE", options.file, help)->required();
   }
 
-  void addCompileFlags(CLI::App *sub, bool withStopAfter) {
+  static bool isAboutDevices(const std::string &flag) {
+    return flag == "devices" || flag == "topology" || flag == "simulate" || flag == "visible" ||
+           flag == "split";
+  }
+
+  enum class CompileFlags { allButStopAfter, all, aboutDevices };
+
+  void addCompileFlags(CLI::App *sub, CompileFlags which) {
     for (const CompileFlag &flag : compileFlagTable()) {
-      if (flag.name == "stop-after" && !withStopAfter)
+      if (flag.name == "stop-after" && which != CompileFlags::all)
+        continue;
+      if (which == CompileFlags::aboutDevices && !isAboutDevices(flag.name))
         continue;
       const std::string dashed = "--" + flag.name;
       CLI::Option *option;
@@ -256,7 +265,7 @@ private:
     addDeviceOptions(sub);
     addPlacementLog(sub);
     addVerbose(sub);
-    addCompileFlags(sub, false);
+    addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
   void addCompile() {
@@ -272,7 +281,7 @@ private:
         ->option_text("PLAN");
     addPlacementLog(sub);
     addVerbose(sub);
-    addCompileFlags(sub, true);
+    addCompileFlags(sub, CompileFlags::all);
   }
 
   void addCheck() {
@@ -283,15 +292,21 @@ private:
         "  gantry check model.onnx --json\n");
     addFile(sub, "graph (.mlir, .onnx); - reads standard input");
     addJson(sub, "the report as JSON");
-    addCompileFlags(sub, false);
+    addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
   void addDevices() {
     CLI::App *sub = subcommand(Command::devices, "devices",
                                "List the devices of this machine; takes none of their memory.",
                                "  gantry devices\n"
-                               "  gantry devices --json > machine.json\n");
+                               "  gantry devices --calibrate --json > machine.json\n"
+                               "  gantry devices --topology machine.json --split GPU:0=1GiB,1GiB\n"
+                               "  gantry devices --devices=CPU:0,GPU:0,GPU:1 --simulate\n");
     addJson(sub, "as a topology file, for compiling on another machine");
+    sub->add_flag("--calibrate", options.calibrate,
+                  "measure the host's arithmetic, memory and copies instead of assuming rates; "
+                  "takes about a second");
+    addCompileFlags(sub, CompileFlags::aboutDevices);
   }
 
   void addBench() {
@@ -314,7 +329,7 @@ private:
     addDeviceOptions(sub);
     addJson(sub, "one JSON object: median_ms, min_ms, p90_ms, runs, …");
     addVerbose(sub);
-    addCompileFlags(sub, false);
+    addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
   void addExplain() {
@@ -332,7 +347,7 @@ private:
     addJson(sub, "as JSON");
     addPlacementLog(sub);
     addVerbose(sub);
-    addCompileFlags(sub, false);
+    addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
   void addPlanText() {

@@ -42,6 +42,7 @@ struct Options {
   std::string op;      ///< explain: only ops whose name or log name contains this
   bool memory = false; ///< explain: memory in full
   bool json = false;
+  bool calibrate = false; ///< devices: measure the rates of the host
   PlacementLog placementLog = PlacementLog::off;
   int verbose = 0;
 };

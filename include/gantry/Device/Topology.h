@@ -44,7 +44,7 @@ struct LogicalDevice {
   bool operator==(const LogicalDevice &) const = default;
 };
 
-/// A way for copies, in one direction.
+/// A way for copies, in one direction; from a device to itself: copies inside its memory.
 struct Link {
   uint32_t from = 0, to = 0; ///< indices into Topology::physical
   double bandwidth = 0;      ///< bytes/s

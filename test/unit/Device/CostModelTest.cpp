@@ -75,6 +75,12 @@ TEST(CostModel, PartsOfOneDeviceShareItsMemory) {
   EXPECT_DOUBLE_EQ(model.copySeconds(gpu0, gpu0, 1000000), 2e-5);
 }
 
+TEST(CostModel, ALinkToItselfIsTheRateOfCopiesInside) {
+  Topology topology = Topology::hostOnly();
+  topology.links.push_back({cpu, cpu, 1e10, 1e-7});
+  EXPECT_DOUBLE_EQ(CostModel::of(topology).copySeconds(cpu, cpu, 1000000), 1e-7 + 1e-4);
+}
+
 TEST(CostModel, HostsOfTwoTasksAreJoined) {
   CostModel model = CostModel::of(
       Topology::fromFlag("GPU:0,/job:worker/task:1/GPU:0", Driver::sim).take());
