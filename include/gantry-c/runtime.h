@@ -74,6 +74,20 @@ typedef void (*gantry_kernel_t)(void *const *buffers, int64_t begin, int64_t end
 GANTRY_API gantry_status_t gantry_kernel_register(gantry_runtime_t *runtime, const char *name,
                                                   gantry_kernel_t kernel);
 
+/** What a copy joins; index into the arrays of gantry_device_info_t. */
+typedef enum gantry_copy_kind_t {
+  GANTRY_COPY_SAME_DEVICE = 0,
+  GANTRY_COPY_HOST_TO_DEVICE = 1,
+  GANTRY_COPY_DEVICE_TO_HOST = 2,
+  GANTRY_COPY_DEVICE_TO_DEVICE = 3
+} gantry_copy_kind_t;
+#define GANTRY_NUM_COPY_KINDS 4
+
+typedef struct gantry_copy_count_t {
+  uint64_t copies;
+  uint64_t bytes;
+} gantry_copy_count_t;
+
 /** A device that loaded plans use, with its memory and counters at this moment. */
 typedef struct gantry_device_info_t {
   size_t struct_size;   /**< set to sizeof(gantry_device_info_t) before the call */
@@ -90,6 +104,11 @@ typedef struct gantry_device_info_t {
   uint64_t copied_bytes;
   uint64_t staged_copies; /**< of inputs and outputs whose memory was not aligned or not there */
   uint64_t staged_bytes;
+  /** `copies` by kind, counted on the GPU of the two, between GPUs on the target: what the plan's
+   * copy ledger says for one run, times the runs. */
+  gantry_copy_count_t run_copies[GANTRY_NUM_COPY_KINDS];
+  /** Constants that loaded plans want on another device than they are used on. */
+  gantry_copy_count_t load_copies[GANTRY_NUM_COPY_KINDS];
 } gantry_device_info_t;
 
 GANTRY_API size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime);

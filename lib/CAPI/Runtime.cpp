@@ -244,6 +244,9 @@ size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime) {
   return runtime ? runtime->object->devices().size() : 0;
 }
 
+static_assert(GANTRY_NUM_COPY_KINDS == plan::numCopyKinds &&
+              GANTRY_COPY_DEVICE_TO_DEVICE == int(plan::fb::CopyKind::deviceToDevice));
+
 gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t index,
                                       gantry_device_info_t *info) {
   GANTRY_NEED(runtime && info);
@@ -259,12 +262,26 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
   if (!memory)
     return finish(memory.status());
   DeviceStats stats = device.stats();
-  gantry_device_info_t full{
-      callerSize,         device.name().c_str(), device.driver().name().data(),
-      memory->total,      memory->free,          device.limit(),
-      stats.bytesInUse,   stats.peakBytes,       stats.mappedBytes,
-      stats.allocations,  stats.copies,          stats.copiedBytes,
-      stats.stagedCopies, stats.stagedBytes};
+  gantry_device_info_t full{callerSize,
+                            device.name().c_str(),
+                            device.driver().name().data(),
+                            memory->total,
+                            memory->free,
+                            device.limit(),
+                            stats.bytesInUse,
+                            stats.peakBytes,
+                            stats.mappedBytes,
+                            stats.allocations,
+                            stats.copies,
+                            stats.copiedBytes,
+                            stats.stagedCopies,
+                            stats.stagedBytes,
+                            {},
+                            {}};
+  for (size_t kind = 0; kind < GANTRY_NUM_COPY_KINDS; ++kind) {
+    full.run_copies[kind] = {stats.run.kinds[kind].copies, stats.run.kinds[kind].bytes};
+    full.load_copies[kind] = {stats.load.kinds[kind].copies, stats.load.kinds[kind].bytes};
+  }
   std::memcpy(info, &full, std::min(callerSize, sizeof full));
   return GANTRY_OK;
 }

@@ -61,10 +61,24 @@ void Device::release(void *data, uint64_t bytes) {
   add(inUse, -bytes);
 }
 
+plan::CopyTally Device::Tally::read() const {
+  plan::CopyTally tally;
+  for (size_t kind = 0; kind < plan::numCopyKinds; ++kind)
+    tally.kinds[kind] = {counters[2 * kind].load(std::memory_order_relaxed),
+                         counters[2 * kind + 1].load(std::memory_order_relaxed)};
+  return tally;
+}
+
 DeviceStats Device::stats() const {
   auto read = [](const Counter &counter) { return counter.load(std::memory_order_relaxed); };
-  return {read(inUse),  read(peak),        read(mappedBytes),  read(allocations),
-          read(copies), read(copiedBytes), read(stagedCopies), read(stagedBytes)};
+  DeviceStats stats{
+      read(inUse), read(peak),         read(mappedBytes), read(allocations), 0,
+      0,           read(stagedCopies), read(stagedBytes), runCopies.read(),  loadCopies.read()};
+  for (const plan::CopyCount &count : stats.run.kinds) {
+    stats.copies += count.copies;
+    stats.copiedBytes += count.bytes;
+  }
+  return stats;
 }
 
 } // namespace gantry::runtime

@@ -4,6 +4,8 @@
 
 #include "ConstantPool.h"
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Plan/Ledger.h"
+#include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/CPUFeatures.h"
 #include "gantry/Support/Bytes.h"
@@ -107,11 +109,43 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
   return std::shared_ptr<const LoadedPlan>(std::move(loaded));
 }
 
+namespace {
+
+/// By device: whether anything of the plan is on it. What is not used is left alone (spec M7).
+std::vector<bool> usedDevices(const fb::Plan &plan) {
+  std::vector<bool> used(plan.devices()->size());
+  for (const fb::Arena *arena : each(plan.arenas()))
+    if (arena->size() > 0 || arena->kind() == fb::ArenaKind::variables)
+      used[arena->device()] = true;
+  for (const fb::Constant *constant : each(plan.constants()))
+    if (constant->home() != plan::nothingSaid)
+      used[constant->home()] = true;
+  for (const fb::Function *function : each(plan.functions())) {
+    for (const auto *bindings : {function->inputs(), function->outputs()})
+      for (const fb::Binding *binding : each(bindings))
+        used[binding->device()] = true;
+    for (const fb::Block *block : each(function->blocks()))
+      for (const fb::Command *command : each(block->commands()))
+        used[command->device()] = true;
+  }
+  // Arenas of no size still belong to somebody.
+  if (std::find(used.begin(), used.end(), true) == used.end())
+    used[0] = true;
+  return used;
+}
+
+} // namespace
+
 Status LoadedPlan::findDevices() {
   Expected<std::vector<std::string>> names = bindDevices(metadata(), owner->bindings());
   if (!names)
     return names.status();
+  std::vector<bool> used = usedDevices(metadata());
   for (const fb::Device *device : each(metadata().devices())) {
+    if (!used[planDevices.size()]) {
+      planDevices.push_back(nullptr);
+      continue;
+    }
     const std::string &name = (*names)[planDevices.size()];
     Expected<Device *> found = owner->device(name, driverOf(*device), device->memory_limit());
     if (!found)
@@ -123,7 +157,7 @@ Status LoadedPlan::findDevices() {
 
 bool LoadedPlan::isSimulated() const {
   return std::any_of(planDevices.begin(), planDevices.end(), [&](const Device *device) {
-    return owner->simMachine().owns(device->driver());
+    return device && owner->simMachine().owns(device->driver());
   });
 }
 
@@ -150,6 +184,8 @@ Expected<unsigned> LoadedPlan::functionIndex(std::string_view name) const {
 /// (spec M2), before the first byte of them is allocated.
 Status LoadedPlan::checkMemory() const {
   for (size_t d = 0; d < planDevices.size(); ++d) {
+    if (!planDevices[d])
+      continue;
     uint64_t bytes[3] = {};
     for (const fb::Arena *arena : each(metadata().arenas()))
       if (planDevices[arena->device()] == planDevices[d])
@@ -168,9 +204,11 @@ Status LoadedPlan::checkMemory() const {
 
 Status LoadedPlan::loadConstants() {
   constants.resize(countOf(metadata().arenas()));
-  for (uint32_t i = 0; i < constants.size(); ++i)
-    if (metadata().arenas()->Get(i)->kind() == fb::ArenaKind::constants)
+  for (uint32_t i = 0; i < constants.size(); ++i) {
+    const fb::Arena *arena = metadata().arenas()->Get(i);
+    if (arena->kind() == fb::ArenaKind::constants && planDevices[arena->device()])
       GANTRY_RETURN_IF_ERROR(loadArena(i));
+  }
   return {};
 }
 
@@ -253,10 +291,27 @@ Status LoadedPlan::loadArena(uint32_t index) {
     loaded->data = loaded->memory.data();
     GANTRY_RETURN_IF_ERROR(copyContents(contents, *device, loaded->memory.data()));
   }
+  countLoadCopies(index);
   loaded->ranges = std::move(contents.ranges);
   owner->constantPool().add(loaded);
   constants[index] = std::move(loaded);
   return {};
+}
+
+/// Constants that the graph wants on another device than the arena's: to put them here is a copy,
+/// as the plan's ledger says. An arena that was there already costs none.
+void LoadedPlan::countLoadCopies(uint32_t arena) const {
+  const auto &devices = *metadata().devices();
+  uint32_t to = metadata().arenas()->Get(arena)->device();
+  for (const fb::Constant *constant : each(metadata().constants())) {
+    uint32_t from = constant->home();
+    if (constant->arena() != arena || from == plan::nothingSaid || from == to)
+      continue;
+    fb::CopyKind kind =
+        plan::copyKindBetween(from, devices.Get(from)->type(), to, devices.Get(to)->type());
+    uint32_t countedOn = kind == fb::CopyKind::deviceToHost ? from : to;
+    planDevices[countedOn]->countLoad(kind, constant->size());
+  }
 }
 
 std::span<const uint8_t> LoadedPlan::constantsArena(uint32_t arena) const {

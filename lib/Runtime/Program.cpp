@@ -247,6 +247,12 @@ void Program::patch(BoundSlots &bound, uint8_t *address) {
   bound.address = address;
 }
 
+/// On the device that the plan's ledger counts it on: the GPU, of two the target.
+void Program::countCopy(const Step &step) {
+  fb::CopyKind kind = commands[step.command]->copy_kind();
+  step.device->countCopy(kind, static_cast<uint64_t>(step.items));
+}
+
 /// Everything that may fail, or is not worth a place in the hot loop.
 Status Program::perform(const Step &step) {
   Driver &driver = step.device->driver();
@@ -255,16 +261,16 @@ Status Program::perform(const Step &step) {
   case Step::Kind::launch:
     return driver.launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain});
   case Step::Kind::copy:
-    step.device->countCopy(bytes);
+    countCopy(step);
     return driver.copy(step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::upload:
-    step.device->countCopy(bytes);
+    countCopy(step);
     return driver.upload(step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::download:
-    step.device->countCopy(bytes);
+    countCopy(step);
     return driver.download(step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::copyFrom:
-    step.device->countCopy(bytes);
+    countCopy(step);
     return driver.copyFrom(step.source->driver(), step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::fill:
     return driver.fill(step.buffers[0], step.value, bytes);

@@ -86,6 +86,7 @@ private:
   template <typename Observe>
   Status execute(ThreadPool &pool, Observe observe);
   Status perform(const Step &step);
+  void countCopy(const Step &step);
 
   const LoadedPlan &plan;
   const plan::fb::Function *source = nullptr;

@@ -162,6 +162,8 @@ static void test_hello(const char *folder) {
   NEED(gantry_runtime_device(runtime, 0, &device));
   EXPECT(strcmp(device.driver, "host") == 0 && device.total_bytes >= device.free_bytes);
   EXPECT(device.mapped_bytes == 16 && device.bytes_in_use >= 64);
+  EXPECT(device.run_copies[GANTRY_COPY_SAME_DEVICE].copies == device.copies);
+  EXPECT(device.load_copies[GANTRY_COPY_HOST_TO_DEVICE].bytes == 0);
   EXPECT_ERROR(gantry_runtime_device(runtime, 1, &device), GANTRY_INVALID_ARGUMENT,
                "number 1 of 1");
 

@@ -4,9 +4,11 @@
 // through copy, upload or download, so the counters are exact (spec M1, X3).
 #pragma once
 
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Runtime/Driver.h"
 #include "gantry/Support/Status.h"
 
+#include <array>
 #include <atomic>
 #include <string>
 
@@ -48,10 +50,12 @@ struct DeviceStats {
   uint64_t peakBytes = 0;   ///< largest bytesInUse
   uint64_t mappedBytes = 0; ///< constants used in place from plan files, not counted above
   uint64_t allocations = 0; ///< calls that took memory
-  uint64_t copies = 0;      ///< copy commands of plans that ran
+  uint64_t copies = 0;      ///< copy commands of plans that ran, of all kinds
   uint64_t copiedBytes = 0;
   uint64_t stagedCopies = 0; ///< inputs and outputs that were not aligned, see Bindings
   uint64_t stagedBytes = 0;
+  plan::CopyTally run;  ///< `copies` by kind: what plan::Ledger::perRun says, times the runs
+  plan::CopyTally load; ///< constants that plans want elsewhere: plan::Ledger::atLoad
 };
 
 class Device {
@@ -74,7 +78,8 @@ public:
 
   DeviceStats stats() const;
 
-  void countCopy(uint64_t bytes) { add(copies, 1), add(copiedBytes, bytes); }
+  void countCopy(plan::fb::CopyKind kind, uint64_t bytes) { runCopies.add(kind, bytes); }
+  void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }
 
@@ -82,6 +87,15 @@ private:
   friend class Allocation;
   using Counter = std::atomic<uint64_t>;
   static void add(Counter &counter, uint64_t n) { counter.fetch_add(n, std::memory_order_relaxed); }
+  /// A plan::CopyTally that threads can add to.
+  struct Tally {
+    std::array<Counter, 2 * plan::numCopyKinds> counters{}; ///< copies, bytes; by kind
+    void add(plan::fb::CopyKind kind, uint64_t bytes) {
+      size_t at = 2 * static_cast<size_t>(kind);
+      Device::add(counters[at], 1), Device::add(counters[at + 1], bytes);
+    }
+    plan::CopyTally read() const;
+  };
   bool reserve(uint64_t bytes);
   void release(void *data, uint64_t bytes);
 
@@ -89,7 +103,8 @@ private:
   Driver &deviceDriver;
   uint64_t memoryLimit;
   Counter inUse{0}, peak{0}, mappedBytes{0}, allocations{0};
-  Counter copies{0}, copiedBytes{0}, stagedCopies{0}, stagedBytes{0};
+  Counter stagedCopies{0}, stagedBytes{0};
+  Tally runCopies, loadCopies;
 };
 
 } // namespace gantry::runtime

@@ -65,7 +65,7 @@ public:
   /// NOT_FOUND lists the functions.
   Expected<unsigned> functionIndex(std::string_view name) const;
 
-  /// Device of the plan's device index.
+  /// Device of the plan's device index; null when nothing of the plan is on it.
   Device *device(uint32_t index) const { return planDevices[index]; }
 
   /// Whether devices of the plan are simulated on this machine (spec D6).
@@ -98,6 +98,7 @@ private:
   Status checkMemory() const;
   Status loadConstants();
   Status loadArena(uint32_t arena);
+  void countLoadCopies(uint32_t arena) const;
   Status loadKernels();
   Status loadKernel(const plan::fb::Command &command);
   Expected<CodeObject *> loadCode(uint32_t code, Driver &driver);

@@ -11,8 +11,9 @@ const std::string task = "/job:localhost/replica:0/task:0/device:";
 
 struct TwoGPUs : PlanBuilder {
   TwoGPUs() {
-    addDevice(task + "GPU:0", "sim");
-    addDevice(task + "GPU:1", "sim");
+    addArena(fb::ArenaKind::transient, 64, 0);
+    for (const char *gpu : {"GPU:0", "GPU:1"})
+      addArena(fb::ArenaKind::transient, 64, addDevice(task + gpu, "sim"));
     addFunction("main");
   }
 };
@@ -74,10 +75,12 @@ TEST(DeviceBinding, d9_limits_hold_where_it_is_bound) {
 TEST(DeviceBinding, Malformed) {
   auto error = [](std::string_view text) { return DeviceBinding::parse(text).status().message(); };
   EXPECT_EQ(error("GPU:0"), "the binding 'GPU:0' is not PLANNED=PHYSICAL, like GPU:0=GPU:3");
-  EXPECT_EQ(error("GPU:0=GPU"), "'GPU' in the binding 'GPU:0=GPU' does not name one device; write a "
-                                "type and an id, like GPU:0=GPU:3");
-  EXPECT_EQ(error("GPU:0=CPU:0"), "the binding 'GPU:0=CPU:0' joins a GPU and a CPU; both must be of "
-                                  "one type, since the plan's code is");
+  EXPECT_EQ(error("GPU:0=GPU"),
+            "'GPU' in the binding 'GPU:0=GPU' does not name one device; write a "
+            "type and an id, like GPU:0=GPU:3");
+  EXPECT_EQ(error("GPU:0=CPU:0"),
+            "the binding 'GPU:0=CPU:0' joins a GPU and a CPU; both must be of "
+            "one type, since the plan's code is");
   EXPECT_EQ(error("=GPU:0").substr(0, 24), "the device name is empty");
 }
 

@@ -97,11 +97,25 @@ TEST(Load, runsRegisteredKernels_g5) {
 
 TEST(Load, namesAMissingDriver) {
   PlanBuilder b;
-  b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda");
+  b.addArena(fb::ArenaKind::transient, 64,
+             b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda"));
   b.addFunction("main");
   expectLoadError(b, StatusCode::unavailable,
                   "'test.gantry': '/job:localhost/replica:0/task:0/device:GPU:0' needs the driver "
                   "'cuda'; the drivers are host, sim");
+}
+
+TEST(Load, leavesADeviceAloneThatThePlanDoesNotUse_m7) {
+  PlanBuilder b;
+  b.addArena(fb::ArenaKind::transient, 64, 0);
+  b.addArena(fb::ArenaKind::constants, 0,
+             b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda"));
+  b.addFunction("main");
+  auto runtime = Runtime::create();
+  auto plan = b.load(runtime);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ((*plan)->device(1), nullptr);
+  EXPECT_EQ(runtime->devices().size(), 1u);
 }
 
 TEST(Load, refusesAPlanOverTheLimitBeforeAllocating_m2) {

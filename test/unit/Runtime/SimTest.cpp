@@ -150,8 +150,34 @@ TEST(Sim, runsAPlanOnTwoDevicesAndCountsItsCopies_d6_x3) {
   EXPECT_EQ(gpu0.copies, 3u);
   EXPECT_EQ(gpu1.copies, 2u);
   EXPECT_EQ(gpu1.copiedBytes, 2 * bytes);
+  plan::Ledger ledger = plan::Ledger::of(w.plan->metadata(), *w.plan->functions()[0].source);
+  EXPECT_EQ(gpu0.run, ledger.perRun[1]);
+  EXPECT_EQ(gpu1.run, ledger.perRun[2]);
+  EXPECT_EQ(gpu0.run[fb::CopyKind::hostToDevice], (plan::CopyCount{2, 2 * bytes}));
+  EXPECT_EQ(gpu1.run[fb::CopyKind::deviceToDevice], (plan::CopyCount{1, bytes}));
   EXPECT_EQ(gpu0.bytesInUse, 3 * bytes);
   EXPECT_EQ(gpu1.bytesInUse, 2 * bytes);
+}
+
+/// One constant on the host's wish, one on GPU:1's, both used on GPU:0; a third without a wish.
+TEST(Sim, countsConstantsThatAreWantedElsewhereOncePerArena_x3) {
+  SimBuilder b(2);
+  uint32_t arena = b.addArena(fb::ArenaKind::constants, 3 * 64, 1);
+  for (uint64_t i = 0; i < 3; ++i)
+    b.addConstant(arena, i * 64, std::vector<float>(8, static_cast<float>(i)));
+  b.plan.constants[0]->home = 0;
+  b.plan.constants[1]->home = 2;
+  b.addFunction("main");
+  auto runtime = Runtime::create();
+  auto first = b.load(runtime), again = b.load(runtime);
+  ASSERT_TRUE(first.ok() && again.ok());
+  std::vector<plan::CopyTally> ledger = plan::copiesAtLoad((*first)->metadata());
+  for (uint32_t device : {1, 2})
+    EXPECT_EQ((*first)->device(device)->stats().load, ledger[device]) << device;
+  DeviceStats gpu0 = (*first)->device(1)->stats();
+  EXPECT_EQ(gpu0.load[fb::CopyKind::hostToDevice], (plan::CopyCount{1, 32}));
+  EXPECT_EQ(gpu0.load[fb::CopyKind::deviceToDevice], (plan::CopyCount{1, 32}));
+  EXPECT_EQ(gpu0.run, plan::CopyTally());
 }
 
 TEST(Sim, everyLegalOrderGivesTheSameBytes_d6) {
@@ -450,8 +476,10 @@ TEST(Sim, enforcesTheLimitOfThePlan_m2) {
 
 TEST(Sim, deviceKeepsItsSize_d8) {
   SimBuilder small(1), large(1);
-  for (SimBuilder *b : {&small, &large})
+  for (SimBuilder *b : {&small, &large}) {
+    b->addArena(fb::ArenaKind::transient, 64, 1);
     b->addFunction("main");
+  }
   small.plan.devices[1]->memory_limit = 1 << 20;
   large.plan.devices[1]->memory_limit = 2 << 20;
   auto runtime = Runtime::create();
