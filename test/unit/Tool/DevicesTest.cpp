@@ -1,0 +1,105 @@
+// gantry devices, and the flags of run that are about devices (spec D4-D9). GPUs are those of a
+// fake NVML, so that the tests say the same on every machine.
+#include "ToolFixture.h"
+
+using namespace gantry;
+using namespace gantry::tool::test;
+
+namespace {
+class DevicesTool : public GantryTool {
+protected:
+  /// On a machine with two GPUs of 2 GiB.
+  Result onTwoGPUs(const std::string &arguments, const std::string &before = "") {
+    return gantry(arguments, before + " LD_LIBRARY_PATH=" GANTRY_FAKE_NVML_FOLDER);
+  }
+  Topology listed(const std::string &arguments) {
+    const Result result = onTwoGPUs("devices --json " + arguments);
+    EXPECT_EQ(result.status, 0) << result.err;
+    Expected<Topology> topology = Topology::fromJSON(result.out);
+    EXPECT_TRUE(topology.ok()) << topology.status().message() << result.out;
+    return topology ? topology.take() : Topology::hostOnly();
+  }
+};
+
+TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
+  const Result devices = onTwoGPUs("devices");
+  EXPECT_EQ(devices.status, 0) << devices.err;
+  EXPECT_HAS(devices.out, "GPU:1  Fake H100\n"
+                          "  driver     cuda\n"
+                          "  uuid       GPU-2000-fake\n"
+                          "  memory     1 GiB free of 2 GiB\n"
+                          "  f32        40 TFLOP/s\n"
+                          "  bandwidth  1 TB/s\n");
+  EXPECT_TRUE(std::regex_search(devices.out, std::regex("NVML +570\\.86 +lists GPUs")));
+  EXPECT_TRUE(std::regex_search(
+      devices.out, std::regex("GPU:0 +GPU:1 +12\\.5 GB/s +20 us +through the host")))
+      << devices.out;
+}
+
+// Golden rows of spec section 9.
+TEST_F(DevicesTool, d4_d8_physical_and_logical) {
+  const std::pair<const char *, const char *> rows[] = {
+      {"", "GPUs: 2 physical, 2 logical\n"},
+      {"--visible 0", "GPUs: 2 physical, 1 logical\n"},
+      {"--devices GPU:0@1GiB,GPU:1", "GPUs: 2 physical, 2 logical\n"},
+      {"--split GPU:0=1GiB,1GiB", "GPUs: 2 physical, 3 logical\n"},
+      {"--visible none", "GPUs: 2 physical, 0 logical\n"},
+  };
+  for (auto [flags, expected] : rows)
+    EXPECT_HAS(onTwoGPUs(std::string("devices ") + flags).out, expected);
+}
+
+TEST_F(DevicesTool, d8_honours_CUDA_VISIBLE_DEVICES) {
+  EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=1").out, "GPUs: 1 physical, 1 logical\n");
+  EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=").out, "GPUs: 0 physical, 0 logical\n");
+  // What is behind a number that is not there does not count, as in CUDA itself.
+  EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=0,7,1").out, "GPUs: 1 physical, 1 logical\n");
+  EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=GPU-2000").out, "GPU-2000-fake");
+  EXPECT_EQ(onTwoGPUs("devices --visible 1", "CUDA_VISIBLE_DEVICES=1").err,
+            "gantry: error: --visible: '1': unknown device; the GPUs are GPU:0\n");
+}
+
+TEST_F(DevicesTool, d5_json_is_a_topology_file) {
+  Topology machine = listed("");
+  EXPECT_EQ(machine.physical.size(), 3u);
+  EXPECT_EQ(machine.physical[1].memory, uint64_t(2) << 30);
+  write(folder / "machine.json", machine.toJSON());
+  EXPECT_EQ(listed("--topology machine.json"), machine);
+  Topology simulated = listed("--topology machine.json --simulate --split GPU:0=1GiB,1GiB");
+  EXPECT_EQ(simulated.physical[2].driver, Driver::sim);
+  EXPECT_EQ(simulated.logical.size(), 4u);
+}
+
+TEST_F(DevicesTool, d7_calibrates) {
+  Topology machine = listed("--calibrate");
+  const PhysicalDevice &host = machine.physical[0];
+  EXPECT_GT(host.peakFlops[size_t(ElementType::f32)], 1e9);
+  EXPECT_GT(host.peakFlops[size_t(ElementType::f64)], 1e8);
+  EXPECT_GT(host.bandwidth, 1e8);
+  ASSERT_EQ(machine.links.size(), 1u);
+  EXPECT_GT(machine.links[0].bandwidth, 1e8);
+  EXPECT_TRUE(std::regex_search(gantry("devices --calibrate").out,
+                                std::regex("CPU:0 +CPU:0 .* measured\n")));
+}
+
+TEST_F(DevicesTool, Refuses) {
+  EXPECT_EQ(onTwoGPUs("devices --split GPU:0=1GiB,1.5GiB").err,
+            "gantry: error: --split: topology: the limits on "
+            "'/job:localhost/replica:0/task:0/physical_device:GPU:0', 2.5 GiB together, are over its "
+            "memory of 2 GiB; lower them by 512 MiB\n");
+  EXPECT_EQ(onTwoGPUs("devices --topology none.json").status, 1);
+  EXPECT_EQ(onTwoGPUs("devices --place op:MatMul=GPU:0").status, 2);
+}
+
+TEST_F(DevicesTool, d9_run_binds_what_the_plan_has) {
+  EXPECT_EQ(gantry("run p.gantry --fill ones --bind CPU:0=CPU:0 --sim-order=random:3").status, 0);
+  EXPECT_EQ(gantry("run p.gantry --fill ones --bind GPU:0=GPU:3").err,
+            "gantry: error: 'p.gantry': '/device:GPU:0' cannot be bound: unknown device; the devices "
+            "of the plan are /job:localhost/replica:0/task:0/device:CPU:0\n");
+  EXPECT_EQ(gantry("run p.gantry --bind CPU:0").err,
+            "gantry: error: --bind: the binding 'CPU:0' is not PLANNED=PHYSICAL, like GPU:0=GPU:3\n");
+  EXPECT_EQ(gantry("run p.gantry --sim-order=sideways").err,
+            "gantry: error: --sim-order: unknown order of simulated commands 'sideways'; the orders "
+            "are virtual and random:SEED\n");
+}
+} // namespace
