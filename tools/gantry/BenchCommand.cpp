@@ -3,7 +3,6 @@
 #include "Console.h"
 #include "Execution.h"
 #include "Reports.h"
-#include "ShapeInputs.h"
 #include "Text.h"
 
 #include "gantry/Support/Bytes.h"
@@ -102,29 +101,20 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
 
 } // namespace
 
-int benchCommand(const Options &given) {
-  Options options = given;
-  auto inputs = readGiven(options.inputs, "--input");
-  if (!inputs)
-    return report(inputs.status());
-  auto held = takeShapeInputs(options, *inputs);
-  if (!held)
-    return report(held.status());
-  auto model = Model::load(options);
-  if (!model)
-    return report(model.status());
-  auto execution = Execution::prepare(options, *model, inputs.take());
-  if (!execution)
-    return report(execution.status());
-  auto measured = measure(options, *execution);
+int benchCommand(const Options &options) {
+  auto prepared = Prepared::from(options);
+  if (!prepared)
+    return report(prepared.status());
+  auto &[model, execution] = *prepared;
+  auto measured = measure(options, execution);
   if (!measured)
     return report(measured.status());
   if (options.json)
-    printJson(options, *model, *execution, *measured);
+    printJson(options, model, execution, *measured);
   else
-    printForPeople(*model, *execution, *measured);
+    printForPeople(model, execution, *measured);
   if (options.verbose)
-    std::fputs(memorySummary(model->plan()).c_str(), stderr);
+    std::fputs(memorySummary(model.plan()).c_str(), stderr);
   return exitSuccess;
 }
 

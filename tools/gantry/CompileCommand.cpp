@@ -66,6 +66,8 @@ int compileCommand(const Options &options) {
     return report(path.status());
   if (*path == "-" && !options.stopsEarly && ::isatty(STDOUT_FILENO))
     return report(Status::invalidArgument("a plan is not for a terminal; give a file with -o"));
+  if (Status status = checkCanBeWritten(*path); !status.ok())
+    return report(status);
   // A plan goes straight to its file, so that weights are not copied in memory on the way.
   std::vector<std::string> more;
   const bool throughMemory = options.stopsEarly || *path == "-";

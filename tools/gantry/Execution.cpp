@@ -1,6 +1,7 @@
 #include "Execution.h"
 
 #include "Console.h"
+#include "ShapeInputs.h"
 
 #include "gantry/Arrays/Archive.h"
 #include "gantry/Arrays/Values.h"
@@ -221,6 +222,23 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
         i, runtime::Tensor::borrow(infos[i].type, execution.inputs.back().bytes.data())));
   }
   return execution;
+}
+
+Expected<Prepared> Prepared::from(const Options &given) {
+  Options options = given;
+  auto inputs = readGiven(options.inputs, "--input");
+  if (!inputs)
+    return inputs.status();
+  auto held = takeShapeInputs(options, *inputs);
+  if (!held)
+    return held.status();
+  auto model = Model::load(options);
+  if (!model)
+    return model.status();
+  auto execution = Execution::prepare(options, *model, inputs.take());
+  if (!execution)
+    return execution.status();
+  return Prepared{model.take(), execution.take()};
 }
 
 Expected<arrays::ArrayView> Execution::output(unsigned index) {

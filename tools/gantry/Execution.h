@@ -61,6 +61,16 @@ private:
   double loadTime = 0;
 };
 
+/// What `run` and `bench` begin with: FILE compiled or loaded, its function bound.
+struct Prepared {
+  Model model;
+  Execution execution;
+
+  /// Reads --input, has those of a graph that decide shapes compiled in, compiles or loads FILE and
+  /// binds the others.
+  static Expected<Prepared> from(const Options &given);
+};
+
 /// "x: f32[1,784], y: i64[]".
 std::string describeBindings(std::span<const runtime::BindingInfo> bindings);
 

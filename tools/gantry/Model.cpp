@@ -135,6 +135,27 @@ Status checkIsFile(const std::string &path) {
   return {};
 }
 
+Status checkCanBeWritten(const std::string &path) {
+  const auto cannot = [&](const std::string &why) {
+    return Status::invalidArgument("cannot write '" + path + "': " + why);
+  };
+  if (path == "-")
+    return {};
+  struct stat info;
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
+    return cannot("it is a folder");
+  // Devices and pipes are written in place, a file is replaced, which its folder must allow.
+  if (exists && !S_ISREG(info.st_mode))
+    return ::access(path.c_str(), W_OK) == 0 ? Status() : cannot(arrays::systemReason(errno));
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty())
+    folder = ".";
+  if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    return cannot("there is no folder '" + folder + "'");
+  return ::access(folder.c_str(), W_OK) == 0 ? Status() : cannot(arrays::systemReason(errno));
+}
+
 Outcome compileGraph(const Options &options, const std::vector<std::string> &more) {
   if (Status status = checkIsFile(options.file); !status.ok())
     return {status, {}};

@@ -29,6 +29,10 @@ bool isPlanFile(const std::string &path);
 /// Says so when there is no such file or it is a folder: that needs no compiler. "-" is a file.
 Status checkIsFile(const std::string &path);
 
+/// Says so when a file could not be written there: no such folder, a folder itself, no permission.
+/// Whoever works long for a result asks first. "-" is standard output.
+Status checkCanBeWritten(const std::string &path);
+
 /// Compiles FILE as the options say, `more` being flags for programs (gantry-c/compiler.h); the
 /// compiler's diagnostics have been printed.
 Outcome compileGraph(const Options &options, const std::vector<std::string> &more = {});

@@ -88,7 +88,8 @@ std::string opsPerDevice(const fb::Plan &plan, const fb::Function &function) {
   return text;
 }
 
-/// ` (h2d 1, d2d 1)`, or nothing.
+} // namespace
+
 std::string copiesPerKind(const CopyTally &tally) {
   std::string text;
   for (const fb::CopyKind kind : fb::EnumValuesCopyKind())
@@ -97,8 +98,6 @@ std::string copiesPerKind(const CopyTally &tally) {
               std::to_string(tally[kind].copies);
   return text.empty() ? text : text + ")";
 }
-
-} // namespace
 
 std::vector<LogEntry> executionOrder(const fb::Plan &plan, const fb::Function &function,
                                      const Ledger &ledger) {

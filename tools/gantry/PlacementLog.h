@@ -31,6 +31,9 @@ std::string placementLog(const plan::fb::Plan &plan, const plan::fb::Function &f
 std::string placementSummary(const plan::fb::Plan &plan, const plan::fb::Function &function,
                              const plan::Ledger &ledger);
 
+/// ` (h2d 1, d2d 1)` of the kinds that are there; nothing of none.
+std::string copiesPerKind(const plan::CopyTally &tally);
+
 /// Prints the log to standard error for every function, or for the named one.
 void printPlacementLog(const plan::fb::Plan &plan, const std::string &function, PlacementLog style);
 

@@ -73,11 +73,17 @@ std::string memorySummary(const fb::Plan &plan) {
       if (arena->kind() == fb::ArenaKind::transient)
         lowerBound += arena->lower_bound();
     }
-    out += shortDeviceName(plan, d) + ": constants " + formatBytes(sizes[0]) + ", variables " +
-           formatBytes(sizes[1]) + ", transient " + formatBytes(sizes[2]);
+    const fb::Device &device = *plan.devices()->Get(d);
+    const bool isHost = textOf(device.driver()) == "host";
+    out += shortDeviceName(plan, d) +
+           (isHost ? "" : " (" + std::string(textOf(device.driver())) + ")") + ": constants " +
+           formatBytes(sizes[0]) + ", variables " + formatBytes(sizes[1]) + ", transient " +
+           formatBytes(sizes[2]);
     if (lowerBound)
       out += format(" (%.3f of the lower bound)",
                     static_cast<double>(sizes[2]) / static_cast<double>(lowerBound));
+    if (device.memory_limit())
+      out += ", limit " + formatBytes(device.memory_limit());
     out += "\n";
   }
   return out;

@@ -9,8 +9,8 @@
 
 namespace gantry::tool {
 
-/// One line a device: `CPU:0: constants 4.1 MiB, variables 0 bytes, transient 1.5 MiB (1.02 of the
-/// lower bound)`.
+/// One line a device: `GPU:0 (sim): constants 4.1 MiB, variables 0 bytes, transient 1.5 MiB (1.02
+/// of the lower bound), limit 1 GiB`.
 std::string memorySummary(const plan::fb::Plan &plan);
 
 /// Members of an object about where an op is placed (spec P9), and about a copy.

@@ -1,10 +1,10 @@
 // gantry run: the main job. Compile or load, bind, run, then write, compare or print the outputs.
 #include "Commands.h"
 #include "Console.h"
+#include "CounterCheck.h"
 #include "Execution.h"
 #include "PlacementLog.h"
 #include "Reports.h"
-#include "ShapeInputs.h"
 
 #include "gantry/Arrays/Archive.h"
 #include "gantry/Arrays/Values.h"
@@ -39,6 +39,13 @@ Status runRepeatedly(Execution &execution, uint64_t times) {
                                 " gave other bytes in output '" + outputs[i].name + "' than run 1");
     }
   }
+  return {};
+}
+
+/// Before anything is compiled or run for them.
+Status checkOutputFiles(const Options &options) {
+  for (const std::string &text : options.outputs)
+    GANTRY_RETURN_IF_ERROR(checkCanBeWritten(parseNamedFile(text).file));
   return {};
 }
 
@@ -169,60 +176,60 @@ Expected<bool> compareOutputs(const Options &options, Execution &execution,
   return agree;
 }
 
-void describeRun(const Options &options, const Model &model, const Execution &execution,
-                 double runMilliseconds) {
+/// -v. Fails when the runtime copied what the plan does not say.
+Status describeRun(const Options &options, const Prepared &prepared, const CounterCheck &counters,
+                   double runMilliseconds) {
+  const auto &[model, execution] = prepared;
   if (model.compileSeconds)
     printNote(format("compiled in %.3f s", *model.compileSeconds));
   printNote(format("plan of %s, loaded in %.3f ms, ran in %.3f ms",
                    formatBytes(model.file.bytes().size()).c_str(), execution.loadMilliseconds(),
                    runMilliseconds / static_cast<double>(options.repeat)));
   std::fputs(memorySummary(model.plan()).c_str(), stderr);
+  GANTRY_RETURN_IF_ERROR(counters.compare(options.repeat));
+  printNote(counters.summary());
+  return {};
 }
 
 } // namespace
 
-int runCommand(const Options &given) {
-  Options options = given;
-  auto inputs = readGiven(options.inputs, "--input");
-  if (!inputs)
-    return report(inputs.status());
+int runCommand(const Options &options) {
   auto expected = readGiven(options.expected, "--expect");
   if (!expected)
     return report(expected.status());
-  auto held = takeShapeInputs(options, *inputs);
-  if (!held)
-    return report(held.status());
-  auto model = Model::load(options);
-  if (!model)
-    return report(model.status());
-  auto execution = Execution::prepare(options, *model, inputs.take());
-  if (!execution)
-    return report(execution.status());
-  auto targets = resolveOutputs(options, execution->function());
+  if (Status status = checkOutputFiles(options); !status.ok())
+    return report(status);
+  auto prepared = Prepared::from(options);
+  if (!prepared)
+    return report(prepared.status());
+  auto &[model, execution] = *prepared;
+  auto targets = resolveOutputs(options, execution.function());
   if (!targets)
     return report(targets.status());
   auto references =
-      assignGiven(expected.take(), execution->function().outputs, "--expect", "output");
+      assignGiven(expected.take(), execution.function().outputs, "--expect", "output");
   if (!references)
     return report(references.status());
-  printPlacementLog(model->plan(), execution->function().name, options.placementLog);
+  printPlacementLog(model.plan(), execution.function().name, options.placementLog);
 
+  const CounterCheck counters(execution);
   Stopwatch watch;
-  if (Status status = runRepeatedly(*execution, options.repeat); !status.ok())
+  if (Status status = runRepeatedly(execution, options.repeat); !status.ok())
     return report(status);
   const double runMilliseconds = watch.milliseconds();
 
-  if (Status status = writeOutputs(*execution, *targets); !status.ok())
+  if (Status status = writeOutputs(execution, *targets); !status.ok())
     return report(status);
-  auto agree = compareOutputs(options, *execution, *references);
+  auto agree = compareOutputs(options, execution, *references);
   if (!agree)
     return report(agree.status());
   // Who asked for files or a comparison does not want the numbers as well.
   if (options.outputs.empty() && options.expected.empty())
-    if (Status status = printOutputs(*execution); !status.ok())
+    if (Status status = printOutputs(execution); !status.ok())
       return report(status);
   if (options.verbose)
-    describeRun(options, *model, *execution, runMilliseconds);
+    if (Status status = describeRun(options, *prepared, counters, runMilliseconds); !status.ok())
+      return report(status);
   return *agree ? exitSuccess : exitUserError;
 }
 

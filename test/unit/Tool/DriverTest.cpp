@@ -244,6 +244,19 @@ TEST_F(GantryTool, ChecksAGraph) {
   EXPECT_EQ(gantry("check fine.onnx --json").err, "json\n");
 }
 
+TEST_F(GantryTool, LooksWhereItWillWriteBeforeItWorks) {
+  compiler = fake;
+  write(folder / "m.onnx", "note compiling\nplan " + (folder / "p.gantry"));
+  std::filesystem::create_directory(folder / "taken");
+  EXPECT_EQ(gantry("compile m.onnx -o none/m.gantry").err,
+            "gantry: error: cannot write 'none/m.gantry': there is no folder 'none'\n");
+  EXPECT_EQ(gantry("compile m.onnx -o taken").err,
+            "gantry: error: cannot write 'taken': it is a folder\n");
+  EXPECT_EQ(gantry("run m.onnx --fill ones --output y=none/y.npy").err,
+            "gantry: error: cannot write 'none/y.npy': there is no folder 'none'\n");
+  EXPECT_EQ(gantry("compile m.onnx -o ./m.gantry").err, "compiling\n");
+}
+
 TEST_F(GantryTool, KeepsTheOldPlanWhenCompilingFails) {
   compiler = fake;
   write(folder / "m.gantry", "old");

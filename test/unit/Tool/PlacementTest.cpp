@@ -57,6 +57,15 @@ TEST_F(Placement, LogsAsJson_p9) {
                           R"(["GPU:7: unknown device"],"fall_back":true})" + "\n");
 }
 
+TEST_F(Placement, CountersEqualTheLedger_x3) {
+  const Result run = gantry("run d.gantry --fill ones -v --repeat 3 --output y.npy");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_HAS(run.err, "gantry: copies counted as planned: 4 per run, 64 bytes (h2d 2, d2h 1, d2d "
+                      "1); 1 at load, 16 bytes\n");
+  EXPECT_HAS(run.err, "GPU:0 (sim): constants 64 bytes, variables 0 bytes, transient 256 bytes, "
+                      "limit 1 GiB\n");
+}
+
 TEST_F(Placement, RunsOnSimulatedDevices_d6) {
   const Result run = gantry("run d.gantry --fill ones");
   EXPECT_EQ(run.out, "y: f32[2,2] on CPU:0\n[[4. 4.]\n [4. 4.]]\n");

@@ -1,0 +1,76 @@
+#include "CounterCheck.h"
+
+#include "Console.h"
+#include "PlacementLog.h"
+#include "Reports.h"
+
+#include "gantry/Support/Bytes.h"
+
+namespace gantry::tool {
+
+using namespace plan;
+
+namespace {
+
+runtime::DeviceStats statsOf(const runtime::LoadedPlan &plan, uint32_t device) {
+  const runtime::Device *used = plan.device(device);
+  return used ? used->stats() : runtime::DeviceStats();
+}
+
+std::string text(const CopyCount &count) {
+  return std::to_string(count.copies) + " of " + formatBytes(count.bytes);
+}
+
+} // namespace
+
+CounterCheck::CounterCheck(const Execution &execution)
+    : plan(execution.plan()), ledger(Ledger::of(plan.metadata(), *execution.function().source)),
+      load(copiesAtLoad(plan.metadata())) {
+  for (uint32_t d = 0; d < load.size(); ++d)
+    start.push_back(statsOf(plan, d).run);
+}
+
+Status CounterCheck::compareDevice(uint32_t device, uint64_t runs) const {
+  const runtime::DeviceStats stats = statsOf(plan, device);
+  for (const fb::CopyKind kind : fb::EnumValuesCopyKind()) {
+    const CopyCount counted = {stats.run[kind].copies - start[device][kind].copies,
+                               stats.run[kind].bytes - start[device][kind].bytes};
+    const CopyCount &once = ledger.perRun[device][kind];
+    const CopyCount planned = {once.copies * runs, once.bytes * runs};
+    // How often a loop copies shows only when it runs; each run copies as often as planned or more.
+    const bool agree = ledger.hasInside
+                           ? counted.copies >= planned.copies && counted.bytes >= planned.bytes
+                           : counted == planned;
+    const char *pattern = "%s counted %s copies in %llu runs: %s; the plan's ledger says %s";
+    if (!agree)
+      return Status::internal(format(pattern, shortDeviceName(plan.metadata(), device).c_str(),
+                                     std::string(copyKindName(kind)).c_str(),
+                                     static_cast<unsigned long long>(runs), text(counted).c_str(),
+                                     text(planned).c_str()));
+    if (stats.load[kind] != load[device][kind])
+      return Status::internal(shortDeviceName(plan.metadata(), device) + " counted " +
+                              std::string(copyKindName(kind)) +
+                              " copies at load: " + text(stats.load[kind]) +
+                              "; the plan's ledger says " + text(load[device][kind]));
+  }
+  return {};
+}
+
+Status CounterCheck::compare(uint64_t runs) const {
+  for (uint32_t device = 0; device < load.size(); ++device)
+    GANTRY_RETURN_IF_ERROR(compareDevice(device, runs));
+  return {};
+}
+
+std::string CounterCheck::summary() const {
+  const CopyTally perRun = ledger.totalPerRun();
+  CopyCount uploads;
+  for (const CopyTally &device : load)
+    uploads += device.betweenDevices();
+  return "copies counted as planned: " + std::to_string(perRun.betweenDevices().copies) +
+         (ledger.hasInside ? " or more per run, " : " per run, ") +
+         formatBytes(perRun.betweenDevices().bytes) + copiesPerKind(perRun) + "; " +
+         std::to_string(uploads.copies) + " at load, " + formatBytes(uploads.bytes);
+}
+
+} // namespace gantry::tool
