@@ -2,6 +2,7 @@
 
 #include "gantry-c/compiler.h"
 
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
@@ -30,6 +31,7 @@ struct DiagnosticSink {
   gantry_log_callback_t log;
   void *context;
   std::string firstError;
+  gantry_status_t status = GANTRY_INVALID_ARGUMENT; ///< of the first error
   ScopedDiagnosticHandler handler;
 
   DiagnosticSink(MLIRContext &mlir, gantry_log_callback_t log, void *context)
@@ -40,8 +42,10 @@ struct DiagnosticSink {
 
   void report(Diagnostic &diagnostic) {
     std::string text = lineOf(diagnostic);
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && firstError.empty())
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && firstError.empty()) {
       firstError = text;
+      status = static_cast<gantry_status_t>(statusCodeOf(diagnostic));
+    }
     emit(severityOf(diagnostic.getSeverity()), text);
     for (Diagnostic &note : diagnostic.getNotes())
       emit(GANTRY_SEVERITY_NOTE, lineOf(note));
@@ -131,7 +135,7 @@ gantry_status_t gantry_compile(const char *file, const char *const *flags, size_
   if (failed(compiled)) {
     std::string why =
         session.sink.firstError.empty() ? "compilation failed" : session.sink.firstError;
-    return fail(GANTRY_INVALID_ARGUMENT, why);
+    return fail(session.sink.status, why);
   }
   if (!compiled->text.empty())
     *artifact = makeArtifact(compiled->text);

@@ -77,6 +77,7 @@ static void addMemory(OpPassManager &pm) {
   pm.addPass(createPlanMemoryPass());
   // Where bytes lie decides which commands have to wait for which.
   pm.addPass(createOrderQueuesPass());
+  pm.addPass(createCheckLimitsPass());
   pm.addPass(createVerifyPlanPass());
 }
 

@@ -160,6 +160,17 @@ def OrderQueuesPass : Pass<"gantry-order-queues", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::planir::PlanDialect"];
 }
 
+def CheckLimitsPass : Pass<"gantry-check-limits", "::mlir::ModuleOp"> {
+  let summary = "refuse a plan that a device has no room for";
+  let description = [{
+    The constants, variables, inputs and outputs, and the transient memory of one session on a device
+    must be within its limit (spec M2). Else the error names the device, the sum with its parts, the
+    command at the fullest moment, the largest values there, and a limit that would do; the tools'
+    exit status is 3.
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect"];
+}
+
 def VerifyPlanPass : Pass<"gantry-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check that every buffer has its place in an arena";
   let description = [{ From here on the module can be written as a plan file. }];

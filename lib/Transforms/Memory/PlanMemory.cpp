@@ -2,6 +2,7 @@
 // library. Commands are numbered in program order, nested ones in their place; a buffer lives from
 // the first number that uses it to the last.
 
+#include "LiveRanges.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -10,6 +11,7 @@
 
 using namespace mlir;
 using namespace gantry;
+using namespace gantry::memory;
 
 namespace gantry {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -17,50 +19,6 @@ namespace gantry {
 } // namespace gantry
 
 static constexpr uint64_t kAlignment = 64;
-
-namespace {
-/// Numbers of a function's commands, and the loops among them.
-struct Timeline {
-  DenseMap<Operation *, uint32_t> at;  ///< first number of a command
-  DenseMap<Operation *, uint32_t> end; ///< one past the last number, nested ones included
-  uint32_t length = 0;
-
-  explicit Timeline(planir::FuncOp func) { number(func.getBody()); }
-
-  void number(Region &region) {
-    for (Operation &op : region.front()) {
-      at[&op] = length++;
-      for (Region &nested : op.getRegions())
-        number(nested);
-      // A loop reads its condition once more after its body.
-      if (isa<planir::WhileOp>(op))
-        ++length;
-      end[&op] = length;
-    }
-  }
-};
-} // namespace
-
-/// Live range of `buffer`: half-open, over the numbers of its users, widened to the whole of each
-/// loop that uses it but does not contain its declaration.
-static std::pair<uint32_t, uint32_t> liveRange(planir::BufferDeclOp buffer, const Timeline &time) {
-  uint32_t first = UINT32_MAX, last = 0;
-  for (Operation *user : buffer->getUsers()) {
-    uint32_t from = time.at.lookup(user);
-    // Control flow reads its condition before (if) and throughout (while) its regions.
-    uint32_t to = isa<planir::WhileOp>(user) ? time.end.lookup(user) : from + 1;
-    for (Operation *parent = user->getParentOp(); parent && !isa<planir::FuncOp>(parent);
-         parent = parent->getParentOp()) {
-      if (!isa<planir::WhileOp>(parent) || parent->isProperAncestor(buffer))
-        continue;
-      from = std::min(from, time.at.lookup(parent));
-      to = std::max(to, time.end.lookup(parent));
-    }
-    first = std::min(first, from);
-    last = std::max(last, to);
-  }
-  return first == UINT32_MAX ? std::pair(0u, 0u) : std::pair(first, last);
-}
 
 namespace {
 /// An arena in the making.

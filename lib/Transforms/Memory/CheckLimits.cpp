@@ -1,0 +1,176 @@
+// Refuses a plan that a device has no room for, and says what takes the room (spec M2).
+
+#include "LiveRanges.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Support/Bytes.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::memory;
+
+namespace gantry {
+#define GEN_PASS_DEF_CHECKLIMITSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+/// How many of the largest values a message lists.
+static constexpr size_t kListed = 5;
+
+namespace {
+/// Something that takes room while the fullest moment lasts.
+struct Resident {
+  std::string what;
+  uint64_t size;
+  Location loc;
+};
+
+/// The moment of a function at which the buffers of a device are largest.
+struct Peak {
+  uint64_t bytes = 0;
+  planir::FuncOp func;
+  Operation *op = nullptr;
+  SmallVector<planir::BufferDeclOp> live;
+};
+
+struct DeviceUse {
+  uint64_t constants = 0, variables = 0, transient = 0;
+  uint64_t bound = 0; ///< inputs and outputs on the device, of the function with most of them
+
+  uint64_t total() const { return constants + variables + transient + bound; }
+};
+
+struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (auto device : getOperation().getOps<planir::DeviceOp>()) {
+      if (!device.getLimit())
+        continue;
+      DeviceUse use = addUp(device.getSymNameAttr());
+      if (use.total() > uint64_t(device.getLimit()))
+        report(device, use);
+    }
+  }
+
+  DeviceUse addUp(StringAttr device) {
+    DeviceUse use;
+    for (auto arena : getOperation().getOps<planir::ArenaOp>()) {
+      if (arena.getDeviceAttr().getAttr() != device)
+        continue;
+      switch (arena.getKind()) {
+      case planir::ArenaKind::Constants:
+        use.constants += arena.getSize();
+        break;
+      case planir::ArenaKind::Variables:
+        use.variables += arena.getSize();
+        break;
+      case planir::ArenaKind::Transient:
+        use.transient += arena.getSize();
+        break;
+      }
+    }
+    for (auto func : getOperation().getOps<planir::FuncOp>())
+      use.bound = std::max(use.bound, boundBytes(func.getInputs(), device) +
+                                          boundBytes(func.getOutputs(), device));
+    return use;
+  }
+
+  static uint64_t boundBytes(ArrayAttr bindings, StringAttr device) {
+    uint64_t bytes = 0;
+    for (auto binding : bindings.getAsRange<DictionaryAttr>())
+      if (binding.getAs<FlatSymbolRefAttr>("device").getAttr() == device)
+        bytes += getByteSize(cast<RankedTensorType>(binding.getAs<TypeAttr>("type").getValue()));
+    return bytes;
+  }
+
+  //===------------------------------------------------------------------===//
+  // What to say
+  //===------------------------------------------------------------------===//
+
+  void report(planir::DeviceOp device, const DeviceUse &use) {
+    Peak peak = findPeak(device.getSymNameAttr());
+    Location loc = peak.op ? peak.op->getLoc() : device.getLoc();
+    InFlightDiagnostic error = emitError(loc);
+    setStatusCode(*error.getUnderlyingDiagnostic(), StatusCode::doesNotFit);
+    error << "the plan needs " << formatBytes(use.total()) << " on '" << device.getDevice()
+          << "', the limit is " << formatBytes(device.getLimit()) << ": constants "
+          << formatBytes(use.constants) << ", variables " << formatBytes(use.variables)
+          << ", inputs and outputs " << formatBytes(use.bound) << ", transient "
+          << formatBytes(use.transient);
+    if (peak.op)
+      error << " (most at " << nameOf(peak.op) << " of '" << peak.func.getSymName() << "')";
+    error << "; raise the limit to at least " << use.total()
+          << " bytes, put less on this device, or make the batch smaller";
+    for (const Resident &resident : largest(device.getSymNameAttr(), peak))
+      error.attachNote(resident.loc) << formatBytes(resident.size) << ": " << resident.what;
+    signalPassFailure();
+  }
+
+  static std::string nameOf(Operation *op) {
+    StringRef name, fallback = "a command";
+    if (auto launch = dyn_cast<planir::LaunchOp>(op))
+      name = launch.getName().empty() ? launch.getKernel() : launch.getName();
+    else if (auto copy = dyn_cast<planir::CopyOp>(op))
+      name = copy.getName(), fallback = "a copy";
+    return name.empty() ? fallback.str() : ("'" + name + "'").str();
+  }
+
+  Peak findPeak(StringAttr device) {
+    Peak peak;
+    for (auto func : getOperation().getOps<planir::FuncOp>()) {
+      Peak own = findPeak(func, device);
+      if (own.bytes > peak.bytes)
+        peak = std::move(own);
+    }
+    return peak;
+  }
+
+  static Peak findPeak(planir::FuncOp func, StringAttr device) {
+    Timeline time(func);
+    SmallVector<std::pair<planir::BufferDeclOp, LiveRange>> buffers;
+    SmallVector<int64_t> change(time.ops.size() + 1);
+    func.walk([&](planir::BufferDeclOp buffer) {
+      if (buffer.getDeviceAttr().getAttr() != device)
+        return;
+      LiveRange range = liveRange(buffer, time);
+      buffers.push_back({buffer, range});
+      change[range.first] += buffer.getSize();
+      change[range.last] -= buffer.getSize();
+    });
+    Peak peak;
+    int64_t bytes = 0;
+    uint32_t step = 0;
+    for (auto [i, op] : llvm::enumerate(time.ops)) {
+      bytes += change[i];
+      if (uint64_t(bytes) > peak.bytes) {
+        peak = {uint64_t(bytes), func, op, {}};
+        step = i;
+      }
+    }
+    for (auto [buffer, range] : buffers)
+      if (range.first <= step && step < range.last)
+        peak.live.push_back(buffer);
+    return peak;
+  }
+
+  /// Constants stay; of the rest, what lives at the peak.
+  SmallVector<Resident> largest(StringAttr device, const Peak &peak) {
+    SmallVector<Resident> all;
+    for (auto constant : getOperation().getOps<planir::ConstantOp>())
+      if (constant.getDeviceAttr().getAttr() == device)
+        all.push_back({"constant '" + constant.getName().str() + "'", uint64_t(constant.getSize()),
+                       constant.getLoc()});
+    for (planir::BufferDeclOp buffer : peak.live) {
+      std::string name =
+          buffer.getValue().empty() ? "a value" : "'" + buffer.getValue().str() + "'";
+      all.push_back({name, uint64_t(buffer.getSize()), buffer.getLoc()});
+    }
+    llvm::stable_sort(all, [](auto &a, auto &b) { return a.size > b.size; });
+    if (all.size() > kListed)
+      all.resize(kListed, all.front());
+    return all;
+  }
+};
+} // namespace
