@@ -1,0 +1,239 @@
+// What the simulator finds in plans that the compiler made (spec D6): a wait that is missing, an
+// argument in another device's memory; and what holds in every legal order: the bytes.
+//
+// Plans are compiled here, taken apart, changed in one place and put together again.
+#include "gantry-c/compiler.h"
+#include "gantry/Plan/PlanWriter.h"
+#include "gantry/Plan/Views.h"
+#include "gantry/Runtime/Session.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace gantry::runtime::test {
+namespace {
+
+namespace fb = plan::fb;
+
+/// A compiled plan, open for changes.
+struct EditablePlan {
+  plan::PlanFile file; ///< holds the segments
+  fb::PlanT metadata;
+
+  explicit EditablePlan(plan::PlanFile compiled) : file(std::move(compiled)) {
+    file.plan().UnPackTo(&metadata);
+  }
+
+  Expected<plan::PlanFile> seal(const fb::PlanT &changed) const {
+    plan::PlanWriter writer;
+    for (uint32_t i = 0; i < file.numSegments(); ++i) {
+      bool isConstants = std::any_of(metadata.constants.begin(), metadata.constants.end(),
+                                     [&](const auto &constant) { return constant->segment == i; });
+      uint32_t segment = writer.addSegment(isConstants ? plan::SegmentKind::constants
+                                                       : plan::SegmentKind::code);
+      writer.addBlob(segment, file.segment(i)); // as one blob: offsets stay
+    }
+    Expected<AlignedBuffer> bytes = writer.toBytes(changed);
+    if (!bytes)
+      return bytes.status();
+    return plan::PlanFile::copyOf({bytes->data(), bytes->size()});
+  }
+
+  /// A copy to change.
+  fb::PlanT copy() const {
+    fb::PlanT result;
+    file.plan().UnPackTo(&result);
+    return result;
+  }
+};
+
+void printError(void *, gantry_severity_t severity, const char *text) {
+  if (severity == GANTRY_SEVERITY_ERROR)
+    ADD_FAILURE() << text;
+}
+
+EditablePlan compile(const std::string &graph, std::vector<std::string> flags) {
+  std::vector<const char *> pointers;
+  for (const std::string &flag : flags)
+    pointers.push_back(flag.c_str());
+  gantry_artifact_t *artifact = nullptr;
+  std::string path = GANTRY_INPUTS "/" + graph;
+  gantry_compile(path.c_str(), pointers.data(), pointers.size(), printError, nullptr, &artifact);
+  size_t size = 0;
+  const void *data = artifact ? gantry_artifact_data(artifact, &size) : nullptr;
+  auto file = plan::PlanFile::copyOf({static_cast<const uint8_t *>(data), size});
+  if (!file) // nothing can go on, and the compiler has said why
+    std::abort();
+  gantry_artifact_destroy(artifact);
+  return EditablePlan(file.take());
+}
+
+/// Everything to run a plan's first function with made-up inputs.
+struct World {
+  std::shared_ptr<Runtime> runtime;
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Bindings> bindings;
+  std::vector<Tensor> inputs;
+  Status status; ///< why it did not come so far
+
+  explicit World(Expected<plan::PlanFile> file) {
+    if (!file) {
+      status = file.status();
+      return;
+    }
+    runtime = Runtime::create({.threads = 1});
+    auto loaded = LoadedPlan::load(runtime, file.take(), "plan");
+    if (!loaded) {
+      status = loaded.status();
+      return;
+    }
+    session = Session::create(*loaded).take();
+    bindings = Bindings::create(*loaded, 0u).take();
+    const FunctionInfo &function = (*loaded)->functions()[0];
+    for (unsigned i = 0; i < function.inputs.size(); ++i) {
+      inputs.push_back(Tensor::allocate(function.inputs[i].type).take());
+      fill(inputs.back());
+      EXPECT_TRUE(bindings->bindInput(i, inputs.back()).ok());
+    }
+  }
+
+  /// Small numbers of both signs; the passes of the loop: 3.
+  static void fill(const Tensor &tensor) {
+    uint64_t count = tensor.type().byteSize() / 4;
+    for (uint64_t i = 0; i < count; ++i)
+      if (tensor.type().element == ElementType::f32)
+        tensor.dataAs<float>()[i] = static_cast<float>(int(i * 7 % 23) - 11) / 16;
+      else
+        tensor.dataAs<int32_t>()[i] = 3;
+  }
+
+  Status run(SimOrder order) {
+    if (!status.ok())
+      return status;
+    session->setSimOrder(order);
+    return session->run(*bindings);
+  }
+  std::vector<uint8_t> output() {
+    Tensor tensor = bindings->output(0u).take();
+    auto *data = static_cast<const uint8_t *>(tensor.data());
+    return {data, data + tensor.type().byteSize()};
+  }
+};
+
+/// Where a command is.
+struct Place {
+  size_t block, command;
+};
+
+std::vector<Place> commandsOf(const fb::PlanT &plan, fb::Opcode opcode) {
+  std::vector<Place> places;
+  const auto &blocks = plan.functions[0]->blocks;
+  for (size_t b = 0; b < blocks.size(); ++b)
+    for (size_t c = 0; c < blocks[b]->commands.size(); ++c)
+      if (blocks[b]->commands[c]->opcode == opcode)
+        places.push_back({b, c});
+  return places;
+}
+
+class SimPlans : public testing::TestWithParam<const char *> {
+protected:
+  EditablePlan plan = compile(GetParam(), {"devices=CPU:0,GPU:0,GPU:1", "simulate"});
+};
+
+TEST_P(SimPlans, everyLegalOrderGivesTheSameBytes_d6) {
+  World world(plan.file);
+  ASSERT_TRUE(world.run(SimOrder::virtualTime()).ok());
+  std::vector<uint8_t> expected = world.output();
+  EXPECT_TRUE(std::any_of(expected.begin(), expected.end(), [](uint8_t b) { return b != 0; }));
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Status status = world.run(SimOrder::random(seed));
+    ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.message();
+    ASSERT_EQ(world.output(), expected) << "seed " << seed;
+  }
+}
+
+TEST_P(SimPlans, everyWaitIsNeededAndItsLackIsNamed_d6) {
+  std::vector<Place> waits = commandsOf(plan.metadata, fb::Opcode::wait);
+  ASSERT_GE(waits.size(), 4u) << "a plan over several devices has waits";
+  for (Place at : waits) {
+    fb::PlanT changed = plan.copy();
+    auto &commands = changed.functions[0]->blocks[at.block]->commands;
+    uint32_t semaphore = commands[at.command]->signal;
+    commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(at.command));
+    // Not by luck: whatever the order in which the commands happen to run.
+    for (SimOrder order : {SimOrder::virtualTime(), SimOrder::random(1), SimOrder::random(2)}) {
+      World world(plan.seal(changed));
+      Status status = world.run(order);
+      ASSERT_FALSE(status.ok()) << "without the wait for semaphore " << semaphore << " in block "
+                                << at.block;
+      EXPECT_NE(status.message().find("missing wait: "), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find("; signal after "), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(" and wait before "), std::string::npos) << status.message();
+    }
+  }
+}
+
+TEST_P(SimPlans, anArgumentInAForeignArenaIsRefused_d6) {
+  unsigned tried = 0;
+  for (Place at : commandsOf(plan.metadata, fb::Opcode::launch)) {
+    const fb::CommandT &command = *plan.metadata.functions[0]->blocks[at.block]->commands[at.command];
+    for (size_t i = 0; i < command.buffers.size(); ++i) {
+      const fb::BufferRef &buffer = command.buffers[i];
+      for (uint32_t a = 0; a < plan.metadata.arenas.size(); ++a) {
+        const fb::ArenaT &arena = *plan.metadata.arenas[a];
+        if (arena.device == command.device || arena.kind != fb::ArenaKind::transient ||
+            arena.size < buffer.size())
+          continue;
+        fb::PlanT changed = plan.copy();
+        changed.functions[0]->blocks[at.block]->commands[at.command]->buffers[i] = {
+            fb::Space::arena, a, 0, buffer.size()};
+        Status status = World(plan.seal(changed)).run(SimOrder::virtualTime());
+        ASSERT_FALSE(status.ok());
+        // The file is refused before anything runs; the executor, which would see it too, has its
+        // own tests.
+        EXPECT_NE(status.message().find("a buffer is on device"), std::string::npos)
+            << status.message();
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GE(tried, 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SimPlans, testing::Values("diamond.mlir", "chain.mlir", "loop.mlir"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+/// Of what a run does with a name, from the first beginning to the last end, in seconds.
+struct Span {
+  double begin = 1e9, end = 0;
+  double length() const { return end - begin; }
+};
+Span spanOf(const std::vector<SimEvent> &timeline, fb::Opcode opcode, std::string_view name) {
+  Span span;
+  for (const SimEvent &event : timeline)
+    if (event.command->opcode() == opcode && plan::textOf(event.command->name()) == name) {
+      span.begin = std::min(span.begin, event.start);
+      span.end = std::max(span.end, event.end);
+    }
+  return span;
+}
+
+TEST(SimOverlap, aCopyAndAComputeTakeAsLongAsTheLonger_x2) {
+  EditablePlan plan = compile("overlap.mlir", {"topology=" GANTRY_INPUTS "/overlap.json"});
+  World world(plan.file);
+  Status status = world.run(SimOrder::virtualTime());
+  ASSERT_TRUE(status.ok()) << status.message();
+  Span copy = spanOf(world.session->timeline(), fb::Opcode::copy, "upload");
+  Span compute = spanOf(world.session->timeline(), fb::Opcode::launch, "product");
+  double longer = std::max(copy.length(), compute.length());
+  // Of equal length, or the test would show nothing.
+  ASSERT_GT(std::min(copy.length(), compute.length()), 0.95 * longer);
+  double both = std::max(copy.end, compute.end) - std::min(copy.begin, compute.begin);
+  EXPECT_LE(both, 1.1 * longer);
+}
+
+} // namespace
+} // namespace gantry::runtime::test
