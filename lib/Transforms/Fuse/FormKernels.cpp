@@ -1,9 +1,6 @@
-// Groups ops into kernels and replaces each group by a launch.
-//
-// Ops are visited from the last to the first. An op joins the group of its users when they are all
-// in one group and its index space fits; else it starts a group of its own, whose only results are
-// its own. So groups have one root, never form cycles, and nothing is computed twice.
+// Outlines each group of ops (KernelGroups.cpp) into a kernel and puts a launch in its place.
 
+#include "gantry/Transforms/KernelGroups.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -16,55 +13,6 @@ namespace gantry {
 #define GEN_PASS_DEF_FORMKERNELSPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
-
-/// Longest group: beyond it code gets slower to compile, not faster to run.
-static constexpr size_t kMaxOps = 32;
-
-namespace {
-struct Group {
-  SmallVector<Operation *> ops; ///< root first, then in reverse order of the block
-  bool onlyElementwise = true;  ///< holds neither contraction nor reduction yet
-};
-} // namespace
-
-static FusionKind kindOf(Operation *op) { return cast<KernelOpInterface>(op).getFusionKind(); }
-
-static bool isComputed(Operation &op) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() != FusionKind::View;
-}
-
-static ArrayRef<int64_t> resultShape(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-}
-
-/// Whether `op` can be computed inside `group`, all its users being there.
-static bool fits(Operation *op, const Group &group) {
-  if (op->getNumResults() != 1 || group.ops.size() >= kMaxOps ||
-      op->getAttr(kDeviceAttr) != group.ops.front()->getAttr(kDeviceAttr))
-    return false;
-  bool elementwiseUsers = llvm::all_of(
-      op->getUsers(), [](Operation *user) { return kindOf(user) == FusionKind::Elementwise; });
-  switch (kindOf(op)) {
-  case FusionKind::Elementwise:
-    // Before an elementwise op of the same index space. (In front of a reduction it would be
-    // computed per tile; that is right only along whole rows, so it stays apart.)
-    return elementwiseUsers && resultShape(op) == resultShape(group.ops.front());
-  case FusionKind::Contraction:
-  case FusionKind::Reduction:
-    return elementwiseUsers && group.onlyElementwise &&
-           resultShape(op) == resultShape(group.ops.front());
-  default:
-    return false;
-  }
-}
-
-/// A constant that is cheaper inside the kernel than as an argument.
-static bool belongsInside(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  return dense && dense.isSplat() && dense.getNumElements() == 1;
-}
 
 namespace {
 struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
@@ -85,46 +33,21 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   }
 
   void formIn(Block &block) {
-    SmallVector<std::unique_ptr<Group>> groups;
-    DenseMap<Operation *, Group *> groupOf;
-    for (Operation &op : llvm::reverse(block)) {
-      if (!isComputed(op))
-        continue;
-      Group *group = fuse ? commonGroupOfUsers(op, groupOf) : nullptr;
-      if (!group || !fits(&op, *group)) {
-        groups.push_back(std::make_unique<Group>());
-        group = groups.back().get();
-      }
-      group->ops.push_back(&op);
-      group->onlyElementwise &= kindOf(&op) == FusionKind::Elementwise;
-      groupOf[&op] = group;
-    }
-    // Groups were found from the end of the block on.
-    for (auto &group : llvm::reverse(groups))
-      outline(*group);
+    auto mayJoin = [&](Operation *op, Operation *root) {
+      return fuse && op->getAttr(kDeviceAttr) == root->getAttr(kDeviceAttr);
+    };
+    for (const KernelGroup &group : groupIntoKernels(block, mayJoin))
+      outline(group);
   }
 
-  /// The group that holds every user of `op`, or null.
-  static Group *commonGroupOfUsers(Operation &op, const DenseMap<Operation *, Group *> &groupOf) {
-    Group *common = nullptr;
-    for (Operation *user : op.getUsers()) {
-      Group *group = groupOf.lookup(user);
-      if (!group || (common && group != common))
-        return nullptr;
-      common = group;
-    }
-    return common;
-  }
-
-  void outline(Group &group) {
-    Operation *root = group.ops.front();
+  void outline(const KernelGroup &ops) {
+    Operation *root = ops.back();
     OpBuilder builder(root);
-    SmallVector<Operation *> ops(llvm::reverse(group.ops));
     llvm::SetVector<Value> operands;
     llvm::SmallPtrSet<Operation *, 8> inside(ops.begin(), ops.end());
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
-        if (!inside.contains(operand.getDefiningOp()) && !belongsInside(operand))
+        if (!inside.contains(operand.getDefiningOp()) && !belongsInKernel(operand))
           operands.insert(operand);
 
     KernelOp kernel = getKernel(ops, operands.getArrayRef());
@@ -134,7 +57,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);
     root->replaceAllUsesWith(launch);
-    for (Operation *op : group.ops)
+    for (Operation *op : llvm::reverse(ops))
       op->erase();
   }
 
@@ -176,7 +99,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     builder.setInsertionPointToEnd(body);
     for (Operation *op : ops) {
       for (Value operand : op->getOperands())
-        if (belongsInside(operand) && !mapping.contains(operand))
+        if (belongsInKernel(operand) && !mapping.contains(operand))
           mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
       Operation *copy = builder.clone(*op, mapping);
       for (StringRef attr : kPlacementAttrs)
