@@ -2,6 +2,7 @@
 #include "gantry/Device/CostModel.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace gantry {
@@ -45,22 +46,21 @@ double flopRate(const PhysicalDevice &device, ElementType element) {
                    : standIn;
 }
 
-const Link *findLink(const Topology &topology, uint32_t from, uint32_t to) {
-  for (const Link &link : topology.links)
-    if (link.from == from && link.to == to)
-      return &link;
-  return nullptr;
-}
-
-/// Index of the CPU:0 of a logical device's task; none in a topology that comes from a plan which
-/// does without.
-std::optional<uint32_t> hostOf(const Topology &topology, uint32_t device) {
-  DeviceName name = topology.logical[device].name;
-  name.type = DeviceType::CPU;
-  name.id = 0;
-  const LogicalDevice *host = topology.find(name);
-  return host ? std::optional(static_cast<uint32_t>(host - topology.logical.data()))
-              : std::nullopt;
+/// Index of the CPU:0 of each logical device's task; the device itself when there is none, as in a
+/// topology that comes from a plan which does without.
+std::vector<uint32_t> findHosts(const Topology &topology) {
+  std::map<DeviceName, uint32_t> known;
+  std::vector<uint32_t> hosts;
+  for (uint32_t i = 0; i < topology.logical.size(); ++i)
+    known.emplace(topology.logical[i].name, i);
+  for (uint32_t i = 0; i < topology.logical.size(); ++i) {
+    DeviceName name = topology.logical[i].name;
+    name.type = DeviceType::CPU;
+    name.id = 0;
+    auto host = known.find(name);
+    hosts.push_back(host == known.end() ? i : host->second);
+  }
+  return hosts;
 }
 } // namespace
 
@@ -76,48 +76,45 @@ CostModel CostModel::of(const Topology &topology) {
     rates.launch = StandInRates::launch(physical.type());
     model.rates.push_back(rates);
   }
-  auto count = static_cast<uint32_t>(topology.logical.size());
-  auto hasNoHost = [&](uint32_t device) {
-    return topology.logical[device].name.type == DeviceType::CPU || !hostOf(topology, device);
-  };
-  model.ways.resize(size_t(count) * count);
-  auto at = [&](uint32_t from, uint32_t to) -> Way & {
-    return model.ways[size_t(from) * count + to];
-  };
-  // Ways in one memory, over links, and to and from hosts; the others are made of these.
-  std::vector<std::pair<uint32_t, uint32_t>> indirect;
-  for (uint32_t from = 0; from < count; ++from)
-    for (uint32_t to = 0; to < count; ++to) {
-      uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
-      const Link *link = findLink(topology, source, target);
-      if (source == target) { // without a link: read and written
-        bool known = link && link->bandwidth > 0;
-        at(from, to) = {known ? link->latency : 0,
-                        known ? 1 / link->bandwidth : 2 / model.byteRate(to), LinkOrigin::same};
-      } else if (link) {
-        double rate = link->bandwidth > 0 ? link->bandwidth : StandInRates::linkBandwidth;
-        at(from, to) = {link->latency, 1 / rate, LinkOrigin::given};
-      } else if (hasNoHost(from) || hasNoHost(to)) {
-        at(from, to) = {StandInRates::linkLatency, 1 / StandInRates::linkBandwidth,
-                        LinkOrigin::assumed};
-      } else {
-        indirect.emplace_back(from, to);
-      }
-    }
-  for (auto [from, to] : indirect) {
-    uint32_t down = *hostOf(topology, from), up = *hostOf(topology, to);
-    Way way{0, 0, LinkOrigin::byHost};
-    auto add = [&](const Way &part) {
-      way.latency += part.latency;
-      way.secondsPerByte += part.secondsPerByte;
-    };
-    add(at(from, down));
-    if (down != up)
-      add(at(down, up));
-    add(at(up, to));
-    at(from, to) = way;
-  }
+  model.findWays(topology);
   return model;
+}
+
+void CostModel::findWays(const Topology &topology) {
+  std::map<std::pair<uint32_t, uint32_t>, const Link *> links;
+  for (const Link &link : topology.links)
+    links.emplace(std::pair(link.from, link.to), &link);
+  const std::vector<uint32_t> hosts = findHosts(topology);
+  auto direct = [&](uint32_t from, uint32_t to) -> std::optional<Way> {
+    uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
+    auto found = links.find({source, target});
+    const Link *link = found == links.end() ? nullptr : found->second;
+    bool hasRate = link && link->bandwidth > 0;
+    if (source == target) // without a link: read and written
+      return Way{hasRate ? link->latency : 0, hasRate ? 1 / link->bandwidth : 2 / byteRate(to),
+                 LinkOrigin::same};
+    if (link)
+      return Way{link->latency, 1 / (hasRate ? link->bandwidth : StandInRates::linkBandwidth),
+                 LinkOrigin::given};
+    if (hosts[from] == from || hosts[to] == to)
+      return Way{StandInRates::linkLatency, 1 / StandInRates::linkBandwidth, LinkOrigin::assumed};
+    return std::nullopt;
+  };
+  for (uint32_t from = 0; from < numDevices(); ++from)
+    for (uint32_t to = 0; to < numDevices(); ++to) {
+      std::optional<Way> way = direct(from, to);
+      if (!way) { // down to the host, over to the other's, and up: each of them is direct
+        way = Way{0, 0, LinkOrigin::byHost};
+        for (auto [a, b] : {std::pair(from, hosts[from]), std::pair(hosts[from], hosts[to]),
+                            std::pair(hosts[to], to)})
+          if (a != b) {
+            Way part = *direct(a, b);
+            way->latency += part.latency;
+            way->secondsPerByte += part.secondsPerByte;
+          }
+      }
+      ways.push_back(*way);
+    }
 }
 
 double CostModel::seconds(uint32_t device, const Work &work) const {

@@ -188,6 +188,9 @@ Status checkLogical(const Topology &topology) {
 Status Topology::check() const {
   if (logical.empty())
     return wrong("there is no device");
+  if (size_t most = std::max(physical.size(), logical.size()); most > maxDevices)
+    return wrong("there are " + std::to_string(most) + " devices; at most " +
+                 std::to_string(maxDevices) + " are supported");
   GANTRY_RETURN_IF_ERROR(checkNames(physical, /*physical=*/true));
   GANTRY_RETURN_IF_ERROR(checkNames(logical, /*physical=*/false));
   for (const PhysicalDevice &device : physical)

@@ -1,6 +1,6 @@
 // Topologies: any text, read as the flag form and as JSON, is refused or gives a sound topology
 // that survives a round through JSON.
-#include "gantry/Device/Topology.h"
+#include "gantry/Device/CostModel.h"
 
 #include <cstddef>
 #include <cstdlib>
@@ -13,6 +13,13 @@ static void check(const gantry::Expected<gantry::Topology> &topology) {
   gantry::Expected<gantry::Topology> again = gantry::Topology::fromJSON(topology->toJSON());
   // A model name that is not UTF-8 prints as something else; JSON input was checked for it.
   if (!again || *again != *topology)
+    std::abort();
+  // All times are numbers, whatever the rates; splitting and hiding leave it sound.
+  gantry::CostModel costs = gantry::CostModel::of(*topology);
+  uint32_t last = costs.numDevices() - 1;
+  if (!(costs.copySeconds(0, last, 1 << 20) >= 0) || !(costs.seconds(last, {1000, 1000}) >= 0))
+    std::abort();
+  if (auto visible = topology->withVisible("none"); visible && !visible->check().ok())
     std::abort();
 }
 

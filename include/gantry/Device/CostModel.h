@@ -85,6 +85,7 @@ private:
     double secondsPerByte = 0;
     LinkOrigin origin = LinkOrigin::same;
   };
+  void findWays(const Topology &topology);
   const Way &way(uint32_t from, uint32_t to) const { return ways[from * rates.size() + to]; }
 
   std::vector<Rates> rates; ///< by logical device

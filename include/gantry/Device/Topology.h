@@ -53,6 +53,9 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
+/// More devices than any machine has, so few that tables of all pairs of them are small.
+inline constexpr size_t maxDevices = 1024;
+
 struct Topology {
   std::vector<PhysicalDevice> physical;
   std::vector<LogicalDevice> logical; ///< in the order of their names: CPUs of a task first
@@ -93,7 +96,7 @@ struct Topology {
   /// "/job:localhost/.../device:CPU:0, ...": what to list in an error about an unknown device.
   std::string deviceList() const;
 
-  /// Whether it holds together: full names, none twice, in order, indices in range, a CPU:0 in each
+  /// Whether it holds together: at most maxDevices, full names, none twice, in order, indices in range, a CPU:0 in each
   /// task, the limits on a device within its memory (D4), a limit for each that shares one. Errors:
   /// INVALID_ARGUMENT.
   Status check() const;

@@ -114,6 +114,13 @@ TEST(Topology, LinksJoinDevicesThatAreThere) {
                                         "rate from 0 on; there are 1 physical devices");
 }
 
+TEST(Topology, TooManyDevicesAreRefused) {
+  std::string list = "GPU:0";
+  for (int i = 1; i < 1024; ++i)
+    list += ",GPU:" + std::to_string(i);
+  EXPECT_EQ(flagError(list), "topology: there are 1025 devices; at most 1024 are supported");
+}
+
 TEST(Topology, JSONRefused) {
   const std::pair<const char *, const char *> cases[] = {
       {"", "topology: this is not JSON"},
