@@ -43,6 +43,8 @@ public:
 
   Status run() { return session->run(*bindings); }
   const runtime::FunctionInfo &function() const { return bindings->info(); }
+  /// What the last run did on the virtual clock of simulated devices.
+  std::vector<runtime::SimEvent> timeline() const { return session->timeline(); }
   const runtime::LoadedPlan &plan() const { return *loaded; }
   runtime::Runtime &machine() const { return *runtime; }
   /// Values of an output, valid until the next run.

@@ -338,11 +338,21 @@ private:
                                "  gantry explain model.onnx\n"
                                "  gantry explain model.gantry --memory\n"
                                "  gantry explain model.gantry --op conv\n"
+                               "  gantry explain model.onnx --why-not conv1 GPU:1 "
+                               "--devices=CPU:0,GPU:0,GPU:1 --simulate\n"
+                               "  gantry explain model.onnx --timeline "
+                               "--devices=CPU:0,GPU:0,GPU:1 --simulate\n"
                                "  gantry explain model.gantry --json\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     sub->add_option("--function", options.function, "only this function")->option_text("NAME");
     sub->add_option("--op", options.op, "only ops whose name or kind contains this, in full")
         ->option_text("NAME");
+    sub->add_option("--why-not", options.whyNot,
+                    "of a graph: the least that would have to change for the op to be there")
+        ->option_text("OP DEVICE")
+        ->expected(2);
+    sub->add_flag("--timeline", options.timeline,
+                  "run once on simulated devices and draw what each queue does when");
     sub->add_flag("--memory", options.memory, "memory in full: over time, and every value");
     addJson(sub, "as JSON");
     addPlacementLog(sub);

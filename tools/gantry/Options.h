@@ -29,7 +29,7 @@ struct Options {
   double atol = 1e-6;
   uint64_t seed = 0;
   uint64_t repeat = 1;
-  uint64_t threads = 0; ///< 0: one per core
+  uint64_t threads = 0;              ///< 0: one per core
   std::vector<std::string> bindings; ///< GPU:0=GPU:3: run a device of the plan on another one
   std::string simOrder;              ///< of simulated commands: virtual, random:SEED
 
@@ -39,8 +39,10 @@ struct Options {
   double minTime = 1.0; ///< bench: seconds
   uint64_t warmup = 2;  ///< bench: runs before the clock starts
 
-  std::string op;      ///< explain: only ops whose name or log name contains this
-  bool memory = false; ///< explain: memory in full
+  std::string op;                  ///< explain: only ops whose name or log name contains this
+  std::vector<std::string> whyNot; ///< explain: an op and the device that it is not on
+  bool timeline = false;           ///< explain: queues over a run
+  bool memory = false;             ///< explain: memory in full
   bool json = false;
   bool calibrate = false; ///< devices: measure the rates of the host
   PlacementLog placementLog = PlacementLog::off;

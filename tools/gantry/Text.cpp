@@ -1,6 +1,8 @@
 #include "Text.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 
 namespace gantry::tool {
 
@@ -13,6 +15,37 @@ std::string counted(uint64_t count, std::string noun) {
   if (count != 1)
     noun += noun.ends_with("ch") ? "es" : "s";
   return std::to_string(count) + " " + noun;
+}
+
+std::string formatSeconds(double seconds) {
+  struct Unit {
+    double size;
+    const char *name;
+  };
+  constexpr Unit units[] = {{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}, {1e-9, " ns"}};
+  if (seconds <= 0)
+    return "0 s";
+  for (const Unit &unit : units) {
+    // What rounds up to the next unit is written in that one.
+    if (seconds < 0.9995 * unit.size && &unit != std::end(units) - 1)
+      continue;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", seconds / unit.size);
+    return text + std::string(unit.name);
+  }
+  return "";
+}
+
+std::string bar(double share, size_t width) {
+  static const char *eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (!(share > 0))
+    return "";
+  const double columns = std::min(share, 1.0) * static_cast<double>(width);
+  const auto filled = std::max<size_t>(1, static_cast<size_t>(columns * 8 + 0.5));
+  std::string text;
+  for (size_t i = 0; i < filled / 8; ++i)
+    text += "█";
+  return text + eighths[filled % 8];
 }
 
 Table::Table(std::vector<std::string> columns) : titles(std::move(columns)) {

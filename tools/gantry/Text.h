@@ -27,6 +27,13 @@ private:
 /// "1 op", "2 ops", "3 launches".
 std::string counted(uint64_t count, std::string noun);
 
+/// Seconds with three digits in the unit that fits: "3.05 µs", "1.2 ms", "15 s".
+std::string formatSeconds(double seconds);
+
+/// A bar that takes `share` (0 to 1) of `width` columns, in eighths of a column; anything above 0
+/// is seen.
+std::string bar(double share, size_t width);
+
 /// Columns that a UTF-8 text takes on a terminal, one a character.
 size_t displayWidth(std::string_view text);
 

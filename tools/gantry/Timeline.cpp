@@ -12,28 +12,12 @@ namespace {
 
 using namespace plan;
 
-void collect(const fb::Function &function, uint32_t block,
-             std::vector<const fb::Command *> &commands) {
-  for (const auto *command : listOf(function.blocks()->Get(block)->commands())) {
-    commands.push_back(command);
-    for (uint32_t inner : listOf(command->blocks()))
-      collect(function, inner, commands);
-  }
-}
-
 bool isIn(const fb::Value &value, uint32_t arena) {
   return value.buffer() && value.buffer()->space() == fb::Space::arena &&
          value.buffer()->index() == arena;
 }
 
 } // namespace
-
-std::vector<const fb::Command *> commandsOf(const fb::Function &function) {
-  std::vector<const fb::Command *> commands;
-  if (function.blocks()->size() > 0)
-    collect(function, 0, commands);
-  return commands;
-}
 
 Timeline timelineOf(const fb::Function &function, uint32_t arena, size_t numCommands) {
   Timeline timeline;

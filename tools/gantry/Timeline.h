@@ -8,11 +8,8 @@
 
 namespace gantry::tool {
 
-/// The commands of a function in the order of Value.first and last: each block's in turn, those of
-/// a branch or loop behind it.
-std::vector<const plan::fb::Command *> commandsOf(const plan::fb::Function &function);
-
-/// Live bytes of one transient arena at each command.
+/// Live bytes of one transient arena at each command, in the order of plan::commandsOf, which is
+/// that of Value.first and last.
 struct Timeline {
   std::vector<uint64_t> live;
   uint64_t peak = 0;

@@ -57,6 +57,77 @@ TEST_F(Placement, LogsAsJson_p9) {
                           R"(["GPU:7: unknown device"],"fall_back":true})" + "\n");
 }
 
+TEST_F(Placement, ExplainsOpsAndCopies_p10) {
+  const std::string out = gantry("explain d.gantry").out;
+  EXPECT_HAS(out, "devices: CPU:0 (host), GPU:0 (sim, limit 1 GiB), GPU:1 (sim)\n"
+                  "placement: default\n");
+  EXPECT_HAS(out, "  Mul    second  GPU:1   requested: asked at model.mlir:4:8       3 µs  ");
+  EXPECT_HAS(out, "  AddV2  sum     GPU:0   requested, fell back  ");
+  EXPECT_HAS(out, "  not taken              by\n  GPU:7: unknown device  sum\n");
+  EXPECT_HAS(out, "  at load    h2d   CPU:0  GPU:0     16      10 µs  operand 1 of 'first'   w\n");
+  EXPECT_HAS(out, "  every run  d2d   GPU:1  GPU:0     16      20 µs  operand 1 of 'sum'\n");
+  EXPECT_HAS(out, "  GPU:1     1  ██████████                         3 µs  █▌    10 µs  16 bytes  "
+                  "█████\n");
+  EXPECT_EQ(out.find("per run;"), std::string::npos);
+}
+
+TEST_F(Placement, ExplainsOneOpWithItsCopies_p10) {
+  const std::string out = gantry("explain d.gantry --op sum").out;
+  EXPECT_HAS(out, "GPU:7: unknown device  sum");
+  EXPECT_HAS(out, "operand 1 of 'sum'");
+  EXPECT_EQ(out.find("second"), std::string::npos);
+  EXPECT_HAS(gantry("explain d.gantry --op none").out, "no op's name or kind contains 'none'");
+}
+
+TEST_F(Placement, ExplainsWhatAPredictionIsWorth_p11) {
+  save("predicted.gantry", [](SeveralDevices &b) {
+    b.function().predicted_seconds = 46e-6;
+    b.function().lower_bound_seconds = 40e-6;
+    b.plan.placement = "auto";
+    b.plan.remarks = {"model.mlir:4:8: 'sum' asks for GPU:7, which is not there; it is on GPU:0"};
+  });
+  const std::string out = gantry("explain predicted.gantry").out;
+  EXPECT_HAS(out, "predicted 46 µs per run; no placement on these devices can be predicted under "
+                  "40 µs (1.15 of it)\n");
+  EXPECT_HAS(out, "remark: model.mlir:4:8: 'sum' asks for GPU:7, which is not there; it is on "
+                  "GPU:0\n");
+}
+
+TEST_F(Placement, DrawsQueuesOfSimulatedDevices_d6) {
+  const std::string out = gantry("explain d.gantry --timeline").out;
+  EXPECT_HAS(
+      out,
+      "GPU:0 compute            ·············░████░··························░████░·············"
+      "  13 %\n");
+  EXPECT_HAS(
+      out,
+      "GPU:0 copies from peers  ··················██████████████████████████████··················"
+      "  43 %\n");
+  EXPECT_HAS(gantry("explain p.gantry --timeline").err,
+             "gantry: error: --timeline draws the virtual clock of simulated devices, and "
+             "'p.gantry' has none; compile it with --devices=... --simulate\n");
+}
+
+TEST_F(Placement, WhyNotNeedsTheGraph_p10) {
+  EXPECT_EQ(gantry("explain d.gantry --why-not sum GPU:1").err,
+            "gantry: error: 'd.gantry' is a plan; --why-not needs the graph, whose constraints the "
+            "plan does not keep\n");
+  compiler = fake;
+  write(folder / "m.mlir", "flags\ntext because of GPU:7");
+  const Result why = gantry("explain m.mlir --devices CPU:0,GPU:0 --why-not sum GPU:1");
+  EXPECT_EQ(why.err, "devices=CPU:0,GPU:0 why-not=sum=GPU:1\n");
+  EXPECT_EQ(why.out, "because of GPU:7\n");
+}
+
+TEST_F(Placement, ExplainsAsJson_p10) {
+  const Result result = gantry("explain d.gantry --json --timeline --memory");
+  const std::string parse = "python3 -m json.tool " + (folder / "out") + " >/dev/null";
+  EXPECT_EQ(std::system(parse.c_str()), 0) << result.out;
+  EXPECT_HAS(result.out, R"("kind":"d2d","time":"run","cause":"operand 1 of 'sum'",)"
+                         R"("predicted_seconds":2)");
+  EXPECT_HAS(result.out, R"("queue":3,"name":"","does":"copy")");
+}
+
 TEST_F(Placement, CountersEqualTheLedger_x3) {
   const Result run = gantry("run d.gantry --fill ones -v --repeat 3 --output y.npy");
   EXPECT_EQ(run.status, 0);

@@ -1,0 +1,177 @@
+// gantry explain --json.
+#include "Explain.h"
+
+#include "gantry/Support/JSONWriter.h"
+
+namespace gantry::tool {
+
+using namespace plan;
+
+namespace {
+
+std::string_view device(const Subject &subject, uint32_t index) {
+  return fullDeviceName(subject.plan, index);
+}
+
+template <typename Bindings>
+void addBindings(JSONWriter &json, const Subject &subject, const char *key,
+                 const Bindings *bindings) {
+  json.key(key).beginArray();
+  for (const auto *binding : listOf(bindings))
+    json.beginObject()
+        .member("name", textOf(binding->name()))
+        .member("type", typeText(*binding->type()))
+        .member("bytes", typeBytes(*binding->type()))
+        .member("device", device(subject, binding->device()))
+        .endObject();
+  json.endArray();
+}
+
+void addOps(JSONWriter &json, const Subject &subject, const fb::Function &function) {
+  json.key("ops").beginArray();
+  for (const auto *op : listOf(function.placed_ops())) {
+    if (!subject.wants(*op))
+      continue;
+    json.beginObject();
+    addPlacement(json, subject.plan, *op);
+    json.member("kernel", textOf(op->kernel_name()))
+        .member("flops", uint64_t(op->flops()))
+        .member("bytes", uint64_t(op->bytes()))
+        .member("predicted_seconds", subject.seconds(*op))
+        .key("once")
+        .boolean(op->once())
+        .endObject();
+  }
+  json.endArray();
+}
+
+void addCopies(JSONWriter &json, const Subject &subject, const Ledger &ledger) {
+  json.key("copies").beginArray();
+  for (const LedgerCopy &copy : ledger.copies) {
+    if (!subject.wants(copy))
+      continue;
+    json.beginObject();
+    addCopy(json, subject.plan, copy);
+    json.member("predicted_seconds", subject.seconds(copy)).endObject();
+  }
+  json.endArray();
+}
+
+void addPrediction(JSONWriter &json, const Subject &subject, const fb::Function &function,
+                   const Ledger &ledger) {
+  json.member("predicted_seconds", function.predicted_seconds())
+      .member("lower_bound_seconds", function.lower_bound_seconds())
+      .key("devices")
+      .beginArray();
+  const std::vector<DeviceLoad> loads = subject.loadsOf(function, ledger);
+  for (uint32_t d = 0; d < loads.size(); ++d)
+    json.beginObject()
+        .member("device", device(subject, d))
+        .member("ops", loads[d].ops)
+        .member("predicted_compute_seconds", loads[d].compute)
+        .member("predicted_copy_seconds", loads[d].copies)
+        .member("copied_bytes", loads[d].copied)
+        .endObject();
+  json.endArray();
+}
+
+void addKernels(JSONWriter &json, const Subject &subject, const fb::Function &function) {
+  json.key("kernels").beginArray();
+  for (const KernelUse &use : subject.kernelsOf(function))
+    json.beginObject()
+        .member("symbol", use.symbol)
+        .member("launches", use.launches)
+        .member("items", use.items)
+        .member("ops", use.ops)
+        .endObject();
+  json.endArray();
+}
+
+void addValues(JSONWriter &json, const fb::Function &function) {
+  json.key("values").beginArray();
+  for (const auto *value : listOf(function.values())) {
+    if (!value->buffer() || value->buffer()->space() != fb::Space::arena)
+      continue;
+    json.beginObject()
+        .member("name", textOf(value->name()))
+        .member("type", value->type() ? typeText(*value->type()) : std::string())
+        .member("arena", uint32_t(value->buffer()->index()))
+        .member("offset", uint64_t(value->buffer()->offset()))
+        .member("bytes", uint64_t(value->buffer()->size()))
+        .member("first", uint32_t(value->first()))
+        .member("last", uint32_t(value->last()))
+        .endObject();
+  }
+  json.endArray();
+}
+
+void addMemory(JSONWriter &json, const Subject &subject) {
+  json.key("memory").beginArray();
+  for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d) {
+    const DeviceMemory memory = subject.memoryOf(d);
+    json.beginObject()
+        .member("device", device(subject, d))
+        .member("constants", memory.sizes[0])
+        .member("variables", memory.sizes[1])
+        .member("transient", memory.sizes[2])
+        .member("lower_bound", memory.lowerBound)
+        .member("limit", uint64_t(subject.plan.devices()->Get(d)->memory_limit()))
+        .endObject();
+  }
+  json.endArray();
+}
+
+void addTimeline(JSONWriter &json, const Subject &subject, const std::vector<Moment> &moments) {
+  json.key("timeline").beginArray();
+  for (const Moment &moment : moments)
+    json.beginObject()
+        .member("device", device(subject, moment.device))
+        .member("queue", moment.queue)
+        .member("name", textOf(moment.command->name()))
+        .member("does", fb::EnumNameOpcode(moment.command->opcode()))
+        .member("start", moment.start)
+        .member("end", moment.end)
+        .endObject();
+  json.endArray();
+}
+
+template <typename Strings>
+void addTexts(JSONWriter &json, const char *key, const Strings *texts) {
+  json.key(key).beginArray();
+  for (const auto *text : listOf(texts))
+    json.value(textOf(text));
+  json.endArray();
+}
+
+} // namespace
+
+void explainAsJson(const Subject &subject, const std::vector<Moment> &moments) {
+  JSONWriter json;
+  json.beginObject()
+      .member("source", textOf(subject.plan.source()))
+      .member("producer", textOf(subject.plan.producer()))
+      .member("plan_bytes", uint64_t(subject.model.file.bytes().size()))
+      .member("placement", textOf(subject.plan.placement()));
+  addTexts(json, "constraints", subject.plan.constraints());
+  addTexts(json, "remarks", subject.plan.remarks());
+  addMemory(json, subject);
+  json.key("functions").beginArray();
+  for (const fb::Function *function : subject.functions()) {
+    const Ledger ledger = Ledger::of(subject.plan, *function);
+    json.beginObject().member("name", textOf(function->name()));
+    addBindings(json, subject, "inputs", function->inputs());
+    addBindings(json, subject, "outputs", function->outputs());
+    addOps(json, subject, *function);
+    addCopies(json, subject, ledger);
+    addPrediction(json, subject, *function, ledger);
+    addKernels(json, subject, *function);
+    if (subject.options.memory)
+      addValues(json, *function);
+    if (subject.options.timeline)
+      addTimeline(json, subject, moments);
+    json.endObject();
+  }
+  std::puts(json.endArray().endObject().text().c_str());
+}
+
+} // namespace gantry::tool

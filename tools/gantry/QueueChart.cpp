@@ -1,0 +1,71 @@
+#include "QueueChart.h"
+
+#include "Console.h"
+#include "Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace gantry::tool {
+
+namespace {
+
+/// Numbering of the schedule: of each device, compute, then copies by where they come from.
+std::string queueName(uint32_t queue) {
+  constexpr const char *names[] = {"compute", "copies in", "copies out", "copies from peers"};
+  return queue < 4 ? names[queue] : "queue " + std::to_string(queue);
+}
+
+/// Seconds that a queue works in each slice of the run.
+std::vector<double> busyIn(const std::vector<const Moment *> &moments, double slice, size_t width) {
+  std::vector<double> busy(width);
+  for (const Moment *moment : moments) {
+    const auto first = static_cast<size_t>(moment->start / slice);
+    for (size_t i = first; i < width && static_cast<double>(i) * slice < moment->end; ++i) {
+      const double begin = std::max(moment->start, static_cast<double>(i) * slice);
+      const double end = std::min(moment->end, static_cast<double>(i + 1) * slice);
+      busy[i] += std::max(0.0, end - begin);
+    }
+  }
+  return busy;
+}
+
+/// Five shades; the least of work is seen.
+const char *shade(double share) {
+  static const char *shades[] = {"·", "░", "▒", "▓", "█"};
+  return shades[share <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(share * 4)), 1, 4)];
+}
+
+} // namespace
+
+std::string drawQueues(const plan::fb::Plan &plan, const std::vector<Moment> &moments,
+                       size_t width) {
+  double end = 0;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<const Moment *>> queues;
+  for (const Moment &moment : moments) {
+    end = std::max(end, moment.end);
+    queues[{moment.device, moment.queue}].push_back(&moment);
+  }
+  if (end <= 0)
+    return "";
+  Table table({"queue", "", ">busy"});
+  for (const auto &[place, commands] : queues) {
+    const std::vector<double> busy = busyIn(commands, end / static_cast<double>(width), width);
+    std::string row;
+    double total = 0;
+    for (double seconds : busy) {
+      row += shade(seconds * static_cast<double>(width) / end);
+      total += seconds;
+    }
+    table.add({shortDeviceName(plan, place.first) + " " + queueName(place.second), row,
+               format("%.0f %%", 100 * total / end)});
+  }
+  const std::string length = formatSeconds(end);
+  const std::string gap(width > displayWidth(length) + 1 ? width - displayWidth(length) - 1 : 1,
+                        ' ');
+  table.add({"", "0" + gap + length, ""});
+  return table.text();
+}
+
+} // namespace gantry::tool
