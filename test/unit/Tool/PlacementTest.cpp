@@ -101,7 +101,7 @@ TEST_F(Placement, DrawsQueuesOfSimulatedDevices_d6) {
       "  13 %\n");
   EXPECT_HAS(
       out,
-      "GPU:0 copies from peers  ··················██████████████████████████████··················"
+      "GPU:0 copies from peers  ··················████████████████████████████··················"
       "  43 %\n");
   EXPECT_HAS(gantry("explain p.gantry --timeline").err,
              "gantry: error: --timeline draws the virtual clock of simulated devices, and "
