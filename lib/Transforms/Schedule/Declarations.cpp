@@ -68,7 +68,7 @@ void Declarations::declareDevices() {
         declarations, module.getLoc(), symbols[i].getAttr(),
         declarations.getStringAttr(logical.name.str()),
         declarations.getStringAttr(driverName(physical.driver)),
-        declarations.getI64IntegerAttr(logical.physical),
+        declarations.getI64IntegerAttr(*physical.name.id),
         declarations.getI64IntegerAttr(limitOf(logical, physical)),
         declarations.getF64FloatAttr(physical.peakFlops[static_cast<size_t>(ElementType::f32)]),
         declarations.getF64FloatAttr(physical.bandwidth));

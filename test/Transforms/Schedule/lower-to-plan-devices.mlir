@@ -10,8 +10,8 @@
 // a copy is on the queue of the GPU side that is for its direction. What is returned is computed, or
 // copied, straight into the output.
 // CHECK: plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
-// CHECK-NEXT: plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1
-// CHECK-NEXT: plan.device @d2 "/job:localhost/replica:0/task:0/device:GPU:1" on "sim" physical 2
+// CHECK-NEXT: plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim"
+// CHECK-NEXT: plan.device @d2 "/job:localhost/replica:0/task:0/device:GPU:1" on "sim" physical 1
 // CHECK-LABEL: plan.func @chain
 // CHECK-SAME: outputs [{device = @d0, name = "output0", type = tensor<4xf32>}, {device = @d2, name = "output1", type = tensor<4xf32>}]
 // CHECK: %[[X:.*]] = plan.input 0
