@@ -702,6 +702,7 @@ Values NodeContext::finish(OperationState &state) {
     }
   }
   state.addAttribute(kNameAttr, name);
+  state.addAttribute(kSourceOpAttr, builder.getStringAttr(node.op));
   Operation *op = builder.create(state);
   if (mlir::failed(op->getName().verifyInvariants(op))) {
     op->erase();

@@ -51,6 +51,12 @@ Operation *GantryDialect::materializeConstant(OpBuilder &builder, Attribute valu
   return ConstantOp::create(builder, loc, elements);
 }
 
+template <typename Element>
+static bool isArrayOf(Attribute attr) {
+  auto array = dyn_cast<ArrayAttr>(attr);
+  return array && llvm::all_of(array, llvm::IsaPred<Element>);
+}
+
 LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == kDeviceAttr && !isa<DeviceAttr>(attr.getValue()))
@@ -67,6 +73,18 @@ LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttrib
       return op->emitOpError() << "attribute '" << kSoftAttr
                                << "' must be \"strict\", \"prefer\" or \"any\", got "
                                << attr.getValue();
+  if (name == kSourceOpAttr && !isa<StringAttr>(attr.getValue()))
+    return op->emitOpError() << "attribute '" << kSourceOpAttr << "' must be a string, got "
+                             << attr.getValue();
+  if (name == kOriginAttr && !isa<LocationAttr>(attr.getValue()))
+    return op->emitOpError() << "attribute '" << kOriginAttr << "' must be a location, got "
+                             << attr.getValue();
+  if (name == kColocateAttr && !isArrayOf<StringAttr>(attr.getValue()))
+    return op->emitOpError() << "attribute '" << kColocateAttr
+                             << "' must be an array of strings, got " << attr.getValue();
+  if (name == kHomesAttr && !isArrayOf<DeviceAttr>(attr.getValue()))
+    return op->emitOpError() << "attribute '" << kHomesAttr
+                             << "' must be an array of devices, got " << attr.getValue();
   return success();
 }
 

@@ -15,7 +15,8 @@
 
 namespace gantry {
 
-struct Topology; // gantry/Device/Topology.h
+struct Topology;                 // gantry/Device/Topology.h
+enum class DeviceType : uint8_t; // gantry/Device/DeviceName.h
 
 /// How an op may join others in one kernel; Fuse decides by this alone.
 enum class FusionKind {
@@ -32,6 +33,7 @@ enum class FusionKind {
 namespace detail {
 uint64_t defaultFlops(mlir::Operation *op);
 uint64_t defaultBytes(mlir::Operation *op);
+bool hasKernel(mlir::Operation *op, DeviceType deviceType, mlir::Type elementType);
 llvm::SmallVector<unsigned> sameTypeOperands(mlir::Operation *op);
 llvm::SmallVector<int64_t> broadcastDims(mlir::Operation *op, unsigned operand);
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
@@ -60,12 +62,13 @@ inline constexpr llvm::StringLiteral kColocateAttr = "gantry.colocate";
 inline constexpr llvm::StringLiteral kPlacementAttr = "gantry.placement";
 inline constexpr llvm::StringLiteral kSearchAttr = "gantry.search";
 inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
+inline constexpr llvm::StringLiteral kSourceOpAttr = "gantry.source_op";
 inline constexpr llvm::StringLiteral kMaxCopyAttr = "gantry.max_copy";
 
 /// All of them: what the ops inside kernels do not carry.
 inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
-    kDeviceAttr,   kNameAttr,      kSoftAttr,   kOriginAttr,
-    kColocateAttr, kPlacementAttr, kSearchAttr, kHomesAttr};
+    kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,  kColocateAttr,
+    kPlacementAttr, kSearchAttr, kHomesAttr, kSourceOpAttr};
 
 /// Whether the text is one of those that `gantry.soft` may have.
 bool isSoftness(llvm::StringRef text);
@@ -76,6 +79,12 @@ Topology getTopology(mlir::ModuleOp module);
 
 /// Puts a sound topology (Topology::check) on the module, in the short form when that says it all.
 void setTopology(mlir::ModuleOp module, const Topology &topology);
+
+/// Why the kernel table leaves something out for ops like this one; empty when it says nothing.
+llvm::StringRef whyNoKernel(mlir::Operation *op);
+
+/// The element type that the kernel table goes by; null for an op without operands and results.
+mlir::Type kernelElementType(mlir::Operation *op);
 
 /// The constant behind `value` when it is one whose elements are at hand, else null. Blobs count.
 mlir::ElementsAttr getConstantElements(mlir::Value value);

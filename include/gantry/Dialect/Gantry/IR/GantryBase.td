@@ -24,6 +24,7 @@ def Gantry_Dialect : Dialect {
     - `gantry.name`: a string, the op's stable name: the graph's own, else the path from the outputs;
     - `gantry.soft`: "strict", "prefer" or "any", what may become of the request (spec P5);
     - `gantry.origin`: the location of the scope that made the request;
+    - `gantry.source_op`: a string, the op type of the file it was imported from (rules name it);
     - `gantry.colocate`: an array of strings; ops that share one of them run on one device;
     - `gantry.placement`: a `#gantry.decision`, why Place chose the device;
     - `gantry.search`: a `#gantry.device`, what automatic placement proposes;

@@ -17,8 +17,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "::llvm::StringRef", "getLogName">,
     InterfaceMethod<"How the op may join others in one kernel",
       "::gantry::FusionKind", "getFusionKind">,
-    InterfaceMethod<"Whether the op has a generated kernel for this element type of its first operand (or result)",
-      "bool", "supportsElementType", (ins "::mlir::Type":$elementType), [{}], [{ return true; }]>,
+    InterfaceMethod<[{Whether there is a kernel for the op on devices of that type, for this element
+      type of its first operand (of its result when it has none); see KernelTable.def}],
+      "bool", "hasKernel", (ins "::gantry::DeviceType":$deviceType, "::mlir::Type":$elementType),
+      [{}], [{ return ::gantry::detail::hasKernel($_op, deviceType, elementType); }]>,
     InterfaceMethod<"Operands that must be in host memory on any device",
       "::llvm::SmallVector<unsigned>", "getHostOperands", (ins), [{}], [{ return {}; }]>
   ];
