@@ -1,0 +1,28 @@
+// Ops that go together: the classes of "shares a group with", by union-find.
+#pragma once
+
+#include "gantry/Placement/Placement.h"
+
+#include <span>
+
+namespace gantry::placement {
+
+class Groups {
+public:
+  explicit Groups(const Problem &problem);
+
+  size_t count() const { return begins.size() - 1; }
+  /// Ops of a class, ascending.
+  std::span<const uint32_t> members(size_t which) const {
+    return {items.data() + begins[which], begins[which + 1] - begins[which]};
+  }
+  uint32_t classOf(uint32_t op) const { return classes[op]; }
+
+private:
+  std::vector<uint32_t> classes, begins, items;
+};
+
+/// The minimal set of an unsatisfiable class. `members` are its ops.
+Failure explainConflict(const Problem &problem, std::span<const uint32_t> members);
+
+} // namespace gantry::placement
