@@ -57,8 +57,8 @@ GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t 
                                                  gantry_runtime_t **runtime);
 /** Changes host_memory_limit, sim_order and bindings; the other options stay. FAILED_PRECONDITION
  * once a plan has been loaded: another runtime can have other devices. */
-GANTRY_API gantry_status_t gantry_runtime_configure_devices(gantry_runtime_t *runtime,
-                                                            const gantry_runtime_options_t *options);
+GANTRY_API gantry_status_t gantry_runtime_configure_devices(
+    gantry_runtime_t *runtime, const gantry_runtime_options_t *options);
 GANTRY_API void gantry_runtime_destroy(gantry_runtime_t *runtime);
 
 /** Threads that kernels can use. */

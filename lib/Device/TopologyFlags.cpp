@@ -147,9 +147,8 @@ Expected<Topology> Topology::withVisible(std::string_view list) const {
   Topology visible = *this;
   std::erase_if(visible.logical, [&](const LogicalDevice &device) {
     const PhysicalDevice &on = physical[device.physical];
-    return isGPU(on) && std::none_of(wanted.begin(), wanted.end(), [&](const DeviceName &name) {
-             return name.matches(on.name);
-           });
+    return isGPU(on) && std::none_of(wanted.begin(), wanted.end(),
+                                     [&](const DeviceName &name) { return name.matches(on.name); });
   });
   renumber(visible);
   return visible;

@@ -71,7 +71,10 @@ static void addKernel(OpPassManager &pm) { buildKernelPipeline(pm.nest<ModuleOp>
 // Schedule and Memory: commands in order, buffers with places
 //===----------------------------------------------------------------------===//
 
-static void addSchedule(OpPassManager &pm) { pm.addPass(createLowerToPlanPass()); }
+static void addSchedule(OpPassManager &pm) {
+  pm.addPass(createLowerToPlanPass());
+  pm.addPass(createOrderCommandsPass());
+}
 
 static void addMemory(OpPassManager &pm) {
   pm.addPass(createPlanMemoryPass());

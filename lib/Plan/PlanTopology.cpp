@@ -22,15 +22,14 @@ Topology topologyOf(const fb::Plan &plan) {
   std::map<std::tuple<std::string, uint32_t, fb::DeviceType, uint32_t>, uint32_t> known;
   for (const fb::Device *device : each(plan.devices())) {
     Expected<DeviceName> parsed = DeviceName::parse(textOf(device->name()));
-    DeviceName name = parsed ? parsed.take()
-                             : DeviceName::local(device->type() == fb::DeviceType::cpu
-                                                     ? DeviceType::CPU
-                                                     : DeviceType::GPU,
-                                                 static_cast<uint32_t>(topology.logical.size()));
-    auto [at, isNew] =
-        known.try_emplace({name.job.value_or(""), name.task.value_or(0), device->type(),
-                           device->physical()},
-                          static_cast<uint32_t>(topology.physical.size()));
+    DeviceName name =
+        parsed ? parsed.take()
+               : DeviceName::local(device->type() == fb::DeviceType::cpu ? DeviceType::CPU
+                                                                         : DeviceType::GPU,
+                                   static_cast<uint32_t>(topology.logical.size()));
+    auto [at, isNew] = known.try_emplace(
+        {name.job.value_or(""), name.task.value_or(0), device->type(), device->physical()},
+        static_cast<uint32_t>(topology.physical.size()));
     topology.logical.push_back({name, at->second, device->memory_limit()});
     if (!isNew)
       continue;

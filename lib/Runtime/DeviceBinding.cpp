@@ -76,8 +76,7 @@ Expected<std::vector<std::string>> bindDevices(const fb::Plan &plan,
       names[i] = mergeScopes(planned[i], binding.physical);
       if (planned[i].type == DeviceType::CPU && names[i] != planned[i])
         return Status::invalidArgument("'" + planned[i].str() + "' cannot be bound to '" +
-                                       names[i].str() +
-                                       "': a task has one host, all of its cores");
+                                       names[i].str() + "': a task has one host, all of its cores");
     }
     if (!found)
       return Status::invalidArgument("'" + binding.planned.str() +

@@ -29,8 +29,8 @@ struct EditablePlan {
     for (uint32_t i = 0; i < file.numSegments(); ++i) {
       bool isConstants = std::any_of(metadata.constants.begin(), metadata.constants.end(),
                                      [&](const auto &constant) { return constant->segment == i; });
-      uint32_t segment = writer.addSegment(isConstants ? plan::SegmentKind::constants
-                                                       : plan::SegmentKind::code);
+      uint32_t segment =
+          writer.addSegment(isConstants ? plan::SegmentKind::constants : plan::SegmentKind::code);
       writer.addBlob(segment, file.segment(i)); // as one blob: offsets stay
     }
     Expected<AlignedBuffer> bytes = writer.toBytes(changed);
@@ -176,7 +176,8 @@ TEST_P(SimPlans, everyWaitIsNeededAndItsLackIsNamed_d6) {
 TEST_P(SimPlans, anArgumentInAForeignArenaIsRefused_d6) {
   unsigned tried = 0;
   for (Place at : commandsOf(plan.metadata, fb::Opcode::launch)) {
-    const fb::CommandT &command = *plan.metadata.functions[0]->blocks[at.block]->commands[at.command];
+    const fb::CommandT &command =
+        *plan.metadata.functions[0]->blocks[at.block]->commands[at.command];
     for (size_t i = 0; i < command.buffers.size(); ++i) {
       const fb::BufferRef &buffer = command.buffers[i];
       for (uint32_t a = 0; a < plan.metadata.arenas.size(); ++a) {

@@ -124,15 +124,16 @@ HostRates measureHost(unsigned threads) {
   void *buffers[] = {a.data(), b.data(), c.data()};
   rates.bandwidth = 3.0 * static_cast<double>(bytes) /
                     best(8, [&] { pool.parallelFor(addArrays, buffers, count, 1 << 16); });
-  rates.copyRate = static_cast<double>(bytes) /
-                   best(5, [&] { std::memcpy(c.data(), a.data(), bytes); });
+  rates.copyRate =
+      static_cast<double>(bytes) / best(5, [&] { std::memcpy(c.data(), a.data(), bytes); });
   constexpr int lines = 10000;
-  rates.copyLatency = best(3, [&] {
-                        for (int i = 0; i < lines; ++i) {
-                          std::memcpy(c.data() + 64 * i, a.data() + 64 * i, 64);
-                          asm volatile("" ::: "memory");
-                        }
-                      }) /
+  rates.copyLatency = best(3,
+                           [&] {
+                             for (int i = 0; i < lines; ++i) {
+                               std::memcpy(c.data() + 64 * i, a.data() + 64 * i, 64);
+                               asm volatile("" ::: "memory");
+                             }
+                           }) /
                       lines;
   return rates;
 }

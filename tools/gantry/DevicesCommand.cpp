@@ -121,10 +121,11 @@ void printLinks(const Topology &topology, const char *given) {
   Table table({"from", "to", ">rate", ">latency", ""});
   for (uint32_t from = 0; from < topology.logical.size(); ++from)
     for (uint32_t to = 0; to < topology.logical.size(); ++to) {
-      const uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
-      const bool isGiven = std::any_of(
-          topology.links.begin(), topology.links.end(),
-          [&](const Link &link) { return link.from == source && link.to == target; });
+      const uint32_t source = topology.logical[from].physical,
+                     target = topology.logical[to].physical;
+      const bool isGiven =
+          std::any_of(topology.links.begin(), topology.links.end(),
+                      [&](const Link &link) { return link.from == source && link.to == target; });
       if (source == target && !(isGiven && from == to))
         continue;
       constexpr uint64_t sample = uint64_t(1) << 40; // so large that latency does not count
@@ -144,7 +145,8 @@ void printLinks(const Topology &topology, const char *given) {
 void printLibraries() {
   Table table({"library", "version", ""});
   for (const LibraryReport &library : findLibraries())
-    table.add({library.name, library.version.empty() ? "not found" : library.version, library.note});
+    table.add(
+        {library.name, library.version.empty() ? "not found" : library.version, library.note});
   std::fputs(table.text().c_str(), stdout);
 }
 

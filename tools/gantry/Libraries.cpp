@@ -73,16 +73,31 @@ struct Candidate {
 constexpr const char *generated = "kernels are generated";
 
 const Candidate candidates[] = {
-    {"CUDA driver", {"libcuda.so.1"}, cudaVersion, "not used by this version; simulate GPUs",
+    {"CUDA driver",
+     {"libcuda.so.1"},
+     cudaVersion,
+     "not used by this version; simulate GPUs",
      "GPUs can be simulated"},
-    {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, cublasVersion,
-     "not used by this version; kernels are generated", generated},
-    {"cuDNN", {"libcudnn.so.9"}, cudnnVersion, "not used by this version; kernels are generated",
+    {"cuBLASLt",
+     {"libcublasLt.so.13", "libcublasLt.so.12"},
+     cublasVersion,
+     "not used by this version; kernels are generated",
      generated},
-    {"NCCL", {"libnccl.so.2"}, ncclVersion, "not used by this version; devices exchange directly",
+    {"cuDNN",
+     {"libcudnn.so.9"},
+     cudnnVersion,
+     "not used by this version; kernels are generated",
+     generated},
+    {"NCCL",
+     {"libnccl.so.2"},
+     ncclVersion,
+     "not used by this version; devices exchange directly",
      "devices exchange directly"},
-    {"oneDNN", {"libdnnl.so.3", "libdnnl.so.2"}, dnnlVersion,
-     "not used by this version; kernels are generated", generated},
+    {"oneDNN",
+     {"libdnnl.so.3", "libdnnl.so.2"},
+     dnnlVersion,
+     "not used by this version; kernels are generated",
+     generated},
 };
 
 LibraryReport look(const Candidate &candidate) {
@@ -109,9 +124,9 @@ std::vector<LibraryReport> findLibraries() {
   reports.push_back({"gantry-compiler", hasCompiler ? GANTRY_VERSION_STRING : "",
                      hasCompiler ? "compiles graphs" : "plans run, graphs do not compile"});
   const NvmlReport nvml = readNvml();
-  reports.push_back(
-      {"NVML", nvml.driverVersion.empty() && nvml.found ? "found" : nvml.driverVersion,
-       nvml.found ? "lists GPUs" : "GPUs are not listed"});
+  reports.push_back({"NVML",
+                     nvml.driverVersion.empty() && nvml.found ? "found" : nvml.driverVersion,
+                     nvml.found ? "lists GPUs" : "GPUs are not listed"});
   for (const Candidate &candidate : candidates)
     reports.push_back(look(candidate));
   return reports;

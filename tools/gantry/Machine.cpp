@@ -61,12 +61,12 @@ std::vector<NvmlDevice> letThrough(std::vector<NvmlDevice> devices) {
     const char *end = entry.data() + entry.size();
     if (auto [at, error] = std::from_chars(entry.data(), end, index);
         error != std::errc() || at != end)
-      index = static_cast<size_t>(
-          std::find_if(devices.begin(), devices.end(),
-                       [&](const NvmlDevice &device) {
-                         return entry.starts_with("GPU-") && device.uuid.starts_with(entry);
-                       }) -
-          devices.begin());
+      index = static_cast<size_t>(std::find_if(devices.begin(), devices.end(),
+                                               [&](const NvmlDevice &device) {
+                                                 return entry.starts_with("GPU-") &&
+                                                        device.uuid.starts_with(entry);
+                                               }) -
+                                  devices.begin());
     if (index >= devices.size())
       break;
     visible.push_back(devices[index]);

@@ -74,14 +74,15 @@ struct Topology {
   static Expected<Topology> fromJSON(std::string_view text);
   std::string toJSON() const;
 
-  /// As if the machine had only those GPUs (D8): "0,2" or "GPU:0,GPU:2" of the physical ones, "none"
-  /// for none. The physical devices stay; the logical GPUs that are left are numbered anew.
+  /// As if the machine had only those GPUs (D8): "0,2" or "GPU:0,GPU:2" of the physical ones,
+  /// "none" for none. The physical devices stay; the logical GPUs that are left are numbered anew.
   /// INVALID_ARGUMENT for a device that is not there.
   Expected<Topology> withVisible(std::string_view list) const;
 
-  /// Makes several logical GPUs of a physical one (D4), each text like "GPU:0=1GiB,1GiB". All logical
-  /// GPUs are numbered anew: in the order of physical devices, then of splits. INVALID_ARGUMENT for
-  /// a device that is not there or has limits already, and for limits over its memory.
+  /// Makes several logical GPUs of a physical one (D4), each text like "GPU:0=1GiB,1GiB". All
+  /// logical GPUs are numbered anew: in the order of physical devices, then of splits.
+  /// INVALID_ARGUMENT for a device that is not there or has limits already, and for limits over its
+  /// memory.
   Expected<Topology> withSplits(std::span<const std::string> splits) const;
 
   /// The same devices with all GPUs run by the simulator (D6).
@@ -96,9 +97,9 @@ struct Topology {
   /// "/job:localhost/.../device:CPU:0, ...": what to list in an error about an unknown device.
   std::string deviceList() const;
 
-  /// Whether it holds together: at most maxDevices, full names, none twice, in order, indices in range, a CPU:0 in each
-  /// task, the limits on a device within its memory (D4), a limit for each that shares one. Errors:
-  /// INVALID_ARGUMENT.
+  /// Whether it holds together: at most maxDevices, full names, none twice, in order, indices in
+  /// range, a CPU:0 in each task, the limits on a device within its memory (D4), a limit for each
+  /// that shares one. Errors: INVALID_ARGUMENT.
   Status check() const;
 
   bool operator==(const Topology &) const = default;
@@ -117,9 +118,9 @@ struct TopologyFlags {
   }
 };
 
-/// The topology that flags make of what is there without them, `machine`: `devices` or `file` in its
-/// place, then `visible`, `splits` and `simulate`. Errors name the flag: INVALID_ARGUMENT, NOT_FOUND
-/// for the file.
+/// The topology that flags make of what is there without them, `machine`: `devices` or `file` in
+/// its place, then `visible`, `splits` and `simulate`. Errors name the flag: INVALID_ARGUMENT,
+/// NOT_FOUND for the file.
 Expected<Topology> applyFlags(const TopologyFlags &flags, const Topology &machine);
 
 } // namespace gantry

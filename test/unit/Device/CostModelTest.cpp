@@ -82,8 +82,8 @@ TEST(CostModel, ALinkToItselfIsTheRateOfCopiesInside) {
 }
 
 TEST(CostModel, HostsOfTwoTasksAreJoined) {
-  CostModel model = CostModel::of(
-      Topology::fromFlag("GPU:0,/job:worker/task:1/GPU:0", Driver::sim).take());
+  CostModel model =
+      CostModel::of(Topology::fromFlag("GPU:0,/job:worker/task:1/GPU:0", Driver::sim).take());
   ASSERT_EQ(model.numDevices(), 4u);
   double hop = StandInRates::linkLatency + 1e6 / StandInRates::linkBandwidth;
   EXPECT_DOUBLE_EQ(model.copySeconds(1, 3, 1000000), 3 * hop);

@@ -75,9 +75,10 @@ TEST(TopologyFlags, d4_splits_refused) {
   EXPECT_EQ(splitError({"CPU:0=1GiB"}), "'CPU:0' is not one GPU; write it like GPU:0");
   EXPECT_EQ(splitError({"GPU=1GiB"}), "'GPU' is not one GPU; write it like GPU:0");
   EXPECT_EQ(splitError({"GPU:0=0,1GiB"}), "'GPU:0=0,1GiB': a limit of 0 bytes holds nothing");
-  EXPECT_EQ(splitError({"GPU:0=1GiB,2GiB"}),
-            "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:GPU:0', 3 GiB "
-            "together, are over its memory of 2 GiB; lower them by 1 GiB");
+  EXPECT_EQ(
+      splitError({"GPU:0=1GiB,2GiB"}),
+      "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:GPU:0', 3 GiB "
+      "together, are over its memory of 2 GiB; lower them by 1 GiB");
   EXPECT_EQ(splitError({"GPU:0=1GiB,1GiB", "GPU:0=1GiB"}),
             "'GPU:0' is split already; split it once");
   EXPECT_EQ(splitError({"GPU:0=1GiB"}, *Topology::fromFlag("GPU:0@4GiB")),
@@ -113,15 +114,15 @@ TEST(TopologyFlags, ErrorsNameTheFlag) {
   auto error = [](const TopologyFlags &flags) {
     return applyFlags(flags, Topology::hostOnly()).status().message();
   };
-  EXPECT_EQ(error({.devices = "GPU:0", .file = "t.json"}),
-            "--devices=GPU:0 and --topology=t.json both say what the devices are; give one of them");
+  EXPECT_EQ(
+      error({.devices = "GPU:0", .file = "t.json"}),
+      "--devices=GPU:0 and --topology=t.json both say what the devices are; give one of them");
   EXPECT_EQ(error({.devices = "GPU:-1"}), "--devices: device name 'GPU:-1', column 5: a negative "
                                           "number; ids count from 0");
   EXPECT_EQ(error({.file = "/nowhere/t.json"}).substr(0, 12), "--topology: ");
   EXPECT_EQ(error({.devices = "GPU:0", .visible = "3"}),
             "--visible: '3': unknown device; the GPUs are GPU:0");
-  EXPECT_EQ(error({.splits = {"GPU:0=1GiB"}}),
-            "--split: 'GPU:0': unknown device; there is no GPU");
+  EXPECT_EQ(error({.splits = {"GPU:0=1GiB"}}), "--split: 'GPU:0': unknown device; there is no GPU");
   EXPECT_EQ(error({.simulate = true}),
             "--simulate: there is no GPU to simulate; list some, like --devices=CPU:0,GPU:0");
 }

@@ -31,8 +31,8 @@ TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
                           "  f32        40 TFLOP/s\n"
                           "  bandwidth  1 TB/s\n");
   EXPECT_TRUE(std::regex_search(devices.out, std::regex("NVML +570\\.86 +lists GPUs")));
-  EXPECT_TRUE(std::regex_search(
-      devices.out, std::regex("GPU:0 +GPU:1 +12\\.5 GB/s +20 us +through the host")))
+  EXPECT_TRUE(std::regex_search(devices.out,
+                                std::regex("GPU:0 +GPU:1 +12\\.5 GB/s +20 us +through the host")))
       << devices.out;
 }
 
@@ -53,7 +53,8 @@ TEST_F(DevicesTool, d8_honours_CUDA_VISIBLE_DEVICES) {
   EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=1").out, "GPUs: 1 physical, 1 logical\n");
   EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=").out, "GPUs: 0 physical, 0 logical\n");
   // What is behind a number that is not there does not count, as in CUDA itself.
-  EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=0,7,1").out, "GPUs: 1 physical, 1 logical\n");
+  EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=0,7,1").out,
+             "GPUs: 1 physical, 1 logical\n");
   EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=GPU-2000").out, "GPU-2000-fake");
   EXPECT_EQ(onTwoGPUs("devices --visible 1", "CUDA_VISIBLE_DEVICES=1").err,
             "gantry: error: --visible: '1': unknown device; the GPUs are GPU:0\n");
@@ -83,23 +84,27 @@ TEST_F(DevicesTool, d7_calibrates) {
 }
 
 TEST_F(DevicesTool, Refuses) {
-  EXPECT_EQ(onTwoGPUs("devices --split GPU:0=1GiB,1.5GiB").err,
-            "gantry: error: --split: topology: the limits on "
-            "'/job:localhost/replica:0/task:0/physical_device:GPU:0', 2.5 GiB together, are over its "
-            "memory of 2 GiB; lower them by 512 MiB\n");
+  EXPECT_EQ(
+      onTwoGPUs("devices --split GPU:0=1GiB,1.5GiB").err,
+      "gantry: error: --split: topology: the limits on "
+      "'/job:localhost/replica:0/task:0/physical_device:GPU:0', 2.5 GiB together, are over its "
+      "memory of 2 GiB; lower them by 512 MiB\n");
   EXPECT_EQ(onTwoGPUs("devices --topology none.json").status, 1);
   EXPECT_EQ(onTwoGPUs("devices --place op:MatMul=GPU:0").status, 2);
 }
 
 TEST_F(DevicesTool, d9_run_binds_what_the_plan_has) {
   EXPECT_EQ(gantry("run p.gantry --fill ones --bind CPU:0=CPU:0 --sim-order=random:3").status, 0);
-  EXPECT_EQ(gantry("run p.gantry --fill ones --bind GPU:0=GPU:3").err,
-            "gantry: error: 'p.gantry': '/device:GPU:0' cannot be bound: unknown device; the devices "
-            "of the plan are /job:localhost/replica:0/task:0/device:CPU:0\n");
-  EXPECT_EQ(gantry("run p.gantry --bind CPU:0").err,
-            "gantry: error: --bind: the binding 'CPU:0' is not PLANNED=PHYSICAL, like GPU:0=GPU:3\n");
-  EXPECT_EQ(gantry("run p.gantry --sim-order=sideways").err,
-            "gantry: error: --sim-order: unknown order of simulated commands 'sideways'; the orders "
-            "are virtual and random:SEED\n");
+  EXPECT_EQ(
+      gantry("run p.gantry --fill ones --bind GPU:0=GPU:3").err,
+      "gantry: error: 'p.gantry': '/device:GPU:0' cannot be bound: unknown device; the devices "
+      "of the plan are /job:localhost/replica:0/task:0/device:CPU:0\n");
+  EXPECT_EQ(
+      gantry("run p.gantry --bind CPU:0").err,
+      "gantry: error: --bind: the binding 'CPU:0' is not PLANNED=PHYSICAL, like GPU:0=GPU:3\n");
+  EXPECT_EQ(
+      gantry("run p.gantry --sim-order=sideways").err,
+      "gantry: error: --sim-order: unknown order of simulated commands 'sideways'; the orders "
+      "are virtual and random:SEED\n");
 }
 } // namespace

@@ -2,8 +2,8 @@
 //
 // The attribute is the topology's tables as dictionaries: any text that MLIR parses comes in here,
 // so every key is asked for by name and type, unknown keys are refused (a misspelt "limti" must not
-// mean "no limit"), and Topology::check has the last word. A module whose attribute was verified can
-// be read without looking for errors again.
+// mean "no limit"), and Topology::check has the last word. A module whose attribute was verified
+// can be read without looking for errors again.
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -75,7 +75,8 @@ struct Entry {
       return success();
     });
   }
-  template <typename Number> LogicalResult readCount(StringRef key, Number &number) {
+  template <typename Number>
+  LogicalResult readCount(StringRef key, Number &number) {
     return read<IntegerAttr>(key, "an integer from 0 on", [&](IntegerAttr attr) {
       const APInt &value = attr.getValue();
       if (value.isNegative() || value.getActiveBits() > 8 * sizeof(Number))
