@@ -159,6 +159,11 @@ Status checkCanBeWritten(const std::string &path) {
 Outcome compileGraph(const Options &options, const std::vector<std::string> &more) {
   if (Status status = checkIsFile(options.file); !status.ok())
     return {status, {}};
+  constexpr std::string_view lock = "write-placement-lock=";
+  for (const std::string &flag : options.compileFlags)
+    if (flag.starts_with(lock))
+      if (Status status = checkCanBeWritten(flag.substr(lock.size())); !status.ok())
+        return {status, {}};
   auto compiler = Compiler::open();
   if (!compiler)
     return {compiler.status(), {}};

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
+#include <set>
 #include <sstream>
 
 namespace gantry::tool {
@@ -19,13 +20,19 @@ struct CompileFlag {
   std::string metavar; ///< empty: a switch
   bool repeatable;
   std::string help;
+  std::string group;
 };
 
 const std::vector<CompileFlag> &compileFlagTable() {
-  static const std::vector<CompileFlag> table = {
-#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help) {name, metavar, repeatable, help},
+  static const std::vector<CompileFlag> table = [] {
+    std::vector<CompileFlag> flags;
+    std::string group;
+#define GANTRY_COMPILE_FLAG_GROUP(title) group = title;
+#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help)                                       \
+  flags.push_back({name, metavar, repeatable, help, group});
 #include "gantry/Support/CompileFlags.def"
-  };
+    return flags;
+  }();
   return table;
 }
 
@@ -112,6 +119,7 @@ public:
     addDevices();
     addBench();
     addExplain();
+    addDiff();
     addPlanText();
   }
 
@@ -156,18 +164,13 @@ private:
     sub->add_option("FILE", options.file, help)->required();
   }
 
-  static bool isAboutDevices(const std::string &flag) {
-    return flag == "devices" || flag == "topology" || flag == "simulate" || flag == "visible" ||
-           flag == "split";
-  }
-
   enum class CompileFlags { allButStopAfter, all, aboutDevices };
 
   void addCompileFlags(CLI::App *sub, CompileFlags which) {
     for (const CompileFlag &flag : compileFlagTable()) {
       if (flag.name == "stop-after" && which != CompileFlags::all)
         continue;
-      if (which == CompileFlags::aboutDevices && !isAboutDevices(flag.name))
+      if (which == CompileFlags::aboutDevices && flag.group != "Devices")
         continue;
       const std::string dashed = "--" + flag.name;
       CLI::Option *option;
@@ -181,7 +184,8 @@ private:
       }
       if (!flag.metavar.empty())
         option->option_text(flag.metavar);
-      option->group("Compiler");
+      option->group(flag.group);
+      compileOptions.insert(option);
     }
   }
 
@@ -190,6 +194,7 @@ private:
     sub->add_flag("--log-device-placement{text}", placementLog,
                   "print the device of every op to standard error; =json: one object a line")
         ->option_text("[=json]")
+        ->group("Placement")
         ->check(CLI::IsMember({"text", "json"}));
     sub->parse_complete_callback([this] {
       if (!placementLog.empty())
@@ -211,11 +216,13 @@ private:
   void addDeviceOptions(CLI::App *sub) {
     repeatable(sub->add_option("--bind", options.bindings,
                                "run a device of the plan on another one of its kind: GPU:0=GPU:3"))
-        ->option_text("GPU:N=GPU:M");
+        ->option_text("GPU:N=GPU:M")
+        ->group("Devices");
     sub->add_option("--sim-order", options.simOrder,
                     "order of simulated commands: virtual (by the virtual clock, the default) or "
                     "random:SEED, any legal one")
-        ->option_text("ORDER");
+        ->option_text("ORDER")
+        ->group("Devices");
   }
 
   void addJson(CLI::App *sub, const char *help) { sub->add_flag("--json", options.json, help); }
@@ -241,7 +248,9 @@ private:
         "  gantry run model.onnx                        made-up inputs, outputs printed\n"
         "  gantry run model.gantry --input in.npz --output out.npz\n"
         "  gantry run model.onnx --input x=x.npy --expect y=ref.npy --rtol 1e-3\n"
-        "  gantry run model.onnx --dim batch=8 --fill ids=randint:0:1000\n");
+        "  gantry run model.onnx --dim batch=8 --fill ids=randint:0:1000\n"
+        "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
+        "--place 'op:MatMul=GPU:1' --log-device-placement\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     repeatable(sub->add_option("--output", options.outputs,
@@ -273,6 +282,10 @@ private:
                                "  gantry compile model.onnx -o model.gantry\n"
                                "  gantry compile model.onnx --dim batch=8\n"
                                "  gantry compile model.onnx --stop-after=simplify -o -\n"
+                               "  gantry compile model.onnx --devices=CPU:0,GPU:0@8GiB,GPU:1@8GiB "
+                               "--placement=auto --write-placement-lock model.lock\n"
+                               "  gantry compile model.onnx --topology machine.json "
+                               "--placement-lock model.lock --max-copy=d2d:1MiB\n"
                                "  cat model.onnx | gantry compile - -o - > model.gantry\n");
     addFile(sub, "graph (.mlir, .onnx); - reads standard input");
     sub->add_option("-o,--output", options.output,
@@ -313,7 +326,8 @@ private:
     CLI::App *sub =
         subcommand(Command::bench, "bench", "Measure the warm latency of a graph or a plan.",
                    "  gantry bench model.onnx\n"
-                   "  gantry bench model.gantry --threads 1 --runs 200 --json\n");
+                   "  gantry bench model.gantry --threads 1 --runs 200 --json\n"
+                   "  gantry bench model.onnx --devices=CPU:0,GPU:0 --place 'name:head.*=CPU:0'\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     sub->add_option("--runs", options.runs, "measured runs (default: as --min-time allows)")
@@ -360,6 +374,22 @@ private:
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
+  void addDiff() {
+    CLI::App *sub = subcommand(
+        Command::diff, "diff",
+        "Say what differs between two graphs or plans: ops that moved, copies, memory, prediction.",
+        "  gantry diff before.gantry after.gantry\n"
+        "  gantry diff old.onnx new.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate\n"
+        "  gantry diff model.gantry model.onnx --placement=auto --devices=CPU:0,GPU:0,GPU:1\n"
+        "Exit status: 0 nothing differs, 1 something does. Flags of the compiler are for "
+        "graphs.\n");
+    sub->add_option("A", options.file, "graph or plan; - reads standard input")->required();
+    sub->add_option("B", options.other, "graph or plan to compare it with")->required();
+    addJson(sub, "as JSON");
+    addVerbose(sub);
+    addCompileFlags(sub, CompileFlags::allButStopAfter);
+  }
+
   void addPlanText() {
     CLI::App *sub = subcommand(Command::planText, "plan-text", "Print a plan in words.",
                                "  gantry plan-text model.gantry\n"
@@ -374,7 +404,7 @@ private:
     const CLI::App *sub = app.get_subcommands().front();
     std::map<const CLI::Option *, size_t> seen;
     for (const CLI::Option *option : sub->parse_order()) {
-      if (option->get_group() != "Compiler")
+      if (!compileOptions.contains(option))
         continue;
       const std::string name = option->get_lnames().front();
       options.stopsEarly |= name == "stop-after";
@@ -392,6 +422,7 @@ private:
   std::string placementLog;
   std::map<std::string, std::vector<std::string>> repeated; // values of compile flags: CLI11 wants
   std::map<std::string, std::string> single;                // a place for each
+  std::set<const CLI::Option *> compileOptions;
 };
 
 } // namespace

@@ -8,13 +8,14 @@
 
 namespace gantry::tool {
 
-enum class Command { run, compile, check, devices, bench, explain, planText };
+enum class Command { run, compile, check, devices, bench, explain, diff, planText };
 
 enum class PlacementLog { off, text, json };
 
 struct Options {
   Command command = Command::run;
-  std::string file; ///< a graph or a plan; "-" is standard input
+  std::string file;  ///< a graph or a plan; "-" is standard input
+  std::string other; ///< diff: the second one
 
   /// For the compiler, as its C API takes them ("dim=batch=8"), in the order given.
   std::vector<std::string> compileFlags;

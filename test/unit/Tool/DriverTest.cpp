@@ -254,6 +254,8 @@ TEST_F(GantryTool, LooksWhereItWillWriteBeforeItWorks) {
             "gantry: error: cannot write 'taken': it is a folder\n");
   EXPECT_EQ(gantry("run m.onnx --fill ones --output y=none/y.npy").err,
             "gantry: error: cannot write 'none/y.npy': there is no folder 'none'\n");
+  EXPECT_EQ(gantry("compile m.onnx --write-placement-lock none/m.lock").err,
+            "gantry: error: cannot write 'none/m.lock': there is no folder 'none'\n");
   EXPECT_EQ(gantry("compile m.onnx -o ./m.gantry").err, "compiling\n");
 }
 
@@ -267,7 +269,7 @@ TEST_F(GantryTool, KeepsTheOldPlanWhenCompilingFails) {
 
 TEST_F(GantryTool, EveryCommandHasHelpWithExamples) {
   for (const char *command :
-       {"run", "compile", "check", "devices", "bench", "explain", "plan-text"}) {
+       {"run", "compile", "check", "devices", "bench", "explain", "diff", "plan-text"}) {
     const Result help = gantry(std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     EXPECT_HAS(help.out, "Examples:\n  gantry " + std::string(command));

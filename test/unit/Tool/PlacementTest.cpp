@@ -128,6 +128,62 @@ TEST_F(Placement, ExplainsAsJson_p10) {
   EXPECT_HAS(result.out, R"("queue":3,"name":"","does":"copy")");
 }
 
+TEST_F(Placement, DiffsNothing_p13) {
+  const Result same = gantry("diff d.gantry d.gantry");
+  EXPECT_EQ(same.status, 0);
+  EXPECT_EQ(same.out, "same placement, copies, memory and prediction\n");
+}
+
+TEST_F(Placement, DiffsWhatMoved_p13) {
+  save("moved.gantry", [](SeveralDevices &b) {
+    b.function().placed_ops[0]->device = b.gpu1;
+    b.function().placed_ops[0]->rule = "lock";
+    b.function().placed_ops[1]->name = "other";
+    b.plan.constants[0]->home = b.gpu0;
+    b.function().predicted_seconds = 23e-6;
+    b.plan.arenas[1]->size = 512;
+  });
+  save("predicted.gantry", [](SeveralDevices &b) { b.function().predicted_seconds = 46e-6; });
+  const Result differs = gantry("diff predicted.gantry moved.gantry");
+  EXPECT_EQ(differs.status, 1);
+  EXPECT_EQ(differs.err, "");
+  EXPECT_EQ(differs.out, "function main\n"
+                         "1 op moved\n"
+                         "  name   op     from   to     rule\n"
+                         "  first  AddV2  GPU:0  GPU:1  lock\n"
+                         "1 op added\n"
+                         "  name   op   from  to     rule\n"
+                         "  other  Mul        GPU:1  requested\n"
+                         "1 op gone\n"
+                         "  name    op   from   to  rule\n"
+                         "  second  Mul  GPU:1      requested\n"
+                         "copies added (+) and gone (-)\n"
+                         "      copy     kind  from   to     bytes  caused by\n"
+                         "  -1  at load  h2d   CPU:0  GPU:0     16  operand 1 of 'first'\n"
+                         "copied at load: 16 bytes -> 0 bytes\n"
+                         "predicted per run: 46 µs -> 23 µs (-50.0 %)\n"
+                         "transient on GPU:0: 256 bytes -> 512 bytes (+100.0 %)\n");
+  const Result json = gantry("diff predicted.gantry moved.gantry --json");
+  EXPECT_EQ(json.status, 1);
+  EXPECT_HAS(json.out, R"({"same":false,"functions":[{"name":"main","same":false,"moved":[{"name":)"
+                       R"("first","op":"AddV2","from":")" +
+                           device + R"(GPU:0","to":")" + device + R"(GPU:1","rule":"lock"}],)");
+  const std::string parse = "python3 -m json.tool " + (folder / "out") + " >/dev/null";
+  EXPECT_EQ(std::system(parse.c_str()), 0) << json.out;
+}
+
+TEST_F(Placement, DiffsAGraphAndAPlan_p13) {
+  compiler = fake;
+  write(folder / "m.onnx", "flags\nplan " + (folder / "d.gantry"));
+  const Result same = gantry("diff d.gantry m.onnx --placement=auto");
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_HAS(same.err, "placement=auto");
+  EXPECT_EQ(gantry("diff d.gantry d.gantry --placement=auto").err,
+            "gantry: error: 'd.gantry' is a plan, compiled already; --placement needs the graph\n");
+  EXPECT_EQ(gantry("diff - -").err, "gantry: error: only one of the two can be standard input\n");
+  EXPECT_EQ(gantry("diff d.gantry").status, 2);
+}
+
 TEST_F(Placement, CountersEqualTheLedger_x3) {
   const Result run = gantry("run d.gantry --fill ones -v --repeat 3 --output y.npy");
   EXPECT_EQ(run.status, 0);

@@ -1,0 +1,182 @@
+// gantry diff: two graphs or plans, and what changed between them in placement, copies, memory and
+// prediction. Like diff(1), the exit status says whether anything did.
+#include "Commands.h"
+#include "Console.h"
+#include "Model.h"
+#include "PlanDiff.h"
+#include "Reports.h"
+#include "Text.h"
+
+#include "gantry/Support/Bytes.h"
+#include "gantry/Support/JSONWriter.h"
+
+namespace gantry::tool {
+
+namespace {
+
+/// Flags are for graphs; a plan beside one does not mind them.
+Expected<Model> loadOne(const Options &options, const std::string &file, const std::string &other) {
+  Options one = options;
+  one.file = file;
+  const bool isPlan = file != "-" && isPlanFile(file);
+  if (isPlan && !(other != "-" && isPlanFile(other)))
+    one.compileFlags.clear();
+  return Model::load(one);
+}
+
+// --- for people ---------------------------------------------------------------------------------
+
+std::string atDevice(const std::string &full) { return full.empty() ? "" : shortDeviceName(full); }
+
+void printOps(const char *title, const std::vector<OpChange> &changes) {
+  if (changes.empty())
+    return;
+  Table table({"name", "op", "from", "to", "rule"});
+  for (const OpChange &change : changes)
+    table.add(
+        {change.name, change.op, atDevice(change.before), atDevice(change.after), change.rule});
+  std::printf("%s %s\n%s", counted(changes.size(), "op").c_str(), title, table.text().c_str());
+}
+
+void printCopies(const FunctionDiff &diff) {
+  if (diff.copies.empty())
+    return;
+  constexpr const char *times[] = {"at load", "every run", "in a branch or loop"};
+  Table table({">", "copy", "kind", "from", "to", ">bytes", "caused by"});
+  for (const CopyChange &copy : diff.copies)
+    table.add({format("%+lld", static_cast<long long>(copy.count)),
+               times[static_cast<size_t>(copy.time)], std::string(plan::copyKindName(copy.kind)),
+               atDevice(copy.from), atDevice(copy.to), std::to_string(copy.bytes), copy.cause});
+  std::printf("copies added (+) and gone (-)\n%s", table.text().c_str());
+}
+
+std::string changeOf(double before, double after) {
+  return before > 0 && after > 0 ? format(" (%+.1f %%)", 100 * (after / before - 1)) : "";
+}
+
+std::string bytesChange(const Both<uint64_t> &bytes) {
+  return formatBytes(bytes.before) + " -> " + formatBytes(bytes.after) +
+         changeOf(static_cast<double>(bytes.before), static_cast<double>(bytes.after));
+}
+
+void printFunction(const FunctionDiff &diff) {
+  if (diff.same())
+    return;
+  std::printf("function %s\n", diff.name.c_str());
+  if (diff.exists.differ())
+    std::printf("only in the %s plan\n", diff.exists.before ? "first" : "second");
+  printOps("moved", diff.moved);
+  printOps("added", diff.added);
+  printOps("gone", diff.gone);
+  printCopies(diff);
+  if (diff.bytesPerRun.differ())
+    std::printf("copied per run: %s\n", bytesChange(diff.bytesPerRun).c_str());
+  if (diff.bytesAtLoad.differ())
+    std::printf("copied at load: %s\n", bytesChange(diff.bytesAtLoad).c_str());
+  const auto time = [](double seconds) {
+    return seconds > 0 ? formatSeconds(seconds) : std::string("not predicted");
+  };
+  if (diff.seconds.differ())
+    std::printf("predicted per run: %s -> %s%s\n", time(diff.seconds.before).c_str(),
+                time(diff.seconds.after).c_str(),
+                changeOf(diff.seconds.before, diff.seconds.after).c_str());
+}
+
+void printMemory(const std::vector<MemoryDiff> &memory) {
+  constexpr const char *kinds[] = {"constants", "variables", "transient"};
+  for (const MemoryDiff &device : memory)
+    for (size_t kind = 0; kind < 3; ++kind)
+      if (device.sizes[kind].differ())
+        std::printf("%s on %s: %s\n", kinds[kind], shortDeviceName(device.device).c_str(),
+                    bytesChange(device.sizes[kind]).c_str());
+}
+
+void printForPeople(const PlanDiff &diff) {
+  if (diff.same())
+    std::puts("same placement, copies, memory and prediction");
+  for (const FunctionDiff &function : diff.functions)
+    printFunction(function);
+  printMemory(diff.memory);
+}
+
+// --- for programs -------------------------------------------------------------------------------
+
+void addOps(JSONWriter &json, const char *key, const std::vector<OpChange> &changes) {
+  json.key(key).beginArray();
+  for (const OpChange &change : changes) {
+    json.beginObject().member("name", change.name).member("op", change.op);
+    if (!change.before.empty())
+      json.member("from", change.before);
+    if (!change.after.empty())
+      json.member("to", change.after);
+    json.member("rule", change.rule).endObject();
+  }
+  json.endArray();
+}
+
+void addCopies(JSONWriter &json, const std::vector<CopyChange> &copies) {
+  constexpr const char *times[] = {"load", "run", "inside"};
+  json.key("copies").beginArray();
+  for (const CopyChange &copy : copies)
+    json.beginObject()
+        .member("count", copy.count)
+        .member("time", times[static_cast<size_t>(copy.time)])
+        .member("kind", plan::copyKindName(copy.kind))
+        .member("from", copy.from)
+        .member("to", copy.to)
+        .member("bytes", copy.bytes)
+        .member("cause", copy.cause)
+        .endObject();
+  json.endArray();
+}
+
+template <typename T>
+void addBoth(JSONWriter &json, const char *key, const Both<T> &both) {
+  json.key(key).beginArray().value(both.before).value(both.after).endArray();
+}
+
+void printJson(const PlanDiff &diff) {
+  JSONWriter json;
+  json.beginObject().key("same").boolean(diff.same()).key("functions").beginArray();
+  for (const FunctionDiff &function : diff.functions) {
+    json.beginObject().member("name", function.name).key("same").boolean(function.same());
+    addOps(json, "moved", function.moved);
+    addOps(json, "added", function.added);
+    addOps(json, "gone", function.gone);
+    addCopies(json, function.copies);
+    addBoth(json, "copied_bytes_per_run", function.bytesPerRun);
+    addBoth(json, "copied_bytes_at_load", function.bytesAtLoad);
+    addBoth(json, "predicted_seconds", function.seconds);
+    json.endObject();
+  }
+  json.endArray().key("memory").beginArray();
+  for (const MemoryDiff &device : diff.memory) {
+    json.beginObject().member("device", device.device);
+    addBoth(json, "constants", device.sizes[0]);
+    addBoth(json, "variables", device.sizes[1]);
+    addBoth(json, "transient", device.sizes[2]);
+    json.endObject();
+  }
+  std::puts(json.endArray().endObject().text().c_str());
+}
+
+} // namespace
+
+int diffCommand(const Options &options) {
+  if (options.file == "-" && options.other == "-")
+    return report(Status::invalidArgument("only one of the two can be standard input"));
+  auto before = loadOne(options, options.file, options.other);
+  if (!before)
+    return report(before.status());
+  auto after = loadOne(options, options.other, options.file);
+  if (!after)
+    return report(after.status());
+  const PlanDiff diff = diffPlans(before->plan(), after->plan());
+  if (options.json)
+    printJson(diff);
+  else
+    printForPeople(diff);
+  return diff.same() ? exitSuccess : exitUserError;
+}
+
+} // namespace gantry::tool
