@@ -143,8 +143,10 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     A buffer lives from the command that writes it first to the one that uses it last; what is used
     in a loop and lives beyond one iteration lives through the whole loop. Buffers that live at the
-    same time share no byte: the packing library plans, and its independent validator checks.
-    Constants are laid out one after the other. All offsets are multiples of 64 bytes.
+    same time share no byte: the packing library plans, and its independent validator checks. What
+    other queues are predicted to do meanwhile counts as the same time, so that sharing memory delays
+    nobody, unless the device's limit is too low for that. Constants are laid out one after the
+    other. All offsets are multiples of 64 bytes.
   }];
   let dependentDialects = ["::gantry::planir::PlanDialect"];
 }
@@ -177,3 +179,14 @@ def VerifyPlanPass : Pass<"gantry-verify-plan", "::mlir::ModuleOp"> {
 }
 
 #endif
+def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
+  let summary = "put commands in the order in which they are predicted to start";
+  let description = [{
+    Between two control-flow commands, each queue runs its own in their order, each as soon as its
+    values are there, for as long as the cost model says by the rates of the plan's devices. Commands
+    of different queues are sorted by when they start. Memory that is used again is then used again
+    by what runs later, not by what stood later in the graph. One queue alone stays as it is.
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect"];
+}
+

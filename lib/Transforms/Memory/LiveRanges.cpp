@@ -4,6 +4,30 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::memory;
 
+Timeline::Timeline(planir::FuncOp func, const schedule::CommandCosts *costs) {
+  number(func.getBody());
+  if (costs)
+    schedule::forEachSegment(func.getBody().front(), [&](ArrayRef<Operation *> commands) {
+      if (schedule::numberQueues(commands).size() > 1)
+        stretch(commands, *costs);
+    });
+}
+
+/// Two commands overlap in time exactly when their numbers do, as long as the later one starts
+/// later; where it starts earlier, they overlap in numbers all the same.
+void Timeline::stretch(ArrayRef<Operation *> commands, const schedule::CommandCosts &costs) {
+  schedule::Prediction prediction = schedule::predict(commands, costs);
+  SmallVector<double> earliest(prediction.start); // of this command and all later ones
+  for (size_t i = earliest.size(); i-- > 1;)
+    earliest[i - 1] = std::min(earliest[i - 1], earliest[i]);
+  for (auto [i, op] : llvm::enumerate(commands)) {
+    auto after = std::lower_bound(earliest.begin(), earliest.end(), prediction.end[i]);
+    // The last one that starts before this one is done; at least this one itself.
+    uint32_t last = at.lookup(commands[std::max<size_t>(after - earliest.begin(), i + 1) - 1]);
+    end[op] = last + 1;
+  }
+}
+
 void Timeline::number(Region &region) {
   for (Operation &op : region.front()) {
     at[&op] = ops.size();
@@ -22,7 +46,7 @@ LiveRange gantry::memory::liveRange(planir::BufferDeclOp buffer, const Timeline 
   for (Operation *user : buffer->getUsers()) {
     uint32_t from = time.at.lookup(user);
     // Control flow reads its condition before (if) and throughout (while) its regions.
-    uint32_t to = isa<planir::WhileOp>(user) ? time.end.lookup(user) : from + 1;
+    uint32_t to = isa<planir::IfOp>(user) ? from + 1 : time.end.lookup(user);
     for (Operation *parent = user->getParentOp(); parent && !isa<planir::FuncOp>(parent);
          parent = parent->getParentOp()) {
       if (!isa<planir::WhileOp>(parent) || parent->isProperAncestor(buffer))

@@ -3,21 +3,27 @@
 #pragma once
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Transforms/Segments.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 namespace gantry::memory {
 
 /// Numbers of a function's commands in program order, nested ones in their place.
+///
+/// With costs, a command ends where the first one stands that is predicted to start after it is
+/// done: what runs at the same time on other queues lies between. Without, one past its own number,
+/// as if one queue ran all.
 struct Timeline {
   llvm::DenseMap<mlir::Operation *, uint32_t> at;  ///< first number of a command
   llvm::DenseMap<mlir::Operation *, uint32_t> end; ///< one past the last, nested ones included
   llvm::SmallVector<mlir::Operation *> ops;        ///< by number
 
-  explicit Timeline(planir::FuncOp func) { number(func.getBody()); }
+  explicit Timeline(planir::FuncOp func, const schedule::CommandCosts *costs = nullptr);
 
 private:
   void number(mlir::Region &region);
+  void stretch(llvm::ArrayRef<mlir::Operation *> commands, const schedule::CommandCosts &costs);
 };
 
 /// Half-open; empty for a buffer that nothing uses.

@@ -1,26 +1,19 @@
 // Puts signals and waits where queues meet: the adapter between the plan dialect and the queues
 // library. Commands between two control-flow ops are one problem, since those join all queues.
 
-#include "gantry/Queues/Order.h"
 #include "gantry/Transforms/Passes.h"
+#include "gantry/Transforms/Segments.h"
 
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace gantry;
+using namespace gantry::schedule;
 
 namespace gantry {
 #define GEN_PASS_DEF_ORDERQUEUESPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
-
-using QueueName = std::pair<Attribute, int64_t>; // device, number
-
-static QueueName queueOf(Operation *op) {
-  if (auto copy = dyn_cast<planir::CopyOp>(op))
-    return {copy.getDeviceAttr(), copy.getQueue()};
-  return {cast<planir::LaunchOp>(op).getDeviceAttr(), 0};
-}
 
 namespace {
 /// One function.
@@ -33,28 +26,14 @@ struct Orderer {
 
   explicit Orderer(planir::FuncOp func) : func(func), builder(func.getContext()) {}
 
-  void run() { orderBlock(func.getBody().front()); }
-
-  void orderBlock(Block &block) {
-    SmallVector<Operation *> commands;
-    for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (isa<planir::LaunchOp, planir::CopyOp>(op))
-        commands.push_back(&op);
-      if (op.getNumRegions() == 0)
-        continue;
-      order(commands);
-      commands.clear();
-      for (Region &region : op.getRegions())
-        orderBlock(region.front());
-    }
-    order(commands);
+  void run() {
+    forEachSegment(func.getBody().front(),
+                   [&](ArrayRef<Operation *> commands) { order(commands); });
   }
 
   /// The commands run after one join of all queues and before the next.
   void order(ArrayRef<Operation *> commands) {
-    queues.clear();
-    for (Operation *op : commands)
-      queues.try_emplace(queueOf(op), queues.size());
+    queues = numberQueues(commands);
     if (queues.size() <= 1)
       return;
     std::vector<queues::Command> problem;
@@ -91,21 +70,7 @@ struct Orderer {
   queues::Command describe(Operation *op) {
     queues::Command command;
     command.queue = queues.lookup(queueOf(op));
-    auto add = [&](Value buffer, bool writes) {
-      if (buffer)
-        addAccess(command, buffer, writes);
-    };
-    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
-      add(copy.getSource(), false);
-      add(copy.getTarget(), true);
-      return command;
-    }
-    auto launch = cast<planir::LaunchOp>(op);
-    for (Value input : launch.getInputs())
-      add(input, false);
-    for (Value output : launch.getOutputs())
-      add(output, true);
-    add(launch.getScratch(), true);
+    forEachBuffer(op, [&](Value buffer, bool writes) { addAccess(command, buffer, writes); });
     return command;
   }
 

@@ -1,6 +1,7 @@
 // Gives every buffer an arena and an offset: the adapter between the plan dialect and the packing
 // library. Commands are numbered in program order, nested ones in their place; a buffer lives from
-// the first number that uses it to the last.
+// the first number that uses it to the end of the last, and commands of other queues that are
+// predicted to run at that time lie between (docs/decisions/0011).
 
 #include "LiveRanges.h"
 #include "gantry/Packing/Packing.h"
@@ -29,12 +30,17 @@ struct ArenaSize {
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   llvm::MapVector<StringAttr, ArenaSize> transient; ///< by device; largest over the functions
   DenseMap<StringAttr, uint64_t> constants;         ///< by device
+  DenseMap<StringAttr, uint64_t> limits;            ///< by device; 0: none
 
   void runOnOperation() override {
     transient.clear();
     placeConstants();
+    limits.clear();
+    for (auto device : getOperation().getOps<planir::DeviceOp>())
+      limits[device.getSymNameAttr()] = device.getLimit();
+    schedule::CommandCosts costs(getOperation());
     for (auto func : getOperation().getOps<planir::FuncOp>())
-      if (failed(placeBuffers(func)))
+      if (failed(placeBuffers(func, costs)))
         return signalPassFailure();
     declareArenas();
   }
@@ -50,20 +56,36 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     }
   }
 
-  LogicalResult placeBuffers(planir::FuncOp func) {
-    Timeline time(func);
+  LogicalResult placeBuffers(planir::FuncOp func, const schedule::CommandCosts &costs) {
+    Timeline concurrent(func, &costs);
+    Timeline oneQueue(func);
     llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> byDevice;
     func.walk([&](planir::BufferDeclOp buffer) {
       byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer);
     });
-    for (auto &[device, buffers] : byDevice)
-      if (failed(pack(func, device, buffers, time)))
+    for (auto &[device, buffers] : byDevice) {
+      FailureOr<packing::Solution> solution = pack(func, device, buffers, concurrent);
+      // Rather wait for memory than not fit.
+      if (succeeded(solution) && solution->peak > room(device))
+        solution = pack(func, device, buffers, oneQueue);
+      if (failed(solution))
         return failure();
+      place(device, buffers, *solution);
+    }
     return success();
   }
 
-  LogicalResult pack(planir::FuncOp func, StringAttr device, ArrayRef<planir::BufferDeclOp> buffers,
-                     const Timeline &time) {
+  /// Bytes for transient buffers under the device's limit.
+  uint64_t room(StringAttr device) {
+    uint64_t limit = limits.lookup(device), taken = constants.lookup(device);
+    for (auto arena : getOperation().getOps<planir::ArenaOp>())
+      if (arena.getDeviceAttr().getAttr() == device)
+        taken += arena.getSize(); // of variables: no others are there yet
+    return limit == 0 ? UINT64_MAX : limit - std::min(limit, taken);
+  }
+
+  FailureOr<packing::Solution> pack(planir::FuncOp func, StringAttr device,
+                                    ArrayRef<planir::BufferDeclOp> buffers, const Timeline &time) {
     packing::Problem problem;
     for (planir::BufferDeclOp buffer : buffers) {
       auto [first, last] = liveRange(buffer, time);
@@ -74,18 +96,22 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     if (!solution)
       return func.emitError() << "memory of " << device
                               << " could not be planned: " << solution.status().message();
+    return solution.take();
+  }
+
+  void place(StringAttr device, ArrayRef<planir::BufferDeclOp> buffers,
+             const packing::Solution &solution) {
     Builder b(&getContext());
     auto arena = FlatSymbolRefAttr::get(b.getStringAttr("transient_" + device.getValue()));
-    for (auto [buffer, offset] : llvm::zip(buffers, solution->offsets)) {
+    for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets)) {
       // The attributes are mutable copies of the op; the op itself stays.
       planir::BufferDeclOp op = buffer;
       op.setArenaAttr(arena);
       op.setOffsetAttr(b.getI64IntegerAttr(offset));
     }
     ArenaSize &size = transient[device];
-    if (solution->peak > size.size)
-      size = {solution->peak, solution->lowerBound};
-    return success();
+    if (solution.peak > size.size)
+      size = {solution.peak, solution.lowerBound};
   }
 
   /// The first device has an arena for constants even when there are none.

@@ -1,0 +1,62 @@
+// What the passes over commands share: the lists between which all queues join, and how long their
+// commands are predicted to take.
+//
+// Where a branch or a loop begins or ends, all queues come together; the commands between two such
+// places are a segment, and order between queues is a matter within it.
+#pragma once
+
+#include "gantry/Device/CostModel.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Queues/Order.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace gantry::schedule {
+
+inline bool isCommand(mlir::Operation *op) {
+  return mlir::isa<planir::LaunchOp, planir::CopyOp>(op);
+}
+
+/// Device and number.
+using QueueName = std::pair<mlir::Attribute, int64_t>;
+QueueName queueOf(mlir::Operation *command);
+
+/// Calls `visit` with the commands of each segment of the block and of those nested in it, in
+/// program order. What `visit` inserts is not visited.
+void forEachSegment(mlir::Block &block,
+                    llvm::function_ref<void(llvm::ArrayRef<mlir::Operation *>)> visit);
+
+/// Calls `use` with each buffer of a command and whether it is written.
+void forEachBuffer(mlir::Operation *command, llvm::function_ref<void(mlir::Value, bool)> use);
+
+/// Numbers the queues of a segment.
+llvm::DenseMap<QueueName, uint32_t> numberQueues(llvm::ArrayRef<mlir::Operation *> commands);
+
+/// Seconds of commands, by the rates that the plan states.
+class CommandCosts {
+public:
+  explicit CommandCosts(mlir::ModuleOp module);
+
+  /// More than 0. Of a launch that says nothing, what moving its operands takes.
+  double seconds(mlir::Operation *command) const;
+
+  uint32_t deviceOf(mlir::Value buffer) const;
+
+private:
+  uint32_t device(mlir::Attribute symbol) const;
+
+  llvm::DenseMap<mlir::Attribute, uint32_t> devices;          ///< by symbol
+  llvm::DenseMap<mlir::Attribute, mlir::Attribute> constants; ///< symbol to that of its device
+  CostModel costs;
+};
+
+/// When the commands of a segment run, in seconds from its beginning.
+struct Prediction {
+  llvm::SmallVector<double> start, end;
+};
+
+/// Each queue runs its commands in order, each as soon as the values are there that it uses: before
+/// Memory, when no two buffers share bytes.
+Prediction predict(llvm::ArrayRef<mlir::Operation *> commands, const CommandCosts &costs);
+
+} // namespace gantry::schedule

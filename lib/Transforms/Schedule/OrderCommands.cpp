@@ -1,0 +1,45 @@
+// Puts commands in the order in which they are predicted to start.
+//
+// The order of the commands is what conflicts keep when memory is used again. In the order of the
+// graph, all of one device might come before all of another that runs at the same time, and sharing
+// memory with what "came before" would make queues wait for each other. Queues keep their own
+// order.
+
+#include "gantry/Transforms/Passes.h"
+#include "gantry/Transforms/Segments.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::schedule;
+
+namespace gantry {
+#define GEN_PASS_DEF_ORDERCOMMANDSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+static void order(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+  if (numberQueues(commands).size() <= 1)
+    return;
+  Prediction prediction = predict(commands, costs);
+  SmallVector<unsigned> byStart = llvm::to_vector(llvm::seq<unsigned>(0, commands.size()));
+  llvm::stable_sort(
+      byStart, [&](unsigned a, unsigned b) { return prediction.start[a] < prediction.start[b]; });
+  // Behind the declarations among them.
+  Operation *last = commands.back();
+  for (unsigned i : byStart) {
+    if (commands[i] != last)
+      commands[i]->moveAfter(last);
+    last = commands[i];
+  }
+}
+
+namespace {
+struct OrderCommands : gantry::impl::OrderCommandsPassBase<OrderCommands> {
+  void runOnOperation() override {
+    CommandCosts costs(getOperation());
+    for (auto func : getOperation().getOps<planir::FuncOp>())
+      forEachSegment(func.getBody().front(),
+                     [&](ArrayRef<Operation *> commands) { order(commands, costs); });
+  }
+};
+} // namespace

@@ -1,0 +1,156 @@
+#include "gantry/Transforms/Segments.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::schedule;
+
+QueueName gantry::schedule::queueOf(Operation *command) {
+  if (auto copy = dyn_cast<planir::CopyOp>(command))
+    return {copy.getDeviceAttr(), copy.getQueue()};
+  return {cast<planir::LaunchOp>(command).getDeviceAttr(), 0};
+}
+
+void gantry::schedule::forEachSegment(Block &block,
+                                      function_ref<void(ArrayRef<Operation *>)> visit) {
+  SmallVector<Operation *> commands;
+  auto flush = [&] {
+    if (!commands.empty())
+      visit(commands);
+    commands.clear();
+  };
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    if (isCommand(op))
+      commands.push_back(op);
+    if (op->getNumRegions() == 0)
+      continue;
+    flush();
+    for (Region &region : op->getRegions())
+      forEachSegment(region.front(), visit);
+  }
+  flush();
+}
+
+void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value, bool)> use) {
+  if (auto copy = dyn_cast<planir::CopyOp>(command)) {
+    use(copy.getSource(), false);
+    use(copy.getTarget(), true);
+    return;
+  }
+  auto launch = cast<planir::LaunchOp>(command);
+  for (Value input : launch.getInputs())
+    use(input, false);
+  for (Value output : launch.getOutputs())
+    use(output, true);
+  if (launch.getScratch())
+    use(launch.getScratch(), true);
+}
+
+DenseMap<QueueName, uint32_t> gantry::schedule::numberQueues(ArrayRef<Operation *> commands) {
+  DenseMap<QueueName, uint32_t> queues;
+  for (Operation *op : commands)
+    queues.try_emplace(queueOf(op), queues.size());
+  return queues;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// The part of a topology that a plan states. Devices that say the same type and number of a
+/// physical device share it.
+static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devices) {
+  Topology topology;
+  DenseMap<std::pair<unsigned, int64_t>, uint32_t> physical;
+  for (auto op : module.getOps<planir::DeviceOp>()) {
+    Expected<DeviceName> name = DeviceName::parse(op.getDevice().str());
+    DeviceName full = name ? *name : DeviceName::local(DeviceType::CPU, 0);
+    unsigned type = full.type == DeviceType::GPU;
+    auto [known, isNew] = physical.try_emplace({type, op.getPhysical()}, topology.physical.size());
+    if (isNew) {
+      PhysicalDevice device;
+      device.name = full;
+      device.peakFlops[static_cast<size_t>(ElementType::f32)] = op.getFlops().convertToDouble();
+      device.bandwidth = op.getBandwidth().convertToDouble();
+      topology.physical.push_back(device);
+    }
+    devices[FlatSymbolRefAttr::get(op.getSymNameAttr())] = topology.logical.size();
+    topology.logical.push_back({full, known->second, 0});
+  }
+  for (auto op : module.getOps<planir::LinkOp>()) {
+    auto from = devices.find(op.getSourceAttr()), to = devices.find(op.getTargetAttr());
+    if (from != devices.end() && to != devices.end())
+      topology.links.push_back(
+          {topology.logical[from->second].physical, topology.logical[to->second].physical,
+           op.getBandwidth().convertToDouble(), op.getLatency().convertToDouble()});
+  }
+  return topology;
+}
+
+CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(module, devices))) {
+  for (auto constant : module.getOps<planir::ConstantOp>())
+    constants[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
+}
+
+uint32_t CommandCosts::device(Attribute symbol) const { return devices.lookup(symbol); }
+
+uint32_t CommandCosts::deviceOf(Value buffer) const {
+  Operation *op = buffer.getDefiningOp();
+  if (auto decl = dyn_cast<planir::BufferDeclOp>(op))
+    return device(decl.getDeviceAttr());
+  if (auto use = dyn_cast<planir::UseOp>(op))
+    return device(constants.lookup(use.getConstantAttr()));
+  auto func = op->getParentOfType<planir::FuncOp>();
+  auto input = dyn_cast<planir::InputOp>(op);
+  uint64_t index = input ? input.getIndex() : cast<planir::OutputOp>(op).getIndex();
+  ArrayAttr bindings = input ? func.getInputs() : func.getOutputs();
+  if (index >= bindings.size())
+    return 0;
+  return device(cast<DictionaryAttr>(bindings[index]).get("device"));
+}
+
+static uint64_t sizeOf(Value buffer) {
+  return cast<IntegerAttr>(buffer.getDefiningOp()->getAttr("size")).getInt();
+}
+
+double CommandCosts::seconds(Operation *command) const {
+  constexpr double least = 1e-9; // so that what runs takes its turn
+  if (costs.numDevices() == 0)
+    return least;
+  if (auto copy = dyn_cast<planir::CopyOp>(command))
+    return std::max(least, costs.copySeconds(deviceOf(copy.getSource()), deviceOf(copy.getTarget()),
+                                             sizeOf(copy.getSource())));
+  auto launch = cast<planir::LaunchOp>(command);
+  Work work{uint64_t(launch.getFlops()), uint64_t(launch.getBytes())};
+  if (!work.bytes)
+    forEachBuffer(command, [&](Value buffer, bool) { work.bytes += sizeOf(buffer); });
+  return std::max(least, costs.seconds(device(launch.getDeviceAttr()), work));
+}
+
+Prediction gantry::schedule::predict(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+  DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
+  DenseMap<Value, uint32_t> spaces;
+  std::vector<queues::Command> problem(commands.size());
+  for (auto [command, op] : llvm::zip(problem, commands)) {
+    command.queue = queues.lookup(queueOf(op));
+    forEachBuffer(op, [&](Value buffer, bool writes) {
+      uint32_t space = spaces.try_emplace(buffer, spaces.size()).first->second;
+      command.accesses.push_back({space, 0, 1, writes});
+    });
+  }
+  Prediction prediction;
+  SmallVector<double> free(queues.size()); // when a queue has done what came before
+  std::vector<queues::Wait> waits = queues::orderQueues(problem);
+  auto wait = waits.begin();
+  for (auto [i, op] : llvm::enumerate(commands)) {
+    double &end = free[problem[i].queue];
+    for (; wait != waits.end() && wait->after == i; ++wait)
+      end = std::max(end, prediction.end[wait->before]);
+    prediction.start.push_back(end);
+    end += costs.seconds(op);
+    prediction.end.push_back(end);
+  }
+  return prediction;
+}

@@ -1,0 +1,51 @@
+// RUN: gantry-opt %s --gantry-plan-memory -split-input-file | FileCheck %s
+
+// %next is copied in while "long" still works on %old: they share no byte although the copy stands
+// behind the last use of %old. %after is made when both are done.
+// CHECK: plan.arena @transient_d1 transient on @d1 size 128
+// CHECK-LABEL: plan.func @overlap
+// CHECK-DAG: plan.buffer size 64 on @d1 in @transient_d1 at [[OLD:[0-9]+]] "old"
+// CHECK-DAG: plan.buffer size 64 on @d1 in @transient_d1 at [[OLD]] "after"
+// CHECK-DAG: plan.buffer size 64 on @d1 in @transient_d1 at {{[0-9]+}} "next"
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 flops 1.0e+9
+plan.func @overlap inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+  %x = plan.input 0 size 64
+  %old = plan.buffer size 64 on @d1 "old" : tensor<16xf32>
+  %next = plan.buffer size 64 on @d1 "next" : tensor<16xf32>
+  %after = plan.buffer size 64 on @d1 "after" : tensor<16xf32>
+  plan.launch @k() -> (%old) items 1 grain 1 flops 1000000000 on @d1 "" [] at ""
+  plan.launch @k(%old) -> () items 1 grain 1 flops 1000000000 on @d1 "long" [] at ""
+  plan.copy %x to %next on @d1 queue 1 "x" at ""
+  plan.launch @k(%next) -> (%after) items 1 grain 1 on @d1 "" [] at ""
+}
+
+// -----
+
+// The same on a device without room for both: the copy will have to wait.
+// CHECK: plan.arena @transient_d1 transient on @d1 size 64 lower_bound 64
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 100 flops 1.0e+9
+plan.func @tight inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+  %x = plan.input 0 size 64
+  %old = plan.buffer size 64 on @d1 "old" : tensor<16xf32>
+  %next = plan.buffer size 64 on @d1 "next" : tensor<16xf32>
+  plan.launch @k() -> (%old) items 1 grain 1 flops 1000000000 on @d1 "" [] at ""
+  plan.launch @k(%old) -> () items 1 grain 1 flops 1000000000 on @d1 "long" [] at ""
+  plan.copy %x to %next on @d1 queue 1 "x" at ""
+  plan.launch @k(%next) -> () items 1 grain 1 on @d1 "" [] at ""
+}
+
+// -----
+
+// Constants lie in the arena of their device.
+// CHECK: plan.arena @constants_d0 constants on @d0 size 64
+// CHECK: plan.arena @constants_d1 constants on @d1 size 128
+// CHECK: plan.constant @c0 "a" on @d1 offset 0
+// CHECK: plan.constant @c1 "b" on @d0 offset 0
+// CHECK: plan.constant @c2 "c" on @d1 offset 64
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1
+plan.constant @c0 "a" on @d1 offset -1 size 4 : tensor<f32> = dense<1.0> : tensor<f32>
+plan.constant @c1 "b" on @d0 offset -1 size 4 : tensor<f32> = dense<1.0> : tensor<f32>
+plan.constant @c2 "c" on @d1 offset -1 size 4 : tensor<f32> = dense<2.0> : tensor<f32>
