@@ -16,6 +16,7 @@ void printLine(std::string_view prefix, std::string_view text) {
 
 void printError(std::string_view text) { printLine("gantry: error: ", text); }
 void printWarning(std::string_view text) { printLine("gantry: warning: ", text); }
+void printRemark(std::string_view text) { printLine("gantry: remark: ", text); }
 void printNote(std::string_view text) { printLine("gantry: ", text); }
 
 int report(const Status &status) {
@@ -67,6 +68,8 @@ void CompilerLog::print(gantry_severity_t severity, std::string_view text) {
     printError(text);
   else if (severity == GANTRY_SEVERITY_WARNING && !saysItself)
     printWarning(text);
+  else if (severity == GANTRY_SEVERITY_REMARK)
+    printRemark(text);
   else
     printLine("", text);
 }

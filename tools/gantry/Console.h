@@ -20,6 +20,7 @@ enum Exit : int { exitSuccess = 0, exitUserError = 1, exitWrongUsage = 2, exitDo
 /// `gantry: error: …` and the like, one line each.
 void printError(std::string_view text);
 void printWarning(std::string_view text);
+void printRemark(std::string_view text);
 void printNote(std::string_view text);
 
 /// Prints the failure, unless its message is empty because it was told already, and gives the exit

@@ -204,7 +204,8 @@ private:
 
   void addVerbose(CLI::App *sub) {
     sub->add_flag("-v,--verbose", options.verbose,
-                  "print compile time, plan size and memory to standard error");
+                  "print times, plan size, memory of every device and, after a run, counted copies "
+                  "to standard error");
   }
 
   void addThreads(CLI::App *sub) {

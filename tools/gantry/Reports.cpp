@@ -62,6 +62,11 @@ void addCopy(JSONWriter &json, const fb::Plan &plan, const LedgerCopy &copy) {
       .member("cause", copy.cause);
 }
 
+void printRemarks(const fb::Plan &plan) {
+  for (const auto *remark : listOf(plan.remarks()))
+    printRemark(textOf(remark));
+}
+
 std::string memorySummary(const fb::Plan &plan) {
   std::string out;
   for (uint32_t d = 0; d < plan.devices()->size(); ++d) {

@@ -9,6 +9,9 @@
 
 namespace gantry::tool {
 
+/// What the compiler remarked when it made the plan, a line each, to standard error.
+void printRemarks(const plan::fb::Plan &plan);
+
 /// One line a device: `GPU:0 (sim): constants 4.1 MiB, variables 0 bytes, transient 1.5 MiB (1.02
 /// of the lower bound), limit 1 GiB`.
 std::string memorySummary(const plan::fb::Plan &plan);

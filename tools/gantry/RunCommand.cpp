@@ -210,6 +210,9 @@ int runCommand(const Options &options) {
       assignGiven(expected.take(), execution.function().outputs, "--expect", "output");
   if (!references)
     return report(references.status());
+  // Who has just compiled the graph has heard them.
+  if (!model.compileSeconds && (options.placementLog == PlacementLog::text || options.verbose))
+    printRemarks(model.plan());
   printPlacementLog(model.plan(), execution.function().name, options.placementLog);
 
   const CounterCheck counters(execution);

@@ -1,7 +1,7 @@
 // A compiler for tests of the driver: the "graph" is a list of orders, one a line, that say what it
 // should do. It proves what goes over the C API and back without any MLIR.
 //
-//   note TEXT | error TEXT | progress NAME    calls the log
+//   note TEXT | remark TEXT | error TEXT | progress NAME    calls the log
 //   flags                                     logs the flags as a note
 //   plan PATH                                 the artifact is the content of that file
 //   spill PATH                                the same, as of a plan with large weights
@@ -66,11 +66,12 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
     const size_t space = line.find(' ');
     const std::string order = line.substr(0, space);
     const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
-    if (order == "note" || order == "error" || order == "progress") {
+    if (order == "note" || order == "remark" || order == "error" || order == "progress") {
       log(context,
-          order == "note"    ? GANTRY_SEVERITY_NOTE
-          : order == "error" ? GANTRY_SEVERITY_ERROR
-                             : GANTRY_SEVERITY_PROGRESS,
+          order == "note"     ? GANTRY_SEVERITY_NOTE
+          : order == "remark" ? GANTRY_SEVERITY_REMARK
+          : order == "error"  ? GANTRY_SEVERITY_ERROR
+                              : GANTRY_SEVERITY_PROGRESS,
           rest.c_str());
     } else if (order == "flags") {
       std::string all;

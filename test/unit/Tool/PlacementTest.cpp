@@ -93,6 +93,21 @@ TEST_F(Placement, ExplainsWhatAPredictionIsWorth_p11) {
                   "GPU:0\n");
 }
 
+TEST_F(Placement, SaysRemarksOnce_p5) {
+  save("d.gantry", [](SeveralDevices &b) { b.plan.remarks = {"'sum' fell back to GPU:0"}; });
+  const std::string remark = "gantry: remark: 'sum' fell back to GPU:0\n";
+  EXPECT_HAS(gantry("run d.gantry --fill ones --log-device-placement").err, remark);
+  EXPECT_EQ(gantry("run d.gantry --fill ones").err.find("remark"), std::string::npos);
+  compiler = fake;
+  write(folder / "m.onnx", "remark 'sum' fell back to GPU:0\nplan " + (folder / "d.gantry"));
+  for (const char *command : {"run", "explain"}) {
+    const Result said = gantry(command + std::string(" m.onnx --log-device-placement"));
+    EXPECT_EQ(said.err.find(remark), 0u) << said.err;
+    EXPECT_EQ(said.err.find("remark", remark.size()), std::string::npos) << said.err;
+    EXPECT_EQ(said.out.find("remark"), std::string::npos) << said.out;
+  }
+}
+
 TEST_F(Placement, DrawsQueuesOfSimulatedDevices_d6) {
   const std::string out = gantry("explain d.gantry --timeline").out;
   EXPECT_HAS(
