@@ -1,7 +1,9 @@
 // Compiles a graph file: import, run the phases, make code, write the plan.
 
+#include "Search.h"
 #include "Topology.h"
 #include "gantry/Arrays/Files.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Support/File.h"
@@ -102,6 +104,21 @@ FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options
 // One compilation, step by step
 //===----------------------------------------------------------------------===//
 
+/// The policy that holds, by its name on the command line.
+static std::string placementName(const CompileOptions &options) {
+  switch (options.placement) {
+  case PlacementPolicy::automatic:
+    return "auto";
+  case PlacementPolicy::follow:
+    return "follow";
+  case PlacementPolicy::first:
+    return "default";
+  case PlacementPolicy::unset:
+    return options.explicitCopies ? "follow" : "default";
+  }
+  llvm_unreachable("a policy without a name");
+}
+
 namespace {
 struct Compilation {
   StringRef path;
@@ -110,6 +127,8 @@ struct Compilation {
   OwningOpRef<ModuleOp> module;
   CPUCode code;
   Compiled result;
+  Predictions predictions;
+  std::vector<std::string> findings; ///< of a search, in words
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
 
@@ -150,9 +169,59 @@ struct Compilation {
     return success(succeeded(pm.run(on)) && succeeded(mlir::verify(on)));
   }
 
+  LogicalResult runPhases(const CompileOptions &passes, Phase first, Phase last) {
+    return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last, first); });
+  }
+
+  /// All phases up to `last`.
   LogicalResult runPhases(Phase last) {
     CompileOptions passes = passOptions();
-    return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last); });
+    if (failed(runPhases(passes, Phase::import, std::min(last, Phase::replicate))))
+      return failure();
+    if (last < Phase::place)
+      return success();
+    predictBounds(*module, options.fuse, predictions);
+    return options.placement == PlacementPolicy::automatic ? searchAndRun(passes, last)
+                                                           : placeAndRun(passes, last);
+  }
+
+  LogicalResult placeAndRun(const CompileOptions &passes, Phase last) {
+    if (failed(runPhases(passes, Phase::place, Phase::place)))
+      return failure();
+    predictSeconds(*module, options.fuse, predictions);
+    return runPhases(passes, Phase::copy, last);
+  }
+
+  /// Predicted memory is not planned memory: when the plan is over a limit after all, the search
+  /// gets less, a few times. What is said of plans that are thrown away nobody hears.
+  LogicalResult searchAndRun(const CompileOptions &passes, Phase last) {
+    constexpr int tries = 4;
+    PlacementSearch search(passes);
+    OwningOpRef<ModuleOp> simplified = module->clone();
+    for (int round = 1;; ++round) {
+      std::vector<Diagnostic> heard;
+      bool isOverLimit = false;
+      LogicalResult ran = failure();
+      {
+        ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
+          isOverLimit |= diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+                         statusCodeOf(diagnostic) == StatusCode::doesNotFit;
+          heard.push_back(std::move(diagnostic));
+          return success();
+        });
+        ran = success(succeeded(search.suggest(*module)) && succeeded(placeAndRun(passes, last)));
+      }
+      if (failed(ran) && isOverLimit && round < tries && search.tightenLimits(*module)) {
+        module = simplified->clone();
+        continue;
+      }
+      for (const std::string &finding : search.findings())
+        emitRemark(UnknownLoc::get(&context)) << finding;
+      for (Diagnostic &diagnostic : heard)
+        context.getDiagEngine().emit(std::move(diagnostic));
+      findings = search.findings();
+      return ran;
+    }
   }
 
   /// Machine code of the kernels, or their LLVM IR when that was asked for.
@@ -185,6 +254,9 @@ struct Compilation {
     info.source = llvm::sys::path::filename(path).str();
     if (auto file = MappedFile::open(path.str()); file.ok())
       info.sourceHash = hashBytes(file->bytes());
+    info.placement = placementName(options);
+    info.predictions = predictions;
+    llvm::append_range(info.constraints, findings);
     uint64_t constants = 0;
     for (auto constant : module->getOps<planir::ConstantOp>())
       constants += constant.getSize();
@@ -202,7 +274,7 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
                                          MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}};
+  Compilation compilation{path, options, context, {}, {}, {}, {}, {}};
   progress("import");
   if (failed(compilation.importModule()))
     return failure();

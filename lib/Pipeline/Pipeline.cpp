@@ -84,20 +84,22 @@ static void addMemory(OpPassManager &pm) {
   pm.addPass(createVerifyPlanPass());
 }
 
-void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Phase last) {
-  if (last >= Phase::simplify)
+void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Phase last,
+                           Phase first) {
+  auto includes = [&](Phase phase) { return first <= phase && phase <= last; };
+  if (includes(Phase::simplify))
     addSimplify(pm, options);
-  if (last >= Phase::place)
+  if (includes(Phase::place))
     addPlace(pm);
-  if (last >= Phase::fuse)
+  if (includes(Phase::fuse))
     addFuse(pm, options);
-  if (last >= Phase::kernel)
+  if (includes(Phase::kernel))
     addKernel(pm);
-  if (last >= Phase::schedule)
+  if (includes(Phase::schedule))
     addSchedule(pm);
-  if (last >= Phase::memory)
+  if (includes(Phase::memory))
     addMemory(pm);
-  if (last >= Phase::llvm)
+  if (includes(Phase::llvm))
     buildLLVMPipeline(pm.nest<ModuleOp>());
 }
 

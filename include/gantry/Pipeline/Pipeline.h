@@ -67,8 +67,9 @@ std::optional<CompileOptions> parseCompileFlags(llvm::ArrayRef<llvm::StringRef> 
 /// Dialects and interface implementations that the passes need.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Adds the passes of all phases up to and including `last`.
-void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase last);
+/// Adds the passes of all phases from `first` up to and including `last`.
+void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase last,
+                   Phase first = Phase::import);
 
 /// Registers the whole pipeline as --gantry-pipeline for gantry-opt.
 void registerPipelines();

@@ -67,12 +67,18 @@ struct Writer {
     plan.source_hash = info.sourceHash;
     plan.math = info.math;
     plan.constraints = info.constraints;
+    plan.placement = info.placement;
     addDevices();
     if (failed(addConstants()))
       return failure();
     addCode();
     for (auto func : module.getOps<planir::FuncOp>())
       addFunction(func);
+    for (auto &function : plan.functions)
+      if (auto steps = info.predictions.find(function->name); steps != info.predictions.end()) {
+        function->predicted_seconds = steps->second.seconds;
+        function->lower_bound_seconds = steps->second.lowerBoundSeconds;
+      }
     return success();
   }
 

@@ -7,15 +7,24 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
+#include <map>
 
 namespace gantry {
+
+/// Of one run of a function, by the cost model.
+struct PredictedSteps {
+  double seconds = 0;           ///< 0: not predicted
+  double lowerBoundSeconds = 0; ///< no placement can be predicted to take less
+};
 
 /// What goes into the file beside the commands.
 struct PlanInfo {
   std::string source;                   ///< name of the graph file
   uint64_t sourceHash = 0;              ///< XXH3-64 of its bytes, 0 when it was read from a stream
   std::string math = "f32";             ///< precision of the arithmetic
-  std::vector<std::string> constraints; ///< what the user asked for, in words
+  std::vector<std::string> constraints; ///< what the user or a search asked for, in words
+  std::string placement;                ///< policy: default, follow, auto
+  std::map<std::string, PredictedSteps> predictions; ///< by function
 };
 
 /// Writes `module` (plan dialect after Memory) with `code` to `path`, whole or not at all; weights

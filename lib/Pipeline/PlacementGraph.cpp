@@ -1,0 +1,265 @@
+// From IR to a problem of automatic placement.
+//
+// Kernels are tasks, and so is what has regions, with all that is inside. Views have the bytes of
+// their source; constants and generators are at every device that reads them before the step
+// begins (spec P7), so they are values without a maker.
+
+#include "PlacementGraph.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace gantry;
+using placement::AutoTask;
+using placement::AutoValue;
+using placement::noIndex;
+using placement::notAllowed;
+
+Machine::Machine(ModuleOp module) : topology(getTopology(module)), costs(CostModel::of(topology)) {
+  for (uint32_t d = numDevices(); d-- > 0;)
+    if (nameOf(d).type == DeviceType::CPU)
+      host = d;
+}
+
+std::optional<uint32_t> Machine::find(DeviceAttr name) const {
+  if (!name)
+    return std::nullopt;
+  Expected<DeviceName> parsed = DeviceName::parse(name.getSpelling().str());
+  for (uint32_t d = 0; parsed && d < numDevices(); ++d)
+    if (nameOf(d) == *parsed)
+      return d;
+  return std::nullopt;
+}
+
+bool gantry::hasKernelOn(const Machine &machine, Operation *op, uint32_t device) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  Type element = kernelElementType(op);
+  return kernel && element && kernel.hasKernel(*machine.nameOf(device).type, element);
+}
+
+static FusionKind kindOf(Operation *op) {
+  auto kernel = dyn_cast_if_present<KernelOpInterface>(op);
+  return kernel ? kernel.getFusionKind() : FusionKind::Opaque;
+}
+
+/// The value whose bytes are those of `value`, before views.
+static Value skipViews(Value value) {
+  while (kindOf(value.getDefiningOp()) == FusionKind::View)
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// What has no device of its own.
+static bool isEverywhere(Operation *op) {
+  return op->hasTrait<OpTrait::ConstantLike>() || kindOf(op) == FusionKind::Generator;
+}
+
+static uint64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() ? getByteSize(tensor) : 0;
+}
+
+static ElementType elementOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isF64())
+    return ElementType::f64;
+  if (element.isF16())
+    return ElementType::f16;
+  if (element.isBF16())
+    return ElementType::bf16;
+  return ElementType::f32;
+}
+
+/// What an op is, by what its kind and its results are called in any file.
+static uint64_t keyOf(uint64_t key, Operation *op) {
+  std::string text = op->getName().getStringRef().str();
+  llvm::raw_string_ostream os(text);
+  os << op->getResultTypes();
+  for (char c : text)
+    key = (key ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return key;
+}
+
+namespace {
+class GraphBuilder {
+public:
+  GraphBuilder(const Machine &machine, PlacementGraph &graph, MayRun mayRun)
+      : machine(machine), graph(graph), mayRun(mayRun) {}
+
+  void build(func::FuncOp func, bool fuse) {
+    graph.problem.setLinks(machine.topology, machine.costs);
+    for (const LogicalDevice &device : machine.topology.logical)
+      graph.problem.limits.push_back(machine.topology.limitOf(device));
+    bound.resize(machine.numDevices());
+    for (BlockArgument arg : func.getArguments()) {
+      uint32_t home = homeOf(func.getArgAttrOfType<DeviceAttr>(arg.getArgNumber(), kDeviceAttr));
+      values[arg] = add({bytesOf(arg.getType()), home, false});
+      bound[home] += bytesOf(arg.getType());
+    }
+    Block &block = func.getBody().front();
+    addTasks(block, fuse);
+    for (OpOperand &result : block.getTerminator()->getOpOperands())
+      addEnd(skipViews(result.get()), result.get().getType(),
+             homeOf(func.getResultAttrOfType<DeviceAttr>(result.getOperandNumber(), kDeviceAttr)));
+    for (uint32_t d = 0; d < machine.numDevices(); ++d)
+      if (uint64_t &limit = graph.problem.limits[d])
+        limit = std::max<uint64_t>(limit - std::min(limit, bound[d]), 1);
+  }
+
+private:
+  uint32_t homeOf(DeviceAttr name) const { return machine.find(name).value_or(machine.host); }
+
+  uint32_t add(AutoValue value) {
+    graph.problem.values.push_back(value);
+    return static_cast<uint32_t>(graph.problem.values.size() - 1);
+  }
+
+  /// In the order in which their last ops stand, makers before readers.
+  void addTasks(Block &block, bool fuse) {
+    auto mayJoin = [&](Operation *op, Operation *root) {
+      if (!fuse || isEverywhere(op))
+        return false;
+      for (uint32_t d = 0; d < machine.numDevices(); ++d)
+        if (mayRun(op, d) != mayRun(root, d))
+          return false;
+      return true;
+    };
+    DenseMap<Operation *, KernelGroup> groupAt; // by last op
+    llvm::DenseSet<Operation *> grouped;
+    for (KernelGroup &group : groupIntoKernels(block, mayJoin)) {
+      grouped.insert_range(group);
+      groupAt[group.back()] = std::move(group);
+    }
+    for (Operation &op : block.without_terminator()) {
+      if (auto group = groupAt.find(&op); group != groupAt.end() && !isEverywhere(&op))
+        addTask(group->second);
+      else if (!grouped.contains(&op) && !isEverywhere(&op) && kindOf(&op) != FusionKind::View)
+        addTask({&op});
+    }
+  }
+
+  void addTask(const KernelGroup &ops) {
+    llvm::SetVector<Value> operands;
+    for (Operation *op : ops)
+      op->walk([&](Operation *nested) {
+        for (Value operand : nested->getOperands())
+          if (!isInside(operand, ops) && !belongsInKernel(operand))
+            operands.insert(skipViews(operand));
+      });
+    AutoTask task;
+    uint64_t outside = 0;
+    for (Value operand : operands) {
+      task.inputs.push_back(numberOf(operand));
+      outside += bytesOf(operand.getType());
+    }
+    for (Value result : ops.back()->getResults()) {
+      values[result] = add({bytesOf(result.getType()), noIndex, false});
+      task.outputs.push_back(values[result]);
+      outside += bytesOf(result.getType());
+    }
+    task.key = 0xcbf29ce484222325;
+    for (Operation *op : ops)
+      task.key = keyOf(task.key, op);
+    for (uint32_t d = 0; d < machine.numDevices(); ++d)
+      task.seconds.push_back(secondsOn(ops, outside, d));
+    task.group = groupOf(ops);
+    graph.tasks.emplace_back(ops.begin(), ops.end());
+    graph.problem.tasks.push_back(std::move(task));
+  }
+
+  /// Whether the value is made by the ops, or in regions of theirs.
+  static bool isInside(Value value, const KernelGroup &ops) {
+    Operation *maker = value.getDefiningOp();
+    if (!maker)
+      maker = value.getParentRegion()->getParentOp();
+    for (; maker; maker = maker->getParentOp())
+      if (llvm::is_contained(ops, maker))
+        return true;
+    return false;
+  }
+
+  uint32_t numberOf(Value value) {
+    auto [entry, isNew] = values.try_emplace(value, 0);
+    if (isNew) // a constant, or a generator
+      entry->second = add({bytesOf(value.getType()), noIndex, true});
+    return entry->second;
+  }
+
+  /// A kernel is charged as a whole: what goes from op to op inside does not go through memory.
+  double secondsOn(const KernelGroup &ops, uint64_t outside, uint32_t device) {
+    Operation *root = ops.back();
+    if (auto copy = dyn_cast<CopyOp>(root)) // runs nowhere, but its value has to be there
+      return machine.find(DeviceAttr::get(root->getContext(), copy.getDevice())) == device
+                 ? 0
+                 : notAllowed;
+    double inside = 0;
+    Work whole{0, 0,
+               root->getNumResults() ? elementOf(root->getResult(0).getType()) : ElementType::f32};
+    for (Operation *op : ops) {
+      if (!mayRun(op, device))
+        return notAllowed;
+      for (Region &region : op->getRegions())
+        region.walk([&](Operation *nested) { inside += secondsOf(nested, device); });
+      if (auto cost = dyn_cast<CostOpInterface>(op)) {
+        whole.flops += cost.getFlops();
+        whole.bytes += cost.getBytes();
+      }
+    }
+    whole.bytes = std::min(whole.bytes, outside);
+    return inside + machine.costs.seconds(device, whole);
+  }
+
+  /// Of an op in a region; loops count one iteration, which is all that is known.
+  double secondsOf(Operation *op, uint32_t device) {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    if (!cost || isEverywhere(op) || kindOf(op) == FusionKind::View)
+      return 0;
+    return machine.costs.seconds(device, {cost.getFlops(), cost.getBytes(), ElementType::f32});
+  }
+
+  /// Groups that an op links are one group.
+  uint32_t groupOf(const KernelGroup &ops) {
+    uint32_t task = static_cast<uint32_t>(graph.problem.tasks.size());
+    uint32_t group = noIndex;
+    for (Operation *op : ops)
+      if (auto names = op->getAttrOfType<ArrayAttr>(kColocateAttr))
+        for (auto name : names.getAsRange<StringAttr>()) {
+          uint32_t &known = groups.try_emplace(name.getValue(), task).first->second;
+          if (group == noIndex)
+            group = known;
+          else if (known != group)
+            join(known, group);
+          known = group;
+        }
+    return group;
+  }
+
+  void join(uint32_t from, uint32_t to) {
+    for (AutoTask &task : graph.problem.tasks)
+      if (task.group == from)
+        task.group = to;
+    for (auto &entry : groups)
+      if (entry.second == from)
+        entry.second = to;
+  }
+
+  void addEnd(Value value, Type type, uint32_t device) {
+    bound[device] += bytesOf(type);
+    if (auto number = values.find(value); number != values.end())
+      graph.problem.ends.push_back({number->second, device});
+  }
+
+  const Machine &machine;
+  PlacementGraph &graph;
+  MayRun mayRun;
+  DenseMap<Value, uint32_t> values;
+  std::vector<uint64_t> bound; ///< by device: inputs and outputs, which its limit has to hold too
+  llvm::StringMap<uint32_t> groups;
+};
+} // namespace
+
+PlacementGraph::PlacementGraph(const Machine &machine, func::FuncOp func, MayRun mayRun,
+                               bool fuse) {
+  GraphBuilder(machine, *this, mayRun).build(func, fuse);
+}

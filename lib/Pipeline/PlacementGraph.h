@@ -1,0 +1,41 @@
+// A function as automatic placement sees it: kernels as Fuse will make them, with their predicted
+// times on every device, and the values between them. Reads op interfaces only.
+#pragma once
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Placement/Auto.h"
+#include "gantry/Transforms/KernelGroups.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gantry {
+
+/// Whether an op may run on a device, by number.
+using MayRun = llvm::function_ref<bool(mlir::Operation *op, uint32_t device)>;
+
+/// The topology of a module with what is asked of it again and again.
+struct Machine {
+  explicit Machine(mlir::ModuleOp module);
+
+  uint32_t numDevices() const { return static_cast<uint32_t>(topology.logical.size()); }
+  /// The device of that full name, or nothing.
+  std::optional<uint32_t> find(DeviceAttr name) const;
+  const DeviceName &nameOf(uint32_t device) const { return topology.logical[device].name; }
+
+  Topology topology;
+  CostModel costs;
+  uint32_t host = 0; ///< where arguments and results are that do not say otherwise (spec P16)
+};
+
+/// Whether the kernel table has the op for that device.
+bool hasKernelOn(const Machine &machine, mlir::Operation *op, uint32_t device);
+
+struct PlacementGraph {
+  /// Ops that may run on no common device stay apart; with `fuse` off, all do.
+  PlacementGraph(const Machine &machine, mlir::func::FuncOp func, MayRun mayRun, bool fuse);
+
+  placement::AutoProblem problem;
+  std::vector<llvm::SmallVector<mlir::Operation *, 4>> tasks; ///< ops of each, in block order
+};
+
+} // namespace gantry

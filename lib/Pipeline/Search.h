@@ -1,0 +1,45 @@
+// Whatever searches: the one place that compiles more than once and picks. Passes never call back.
+#pragma once
+
+#include "PlacementGraph.h"
+#include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Target/Plan/WritePlan.h"
+
+namespace gantry {
+
+using Predictions = std::map<std::string, PredictedSteps>; ///< by function
+
+/// Fills in the bounds, from a module before Place.
+void predictBounds(mlir::ModuleOp module, bool fuse, Predictions &predictions);
+
+/// Fills in the seconds, from a module after Place and before Copy.
+void predictSeconds(mlir::ModuleOp module, bool fuse, Predictions &predictions);
+
+/// Automatic placement (spec P11) of a module after Replicate.
+class PlacementSearch {
+public:
+  explicit PlacementSearch(const CompileOptions &options) : options(options) {}
+
+  /// Searches, puts a suggestion (`gantry.search`) on the ops of `module`, and orders them.
+  /// Requests, locks and rules stay what they are: ops that they place are fixed, as Place places
+  /// them in a copy of the module. Fails with Place's errors.
+  llvm::LogicalResult suggest(mlir::ModuleOp module);
+
+  /// Whether the planned arenas of `module` (after Memory) are over a limit; then the next search
+  /// gets limits that are smaller by as much and a little more.
+  bool tightenLimits(mlir::ModuleOp module);
+
+  /// In words, what was found for each function.
+  const std::vector<std::string> &findings() const { return found; }
+
+private:
+  struct Fixed;
+  llvm::LogicalResult placeCopy(mlir::ModuleOp module, Fixed &fixed);
+  llvm::LogicalResult suggest(const Machine &machine, mlir::func::FuncOp func, const Fixed &fixed);
+
+  const CompileOptions &options;
+  std::vector<uint64_t> reserved; ///< by device: bytes that the search leaves alone
+  std::vector<std::string> found;
+};
+
+} // namespace gantry
