@@ -110,8 +110,7 @@ LibraryReport look(const Candidate &candidate) {
     if (report.version.empty())
       report.version = "found";
     report.note = candidate.present;
-    dlclose(library);
-    break;
+    break; // and never unloaded: not all of them clean up behind themselves
   }
   return report;
 }

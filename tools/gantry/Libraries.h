@@ -12,7 +12,7 @@ struct LibraryReport {
   std::string note;    ///< what it is for, or what is used in its place
 };
 
-/// Opens each library, asks its version and closes it; nothing is started.
+/// Opens each library and asks its version; nothing is started.
 std::vector<LibraryReport> findLibraries();
 
 } // namespace gantry::tool
