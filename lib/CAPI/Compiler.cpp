@@ -56,16 +56,6 @@ struct DiagnosticSink {
       log(context, severity, text.c_str());
   }
 
-  static std::string lineOf(Diagnostic &diagnostic) {
-    std::string place = describeLocation(diagnostic.getLocation());
-    std::string text = diagnostic.str();
-    // "node 'y' of m.onnx" before a message about node 'y': only the file is news.
-    auto [node, file] = StringRef(place).rsplit(" of ");
-    if (!file.empty() && StringRef(text).starts_with(node))
-      place = file.str();
-    return (place.empty() ? "" : place + ": ") + text;
-  }
-
   static gantry_severity_t severityOf(DiagnosticSeverity severity) {
     switch (severity) {
     case DiagnosticSeverity::Note:

@@ -127,6 +127,7 @@ struct Compilation {
   OwningOpRef<ModuleOp> module;
   CPUCode code;
   Compiled result;
+  std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
   std::vector<std::string> findings; ///< of a search, in words
 
@@ -252,6 +253,8 @@ struct Compilation {
   LogicalResult writePlan() {
     PlanInfo info;
     info.source = llvm::sys::path::filename(path).str();
+    info.path = path.str();
+    info.remarks = remarks;
     if (auto file = MappedFile::open(path.str()); file.ok())
       info.sourceHash = hashBytes(file->bytes());
     info.placement = placementName(options);
@@ -274,7 +277,13 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
                                          MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}, {}, {}};
+  Compilation compilation{path, options, context, {}, {}, {}, {}, {}, {}};
+  // Heard by whoever listens to the context as well; the plan keeps them for later readers.
+  ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+      compilation.remarks.push_back(lineOf(diagnostic));
+    return failure();
+  });
   progress("import");
   if (failed(compilation.importModule()))
     return failure();

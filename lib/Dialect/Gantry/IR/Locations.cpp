@@ -1,5 +1,6 @@
-// Locations in words, for diagnostics, the placement log and run-time errors.
+// Locations and diagnostics in words, for users, the placement log and run-time errors.
 
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 using namespace mlir;
@@ -26,4 +27,14 @@ std::string gantry::describeLocation(Location loc) {
   if (auto call = dyn_cast<CallSiteLoc>(loc))
     return describeLocation(call.getCallee());
   return "";
+}
+
+std::string gantry::lineOf(Diagnostic &diagnostic) {
+  std::string place = describeLocation(diagnostic.getLocation());
+  std::string text = diagnostic.str();
+  // "node 'y' of m.onnx" before a message about node 'y': only the file is news.
+  auto [node, file] = StringRef(place).rsplit(" of ");
+  if (!file.empty() && StringRef(text).starts_with(node))
+    place = file.str();
+  return (place.empty() ? "" : place + ": ") + text;
 }

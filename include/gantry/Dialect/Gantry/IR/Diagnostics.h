@@ -1,5 +1,6 @@
-// What kind of failure an error of a pass is, beside its text: the tools' exit status follows from
-// it. Travels in the diagnostic's metadata; whoever handles diagnostics reads it there.
+// What users read of a diagnostic, and what kind of failure an error of a pass is beside its text:
+// the tools' exit status follows from it. It travels in the diagnostic's metadata; whoever handles
+// diagnostics reads it there.
 #pragma once
 
 #include "gantry/Support/Status.h"
@@ -7,6 +8,9 @@
 #include "mlir/IR/Diagnostics.h"
 
 namespace gantry {
+
+/// Place and text in one line, without notes: "model.mlir:3:8: 'matmul' …".
+std::string lineOf(mlir::Diagnostic &diagnostic);
 
 /// Errors without one are the user's: invalidArgument.
 inline void setStatusCode(mlir::Diagnostic &diagnostic, StatusCode code) {
