@@ -62,7 +62,7 @@ TEST_F(DevicesTool, d8_honours_CUDA_VISIBLE_DEVICES) {
 
 TEST_F(DevicesTool, d5_json_is_a_topology_file) {
   Topology machine = listed("");
-  EXPECT_EQ(machine.physical.size(), 3u);
+  ASSERT_EQ(machine.physical.size(), 3u);
   EXPECT_EQ(machine.physical[1].memory, uint64_t(2) << 30);
   write(folder / "machine.json", machine.toJSON());
   EXPECT_EQ(listed("--topology machine.json"), machine);
