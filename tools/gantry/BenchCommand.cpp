@@ -65,6 +65,8 @@ void printJson(const Options &options, const Model &model, const Execution &exec
       .member("threads", uint64_t(execution.machine().threadPool().size()));
   if (model.compileSeconds)
     json.member("compile_ms", rounded(*model.compileSeconds * 1e3));
+  if (const auto seconds = execution.virtualSeconds())
+    json.member("virtual_ms", rounded(*seconds * 1e3));
   json.member("load_ms", rounded(execution.loadMilliseconds()))
       .member("first_run_ms", rounded(measured.firstRun));
   json.key("peak_bytes").beginObject();
@@ -83,6 +85,8 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
   table.add({"90th percentile", format("%.4f", measured.p90())});
   table.add({"first run", format("%.4f", measured.firstRun)});
   table.add({"load", format("%.4f", execution.loadMilliseconds())});
+  if (const auto seconds = execution.virtualSeconds())
+    table.add({"virtual clock", format("%.4f", *seconds * 1e3)});
   if (model.compileSeconds)
     table.add({"compile", format("%.4f", *model.compileSeconds * 1e3)});
   std::printf("%s: %zu runs, %u threads, %.1f runs per second\n%s",

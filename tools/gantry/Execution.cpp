@@ -203,7 +203,13 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   execution.bindings = bindings.take();
   execution.loadTime = watch.milliseconds();
 
-  const auto &infos = execution.function().inputs;
+  GANTRY_RETURN_IF_ERROR(execution.bindInputs(options, std::move(given)));
+  GANTRY_RETURN_IF_ERROR(execution.bindOutputs());
+  return execution;
+}
+
+Status Execution::bindInputs(const Options &options, GivenArrays given) {
+  const auto &infos = function().inputs;
   GANTRY_RETURN_IF_ERROR(checkFillNames(options, infos));
   auto assigned = assignGiven(std::move(given), infos, "--input", "input");
   if (!assigned)
@@ -211,17 +217,43 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   for (unsigned i = 0; i < infos.size(); ++i) {
     if (auto &array = (*assigned)[i]) {
       GANTRY_RETURN_IF_ERROR(checkType(array->array, infos[i], array->file));
-      execution.inputs.push_back(std::move(array->array));
+      inputs.push_back(std::move(array->array));
     } else {
       auto made = makeUp(options, infos[i]);
       if (!made)
         return made.status();
-      execution.inputs.push_back(made.take());
+      inputs.push_back(made.take());
     }
-    GANTRY_RETURN_IF_ERROR(execution.bindings->bindInput(
-        i, runtime::Tensor::borrow(infos[i].type, execution.inputs.back().bytes.data())));
+    GANTRY_RETURN_IF_ERROR(
+        bindings->bindInput(i, runtime::Tensor::borrow(infos[i].type, inputs.back().bytes.data())));
   }
-  return execution;
+  return {};
+}
+
+/// An output that lives on another device comes to the host after each run, to be read there.
+Status Execution::bindOutputs() {
+  const auto &infos = function().outputs;
+  outputs.reserve(infos.size());
+  for (unsigned i = 0; i < infos.size(); ++i) {
+    if (infos[i].device->driver().runsInline())
+      continue;
+    auto array = Array::make(infos[i].type.element, infos[i].type.shape);
+    if (!array)
+      return array.status();
+    outputs.push_back(array.take());
+    GANTRY_RETURN_IF_ERROR(bindings->bindOutput(
+        i, runtime::Tensor::borrow(infos[i].type, outputs.back().bytes.data())));
+  }
+  return {};
+}
+
+std::optional<double> Execution::virtualSeconds() const {
+  if (!loaded->isSimulated())
+    return std::nullopt;
+  double latest = 0;
+  for (const runtime::SimEvent &event : session->timeline())
+    latest = std::max(latest, event.end);
+  return latest;
 }
 
 Expected<Prepared> Prepared::from(const Options &given) {

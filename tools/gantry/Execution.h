@@ -43,6 +43,8 @@ public:
 
   Status run() { return session->run(*bindings); }
   const runtime::FunctionInfo &function() const { return bindings->info(); }
+  /// Seconds that the last run took on the virtual clock; none when nothing is simulated.
+  std::optional<double> virtualSeconds() const;
   /// What the last run did on the virtual clock of simulated devices.
   std::vector<runtime::SimEvent> timeline() const { return session->timeline(); }
   const runtime::LoadedPlan &plan() const { return *loaded; }
@@ -58,7 +60,10 @@ private:
   std::shared_ptr<runtime::Runtime> runtime;
   std::shared_ptr<const runtime::LoadedPlan> loaded;
   std::unique_ptr<runtime::Session> session;
-  std::vector<arrays::Array> inputs; ///< bound, so alive as long as the bindings
+  Status bindInputs(const Options &options, GivenArrays given);
+  Status bindOutputs();
+
+  std::vector<arrays::Array> inputs, outputs; ///< bound, so alive as long as the bindings
   std::unique_ptr<runtime::Bindings> bindings;
   double loadTime = 0;
 };

@@ -5,6 +5,7 @@
 #include "Execution.h"
 #include "PlacementLog.h"
 #include "Reports.h"
+#include "Text.h"
 
 #include "gantry/Arrays/Archive.h"
 #include "gantry/Arrays/Values.h"
@@ -185,6 +186,8 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
   printNote(format("plan of %s, loaded in %.3f ms, ran in %.3f ms",
                    formatBytes(model.file.bytes().size()).c_str(), execution.loadMilliseconds(),
                    runMilliseconds / static_cast<double>(options.repeat)));
+  if (const auto seconds = execution.virtualSeconds())
+    printNote("on the virtual clock: " + formatSeconds(*seconds));
   std::fputs(memorySummary(model.plan()).c_str(), stderr);
   GANTRY_RETURN_IF_ERROR(counters.compare(options.repeat));
   printNote(counters.summary());

@@ -208,6 +208,24 @@ TEST_F(Placement, CountersEqualTheLedger_x3) {
                       "limit 1 GiB\n");
 }
 
+TEST_F(Placement, PrintsAnOutputFromWhereItIs_p16) {
+  save("there.gantry", [](SeveralDevices &b) {
+    b.function().outputs[0]->device = b.gpu0;
+    plan::fb::CommandT &last = *b.function().blocks[0]->commands.back();
+    last.copy_kind = plan::fb::CopyKind::sameDevice;
+  });
+  const Result run = gantry("run there.gantry --fill ones --repeat 2 -v --output y=y.npy");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(gantry("run there.gantry --fill ones").out,
+            "y: f32[2,2] on GPU:0\n[[4. 4.]\n [4. 4.]]\n");
+}
+
+TEST_F(Placement, TellsTheVirtualClock_d6) {
+  EXPECT_HAS(gantry("run d.gantry --fill ones -v").err, "gantry: on the virtual clock: 46 µs\n");
+  EXPECT_HAS(gantry("bench d.gantry --runs 3 --json").out, R"("virtual_ms":0.046)");
+  EXPECT_EQ(gantry("bench p.gantry --runs 3 --json").out.find("virtual_ms"), std::string::npos);
+}
+
 TEST_F(Placement, RunsOnSimulatedDevices_d6) {
   const Result run = gantry("run d.gantry --fill ones");
   EXPECT_EQ(run.out, "y: f32[2,2] on CPU:0\n[[4. 4.]\n [4. 4.]]\n");
