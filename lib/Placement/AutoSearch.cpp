@@ -13,9 +13,6 @@ namespace gantry::placement {
 /// How often the order is made to suit the devices before the search ends.
 static constexpr int kReorderings = 4;
 
-/// Predictions closer than this are the same: sums of floating-point numbers.
-static constexpr double kSame = 1e-9;
-
 static bool isBetter(const Score &a, const Score &b) {
   if (a.overflow != b.overflow)
     return a.overflow < b.overflow;
@@ -126,7 +123,7 @@ private:
   /// Keeps what `set` did when that is better, else takes it back.
   bool keepIfBetter() {
     budget.spend(graph.numTasks());
-    Score score = simulator.run(devices);
+    Score score = simulator.run(devices, &best);
     bool better = isBetter(score, best);
     if (better) {
       best = score;
@@ -280,7 +277,7 @@ uint32_t countUsed(const std::vector<uint32_t> &devices) {
 /// of it when tasks on the critical path that wait for their device go before what they wait for.
 std::vector<uint32_t> improveOrder(const AutoProblem &problem, std::vector<uint32_t> order,
                                    const AutoPlacement &placement) {
-  constexpr uint64_t mostVisits = 2'000'000; // of tasks; each try builds the graph anew
+  constexpr uint64_t mostVisits = 400'000; // of tasks; each try builds the graph anew
   struct Play {
     std::unique_ptr<OrderedGraph> graph;
     Score score;

@@ -2,19 +2,27 @@
 #include "AutoSimulator.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gantry::placement {
 
 Simulator::Simulator(const OrderedGraph &graph)
     : graph(graph), numDevices(graph.numDevices), starts(graph.numTasks()), ends(graph.numTasks()),
-      ready(size_t(graph.numValues()) * numDevices), deviceFree(numDevices),
+      rest(graph.numTasks()), ready(size_t(graph.numValues()) * numDevices), deviceFree(numDevices),
       before(graph.numTasks()), lastOn(numDevices), queueFree(graph.problem.numQueues),
-      lastCopy(graph.problem.numQueues), changes((size_t(graph.numTasks()) + 1) * numDevices),
-      firstRead(numDevices, noIndex), lastRead(numDevices), livesToEnd(graph.numValues()),
-      peaks(numDevices) {
+      lastCopy(graph.problem.numQueues), numberOf(graph.numTasks()), startsOn(numDevices),
+      changes(numDevices), lastCopied(graph.numValues()), lastRead(numDevices),
+      isTouched(numDevices), livesToEnd(graph.numValues()), peaks(numDevices) {
   // Results live to the end of the step where they are made.
   for (const AutoEnd &end : graph.ends)
     livesToEnd[end.value] = 1;
+  for (uint32_t place = graph.numTasks(); place-- > 0;)
+    for (uint32_t value : graph.outputs[place])
+      for (uint32_t reader : graph.readers[value]) {
+        std::span<const double> seconds = graph.secondsOf(reader);
+        rest[place] =
+            std::max(rest[place], rest[reader] + *std::min_element(seconds.begin(), seconds.end()));
+      }
 }
 
 //===----------------------------------------------------------------------===//
@@ -45,12 +53,16 @@ uint32_t Simulator::sourceOf(uint32_t value, std::span<const uint32_t> devices) 
   return graph.maker[value] == noIndex ? graph.home[value] : devices[graph.maker[value]];
 }
 
-Score Simulator::run(std::span<const uint32_t> devices) {
+Score Simulator::run(std::span<const uint32_t> devices, const Score *toBeat) {
+  // Memory matters only where time does not decide.
+  double tooLate = toBeat && !toBeat->overflow ? toBeat->seconds * (1 + kSame) : notAllowed;
   devicesOfRun.assign(devices.begin(), devices.end());
   std::fill(deviceFree.begin(), deviceFree.end(), 0);
   std::fill(lastOn.begin(), lastOn.end(), noIndex);
   std::fill(queueFree.begin(), queueFree.end(), 0);
   std::fill(lastCopy.begin(), lastCopy.end(), noCopy);
+  for (std::vector<double> &list : startsOn)
+    list.clear();
   copies.clear();
   copyBytes = 0;
   finish = 0;
@@ -65,8 +77,12 @@ Score Simulator::run(std::span<const uint32_t> devices) {
       if (!graph.isConstant[value])
         start = std::max(start, fetch(value, sourceOf(value, devices), device));
     double end = start + graph.secondsOf(place)[device];
+    if (end + rest[place] > tooLate)
+      return hopeless;
     starts[place] = start;
     ends[place] = end;
+    numberOf[place] = static_cast<uint32_t>(startsOn[device].size());
+    startsOn[device].push_back(start);
     deviceFree[device] = end;
     before[place] = lastOn[device];
     lastOn[device] = place;
@@ -77,7 +93,8 @@ Score Simulator::run(std::span<const uint32_t> devices) {
   for (const AutoEnd &end : graph.ends)
     if (!graph.isConstant[end.value])
       finish = std::max(finish, fetch(end.value, sourceOf(end.value, devices), end.device));
-
+  if (finish > tooLate)
+    return hopeless;
   countMemory(devices);
   Score score{0, finish, copyBytes};
   for (uint32_t d = 0; d < numDevices; ++d)
@@ -90,57 +107,82 @@ Score Simulator::run(std::span<const uint32_t> devices) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Number, among the tasks of the device, of the last one that starts before `time` or then; 0 when
+/// none does. Its end is not asked for: what a device idles is counted to the task before.
+uint32_t Simulator::numberAt(uint32_t device, double time) const {
+  const std::vector<double> &starts = startsOn[device];
+  auto after = std::upper_bound(starts.begin(), starts.end(), time);
+  return after == starts.begin() ? 0 : static_cast<uint32_t>(after - starts.begin() - 1);
+}
+
+/// Plans lay out memory by the predicted times: a value lives from the start of what makes or
+/// brings it to the end of what reads it, copies to elsewhere included. Of each device it is enough
+/// to look at its own tasks, by number.
 void Simulator::countMemory(std::span<const uint32_t> devices) {
-  std::fill(changes.begin(), changes.end(), 0);
   std::fill(peaks.begin(), peaks.end(), 0);
-  std::vector<uint32_t> &readOn = touched;
+  for (uint32_t d = 0; d < numDevices; ++d)
+    changes[d].assign(startsOn[d].size() + 2, 0);
+  for (const Copy &copy : copies) {
+    uint32_t &last = lastCopied[copy.value];
+    last = std::max(last, numberAt(copy.from, copy.end));
+  }
   for (uint32_t value = 0; value < graph.numValues(); ++value) {
-    readOn.clear();
-    for (uint32_t place : graph.readers[value]) {
-      uint32_t device = devices[place];
-      if (firstRead[device] == noIndex) {
-        firstRead[device] = place;
-        readOn.push_back(device);
-      }
-      lastRead[device] = place;
-    }
-    uint64_t bytes = graph.bytes[value];
     uint32_t maker = graph.maker[value];
-    uint32_t source = graph.isConstant[value] ? noIndex : sourceOf(value, devices);
-    uint32_t lastOfSource = maker;
-    for (uint32_t device : readOn) {
-      if (graph.isConstant[value])
-        peaks[device] += bytes; // for good, so it comes on top of whatever is live
-      else if (device == source)
-        lastOfSource = std::max(lastOfSource, lastRead[device]);
-      else {
-        addLive(device, firstRead[device], lastRead[device], bytes);
-        lastOfSource = std::max(lastOfSource, firstRead[device]); // read by the copy
-      }
-      firstRead[device] = noIndex;
+    if (graph.isConstant[value]) {
+      countConstant(value, devices);
+      continue;
     }
+    uint32_t source = sourceOf(value, devices);
+    uint32_t last = std::exchange(lastCopied[value], 0);
+    for (uint32_t place : graph.readers[value]) // the last of each device stays
+      lastRead[devices[place]] = numberOf[place];
+    for (uint32_t place : graph.readers[value])
+      if (devices[place] == source)
+        last = std::max(last, lastRead[source]);
     if (maker != noIndex)
-      addLive(source, maker, livesToEnd[value] ? graph.numTasks() - 1 : lastOfSource, bytes);
+      addLive(source, numberOf[maker],
+              livesToEnd[value] ? static_cast<uint32_t>(startsOn[source].size() - 1)
+                                : std::max(last, numberOf[maker]),
+              graph.bytes[value]);
+  }
+  for (const Copy &copy : copies) {
+    // Brought for its readers there; copies to where results are wanted go into the caller's
+    // memory.
+    uint32_t last = noIndex;
+    for (uint32_t place : graph.readers[copy.value])
+      if (devices[place] == copy.to)
+        last = numberOf[place];
+    if (last != noIndex)
+      addLive(copy.to, numberAt(copy.to, copy.start), last, graph.bytes[copy.value]);
   }
   addLargestSums();
 }
 
+/// For good, so it comes on top of whatever is live.
+void Simulator::countConstant(uint32_t value, std::span<const uint32_t> devices) {
+  touched.clear();
+  for (uint32_t place : graph.readers[value])
+    if (uint32_t device = devices[place]; !isTouched[device]) {
+      isTouched[device] = 1;
+      touched.push_back(device);
+      peaks[device] += graph.bytes[value];
+    }
+  for (uint32_t device : touched)
+    isTouched[device] = 0;
+}
+
 void Simulator::addLive(uint32_t device, uint32_t first, uint32_t last, uint64_t bytes) {
-  changes[size_t(first) * numDevices + device] += static_cast<int64_t>(bytes);
-  changes[(size_t(last) + 1) * numDevices + device] -= static_cast<int64_t>(bytes);
+  changes[device][std::min(first, last)] += static_cast<int64_t>(bytes);
+  changes[device][last + 1] -= static_cast<int64_t>(bytes);
 }
 
 void Simulator::addLargestSums() {
-  live.assign(numDevices, 0);
-  most.assign(numDevices, 0);
-  const int64_t *change = changes.data();
-  for (uint32_t place = 0; place < graph.numTasks(); ++place)
-    for (uint32_t d = 0; d < numDevices; ++d) {
-      live[d] += *change++;
-      most[d] = std::max(most[d], live[d]);
-    }
-  for (uint32_t d = 0; d < numDevices; ++d)
-    peaks[d] += static_cast<uint64_t>(most[d]);
+  for (uint32_t d = 0; d < numDevices; ++d) {
+    int64_t live = 0, most = 0;
+    for (int64_t change : changes[d])
+      most = std::max(most, live += change);
+    peaks[d] += static_cast<uint64_t>(most);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -89,7 +89,7 @@ struct AutoCopy {
 struct AutoSchedule {
   std::vector<double> start, end; ///< seconds, by task
   std::vector<AutoCopy> copies;   ///< in the order of their queues; at most one a value and target
-  std::vector<uint64_t> peaks;    ///< bytes by device: constants and the most that is live at once
+  std::vector<uint64_t> peaks;    ///< bytes by device: constants and the most that is ever live
   double seconds = 0;             ///< until every result is at its place
   uint64_t copyBytes = 0;
   /// Tasks that the end waits for, first to last.
@@ -101,7 +101,7 @@ AutoSchedule simulate(const AutoProblem &problem, const AutoPlacement &placement
 
 /// The judge, independent of the simulator and slower: every constraint of the problem holds, no
 /// queue does two things at once, nothing is read before it is there, peaks are within the limits
-/// and are what a second count gives. Errors: INTERNAL, naming what is wrong.
+/// and no less than what a second count gives. Errors: INTERNAL, naming what is wrong.
 Status validateSchedule(const AutoProblem &problem, const AutoPlacement &placement,
                         const AutoSchedule &schedule);
 

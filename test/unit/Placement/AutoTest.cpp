@@ -227,7 +227,7 @@ TEST_F(AutoJudge, RefusesTooMuchMemory) {
 
 TEST_F(AutoJudge, RefusesAWrongPeak) {
   schedule.peaks[0] -= 64;
-  EXPECT_EQ(judge(), "placement: device 0 takes 1408 bytes, not 1344");
+  EXPECT_EQ(judge(), "placement: device 0 needs 1408 bytes, more than the 1344 that are stated");
 }
 
 TEST_F(AutoJudge, RefusesADeviceThatIsNotAllowed) {
