@@ -189,6 +189,10 @@ struct Compilation {
   LogicalResult placeAndRun(const CompileOptions &passes, Phase last) {
     if (failed(runPhases(passes, Phase::place, Phase::place)))
       return failure();
+    if (!options.whyNot.empty()) {
+      result.text = (*module)->getAttrOfType<StringAttr>(kWhyNotAttr).str();
+      return success();
+    }
     predictSeconds(*module, options.fuse, predictions);
     return runPhases(passes, Phase::copy, last);
   }
@@ -289,10 +293,14 @@ FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &o
     return failure();
   if (!compilation.stopsAt(Phase::import)) {
     progress("compile");
-    Phase last = std::min(options.stopAfter.value_or(Phase::memory), Phase::memory);
+    Phase last = !options.whyNot.empty()
+                     ? Phase::place
+                     : std::min(options.stopAfter.value_or(Phase::memory), Phase::memory);
     if (failed(compilation.runPhases(last)))
       return failure();
   }
+  if (!options.whyNot.empty())
+    return std::move(compilation.result);
   if (options.stopAfter && *options.stopAfter <= Phase::memory) {
     compilation.result.text = print(*compilation.module);
     return std::move(compilation.result);

@@ -36,7 +36,8 @@ static llvm::BitVector allowedByRequest(const Machine &machine, Operation *op) {
   llvm::BitVector allowed(machine.numDevices());
   auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   auto soft = op->getAttrOfType<StringAttr>(kSoftAttr);
-  Expected<DeviceName> name = DeviceName::parse(request ? request.getSpelling().str() : "/device:*");
+  Expected<DeviceName> name =
+      DeviceName::parse(request ? request.getSpelling().str() : "/device:*");
   bool isStrict = request && name && (!soft || soft.getValue() == "strict");
   for (uint32_t d = 0; d < machine.numDevices(); ++d)
     if (hasKernelOn(machine, op, d) && (!isStrict || name->matches(machine.nameOf(d))))
@@ -135,8 +136,7 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
       auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
       if (!name || !device)
         return;
-      bool isFree =
-          !decision || decision.getRule() == "default" || decision.getRule() == "follow";
+      bool isFree = !decision || decision.getRule() == "default" || decision.getRule() == "follow";
       fixed.ops[Fixed::key(func, name)] = {*device, !isFree};
     });
   return success();
