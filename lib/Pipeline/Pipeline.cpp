@@ -20,9 +20,12 @@ using namespace gantry;
 //===----------------------------------------------------------------------===//
 
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
-  // Scopes become attributes and calls bodies, so that all that follows sees lists of pure ops.
-  pm.addPass(createResolveScopesPass());
+  // Calls become bodies and scopes attributes, so that all that follows sees lists of pure ops. Calls
+  // first: then scopes around a call and inside of it meet in one place.
   pm.addPass(createResolveCallsPass());
+  pm.addPass(createResolveScopesPass());
+  // From here on variables are arguments and results like others, and every op is pure.
+  pm.addPass(createResolveVariablesPass());
   pm.addPass(createVerifyResolvedPass());
 
   // Sizes first: shape arithmetic folds only when they are known.

@@ -194,6 +194,9 @@ private:
       if (bytes != variable->size())
         return fail("its type has " + number(bytes) + " bytes, its place " +
                     number(variable->size()));
+      if (variable->initial_segment() != nothingSaid)
+        GANTRY_RETURN_IF_ERROR(checkInSegment(variable->initial_segment(), SegmentKind::constants,
+                                              variable->initial_offset(), variable->size()));
       ranges.push_back({variable->arena(), variable->offset(), variable->size(), index++});
     }
     return checkDisjoint(std::move(ranges), "variables");

@@ -1,6 +1,7 @@
 // One function per table of the schema, in the schema's order.
 #include "gantry/Runtime/Describe.h"
 
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Tensor.h"
 #include "gantry/Support/JSONWriter.h"
@@ -21,8 +22,11 @@ public:
     text("source", plan.source());
     number("source_hash", plan.source_hash());
     text("math", plan.math());
+    text("placement", plan.placement());
     texts("constraints", plan.constraints());
+    texts("remarks", plan.remarks());
     list("devices", plan.devices(), [&](auto &device) { describe(device); });
+    list("links", plan.links(), [&](auto &link) { describe(link); });
     list("arenas", plan.arenas(), [&](auto &arena) { describe(arena); });
     list("constants", plan.constants(), [&](auto &constant) { describe(constant); });
     list("variables", plan.variables(), [&](auto &variable) { describe(variable); });
@@ -50,6 +54,16 @@ private:
   void number(const char *key, uint64_t value) {
     json.key(key);
     json.value(value);
+  }
+  /// 0 stands for "not known" in rates and times.
+  void known(const char *key, double value) {
+    if (value > 0)
+      json.member(key, value);
+  }
+  /// An index that may be absent.
+  void said(const char *key, uint32_t index) {
+    if (index != plan::nothingSaid)
+      number(key, index);
   }
   void flag(const char *key, bool value) {
     json.key(key);
@@ -105,6 +119,17 @@ private:
     text("name", device.name());
     name("type", fb::EnumNameDeviceType(device.type()));
     text("driver", device.driver());
+    number("physical", device.physical());
+    number("memory_limit", device.memory_limit());
+    known("peak_flops", device.peak_flops());
+    known("bandwidth", device.bandwidth());
+  }
+
+  void describe(const fb::Link &link) {
+    number("from", link.from());
+    number("to", link.to());
+    known("bandwidth", link.bandwidth());
+    known("latency", link.latency());
   }
 
   void describe(const fb::Arena &arena) {
@@ -119,6 +144,8 @@ private:
     number("arena", constant.arena());
     number("offset", constant.offset());
     number("size", constant.size());
+    said("home", constant.home());
+    said("cause", constant.cause());
   }
 
   void describe(const fb::Variable &variable) {
@@ -127,6 +154,7 @@ private:
     number("arena", variable.arena());
     number("offset", variable.offset());
     number("size", variable.size());
+    text("mirror_of", variable.mirror_of());
   }
 
   void describe(const fb::Code &code) {
@@ -148,6 +176,8 @@ private:
     flag("writes_variables", function.writes_variables());
     number("num_queues", function.num_queues());
     number("num_semaphores", function.num_semaphores());
+    known("predicted_seconds", function.predicted_seconds());
+    known("lower_bound_seconds", function.lower_bound_seconds());
     list("inputs", function.inputs(), [&](auto &binding) { describe(binding); });
     list("outputs", function.outputs(), [&](auto &binding) { describe(binding); });
     list("blocks", function.blocks(), [&](const fb::Block &block) {
@@ -230,11 +260,14 @@ private:
     text("location", op.location());
     number("device", op.device());
     text("rule", op.rule());
+    text("reason", op.reason());
     texts("rejected", op.rejected());
+    flag("fall_back", op.fall_back());
     flag("once", op.once());
     text("kernel_name", op.kernel_name());
     number("flops", op.flops());
     number("bytes", op.bytes());
+    known("predicted_seconds", op.predicted_seconds());
   }
 };
 

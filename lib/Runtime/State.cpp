@@ -31,7 +31,12 @@ Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan>
     state->all.push_back({variable->name()->str(),
                           {plan::elementOf(*variable->type()), {shape.begin(), shape.end()}},
                           plan->device(metadata.arenas()->Get(variable->arena())->device()),
-                          state->arenas[variable->arena()].data() + variable->offset()});
+                          state->arenas[variable->arena()].data() + variable->offset(),
+                          std::string(plan::textOf(variable->mirror_of()))});
+    const Variable &made = state->all.back();
+    std::span<const uint8_t> initial = plan->file().bytesOf(*variable);
+    if (!initial.empty())
+      GANTRY_RETURN_IF_ERROR(made.device->driver().upload(made.data, initial.data(), initial.size()));
   }
   return state;
 }

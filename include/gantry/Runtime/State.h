@@ -11,8 +11,8 @@
 
 namespace gantry::runtime {
 
-/// Owns the variables arenas. Variables start as zeros; a function of the plan, or write(), gives
-/// them values. Sessions lock it for the length of a run: shared, or alone when the function
+/// Owns the variables arenas. Variables start with the values that the plan has for them, else as
+/// zeros; a function of the plan, or write(), gives them others. Sessions lock it for the length of a run: shared, or alone when the function
 /// writes.
 class State {
 public:
@@ -21,6 +21,7 @@ public:
     TensorType type;
     Device *device = nullptr;
     uint8_t *data = nullptr;
+    std::string mirrorOf; ///< of a replica's copy: the variable it is a copy of
   };
 
   static Expected<std::shared_ptr<State>> create(std::shared_ptr<const LoadedPlan> plan);

@@ -33,6 +33,21 @@ def ResolveCallsPass : Pass<"gantry-resolve-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
 }
 
+def ResolveVariablesPass : Pass<"gantry-resolve-variables", "::mlir::ModuleOp"> {
+  let summary = "turn variables into arguments of functions with tied results";
+  let description = [{
+    Precondition: no scopes and no calls. Each variable that a public function uses becomes an argument
+    of it, after its own, with the attribute `gantry.variable = @w`; one that it assigns becomes a
+    result with the same attribute as well: what the variable holds after the run. Reads become the
+    value at that point of the program, assignments `gantry.update` and `gantry.update_add`; branches
+    and loops carry the variables that they use. From then on every op is pure.
+
+    A variable that is used in a `gantry.replicate` gets a mirror for each device but the first, named
+    `@"w/replica_i"`; an assignment outside assigns to all of them. Declarations stay.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
+}
+
 def VerifyResolvedPass : Pass<"gantry-verify-resolved", "::mlir::ModuleOp"> {
   let summary = "check that no scope and no call is left";
   let description = [{
@@ -81,10 +96,27 @@ def VerifySimplifiedPass : Pass<"gantry-verify-simplified", "::mlir::ModuleOp"> 
 def AssignDevicesPass : Pass<"gantry-assign-devices", "::mlir::ModuleOp"> {
   let summary = "give every compute op a device";
   let description = [{
-    Precondition: `gantry.topology` on the module. An op's request is obeyed when a device of the
-    topology matches it, else it is an error that lists the devices; ops without a request go to the
-    first device. Constants and views get none: they follow their uses.
+    Precondition: `gantry.topology` on the module. What wants an op somewhere is taken by kind, the
+    strongest first: where its variable lives, its request, the lock, the first rule that matches,
+    what follows from other ops, what automatic placement proposes; else GPUs before CPUs, then the
+    lowest id, of the devices with a kernel for it (spec section 2). Ops that share a name in
+    `gantry.colocate` go to one device. What cannot hold together is an error with a minimal set of
+    constraints, each with its location; softened requests are remarks.
+
+    Every op gets `gantry.device`, a full name, and `gantry.placement`, the reason; `gantry.if` and
+    `gantry.while` get `gantry.homes`. Constants and views have no device unless a constant asks for one;
+    a view that asks for one has its operand copied there. Generators go to their users' devices, cloned
+    for several.
+
+    With `why-not`, the answer is left on the module as `gantry.why_not`, and nothing is placed.
   }];
+  let options = [
+    Option<"follow", "follow", "bool", "false", "ops without a request go to their largest inputs">,
+    Option<"soft", "soft", "bool", "false", "requests fall back unless they say otherwise (spec P5)">,
+    ListOption<"rules", "rules", "std::string", "rules from outside, as op:MatMul=GPU:1 or @FILE">,
+    Option<"lock", "lock", "std::string", "", "a placement lock to obey">,
+    Option<"writeLock", "write-lock", "std::string", "", "where to write a placement lock">,
+    Option<"whyNot", "why-not", "std::string", "", "OP=DEVICE: only say what would put the op there">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -132,6 +164,42 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
     Commands keep the order of the ops.
   }];
   let dependentDialects = ["::gantry::planir::PlanDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Replicate
+//===----------------------------------------------------------------------===//
+
+def ExpandReplicasPass : Pass<"gantry-expand-replicas", "::mlir::func::FuncOp"> {
+  let summary = "replace replicated regions by the ops of the replicas";
+  let description = [{
+    Precondition: static shapes outside of replicated regions. Of each `gantry.replicate` the body is
+    cloned once for each device, with a request for it and `/replica_i` after the names, on shards that
+    `gantry.slice` cuts out; types inside are inferred again from the shards. Results are joined by
+    `gantry.concat`, or added up in the order of the devices. A replica with an empty shard is left out
+    where nothing but its share of a result would come of it. What the replicas have in common becomes
+    one `gantry.all_reduce` with an operand for each of them.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def ExpandCollectivesPass : Pass<"gantry-expand-collectives", "::mlir::func::FuncOp"> {
+  let summary = "replace collectives by direct exchange";
+  let description = [{
+    A `gantry.all_reduce` of n values is cut into n chunks: replica i adds up the i-th chunks of all, in
+    the order of the replicas, and every replica joins the sums (spec R3). Small values are added up
+    where each result is wanted, which is fewer and not more bytes. Copies are left to the Copy phase.
+  }];
+  let options = [Option<"smallBytes", "small-bytes", "uint64_t", "16384",
+                        "values up to so many bytes are not cut into chunks">,
+                 Option<"pieceBytes", "piece-bytes", "uint64_t", "1048576",
+                        "a chunk is exchanged in pieces of about so many bytes, so that copying one and adding up another overlap">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def VerifyReplicatedPass : Pass<"gantry-verify-replicated", "::mlir::ModuleOp"> {
+  let summary = "check that no replicated region and no collective is left";
+  let description = [{ From here on each op runs once, on one device. }];
 }
 
 //===----------------------------------------------------------------------===//

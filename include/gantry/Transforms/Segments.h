@@ -45,8 +45,9 @@ public:
 private:
   uint32_t device(mlir::Attribute symbol) const;
 
-  llvm::DenseMap<mlir::Attribute, uint32_t> devices;          ///< by symbol
-  llvm::DenseMap<mlir::Attribute, mlir::Attribute> constants; ///< symbol to that of its device
+  llvm::DenseMap<mlir::Attribute, uint32_t> devices; ///< by symbol
+  llvm::DenseMap<mlir::Attribute, mlir::Attribute>
+      constants; ///< and variables: symbol to that of its device
   CostModel costs;
 };
 

@@ -151,7 +151,7 @@ Value gantry::emitScalar(Operation *op, OpBuilder &builder, Location loc, ValueR
   Type to = getElementTypeOrSelf(op->getResult(0).getType());
   if (isa<CastOp>(op))
     return emitCast(b, scalars[0], from, to);
-  if (isa<DropoutOp>(op))
+  if (isa<DropoutOp, UpdateOp>(op))
     return scalars[0];
   if (isa<SelectOp>(op))
     return b.select(scalars[0], scalars[1], scalars[2]);

@@ -186,7 +186,7 @@ static Value emitUnary(Operation *op, Formula f) {
 static Value emitMore(Operation *op, Formula f, ValueRange x) {
   Emitter &b = f.b;
   return TypeSwitch<Operation *, Value>(op)
-      .Case([&](AddOp) { return b.add(x[0], x[1]); })
+      .Case<AddOp, UpdateAddOp>([&](auto) { return b.add(x[0], x[1]); })
       .Case([&](SubOp) { return b.sub(x[0], x[1]); })
       .Case([&](MulOp) { return b.mul(x[0], x[1]); })
       .Case([&](DivOp) { return b.div(x[0], x[1]); })

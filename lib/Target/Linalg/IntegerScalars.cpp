@@ -128,7 +128,7 @@ Value gantry::emitIntegerScalar(Operation *op, Emitter &b, ValueRange x, bool is
       .Case([&](ReluOp) { return b.select(f.isNegative(x[0]), f.c(0), x[0]); })
       .Case([&](ShrinkOp o) { return f.shrink(o); })
       .Case([&](BitwiseNotOp) { return arith::XOrIOp::create(b, x[0], f.c(-1)).getResult(); })
-      .Case([&](AddOp) { return b.add(x[0], x[1]); })
+      .Case<AddOp, UpdateAddOp>([&](auto) { return b.add(x[0], x[1]); })
       .Case([&](SubOp) { return b.sub(x[0], x[1]); })
       .Case([&](MulOp) { return b.mul(x[0], x[1]); })
       .Case([&](DivOp) { return f.quotient(); })

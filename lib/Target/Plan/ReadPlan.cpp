@@ -24,6 +24,7 @@ struct Reader {
   ModuleOp module;
   Type buffer;
   DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> constants; ///< by arena and offset
+  DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> variables; ///< by arena and offset
 
   // Of the function being read:
   using Place = std::tuple<unsigned, uint32_t, uint64_t, uint64_t>;
@@ -125,10 +126,22 @@ struct Reader {
           i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
           stringAt(constant->cause()));
     }
+    for (uint32_t i = 0; i < plan::countOf(plan.variables()); ++i)
+      readVariable(i);
     for (const fb::Kernel *kernel : plan::each(plan.kernels()))
       readKernel(kernel);
     for (const fb::Function *f : *plan.functions())
       readFunction(f);
+  }
+
+  void readVariable(uint32_t i) {
+    const fb::Variable *variable = plan.variables()->Get(i);
+    variables[{variable->arena(), variable->offset()}] = i;
+    planir::VariableOp::create(
+        b, loc(), b.getStringAttr("v" + Twine(i)), b.getStringAttr(textOf(variable->name())),
+        device(plan.arenas()->Get(variable->arena())->device()),
+        b.getStringAttr(textOf(variable->mirror_of())), i64(variable->offset()),
+        i64(variable->size()), tensorType(variable->type()), ElementsAttr());
   }
 
   FlatSymbolRefAttr homeOf(const fb::Constant &constant) {
@@ -215,6 +228,9 @@ struct Reader {
     if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end())
       return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(constant->second)),
                                            i64(ref.size()));
+    if (auto variable = variables.find({ref.index(), ref.offset()}); variable != variables.end())
+      return known = planir::StateOp::create(
+                 b, loc(), buffer, symbol("v" + Twine(variable->second)), i64(ref.size()));
     return known = planir::BufferDeclOp::create(b, loc(), buffer, i64(ref.size()),
                                                 device(plan.arenas()->Get(ref.index())->device()),
                                                 symbol(arenaName(ref.index())), i64(ref.offset()),

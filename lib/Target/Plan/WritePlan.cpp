@@ -57,7 +57,7 @@ struct Writer {
   const CPUCode &code;
   plan::PlanWriter file;
   fb::PlanT plan;
-  llvm::StringMap<uint32_t> devices, arenas, constants, kernels, strings;
+  llvm::StringMap<uint32_t> devices, arenas, constants, variables, kernels, strings;
 
   Writer(ModuleOp module, const CPUCode &code) : module(module), code(code) {}
 
@@ -70,7 +70,7 @@ struct Writer {
     plan.remarks = info.remarks;
     plan.placement = info.placement;
     addDevices();
-    if (failed(addConstants()))
+    if (failed(addConstants()) || failed(addVariables()))
       return failure();
     addCode();
     for (auto func : module.getOps<planir::FuncOp>())
@@ -219,6 +219,39 @@ struct Writer {
     plan.constants[index] = std::move(constant);
   }
 
+  /// What new states hold lies in a segment of its own, mirrors' once; all zeros need none.
+  LogicalResult addVariables() {
+    DenseMap<Attribute, plan::BlobRef> blobs;
+    std::optional<uint32_t> segment;
+    for (auto op : module.getOps<planir::VariableOp>()) {
+      variables[op.getSymName()] = plan.variables.size();
+      auto variable = std::make_unique<fb::VariableT>();
+      variable->name = op.getName().str();
+      variable->type = tensorType(op.getType());
+      variable->arena = arenas.lookup(("variables_" + op.getDevice()).str());
+      variable->offset = op.getOffset().value_or(0);
+      variable->size = op.getSize();
+      variable->mirror_of = op.getMirrorOf().str();
+      if (op.getValueAttr() && !isZero(op.getValueAttr())) {
+        if (!segment)
+          segment = file.addSegment(plan::SegmentKind::constants);
+        auto [blob, isNew] = blobs.try_emplace(op.getValueAttr());
+        if (isNew && failed(addBlob(op, *segment, blob->second)))
+          return failure();
+        variable->initial_segment = blob->second.segment;
+        variable->initial_offset = blob->second.offset;
+      }
+      plan.variables.push_back(std::move(variable));
+    }
+    return success();
+  }
+
+  static bool isZero(ElementsAttr value) {
+    auto dense = dyn_cast<DenseElementsAttr>(value);
+    return dense && dense.isSplat() &&
+           llvm::all_of(dense.getRawData(), [](char byte) { return byte == 0; });
+  }
+
   /// Place of a text in Plan.strings; 0 is the empty one.
   uint32_t stringIndex(StringRef text) {
     if (plan.strings.empty())
@@ -279,10 +312,25 @@ struct Writer {
     if (func.getPlaced())
       for (auto entry : func.getPlacedAttr().getAsRange<DictionaryAttr>())
         function->placed_ops.push_back(placedOp(entry));
+    function->writes_variables = writesVariables(func);
     addBlock(*function, func.getBody());
     addValues(*function, func);
     countQueues(*function);
     plan.functions.push_back(std::move(function));
+  }
+
+  static bool writesVariables(planir::FuncOp func) {
+    auto isVariable = [](Value buffer) {
+      return isa_and_present<planir::StateOp>(buffer.getDefiningOp());
+    };
+    auto found = func.walk([&](Operation *op) {
+      auto copy = dyn_cast<planir::CopyOp>(op);
+      auto launch = dyn_cast<planir::LaunchOp>(op);
+      bool writes = (copy && isVariable(copy.getTarget())) ||
+                    (launch && llvm::any_of(launch.getOutputs(), isVariable));
+      return writes ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return found.wasInterrupted();
   }
 
   static void countQueues(fb::FunctionT &function) {
@@ -329,6 +377,10 @@ struct Writer {
     if (auto use = dyn_cast<planir::UseOp>(op)) {
       const fb::ConstantT &constant = *plan.constants[constants.lookup(use.getConstant())];
       return {fb::Space::arena, constant.arena, constant.offset, constant.size};
+    }
+    if (auto state = dyn_cast<planir::StateOp>(op)) {
+      const fb::VariableT &variable = *plan.variables[variables.lookup(state.getVariable())];
+      return {fb::Space::arena, variable.arena, variable.offset, variable.size};
     }
     auto decl = cast<planir::BufferDeclOp>(op);
     return {fb::Space::arena, arenas.lookup(*decl.getArena()), uint64_t(*decl.getOffset()),

@@ -80,6 +80,9 @@ struct Orderer {
     if (auto output = dyn_cast<planir::OutputOp>(op)) {
       uint32_t space = spaceOf(output.getIndexAttr());
       command.accesses.push_back({space, 0, uint64_t(output.getSize()), writes});
+    } else if (auto state = dyn_cast<planir::StateOp>(op)) {
+      uint32_t space = spaceOf(state.getVariableAttr());
+      command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});
     } else if (auto decl = dyn_cast<planir::BufferDeclOp>(op)) {
       uint64_t begin = decl.getOffset().value_or(0);
       command.accesses.push_back(

@@ -30,11 +30,13 @@ struct ArenaSize {
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   llvm::MapVector<StringAttr, ArenaSize> transient; ///< by device; largest over the functions
   DenseMap<StringAttr, uint64_t> constants;         ///< by device
+  DenseMap<StringAttr, uint64_t> variables;         ///< by device
   DenseMap<StringAttr, uint64_t> limits;            ///< by device; 0: none
 
   void runOnOperation() override {
     transient.clear();
-    placeConstants();
+    placeInOrder<planir::ConstantOp>(constants);
+    placeInOrder<planir::VariableOp>(variables);
     limits.clear();
     for (auto device : getOperation().getOps<planir::DeviceOp>())
       limits[device.getSymNameAttr()] = device.getLimit();
@@ -46,13 +48,14 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   /// One after the other in the arena of their device.
-  void placeConstants() {
-    constants.clear();
+  template <typename Op>
+  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends) {
+    ends.clear();
     Builder b(&getContext());
-    for (auto constant : getOperation().getOps<planir::ConstantOp>()) {
-      uint64_t &end = constants[constant.getDeviceAttr().getAttr()];
-      constant.setOffsetAttr(b.getI64IntegerAttr(end));
-      end += llvm::alignTo(constant.getSize(), kAlignment);
+    for (auto op : getOperation().getOps<Op>()) {
+      uint64_t &end = ends[op.getDeviceAttr().getAttr()];
+      op.setOffsetAttr(b.getI64IntegerAttr(end));
+      end += llvm::alignTo(op.getSize(), kAlignment);
     }
   }
 
@@ -77,11 +80,12 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// Bytes for transient buffers under the device's limit.
   uint64_t room(StringAttr device) {
-    uint64_t limit = limits.lookup(device), taken = constants.lookup(device);
-    for (auto arena : getOperation().getOps<planir::ArenaOp>())
-      if (arena.getDeviceAttr().getAttr() == device)
-        taken += arena.getSize(); // of variables: no others are there yet
-    return limit == 0 ? UINT64_MAX : limit - std::min(limit, taken);
+    uint64_t limit = limits.lookup(device);
+    if (limit == 0)
+      return UINT64_MAX;
+    uint64_t taken = constants.lookup(device) + boundBytes(getOperation(), device);
+    taken += variables.lookup(device);
+    return limit - std::min(limit, taken);
   }
 
   FailureOr<packing::Solution> pack(planir::FuncOp func, StringAttr device,
@@ -124,6 +128,8 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       uint64_t bytes = constants.lookup(device.getSymNameAttr());
       if (i == 0 || bytes)
         declareArena(b, "constants_", device, planir::ArenaKind::Constants, {bytes, bytes});
+      if (uint64_t held = variables.lookup(device.getSymNameAttr()))
+        declareArena(b, "variables_", device, planir::ArenaKind::Variables, {held, held});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
         declareArena(b, "transient_", device, planir::ArenaKind::Transient, it->second);
     }

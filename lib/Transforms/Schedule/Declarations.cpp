@@ -47,6 +47,8 @@ Declarations::Declarations(ModuleOp module)
     if (*device.name.type == DeviceType::CPU && !devices.contains(""))
       hostDevice = devices[""] = i;
   }
+  for (auto variable : module.getOps<VariableOp>())
+    variableOps[variable.getSymNameAttr()] = variable;
   // Looked up once: a symbol table per launch would make big graphs quadratic.
   if (kernels)
     for (auto func : kernels.getOps<func::FuncOp>())
@@ -128,6 +130,29 @@ StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef u
                              TypeAttr::get(op.getType()), op.getValueAttr(), home,
                              declarations.getStringAttr(home ? use : ""));
   return symbol;
+}
+
+planir::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAttr device) {
+  planir::VariableOp &known = variables[symbol.getAttr()];
+  VariableOp variable = variableOps.lookup(symbol.getAttr());
+  if (known || !variable)
+    return known;
+  RankedTensorType type = variable.getTensorType();
+  return known = planir::VariableOp::create(
+             declarations, variable.getLoc(),
+             declarations.getStringAttr("v" + std::to_string(variables.size() - 1)),
+             variable.getSymNameAttr(), symbolOf(this->device(device)),
+             declarations.getStringAttr(variable.getMirrorOf().value_or("")), IntegerAttr(),
+             declarations.getI64IntegerAttr(byteSize(type)), TypeAttr::get(type),
+             variable.getValueAttr());
+}
+
+void Declarations::declareOtherVariables() {
+  for (auto variable : llvm::make_early_inc_range(module.getOps<VariableOp>())) {
+    variableFor(FlatSymbolRefAttr::get(variable.getSymNameAttr()),
+                variable->getAttrOfType<DeviceAttr>(kDeviceAttr));
+    variable.erase();
+  }
 }
 
 func::FuncOp Declarations::kernel(StringRef symbol) { return kernelFuncs.lookup(symbol); }

@@ -40,6 +40,12 @@ public:
   /// copy at load, where it needs one.
   mlir::StringAttr constantFor(ConstantOp op, unsigned device, llvm::StringRef use);
 
+  /// The plan's variable of that symbol, which lives on `device`.
+  planir::VariableOp variableFor(mlir::FlatSymbolRefAttr symbol, DeviceAttr device);
+
+  /// Variables that no function uses are a part of the state, too.
+  void declareOtherVariables();
+
   /// A lowered kernel; null when there is none of that name.
   mlir::func::FuncOp kernel(llvm::StringRef symbol);
 
@@ -58,6 +64,8 @@ private:
   llvm::StringMap<unsigned> devices; ///< by any spelling that was asked for
   llvm::StringMap<mlir::func::FuncOp> kernelFuncs;
   llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
+  llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;       ///< by name
+  llvm::DenseMap<mlir::Attribute, planir::VariableOp> variables; ///< by name
 };
 
 } // namespace gantry::schedule

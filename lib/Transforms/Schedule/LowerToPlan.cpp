@@ -38,6 +38,7 @@ struct FunctionLowering {
   DenseMap<Value, Value> buffers;                       ///< of values that are not constants
   DenseMap<std::pair<Attribute, unsigned>, Value> uses; ///< of constants, by symbol
   DenseMap<Value, unsigned> places;                     ///< devices of buffers
+  DenseMap<Attribute, Value> variables;                 ///< buffers, by symbol
   SmallVector<Attribute> placed;
   planir::FuncOp target;
 
@@ -122,9 +123,117 @@ struct FunctionLowering {
     return success();
   }
 
+  FlatSymbolRefAttr variableOf(BlockArgument arg) {
+    return func.getArgAttrOfType<FlatSymbolRefAttr>(arg.getArgNumber(), kVariableAttr);
+  }
+  FlatSymbolRefAttr variableOfResult(unsigned i) {
+    return func.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
+  }
+
+  /// Arguments are the caller's arrays, numbered without variables, or variables.
+  LogicalResult declareInputs() {
+    unsigned next = 0;
+    for (BlockArgument arg : func.getArguments()) {
+      uint64_t size = byteSize(arg.getType());
+      Value input;
+      if (FlatSymbolRefAttr symbol = variableOf(arg)) {
+        planir::VariableOp variable = state.variableFor(
+            symbol, func.getArgAttrOfType<DeviceAttr>(arg.getArgNumber(), kDeviceAttr));
+        if (!variable)
+          return func.emitError() << "'" << symbol << "' is no variable of the module";
+        input = planir::StateOp::create(builder, arg.getLoc(), bufferType(),
+                                        FlatSymbolRefAttr::get(variable.getSymNameAttr()),
+                                        builder.getI64IntegerAttr(size));
+        variables[symbol] = input;
+      } else {
+        input = planir::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
+      }
+      buffers[arg] = input;
+      places[input] = inputDevice(arg.getArgNumber());
+    }
+    return success();
+  }
+
+  /// Outputs first: they may be what variables held before. Variables that get each other's values
+  /// need all of these to be safe before any is overwritten.
+  void returnValues(Operation *terminator, ArrayRef<Value> outputs) {
+    struct Update {
+      Value source, target;
+      StringAttr name;
+    };
+    SmallVector<Update> updates;
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      Value target = outputs[i];
+      Value source = bufferOf(value, places[target], "return");
+      if (!variableOfResult(i))
+        copyTo(source, target, terminator->getLoc(), nameOf(value), "return");
+      else if (source != target)
+        updates.push_back({source, target, nameOf(value)});
+    }
+    for (Update &update : updates)
+      if (llvm::any_of(updates, [&](Update &other) { return other.target == update.source; })) {
+        auto state = update.source.getDefiningOp<planir::StateOp>();
+        Type bytes = RankedTensorType::get({int64_t(state.getSize())}, builder.getI8Type());
+        Value safe = makeBuffer(bytes, update.name, terminator->getLoc(), places[update.source],
+                                state.getSize());
+        copyTo(update.source, safe, terminator->getLoc(), update.name, "return");
+        update.source = safe;
+      }
+    for (Update &update : updates)
+      copyTo(update.source, update.target, terminator->getLoc(), update.name, "return");
+  }
+
+  //===------------------------------------------------------------------===//
+  // Variables
+  //===------------------------------------------------------------------===//
+
+  /// New values of variables are computed where the old ones are, when nothing reads those later.
+  void updateInPlace(Operation *terminator) {
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      Value root = skipViews(value);
+      Operation *maker = root.getDefiningOp();
+      if (!variableOfResult(i) || !isa_and_present<LaunchOp, CopyOp>(maker) ||
+          buffers.contains(root) || makerDevice(root) != outputDevice(i))
+        continue;
+      Value variable = variables.lookup(variableOfResult(i));
+      if (isFreeAfter(variable, maker))
+        buffers[root] = variable;
+    }
+  }
+
+  /// Whether no op after `maker` reads what a variable holds at the beginning, and `maker` itself
+  /// only so that it may write it at the same time.
+  bool isFreeAfter(Value variable, Operation *maker) {
+    for (BlockArgument arg : func.getArguments())
+      if (buffers.lookup(arg) == variable && !isFreeAfter(arg, maker, arg))
+        return false;
+    return true;
+  }
+
+  bool isFreeAfter(Value value, Operation *maker, Value variable) {
+    for (Operation *user : value.getUsers()) {
+      Operation *around = func.getBody().front().findAncestorOpInBlock(*user);
+      auto kernel = dyn_cast<KernelOpInterface>(user);
+      bool isView = kernel && kernel.getFusionKind() == FusionKind::View;
+      if (isView ? !isFreeAfter(user->getResult(0), maker, variable)
+                 : maker->isBeforeInBlock(around) ||
+                       (around == maker && !mayOverwrite(maker, value, variable)))
+        return false;
+    }
+    return true;
+  }
+
+  /// An elementwise kernel reads each element before it writes it.
+  static bool mayOverwrite(Operation *maker, Value value, Value variable) {
+    return maker->hasAttr("elementwise") && maker->getNumResults() == 1 && value == variable &&
+           maker->getResult(0).getType() == value.getType();
+  }
+
   ArrayAttr bindings(TypeRange types, bool inputs) {
     SmallVector<Attribute> entries;
     for (auto [i, type] : llvm::enumerate(types)) {
+      if (inputs ? func.getArgAttr(i, kVariableAttr) : func.getResultAttr(i, kVariableAttr))
+        continue;
       auto name = inputs ? func.getArgAttrOfType<StringAttr>(i, kNameAttr)
                          : func.getResultAttrOfType<StringAttr>(i, kNameAttr);
       std::string fallback = (inputs ? "input" : "output") + std::to_string(i);
@@ -141,8 +250,13 @@ struct FunctionLowering {
   /// only a command of the function itself makes it, and only for one output.
   SmallVector<Value> declareOutputs(Operation *terminator) {
     SmallVector<Value> outputs;
+    unsigned next = 0;
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-      Value output = planir::OutputOp::create(builder, func.getLoc(), bufferType(), i,
+      if (FlatSymbolRefAttr variable = variableOfResult(i)) {
+        outputs.push_back(variables.lookup(variable));
+        continue;
+      }
+      Value output = planir::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
                                               byteSize(value.getType()));
       outputs.push_back(output);
       places[output] = outputDevice(i);
@@ -451,6 +565,7 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
       if (func.isPublic() && !func.isExternal())
         if (failed(FunctionLowering(declarations, func).lower()))
           return signalPassFailure();
+    declarations.declareOtherVariables();
     // Only now: declarations are inserted in front of the first one.
     for (func::FuncOp func : funcs)
       func.erase();

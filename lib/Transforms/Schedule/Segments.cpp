@@ -92,6 +92,8 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
 CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(module, devices))) {
   for (auto constant : module.getOps<planir::ConstantOp>())
     constants[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
+  for (auto variable : module.getOps<planir::VariableOp>())
+    constants[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
 }
 
 uint32_t CommandCosts::device(Attribute symbol) const { return devices.lookup(symbol); }
@@ -102,6 +104,8 @@ uint32_t CommandCosts::deviceOf(Value buffer) const {
     return device(decl.getDeviceAttr());
   if (auto use = dyn_cast<planir::UseOp>(op))
     return device(constants.lookup(use.getConstantAttr()));
+  if (auto state = dyn_cast<planir::StateOp>(op))
+    return device(constants.lookup(state.getVariableAttr()));
   auto func = op->getParentOfType<planir::FuncOp>();
   auto input = dyn_cast<planir::InputOp>(op);
   uint64_t index = input ? input.getIndex() : cast<planir::OutputOp>(op).getIndex();

@@ -363,5 +363,26 @@ TEST(Describe, saysWhatThePlanHolds) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
 }
 
+TEST(Describe, saysHowThePlanCameAbout) {
+  PlanBuilder b;
+  uint32_t gpu = b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "sim");
+  b.plan.devices[gpu]->memory_limit = 1 << 20;
+  b.addConstant<float>(b.addArena(fb::ArenaKind::constants, 64, gpu), 0, {1});
+  b.plan.constants[0]->home = 0;
+  buildDouble(b, b.addCustomKernel("double"));
+  b.plan.placement = "auto";
+  b.plan.remarks = {"fell back"};
+  b.function().lower_bound_seconds = 0.5;
+  auto op = std::make_unique<fb::PlacedOpT>();
+  op->log_name = "Mul", op->reason = "asked at model.mlir:3:8", op->fall_back = true;
+  b.function().placed_ops.push_back(std::move(op));
+  std::string json = describePlanJSON(b.file().plan());
+  for (const char *part :
+       {R"("placement":"auto","remarks":["fell back"])", R"("physical":1,"memory_limit":1048576})",
+        R"("size":4,"home":0})", R"("lower_bound_seconds":0.5,)",
+        R"("reason":"asked at model.mlir:3:8","fall_back":true,)"})
+    EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
+}
+
 } // namespace
 } // namespace gantry::runtime::test

@@ -64,11 +64,21 @@ inline constexpr llvm::StringLiteral kSearchAttr = "gantry.search";
 inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
 inline constexpr llvm::StringLiteral kSourceOpAttr = "gantry.source_op";
 inline constexpr llvm::StringLiteral kMaxCopyAttr = "gantry.max_copy";
+inline constexpr llvm::StringLiteral kVariableAttr = "gantry.variable";
 
 /// All of them: what the ops inside kernels do not carry.
 inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
-    kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,  kColocateAttr,
-    kPlacementAttr, kSearchAttr, kHomesAttr, kSourceOpAttr};
+    kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,    kColocateAttr,
+    kPlacementAttr, kSearchAttr, kHomesAttr, kSourceOpAttr, kVariableAttr};
+
+/// How a value enters or leaves the replicas of a gantry.replicate, as its texts say.
+struct ReplicaMode {
+  enum Kind { split, broadcast, perReplica, gather, sum, mean, same } kind;
+  int64_t axis = 0; ///< of split and gather
+};
+
+/// "split 0", "broadcast", "per replica", "gather 0", "sum", "mean" or "same"; else nothing.
+std::optional<ReplicaMode> parseReplicaMode(llvm::StringRef text);
 
 /// Whether the text is one of those that `gantry.soft` may have.
 bool isSoftness(llvm::StringRef text);

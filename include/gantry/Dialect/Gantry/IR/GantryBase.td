@@ -29,6 +29,7 @@ def Gantry_Dialect : Dialect {
     - `gantry.placement`: a `#gantry.decision`, why Place chose the device;
     - `gantry.search`: a `#gantry.device`, what automatic placement proposes;
     - `gantry.homes`: on control flow, an array of the devices on which the results live;
+    - `gantry.variable`: a symbol, the variable that an argument, a result or an update is of;
     - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4).
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -9,5 +9,6 @@ include "gantry/Dialect/Gantry/IR/ShapeOps.td"
 include "gantry/Dialect/Gantry/IR/IndexingOps.td"
 include "gantry/Dialect/Gantry/IR/RandomOps.td"
 include "gantry/Dialect/Gantry/IR/StructureOps.td"
+include "gantry/Dialect/Gantry/IR/VariableOps.td"
 
 #endif

@@ -100,6 +100,22 @@ def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
   }];
 }
 
+def Plan_VariableOp : Plan_Op<"variable", [Symbol]> {
+  let summary = "place a variable";
+  let description = [{
+    `offset` in the variables arena of `device`, in bytes; Memory adds it. `value` is what a new state
+    holds, absent when the plan was read from a file. A replica's copy names the variable it mirrors.
+    Example: `plan.variable @v1 "w/replica_1" on @d1 mirror of "w" offset 0 size 64 : tensor<16xf32>`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, FlatSymbolRefAttr:$device,
+                       DefaultValuedStrAttr<StrAttr, "">:$mirror_of, OptionalAttr<I64Attr>:$offset,
+                       I64Attr:$size, TypeAttr:$type, OptionalAttr<ElementsAttr>:$value);
+  let assemblyFormat = [{
+    $sym_name $name `on` $device (`mirror` `of` $mirror_of^)? (`offset` $offset^)? `size` $size `:`
+    $type (`=` $value^)? attr-dict
+  }];
+}
+
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
   let summary = "describe a kernel";
   let description = [{
@@ -160,6 +176,15 @@ def Plan_UseOp : Plan_BufferOp<"use"> {
   let description = [{ Example: `%0 = plan.use @c0 size 64` }];
   let arguments = (ins FlatSymbolRefAttr:$constant, I64Attr:$size);
   let assemblyFormat = "$constant `size` $size attr-dict";
+}
+def Plan_StateOp : Plan_BufferOp<"state"> {
+  let summary = "stand for a variable";
+  let description = [{
+    What the commands of a function write there is there in the next run.
+    Example: `%0 = plan.state @v0 size 64`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, I64Attr:$size);
+  let assemblyFormat = "$variable `size` $size attr-dict";
 }
 def Plan_BufferDeclOp : Plan_Op<"buffer"> {
   let summary = "declare a transient buffer";

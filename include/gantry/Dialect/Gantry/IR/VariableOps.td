@@ -1,0 +1,209 @@
+//===- VariableOps.td - Variables, replicas, collectives ------------------===//
+#ifndef GANTRY_VARIABLE_OPS_TD
+#define GANTRY_VARIABLE_OPS_TD
+
+include "gantry/Dialect/Gantry/IR/ElementwiseOps.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Variables: values that outlive a run
+//===----------------------------------------------------------------------===//
+
+def Gantry_VariableOp : Op<Gantry_Dialect, "variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "declare a value that outlives a run";
+  let description = [{
+    All functions of the module share it; before the first run it is `value`. Its `gantry.device`
+    says where it lives and softens like any other request (spec P8). Where it is used in a
+    `gantry.replicate`, each replica has a mirror of it, or, when it is `central`, all use the one
+    (spec R4). Resolve turns variables into arguments of functions with tied results.
+
+    Example:
+    ```mlir
+    module {
+      gantry.variable @step {gantry.device = #gantry.device<"CPU:0">} = dense<0> : tensor<i64>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value, UnitAttr:$central,
+                       OptionalAttr<FlatSymbolRefAttr>:$mirror_of);
+  let assemblyFormat = "(`central` $central^)? $sym_name (`mirror` `of` $mirror_of^)? attr-dict `=` $value";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getValue().getType());
+    }
+  }];
+}
+
+/// What reads or writes a variable by name; none remains after Resolve.
+class Gantry_VariableAccessOp<string mnemonic, string logName, list<Trait> traits>
+    : Op<Gantry_Dialect, mnemonic, traits # [
+        KernelOpInterface, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getLogName() { return "}] # logName # [{"; }
+    ::gantry::FusionKind getFusionKind() { return ::gantry::FusionKind::Opaque; }
+  }];
+}
+
+def Gantry_ReadOp : Gantry_VariableAccessOp<"read", "ReadVariableOp", [MemoryEffects<[MemRead]>]> {
+  let summary = "give the value of a variable";
+  let description = [{
+    The value at this point of the program: later assignments do not change what was read. A device
+    request elsewhere than where the variable lives is a copy of it (spec P8). Resolve replaces it.
+
+    Example:
+    ```mlir
+    module {
+      gantry.variable @w = dense<0.5> : tensor<4xf32>
+      func.func @weights() -> tensor<4xf32> {
+        %0 = gantry.read @w : tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs Gantry_Tensor:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def Gantry_AssignOp : Gantry_VariableAccessOp<"assign", "AssignVariableOp", [MemoryEffects<[MemWrite]>]> {
+  let summary = "give a variable another value";
+  let description = [{
+    Runs where the variable lives; requesting another device is an error, or a remark where the
+    request is soft (spec P8). Resolve replaces it by `gantry.update`.
+
+    Example:
+    ```mlir
+    module {
+      gantry.variable @w = dense<0.5> : tensor<4xf32>
+      func.func @set(%x: tensor<4xf32>) {
+        gantry.assign @w, %x : tensor<4xf32>
+        return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, Gantry_Tensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+}
+
+def Gantry_AssignAddOp : Gantry_VariableAccessOp<"assign_add", "AssignAddVariableOp",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "add to a variable";
+  let description = [{
+    As `gantry.assign` of the sum. Resolve replaces it by `gantry.update_add`.
+
+    Example:
+    ```mlir
+    module {
+      gantry.variable @step = dense<0> : tensor<i64>
+      func.func @count(%one: tensor<i64>) -> tensor<i64> {
+        gantry.assign_add @step, %one : tensor<i64>
+        %0 = gantry.read @step : tensor<i64>
+        return %0 : tensor<i64>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, Gantry_NumberTensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+}
+
+def Gantry_UpdateOp : Gantry_ElementwiseOp<"update", "AssignVariableOp"> {
+  let summary = "be the next value of a variable";
+  let description = [{
+    The operand, as an op of its own: it is placed where the variable lives and has a line in the
+    placement log. Made by Resolve of `gantry.assign`.
+
+    Example: `%y = gantry.update %x : (tensor<4xf32>) -> tensor<4xf32>`
+  }];
+  let arguments = (ins Gantry_Tensor:$value);
+  let results = (outs Gantry_Tensor:$result);
+}
+
+def Gantry_UpdateAddOp : Gantry_ElementwiseOp<"update_add", "AssignAddVariableOp", [SameTypeOperands]> {
+  let summary = "be the next value of a variable that is added to";
+  let description = [{
+    `current` + `value`, element by element. Made by Resolve of `gantry.assign_add`.
+
+    Example: `%y = gantry.update_add %w, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`
+  }];
+  let arguments = (ins Gantry_NumberTensor:$current, Gantry_NumberTensor:$value);
+  let results = (outs Gantry_NumberTensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Replicas
+//===----------------------------------------------------------------------===//
+
+def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "run a region once on each of several devices";
+  let description = [{
+    The region has one argument for each entry of `inputs`:
+
+    - `"split N"`: the operand's shard along axis N. Shards are rows in order, ceil(size / replicas)
+      each as far as they go, or in proportion to `weights`; the last ones may be smaller or empty.
+      The argument's dimension N is open;
+    - `"broadcast"`: the operand itself. Values from outside are the same;
+    - `"per replica"`: as many operands as there are devices, one for each.
+
+    and yields one value for each entry of `outputs`:
+
+    - `"gather N"`: joined along axis N in the order of the devices;
+    - `"sum"`: added up in the order of the devices;
+    - `"mean"`: added up, each with the share of the global batch that its replica had;
+    - `"same"`: the replicas agree by construction; the first one's value;
+    - `"per replica"`: as many results as there are devices.
+
+    A replica whose shard is empty computes nothing but what is needed of it. The Replicate phase
+    replaces the op by the ops of the replicas (spec R1, R2).
+
+    Example:
+    ```mlir
+    func.func @dense(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
+      %y = gantry.replicate (%x, %w) on ["GPU:0", "GPU:1"] takes ["split 0", "broadcast"] gives ["gather 0"]
+          : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32> {
+      ^bb0(%shard: tensor<?x4xf32>, %v: tensor<4x2xf32>):
+        %0 = gantry.matmul %shard, %v : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
+        gantry.yield %0 : tensor<?x2xf32>
+      }
+      return %y : tensor<8x2xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Gantry_Tensor>:$values, StrArrayAttr:$devices,
+                       OptionalAttr<DenseI64ArrayAttr>:$weights, StrArrayAttr:$inputs,
+                       StrArrayAttr:$outputs);
+  let results = (outs Variadic<Gantry_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $values `)` `on` $devices (`weights` $weights^)? `takes` $inputs `gives` $outputs `:`
+    functional-type($values, $results) $body attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "combine values of replicas and give each the outcome";
+  let description = [{
+    One operand inside of a `gantry.replicate`: the replicas' values are combined. Elsewhere one
+    operand and one result for each of `devices`. `"sum"` adds in the order of the replicas, for each
+    element the same on every device (spec R3); `"mean"` takes each with its share of `weights`, in a
+    region with the replica's share of the global batch. Replaced in the Replicate phase by the
+    slices, copies, sums and joins of a direct exchange.
+
+    Example: `%y:2 = gantry.all_reduce %a, %b {kind = "sum", devices = ["GPU:0", "GPU:1"]} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)`
+  }];
+  let arguments = (ins Variadic<Gantry_NumberTensor>:$values, StrAttr:$kind,
+                       OptionalAttr<StrArrayAttr>:$devices,
+                       OptionalAttr<DenseI64ArrayAttr>:$weights);
+  let results = (outs Variadic<Gantry_NumberTensor>:$results);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = compatibleTypes;
+}
+
+#endif

@@ -1,0 +1,27 @@
+// After Replicate: each op runs once, on one device.
+
+#include "gantry/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_VERIFYREPLICATEDPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+namespace {
+struct VerifyReplicated : gantry::impl::VerifyReplicatedPassBase<VerifyReplicated> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    auto result = getOperation().walk([](Operation *op) {
+      if (!isa<ReplicateOp, AllReduceOp>(op))
+        return WalkResult::advance();
+      op->emitOpError("is left after Replicate");
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
