@@ -149,7 +149,8 @@ struct Writer {
 
   /// The bytes of a constant as they lie in memory: borrowed where the attribute has them so, else
   /// made (splats, and truth values, which attributes pack in bits).
-  LogicalResult addBlob(planir::ConstantOp op, uint32_t segment, plan::BlobRef &blob) {
+  template <typename Op>
+  LogicalResult addBlob(Op op, uint32_t segment, plan::BlobRef &blob) {
     uint64_t size = op.getSize();
     ElementsAttr value = op.getValueAttr();
     if (auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(value)) {

@@ -17,7 +17,7 @@ static bool isReserved(StringRef name) {
       return true;
   unsigned number;
   return name == "kernels" ||
-         ((name.consume_front("d") || name.consume_front("c")) && !name.getAsInteger(10, number));
+         ((name.consume_front("d") || name.consume_front("c") || name.consume_front("v")) && !name.getAsInteger(10, number));
 }
 
 static LogicalResult checkFunction(func::FuncOp func) {
@@ -35,7 +35,7 @@ struct VerifyResolved : gantry::impl::VerifyResolvedPassBase<VerifyResolved> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     auto result = getOperation().walk([](Operation *op) {
-      if (!isa<OnOp, func::CallOp>(op))
+      if (!isa<OnOp, func::CallOp, ReadOp, AssignOp, AssignAddOp>(op))
         return WalkResult::advance();
       op->emitOpError("is left after Resolve");
       return WalkResult::interrupt();

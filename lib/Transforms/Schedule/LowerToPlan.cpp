@@ -107,18 +107,13 @@ struct FunctionLowering {
                                     bindings(terminator->getOperandTypes(), /*inputs=*/false),
                                     ArrayAttr());
     builder.setInsertionPointToStart(builder.createBlock(&target.getBody()));
-    for (BlockArgument arg : func.getArguments()) {
-      Value input = planir::InputOp::create(builder, arg.getLoc(), bufferType(), arg.getArgNumber(),
-                                            byteSize(arg.getType()));
-      buffers[arg] = input;
-      places[input] = inputDevice(arg.getArgNumber());
-    }
+    if (failed(declareInputs()))
+      return failure();
     SmallVector<Value> outputs = declareOutputs(terminator);
+    updateInPlace(terminator);
     if (failed(lowerBlock(func.getBody().front())))
       return failure();
-    for (auto [value, output] : llvm::zip(terminator->getOperands(), outputs))
-      copyTo(bufferOf(value, places[output], "return"), output, terminator->getLoc(), nameOf(value),
-             "return");
+    returnValues(terminator, outputs);
     target.setPlacedAttr(builder.getArrayAttr(placed));
     return success();
   }
