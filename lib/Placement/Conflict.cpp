@@ -20,14 +20,18 @@ struct Item {
 };
 
 std::vector<Item> itemsOf(const Problem &problem, const Sets &sets,
-                          std::span<const uint32_t> members) {
+                          std::span<const uint32_t> members, const Member *rule) {
   std::vector<Item> items;
-  for (uint32_t op : members) {
-    const std::vector<Constraint> &own = problem.ops[op].constraints;
-    for (uint32_t i = 0; i < own.size(); ++i)
-      if (std::optional<unsigned> step = hardStep(own[i]))
-        items.push_back({{Member::Type::constraint, op, i}, sets.matches(own[i].name, *step)});
-  }
+  auto add = [&](const Member &member, unsigned step) {
+    uint32_t name = problem.ops[member.op].constraints[member.index].name;
+    items.push_back({member, sets.matches(name, step)});
+  };
+  if (rule)
+    add(*rule, problem.ops[rule->op].constraints[rule->index].softness == Softness::prefer ? 2 : 0);
+  for (uint32_t op : rule ? std::span<const uint32_t>() : members)
+    for (uint32_t i = 0; i < problem.ops[op].constraints.size(); ++i)
+      if (std::optional<unsigned> step = hardStep(problem.ops[op].constraints[i]))
+        add({Member::Type::constraint, op, i}, *step);
   std::ranges::sort(items, {}, [&](const Item &item) {
     return std::pair(problem.ops[item.member.op].constraints[item.member.index].kind, item.member);
   });
@@ -106,11 +110,11 @@ Failure::Type classify(const Problem &problem, const std::vector<Member> &member
 
 } // namespace
 
-Failure explainConflict(const Problem &problem, std::span<const uint32_t> members) {
-  Sets sets(problem);
+Failure explainConflict(const Problem &problem, const Sets &sets, std::span<const uint32_t> members,
+                        const Member *rule) {
   Failure failure;
   std::vector<uint32_t> ops;
-  for (const Item &item : minimise(itemsOf(problem, sets, members), sets.width())) {
+  for (const Item &item : minimise(itemsOf(problem, sets, members, rule), sets.width())) {
     failure.members.push_back(item.member);
     ops.push_back(item.member.op);
   }

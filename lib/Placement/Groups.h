@@ -22,7 +22,11 @@ private:
   std::vector<uint32_t> classes, begins, items;
 };
 
-/// The minimal set of an unsatisfiable class. `members` are its ops.
-Failure explainConflict(const Problem &problem, std::span<const uint32_t> members);
+class Sets;
+
+/// The minimal set of an unsatisfiable class. `members` are its ops. With `rule`, of that rule and
+/// the kernels alone.
+Failure explainConflict(const Problem &problem, const Sets &sets, std::span<const uint32_t> members,
+                        const Member *rule = nullptr);
 
 } // namespace gantry::placement

@@ -77,6 +77,7 @@ private:
   std::vector<uint32_t> levels;  ///< of classes, for follow: their smallest
   std::vector<uint64_t> kernels; ///< of the class at hand
   std::vector<uint64_t> candidates;
+  std::vector<Constraint> wishes; ///< of one kind, scratch
   Outcome outcome;
 };
 
@@ -147,7 +148,7 @@ bool Solver::applyStrict(Members members) {
   });
   if (!isEmpty(candidates))
     return true;
-  outcome.failures.push_back(explainConflict(problem, members));
+  outcome.failures.push_back(explainConflict(problem, sets, members));
   return false;
 }
 
@@ -161,48 +162,25 @@ bool Solver::checkRules(Members members) {
         intersects(kernels, sets.matches(c.name, c.softness == Softness::prefer ? 2 : 0)))
       return;
     fine = false;
-    Failure failure{Failure::Type::unknownDevice, {{Member::Type::constraint, op, i}}};
-    if (!isEmpty(sets.matches(c.name, c.softness == Softness::prefer ? 2 : 0))) {
-      failure.type = Failure::Type::noKernel;
-      // The member without a kernel may be another one of the class; then the group is part of it.
-      uint32_t without = op;
-      for (uint32_t other : members)
-        if (!intersects(sets.kernels(problem.ops[other].kernels), sets.matches(c.name)))
-          without = other;
-      if (!intersects(sets.kernels(problem.ops[op].kernels), sets.matches(c.name)))
-        without = op;
-      failure.members.push_back({Member::Type::kernels, without, 0});
-      if (without != op)
-        failure.type = Failure::Type::conflict;
-    }
-    outcome.failures.push_back(std::move(failure));
+    Member rule{Member::Type::constraint, op, i};
+    outcome.failures.push_back(explainConflict(problem, sets, members, &rule));
   });
   return fine;
 }
 
+/// Several of a kind are taken in the order of their names, so that numbering does not matter.
 void Solver::applyKind(Members members, Kind kind) {
-  std::vector<uint32_t> soft;
+  wishes.clear();
   forEach(members, [&](uint32_t, uint32_t, const Constraint &c) {
-    if (c.kind != kind || c.softness == Softness::any || isBinding(c))
-      return;
-    if (members.size() == 1)
-      return soften(c);
-    soft.push_back(c.name);
+    if (c.kind == kind && c.softness != Softness::any && !isBinding(c))
+      wishes.push_back(c);
   });
-  if (soft.empty())
-    return;
-  // Several of a kind: in the order of their names, so that the numbering of ops does not matter.
-  std::ranges::sort(soft,
-                    [&](uint32_t a, uint32_t b) { return problem.names[a] < problem.names[b]; });
-  soft.erase(std::ranges::unique(soft).begin(), soft.end());
-  for (uint32_t name : soft) {
-    Constraint c{kind, kind == Kind::rule ? Softness::strict : Softness::prefer, name, none};
-    forEach(members, [&](uint32_t, uint32_t, const Constraint &own) {
-      if (own.kind == kind && own.name == name && own.softness == Softness::prefer)
-        c.softness = Softness::prefer;
-    });
-    soften(c);
-  }
+  std::ranges::sort(wishes, [&](const Constraint &a, const Constraint &b) {
+    return a.name != b.name ? problem.names[a.name] < problem.names[b.name]
+                            : a.softness < b.softness;
+  });
+  for (const Constraint &wish : wishes)
+    soften(wish);
 }
 
 /// Narrows by what is left of a constraint that may be softened or may give way.
@@ -248,7 +226,7 @@ uint32_t Solver::pick(Members members, uint32_t which, bool &followed) {
 
 /// `any` decides between devices of the type that P6 takes; strongest kind first, then by name.
 bool Solver::tieBreak(Members members, uint32_t &device) {
-  std::vector<Constraint> wishes;
+  wishes.clear();
   forEach(members, [&](uint32_t, uint32_t, const Constraint &c) {
     if (c.softness == Softness::any)
       wishes.push_back(c);

@@ -1,0 +1,118 @@
+// Rules and locks as text: what is read, what is refused and with which words.
+#include "gantry/Placement/Rules.h"
+#include "gantry/Placement/Lock.h"
+
+#include "TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace gantry::placement {
+namespace {
+
+TEST(Rules, P15_AreRead) {
+  auto rule = parseRule("name:encoder.*=GPU:1");
+  ASSERT_TRUE(rule.ok());
+  EXPECT_EQ(rule->subject, Rule::Subject::name);
+  EXPECT_EQ(rule->pattern, "encoder.*");
+  EXPECT_EQ(rule->device.str(), "/device:GPU:1");
+  // The last "=" counts, the first ":".
+  EXPECT_EQ(parseRule("name:a=b:c=/task:1/device:CPU:0")->pattern, "a=b:c");
+}
+
+TEST(Rules, P15_ErrorsSayWhatIsExpected) {
+  auto error = [](const char *text) { return parseRule(text).status().message(); };
+  EXPECT_EQ(error("MatMul"),
+            "--place 'MatMul' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1");
+  EXPECT_EQ(error("type:MatMul=GPU:1"),
+            "--place 'type:MatMul=GPU:1' has the unknown subject 'type'; known are op, name, kind");
+  EXPECT_EQ(error("op:=GPU:1"), "--place 'op:=GPU:1' has no pattern; '*' matches everything");
+  EXPECT_EQ(error("kind:weights=GPU:1"),
+            "--place 'kind:weights=GPU:1' has the unknown kind 'weights'; known are compute, "
+            "contraction, elementwise, reduction, movement, indexing, generator, opaque, view, "
+            "constant, variable");
+  EXPECT_TRUE(
+      error("op:MatMul=TPU:1").starts_with("--place 'op:MatMul=TPU:1' has no valid device: "))
+      << error("op:MatMul=TPU:1");
+}
+
+TEST(Rules, Globs) {
+  EXPECT_TRUE(globMatches("encoder.*", "encoder.layer.0"));
+  EXPECT_TRUE(globMatches("*", ""));
+  EXPECT_TRUE(globMatches("*a*b", "xxaxxbb"));
+  EXPECT_TRUE(globMatches("layer?", "layer7"));
+  EXPECT_FALSE(globMatches("layer?", "layer"));
+  EXPECT_FALSE(globMatches("a*b", "abc"));
+  // Quadratic at most, not exponential.
+  EXPECT_FALSE(globMatches("*a*a*a*a*a*a*a*a*a*ab", std::string(5000, 'a')));
+}
+
+TEST(Rules, P15_FilesHaveCommentsAndLines) {
+  TemporaryFolder folder;
+  std::string file = folder / "rules.txt";
+  std::ofstream(file) << "# all of them\n\n  op:MatMul=GPU:1  # the big ones\r\nkind:compute=CPU\n";
+  std::vector<std::string> given = {"op:Relu=GPU:0", "@" + file};
+  auto rules = readRules(given);
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  ASSERT_EQ(rules->size(), 3u);
+  EXPECT_EQ((*rules)[1].text, "op:MatMul=GPU:1");
+  EXPECT_EQ((*rules)[1].origin, file + ":3");
+  std::ofstream(file) << "op:MatMul=GPU:1\nop MatMul\n";
+  EXPECT_EQ(readRules(given).status().message(),
+            file + ":2 'op MatMul' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1");
+  EXPECT_FALSE(readRules(std::vector<std::string>{"@" + file + ".none"}).ok());
+}
+
+std::optional<uint32_t> find(RuleSet &rules, std::string_view op, std::string_view name) {
+  std::string_view kind = "compute";
+  return rules.find({{&op, 1}, {&name, 1}, {&kind, 1}});
+}
+
+TEST(Rules, P15_TheFirstThatMatchesWins) {
+  std::vector<std::string> given = {"name:a*=GPU:0", "op:MatMul=GPU:1", "name:ab=CPU:0",
+                                    "kind:compute=CPU:0", "op:Never=GPU"};
+  RuleSet rules(*readRules(given));
+  EXPECT_EQ(find(rules, "MatMul", "ab"), 0u);
+  EXPECT_EQ(find(rules, "MatMul", "b"), 1u);
+  EXPECT_EQ(find(rules, "Relu", "c"), 3u);
+  // Rule 2 matched, though another one won; rule 4 did not.
+  EXPECT_EQ(rules.unmatched(), std::vector<uint32_t>{4});
+}
+
+TEST(Lock, P13_RoundTrip) {
+  DeviceName gpu = DeviceName::local(DeviceType::GPU, 1),
+             cpu = DeviceName::local(DeviceType::CPU, 0);
+  std::string text =
+      formatLock({{"main", "b c", gpu, 0}, {"main", "a\n\\", cpu, 0}, {"f g", "x", cpu, 0}});
+  EXPECT_EQ(text, "# gantry placement lock 1\n"
+                  "f\\sg x /job:localhost/replica:0/task:0/device:CPU:0\n"
+                  "main a\\n\\\\ /job:localhost/replica:0/task:0/device:CPU:0\n"
+                  "main b c /job:localhost/replica:0/task:0/device:GPU:1\n");
+  auto entries = parseLock(text);
+  ASSERT_TRUE(entries.ok()) << entries.status().message();
+  EXPECT_EQ((*entries)[0], (LockEntry{"f g", "x", cpu, 2}));
+  EXPECT_EQ((*entries)[1], (LockEntry{"main", "a\n\\", cpu, 3}));
+  EXPECT_EQ((*entries)[2], (LockEntry{"main", "b c", gpu, 4}));
+  EXPECT_EQ(formatLock(entries.take()), text);
+}
+
+TEST(Lock, P13_ErrorsHaveTheLine) {
+  auto error = [](const std::string &text) { return parseLock(text).status().message(); };
+  const std::string head = "# gantry placement lock 1\n";
+  EXPECT_EQ(error(""), "the placement lock is empty; the first line must be '# gantry placement "
+                       "lock 1'");
+  EXPECT_EQ(error("# gantry placement lock 2\n"),
+            "not a placement lock of this version; the first line must be '# gantry placement lock "
+            "1'");
+  EXPECT_EQ(error(head + "# more\nmain GPU:1\n"), "line 3: expected FUNCTION NAME DEVICE");
+  EXPECT_EQ(error(head + "main x GPU:1\n"),
+            "line 2: 'GPU:1' is not a full device name, /job:J/replica:R/task:T/device:TYPE:ID");
+  EXPECT_EQ(error(head + "main x\\q GPU:1\n"),
+            "line 2: a backslash stands before none of n, r, s and \\");
+  std::string line = "main x /job:localhost/replica:0/task:0/device:GPU:1\n";
+  EXPECT_EQ(error(head + line + line), "line 3: 'x' is locked in line 2 already");
+}
+
+} // namespace
+} // namespace gantry::placement
