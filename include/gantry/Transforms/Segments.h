@@ -7,7 +7,7 @@
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
-#include "gantry/Queues/Order.h"
+#include "gantry/Queues/Predict.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -51,13 +51,9 @@ private:
   CostModel costs;
 };
 
-/// When the commands of a segment run, in seconds from its beginning.
-struct Prediction {
-  llvm::SmallVector<double> start, end;
-};
-
-/// Each queue runs its commands in order, each as soon as the values are there that it uses: before
-/// Memory, when no two buffers share bytes.
-Prediction predict(llvm::ArrayRef<mlir::Operation *> commands, const CommandCosts &costs);
+/// The commands of a segment with what they take and which ones they come after, as long as no two
+/// buffers share bytes. Queues are numbered as in numberQueues.
+std::vector<queues::Task> describeTasks(llvm::ArrayRef<mlir::Operation *> commands,
+                                        const CommandCosts &costs);
 
 } // namespace gantry::schedule

@@ -71,18 +71,8 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
         break;
       }
     }
-    for (auto func : getOperation().getOps<planir::FuncOp>())
-      use.bound = std::max(use.bound, boundBytes(func.getInputs(), device) +
-                                          boundBytes(func.getOutputs(), device));
+    use.bound = boundBytes(getOperation(), device);
     return use;
-  }
-
-  static uint64_t boundBytes(ArrayAttr bindings, StringAttr device) {
-    uint64_t bytes = 0;
-    for (auto binding : bindings.getAsRange<DictionaryAttr>())
-      if (binding.getAs<FlatSymbolRefAttr>("device").getAttr() == device)
-        bytes += getByteSize(cast<RankedTensorType>(binding.getAs<TypeAttr>("type").getValue()));
-    return bytes;
   }
 
   //===------------------------------------------------------------------===//

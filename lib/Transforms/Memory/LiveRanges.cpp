@@ -1,5 +1,7 @@
 #include "LiveRanges.h"
 
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::memory;
@@ -16,12 +18,12 @@ Timeline::Timeline(planir::FuncOp func, const schedule::CommandCosts *costs) {
 /// Two commands overlap in time exactly when their numbers do, as long as the later one starts
 /// later; where it starts earlier, they overlap in numbers all the same.
 void Timeline::stretch(ArrayRef<Operation *> commands, const schedule::CommandCosts &costs) {
-  schedule::Prediction prediction = schedule::predict(commands, costs);
-  SmallVector<double> earliest(prediction.start); // of this command and all later ones
+  queues::Times times = queues::predict(schedule::describeTasks(commands, costs));
+  std::vector<double> earliest(times.start); // of this command and all later ones
   for (size_t i = earliest.size(); i-- > 1;)
     earliest[i - 1] = std::min(earliest[i - 1], earliest[i]);
   for (auto [i, op] : llvm::enumerate(commands)) {
-    auto after = std::lower_bound(earliest.begin(), earliest.end(), prediction.end[i]);
+    auto after = std::lower_bound(earliest.begin(), earliest.end(), times.end[i]);
     // The last one that starts before this one is done; at least this one itself.
     uint32_t last = at.lookup(commands[std::max<size_t>(after - earliest.begin(), i + 1) - 1]);
     end[op] = last + 1;
@@ -58,4 +60,18 @@ LiveRange gantry::memory::liveRange(planir::BufferDeclOp buffer, const Timeline 
     last = std::max(last, to);
   }
   return first == UINT32_MAX ? LiveRange() : LiveRange{first, last};
+}
+
+uint64_t gantry::memory::boundBytes(ModuleOp module, StringAttr device) {
+  uint64_t most = 0;
+  for (auto func : module.getOps<planir::FuncOp>()) {
+    uint64_t bytes = 0;
+    for (ArrayAttr bindings : {func.getInputs(), func.getOutputs()})
+      for (auto binding : bindings.getAsRange<DictionaryAttr>())
+        if (auto owner = binding.getAs<FlatSymbolRefAttr>("device");
+            owner && owner.getAttr() == device)
+          bytes += getByteSize(cast<RankedTensorType>(binding.getAs<TypeAttr>("type").getValue()));
+    most = std::max(most, bytes);
+  }
+  return most;
 }

@@ -35,4 +35,8 @@ struct LiveRange {
 /// not contain its declaration.
 LiveRange liveRange(planir::BufferDeclOp buffer, const Timeline &time);
 
+/// Bytes of the inputs and outputs on a device, of the function that has most of them there: they
+/// are bound per run and count against its limit.
+uint64_t boundBytes(mlir::ModuleOp module, mlir::StringAttr device);
+
 } // namespace gantry::memory

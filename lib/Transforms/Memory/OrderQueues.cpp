@@ -1,6 +1,7 @@
 // Puts signals and waits where queues meet: the adapter between the plan dialect and the queues
 // library. Commands between two control-flow ops are one problem, since those join all queues.
 
+#include "gantry/Queues/Order.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Segments.h"
 
@@ -80,6 +81,9 @@ struct Orderer {
     if (auto output = dyn_cast<planir::OutputOp>(op)) {
       uint32_t space = spaceOf(output.getIndexAttr());
       command.accesses.push_back({space, 0, uint64_t(output.getSize()), writes});
+    } else if (auto state = dyn_cast<planir::StateOp>(op)) {
+      uint32_t space = spaceOf(state.getVariableAttr());
+      command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});
     } else if (auto state = dyn_cast<planir::StateOp>(op)) {
       uint32_t space = spaceOf(state.getVariableAttr());
       command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});

@@ -17,16 +17,18 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
+/// Compute queues keep their order; copies run as soon as their values are there.
 static void order(ArrayRef<Operation *> commands, const CommandCosts &costs) {
-  if (numberQueues(commands).size() <= 1)
+  DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
+  if (queues.size() <= 1)
     return;
-  Prediction prediction = predict(commands, costs);
-  SmallVector<unsigned> byStart = llvm::to_vector(llvm::seq<unsigned>(0, commands.size()));
-  llvm::stable_sort(
-      byStart, [&](unsigned a, unsigned b) { return prediction.start[a] < prediction.start[b]; });
+  std::vector<bool> reordered(queues.size());
+  for (auto [name, number] : queues)
+    reordered[number] = name.second != 0;
+  std::vector<uint32_t> byStart = queues::orderByStart(describeTasks(commands, costs), reordered);
   // Behind the declarations among them.
   Operation *last = commands.back();
-  for (unsigned i : byStart) {
+  for (uint32_t i : byStart) {
     if (commands[i] != last)
       commands[i]->moveAfter(last);
     last = commands[i];

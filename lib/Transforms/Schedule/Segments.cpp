@@ -91,7 +91,9 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
 
 CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(module, devices))) {
   for (auto constant : module.getOps<planir::ConstantOp>())
-    constants[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
+    residents[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
+  for (auto variable : module.getOps<planir::VariableOp>())
+    residents[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
   for (auto variable : module.getOps<planir::VariableOp>())
     constants[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
 }
@@ -103,7 +105,9 @@ uint32_t CommandCosts::deviceOf(Value buffer) const {
   if (auto decl = dyn_cast<planir::BufferDeclOp>(op))
     return device(decl.getDeviceAttr());
   if (auto use = dyn_cast<planir::UseOp>(op))
-    return device(constants.lookup(use.getConstantAttr()));
+    return device(residents.lookup(use.getConstantAttr()));
+  if (auto state = dyn_cast<planir::StateOp>(op))
+    return device(residents.lookup(state.getVariableAttr()));
   if (auto state = dyn_cast<planir::StateOp>(op))
     return device(constants.lookup(state.getVariableAttr()));
   auto func = op->getParentOfType<planir::FuncOp>();
@@ -133,28 +137,44 @@ double CommandCosts::seconds(Operation *command) const {
   return std::max(least, costs.seconds(device(launch.getDeviceAttr()), work));
 }
 
-Prediction gantry::schedule::predict(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Who used a buffer last.
+struct LastUses {
+  std::optional<uint32_t> write;
+  SmallVector<uint32_t, 2> reads; ///< since the write
+};
+} // namespace
+
+std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> commands,
+                                                          const CommandCosts &costs) {
   DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
-  DenseMap<Value, uint32_t> spaces;
-  std::vector<queues::Command> problem(commands.size());
-  for (auto [command, op] : llvm::zip(problem, commands)) {
-    command.queue = queues.lookup(queueOf(op));
-    forEachBuffer(op, [&](Value buffer, bool writes) {
-      uint32_t space = spaces.try_emplace(buffer, spaces.size()).first->second;
-      command.accesses.push_back({space, 0, 1, writes});
+  DenseMap<Value, LastUses> uses;
+  std::vector<queues::Task> tasks(commands.size());
+  for (uint32_t i = 0; i < tasks.size(); ++i) {
+    queues::Task &task = tasks[i];
+    task.queue = queues.lookup(queueOf(commands[i]));
+    task.seconds = costs.seconds(commands[i]);
+    auto comeAfter = [&](uint32_t other) {
+      if (other != i)
+        task.after.push_back(other);
+    };
+    forEachBuffer(commands[i], [&](Value buffer, bool writes) {
+      if (isa<planir::InputOp, planir::UseOp>(buffer.getDefiningOp()))
+        return; // nobody writes these
+      LastUses &last = uses[buffer];
+      if (last.write)
+        comeAfter(*last.write);
+      if (!writes) {
+        last.reads.push_back(i);
+        return;
+      }
+      llvm::for_each(last.reads, comeAfter);
+      last = {i, {}};
     });
   }
-  Prediction prediction;
-  SmallVector<double> free(queues.size()); // when a queue has done what came before
-  std::vector<queues::Wait> waits = queues::orderQueues(problem);
-  auto wait = waits.begin();
-  for (auto [i, op] : llvm::enumerate(commands)) {
-    double &end = free[problem[i].queue];
-    for (; wait != waits.end() && wait->after == i; ++wait)
-      end = std::max(end, prediction.end[wait->before]);
-    prediction.start.push_back(end);
-    end += costs.seconds(op);
-    prediction.end.push_back(end);
-  }
-  return prediction;
+  return tasks;
 }
