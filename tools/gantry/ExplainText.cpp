@@ -99,7 +99,7 @@ void printRejected(const Subject &subject, const fb::Function &function) {
       std::vector<std::string> &names = ops[text(rejected)];
       if (names.empty())
         reasons.push_back(text(rejected));
-      names.push_back(text(op->name()->size() ? op->name() : op->log_name()));
+      names.push_back(text(textOf(op->name()).empty() ? op->log_name() : op->name()));
     }
   if (reasons.empty())
     return;

@@ -46,6 +46,21 @@ TEST_F(Placement, LogsOpsAndCopiesAsTheyHappen_p9) {
                           "(h2d 2, d2h 1, d2d 1); 1 at load\n");
 }
 
+TEST_F(Placement, LogsOnceWhatIsEvaluatedAtLoad_p1) {
+  save("once.gantry", [](SeveralDevices &b) {
+    auto op = std::make_unique<plan::fb::PlacedOpT>();
+    op->log_name = "Mul", op->once = true, op->device = b.gpu1;
+    op->rejected = {"GPU:0: no memory left"};
+    b.function().placed_ops.push_back(std::move(op));
+  });
+  const Result run = gantry("run once.gantry --fill ones --log-device-placement");
+  EXPECT_HAS(run.err, "GPU:0 (once, at load)\nExecuting op Mul in device " + device +
+                          "GPU:1 (once, at load)\nCopying");
+  EXPECT_HAS(run.err, "placed 4 ops: GPU:0 2, GPU:1 2; ");
+  // It has no name: its kind stands for it.
+  EXPECT_HAS(gantry("explain once.gantry").out, "GPU:0: no memory left  Mul\n");
+}
+
 TEST_F(Placement, LogsAsJson_p9) {
   const Result run = gantry("run d.gantry --fill ones --log-device-placement=json --output y.npy");
   EXPECT_HAS(run.err, R"({"copy":{"name":"w","loc":"","bytes":16,"from":")" + device +
