@@ -46,8 +46,8 @@ private:
   uint32_t device(mlir::Attribute symbol) const;
 
   llvm::DenseMap<mlir::Attribute, uint32_t> devices; ///< by symbol
-  llvm::DenseMap<mlir::Attribute, mlir::Attribute>
-      constants; ///< and variables: symbol to that of its device
+  /// Of constants and variables, symbol to that of the device.
+  llvm::DenseMap<mlir::Attribute, mlir::Attribute> residents;
   CostModel costs;
 };
 

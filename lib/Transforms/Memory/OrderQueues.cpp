@@ -84,9 +84,6 @@ struct Orderer {
     } else if (auto state = dyn_cast<planir::StateOp>(op)) {
       uint32_t space = spaceOf(state.getVariableAttr());
       command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});
-    } else if (auto state = dyn_cast<planir::StateOp>(op)) {
-      uint32_t space = spaceOf(state.getVariableAttr());
-      command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});
     } else if (auto decl = dyn_cast<planir::BufferDeclOp>(op)) {
       uint64_t begin = decl.getOffset().value_or(0);
       command.accesses.push_back(

@@ -94,8 +94,6 @@ CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(mod
     residents[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
   for (auto variable : module.getOps<planir::VariableOp>())
     residents[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
-  for (auto variable : module.getOps<planir::VariableOp>())
-    constants[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
 }
 
 uint32_t CommandCosts::device(Attribute symbol) const { return devices.lookup(symbol); }
@@ -108,8 +106,6 @@ uint32_t CommandCosts::deviceOf(Value buffer) const {
     return device(residents.lookup(use.getConstantAttr()));
   if (auto state = dyn_cast<planir::StateOp>(op))
     return device(residents.lookup(state.getVariableAttr()));
-  if (auto state = dyn_cast<planir::StateOp>(op))
-    return device(constants.lookup(state.getVariableAttr()));
   auto func = op->getParentOfType<planir::FuncOp>();
   auto input = dyn_cast<planir::InputOp>(op);
   uint64_t index = input ? input.getIndex() : cast<planir::OutputOp>(op).getIndex();
