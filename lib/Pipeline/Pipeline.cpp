@@ -51,6 +51,23 @@ static void addPlace(OpPassManager &pm) {
 }
 
 //===----------------------------------------------------------------------===//
+// Copy: every edge between devices is an op
+//===----------------------------------------------------------------------===//
+
+static void addCopy(OpPassManager &pm, const CompileOptions &options) {
+  // What the graph's own copies do not move need not be brought back.
+  pm.addPass(createElideCopiesPass());
+  InsertCopiesPassOptions insert;
+  insert.explicitOnly = options.explicitCopies;
+  pm.addPass(createInsertCopiesPass(insert));
+  pm.addPass(createVerifyCopiesPass());
+
+  CheckCopyBudgetPassOptions budget;
+  budget.maxCopy = options.maxCopy;
+  pm.addPass(createCheckCopyBudgetPass(budget));
+}
+
+//===----------------------------------------------------------------------===//
 // Fuse: groups of ops that become one kernel
 //===----------------------------------------------------------------------===//
 
@@ -94,6 +111,8 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
     addSimplify(pm, options);
   if (includes(Phase::place))
     addPlace(pm);
+  if (includes(Phase::copy))
+    addCopy(pm, options);
   if (includes(Phase::fuse))
     addFuse(pm, options);
   if (includes(Phase::kernel))

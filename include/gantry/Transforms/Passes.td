@@ -126,6 +126,53 @@ def VerifyPlacedPass : Pass<"gantry-verify-placed", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Copy
+//===----------------------------------------------------------------------===//
+
+def ElideCopiesPass : Pass<"gantry-elide-copies", "::mlir::ModuleOp"> {
+  let summary = "remove the copies of a graph that move nothing";
+  let description = [{
+    A `gantry.copy` to the device that has the value already, or back to the one that a copied value
+    came from, is replaced by the value. With `force` it stays: that makes a new buffer.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def InsertCopiesPass : Pass<"gantry-insert-copies", "::mlir::ModuleOp"> {
+  let summary = "make every edge between devices a copy";
+  let description = [{
+    Precondition: every op has its device. A value gets one `gantry.copy` for each other device that
+    uses it, right behind its definition, with the first use that needs it as its `cause`; copies that
+    the graph asks for share it. Views are made again on the other side of the copy of their source.
+    Constants need none: a plan has them wherever they are read. Arguments and results of functions
+    live on CPU:0 of their task unless they say otherwise, conditions on the host.
+
+    With `explicit` an op whose operands are elsewhere is an error that names them; ends of functions
+    are brought all the same.
+  }];
+  let options = [Option<"explicitOnly", "explicit", "bool", "false",
+    "refuse ops whose operands are on other devices">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def CheckCopyBudgetPass : Pass<"gantry-check-copy-budget", "::mlir::ModuleOp"> {
+  let summary = "hold functions to the bytes that a run may copy";
+  let description = [{
+    The budget is `gantry.max_copy` of a function, else the option: `d2h:0,h2d:1MiB`. More bytes in
+    a direction are an error that lists its copies, the largest first. A copy in a loop runs an
+    unknown number of times and exceeds every budget of its direction. What constants need is brought
+    at load and does not count.
+  }];
+  let options = [Option<"maxCopy", "max-copy", "std::string", "",
+    "bytes per run by direction, for functions without gantry.max_copy">];
+}
+
+def VerifyCopiesPass : Pass<"gantry-verify-copies", "::mlir::ModuleOp"> {
+  let summary = "check that every op has its operands on its device";
+  let description = [{ From here on values go from device to device in `gantry.copy` only. }];
+}
+
+//===----------------------------------------------------------------------===//
 // Fuse
 //===----------------------------------------------------------------------===//
 

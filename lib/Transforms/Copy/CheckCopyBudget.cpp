@@ -1,0 +1,160 @@
+// Holds a function to the bytes that a run may copy, by direction (spec X4).
+//
+// The budget is `gantry.max_copy` on the function, or the pass's option for those without:
+// "d2h:0,h2d:1MiB". A copy inside a loop runs an unknown number of times, so that no budget for its
+// direction can hold.
+
+#include "Homes.h"
+#include "gantry/Device/DeviceName.h"
+#include "gantry/Support/Bytes.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <array>
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_CHECKCOPYBUDGETPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+/// Longest list of copies in an error; the rest is counted.
+static constexpr size_t kListed = 8;
+
+namespace {
+enum Direction { h2d, d2h, d2d, numDirections, none };
+constexpr llvm::StringLiteral directionNames[] = {"h2d", "d2h", "d2d"};
+
+/// Bytes allowed by direction; nothing where there is no limit.
+using Budget = std::array<std::optional<uint64_t>, numDirections>;
+
+struct Copied {
+  CopyOp op;
+  Direction direction;
+  uint64_t bytes;
+  bool inLoop;
+
+  Location loc() const { return CopyOp(op).getLoc(); }
+};
+} // namespace
+
+static LogicalResult parseBudget(StringRef text, Location loc, Budget &budget) {
+  size_t column = 1;
+  for (StringRef entry : llvm::split(text, ",")) {
+    auto [name, bytes] = entry.split(':');
+    auto direction = llvm::StringSwitch<Direction>(name.trim())
+                         .Case("h2d", h2d)
+                         .Case("d2h", d2h)
+                         .Case("d2d", d2d)
+                         .Default(none);
+    auto wrong = [&]() {
+      return emitError(loc) << "copy budget '" << text << "', column " << column << ": ";
+    };
+    if (direction == none)
+      return wrong() << "'" << entry
+                     << "' is not DIRECTION:BYTES; the directions are h2d, d2h, d2d";
+    if (budget[direction])
+      return wrong() << name.trim() << " is given twice";
+    Expected<uint64_t> limit = parseByteCount(bytes.trim().str());
+    if (!limit)
+      return wrong() << limit.status().message();
+    budget[direction] = *limit;
+    column += entry.size() + 1;
+  }
+  return success();
+}
+
+static bool isGPU(DeviceAttr device) {
+  return DeviceName::parse(device.getSpelling().str())->type == DeviceType::GPU;
+}
+
+static Direction directionOf(DeviceAttr from, DeviceAttr to) {
+  if (!from || from == to)
+    return none;
+  if (!isGPU(from))
+    return isGPU(to) ? h2d : none;
+  return isGPU(to) ? d2d : d2h;
+}
+
+namespace {
+struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> {
+  using CheckCopyBudgetPassBase::CheckCopyBudgetPassBase;
+
+  void runOnOperation() override {
+    copy::Homes homes(getOperation());
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(check(func, homes)))
+        return signalPassFailure();
+  }
+
+  LogicalResult check(func::FuncOp func, const copy::Homes &homes) {
+    auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
+    StringRef text = own ? own.getValue() : StringRef(maxCopy);
+    Budget budget;
+    if (text.empty())
+      return success();
+    if (failed(parseBudget(text, own ? func.getLoc() : UnknownLoc::get(&getContext()), budget)))
+      return failure();
+    SmallVector<Copied> copies = collect(func, homes);
+    LogicalResult result = success();
+    for (int direction = 0; direction < numDirections; ++direction)
+      if (budget[direction] &&
+          failed(checkDirection(func, homes, copies, Direction(direction), *budget[direction])))
+        result = failure();
+    return result;
+  }
+
+  static SmallVector<Copied> collect(func::FuncOp func, const copy::Homes &homes) {
+    SmallVector<Copied> copies;
+    func.walk([&](CopyOp op) {
+      auto to = DeviceAttr::get(op.getContext(), op.getDevice());
+      copies.push_back({op, directionOf(homes.homeOf(op.getInput()), to),
+                        getByteSize(cast<RankedTensorType>(op.getType())),
+                        bool(op->getParentOfType<WhileOp>())});
+    });
+    return copies;
+  }
+
+  static LogicalResult checkDirection(func::FuncOp func, const copy::Homes &homes,
+                                      ArrayRef<Copied> all, Direction direction, uint64_t limit) {
+    SmallVector<Copied> copies;
+    uint64_t bytes = 0;
+    bool inLoop = false;
+    for (const Copied &each : all)
+      if (each.direction == direction) {
+        copies.push_back(each);
+        bytes += each.bytes;
+        inLoop |= each.inLoop;
+      }
+    if (bytes <= limit && !inLoop)
+      return success();
+    llvm::stable_sort(copies, [](const Copied &a, const Copied &b) { return a.bytes > b.bytes; });
+    auto error = func.emitError() << "'@" << func.getSymName() << "' copies "
+                                  << (inLoop ? "at least " : "") << formatBytes(bytes)
+                                  << " per run " << directionNames[direction] << ", the budget is "
+                                  << formatBytes(limit)
+                                  << (inLoop ? " and some copies are in a loop" : "")
+                                  << "; place their ends on one device, or raise --max-copy";
+    for (const Copied &each : ArrayRef(copies).take_front(kListed))
+      error.attachNote(each.loc()) << describe(each, homes);
+    if (copies.size() > kListed)
+      error.attachNote(func.getLoc()) << "and " << copies.size() - kListed << " smaller ones";
+    return error;
+  }
+
+  static std::string describe(const Copied &each, const copy::Homes &homes) {
+    CopyOp op = each.op;
+    std::string text = formatBytes(each.bytes) + " from " +
+                       copy::shortName(homes.homeOf(op.getInput())) + " to " +
+                       copy::shortName(DeviceAttr::get(op.getContext(), op.getDevice())) + ": " +
+                       copy::describeValue(op.getInput());
+    if (op.getCause())
+      text += ", for " + op.getCause()->str();
+    return text + (each.inLoop ? ", in every pass of a loop" : "");
+  }
+};
+} // namespace

@@ -1,0 +1,49 @@
+// Removes the copies of a graph that move nothing.
+//
+// A copy to where the value is already, or back to where a copied value came from, is the value
+// itself. One with `force` makes a new buffer and stays.
+
+#include "Homes.h"
+#include "gantry/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_ELIDECOPIESPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+/// What `copy` gives when it moves nothing, else null: the value before it, or before the copies
+/// before it, that is on its device.
+static Value findOnDevice(CopyOp copy, const copy::Homes &homes) {
+  auto device = DeviceAttr::get(copy.getContext(), copy.getDevice());
+  Value value = copy.getInput();
+  while (true) {
+    if (homes.homeOf(value) == device)
+      return value;
+    auto before = value.getDefiningOp<CopyOp>();
+    if (!before || before.getForce())
+      return {};
+    value = before.getInput();
+  }
+}
+
+namespace {
+struct ElideCopies : gantry::impl::ElideCopiesPassBase<ElideCopies> {
+  void runOnOperation() override {
+    copy::Homes homes(getOperation());
+    SmallVector<CopyOp> copies;
+    getOperation().walk([&](CopyOp copy) { copies.push_back(copy); });
+    for (CopyOp copy : copies)
+      if (Value same = copy.getForce() ? Value() : findOnDevice(copy, homes)) {
+        copy.replaceAllUsesWith(same);
+        copy.erase();
+      }
+    // What was copied there and back has no use for the way there any more.
+    for (CopyOp copy : llvm::reverse(copies))
+      if (copy->getBlock() && !copy.getForce() && copy->use_empty())
+        copy.erase();
+  }
+};
+} // namespace

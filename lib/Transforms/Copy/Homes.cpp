@@ -1,0 +1,134 @@
+#include "Homes.h"
+
+#include "gantry/Device/DeviceName.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::copy;
+
+Homes::Homes(ModuleOp module) {
+  const Topology topology = getTopology(module);
+  for (const LogicalDevice &device : topology.logical)
+    if (device.name.type == DeviceType::CPU && device.name.id == 0) {
+      hostDevice = DeviceAttr::get(module.getContext(), device.name.str());
+      return;
+    }
+}
+
+bool copy::isView(Operation *op) {
+  auto kernel = dyn_cast_if_present<KernelOpInterface>(op);
+  return kernel && kernel.getFusionKind() == FusionKind::View;
+}
+
+Value copy::skipViews(Value value) {
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// Homes of the results of a branch or loop, set by Place.
+static DeviceAttr homeOfResult(Operation *op, unsigned index) {
+  auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);
+  return homes && index < homes.size() ? dyn_cast<DeviceAttr>(homes[index]) : DeviceAttr();
+}
+
+DeviceAttr Homes::named(StringAttr spelling) const {
+  return DeviceAttr::get(spelling.getContext(), spelling.getValue());
+}
+
+DeviceAttr Homes::homeOfArgument(BlockArgument argument) const {
+  Operation *owner = argument.getOwner()->getParentOp();
+  DeviceAttr home;
+  if (auto func = dyn_cast<func::FuncOp>(owner))
+    home = func.getArgAttrOfType<DeviceAttr>(argument.getArgNumber(), kDeviceAttr);
+  else
+    home = homeOfResult(owner, argument.getArgNumber());
+  return home ? home : hostDevice;
+}
+
+DeviceAttr Homes::homeOf(Value value) const {
+  value = skipViews(value);
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return homeOfArgument(argument);
+  Operation *op = value.getDefiningOp();
+  if (isa<ConstantOp>(op))
+    return {};
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return named(copy.getDeviceAttr());
+  if (isa<IfOp, WhileOp>(op)) {
+    DeviceAttr home = homeOfResult(op, cast<OpResult>(value).getResultNumber());
+    return home ? home : hostDevice;
+  }
+  return op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+}
+
+DeviceAttr Homes::neededByTerminator(OpOperand &use) const {
+  Operation *parent = use.getOwner()->getParentOp();
+  DeviceAttr home;
+  if (auto func = dyn_cast<func::FuncOp>(parent))
+    home = func.getResultAttrOfType<DeviceAttr>(use.getOperandNumber(), kDeviceAttr);
+  else if (auto loop = dyn_cast<WhileOp>(parent);
+           !loop || use.getOwner()->getParentRegion() != &loop.getConditionBody())
+    home = homeOfResult(parent, use.getOperandNumber());
+  return home ? home : hostDevice;
+}
+
+DeviceAttr Homes::neededBy(OpOperand &use) const {
+  Operation *op = use.getOwner();
+  if (isView(op) || isa<CopyOp>(op))
+    return {};
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return neededByTerminator(use);
+  if (isa<IfOp>(op))
+    return hostDevice;
+  if (isa<WhileOp>(op)) {
+    DeviceAttr home = homeOfResult(op, use.getOperandNumber());
+    return home ? home : hostDevice;
+  }
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  if (!kernel)
+    return {};
+  return llvm::is_contained(kernel.getHostOperands(), use.getOperandNumber())
+             ? hostDevice
+             : op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+}
+
+static std::string describeOp(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  std::string text = kernel ? kernel.getLogName().str() : op->getName().getStringRef().str();
+  if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
+    text += " '" + name.getValue().str() + "'";
+  return text;
+}
+
+std::string copy::describeUse(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (auto func = dyn_cast<func::FuncOp>(op->getParentOp());
+      func && op->hasTrait<OpTrait::IsTerminator>()) {
+    unsigned index = use.getOperandNumber();
+    auto name = func.getResultAttrOfType<StringAttr>(index, kNameAttr);
+    return (name ? "result '" + name.getValue().str() + "'" : "result " + std::to_string(index)) +
+           " of '@" + func.getSymName().str() + "'";
+  }
+  std::string place = describeLocation(op->getLoc());
+  return describeOp(op) + (place.empty() ? "" : " at " + place);
+}
+
+std::string copy::describeValue(Value value) {
+  value = skipViews(value);
+  while (auto copy = value.getDefiningOp<CopyOp>())
+    value = skipViews(copy.getInput());
+  if (Operation *op = value.getDefiningOp())
+    return "the result of " + describeOp(op);
+  auto argument = cast<BlockArgument>(value);
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (auto name = func ? func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr)
+                       : StringAttr())
+    return "'" + name.getValue().str() + "'";
+  return "argument " + std::to_string(argument.getArgNumber());
+}
+
+std::string copy::shortName(DeviceAttr device) {
+  Expected<DeviceName> name = DeviceName::parse(device.getSpelling().str());
+  return name ? name->shortStr() : device.getSpelling().str();
+}

@@ -1,0 +1,49 @@
+// Where values live once ops have devices, and where uses need them: what the passes of Copy ask.
+#pragma once
+
+#include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gantry::copy {
+
+/// Precondition: placed IR. Devices are given by their full names, as `gantry.device` has them.
+class Homes {
+public:
+  explicit Homes(mlir::ModuleOp module);
+
+  /// CPU:0 of the first task: where ends of functions and conditions are (spec P16).
+  DeviceAttr host() const { return hostDevice; }
+
+  /// The device that has the bytes of `value`; null for a constant, which is put where it is used
+  /// when the plan is loaded.
+  DeviceAttr homeOf(mlir::Value value) const;
+
+  /// The device on which this use needs its value; null when any will do, as for views and copies.
+  DeviceAttr neededBy(mlir::OpOperand &use) const;
+
+private:
+  DeviceAttr named(mlir::StringAttr spelling) const;
+  DeviceAttr homeOfArgument(mlir::BlockArgument argument) const;
+  DeviceAttr neededByTerminator(mlir::OpOperand &use) const;
+
+  DeviceAttr hostDevice;
+};
+
+/// The value whose bytes `value` has, before views.
+mlir::Value skipViews(mlir::Value value);
+
+/// Whether the op is a view: the bytes of its first operand under another shape.
+bool isView(mlir::Operation *op);
+
+/// A use in words, for causes and errors: "MatMul 'fc1' at model.mlir:3:8", "result 0 of '@main'".
+std::string describeUse(mlir::OpOperand &use);
+
+/// The name of a value in words: "'x'", "argument 0", "the result of MatMul 'fc1'".
+std::string describeValue(mlir::Value value);
+
+/// "GPU:0" of a full name.
+std::string shortName(DeviceAttr device);
+
+} // namespace gantry::copy
