@@ -7,6 +7,7 @@ together. Large models are sparse files, so that they cost time and memory only 
 Usage: tool_test.py BUILD [unittest arguments]; exit status 77 when a Python module is missing.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -25,7 +26,7 @@ except ImportError as missing:
 
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/dev").resolve()
 MIB, GIB = 1 << 20, 1 << 30
-PHASES = "import simplify place copy fuse kernel schedule memory llvm".split()
+PHASES = "import simplify replicate place copy fuse kernel schedule memory llvm".split()
 
 
 def available_memory():
@@ -147,6 +148,108 @@ class TextTest(ToolTest):
         self.assertIn("node 'positive'", explained)
         self.assertNotIn(str(self.folder), explained)
         self.assertIn("1 kernel, 1 launch for 1 op\n", explained)
+
+
+TWO_GPUS = ("--devices=CPU:0,GPU:0,GPU:1", "--simulate")
+DEVICE = "/job:localhost/replica:0/task:0/device:"
+
+
+class PlacementTest(ToolTest):
+    """relu(x @ w) @ v on simulated devices: what the tool tells, writes and compares."""
+
+    def setUp(self):
+        super().setUp()
+        weights = [helper.make_tensor(name, TensorProto.FLOAT, [4, 4], np.eye(4, dtype=np.float32).ravel())
+                   for name in "wv"]
+        self.save_model([helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
+                         helper.make_node("Relu", ["a"], ["b"], name="positive"),
+                         helper.make_node("MatMul", ["b", "v"], ["y"], name="second")],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])], weights)
+
+    def log(self, *arguments):
+        run = self.succeed("run", "m.onnx", *TWO_GPUS, "--log-device-placement", "--fill", "ones", "-v", *arguments)
+        self.assertIn("copies counted as planned", run.err)
+        return [line.replace(DEVICE, "") for line in run.err.splitlines()
+                if line.startswith(("Executing", "Copying", "placed"))], run
+
+    def test_the_log_tells_a_run_line_by_line_p9(self):
+        lines, run = self.log("--place", "name:second=GPU:1")
+        self.assertEqual(lines, [
+            "Copying 32 bytes from CPU:0 to GPU:0",
+            "Executing op MatMul in device GPU:0",
+            "Executing op Relu in device GPU:0",
+            "Copying 32 bytes from GPU:0 to GPU:1",
+            "Executing op MatMul in device GPU:1",
+            "Copying 32 bytes from GPU:1 to CPU:0",
+            "placed 3 ops: GPU:0 2, GPU:1 1; 0 fall-backs; "
+            "3 copies per run, 96 bytes (h2d 1, d2h 1, d2d 1); 0 at load",
+        ])
+        self.assertTrue(run.out.startswith("y: f32[2,4] on CPU:0\n[[1. 1. 1. 1.]"), run.out)
+
+    def test_json_gives_rules_and_reasons_p9_p10(self):
+        run = self.succeed("run", "m.onnx", *TWO_GPUS, "--log-device-placement=json", "--fill", "ones",
+                           "--place", "name:second=GPU:1")
+        lines = [json.loads(line) for line in run.err.splitlines() if line.startswith("{")]
+        ops = {line["name"]: line for line in lines if "op" in line}
+        self.assertEqual({name: (op["rule"], op["device"]) for name, op in ops.items()},
+                         {"first": ("default", DEVICE + "GPU:0"), "positive": ("default", DEVICE + "GPU:0"),
+                          "second": ("rule", DEVICE + "GPU:1")})
+        self.assertIn("name:second=GPU:1", ops["second"]["reason"])
+        self.assertEqual([line["copy"]["kind"] for line in lines if "copy" in line], ["h2d", "d2d", "d2h"])
+
+    def test_soft_placement_is_remarked_and_counted_p5(self):
+        lines, run = self.log("--place", "name:second=GPU:7", "--soft-placement")
+        self.assertIn("; 1 fall-back; ", lines[-1])
+        self.assertEqual(run.err.count("gantry: remark: "), 1, run.err)
+        self.succeed("compile", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:7", "--soft-placement", "-o", "m.gantry")
+        explained = self.succeed("explain", "m.gantry").out
+        self.assertEqual(explained.count("\nremark: "), 1, explained)
+        self.assertIn("fell back", explained)
+
+    def test_a_lock_keeps_the_placement_p13(self):
+        moved = "--place", "name:second=GPU:1"
+        self.succeed("compile", "m.onnx", *TWO_GPUS, *moved, "--write-placement-lock", "a.lock", "-o", "a.gantry")
+        self.succeed("compile", "m.onnx", *TWO_GPUS, "--placement-lock", "a.lock",
+                     "--write-placement-lock", "b.lock", "-o", "b.gantry")
+        self.assertEqual((self.folder / "a.lock").read_text(), (self.folder / "b.lock").read_text())
+        self.assertTrue((self.folder / "a.lock").read_text().startswith("# gantry placement lock 1\n"))
+        same = self.succeed("diff", "a.gantry", "b.gantry")
+        self.assertEqual(same.out, "same placement, copies, memory and prediction\n")
+
+    def test_diff_says_what_a_rule_moved_p13(self):
+        self.succeed("compile", "m.onnx", *TWO_GPUS, "-o", "a.gantry")
+        run = self.gantry("diff", "a.gantry", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1")
+        self.assertEqual(run.status, 1, run.err)
+        self.assertIn("1 op moved\n", run.out)
+        self.assertRegex(run.out, r"second +MatMul +GPU:0 +GPU:1 +rule")
+        self.assertRegex(run.out, r"\+1 +every run +d2d +GPU:0 +GPU:1 +32")
+        found = json.loads(self.gantry("diff", "a.gantry", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1",
+                                       "--json").out)
+        self.assertEqual([op["name"] for op in found["functions"][0]["moved"]], ["second"])
+
+    def test_why_not_says_what_to_change_p10(self):
+        run = self.succeed("explain", "m.onnx", *TWO_GPUS, "--place", "op:MatMul=GPU:0", "--why-not", "second", "GPU:1")
+        self.assertIn("op:MatMul=GPU:0", run.out)
+
+    def test_explain_shows_queues_over_a_run(self):
+        run = self.succeed("explain", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1", "--timeline")
+        for queue in ("GPU:0 compute", "GPU:0 copies in", "GPU:1 compute", "GPU:1 copies from peers"):
+            self.assertRegex(run.out, queue + r" +[·░▒▓█]+ +\d+ %")
+
+    def test_what_does_not_fit_is_exit_status_3_m2(self):
+        run = self.gantry("compile", "m.onnx", "--devices=CPU:0,GPU:0@64", "--simulate", "-o", "m.gantry")
+        self.assertEqual(run.status, 3, run.err)
+        self.assertFalse((self.folder / "m.gantry").exists())
+
+    def test_the_folder_does_not_change_a_plan(self):
+        (self.folder / "inside").mkdir()
+        shutil.copy(self.folder / "m.onnx", self.folder / "inside/m.onnx")
+        for model in ("m.onnx", "inside/m.onnx", self.folder / "m.onnx"):
+            self.succeed("compile", model, *TWO_GPUS, "--place", "name:second=GPU:7", "--soft-placement", "-o", "p.gantry")
+            plan = (self.folder / "p.gantry").read_bytes()
+            self.assertEqual(plan, getattr(self, "plan", plan), model)
+            self.plan = plan
 
 
 class LargeWeightsTest(ToolTest):
