@@ -56,11 +56,6 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     launch->setAttr(kDeviceAttr, root->getAttr(kDeviceAttr));
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);
-    // What reads each element before it writes it may do so in one buffer.
-    if (llvm::all_of(ops, [](Operation *op) {
-          return cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
-        }))
-      launch->setAttr("elementwise", builder.getUnitAttr());
     root->replaceAllUsesWith(launch);
     for (Operation *op : llvm::reverse(ops))
       op->erase();

@@ -8,6 +8,7 @@
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -218,10 +219,37 @@ struct FunctionLowering {
     return true;
   }
 
-  /// An elementwise kernel reads each element before it writes it.
-  static bool mayOverwrite(Operation *maker, Value value, Value variable) {
-    return maker->hasAttr("elementwise") && maker->getNumResults() == 1 && value == variable &&
-           maker->getResult(0).getType() == value.getType();
+  /// Whether the kernel reads each element of `variable` right where it writes the one at its place,
+  /// and nothing later.
+  bool mayOverwrite(Operation *maker, Value value, Value variable) {
+    auto launch = dyn_cast<LaunchOp>(maker);
+    func::FuncOp kernel = launch ? state.kernel(launch.getKernel()) : func::FuncOp();
+    if (!kernel || launch->getNumResults() != 1 || value != variable ||
+        launch->getResult(0).getType() != value.getType())
+      return false;
+    BlockArgument target = kernel.getArgument(launch->getNumOperands());
+    for (OpOperand &operand : launch->getOpOperands())
+      if (operand.get() == value &&
+          !isReadBeforeWritten(kernel.getArgument(operand.getOperandNumber()), target))
+        return false;
+    return true;
+  }
+
+  static bool isReadBeforeWritten(BlockArgument source, BlockArgument target) {
+    auto store = [&](Operation *op) {
+      return op->getNumResults() == 0 && op->getNumOperands() >= 2 && op->getOperand(1) == target &&
+             op->getOperand(0) != target && hasEffect<MemoryEffects::Write>(op);
+    };
+    if (!llvm::all_of(target.getUsers(), store))
+      return false;
+    return llvm::all_of(source.getUsers(), [&](Operation *load) {
+      if (load->getNumResults() != 1 || !hasEffect<MemoryEffects::Read>(load))
+        return false;
+      return llvm::any_of(target.getUsers(), [&](Operation *write) {
+        return write->getBlock() == load->getBlock() && load->isBeforeInBlock(write) &&
+               load->getOperands().drop_front() == write->getOperands().drop_front(2);
+      });
+    });
   }
 
   ArrayAttr bindings(TypeRange types, bool inputs) {

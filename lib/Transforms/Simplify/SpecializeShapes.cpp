@@ -1,8 +1,8 @@
 // Gives open dimensions their sizes and infers result types again.
 
+#include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
 
-#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -81,73 +81,10 @@ struct SpecializeShapes : gantry::impl::SpecializeShapesPassBase<SpecializeShape
     }
     if (!changed)
       return success();
-    if (failed(inferAgain(func.getBody())))
+    if (failed(inferTypesAgain(func.getBody())))
       return failure();
     func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(),
                                    func.getBody().front().getTerminator()->getOperandTypes()));
-    return success();
-  }
-
-  /// Gives every op of the region its result types again, in program order: operands come first.
-  static LogicalResult inferAgain(Region &region) {
-    for (Operation &op : region.front())
-      if (failed(inferAgain(op)))
-        return failure();
-    return success();
-  }
-
-  static LogicalResult inferAgain(Operation &op) {
-    if (auto infer = dyn_cast<InferTypeOpInterface>(op); infer && op.getNumResults() > 0) {
-      SmallVector<Type> types;
-      if (failed(infer.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(),
-                                        op.getDiscardableAttrDictionary(),
-                                        op.getPropertiesStorage(), op.getRegions(), types)))
-        return failure();
-      setTypes(op.getResults(), types);
-    }
-    // Ops whose types are given follow their operands where that is the only reading.
-    if (auto cast = dyn_cast<CastOp>(op))
-      cast.getResult().setType(cast.getType().clone(cast.getInput().getType().getShape()));
-    if (auto reshape = dyn_cast<ReshapeOp>(op))
-      closeOneDimension(reshape);
-    return inferControlFlow(op);
-  }
-
-  template <typename Values>
-  static void setTypes(Values values, TypeRange types) {
-    for (auto [value, type] : llvm::zip(values, types))
-      value.setType(type);
-  }
-
-  /// The number of elements decides the only open dimension of a reshape.
-  static void closeOneDimension(ReshapeOp op) {
-    auto in = op.getInput().getType(), out = op.getType();
-    if (!in.hasStaticShape() || out.getNumDynamicDims() != 1)
-      return;
-    SmallVector<int64_t> shape(out.getShape());
-    int64_t known = 1, *open = nullptr;
-    for (int64_t &size : shape)
-      ShapedType::isDynamic(size) ? void(open = &size) : void(known *= size);
-    if (known == 0 || in.getNumElements() % known)
-      return;
-    *open = in.getNumElements() / known;
-    op.getResult().setType(out.clone(shape));
-  }
-
-  /// Sizes go into the regions with what loops carry, and come out with what regions yield.
-  static LogicalResult inferControlFlow(Operation &op) {
-    auto loop = dyn_cast<WhileOp>(op);
-    if (loop)
-      for (Region *region : {&loop.getConditionBody(), &loop.getBody()})
-        setTypes(region->getArguments(), loop.getInits().getTypes());
-    for (Region &region : op.getRegions())
-      if (failed(inferAgain(region)))
-        return failure();
-    if (loop)
-      setTypes(loop.getResults(), loop.getInits().getTypes());
-    if (auto branch = dyn_cast<IfOp>(op))
-      setTypes(branch.getResults(),
-               branch.getThenBody().front().getTerminator()->getOperandTypes());
     return success();
   }
 };
