@@ -9,7 +9,7 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
   func.func @x4_exceeded(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) attributes {gantry.max_copy = "h2d:1KiB,d2h:0"} {
     %in = gantry.copy %x to "/job:localhost/replica:0/task:0/device:GPU:0" : tensor<4xf32>
     %a = gantry.relu %in {gantry.device = #gpu0, gantry.name = "a"} : (tensor<4xf32>) -> tensor<4xf32>
-    %s = gantry.reduce_sum %a axes [0] {gantry.device = #gpu0, gantry.name = "s"} : (tensor<4xf32>) -> tensor<f32>
+    %s = gantry.reduce_sum %a {axes = array<i64: 0>, gantry.device = #gpu0, gantry.name = "s"} : (tensor<4xf32>) -> tensor<f32>
     // expected-note @below {{4 bytes from GPU:0 to CPU:0: the result of Sum 's', for result 1}}
     %small = gantry.copy %s to "/job:localhost/replica:0/task:0/device:CPU:0" {cause = "result 1"} : tensor<f32>
     // expected-note @below {{16 bytes from GPU:0 to CPU:0: the result of Relu 'a'}}

@@ -5,7 +5,7 @@
 
 // A copy to where the value is, and one there and back, are the value; a forced one stays.
 // CHECK-LABEL: func.func @elided
-// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[A:.*]] = gantry.relu %[[X]]
 // CHECK-NEXT: %[[OWN:.*]] = gantry.copy %[[A]] to "{{.*}}GPU:0" force
 // CHECK-NEXT: return %[[A]], %[[A]], %[[OWN]]

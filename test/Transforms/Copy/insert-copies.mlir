@@ -54,16 +54,16 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 // CHECK: %[[ON0:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0"
 // CHECK-NOT: gantry.copy
-// CHECK: %[[V:.*]] = gantry.reshape %[[ON0]] : tensor<4xf32> to tensor<2x2xf32>
-// CHECK: %[[W:.*]] = gantry.reshape %[[ON0]] : tensor<4xf32> to tensor<1x4xf32>
-// CHECK: gantry.relu %[[V]]
-// CHECK: gantry.relu %[[W]]
-// CHECK: gantry.copy
-// CHECK: gantry.copy
+// CHECK: %[[V:.*]] = gantry.reshape %[[ON0]] : (tensor<4xf32>) -> tensor<2x2xf32>
+// CHECK: %[[W:.*]] = gantry.reshape %[[ON0]] : (tensor<4xf32>) -> tensor<1x4xf32>
+// CHECK: %[[A:.*]] = gantry.relu %[[V]]
+// CHECK: gantry.copy %[[A]] to "{{.*}}CPU:0"
+// CHECK: %[[B:.*]] = gantry.relu %[[W]]
+// CHECK: gantry.copy %[[B]] to "{{.*}}CPU:0"
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
   func.func @views(%x: tensor<4xf32>) -> (tensor<2x2xf32>, tensor<1x4xf32>) {
-    %v = gantry.reshape %x : tensor<4xf32> to tensor<2x2xf32>
-    %w = gantry.reshape %x : tensor<4xf32> to tensor<1x4xf32>
+    %v = gantry.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+    %w = gantry.reshape %x : (tensor<4xf32>) -> tensor<1x4xf32>
     %a = gantry.relu %v {gantry.device = #gpu0} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     %b = gantry.relu %w {gantry.device = #gpu0} : (tensor<1x4xf32>) -> tensor<1x4xf32>
     return %a, %b : tensor<2x2xf32>, tensor<1x4xf32>
@@ -80,7 +80,7 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
 // CHECK-SAME: (%[[X:.*]]: tensor<i64>, %[[N:.*]]: tensor<i64>)
 // CHECK-DAG: %[[X0:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0"
 // CHECK-DAG: %[[N0:.*]] = gantry.copy %[[N]] to "{{.*}}GPU:0"
-// CHECK: gantry.while (%[[X0]])
+// CHECK: gantry.while(%[[X0]])
 // CHECK: %[[MORE:.*]] = gantry.compare lt, %{{.*}}, %[[N0]]
 // CHECK-NEXT: %[[FLAG:.*]] = gantry.copy %[[MORE]] to "{{.*}}CPU:0"
 // CHECK: gantry.yield %[[FLAG]]
@@ -111,11 +111,12 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
 // A copy that the graph asks for is the one that others use; a forced one is a buffer of its own.
 // CHECK-LABEL: func.func @asked_for
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
-// CHECK-NEXT: %[[ON0:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0"
-// CHECK-NEXT: gantry.relu %[[ON0]]
-// CHECK-NEXT: gantry.exp %[[ON0]]
-// CHECK-NEXT: %[[OWN:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0" force
-// CHECK-NEXT: gantry.abs %[[OWN]]
+// CHECK-NEXT: %[[ON0:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0" {cause
+// CHECK: gantry.relu %[[ON0]]
+// CHECK-NOT: to "{{.*}}GPU:0"
+// CHECK: gantry.exp %[[ON0]]
+// CHECK: %[[OWN:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0" force
+// CHECK: gantry.abs %[[OWN]]
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
   func.func @asked_for(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
     %a = gantry.relu %x {gantry.device = #gpu0} : (tensor<4xf32>) -> tensor<4xf32>
