@@ -32,6 +32,8 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   SpecializeShapesPassOptions specialize;
   llvm::append_range(specialize.dims, options.dims);
   pm.addPass(createSpecializeShapesPass(specialize));
+  // Each shard of a replicated region has shapes of its own, so the replicas become ops here.
+  pm.addNestedPass<func::FuncOp>(createExpandReplicasPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
 
@@ -39,6 +41,21 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createVerifySimplifiedPass());
+
+  // Names last, when the ops are those that will be placed.
+  pm.addNestedPass<func::FuncOp>(createNameOpsPass());
+}
+
+//===----------------------------------------------------------------------===//
+// Replicate: every op runs once, on one device
+//===----------------------------------------------------------------------===//
+
+static void addReplicate(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createExpandCollectivesPass());
+  // Chunks that two exchanges have in common are cut once.
+  pm.addPass(createCSEPass());
+  pm.addPass(createVerifyReplicatedPass());
+  pm.addNestedPass<func::FuncOp>(createNameOpsPass());
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,8 +126,10 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
   auto includes = [&](Phase phase) { return first <= phase && phase <= last; };
   if (includes(Phase::simplify))
     addSimplify(pm, options);
+  if (includes(Phase::replicate))
+    addReplicate(pm);
   if (includes(Phase::place))
-    addPlace(pm);
+    addPlace(pm, options);
   if (includes(Phase::copy))
     addCopy(pm, options);
   if (includes(Phase::fuse))
