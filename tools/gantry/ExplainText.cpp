@@ -123,7 +123,7 @@ void printCopies(const Subject &subject, const Ledger &ledger) {
       table.add({times[static_cast<size_t>(copy.time)], std::string(copyKindName(copy.kind)),
                  shortDeviceName(subject.plan, copy.from), shortDeviceName(subject.plan, copy.to),
                  std::to_string(copy.bytes), formatSeconds(subject.seconds(copy)),
-                 std::string(copy.cause), std::string(copy.name)});
+                 subject.where(copy.cause), std::string(copy.name)});
   if (!table.empty())
     std::printf("\ncopies\n%s", table.text().c_str());
 }
@@ -152,9 +152,9 @@ void printPrediction(const Subject &subject, const fb::Function &function, const
   if (function.predicted_seconds() > 0) {
     std::printf("\npredicted %s per run", formatSeconds(function.predicted_seconds()).c_str());
     if (function.lower_bound_seconds() > 0)
-      std::printf("; no placement on these devices can be predicted under %s (%.2f of it)",
-                  formatSeconds(function.lower_bound_seconds()).c_str(),
-                  function.predicted_seconds() / function.lower_bound_seconds());
+      std::printf(", %.2f times the %s that no placement on these devices can beat",
+                  function.predicted_seconds() / function.lower_bound_seconds(),
+                  formatSeconds(function.lower_bound_seconds()).c_str());
     std::printf("\n");
   }
 }

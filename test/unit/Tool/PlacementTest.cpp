@@ -83,7 +83,7 @@ TEST_F(Placement, ExplainsOpsAndCopies_p10) {
   EXPECT_HAS(out, "  every run  d2d   GPU:1  GPU:0     16      20 µs  operand 1 of 'sum'\n");
   EXPECT_HAS(out, "  GPU:1     1  ██████████                         3 µs  █▌    10 µs  16 bytes  "
                   "█████\n");
-  EXPECT_EQ(out.find("per run;"), std::string::npos);
+  EXPECT_EQ(out.find("per run,"), std::string::npos);
 }
 
 TEST_F(Placement, ExplainsOneOpWithItsCopies_p10) {
@@ -102,8 +102,8 @@ TEST_F(Placement, ExplainsWhatAPredictionIsWorth_p11) {
     b.plan.remarks = {"model.mlir:4:8: 'sum' asks for GPU:7, which is not there; it is on GPU:0"};
   });
   const std::string out = gantry("explain predicted.gantry").out;
-  EXPECT_HAS(out, "predicted 46 µs per run; no placement on these devices can be predicted under "
-                  "40 µs (1.15 of it)\n");
+  EXPECT_HAS(out, "predicted 46 µs per run, 1.15 times the 40 µs that no placement on these "
+                  "devices can beat\n");
   EXPECT_HAS(out, "remark: model.mlir:4:8: 'sum' asks for GPU:7, which is not there; it is on "
                   "GPU:0\n");
 }
