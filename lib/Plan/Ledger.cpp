@@ -158,6 +158,7 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
   Ledger ledger;
   ledger.atLoad.resize(plan.devices()->size());
   ledger.perRun.resize(plan.devices()->size());
+  ledger.inside.resize(plan.devices()->size());
   const std::vector<PlacedCommand> commands = commandsOf(function);
   const UsedConstants used(plan, commands);
   LedgerCopy upload;
@@ -170,10 +171,8 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
     if (placed.command->opcode() != fb::Opcode::copy)
       continue;
     const LedgerCopy copy = copyOf(plan, function, placed);
-    if (placed.inside)
-      ledger.hasInside = true;
-    else
-      ledger.perRun[copy.countedOn][copy.kind].add(copy.bytes);
+    auto &tallies = placed.inside ? ledger.inside : ledger.perRun;
+    tallies[copy.countedOn][copy.kind].add(copy.bytes);
     if (copy.kind != fb::CopyKind::sameDevice)
       ledger.copies.push_back(copy);
   }
@@ -182,6 +181,7 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
 
 CopyTally Ledger::totalAtLoad() const { return sum(atLoad); }
 CopyTally Ledger::totalPerRun() const { return sum(perRun); }
+CopyTally Ledger::totalInside() const { return sum(inside); }
 
 std::vector<CopyTally> copiesAtLoad(const fb::Plan &plan) {
   std::vector<CopyTally> devices(plan.devices()->size());

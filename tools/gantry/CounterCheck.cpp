@@ -37,8 +37,8 @@ Status CounterCheck::compareDevice(uint32_t device, uint64_t runs) const {
                                stats.run[kind].bytes - start[device][kind].bytes};
     const CopyCount &once = ledger.perRun[device][kind];
     const CopyCount planned = {once.copies * runs, once.bytes * runs};
-    // How often a loop copies shows only when it runs; each run copies as often as planned or more.
-    const bool agree = ledger.hasInside
+    // How often a loop copies shows only when it runs; what is outside of it is on top.
+    const bool agree = ledger.inside[device][kind].copies
                            ? counted.copies >= planned.copies && counted.bytes >= planned.bytes
                            : counted == planned;
     const char *pattern = "%s counted %s copies in %llu runs: %s; the plan's ledger says %s";
@@ -62,14 +62,22 @@ Status CounterCheck::compare(uint64_t runs) const {
   return {};
 }
 
-std::string CounterCheck::summary() const {
-  const CopyTally perRun = ledger.totalPerRun();
-  CopyCount uploads;
-  for (const CopyTally &device : load)
-    uploads += device.betweenDevices();
-  return "copies counted as planned: " + std::to_string(perRun.betweenDevices().copies) +
-         (ledger.hasInside ? " or more per run, " : " per run, ") +
-         formatBytes(perRun.betweenDevices().bytes) + copiesPerKind(perRun) + "; " +
+std::string CounterCheck::summary(uint64_t runs) const {
+  const CopyCount perRun = ledger.totalPerRun().betweenDevices();
+  CopyCount uploads, counted;
+  for (uint32_t d = 0; d < load.size(); ++d) {
+    uploads += load[d].betweenDevices();
+    counted += statsOf(plan, d).run.betweenDevices();
+    counted.copies -= start[d].betweenDevices().copies;
+    counted.bytes -= start[d].betweenDevices().bytes;
+  }
+  const std::string more =
+      ledger.totalInside().betweenDevices().copies
+          ? ", and in all " + std::to_string(counted.copies - runs * perRun.copies) +
+                " in branches and loops, " + formatBytes(counted.bytes - runs * perRun.bytes)
+          : "";
+  return "copies counted as planned: " + std::to_string(perRun.copies) + " per run, " +
+         formatBytes(perRun.bytes) + copiesPerKind(ledger.totalPerRun()) + more + "; " +
          std::to_string(uploads.copies) + " at load, " + formatBytes(uploads.bytes);
 }
 

@@ -15,8 +15,9 @@ public:
   /// After so many runs. INTERNAL names the device, the kind, and both numbers.
   Status compare(uint64_t runs) const;
 
-  /// `copies counted as planned: 4 per run, 64 bytes (h2d 2, d2h 1, d2d 1); 1 at load, 16 bytes`
-  std::string summary() const;
+  /// `copies counted as planned: 4 per run, 64 bytes (h2d 2, d2h 1, d2d 1); 1 at load, 16 bytes`;
+  /// what branches and loops copied comes as it was counted.
+  std::string summary(uint64_t runs) const;
 
 private:
   Status compareDevice(uint32_t device, uint64_t runs) const;

@@ -130,22 +130,19 @@ std::vector<LogEntry> executionOrder(const fb::Plan &plan, const fb::Function &f
 
 std::string placementSummary(const fb::Plan &plan, const fb::Function &function,
                              const Ledger &ledger) {
-  uint64_t fallBacks = 0, perRun = 0, atLoad = 0, bytes = 0;
-  CopyTally kinds;
+  uint64_t fallBacks = 0;
   for (const auto *op : listOf(function.placed_ops()))
     fallBacks += op->fall_back();
-  for (const LedgerCopy &copy : ledger.copies) {
-    if (copy.time == CopyTime::load) {
-      ++atLoad;
-      continue;
-    }
-    ++perRun, bytes += copy.bytes;
-    kinds[copy.kind].add(copy.bytes);
-  }
+  const CopyCount perRun = ledger.totalPerRun().betweenDevices();
+  const uint64_t inside = ledger.totalInside().betweenDevices().copies;
   return "placed " + counted(listOf(function.placed_ops()).size(), "op") +
          opsPerDevice(plan, function) + "; " + counted(fallBacks, "fall-back") + "; " +
-         (perRun == 1 ? "1 copy" : std::to_string(perRun) + " copies") + " per run, " +
-         formatBytes(bytes) + copiesPerKind(kinds) + "; " + std::to_string(atLoad) + " at load";
+         (perRun.copies == 1 ? "1 copy" : std::to_string(perRun.copies) + " copies") +
+         " per run, " + formatBytes(perRun.bytes) + copiesPerKind(ledger.totalPerRun()) +
+         (inside ? "; " + std::to_string(inside) + " in branches and loops" +
+                       copiesPerKind(ledger.totalInside())
+                 : "") +
+         "; " + std::to_string(ledger.totalAtLoad().betweenDevices().copies) + " at load";
 }
 
 std::string placementLog(const fb::Plan &plan, const fb::Function &function, PlacementLog style) {

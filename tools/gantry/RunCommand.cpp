@@ -190,7 +190,7 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
     printNote("on the virtual clock: " + formatSeconds(*seconds));
   std::fputs(memorySummary(model.plan()).c_str(), stderr);
   GANTRY_RETURN_IF_ERROR(counters.compare(options.repeat));
-  printNote(counters.summary());
+  printNote(counters.summary(options.repeat));
   return {};
 }
 

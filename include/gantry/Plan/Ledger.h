@@ -71,8 +71,9 @@ struct Ledger {
   std::vector<LedgerCopy> copies;
   /// By device of Plan.devices, those within one device counted as well.
   std::vector<CopyTally> atLoad, perRun;
-  /// Whether a branch or loop copies: `perRun` then holds what every run does at least.
-  bool hasInside = false;
+  /// Those in branches and loops, each once: a run does them as often as it takes the branch or the
+  /// loop goes round, on top of `perRun`.
+  std::vector<CopyTally> inside;
 
   /// What one function does; at load: the constants that it uses.
   static Ledger of(const fb::Plan &plan, const fb::Function &function);
@@ -80,6 +81,7 @@ struct Ledger {
   /// Over all devices.
   CopyTally totalAtLoad() const;
   CopyTally totalPerRun() const;
+  CopyTally totalInside() const;
 };
 
 /// What loading a plan copies, whichever function uses it: by device.

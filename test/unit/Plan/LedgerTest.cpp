@@ -47,7 +47,7 @@ TEST(Ledger, CountsByKindAndDevice_x3) {
   EXPECT_EQ(ledger.totalPerRun()[fb::CopyKind::deviceToDevice], none);
   EXPECT_EQ(ledger.totalPerRun().betweenDevices(), (CopyCount{2, 64}));
   EXPECT_EQ(ledger.totalAtLoad(), CopyTally());
-  EXPECT_FALSE(ledger.hasInside);
+  EXPECT_EQ(ledger.totalInside(), CopyTally());
 }
 
 TEST(Ledger, ListsWhatMovesBetweenDevices_p9) {
@@ -100,7 +100,7 @@ TEST(Ledger, CopiesInsideLoopsAreNotPerRun) {
       copy(inArena(2, 192, 32), inArena(3, 32, 32), fb::CopyKind::hostToDevice, gpu));
   const PlanFile file = fileOf(sample);
   const Ledger ledger = ledgerOf(file);
-  EXPECT_TRUE(ledger.hasInside);
+  EXPECT_EQ(ledger.inside[gpu][fb::CopyKind::hostToDevice], (CopyCount{1, 32}));
   EXPECT_EQ(ledger.copies.back().time, CopyTime::inside);
   EXPECT_EQ(ledger.totalPerRun()[fb::CopyKind::hostToDevice], (CopyCount{1, 32}));
 }
