@@ -85,6 +85,7 @@ struct FlagReader {
         .Case("visible", &options.visible)
         .Case("placement-lock", &options.placementLock)
         .Case("write-placement-lock", &options.writePlacementLock)
+        .Case("why-not", &options.whyNot)
         .Case("max-copy", &options.maxCopy)
         .Case("replicate", &options.replicate)
         .Default(nullptr);

@@ -62,8 +62,19 @@ static void addReplicate(OpPassManager &pm) {
 // Place: a device for every op
 //===----------------------------------------------------------------------===//
 
-static void addPlace(OpPassManager &pm) {
-  pm.addPass(createAssignDevicesPass());
+static void addPlace(OpPassManager &pm, const CompileOptions &options) {
+  AssignDevicesPassOptions place;
+  // Explicit copies mean that ops stay with their operands, unless a policy is given (P14).
+  place.follow = options.placement == PlacementPolicy::follow ||
+                 (options.placement == PlacementPolicy::unset && options.explicitCopies);
+  place.soft = options.softPlacement;
+  llvm::append_range(place.rules, options.rules);
+  place.lock = options.placementLock;
+  place.writeLock = options.writePlacementLock;
+  place.whyNot = options.whyNot;
+  pm.addPass(createAssignDevicesPass(place));
+  if (!options.whyNot.empty())
+    return;
   pm.addPass(createVerifyPlacedPass());
 }
 

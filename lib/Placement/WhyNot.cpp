@@ -117,8 +117,9 @@ WhyNot whyNot(const Problem &problem, uint32_t op, uint32_t device) {
   };
   for (bool askFor : {false, true}) {
     consider({}, askFor);
-    consider(together, askFor);
+    // Of two answers that are as short, the one that moves nothing else.
     consider(apart, askFor);
+    consider(together, askFor);
   }
   for (Member &member : answer.drop)
     member.op = part.ops[member.op];

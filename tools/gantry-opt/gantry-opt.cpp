@@ -1,5 +1,6 @@
 // gantry-opt: runs passes by name on .mlir files, as mlir-opt does.
 
+#include "ForeignOps.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/Passes.h"
 #include "gantry/Transforms/Passes.h"
@@ -9,6 +10,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   gantry::registerDialects(registry);
+  registerForeignOps(registry);
   gantry::registerGantryTransformsPasses();
   gantry::registerGantryTargetPasses();
   gantry::registerPipelines();

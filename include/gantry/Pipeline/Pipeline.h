@@ -45,6 +45,7 @@ struct CompileOptions {
   bool softPlacement = false;
   std::string placementLock;      ///< read this lock
   std::string writePlacementLock; ///< write one here
+  std::string whyNot;             ///< OP=DEVICE: only say what would put the op there
   bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
   std::string maxCopy;            ///< d2h:0,h2d:1MiB
   std::string replicate;          ///< GPU:0,GPU:1 or GPU:0=2,GPU:1=1

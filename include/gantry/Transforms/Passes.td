@@ -14,9 +14,10 @@ include "mlir/Pass/PassBase.td"
 def ResolveScopesPass : Pass<"gantry-resolve-scopes", "::mlir::ModuleOp"> {
   let summary = "turn device scopes into attributes on the ops inside";
   let description = [{
-    Each op in a `gantry.on` gets the scope's request as `gantry.device`; inner scopes are merged
-    into outer ones part by part (spec D3), an op's own request counts as the innermost scope. The
-    scopes disappear, their bodies take their place.
+    Each op in a `gantry.on` gets the scope's request as `gantry.device`, its softness as `gantry.soft`
+    and its location as `gantry.origin`; inner scopes are merged into outer ones part by part (spec
+    D3), an op's own request counts as the innermost scope. The scopes disappear, their bodies take
+    their place.
 
     `gantry.on "GPU:1" { %0 = gantry.relu %x }` becomes `gantry.relu %x {gantry.device = "GPU:1"}`.
   }];
@@ -26,9 +27,10 @@ def ResolveScopesPass : Pass<"gantry-resolve-scopes", "::mlir::ModuleOp"> {
 def ResolveCallsPass : Pass<"gantry-resolve-calls", "::mlir::ModuleOp"> {
   let summary = "replace calls by the bodies of their functions";
   let description = [{
-    Every `func.call` is inlined, callees before callers, and private functions that nothing refers
-    to any more are removed; requests on the call become requests of the ops that have none. A
-    function that calls itself, directly or through others, is an error at the call.
+    Precondition: scopes are still there. Every `func.call` is inlined, callees before callers, and
+    private functions that nothing refers to any more are removed. A call that requests a device
+    becomes a `gantry.on` around the body. A function that calls itself, directly or
+    through others, is an error at the call.
   }];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
 }
@@ -89,6 +91,17 @@ def VerifySimplifiedPass : Pass<"gantry-verify-simplified", "::mlir::ModuleOp"> 
   }];
 }
 
+def NameOpsPass : Pass<"gantry-name-ops", "::mlir::func::FuncOp"> {
+  let summary = "give every compute op a stable name";
+  let description = [{
+    An op keeps its own `gantry.name`, else it gets the name in its location; ops that share one get
+    numbers from the outputs on. Others are named by the shortest path from the outputs, as
+    `MatMul/output0.1`: operand 1 of what makes output 0; long paths are hashed. Names are unique in the
+    function and depend neither on the order of the ops nor on how values are called (spec P12, P13).
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Place
 //===----------------------------------------------------------------------===//
@@ -122,7 +135,10 @@ def AssignDevicesPass : Pass<"gantry-assign-devices", "::mlir::ModuleOp"> {
 
 def VerifyPlacedPass : Pass<"gantry-verify-placed", "::mlir::ModuleOp"> {
   let summary = "check that every compute op has a device of the topology";
-  let description = [{ From here on `gantry.device` is a full name, not a request. }];
+  let description = [{
+    From here on `gantry.device` is a full name, not a request, and control flow says where its results
+    live.
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,7 +149,8 @@ def ElideCopiesPass : Pass<"gantry-elide-copies", "::mlir::ModuleOp"> {
   let summary = "remove the copies of a graph that move nothing";
   let description = [{
     A `gantry.copy` to the device that has the value already, or back to the one that a copied value
-    came from, is replaced by the value. With `force` it stays: that makes a new buffer.
+    came from, is replaced by the value; a copy of a copy that nothing else uses goes the direct way.
+    With `force` it stays: that makes a new buffer.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
@@ -147,8 +164,8 @@ def InsertCopiesPass : Pass<"gantry-insert-copies", "::mlir::ModuleOp"> {
     Constants need none: a plan has them wherever they are read. Arguments and results of functions
     live on CPU:0 of their task unless they say otherwise, conditions on the host.
 
-    With `explicit` an op whose operands are elsewhere is an error that names them; ends of functions
-    are brought all the same.
+    With `explicit` an op, branch or loop whose operands are elsewhere is an error that names them, and
+    a constant is where it asks to be; ends of functions are brought all the same.
   }];
   let options = [Option<"explicitOnly", "explicit", "bool", "false",
     "refuse ops whose operands are on other devices">];
@@ -159,8 +176,8 @@ def CheckCopyBudgetPass : Pass<"gantry-check-copy-budget", "::mlir::ModuleOp"> {
   let summary = "hold functions to the bytes that a run may copy";
   let description = [{
     The budget is `gantry.max_copy` of a function, else the option: `d2h:0,h2d:1MiB`. More bytes in
-    a direction are an error that lists its copies, the largest first. A copy in a loop runs an
-    unknown number of times and exceeds every budget of its direction. What constants need is brought
+    a direction are an error that lists its copies, the largest first; of a branch the larger side
+    counts. A copy in a loop runs an unknown number of times and exceeds every budget of its direction. What constants need is brought
     at load and does not count.
   }];
   let options = [Option<"maxCopy", "max-copy", "std::string", "",
@@ -197,23 +214,6 @@ def VerifyKernelsPass : Pass<"gantry-verify-kernels", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Schedule
-//===----------------------------------------------------------------------===//
-
-def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
-  let summary = "turn launches of values into commands over buffers";
-  let description = [{
-    Precondition: kernels are lowered to functions that know their items and scratch. Each public
-    function becomes a `plan.func`: values become buffers, views share the buffer of their source,
-    results are computed in the caller's outputs where they can be, control flow carries values by
-    copies. Constants become `plan.constant`.
-
-    Commands keep the order of the ops.
-  }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
-}
-
-//===----------------------------------------------------------------------===//
 // Replicate
 //===----------------------------------------------------------------------===//
 
@@ -247,6 +247,35 @@ def ExpandCollectivesPass : Pass<"gantry-expand-collectives", "::mlir::func::Fun
 def VerifyReplicatedPass : Pass<"gantry-verify-replicated", "::mlir::ModuleOp"> {
   let summary = "check that no replicated region and no collective is left";
   let description = [{ From here on each op runs once, on one device. }];
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
+  let summary = "turn launches of values into commands over buffers";
+  let description = [{
+    Precondition: kernels are lowered to functions that know their items and scratch. Each public
+    function becomes a `plan.func`: values become buffers, views share the buffer of their source,
+    results are computed in the caller's outputs where they can be, control flow carries values by
+    copies. Constants become `plan.constant`.
+
+    Commands keep the order of the ops.
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect"];
+}
+
+def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
+  let summary = "put commands in the order in which they are predicted to start";
+  let description = [{
+    Between two control-flow commands, each compute queue runs its own in their order, each as soon
+    as its values are there, and each copy queue what is ready first, for as long as the cost model
+    says by the rates of the plan's devices. Commands are sorted by when they start. Memory that is
+    used again is then used again by what runs later, not by what stood later in the graph. One queue
+    alone stays as it is.
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -294,14 +323,3 @@ def VerifyPlanPass : Pass<"gantry-verify-plan", "::mlir::ModuleOp"> {
 }
 
 #endif
-def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
-  let summary = "put commands in the order in which they are predicted to start";
-  let description = [{
-    Between two control-flow commands, each queue runs its own in their order, each as soon as its
-    values are there, for as long as the cost model says by the rates of the plan's devices. Commands
-    of different queues are sorted by when they start. Memory that is used again is then used again
-    by what runs later, not by what stood later in the graph. One queue alone stays as it is.
-  }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
-}
-

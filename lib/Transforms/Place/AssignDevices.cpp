@@ -1,65 +1,224 @@
-// Gives every compute op a device of the topology: its request, else the first device.
+// Gives every compute op a device: the placement library decides, this pass asks and writes down.
 
-#include "gantry/Device/DeviceName.h"
+#include "PlacementInput.h"
+#include "Reasons.h"
+#include "Settle.h"
+#include "gantry/Support/File.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace gantry;
+using namespace gantry::place;
 
 namespace gantry {
 #define GEN_PASS_DEF_ASSIGNDEVICESPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
+/// Failures that are told; a typing error in a rule would repeat itself for every op.
+static constexpr size_t kMaxReported = 10;
+
 namespace {
-struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
-  void runOnOperation() override {
-    auto topology = getOperation()->getAttrOfType<TopologyAttr>(kTopologyAttr);
-    if (!topology || topology.getDevices().empty()) {
-      getOperation().emitError("the module has no topology to place ops on");
-      return signalPassFailure();
+/// Writes the outcome of one problem into the module.
+class Writer {
+public:
+  Writer(const Input &in, const placement::Outcome &outcome)
+      : in(in), decisions(outcome.decisions), homes(in, decisions) {
+    for (const DeviceName &device : in.problem.devices)
+      deviceAttrs.push_back(DeviceAttr::get(in.module.getContext(), device.str()));
+  }
+
+  void run() {
+    settleCopies();
+    homes.run();
+    for (uint32_t i = 0; i < in.nodes.size(); ++i)
+      write(i);
+    placeGenerators(in, homes, deviceAttrs);
+    // Requests on control flow have gone to the ops inside; what it has are homes.
+    in.module.walk([](Operation *op) {
+      if (isa<IfOp, WhileOp>(op))
+        op->removeAttr(kDeviceAttr);
+    });
+  }
+
+private:
+  void write(uint32_t index) {
+    const Node &node = in.nodes[index];
+    const placement::Decision &decision = decisions[index];
+    if (decision.fallBack)
+      remarkFallBack(in, index, decision);
+    Attribute device = deviceAttrs[decision.device];
+    switch (node.type) {
+    case Node::op:
+      node.owner->setAttr(kPlacementAttr, describeDecision(in, index, decision));
+      [[fallthrough]];
+    case Node::constant:
+    case Node::variable:
+      node.owner->setAttr(kDeviceAttr, device);
+      return;
+    case Node::view:
+      return writeView(node.owner, decision.device);
+    case Node::copy:
+      return cast<CopyOp>(node.owner).setDevice(cast<DeviceAttr>(device).getSpelling());
+    case Node::argument:
+      return cast<func::FuncOp>(node.owner).setArgAttr(node.index, kDeviceAttr, device);
+    case Node::result:
+      return cast<func::FuncOp>(node.owner).setResultAttr(node.index, kDeviceAttr, device);
     }
-    auto result = getOperation().walk([&](KernelOpInterface op) {
-      return succeeded(assign(op, topology)) ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    auto copies = getOperation().walk([&](CopyOp op) {
-      if (find(op.getDevice(), topology))
-        return WalkResult::advance();
-      (void)reportUnknown(op, "gantry.copy", "goes to", op.getDevice(), topology);
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted() || copies.wasInterrupted())
+  }
+
+  /// A view has the bytes of its operand: asked for elsewhere, the operand is brought there.
+  void writeView(Operation *view, uint32_t device) {
+    Value source = view->getOperand(0);
+    if (std::optional<uint32_t> home = homes.of(source); home && *home != device) {
+      OpBuilder builder(view);
+      StringRef there = cast<DeviceAttr>(deviceAttrs[device]).getSpelling();
+      auto copy = CopyOp::create(builder, view->getLoc(), source, there, /*force=*/false,
+                                 /*cause=*/StringAttr());
+      view->setOperand(0, copy.getResult());
+    }
+    view->removeAttr(kDeviceAttr);
+  }
+
+  /// A copy to any GPU of what is on a GPU goes nowhere.
+  void settleCopies() {
+    Homes before(in, decisions);
+    before.run();
+    for (auto [i, node] : llvm::enumerate(in.nodes)) {
+      auto copy = node.type == Node::copy ? dyn_cast<CopyOp>(node.owner) : CopyOp();
+      if (!copy || copy.getForce())
+        continue;
+      std::optional<uint32_t> home = before.of(copy.getInput());
+      if (home && DeviceName::parse(copy.getDevice().str())->matches(in.problem.devices[*home]))
+        decisions[i].device = *home;
+    }
+  }
+
+  const Input &in;
+  std::vector<placement::Decision> decisions;
+  Homes homes;
+  SmallVector<Attribute> deviceAttrs;
+};
+
+struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
+  using AssignDevicesPassBase::AssignDevicesPassBase;
+
+  void runOnOperation() override {
+    if (failed(place()))
       signalPassFailure();
   }
 
-  static LogicalResult assign(Operation *op, TopologyAttr topology) {
-    auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    DeviceAttr device =
-        request ? find(request.getSpelling(), topology) : topology.getDevices().front();
-    if (!device)
-      return reportUnknown(op, cast<KernelOpInterface>(op).getLogName(), "is placed on",
-                           request.getSpelling(), topology);
-    op->setAttr(kDeviceAttr, device);
+  LogicalResult place() {
+    ModuleOp module = getOperation();
+    auto attr = module->getAttrOfType<TopologyAttr>(kTopologyAttr);
+    if (!attr || attr.getDevices().empty())
+      return module.emitError("the module has no topology to place ops on");
+    Topology topology = getTopology(module);
+    place::Options options{follow, soft, {rules.begin(), rules.end()}, lock};
+    Input in(module, topology, options);
+    if (failed(in.build()))
+      return failure();
+    placement::Outcome outcome = placement::solve(in.problem);
+    if (!whyNot.empty())
+      return answerWhyNot(in, outcome);
+    if (!outcome.ok())
+      return report(in, outcome);
+    if (Status judged = placement::validate(in.problem, outcome.decisions); !judged.ok())
+      return module.emitError() << "internal error: " << judged.message();
+    Writer(in, outcome).run();
+    return writeLock.empty() ? success() : writeLockFile();
+  }
+
+  static LogicalResult report(const Input &in, const placement::Outcome &outcome) {
+    for (const placement::Failure &f : ArrayRef(outcome.failures).take_front(kMaxReported))
+      reportFailure(in, f);
+    if (outcome.failures.size() > kMaxReported)
+      emitError(in.module.getLoc())
+          << outcome.failures.size() - kMaxReported << " more ops cannot be placed";
+    return failure();
+  }
+
+  /// Leaves the answer on the module, for whoever runs the pipeline to print.
+  LogicalResult answerWhyNot(const Input &in, const placement::Outcome &outcome) {
+    auto [op, deviceText] = StringRef(whyNot).rsplit('=');
+    Location loc = UnknownLoc::get(&getContext());
+    Expected<DeviceName> wanted = DeviceName::parse(deviceText.str());
+    if (op.empty() || !wanted)
+      return emitError(loc) << "--why-not '" << whyNot << "' is not OP=DEVICE"
+                            << (wanted ? "" : ": " + wanted.status().message());
+    uint32_t device = placement::none;
+    for (uint32_t d : placement::preference(in.problem))
+      if (device == placement::none && wanted->matches(in.problem.devices[d]))
+        device = d;
+    if (device == placement::none)
+      return emitError(loc) << "--why-not: '" << wanted->withDefaultTask().str()
+                            << "': unknown device; the devices are " << topologyList(in);
+    SmallVector<uint32_t> found = findOps(in, op);
+    if (found.empty())
+      return reportNoSuchOp(in, op);
+    std::string text;
+    for (uint32_t node : found)
+      text += describeWhyNot(in, node, device, placement::whyNot(in.problem, node, device),
+                             &outcome.decisions[node]);
+    getOperation()->setAttr(kWhyNotAttr, StringAttr::get(&getContext(), text));
     return success();
   }
 
-  static LogicalResult reportUnknown(Operation *op, StringRef name, StringRef what,
-                                     StringRef wanted, TopologyAttr topology) {
-    auto error = op->emitError() << "'" << name << "' " << what << " '"
-                                 << DeviceName::parse(wanted.str())->withDefaultTask().str()
-                                 << "': unknown device; the devices are ";
-    llvm::interleaveComma(topology.getDevices(), error,
-                          [&](DeviceAttr d) { error << d.getSpelling(); });
-    return error;
+  static std::string topologyList(const Input &in) { return in.topology.deviceList(); }
+
+  /// Ops of that name, else those of that log name.
+  static SmallVector<uint32_t> findOps(const Input &in, StringRef text) {
+    SmallVector<uint32_t> byName, byLogName;
+    for (auto [i, node] : llvm::enumerate(in.nodes)) {
+      if (node.type != Node::op)
+        continue;
+      if (node.name() == text)
+        byName.push_back(uint32_t(i));
+      if (cast<KernelOpInterface>(node.owner).getLogName() == text)
+        byLogName.push_back(uint32_t(i));
+    }
+    return byName.empty() ? byLogName : byName;
   }
 
-  /// The first device that the request names, or null.
-  static DeviceAttr find(StringRef request, TopologyAttr topology) {
-    DeviceName wanted = *DeviceName::parse(request.str());
-    for (DeviceAttr device : topology.getDevices())
-      if (wanted.matches(*DeviceName::parse(device.getSpelling().str())))
-        return device;
-    return {};
+  static LogicalResult reportNoSuchOp(const Input &in, StringRef text) {
+    auto error = emitError(UnknownLoc::get(in.module.getContext()))
+                 << "--why-not: no op is named '" << text << "'; the ops are ";
+    unsigned listed = 0;
+    for (const Node &node : in.nodes) {
+      if (node.type != Node::op || node.name().empty())
+        continue;
+      if (listed == kMaxReported)
+        return error << ", ...";
+      error << (listed++ ? ", " : "") << "'" << node.name() << "'";
+    }
+    return error << (listed ? "" : "unnamed");
+  }
+
+  LogicalResult writeLockFile() {
+    std::vector<placement::LockEntry> entries;
+    getOperation().walk([&](KernelOpInterface op) {
+      auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
+      auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+      auto func = op->getParentOfType<func::FuncOp>();
+      // What goes with its uses would not be cloned for them any more.
+      if (!decision || !device || !name || !func || isGeneratorOf(op))
+        return;
+      entries.push_back(
+          {func.getSymName().str(), name.str(), *DeviceName::parse(device.getSpelling().str()), 0});
+    });
+    std::string text = placement::formatLock(std::move(entries));
+    Status written = writeFileAtomically(
+        writeLock, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    if (!written.ok())
+      return emitError(UnknownLoc::get(&getContext()))
+             << "--write-placement-lock: " << written.message();
+    return success();
+  }
+
+  static bool isGeneratorOf(KernelOpInterface op) {
+    return op.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0 &&
+           op->getAttrOfType<DecisionAttr>(kPlacementAttr).getRule() == "inferred";
   }
 };
 } // namespace

@@ -1,5 +1,6 @@
-// After Place: every compute op has a device of the topology.
+// After Place: every compute op has a device of the topology, and control flow has homes.
 
+#include "gantry/Device/Topology.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -14,16 +15,33 @@ namespace {
 struct VerifyPlaced : gantry::impl::VerifyPlacedPassBase<VerifyPlaced> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    auto topology = getOperation()->getAttrOfType<TopologyAttr>(kTopologyAttr);
-    auto result = getOperation().walk([&](KernelOpInterface op) {
-      auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-      if (device && topology && llvm::is_contained(topology.getDevices(), device))
-        return WalkResult::advance();
-      op->emitOpError("has no device of the topology after Place");
-      return WalkResult::interrupt();
+    if (getOperation()->hasAttr(kTopologyAttr))
+      for (const LogicalDevice &device : getTopology(getOperation()).logical)
+        devices.insert(DeviceAttr::get(&getContext(), device.name.str()));
+    auto result = getOperation().walk([&](Operation *op) {
+      return succeeded(check(op)) ? WalkResult::advance() : WalkResult::interrupt();
     });
+    devices.clear();
     if (result.wasInterrupted())
       signalPassFailure();
   }
+
+  LogicalResult check(Operation *op) {
+    if (auto kernel = dyn_cast<KernelOpInterface>(op);
+        kernel && kernel.getFusionKind() != FusionKind::View &&
+        !isDevice(op->getAttrOfType<DeviceAttr>(kDeviceAttr)))
+      return op->emitOpError("has no device of the topology after Place");
+    if (!isa<IfOp, WhileOp>(op))
+      return success();
+    auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);
+    if (homes && homes.size() == op->getNumResults() &&
+        llvm::all_of(homes, [&](Attribute home) { return isDevice(dyn_cast<DeviceAttr>(home)); }))
+      return success();
+    return op->emitOpError("has no homes for its results after Place");
+  }
+
+  bool isDevice(DeviceAttr device) const { return device && devices.contains(device); }
+
+  DenseSet<Attribute> devices;
 };
 } // namespace

@@ -52,23 +52,29 @@ struct ResolveCalls : gantry::impl::ResolveCallsPassBase<ResolveCalls> {
     return success();
   }
 
+  /// Puts a clone of the body in the call's place. A call that requests a device becomes a scope:
+  /// so its request meets those inside by the one rule for scopes (D3), in nested regions, too.
   static void inlineBody(func::CallOp call, func::FuncOp callee) {
     IRMapping mapping;
     Block &body = callee.getBody().front();
     mapping.map(body.getArguments(), call.getOperands());
     OpBuilder builder(call);
-    Attribute request = call->getAttr(kDeviceAttr);
-    for (Operation &op : body.without_terminator()) {
-      Operation *copy = builder.clone(op, mapping);
-      if (!request)
-        continue;
-      copy->walk([&](KernelOpInterface inner) {
-        if (!inner->hasAttr(kDeviceAttr))
-          inner->setAttr(kDeviceAttr, request);
-      });
+    OnOp scope;
+    if (auto request = call->getAttrOfType<DeviceAttr>(kDeviceAttr)) {
+      scope = OnOp::create(builder, call.getLoc(), call.getResultTypes(), request.getSpelling(),
+                           call->getAttrOfType<StringAttr>(kSoftAttr));
+      builder.createBlock(&scope.getBody());
     }
-    for (auto [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
-      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping);
+    SmallVector<Value> values;
+    for (Value value : body.getTerminator()->getOperands())
+      values.push_back(mapping.lookupOrDefault(value));
+    if (scope) {
+      YieldOp::create(builder, call.getLoc(), values);
+      values.assign(scope->result_begin(), scope->result_end());
+    }
+    call.replaceAllUsesWith(values);
     call.erase();
   }
 };

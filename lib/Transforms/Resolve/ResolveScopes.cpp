@@ -13,34 +13,61 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// The request that `op` has inside a scope asking for `outer`; its own counts as innermost.
-static DeviceName requestOf(Operation *op, const DeviceName &outer) {
-  auto own = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+namespace {
+/// What the scopes around an op ask for, merged from the outermost inwards.
+struct Scope {
+  DeviceName request;
+  StringAttr soft;       ///< of the innermost scope that says one
+  LocationAttr location; ///< of the innermost scope; null outside of scopes
+};
+} // namespace
+
+static void resolveInside(Region &region, const Scope &scope);
+
+static Scope enter(OnOp op, const Scope &outer) {
+  // An empty name clears what is outside (device(None) in Python).
+  if (op.getDevice() == "/device:*")
+    return {};
+  return {mergeScopes(outer.request, *DeviceName::parse(op.getDevice().str())),
+          op.getSoftAttr() ? op.getSoftAttr() : outer.soft, op.getLoc()};
+}
+
+/// An op's own request counts as the innermost scope; its own softness is kept.
+static Scope resolveRequest(Operation &op, const Scope &scope) {
+  auto own = op.getAttrOfType<DeviceAttr>(kDeviceAttr);
+  if (!scope.location && !(own && op.getNumRegions()))
+    return scope;
+  Scope inner = scope;
+  // A request on control flow is a scope for what is inside.
+  if (own && op.getNumRegions())
+    inner.location = op.getLoc();
   // Verified when the attribute was made, so this parse cannot fail.
-  return own ? mergeScopes(outer, *DeviceName::parse(own.getSpelling().str())) : outer;
+  if (own)
+    inner.request = mergeScopes(scope.request, *DeviceName::parse(own.getSpelling().str()));
+  if (auto soft = op.getAttrOfType<StringAttr>(kSoftAttr))
+    inner.soft = soft;
+  if (!isa<KernelOpInterface>(op) && !own)
+    return inner;
+  op.setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), inner.request.str()));
+  if (inner.soft)
+    op.setAttr(kSoftAttr, inner.soft);
+  if (!own)
+    op.setAttr(kOriginAttr, scope.location);
+  return inner;
 }
 
-static void resolveInside(Region &region, const DeviceName &outer, bool scoped);
-
-static void resolveOp(Operation &op, const DeviceName &outer, bool scoped) {
-  if (auto scope = dyn_cast<OnOp>(op)) {
-    // An empty name clears what is outside (device(None) in Python).
-    bool clears = scope.getDevice() == "/device:*";
-    DeviceName inner =
-        clears ? DeviceName() : mergeScopes(outer, *DeviceName::parse(scope.getDevice().str()));
-    return resolveInside(scope.getBody(), inner, !clears);
-  }
-  DeviceName request = requestOf(&op, outer);
-  if (scoped && (isa<KernelOpInterface>(op) || op.hasAttr(kDeviceAttr) || isa<func::CallOp>(op)))
-    op.setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), request.str()));
+static void resolveOp(Operation &op, const Scope &scope) {
+  if (auto on = dyn_cast<OnOp>(op))
+    return resolveInside(on.getBody(), enter(on, scope));
+  Scope inner = resolveRequest(op, scope);
   for (Region &region : op.getRegions())
-    resolveInside(region, scoped ? request : outer, scoped);
+    resolveInside(region, inner);
 }
 
-static void resolveInside(Region &region, const DeviceName &outer, bool scoped) {
+static void resolveInside(Region &region, const Scope &scope) {
   for (Block &block : region)
     for (Operation &op : llvm::make_early_inc_range(block))
-      resolveOp(op, outer, scoped);
+      resolveOp(op, scope);
 }
 
 /// Puts the body in the scope's place.
@@ -56,7 +83,7 @@ static void dissolve(OnOp scope) {
 namespace {
 struct ResolveScopes : gantry::impl::ResolveScopesPassBase<ResolveScopes> {
   void runOnOperation() override {
-    resolveInside(getOperation().getBodyRegion(), DeviceName(), /*scoped=*/false);
+    resolveInside(getOperation().getBodyRegion(), Scope());
     SmallVector<OnOp> scopes;
     getOperation().walk([&](OnOp scope) { scopes.push_back(scope); });
     llvm::for_each(scopes, dissolve);

@@ -37,3 +37,67 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
     return
   }
 }
+
+// -----
+
+module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
+  // Strict, and no kernel: the op, its type, where there are kernels, and what to do.
+  func.func @p4_no_kernel(%x: tensor<4xf32>) {
+    // expected-error @below {{'TopKV2' is placed on '/job:localhost/replica:0/task:0/device:GPU:0': no kernel for 'TopKV2' of f32 there; there are kernels for CPU (selecting is sequential along the axis; a parallel form is not written); ask for another device, or let it fall back with --soft-placement}}
+    %0:2 = gantry.top_k %x {axis = 0 : i64, k = 2 : i64, gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    return
+  }
+
+  // Integer convolutions have none on GPUs, those of floats have.
+  func.func @p4_no_kernel_for_the_type(%x: tensor<1x1x4x4xi32>, %w: tensor<1x1x1x1xi32>) {
+    // expected-error @below {{'Conv2D' is placed on '/job:localhost/replica:0/task:0/device:GPU:*': no kernel for 'Conv2D' of i32 there; there are kernels for CPU}}
+    %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, gantry.device = #gantry.device<"GPU">} : (tensor<1x1x4x4xi32>, tensor<1x1x1x1xi32>) -> tensor<1x1x4x4xi32>
+    return
+  }
+
+  // Ends that ask for what is not there.
+  // expected-error @below {{argument 1 is placed on '/job:localhost/replica:0/task:0/device:GPU:4': unknown device; the devices are}}
+  func.func @p16_argument(%x: tensor<4xf32>, %y: tensor<4xf32> {gantry.device = #gantry.device<"GPU:4">}) {
+    return
+  }
+  // expected-error @below {{result 0 is placed on '/job:localhost/replica:0/task:0/device:GPU:4': unknown device; the devices are}}
+  func.func @p16_result(%x: tensor<4xf32>) -> (tensor<4xf32> {gantry.device = #gantry.device<"GPU:4">}) {
+    return %x : tensor<4xf32>
+  }
+  func.func @p7_constant() {
+    // expected-error @below {{'constant' is placed on '/job:localhost/replica:0/task:0/device:GPU:3': unknown device; the devices are}}
+    %0 = gantry.constant {gantry.device = #gantry.device<"GPU:3">} dense<1.0> : tensor<2xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
+  // What cannot hold together is listed, each thing where it was said; what has no part in it is not.
+  func.func @p8_conflict(%x: tensor<4xf32>) {
+    // expected-error @below {{'Relu' and what goes with it cannot be placed: 6 things cannot hold together; dropping any one of them resolves it}}
+    // expected-note @below {{'Relu' ('first') is requested on '/job:localhost/replica:0/task:0/device:GPU:0'}}
+    // expected-note @below {{'Relu' ('first') is in the colocation group 'left'}}
+    %0 = gantry.relu %x {gantry.name = "first", gantry.device = #gantry.device<"GPU:0">, gantry.colocate = ["left"]} : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-note @below {{'Exp' ('between') is in the colocation group 'left'}}
+    // expected-note @below {{'Exp' ('between') is in the colocation group 'right'}}
+    %1 = gantry.exp %x {gantry.name = "between", gantry.colocate = ["left", "right"]} : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-note @below {{'Neg' ('last') is requested on '/job:localhost/replica:0/task:0/device:CPU:*'}}
+    // expected-note @below {{'Neg' ('last') is in the colocation group 'right'}}
+    %2 = gantry.neg %x {gantry.name = "last", gantry.device = #gantry.device<"CPU">, gantry.colocate = ["right"]} : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = gantry.abs %x {gantry.device = #gantry.device<"/job:localhost">, gantry.colocate = ["right", "more"]} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+
+  func.func @p8_conflict_with_kernels(%x: tensor<4xf32>) {
+    // expected-error @below {{'Relu' and what goes with it cannot be placed: 4 things cannot hold together; dropping any one of them resolves it}}
+    // expected-note @below {{'Relu' is requested on '/job:localhost/replica:0/task:0/device:GPU:1'}}
+    // expected-note @below {{'Relu' is in the colocation group 'g'}}
+    %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.colocate = ["g"]} : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-note @below {{'TopKV2' has kernels for CPU only}}
+    // expected-note @below {{'TopKV2' is in the colocation group 'g'}}
+    %1:2 = gantry.top_k %x {axis = 0 : i64, k = 2 : i64, gantry.colocate = ["g"]} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    return
+  }
+}

@@ -1,0 +1,518 @@
+// Reads a module as a problem of placement. Only attributes and interfaces are asked, so that ops
+// of other dialects are placed like our own.
+
+#include "PlacementInput.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::place;
+using placement::Constraint;
+using placement::Kind;
+using placement::Softness;
+
+bool place::isView(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  return kernel && kernel.getFusionKind() == FusionKind::View;
+}
+
+bool place::isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
+
+static bool isGenerator(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  return kernel && kernel.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0;
+}
+
+std::string Node::what() const {
+  switch (type) {
+  case argument:
+    return "argument " + std::to_string(index);
+  case result:
+    return "result " + std::to_string(index);
+  case variable:
+    return "variable '" + SymbolTable::getSymbolName(owner).str() + "'";
+  case constant:
+    return "'constant'";
+  case copy:
+    return "'gantry.copy'";
+  case op:
+  case view:
+    return ("'" + cast<KernelOpInterface>(owner).getLogName() + "'").str();
+  }
+  llvm_unreachable("a node without a type");
+}
+
+StringRef Node::name() const {
+  if (isEnd())
+    return {};
+  auto name = owner->getAttrOfType<StringAttr>(kNameAttr);
+  return name ? name.getValue() : StringRef();
+}
+
+Location Node::loc() const {
+  return type == argument ? cast<func::FuncOp>(owner).getArgument(index).getLoc() : owner->getLoc();
+}
+
+std::string Input::shortName(const DeviceName &name) const {
+  auto sameTask = [&](const LogicalDevice &d) {
+    const DeviceName &first = topology.logical.front().name;
+    return d.name.job == first.job && d.name.task == first.task && d.name.replica == first.replica;
+  };
+  return llvm::all_of(topology.logical, sameTask) ? name.shortStr() : name.str();
+}
+
+namespace {
+
+/// Fills an Input in one walk, in program order: makers come before readers.
+class InputBuilder {
+public:
+  explicit InputBuilder(Input &in)
+      : in(in), several(llvm::count_if(in.module.getOps<func::FuncOp>(),
+                                       [](func::FuncOp f) { return !f.isExternal(); }) > 1) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult readRules();
+  LogicalResult readLock();
+  uint32_t addNode(Node node);
+  void addVariables();
+  void addEnds(func::FuncOp func);
+  void visit(Block &block);
+  void visitOp(Operation &op);
+  void addOp(Operation &op, Node::Type type);
+  void constrain(uint32_t node, Kind kind, Softness softness, const DeviceName &name,
+                 Origin origin);
+  void addRequest(uint32_t node, DeviceAttr request, StringAttr soft, LocationAttr scope,
+                  Kind kind = Kind::requested);
+  void addGroups(uint32_t node, Attribute names);
+  bool addRule(uint32_t node, placement::Subject subject);
+  void addLock(uint32_t node, Operation *op);
+  std::optional<uint32_t> findRule(Operation *op, StringRef kind);
+  uint32_t kernelsOf(Operation *op);
+  void addOperands(uint32_t node, Operation *op);
+  void reportUnusedRules();
+  LogicalResult reportUnusedLocks();
+
+  Softness softness(StringAttr soft) const {
+    if (soft)
+      return soft == "prefer" ? Softness::prefer : soft == "any" ? Softness::any : Softness::strict;
+    return in.options.soft ? Softness::prefer : Softness::strict;
+  }
+
+  Input &in;
+  bool several;
+  /// Who makes a value: a node (< size) or a fixed device (as ~device); absent: nobody.
+  llvm::DenseMap<Value, int64_t> makers;
+  llvm::StringMap<uint32_t> variables;
+  std::vector<placement::LockEntry> locks;
+  llvm::StringMap<std::pair<uint32_t, bool>> lockOf; ///< "function\0name" → entry, used
+  std::map<std::pair<void *, void *>, uint32_t> kernelCache;
+};
+
+LogicalResult InputBuilder::run() {
+  in.problem.policy = in.options.follow ? placement::Policy::follow : placement::Policy::first;
+  DeviceName cpu;
+  cpu.type = DeviceType::CPU;
+  for (uint32_t d : placement::preference(in.problem))
+    if (cpu.matches(in.problem.devices[d])) {
+      in.host = d;
+      break;
+    }
+  if (failed(readRules()) || failed(readLock()))
+    return failure();
+  in.hostArithmetic = findHostArithmetic(in.module);
+  addVariables();
+  for (auto func : in.module.getOps<func::FuncOp>())
+    if (!func.isExternal()) {
+      addEnds(func);
+      visit(func.getBody().front());
+    }
+  reportUnusedRules();
+  return reportUnusedLocks();
+}
+
+//===----------------------------------------------------------------------===//
+// Rules and locks
+//===----------------------------------------------------------------------===//
+
+LogicalResult InputBuilder::readRules() {
+  auto rules = placement::readRules(in.options.rules);
+  if (!rules)
+    return emitError(UnknownLoc::get(in.module.getContext())) << rules.status().message();
+  in.rules = placement::RuleSet(rules.take());
+  return success();
+}
+
+void InputBuilder::reportUnusedRules() {
+  for (uint32_t index : in.rules.unmatched()) {
+    const placement::Rule &rule = in.rules.rule(index);
+    emitWarning(UnknownLoc::get(in.module.getContext()))
+        << rule.origin << " '" << rule.text << "' matches nothing";
+  }
+}
+
+static std::string lockKey(StringRef function, StringRef name) {
+  return (function + Twine('\0') + name).str();
+}
+
+LogicalResult InputBuilder::readLock() {
+  if (in.options.lock.empty())
+    return success();
+  auto entries = placement::readLock(in.options.lock);
+  if (!entries)
+    return emitError(UnknownLoc::get(in.module.getContext()))
+           << "--placement-lock: " << entries.status().message();
+  locks = entries.take();
+  for (auto [i, entry] : llvm::enumerate(locks))
+    lockOf[lockKey(entry.function, entry.op)] = {uint32_t(i), false};
+  return success();
+}
+
+LogicalResult InputBuilder::reportUnusedLocks() {
+  for (const placement::LockEntry &entry : locks)
+    if (!lockOf[lockKey(entry.function, entry.op)].second)
+      return emitError(UnknownLoc::get(in.module.getContext()))
+             << in.options.lock << ":" << entry.line << ": the lock is stale: '" << entry.op
+             << "' of '" << entry.function
+             << "' is not in the graph; write a new one with --write-placement-lock";
+  return success();
+}
+
+/// What rules of subject `kind` call a fusion kind.
+static StringRef kindOf(FusionKind kind) {
+  switch (kind) {
+  case FusionKind::Elementwise:
+    return "elementwise";
+  case FusionKind::Reduction:
+    return "reduction";
+  case FusionKind::Contraction:
+    return "contraction";
+  case FusionKind::Movement:
+    return "movement";
+  case FusionKind::View:
+    return "view";
+  case FusionKind::Indexing:
+    return "indexing";
+  case FusionKind::Generator:
+    return "generator";
+  case FusionKind::Opaque:
+    return "opaque";
+  }
+  llvm_unreachable("a fusion kind without a name");
+}
+
+/// The rule for an op, or nothing.
+std::optional<uint32_t> InputBuilder::findRule(Operation *op, StringRef kind) {
+  if (in.rules.empty())
+    return std::nullopt;
+  SmallVector<std::string_view, 2> ops, names, kinds{std::string_view(kind)};
+  if (auto kernel = dyn_cast<KernelOpInterface>(op)) {
+    ops.push_back(kernel.getLogName());
+    if (kind != "view")
+      kinds.push_back("compute");
+  }
+  if (auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr))
+    ops.push_back(source.getValue());
+  if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
+    names.push_back(name.getValue());
+  // One node of a model may be several ops, of which one alone has the very name.
+  if (auto node = dyn_cast<NameLoc>(op->getLoc()))
+    names.push_back(node.getName().getValue());
+  if (kind == "variable")
+    names.push_back(SymbolTable::getSymbolName(op).getValue());
+  return in.rules.find({ops, names, kinds});
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes and what wants them somewhere
+//===----------------------------------------------------------------------===//
+
+uint32_t InputBuilder::addNode(Node node) {
+  in.nodes.push_back(node);
+  in.problem.ops.emplace_back();
+  auto index = uint32_t(in.nodes.size() - 1);
+  if (!node.isEnd())
+    in.nodeOf[node.owner] = index;
+  return index;
+}
+
+void InputBuilder::constrain(uint32_t node, Kind kind, Softness softness, const DeviceName &name,
+                             Origin origin) {
+  in.origins.push_back(std::move(origin));
+  in.problem.ops[node].constraints.push_back(
+      {kind, softness, in.problem.intern(name), uint32_t(in.origins.size() - 1)});
+}
+
+void InputBuilder::addRequest(uint32_t node, DeviceAttr request, StringAttr soft,
+                              LocationAttr scope, Kind kind) {
+  DeviceName name = *DeviceName::parse(request.getSpelling().str());
+  // Asking for any device is asking for nothing.
+  if (name == DeviceName())
+    return;
+  Location loc = scope ? Location(scope) : in.nodes[node].loc();
+  std::string at = describeLocation(loc);
+  constrain(node, kind, softness(soft), name,
+            {loc, at.empty() ? "asked for in the graph" : "asked for at " + at, bool(scope)});
+}
+
+void InputBuilder::addGroups(uint32_t node, Attribute names) {
+  for (Attribute name :
+       dyn_cast_if_present<ArrayAttr>(names) ?: ArrayAttr::get(in.module.getContext(), {})) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    uint32_t number = in.groups.try_emplace(text, uint32_t(in.groups.size())).first->second;
+    if (!llvm::is_contained(in.problem.ops[node].groups, number))
+      in.problem.ops[node].groups.push_back(number);
+  }
+}
+
+/// Group of what belongs to a variable: names of groups in the graph cannot be like this.
+static StringAttr variableGroup(StringAttr variable) {
+  return StringAttr::get(variable.getContext(), "variable '" + variable.getValue() + "'");
+}
+
+void InputBuilder::addVariables() {
+  for (VariableOp op : in.module.getOps<VariableOp>()) {
+    uint32_t node = addNode({Node::variable, op});
+    addGroups(node, ArrayAttr::get(op.getContext(), variableGroup(op.getSymNameAttr())));
+    addGroups(node, op->getAttr(kColocateAttr));
+    if (auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr))
+      addRequest(node, request, op->getAttrOfType<StringAttr>(kSoftAttr),
+                 op->getAttrOfType<LocationAttr>(kOriginAttr), Kind::resource);
+    if (std::optional<uint32_t> rule = findRule(op, "variable"))
+      constrain(
+          node, Kind::rule, softness({}), in.rules.rule(*rule).device,
+          {op.getLoc(), in.rules.rule(*rule).origin + " '" + in.rules.rule(*rule).text + "'"});
+  }
+}
+
+/// Ends that ask for a device or belong to a variable; the others are on the host (P16).
+void InputBuilder::addEnds(func::FuncOp func) {
+  auto add = [&](Node::Type type, unsigned i, DictionaryAttr attrs) -> std::optional<uint32_t> {
+    auto request = attrs ? attrs.getAs<DeviceAttr>(kDeviceAttr) : DeviceAttr();
+    auto variable = attrs ? attrs.getAs<FlatSymbolRefAttr>(kVariableAttr) : FlatSymbolRefAttr();
+    if (!request && !variable)
+      return std::nullopt;
+    uint32_t node = addNode({type, func, i});
+    if (variable)
+      addGroups(node, ArrayAttr::get(func.getContext(), variableGroup(variable.getAttr())));
+    else
+      addRequest(node, request, attrs.getAs<StringAttr>(kSoftAttr), {});
+    return node;
+  };
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto node = add(Node::argument, i, func.getArgAttrDict(i));
+    if (node)
+      in.argumentNodes[{func, i}] = *node;
+    makers[argument] = node ? int64_t(*node) : ~int64_t(in.host);
+  }
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (auto node = add(Node::result, i, func.getResultAttrDict(i)))
+      in.resultNodes[{func, i}] = *node;
+}
+
+uint32_t InputBuilder::kernelsOf(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  Type element = kernelElementType(op);
+  if (!kernel || isView(op) || !element)
+    return 0;
+  auto &cached = kernelCache
+                     .try_emplace({op->getName().getAsOpaquePointer(),
+                                   const_cast<void *>(element.getAsOpaquePointer())},
+                                  placement::none)
+                     .first->second;
+  if (cached != placement::none)
+    return cached;
+  placement::DeviceSet set;
+  for (const DeviceName &device : in.problem.devices)
+    set.push_back(kernel.hasKernel(*device.type, element));
+  return cached = in.problem.intern(set);
+}
+
+static uint64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() ? getByteSize(tensor) : 0;
+}
+
+void InputBuilder::addOperands(uint32_t node, Operation *op) {
+  for (Value value : op->getOperands()) {
+    auto maker = makers.find(value);
+    if (maker == makers.end())
+      continue;
+    placement::Operand operand;
+    operand.bytes = bytesOf(value.getType());
+    (maker->second < 0 ? operand.device : operand.op) =
+        uint32_t(maker->second < 0 ? ~maker->second : maker->second);
+    in.problem.ops[node].operands.push_back(operand);
+  }
+}
+
+void InputBuilder::addLock(uint32_t node, Operation *op) {
+  auto func = op->getParentOfType<func::FuncOp>();
+  auto found = lockOf.find(lockKey(func ? func.getSymName() : "", in.nodes[node].name()));
+  if (found == lockOf.end())
+    return;
+  found->second.second = true;
+  const placement::LockEntry &entry = locks[found->second.first];
+  constrain(node, Kind::lock, Softness::strict, entry.device,
+            {op->getLoc(), "locked by " + in.options.lock + ":" + std::to_string(entry.line)});
+}
+
+void InputBuilder::addOp(Operation &op, Node::Type type) {
+  uint32_t node = addNode({type, &op});
+  in.problem.ops[node].kernels = kernelsOf(&op);
+  addOperands(node, &op);
+  if (auto request = op.getAttrOfType<DeviceAttr>(kDeviceAttr))
+    addRequest(node, request, op.getAttrOfType<StringAttr>(kSoftAttr),
+               op.getAttrOfType<LocationAttr>(kOriginAttr));
+  addGroups(node, op.getAttr(kColocateAttr));
+  if (auto variable = op.getAttrOfType<FlatSymbolRefAttr>(kVariableAttr))
+    addGroups(node, ArrayAttr::get(op.getContext(), variableGroup(variable.getAttr())));
+  if (!lockOf.empty())
+    addLock(node, &op);
+  if (in.hostArithmetic.contains(&op)) {
+    DeviceName cpu;
+    cpu.type = DeviceType::CPU;
+    cpu.id = 0;
+    constrain(node, Kind::inferred, Softness::prefer, cpu,
+              {op.getLoc(), "its value steers control flow on the host"});
+  }
+  if (auto search = op.getAttrOfType<DeviceAttr>(kSearchAttr))
+    constrain(node, Kind::proposed, Softness::prefer,
+              *DeviceName::parse(search.getSpelling().str()),
+              {op.getLoc(), "the search found it best"});
+  for (Value result : op.getResults())
+    makers[result] = node;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+void InputBuilder::visit(Block &block) {
+  for (Operation &op : block)
+    visitOp(op);
+}
+
+void InputBuilder::visitOp(Operation &op) {
+  auto ruleFor = [&](StringRef kind) { return findRule(&op, kind); };
+  auto addWithRule = [&](Node::Type type, std::optional<uint32_t> rule) {
+    addOp(op, type);
+    if (rule)
+      constrain(
+          in.nodeOf[&op], Kind::rule, softness({}), in.rules.rule(*rule).device,
+          {op.getLoc(), in.rules.rule(*rule).origin + " '" + in.rules.rule(*rule).text + "'"});
+  };
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  bool asks = op.hasAttr(kDeviceAttr);
+  if (isConstant(&op)) {
+    // Only a rule about constants is about constants: their bytes follow their uses.
+    std::optional<uint32_t> rule;
+    std::string_view kind = "constant";
+    if (!in.rules.empty())
+      rule = in.rules.find({{}, {}, {&kind, 1}});
+    if (asks || rule)
+      addWithRule(Node::constant, rule);
+  } else if (isView(&op)) {
+    std::optional<uint32_t> rule = ruleFor("view");
+    if (asks)
+      addOp(op, Node::view);
+    else if (auto maker = makers.find(op.getOperand(0)); maker != makers.end())
+      makers[op.getResult(0)] = int64_t(maker->second);
+    (void)rule;
+  } else if (kernel) {
+    std::optional<uint32_t> rule = ruleFor(kindOf(kernel.getFusionKind()));
+    bool isLocked =
+        !lockOf.empty() && lockOf.contains(lockKey(op.getParentOfType<func::FuncOp>().getSymName(),
+                                                   Node{Node::op, &op}.name()));
+    bool isFree = !asks && !rule && !isLocked && !op.hasAttr(kColocateAttr);
+    if (isGenerator(&op) && isFree)
+      in.generators.push_back(&op);
+    else
+      addWithRule(Node::op, rule);
+  } else if (auto copy = dyn_cast<CopyOp>(op)) {
+    uint32_t node = addNode({Node::copy, &op});
+    addRequest(node, DeviceAttr::get(op.getContext(), copy.getDevice()),
+               op.getAttrOfType<StringAttr>(kSoftAttr),
+               op.getAttrOfType<LocationAttr>(kOriginAttr));
+    makers[copy.getResult()] = node;
+  } else if (auto branch = dyn_cast<IfOp>(op)) {
+    visit(branch.getThenBody().front());
+    visit(branch.getElseBody().front());
+    for (auto [i, result] : llvm::enumerate(op.getResults()))
+      for (Region *region : {&branch.getElseBody(), &branch.getThenBody()})
+        if (auto maker = makers.find(region->front().getTerminator()->getOperand(i));
+            maker != makers.end())
+          makers[result] = int64_t(maker->second);
+  } else if (auto loop = dyn_cast<WhileOp>(op)) {
+    for (Region *region : {&loop.getConditionBody(), &loop.getBody()})
+      for (auto [argument, init] : llvm::zip(region->getArguments(), loop.getInits()))
+        if (auto maker = makers.find(init); maker != makers.end())
+          makers[argument] = int64_t(maker->second);
+    visit(loop.getConditionBody().front());
+    visit(loop.getBody().front());
+    for (auto [i, result] : llvm::enumerate(op.getResults()))
+      for (Value value :
+           {loop.getInits()[i], loop.getBody().front().getTerminator()->getOperand(i)})
+        if (auto maker = makers.find(value); maker != makers.end())
+          makers[result] = int64_t(maker->second);
+  }
+}
+
+} // namespace
+
+LogicalResult Input::build() { return InputBuilder(*this).run(); }
+
+//===----------------------------------------------------------------------===//
+// Arithmetic that belongs on the host
+//===----------------------------------------------------------------------===//
+
+/// More elements than shapes and counters have.
+static constexpr int64_t kMaxHostElements = 64;
+
+static bool isSmallInteger(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && isa<IntegerType>(tensor.getElementType()) &&
+         tensor.getNumElements() <= kMaxHostElements;
+}
+
+DenseSet<Operation *> place::findHostArithmetic(ModuleOp module) {
+  DenseSet<Operation *> found;
+  SmallVector<Value> wanted;
+  DenseSet<Value> seen;
+  auto want = [&](Value value) {
+    if (seen.insert(value).second)
+      wanted.push_back(value);
+  };
+  module.walk([&](Operation *op) {
+    if (auto branch = dyn_cast<IfOp>(op))
+      want(branch.getCondition());
+    else if (auto loop = dyn_cast<WhileOp>(op))
+      want(loop.getConditionBody().front().getTerminator()->getOperand(0));
+    else if (auto kernel = dyn_cast<KernelOpInterface>(op))
+      for (unsigned i : kernel.getHostOperands())
+        want(op->getOperand(i));
+  });
+  while (!wanted.empty()) {
+    Value value = wanted.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      // What a loop carries: the first value, and the next one.
+      if (auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp())) {
+        want(loop.getInits()[argument.getArgNumber()]);
+        want(loop.getBody().front().getTerminator()->getOperand(argument.getArgNumber()));
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!isa<KernelOpInterface>(op) || !llvm::all_of(op->getOperandTypes(), isSmallInteger) ||
+        !llvm::all_of(op->getResultTypes(), isSmallInteger))
+      continue;
+    if (!isView(op))
+      found.insert(op);
+    llvm::for_each(op->getOperands(), want);
+  }
+  return found;
+}

@@ -1,0 +1,322 @@
+// Texts about placement. Errors name the op, what it asks for, and what is there (docs/Errors.md).
+
+#include "Reasons.h"
+
+#include "gantry/Support/ElementType.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::place;
+using placement::Constraint;
+using placement::Decision;
+using placement::Failure;
+using placement::Kind;
+using placement::Member;
+using placement::Rejection;
+using placement::Softness;
+using placement::Why;
+
+static const Constraint &constraintOf(const Input &in, const Member &member) {
+  return in.problem.ops[member.op].constraints[member.index];
+}
+
+static std::string fullName(const DeviceName &name) {
+  return "'" + name.withDefaultTask().str() + "'";
+}
+
+/// "'MatMul'", or "'MatMul' ('fc1')".
+static std::string whatIs(const Input &in, uint32_t node) {
+  StringRef name = in.nodes[node].name();
+  return in.nodes[node].what() + (name.empty() ? "" : (" ('" + name + "')").str());
+}
+
+static std::string typeText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type;
+  return text;
+}
+
+/// "'TopKV2' of f32".
+static std::string kernelText(const Input &in, uint32_t node) {
+  Type element = kernelElementType(in.nodes[node].owner);
+  return in.nodes[node].what() + (element ? " of " + typeText(element) : "");
+}
+
+/// "CPU", "CPU and GPU" or nothing: the types of device with a kernel.
+static std::string kernelTypes(const Input &in, uint32_t node) {
+  auto kernel = dyn_cast<KernelOpInterface>(in.nodes[node].owner);
+  Type element = kernelElementType(in.nodes[node].owner);
+  SmallVector<StringRef> types;
+  for (DeviceType type : {DeviceType::CPU, DeviceType::GPU})
+    if (!kernel || !element || kernel.hasKernel(type, element))
+      types.push_back(deviceTypeName(type));
+  return llvm::join(types, " and ");
+}
+
+static std::string whyText(const Input &in, uint32_t node, Why why) {
+  switch (why) {
+  case Why::unknown:
+    return "unknown device";
+  case Why::noKernel:
+    return "no kernel for " + kernelText(in, node);
+  case Why::givesWay:
+    return "what is stronger says otherwise";
+  }
+  llvm_unreachable("a reason without words");
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// The constraint of the op itself that was softened.
+static const Constraint *softened(const Input &in, uint32_t index, const Decision &decision) {
+  for (const Constraint &c : in.problem.ops[index].constraints)
+    if (c.softness == Softness::prefer && c.kind <= Kind::rule &&
+        !in.problem.names[c.name].matches(in.problem.devices[decision.device]))
+      return &c;
+  return nullptr;
+}
+
+static std::string ruleName(Kind kind) {
+  return kind == Kind::proposed ? "auto" : std::string(kindName(kind));
+}
+
+DecisionAttr place::describeDecision(const Input &in, uint32_t index, const Decision &decision) {
+  const Constraint *decider =
+      decision.decider == placement::none
+          ? nullptr
+          : &in.problem.ops[decision.deciderOp].constraints[decision.decider];
+  std::string rule = "default", reason = "GPUs before CPUs, then the lowest id";
+  if (const Constraint *soft = decision.fallBack ? softened(in, index, decision) : nullptr) {
+    rule = ruleName(soft->kind);
+    reason = in.origins[soft->origin].text;
+  } else if (decider && decision.deciderOp == index) {
+    rule = ruleName(decider->kind);
+    reason = in.origins[decider->origin].text;
+  } else if (decider) {
+    rule = "inferred";
+    reason =
+        "goes with " + whatIs(in, decision.deciderOp) + ", " + in.origins[decider->origin].text;
+  } else if (decision.followed) {
+    rule = "follow";
+    reason = "where its largest inputs are";
+  }
+  MLIRContext *context = in.module.getContext();
+  SmallVector<StringAttr> rejected;
+  for (const Rejection &r : decision.rejected)
+    rejected.push_back(StringAttr::get(context, in.shortName(r.name == placement::none
+                                                                 ? in.problem.devices[r.device]
+                                                                 : in.problem.names[r.name]) +
+                                                    ": " + whyText(in, index, r.why)));
+  return DecisionAttr::get(context, rule, reason, rejected, decision.fallBack);
+}
+
+void place::remarkFallBack(const Input &in, uint32_t index, const Decision &decision) {
+  const Constraint *soft = softened(in, index, decision);
+  if (!soft)
+    return;
+  Why why = Why::givesWay;
+  for (const Rejection &r : decision.rejected)
+    if (r.name == soft->name)
+      why = r.why;
+  emitRemark(in.nodes[index].loc())
+      << in.nodes[index].what() << " falls back from " << fullName(in.problem.names[soft->name])
+      << " to '" << in.problem.devices[decision.device].str() << "': " << whyText(in, index, why);
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+static std::string deviceList(const Input &in) {
+  return "the devices are " + in.topology.deviceList();
+}
+
+/// " by --place 'op:MatMul=GPU:7'" for rules, nothing for requests.
+static std::string byWhom(const Input &in, const Constraint &c) {
+  return c.kind == Kind::rule ? " by " + in.origins[c.origin].text : "";
+}
+
+static void noteScope(const Input &in, const Constraint &c, InFlightDiagnostic &error) {
+  if (in.origins[c.origin].isScope)
+    error.attachNote(in.origins[c.origin].loc) << "asked for here";
+}
+
+static StringRef verbOf(const Node &node) {
+  return node.type == Node::copy ? "goes to" : "is placed on";
+}
+
+static void reportUnknown(const Input &in, const Failure &failure) {
+  const Constraint &c = constraintOf(in, failure.members.front());
+  const Node &node = in.nodes[failure.op()];
+  InFlightDiagnostic error = emitError(node.loc());
+  error << node.what() << " " << verbOf(node) << " " << fullName(in.problem.names[c.name])
+        << byWhom(in, c) << ": unknown device; " << deviceList(in);
+  noteScope(in, c, error);
+}
+
+static void reportNoKernel(const Input &in, const Failure &failure) {
+  uint32_t op = failure.op();
+  InFlightDiagnostic error = emitError(in.nodes[op].loc());
+  std::string types = kernelTypes(in, op);
+  std::string have =
+      types.empty() ? "there is none for any device" : "there are kernels for " + types;
+  StringRef why = whyNoKernel(in.nodes[op].owner);
+  if (!why.empty())
+    have += (" (" + why + ")").str();
+  if (failure.members.front().type == Member::Type::kernels) {
+    error << "no device has a kernel for " << kernelText(in, op) << ": " << have << "; "
+          << deviceList(in);
+    return;
+  }
+  const Constraint &c = constraintOf(in, failure.members.front());
+  error << in.nodes[op].what() << " is placed on " << fullName(in.problem.names[c.name])
+        << byWhom(in, c) << ": no kernel for " << kernelText(in, op) << " there; " << have
+        << "; ask for another device, or let it fall back with --soft-placement";
+  noteScope(in, c, error);
+}
+
+static void noteMember(const Input &in, const Member &member, InFlightDiagnostic &error) {
+  const Node &node = in.nodes[member.op];
+  switch (member.type) {
+  case Member::Type::constraint: {
+    const Constraint &c = constraintOf(in, member);
+    const Origin &origin = in.origins[c.origin];
+    auto &note = error.attachNote(origin.loc);
+    note << whatIs(in, member.op)
+         << (c.kind == Kind::lock       ? " is locked to "
+             : c.kind == Kind::resource ? " lives on "
+                                        : " is requested on ")
+         << fullName(in.problem.names[c.name]);
+    if (c.kind == Kind::lock || c.kind == Kind::rule)
+      note << ", " << origin.text;
+    return;
+  }
+  case Member::Type::kernels:
+    error.attachNote(node.loc()) << whatIs(in, member.op) << " has kernels for "
+                                 << (kernelTypes(in, member.op).empty()
+                                         ? "no device"
+                                         : kernelTypes(in, member.op) + " only");
+    return;
+  case Member::Type::group:
+    StringRef group = in.groups.getArrayRef()[member.index].first;
+    auto &note = error.attachNote(node.loc());
+    if (node.type == Node::variable)
+      note << whatIs(in, member.op) << " has its updates where it is";
+    else if (group.starts_with("variable '"))
+      note << whatIs(in, member.op) << " belongs to " << group;
+    else
+      note << whatIs(in, member.op) << " is in the colocation group '" << group << "'";
+    return;
+  }
+}
+
+static void reportConflict(const Input &in, const Failure &failure) {
+  llvm::SmallSetVector<uint32_t, 4> ops;
+  for (const Member &member : failure.members)
+    ops.insert(member.op);
+  InFlightDiagnostic error = emitError(in.nodes[failure.op()].loc());
+  error << in.nodes[failure.op()].what();
+  if (ops.size() > 1)
+    error << " and what goes with it";
+  error << " cannot be placed: " << failure.members.size()
+        << " things cannot hold together; dropping any one of them resolves it";
+  for (const Member &member : failure.members)
+    noteMember(in, member, error);
+}
+
+static void reportStaleLock(const Input &in, const Failure &failure) {
+  auto lock = llvm::find_if(failure.members, [&](const Member &m) {
+    return m.type == Member::Type::constraint && constraintOf(in, m).kind == Kind::lock;
+  });
+  const Constraint &c = constraintOf(in, *lock);
+  StringRef text = in.origins[c.origin].text;
+  text.consume_front("locked by ");
+  InFlightDiagnostic error = emitError(in.nodes[lock->op].loc());
+  error << text << ": the lock is stale: it has " << whatIs(in, lock->op) << " on "
+        << fullName(in.problem.names[c.name]);
+  if (failure.members.size() == 1)
+    error << ", an unknown device; " << deviceList(in);
+  else
+    error << ", against what holds now";
+  error << "; write a new one with --write-placement-lock";
+  for (const Member &member : failure.members)
+    if (&member != &*lock)
+      noteMember(in, member, error);
+}
+
+void place::reportFailure(const Input &in, const Failure &failure) {
+  switch (failure.type) {
+  case Failure::Type::unknownDevice:
+    return reportUnknown(in, failure);
+  case Failure::Type::noKernel:
+    return reportNoKernel(in, failure);
+  case Failure::Type::staleLock:
+    return reportStaleLock(in, failure);
+  case Failure::Type::conflict:
+    return reportConflict(in, failure);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Why not
+//===----------------------------------------------------------------------===//
+
+static std::string describeDrop(const Input &in, const Member &member) {
+  if (member.type == Member::Type::group)
+    return "take " + whatIs(in, member.op) + " out of the colocation group '" +
+           in.groups.getArrayRef()[member.index].first.str() + "'";
+  const Constraint &c = constraintOf(in, member);
+  const Origin &origin = in.origins[c.origin];
+  std::string device = in.shortName(in.problem.names[c.name]);
+  switch (c.kind) {
+  case Kind::lock:
+    return "remove '" + in.nodes[member.op].name().str() + "' from the lock (" + origin.text + ")";
+  case Kind::rule:
+    return "drop the rule " + origin.text;
+  case Kind::requested:
+  case Kind::resource:
+    return "drop the request of " + whatIs(in, member.op) + " for " + device + " (" + origin.text +
+           ")";
+  case Kind::proposed:
+    return "place without --placement=auto, which puts " + whatIs(in, member.op) + " on " + device;
+  case Kind::assigned:
+  case Kind::inferred:
+    return "let " + whatIs(in, member.op) + " leave " + device + " (" + origin.text + ")";
+  }
+  llvm_unreachable("a kind without words");
+}
+
+std::string place::describeWhyNot(const Input &in, uint32_t node, uint32_t device,
+                                  const placement::WhyNot &answer, const Decision *now) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  std::string there = in.shortName(in.problem.devices[device]);
+  if (answer.isThere) {
+    os << whatIs(in, node) << " is on " << there << " already\n";
+    return text;
+  }
+  if (!answer.hasKernel) {
+    os << whatIs(in, node) << " cannot be on " << there << ": no kernel for "
+       << kernelText(in, node) << " there; there are kernels for " << kernelTypes(in, node);
+    if (StringRef why = whyNoKernel(in.nodes[node].owner); !why.empty())
+      os << " (" << why << ")";
+    os << "\n";
+    return text;
+  }
+  if (now && now->device != placement::none)
+    os << whatIs(in, node) << " is on " << in.shortName(in.problem.devices[now->device]) << " ("
+       << describeDecision(in, node, *now).getReason() << "); for " << there << ":\n";
+  else
+    os << whatIs(in, node) << " has no device; for " << there << ":\n";
+  for (const Member &member : answer.drop)
+    os << "- " << describeDrop(in, member) << "\n";
+  if (answer.askFor)
+    os << "- ask for " << there << ": gantry.device = #gantry.device<\"" << there
+       << "\">, or --place 'name:" << in.nodes[node].name() << "=" << there << "'\n";
+  return text;
+}

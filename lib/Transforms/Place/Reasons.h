@@ -1,0 +1,22 @@
+// Placement in words: why an op is where it is, what cannot hold together, what would have to
+// change.
+#pragma once
+
+#include "PlacementInput.h"
+
+namespace gantry::place {
+
+/// The decision about node `index` as an attribute.
+DecisionAttr describeDecision(const Input &in, uint32_t index, const placement::Decision &decision);
+
+/// What to say when a request of the op fell back; call for such decisions only.
+void remarkFallBack(const Input &in, uint32_t index, const placement::Decision &decision);
+
+/// Emits one failure, with a note for each thing that plays a part.
+void reportFailure(const Input &in, const placement::Failure &failure);
+
+/// The answer of `why-not` (spec P10): `node` is asked about, `device` an index.
+std::string describeWhyNot(const Input &in, uint32_t node, uint32_t device,
+                           const placement::WhyNot &answer, const placement::Decision *now);
+
+} // namespace gantry::place

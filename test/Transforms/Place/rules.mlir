@@ -1,0 +1,61 @@
+// Rules from outside (spec P15).
+// RUN: split-file %s %t
+// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="rules=@%t/rules.txt" --mlir-print-local-scope 2>&1 | FileCheck %s
+// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="rules=name:nothing*=GPU:1,op:Relu=GPU:1,kind:variable=CPU:0" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNUSED
+// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=op:Relu=GPU:7" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="rules=op:Relu=GPU:7 soft=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SOFT
+// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=op:TopKV2=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=Relu=GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=@%t/bad.txt" 2>&1 | FileCheck %s --check-prefix=LINE
+// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=@%t/none.txt" 2>&1 | FileCheck %s --check-prefix=FILE
+
+// By log name, by the op type of the file it came from, by name, by the name of the node, by kind.
+// CHECK-NOT: warning
+// CHECK: gantry.relu {{.*}}device:GPU:1">{{.*}}<"rule", "{{.*}}rules.txt:2 'op:Relu=GPU:1'">
+// CHECK: gantry.matmul {{.*}}device:CPU:0">{{.*}}<"rule", "{{.*}}rules.txt:3 'op:Gemm=CPU:0'">
+// CHECK: gantry.exp {{.*}}device:GPU:1">{{.*}}<"rule", "{{.*}}'name:encoder.*=GPU:1'">
+// CHECK: gantry.neg {{.*}}device:CPU:0">{{.*}}<"rule", "{{.*}}'name:node7=CPU:0'">
+// CHECK: gantry.reduce_sum {{.*}}device:CPU:0">{{.*}}<"rule", "{{.*}}'kind:reduction=CPU'">
+// A request is stronger.
+// CHECK: gantry.relu {{.*}}device:GPU:0">{{.*}}<"requested", {{.*}}rejected = ["GPU:1: what is stronger says otherwise"]>
+// CHECK: gantry.constant {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">}
+// CHECK: gantry.top_k {{.*}}<"default"
+
+// UNUSED-DAG: warning: --place 'name:nothing*=GPU:1' matches nothing
+// UNUSED-DAG: warning: --place 'kind:variable=CPU:0' matches nothing
+// UNUSED-NOT: op:Relu{{.*}}matches nothing
+// UNKNOWN: graph.mlir:3:10: error: 'Relu' is placed on '/job:localhost/replica:0/task:0/device:GPU:7' by --place 'op:Relu=GPU:7': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1
+// SOFT: graph.mlir:3:10: remark: 'Relu' falls back from '/job:localhost/replica:0/task:0/device:GPU:7' to '/job:localhost/replica:0/task:0/device:GPU:0': unknown device
+// KERNEL: error: 'TopKV2' is placed on '/job:localhost/replica:0/task:0/device:GPU:0' by --place 'op:TopKV2=GPU:0': no kernel for 'TopKV2' of f32 there; there are kernels for CPU (selecting
+// FORM: error: --place 'Relu=GPU:0' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1
+// LINE: error: {{.*}}bad.txt:2 'ops:Relu=GPU:0' has the unknown subject 'ops'; known are op, name, kind
+// FILE: error: --place: {{.*}}none.txt
+
+//--- graph.mlir
+module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
+  func.func @main(%x: tensor<2x2xf32>, %v: tensor<4xf32>) {
+    %0 = gantry.relu %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %1 = gantry.matmul %x, %x {gantry.source_op = "Gemm"} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = gantry.exp %x {gantry.name = "encoder.0"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = gantry.neg %x {gantry.name = "node7.1"} : (tensor<2x2xf32>) -> tensor<2x2xf32> loc("node7")
+    %4 = gantry.reduce_sum %x {axes = array<i64: 1>} : (tensor<2x2xf32>) -> tensor<2xf32>
+    %5 = gantry.relu %x {gantry.device = #gantry.device<"GPU:0">} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %6 = gantry.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %7:2 = gantry.top_k %v {axis = 0 : i64, k = 2 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    return
+  }
+}
+
+//--- rules.txt
+# The first rule that matches wins.
+op:Relu=GPU:1
+op:Gemm=CPU:0      # the op type in an ONNX file
+name:encoder.*=GPU:1
+name:node7=CPU:0
+kind:reduction=CPU
+kind:contraction=GPU:1
+kind:constant=GPU:1
+
+//--- bad.txt
+op:Relu=GPU:0
+ops:Relu=GPU:0
