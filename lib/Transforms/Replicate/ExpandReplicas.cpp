@@ -4,12 +4,12 @@
 // them. A replica with an empty shard gets only the ops that what it gives for itself needs: the new
 // value of its mirror of a variable, say, which is all-reduced from the others.
 
-#include "gantry/Device/DeviceName.h"
 #include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
-#include "gantry/Transforms/Shards.h"
+#include "gantry/Transforms/Replicas.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -52,10 +52,8 @@ private:
   LogicalResult expand(Operation &inner);
   LogicalResult expandAllReduce(AllReduceOp reduce);
   LogicalResult cloneInto(Replica &replica, Operation &inner);
-  void mark(Operation *clone, const Replica &replica);
   LogicalResult leave();
   FailureOr<Value> combine(ReplicaMode mode, Value yielded);
-  Value slice(Value value, int64_t axis, Shard shard);
   Value weigh(const Replica &replica, Value value);
 
   /// Request for an op that no replica owns, on a device.
@@ -63,11 +61,16 @@ private:
     if (device)
       made->setAttr(kDeviceAttr, device);
     made->setAttr(kOriginAttr, LocationAttr(op.getLoc()));
-    if (auto own = op->getAttrOfType<StringAttr>(kNameAttr))
-      made->setAttr(kNameAttr, builder.getStringAttr(own.getValue() + name));
+    if (std::string text = nameOf(name); !text.empty())
+      made->setAttr(kNameAttr, builder.getStringAttr(text));
   }
 
-  DeviceAttr homeOf(Value value);
+  /// Name for an op of this gantry.replicate; empty when that has none.
+  std::string nameOf(const Twine &suffix) {
+    auto own = op->getAttrOfType<StringAttr>(kNameAttr);
+    return own ? (own.getValue() + suffix).str() : "";
+  }
+
   DeviceAttr gatherDevice(OpResult result);
 
   ReplicateOp op;
@@ -77,10 +80,6 @@ private:
   int64_t total = 0;            ///< rows of all shards
 };
 } // namespace
-
-static DeviceAttr fullDevice(MLIRContext *context, StringRef text) {
-  return DeviceAttr::get(context, DeviceName::parse(text.str())->str());
-}
 
 /// All inputs that are split are cut in the same way.
 LogicalResult Expansion::cut() {
@@ -103,7 +102,7 @@ LogicalResult Expansion::cut() {
   auto shards = cutIntoShards(size.value_or(0), op.getDevices().size(), op.getWeights());
   for (auto [i, text] : llvm::enumerate(op.getDevices().getAsRange<StringAttr>())) {
     replicas.push_back(
-        {unsigned(i), fullDevice(op.getContext(), text.getValue()), shards[i], false, {}});
+        {unsigned(i), makeDeviceAttr(op.getContext(), text.getValue()), shards[i], false, {}});
     replicas.back().isEmpty = size && shards[i].size == 0;
   }
   // Of an empty batch somebody has to make the empty results.
@@ -113,30 +112,6 @@ LogicalResult Expansion::cut() {
   return success();
 }
 
-/// The device that a value is known to be on: that of an argument. Cutting it there copies no more
-/// than the shards.
-DeviceAttr Expansion::homeOf(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto func = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                       : func::FuncOp();
-  if (!func)
-    return {};
-  if (auto given = func.getArgAttrOfType<DeviceAttr>(argument.getArgNumber(), kDeviceAttr))
-    return given;
-  return fullDevice(op.getContext(), "CPU:0");
-}
-
-Value Expansion::slice(Value value, int64_t axis, Shard shard) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (shard.begin == 0 && shard.size == type.getDimSize(axis))
-    return value;
-  SmallVector<int64_t> starts(type.getRank(), 0), sizes(type.getShape()),
-      steps(type.getRank(), 1);
-  starts[axis] = shard.begin;
-  sizes[axis] = shard.size;
-  return SliceOp::create(builder, op.getLoc(), type.clone(sizes), value, starts, sizes, steps);
-}
-
 void Expansion::enter() {
   size_t next = 0;
   for (auto [text, argument] :
@@ -144,14 +119,10 @@ void Expansion::enter() {
     ReplicaMode mode = *parseReplicaMode(text);
     for (Replica &replica : replicas) {
       Value value = op.getValues()[next + (mode.kind == ReplicaMode::perReplica ? replica.number : 0)];
-      if (mode.kind == ReplicaMode::split) {
-        DeviceAttr home = homeOf(value);
-        Value whole = value;
-        value = slice(value, mode.axis, replica.shard);
-        if (value != whole)
-          place(value.getDefiningOp(), home,
-                "/split_" + Twine(argument.getArgNumber()) + "/replica_" + Twine(replica.number));
-      }
+      if (mode.kind == ReplicaMode::split)
+        value = sliceShard(builder, op.getLoc(), value, mode.axis, replica.shard,
+                           nameOf("/split_" + Twine(argument.getArgNumber()) + "/replica_" +
+                                  Twine(replica.number)));
       replica.values.map(argument, value);
     }
     next += mode.kind == ReplicaMode::perReplica ? replicas.size() : 1;
@@ -192,52 +163,58 @@ LogicalResult Expansion::expand(Operation &inner) {
   return success();
 }
 
-LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
-  Operation *clone = builder.clone(inner, replica.values);
-  if (failed(inferTypesAgain(*clone)))
-    return op.emitError() << "replica " << replica.number << ", with a shard of "
-                          << replica.shard.size << " of " << total
-                          << " rows, does not fit together; sizes inside must follow from the shard";
-  auto result = clone->walk([&](Operation *made) {
-    for (Type type : made->getResultTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape()) {
-        made->emitOpError() << "has the open shape " << tensor << " in replica " << replica.number
-                            << "; sizes inside must follow from the shard";
-        return WalkResult::interrupt();
-      }
-    mark(made, replica);
-    return WalkResult::advance();
+/// A shape that the graph states in full, for the whole batch, becomes that of the shard when the
+/// batch is its first dimension and nothing else fits.
+static void rebatch(Operation *op, int64_t whole, int64_t shard) {
+  op->walk([&](ReshapeOp reshape) {
+    auto in = reshape.getInput().getType(), out = reshape.getType();
+    if (!in.hasStaticShape() || !out.hasStaticShape() || out.getRank() == 0 ||
+        in.getNumElements() == out.getNumElements() || out.getDimSize(0) != whole)
+      return;
+    SmallVector<int64_t> shape(out.getShape());
+    shape[0] = shard;
+    if (auto cut = out.clone(shape); cut.getNumElements() == in.getNumElements())
+      reshape.getResult().setType(cut);
   });
-  return failure(result.wasInterrupted());
 }
 
-/// Request, name and variable of an op of a replica. An op's own request is the inner one.
-void Expansion::mark(Operation *made, const Replica &replica) {
-  std::string suffix = "/replica_" + std::to_string(replica.number);
-  if (auto variable = made->getAttrOfType<FlatSymbolRefAttr>(kVariableAttr); variable && replica.number)
-    made->setAttr(kVariableAttr, FlatSymbolRefAttr::get(op.getContext(),
-                                                        (variable.getValue() + suffix).str()));
-  auto kernel = dyn_cast<KernelOpInterface>(made);
-  if (!kernel)
-    return;
-  std::string name;
-  if (auto own = made->getAttrOfType<StringAttr>(kNameAttr))
-    name = own.str();
-  else if (auto loc = dyn_cast<NameLoc>(made->getLoc()); loc && loc.getName() != "?")
-    name = loc.getName().str();
-  if (!name.empty())
-    made->setAttr(kNameAttr, builder.getStringAttr(name + suffix));
-  if (kernel.getFusionKind() == FusionKind::View && !made->hasAttr(kDeviceAttr))
-    return;
-  DeviceName request = *DeviceName::parse(replica.device.getSpelling().str());
-  if (auto own = made->getAttrOfType<DeviceAttr>(kDeviceAttr)) {
-    request = mergeScopes(request, *DeviceName::parse(own.getSpelling().str()));
-  } else {
-    made->setAttr(kOriginAttr, LocationAttr(op.getLoc()));
-    if (Attribute soft = op->getAttr(kSoftAttr); soft && !made->hasAttr(kSoftAttr))
-      made->setAttr(kSoftAttr, soft);
+/// The first op inside that has a result of open shape.
+static Operation *findOpen(Operation *op) {
+  Operation *open = nullptr;
+  op->walk([&](Operation *inner) {
+    for (Type type : inner->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type);
+          tensor && !tensor.hasStaticShape() && !open)
+        open = inner;
+  });
+  return open;
+}
+
+LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
+  Operation *clone = builder.clone(inner, replica.values);
+  std::string reason;
+  {
+    ScopedDiagnosticHandler first(op.getContext(), [&](Diagnostic &diagnostic) {
+      if (reason.empty())
+        reason = diagnostic.str();
+      return success();
+    });
+    bool fits = succeeded(inferTypesAgain(*clone));
+    rebatch(clone, total, replica.shard.size);
+    fits = fits && succeeded(verify(clone));
+    if (Operation *open = fits ? findOpen(clone) : nullptr)
+      open->emitOpError() << "has the open shape " << open->getResult(0).getType();
   }
-  made->setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), request.str()));
+  if (!reason.empty())
+    return inner.emitError()
+           << "does not fit a shard of " << replica.shard.size << " of " << total
+           << " rows (replica " << replica.number << "): " << reason
+           << "; sizes have to follow from the batch: leave its dimension open when exporting the "
+              "model (dynamic_axes of torch.onnx.export) and give it with --dim";
+  ReplicaMark mark{replica.number, replica.device, LocationAttr(op.getLoc()),
+                   op->getAttr(kSoftAttr)};
+  clone->walk([&](Operation *made) { markAsReplica(made, mark); });
+  return success();
 }
 
 /// Replicas without a shard have nothing to add; they take what the first one gets.
@@ -280,7 +257,7 @@ DeviceAttr Expansion::gatherDevice(OpResult result) {
       return replicas.front().device;
     wanted = func.getResultAttrOfType<DeviceAttr>(use.getOperandNumber(), kDeviceAttr);
     if (!wanted)
-      wanted = fullDevice(op.getContext(), "CPU:0");
+      wanted = makeDeviceAttr(op.getContext(), "CPU:0");
   }
   return wanted ? wanted : replicas.front().device;
 }

@@ -1,0 +1,382 @@
+// A graph in MLIR keeps its open batch, so its function is wrapped in one gantry.replicate. An ONNX
+// file is imported for sizes that are known, with its shape arithmetic done: it is imported once more
+// for each size that shards have, and the bodies stand side by side. Which results are joined is told
+// by their types at these sizes.
+
+#include "Replicate.h"
+
+#include "gantry/Device/DeviceName.h"
+#include "gantry/Transforms/Passes.h"
+#include "gantry/Transforms/Replicas.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace gantry;
+
+namespace {
+struct Replication {
+  ModuleOp module;
+  StringRef path;
+  const ImportOptions &import;
+  const CompileOptions &options;
+  SmallVector<std::string> devices;
+  std::optional<SmallVector<int64_t>> weights;
+  func::FuncOp func;
+
+  LogicalResult run();
+  LogicalResult parseList();
+  LogicalResult findFunction();
+
+  std::optional<std::vector<std::string>> openBatch();
+  LogicalResult wrap(int64_t batch);
+  FailureOr<OwningOpRef<ModuleOp>> importShard(ArrayRef<std::string> names, int64_t size);
+  LogicalResult standSideBySide(ArrayRef<std::string> names, int64_t batch);
+};
+
+/// One replica of a function that was imported for its shard.
+struct Part {
+  unsigned number;
+  Shard shard;
+  func::FuncOp body;
+  IRMapping values;
+};
+} // namespace
+
+LogicalResult Replication::parseList() {
+  SmallVector<StringRef> entries;
+  StringRef(options.replicate).split(entries, ',');
+  SmallVector<int64_t> given;
+  for (StringRef entry : entries) {
+    auto [name, weight] = entry.trim().split('=');
+    Expected<DeviceName> device = DeviceName::parse(name.str());
+    if (!device)
+      return module.emitError() << "--replicate " << options.replicate << ": "
+                                << device.status().message();
+    if (llvm::is_contained(devices, device->str()))
+      return module.emitError() << "--replicate " << options.replicate << " lists '" << name
+                                << "' twice";
+    devices.push_back(device->str());
+    int64_t number;
+    if (!entry.contains('='))
+      continue;
+    if (weight.getAsInteger(10, number) || number < 0 || number > (int64_t(1) << 31))
+      return module.emitError() << "--replicate " << options.replicate << ": the weight '" << weight
+                                << "' of '" << name << "' is not a number from 0 to 2^31";
+    given.push_back(number);
+  }
+  if (!given.empty() && given.size() != devices.size())
+    return module.emitError() << "--replicate " << options.replicate
+                              << ": give all devices a weight, or none";
+  if (!given.empty() && llvm::all_of(given, [](int64_t weight) { return weight == 0; }))
+    return module.emitError() << "--replicate " << options.replicate << ": no weight is above 0";
+  if (!given.empty())
+    weights = given;
+  return success();
+}
+
+LogicalResult Replication::findFunction() {
+  SmallVector<func::FuncOp> funcs;
+  for (auto candidate : module.getOps<func::FuncOp>())
+    if (candidate.isPublic() && !candidate.isExternal() &&
+        llvm::hasSingleElement(candidate.getBody()))
+      funcs.push_back(candidate);
+  if (funcs.size() == 1) {
+    func = funcs.front();
+    return success();
+  }
+  auto error = module.emitError() << "--replicate is for one function; choose it with --entry: ";
+  llvm::interleaveComma(funcs, error, [&](func::FuncOp f) { error << "'" << f.getName() << "'"; });
+  return error;
+}
+
+static int64_t firstDim(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() ? tensor.getDimSize(0) : -1;
+}
+
+/// Whether a result is computed from the batch.
+static bool dependsOn(Value value, const DenseSet<Value> &batched) {
+  SmallVector<Value> work = {value};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (batched.contains(next))
+      return true;
+    Operation *op = next.getDefiningOp();
+    if (!op)
+      continue;
+    op->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
+  }
+  return false;
+}
+
+static std::string outputName(func::FuncOp func, unsigned i) {
+  auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttr);
+  return name ? name.str() : "output" + std::to_string(i);
+}
+
+static LogicalResult refuseOutput(func::FuncOp func, unsigned i, Type type) {
+  return func.emitError() << "--replicate: output '" << outputName(func, i) << "' (" << type
+                          << ") is computed from the batch, but its first dimension is not the "
+                             "batch: every replica would have another; write the graph with "
+                             "gantry.replicate and say \"sum\" or \"mean\"";
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs with an open batch, or with a fixed one
+//===----------------------------------------------------------------------===//
+
+/// Puts the body into a gantry.replicate. `batch` is open or the size that the file fixes.
+LogicalResult Replication::wrap(int64_t batch) {
+  Block &body = func.getBody().front();
+  Operation *end = body.getTerminator();
+  Builder b(func.getContext());
+  DenseSet<Value> batched;
+  SmallVector<Attribute> inputs, outputs;
+  for (BlockArgument argument : body.getArguments()) {
+    bool isBatched = firstDim(argument.getType()) == batch;
+    if (isBatched)
+      batched.insert(argument);
+    inputs.push_back(b.getStringAttr(isBatched ? "split 0" : "broadcast"));
+  }
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    bool isJoined = firstDim(value.getType()) == batch && dependsOn(value, batched);
+    if (!isJoined && dependsOn(value, batched))
+      return refuseOutput(func, i, value.getType());
+    outputs.push_back(b.getStringAttr(isJoined ? "gather 0" : "same"));
+  }
+
+  auto *outer = new Block();
+  for (BlockArgument argument : body.getArguments())
+    outer->addArgument(argument.getType(), argument.getLoc());
+  SmallVector<StringRef> names(devices.begin(), devices.end());
+  OpBuilder builder(func.getContext());
+  builder.setInsertionPointToEnd(outer);
+  auto replicate = ReplicateOp::create(
+      builder, func.getLoc(), end->getOperandTypes(), outer->getArguments(),
+      b.getStrArrayAttr(names), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
+      b.getArrayAttr(inputs), b.getArrayAttr(outputs));
+  auto yielded = llvm::to_vector(end->getOperands());
+  func::ReturnOp::create(builder, end->getLoc(), replicate.getResults());
+  builder.setInsertionPoint(end);
+  YieldOp::create(builder, end->getLoc(), yielded);
+  end->erase();
+  replicate.getBody().takeBody(func.getBody());
+  func.getBody().push_back(outer);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ONNX files with an open batch
+//===----------------------------------------------------------------------===//
+
+/// What the file calls the open first dimensions of its inputs; none when it opens none or keeps
+/// them open in the module.
+std::optional<std::vector<std::string>> Replication::openBatch() {
+  std::optional<GraphReport> report = checkGraph(path, {}, module.getContext());
+  if (!report || report->format != "ONNX")
+    return std::nullopt;
+  llvm::SetVector<StringRef> found;
+  std::vector<std::string> names;
+  for (const GraphReport::Port &port : report->inputs) {
+    StringRef dim = StringRef(port.type).split('[').second.take_until(
+        [](char c) { return c == ',' || c == ']'; });
+    int64_t size;
+    bool isGiven = llvm::any_of(import.values, [&](auto &value) { return value.name == port.name; });
+    if (dim.empty() || isGiven || !dim.getAsInteger(10, size))
+      continue;
+    std::string name = dim == "?" ? port.name + ":0" : dim.str();
+    if (!llvm::is_contained(names, name))
+      names.push_back(name);
+  }
+  return names.empty() ? std::nullopt : std::optional(names);
+}
+
+/// Whether a --dim is about the batch: by its name, or by the place of an input's first dimension.
+static bool isBatch(StringRef dim, ArrayRef<std::string> names) {
+  return llvm::is_contained(names, dim) || dim.ends_with(":0");
+}
+
+FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> names,
+                                                          int64_t size) {
+  ImportOptions shard = import;
+  for (auto &[name, value] : shard.dims)
+    if (isBatch(name, names))
+      value = size;
+  OwningOpRef<ModuleOp> imported = importGraph(path, shard, module.getContext());
+  if (!imported)
+    return failure();
+  PassManager pm(module.getContext());
+  pm.addPass(createResolveCallsPass());
+  pm.addPass(createResolveScopesPass());
+  if (failed(pm.run(*imported)))
+    return failure();
+  return imported;
+}
+
+namespace {
+/// Weights that several imports read are one: they would be in the plan several times.
+struct SharedWeights {
+  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
+
+  static ArrayRef<char> bytesOf(ElementsAttr value) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+    return blob ? blob->getData() : ArrayRef<char>();
+  }
+
+  ElementsAttr unify(ElementsAttr value) {
+    ArrayRef<char> bytes = bytesOf(value);
+    if (bytes.empty())
+      return value;
+    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
+    for (ElementsAttr other : same)
+      if (bytesOf(other) == bytes)
+        return other;
+    same.push_back(value);
+    return value;
+  }
+};
+} // namespace
+
+/// Clones the shard's function for each replica that has a shard and joins what they give.
+LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t batch) {
+  std::optional<ArrayRef<int64_t>> given;
+  if (weights)
+    given = *weights;
+  SmallVector<Shard> shards = cutIntoShards(batch, devices.size(), given);
+  std::map<int64_t, OwningOpRef<ModuleOp>> imports;
+  SmallVector<Part> parts;
+  for (auto [i, shard] : llvm::enumerate(shards)) {
+    if (shard.size == 0 && batch != 0)
+      continue; // nothing is left to compute for it
+    if (!imports.contains(shard.size)) {
+      FailureOr<OwningOpRef<ModuleOp>> imported = importShard(names, shard.size);
+      if (failed(imported))
+        return failure();
+      imports[shard.size] = std::move(*imported);
+    }
+    auto body = imports[shard.size]->lookupSymbol<func::FuncOp>(func.getSymName());
+    if (!body || body.getNumArguments() != func.getNumArguments())
+      return func.emitError() << "--replicate: '" << func.getSymName()
+                              << "' has other inputs for a batch of " << shard.size;
+    parts.push_back({unsigned(i), shard, body, {}});
+    if (batch == 0)
+      break;
+  }
+
+  Block &old = func.getBody().front();
+  SmallVector<Type> wanted(func.getFunctionType().getResults());
+  auto *next = new Block();
+  for (BlockArgument argument : old.getArguments())
+    next->addArgument(argument.getType(), argument.getLoc());
+  func.getBody().push_back(next);
+  old.erase();
+  OpBuilder builder(func.getContext());
+  builder.setInsertionPointToEnd(next);
+  SharedWeights sharedWeights;
+  for (Part &part : parts) {
+    for (auto [i, argument, own] : llvm::enumerate(next->getArguments(), part.body.getArguments())) {
+      auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
+      Value value = argument;
+      if (argument.getType() != own.getType())
+        value = sliceShard(builder, func.getLoc(), argument, 0, part.shard,
+                           (name ? name.getValue() : StringRef("input")) + Twine("/replica_") +
+                               Twine(part.number));
+      if (value.getType() != own.getType())
+        return func.emitError() << "--replicate: input " << i << " is " << argument.getType()
+                                << ", for a batch of " << part.shard.size << " it is "
+                                << own.getType() << "; only the first dimension can be the batch";
+      part.values.map(own, value);
+    }
+    ReplicaMark mark{part.number, makeDeviceAttr(func.getContext(), devices[part.number]),
+                     LocationAttr(func.getLoc()), {}};
+    for (Operation &op : part.body.getBody().front().without_terminator())
+      builder.clone(op, part.values)->walk([&](Operation *made) {
+        markAsReplica(made, mark);
+        if (auto constant = dyn_cast<ConstantOp>(made))
+          constant.setValueAttr(sharedWeights.unify(constant.getValueAttr()));
+      });
+  }
+
+  SmallVector<Value> results;
+  for (auto [i, type] : llvm::enumerate(wanted)) {
+    SmallVector<Value> values;
+    for (Part &part : parts)
+      values.push_back(part.values.lookupOrDefault(
+          part.body.getBody().front().getTerminator()->getOperand(i)));
+    if (parts.size() == 1) {
+      results.push_back(values.front());
+      continue;
+    }
+    DenseSet<Value> batched;
+    Part &first = parts.front();
+    for (auto [argument, own] : llvm::zip(next->getArguments(), first.body.getArguments()))
+      if (argument.getType() != own.getType())
+        batched.insert(own);
+    Value own = first.body.getBody().front().getTerminator()->getOperand(i);
+    if (!dependsOn(own, batched)) {
+      results.push_back(values.front());
+      continue;
+    }
+    int64_t rows = 0;
+    for (Value value : values)
+      rows += std::max<int64_t>(firstDim(value.getType()), 0);
+    auto tensor = cast<RankedTensorType>(type);
+    bool fits = tensor.getRank() && rows == tensor.getDimSize(0);
+    for (Value value : values) {
+      auto part = cast<RankedTensorType>(value.getType());
+      fits = fits && part.getRank() == tensor.getRank() &&
+             part.getShape().drop_front() == tensor.getShape().drop_front();
+    }
+    if (!fits)
+      return refuseOutput(func, i, type);
+    auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
+    auto home = func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr);
+    joined->setAttr(kDeviceAttr, home ? home : makeDeviceAttr(func.getContext(), "CPU:0"));
+    joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
+    joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
+    results.push_back(joined);
+  }
+  func::ReturnOp::create(builder, func.getLoc(), results);
+  return success();
+}
+
+LogicalResult Replication::run() {
+  if (failed(parseList()) || failed(findFunction()))
+    return failure();
+  for (Type type : func.getArgumentTypes())
+    if (firstDim(type) == ShapedType::kDynamic)
+      return wrap(ShapedType::kDynamic);
+  auto known = llvm::find_if(func.getArgumentTypes(), [](Type type) { return firstDim(type) >= 0; });
+  if (known == func.getArgumentTypes().end())
+    return func.emitError() << "--replicate: '" << func.getSymName()
+                            << "' has no input with a batch to split";
+  std::optional<std::vector<std::string>> names;
+  if (path != "-")
+    names = openBatch();
+  if (!names)
+    return wrap(firstDim(*known));
+  std::optional<int64_t> batch;
+  for (auto &[name, size] : import.dims)
+    if (isBatch(name, *names)) {
+      if (batch && *batch != size)
+        return func.emitError() << "--replicate: inputs begin with dimensions of " << *batch
+                                << " and of " << size << "; they need to be the same batch";
+      batch = size;
+    }
+  return batch ? standSideBySide(*names, *batch) : wrap(firstDim(*known));
+}
+
+LogicalResult gantry::replicateFunction(ModuleOp module, StringRef path, const ImportOptions &import,
+                                        const CompileOptions &options) {
+  Replication replication{module, path, import, options, {}, std::nullopt, {}};
+  return replication.run();
+}

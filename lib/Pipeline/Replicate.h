@@ -1,0 +1,15 @@
+// --replicate: a whole batched function on each device of a list.
+#pragma once
+
+#include "gantry/Pipeline/Pipeline.h"
+
+namespace gantry {
+
+/// Makes the module's function run once on each device that `options.replicate` lists, on shards of
+/// its batch (spec R1). The batch is the first dimension that inputs leave open, else the first one
+/// of the first input. `import` is what `module` was imported with; of an ONNX file, shards are
+/// imported with their own size, since shapes are computed while importing.
+llvm::LogicalResult replicateFunction(mlir::ModuleOp module, llvm::StringRef path,
+                                      const ImportOptions &import, const CompileOptions &options);
+
+} // namespace gantry
