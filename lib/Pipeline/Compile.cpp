@@ -1,5 +1,6 @@
 // Compiles a graph file: import, run the phases, make code, write the plan.
 
+#include "Replicate.h"
 #include "Search.h"
 #include "Topology.h"
 #include "gantry/Arrays/Files.h"
