@@ -139,8 +139,20 @@ private:
     }
   }
 
-  void addTask(const KernelGroup &ops) {
+  /// The ops of a group from its root along the operands: an order that comes from structure alone.
+  static KernelGroup byOperands(const KernelGroup &ops) {
+    KernelGroup order{ops.back()};
+    for (size_t i = 0; i < order.size(); ++i)
+      for (Value operand : order[i]->getOperands())
+        if (Operation *maker = operand.getDefiningOp();
+            llvm::is_contained(ops, maker) && !llvm::is_contained(order, maker))
+          order.push_back(maker);
+    return order;
+  }
+
+  void addTask(const KernelGroup &group) {
     llvm::SetVector<Value> operands;
+    KernelGroup ops = byOperands(group);
     for (Operation *op : ops)
       op->walk([&](Operation *nested) {
         for (Value operand : nested->getOperands())
@@ -153,7 +165,7 @@ private:
       task.inputs.push_back(numberOf(operand));
       outside += bytesOf(operand.getType());
     }
-    for (Value result : ops.back()->getResults()) {
+    for (Value result : group.back()->getResults()) {
       values[result] = add({bytesOf(result.getType()), noIndex, false});
       task.outputs.push_back(values[result]);
       outside += bytesOf(result.getType());
@@ -162,9 +174,9 @@ private:
     for (Operation *op : ops)
       task.key = keyOf(task.key, op);
     for (uint32_t d = 0; d < machine.numDevices(); ++d)
-      task.seconds.push_back(secondsOn(ops, outside, d));
-    task.group = groupOf(ops);
-    graph.tasks.emplace_back(ops.begin(), ops.end());
+      task.seconds.push_back(secondsOn(group, outside, d));
+    task.group = groupOf(group);
+    graph.tasks.emplace_back(group.begin(), group.end());
     graph.problem.tasks.push_back(std::move(task));
   }
 
