@@ -130,7 +130,6 @@ struct Compilation {
   Compiled result;
   std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
-  std::vector<std::string> findings; ///< of a search, in words
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
 
@@ -143,7 +142,10 @@ struct Compilation {
       return failure();
     if (failed(setTopologyFromOptions(*module, options)))
       return failure();
-    return selectEntry(*module, options.entry);
+    if (failed(selectEntry(*module, options.entry)))
+      return failure();
+    return options.replicate.empty() ? success()
+                                     : replicateFunction(*module, path, *import, options);
   }
 
   /// Sizes that the importer has used up name no open dimension any more.
@@ -225,7 +227,6 @@ struct Compilation {
         emitRemark(UnknownLoc::get(&context)) << finding;
       for (Diagnostic &diagnostic : heard)
         context.getDiagEngine().emit(std::move(diagnostic));
-      findings = search.findings();
       return ran;
     }
   }
@@ -264,7 +265,6 @@ struct Compilation {
       info.sourceHash = hashBytes(file->bytes());
     info.placement = placementName(options);
     info.predictions = predictions;
-    llvm::append_range(info.constraints, findings);
     uint64_t constants = 0;
     for (auto constant : module->getOps<planir::ConstantOp>())
       constants += constant.getSize();
@@ -282,7 +282,7 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
                                          MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}, {}, {}, {}};
+  Compilation compilation{path, options, context, {}, {}, {}, {}, {}};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)

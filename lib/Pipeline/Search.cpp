@@ -122,6 +122,7 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
   CompileOptions byDefault = options;
   byDefault.placement = PlacementPolicy::first;
   byDefault.writePlacementLock.clear();
+  byDefault.whyNot.clear();
   PassManager pm(module.getContext());
   buildPipeline(pm, byDefault, Phase::place, Phase::place);
   // Its remarks would be told twice; its errors will be told when the module itself is placed.
@@ -300,10 +301,15 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
   if (!isKept)
     reorder(func.getBody().front(), graph, outcome->placement.order);
 
+  AutoSchedule byDefault = placement::simulate(problem, baseline);
+  bool defaultFits = true;
+  for (uint32_t d = 0; d < machine.numDevices(); ++d)
+    defaultFits &= !problem.limits[d] || byDefault.peaks[d] <= problem.limits[d];
   std::string text = "automatic placement of '" + func.getSymName().str() + "': predicted step " +
                      inWords(outcome->schedule.seconds) + ", lower bound " +
                      inWords(outcome->lowerBound) + ", default policy " +
-                     inWords(placement::simulate(problem, baseline).seconds) + "; kernels:";
+                     inWords(byDefault.seconds) + (defaultFits ? "" : ", which is over a limit") +
+                     "; kernels:";
   for (uint32_t d = 0; d < machine.numDevices(); ++d)
     if (counts[d])
       text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(counts[d]);
