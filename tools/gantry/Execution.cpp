@@ -85,8 +85,9 @@ Expected<Array> makeUp(const Options &options, const BindingInfo &binding) {
   if (!array)
     return array.status();
   arrays::fill(*array, fill, options.seed, binding.name);
-  printNote("input '" + binding.name + "': " + binding.type.str() + " filled with " + fill.text() +
-            ", seed " + std::to_string(options.seed));
+  if (!options.quietInputs)
+    printNote("input '" + binding.name + "': " + binding.type.str() + " filled with " +
+              fill.text() + ", seed " + std::to_string(options.seed));
   return array;
 }
 

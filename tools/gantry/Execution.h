@@ -48,6 +48,8 @@ public:
   /// What the last run did on the virtual clock of simulated devices.
   std::vector<runtime::SimEvent> timeline() const { return session->timeline(); }
   const runtime::LoadedPlan &plan() const { return *loaded; }
+  /// The session's variables; null when the plan has none.
+  runtime::State *state() const { return session->state().get(); }
   runtime::Runtime &machine() const { return *runtime; }
   /// Values of an output, valid until the next run.
   Expected<arrays::ArrayView> output(unsigned index);

@@ -254,7 +254,8 @@ private:
         "  gantry run model.onnx --input x=x.npy --expect y=ref.npy --rtol 1e-3\n"
         "  gantry run model.onnx --dim batch=8 --fill ids=randint:0:1000\n"
         "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
-        "--place 'op:MatMul=GPU:1' --log-device-placement\n");
+        "--place 'op:MatMul=GPU:1' --log-device-placement\n"
+        "  gantry run train.mlir --replicate GPU:0,GPU:1 --check-replicas --save-state w.npz\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     repeatable(sub->add_option("--output", options.outputs,
@@ -270,8 +271,19 @@ private:
     sub->add_option("--atol", options.atol, "absolute tolerance of --expect (default 1e-6)")
         ->option_text("X")
         ->check(notNegative());
+    sub->add_option("--load-state", options.loadState,
+                    "values of the plan's variables before the first run, by name")
+        ->option_text("FILE.npz");
+    sub->add_option("--save-state", options.saveState,
+                    "where to write the plan's variables after the last run")
+        ->option_text("FILE.npz");
+    sub->add_flag(
+        "--check-replicas", options.checkReplicas,
+        "run once more without --replicate and compare outputs and variables; exit 1 when "
+        "they differ");
     sub->add_option("--repeat", options.repeat,
-                    "run so many times with the same inputs; every run must give the same bytes")
+                    "run so many times with the same inputs; every run must give the same bytes, "
+                    "unless it changes variables")
         ->option_text("N")
         ->check(atLeastOne());
     addThreads(sub);

@@ -34,6 +34,10 @@ struct Options {
   std::vector<std::string> bindings; ///< GPU:0=GPU:3: run a device of the plan on another one
   std::string simOrder;              ///< of simulated commands: virtual, random:SEED
 
+  std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none
+  bool checkReplicas = false;       ///< run: compare with a run without --replicate
+  bool quietInputs = false;         ///< what is made up was said already
+
   std::string output; ///< compile, plan-text: where to; empty: derived or standard output
 
   uint64_t runs = 0;    ///< bench: this many, or as many as minTime allows

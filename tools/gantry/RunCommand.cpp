@@ -4,7 +4,9 @@
 #include "CounterCheck.h"
 #include "Execution.h"
 #include "PlacementLog.h"
+#include "ReplicaCheck.h"
 #include "Reports.h"
+#include "StateFile.h"
 #include "Text.h"
 
 #include "gantry/Arrays/Archive.h"
@@ -17,9 +19,15 @@ namespace gantry::tool {
 
 namespace {
 
-/// Runs --repeat times; later runs must give the bytes of the first (spec G4).
+/// Runs --repeat times; later runs must give the bytes of the first (spec G4), unless each goes on
+/// from the variables that the one before it wrote.
 Status runRepeatedly(Execution &execution, uint64_t times) {
   GANTRY_RETURN_IF_ERROR(execution.run());
+  if (execution.function().writesVariables) {
+    for (uint64_t round = 1; round < times; ++round)
+      GANTRY_RETURN_IF_ERROR(execution.run());
+    return {};
+  }
   const auto &outputs = execution.function().outputs;
   std::vector<std::vector<uint8_t>> first;
   for (uint64_t round = 1; round < times; ++round) {
@@ -47,7 +55,7 @@ Status runRepeatedly(Execution &execution, uint64_t times) {
 Status checkOutputFiles(const Options &options) {
   for (const std::string &text : options.outputs)
     GANTRY_RETURN_IF_ERROR(checkCanBeWritten(parseNamedFile(text).file));
-  return {};
+  return options.saveState.empty() ? Status() : checkCanBeWritten(options.saveState);
 }
 
 Status writeOutput(const std::string &file, const std::string &name,
@@ -218,6 +226,9 @@ int runCommand(const Options &options) {
     printRemarks(model.plan());
   printPlacementLog(model.plan(), execution.function().name, options.placementLog);
 
+  if (!options.loadState.empty())
+    if (Status status = loadState(execution, options.loadState); !status.ok())
+      return report(status);
   const CounterCheck counters(execution);
   Stopwatch watch;
   if (Status status = runRepeatedly(execution, options.repeat); !status.ok())
@@ -226,11 +237,20 @@ int runCommand(const Options &options) {
 
   if (Status status = writeOutputs(execution, *targets); !status.ok())
     return report(status);
+  if (!options.saveState.empty())
+    if (Status status = saveState(execution, options.saveState); !status.ok())
+      return report(status);
   auto agree = compareOutputs(options, execution, *references);
   if (!agree)
     return report(agree.status());
+  if (options.checkReplicas) {
+    auto same = checkReplicas(options, execution);
+    if (!same)
+      return report(same.status());
+    *agree &= *same;
+  }
   // Who asked for files or a comparison does not want the numbers as well.
-  if (options.outputs.empty() && options.expected.empty())
+  if (options.outputs.empty() && options.expected.empty() && !options.checkReplicas)
     if (Status status = printOutputs(execution); !status.ok())
       return report(status);
   if (options.verbose)

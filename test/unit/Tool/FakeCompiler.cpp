@@ -4,6 +4,7 @@
 //   note TEXT | remark TEXT | error TEXT | progress NAME    calls the log
 //   flags                                     logs the flags as a note
 //   plan PATH                                 the artifact is the content of that file
+//   replicated PATH                           the same, if the flag "replicate" is given
 //   spill PATH                                the same, as of a plan with large weights
 //   text TEXT                                 the artifact is this line
 //   json TEXT                                 the same, if the flag "json" is given
@@ -81,6 +82,9 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
     } else if (order == "plan" || order == "spill") {
       large = order == "spill";
       replaceArtifact(artifact, contentOf(rest));
+    } else if (order == "replicated") {
+      if (has(flags, numFlags, "replicate="))
+        replaceArtifact(artifact, contentOf(rest));
     } else if (order == "text" || (order == "json" && isLast(flags, numFlags, "json"))) {
       replaceArtifact(artifact, rest + "\n");
     } else if (order == "sleep") {
