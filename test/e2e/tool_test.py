@@ -232,6 +232,17 @@ class PlacementTest(ToolTest):
         run = self.succeed("explain", "m.onnx", *TWO_GPUS, "--place", "op:MatMul=GPU:0", "--why-not", "second", "GPU:1")
         self.assertIn("op:MatMul=GPU:0", run.out)
 
+    def test_rules_from_a_file_p15(self):
+        (self.folder / "rules.txt").write_text("# the heavy ones\n\nname:second=GPU:1\nop:MatMul=CPU:0\n")
+        lines, _ = self.log("--place", "@rules.txt")
+        self.assertIn("placed 3 ops: GPU:0 1, GPU:1 1, CPU:0 1;", lines[-1])
+
+    def test_replicas_are_compared_with_one_device_r5(self):
+        run = self.succeed("run", "m.onnx", *TWO_GPUS, "--replicate", "GPU:0,GPU:1", "--check-replicas", "-v")
+        self.assertRegex(run.err, "gantry: output 'y' of the replicas (equals|agrees)")
+        self.assertIn("copies counted as planned", run.err)
+        self.assertEqual(run.out, "")
+
     def test_explain_shows_queues_over_a_run(self):
         run = self.succeed("explain", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1", "--timeline")
         for queue in ("GPU:0 compute", "GPU:0 copies in", "GPU:1 compute", "GPU:1 copies from peers"):
