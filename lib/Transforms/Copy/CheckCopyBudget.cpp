@@ -1,8 +1,8 @@
 // Holds a function to the bytes that a run may copy, by direction (spec X4).
 //
 // The budget is `gantry.max_copy` on the function, or the pass's option for those without:
-// "d2h:0,h2d:1MiB". A copy inside a loop runs an unknown number of times, so that no budget for its
-// direction can hold.
+// "d2h:0,h2d:1MiB". Of a branch the side that copies more counts. A copy inside a loop runs an
+// unknown number of times, so that no budget for its direction can hold.
 
 #include "Homes.h"
 #include "gantry/Device/DeviceName.h"
@@ -51,8 +51,8 @@ static LogicalResult parseBudget(StringRef text, Location loc, Budget &budget) {
                          .Case("d2h", d2h)
                          .Case("d2d", d2d)
                          .Default(none);
-    auto wrong = [&]() {
-      return emitError(loc) << "copy budget '" << text << "', column " << column << ": ";
+    auto wrong = [&](size_t inside = 0) {
+      return emitError(loc) << "copy budget '" << text << "', column " << column + inside << ": ";
     };
     if (direction == none)
       return wrong() << "'" << entry
@@ -61,7 +61,7 @@ static LogicalResult parseBudget(StringRef text, Location loc, Budget &budget) {
       return wrong() << name.trim() << " is given twice";
     Expected<uint64_t> limit = parseByteCount(bytes.trim().str());
     if (!limit)
-      return wrong() << limit.status().message();
+      return wrong(name.size() + 1) << limit.status().message();
     budget[direction] = *limit;
     column += entry.size() + 1;
   }
@@ -119,17 +119,33 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
     return copies;
   }
 
+  /// Bytes of one run of the region: of a branch the larger side, of a loop one pass.
+  static uint64_t sumUp(Region &region, const DenseMap<Operation *, uint64_t> &bytesOf) {
+    uint64_t bytes = 0;
+    for (Operation &op : region.front()) {
+      bytes += bytesOf.lookup(&op);
+      if (auto branch = dyn_cast<IfOp>(op))
+        bytes +=
+            std::max(sumUp(branch.getThenBody(), bytesOf), sumUp(branch.getElseBody(), bytesOf));
+      else
+        for (Region &inner : op.getRegions())
+          bytes += sumUp(inner, bytesOf);
+    }
+    return bytes;
+  }
+
   static LogicalResult checkDirection(func::FuncOp func, const copy::Homes &homes,
                                       ArrayRef<Copied> all, Direction direction, uint64_t limit) {
     SmallVector<Copied> copies;
-    uint64_t bytes = 0;
+    DenseMap<Operation *, uint64_t> bytesOf;
     bool inLoop = false;
     for (const Copied &each : all)
       if (each.direction == direction) {
         copies.push_back(each);
-        bytes += each.bytes;
+        bytesOf[each.op] = each.bytes;
         inLoop |= each.inLoop;
       }
+    uint64_t bytes = sumUp(func.getBody(), bytesOf);
     if (bytes <= limit && !inLoop)
       return success();
     llvm::stable_sort(copies, [](const Copied &a, const Copied &b) { return a.bytes > b.bytes; });

@@ -1,10 +1,13 @@
 // Removes the copies of a graph that move nothing.
 //
 // A copy to where the value is already, or back to where a copied value came from, is the value
-// itself. One with `force` makes a new buffer and stays.
+// itself. A copy of a copy that nothing else uses goes the direct way. One with `force` makes a new
+// buffer and stays.
 
 #include "Homes.h"
 #include "gantry/Transforms/Passes.h"
+
+#include "mlir/IR/Iterators.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -29,6 +32,15 @@ static Value findOnDevice(CopyOp copy, const copy::Homes &homes) {
   }
 }
 
+/// Skips the stops on the way that only this copy makes.
+static void goDirectly(CopyOp copy) {
+  while (auto before = copy.getInput().getDefiningOp<CopyOp>()) {
+    if (before.getForce() || !before->hasOneUse())
+      return;
+    copy.getInputMutable().assign(before.getInput());
+  }
+}
+
 namespace {
 struct ElideCopies : gantry::impl::ElideCopiesPassBase<ElideCopies> {
   void runOnOperation() override {
@@ -39,11 +51,14 @@ struct ElideCopies : gantry::impl::ElideCopiesPassBase<ElideCopies> {
       if (Value same = copy.getForce() ? Value() : findOnDevice(copy, homes)) {
         copy.replaceAllUsesWith(same);
         copy.erase();
+      } else {
+        goDirectly(copy);
       }
     // What was copied there and back has no use for the way there any more.
-    for (CopyOp copy : llvm::reverse(copies))
-      if (copy->getBlock() && !copy.getForce() && copy->use_empty())
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](CopyOp copy) {
+      if (!copy.getForce() && copy->use_empty())
         copy.erase();
+    });
   }
 };
 } // namespace

@@ -8,11 +8,27 @@ using namespace gantry::copy;
 
 Homes::Homes(ModuleOp module) {
   const Topology topology = getTopology(module);
-  for (const LogicalDevice &device : topology.logical)
-    if (device.name.type == DeviceType::CPU && device.name.id == 0) {
-      hostDevice = DeviceAttr::get(module.getContext(), device.name.str());
-      return;
-    }
+  auto attrOf = [&](const DeviceName &name) {
+    return DeviceAttr::get(module.getContext(), name.str());
+  };
+  for (const LogicalDevice &device : topology.logical) {
+    DeviceName host = device.name;
+    host.type = DeviceType::CPU;
+    host.id = 0;
+    hosts[attrOf(device.name)] = attrOf(host);
+    if (!hostDevice && device.name == host)
+      hostDevice = attrOf(host);
+  }
+}
+
+DeviceAttr Homes::hostOf(DeviceAttr device) const {
+  DeviceAttr host = hosts.lookup(device);
+  return host ? host : hostDevice;
+}
+
+DeviceAttr Homes::askedHomeOf(Value value) const {
+  auto constant = skipViews(value).getDefiningOp<ConstantOp>();
+  return constant ? constant->getAttrOfType<DeviceAttr>(kDeviceAttr) : homeOf(value);
 }
 
 bool copy::isView(Operation *op) {
@@ -88,9 +104,9 @@ DeviceAttr Homes::neededBy(OpOperand &use) const {
   auto kernel = dyn_cast<KernelOpInterface>(op);
   if (!kernel)
     return {};
-  return llvm::is_contained(kernel.getHostOperands(), use.getOperandNumber())
-             ? hostDevice
-             : op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+  auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+  return llvm::is_contained(kernel.getHostOperands(), use.getOperandNumber()) ? hostOf(device)
+                                                                              : device;
 }
 
 static std::string describeOp(Operation *op) {
@@ -118,6 +134,10 @@ std::string copy::describeValue(Value value) {
   value = skipViews(value);
   while (auto copy = value.getDefiningOp<CopyOp>())
     value = skipViews(copy.getInput());
+  if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    auto name = constant->getAttrOfType<StringAttr>(kNameAttr);
+    return name ? "the constant '" + name.getValue().str() + "'" : "a constant";
+  }
   if (Operation *op = value.getDefiningOp())
     return "the result of " + describeOp(op);
   auto argument = cast<BlockArgument>(value);

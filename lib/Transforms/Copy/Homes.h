@@ -20,6 +20,12 @@ public:
   /// when the plan is loaded.
   DeviceAttr homeOf(mlir::Value value) const;
 
+  /// The same, but a constant that asks for a device is there.
+  DeviceAttr askedHomeOf(mlir::Value value) const;
+
+  /// CPU:0 of the task that `device` is in.
+  DeviceAttr hostOf(DeviceAttr device) const;
+
   /// The device on which this use needs its value; null when any will do, as for views and copies.
   DeviceAttr neededBy(mlir::OpOperand &use) const;
 
@@ -29,6 +35,7 @@ private:
   DeviceAttr neededByTerminator(mlir::OpOperand &use) const;
 
   DeviceAttr hostDevice;
+  llvm::DenseMap<mlir::Attribute, DeviceAttr> hosts; ///< of the topology's devices
 };
 
 /// The value whose bytes `value` has, before views.

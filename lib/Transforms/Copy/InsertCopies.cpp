@@ -18,6 +18,9 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
+/// Most ops that are refused one by one; the rest is counted.
+static constexpr unsigned kReported = 10;
+
 namespace {
 /// One function.
 struct Inserter {
@@ -46,11 +49,8 @@ struct Inserter {
   /// A copy that the graph asks for shares the one that others need.
   void dissolve(CopyOp asked) {
     auto device = DeviceAttr::get(asked.getContext(), asked.getDevice());
-    Value there = asked.getInput();
-    if (DeviceAttr home = homes.homeOf(there); home && home != device)
-      there = bring(there, device, asked->getOpOperand(0));
-    else if (!home)
-      return; // a constant: where it is used decides
+    // A constant is put at load where it is used.
+    Value there = bring(asked.getInput(), device, asked->getOpOperand(0));
     asked.replaceAllUsesWith(there);
     asked.erase();
   }
@@ -63,17 +63,18 @@ struct Inserter {
     auto known = copies.find({value, device});
     if (known != copies.end())
       return known->second;
+    // However long a chain of views is, its last one is a view of the source itself.
+    Value source = copy::skipViews(value);
     Value result;
-    if (copy::isView(value.getDefiningOp())) {
+    if (source == value) {
+      result = makeCopy(value, device, cause);
+    } else {
       Operation *view = value.getDefiningOp();
-      Value source = bring(view->getOperand(0), device, cause);
       OpBuilder builder(view);
       builder.setInsertionPointAfter(view);
       IRMapping mapping;
-      mapping.map(view->getOperand(0), source);
+      mapping.map(view->getOperand(0), bring(source, device, cause));
       result = builder.clone(*view, mapping)->getResult(0);
-    } else {
-      result = makeCopy(value, device, cause);
     }
     return copies[{value, device}] = result;
   }
@@ -108,37 +109,49 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
     }
   }
 
-  /// Operands that an op needs on another device, ends of functions apart (spec P14, P16).
+  /// Operands that an op needs on another device, ends of functions apart (spec P14, P16). A
+  /// constant counts when the graph says where it is.
   static LogicalResult refuseMixed(func::FuncOp func, const copy::Homes &homes) {
-    bool mixed = false;
-    func.walk([&](KernelOpInterface op) {
+    unsigned refused = 0;
+    func.walk([&](Operation *op) {
       SmallVector<OpOperand *> elsewhere;
       for (OpOperand &use : op->getOpOperands()) {
-        DeviceAttr needed = homes.neededBy(use), home = homes.homeOf(use.get());
-        if (needed && home && needed != home && !isEnd(copy::skipViews(use.get())))
+        DeviceAttr needed = homes.neededBy(use), home = homes.askedHomeOf(use.get());
+        if (needed && home && needed != home && !isEnd(use))
           elsewhere.push_back(&use);
       }
-      if (elsewhere.empty())
-        return;
-      mixed = true;
-      report(op, elsewhere, homes);
+      if (!elsewhere.empty() && ++refused <= kReported)
+        report(op, elsewhere, homes);
     });
-    return failure(mixed);
+    if (refused > kReported)
+      func.emitError() << "and " << refused - kReported << " more ops of '@" << func.getSymName()
+                       << "' have operands on other devices";
+    return failure(refused != 0);
   }
 
-  static bool isEnd(Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  /// Whether one side of the edge is an argument or result of the function.
+  static bool isEnd(OpOperand &use) {
+    auto argument = dyn_cast<BlockArgument>(copy::skipViews(use.get()));
+    return isa<func::ReturnOp>(use.getOwner()) ||
+           (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()));
   }
 
-  static void report(KernelOpInterface op, ArrayRef<OpOperand *> elsewhere,
-                     const copy::Homes &homes) {
+  static void report(Operation *op, ArrayRef<OpOperand *> elsewhere, const copy::Homes &homes) {
+    auto kernel = dyn_cast<KernelOpInterface>(op);
     auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    auto error = op.emitError() << "'" << op.getLogName() << "' runs on '" << device.getSpelling()
-                                << "', and copies are explicit: ";
+    // What a terminator gives is an operand of the branch or loop.
+    Operation *named = op->hasTrait<OpTrait::IsTerminator>() ? op->getParentOp() : op;
+    auto error = named->emitError();
+    if (kernel && device)
+      error << "'" << kernel.getLogName() << "' runs on '" << device.getSpelling() << "'";
+    else
+      error << "'" << named->getName() << "' takes values from other devices";
+    error << ", and copies are explicit: ";
     llvm::interleaveComma(elsewhere, error, [&](OpOperand *use) {
       error << "operand " << use->getOperandNumber() << " (" << copy::describeValue(use->get())
-            << ") is on '" << homes.homeOf(use->get()).getSpelling() << "'";
+            << ") is on '" << homes.askedHomeOf(use->get()).getSpelling() << "'";
+      if (DeviceAttr needed = homes.neededBy(*use); needed != device)
+        error << " and needed on '" << needed.getSpelling() << "'";
     });
     error << "; bring it there with gantry.copy, place both on one device, or compile with "
              "--copies=auto";

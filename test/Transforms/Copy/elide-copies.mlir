@@ -19,3 +19,26 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
     return %same, %back, %own : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+#gpu1 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
+
+// A stop on the way that nothing else uses is left out; one that is used is a stop.
+// CHECK-LABEL: func.func @copies_of_copies
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[X1:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:1"
+// CHECK-NEXT: %[[Y0:.*]] = gantry.copy %[[Y]] to "{{.*}}GPU:0"
+// CHECK-NEXT: %[[Y1:.*]] = gantry.copy %[[Y0]] to "{{.*}}GPU:1"
+// CHECK-NEXT: return %[[X1]], %[[Y0]], %[[Y1]]
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
+  func.func @copies_of_copies(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %x0 = gantry.copy %x to "/job:localhost/replica:0/task:0/device:GPU:0" : tensor<4xf32>
+    %x1 = gantry.copy %x0 to "/job:localhost/replica:0/task:0/device:GPU:1" : tensor<4xf32>
+    %y0 = gantry.copy %y to "/job:localhost/replica:0/task:0/device:GPU:0" : tensor<4xf32>
+    %y1 = gantry.copy %y0 to "/job:localhost/replica:0/task:0/device:GPU:1" : tensor<4xf32>
+    return %x1, %y0, %y1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+}

@@ -127,3 +127,54 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
     return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+
+// However long the chain, one view is made on the other side; a copy of a constant is no copy at all.
+// CHECK-LABEL: func.func @chain_of_views
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK: %[[ON0:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0"
+// CHECK-NOT: gantry.copy
+// CHECK: %[[C:.*]] = gantry.constant
+// CHECK: %[[V:.*]] = gantry.reshape %[[ON0]] : (tensor<4xf32>) -> tensor<4x1xf32>
+// CHECK: gantry.add %[[V]], %[[C]]
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
+  func.func @chain_of_views(%x: tensor<4xf32>) -> (tensor<4x1xf32> {gantry.device = #gpu0}) {
+    %c = gantry.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32>
+    %u = gantry.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+    %v = gantry.reshape %u : (tensor<2x2xf32>) -> tensor<4x1xf32>
+    %there = gantry.copy %c to "/job:localhost/replica:0/task:0/device:GPU:0" : tensor<4x1xf32>
+    %a = gantry.add %v, %there {gantry.device = #gpu0} : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+    return %a : tensor<4x1xf32>
+  }
+}
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+
+// What both sides of a branch use is copied once, before it; results live where Place put them.
+// CHECK-LABEL: func.func @branch
+// CHECK-SAME: (%[[C:.*]]: tensor<i1>, %[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[ON0:.*]] = gantry.copy %[[X]] to "{{.*}}GPU:0" {cause = "Relu at
+// CHECK-NEXT: %[[Y:.*]] = gantry.if
+// CHECK: %[[R:.*]] = gantry.relu %[[ON0]]
+// CHECK-NEXT: gantry.yield %[[R]]
+// CHECK: gantry.yield %[[ON0]]
+// CHECK: %[[OUT:.*]] = gantry.copy %[[Y]] to "{{.*}}CPU:0"
+// CHECK: return %[[OUT]]
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
+  func.func @branch(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+    %y = gantry.if %c -> (tensor<4xf32>) {
+      %a = gantry.relu %x {gantry.device = #gpu0} : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %a : tensor<4xf32>
+    } else {
+      gantry.yield %x : tensor<4xf32>
+    } {gantry.homes = [#gpu0]} : tensor<i1>
+    return %y : tensor<4xf32>
+  }
+}
