@@ -1,0 +1,108 @@
+// RUN: gantry-opt %s --split-input-file --verify-diagnostics
+
+func.func @none() -> tensor<4xf32> {
+  // expected-error @below {{'gantry.read' op uses '@w', which is no variable; the module has none; declare it with gantry.variable}}
+  %0 = gantry.read @w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+gantry.variable @v = dense<0.0> : tensor<4xf32>
+gantry.variable @step = dense<0> : tensor<i64>
+func.func @other(%x: tensor<4xf32>) {
+  // expected-error @below {{'gantry.assign' op uses '@w', which is no variable; the variables are '@v', '@step'}}
+  gantry.assign @w, %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+gantry.variable @w = dense<0.0> : tensor<4xf32>
+func.func @type(%x: tensor<2xf32>) {
+  // expected-error @below {{'gantry.assign_add' op '@w' is 'tensor<4xf32>', used as 'tensor<2xf32>'}}
+  gantry.assign_add @w, %x : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @input_mode(%x: tensor<6xf32>) {
+  // expected-error @below {{'gantry.replicate' op input mode "split" is not known; known are "split N", "broadcast", "per replica"}}
+  gantry.replicate (%x) on ["GPU:0"] takes ["split"] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<6xf32>):
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @output_mode(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{'gantry.replicate' op output mode "max" is not known; known are "gather N", "sum", "mean", "same", "per replica"}}
+  %0 = gantry.replicate (%x) on ["GPU:0"] takes ["broadcast"] gives ["max"] : (tensor<6xf32>) -> tensor<6xf32> {
+  ^bb0(%a: tensor<6xf32>):
+    gantry.yield %a : tensor<6xf32>
+  }
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @axis(%x: tensor<6xf32>) {
+  // expected-error @below {{'gantry.replicate' op axis 1 of input 0 is outside of 'tensor<6xf32>'}}
+  gantry.replicate (%x) on ["GPU:0"] takes ["split 1"] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<6xf32>):
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @missing(%x: tensor<6xf32>) {
+  // expected-error @below {{'gantry.replicate' op input 0 ("per replica") has no value}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["per replica"] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<6xf32>):
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @weights(%x: tensor<6xf32>) {
+  // expected-error @below {{'gantry.replicate' op has 1 weights for 2 devices}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [1] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @zero(%x: tensor<6xf32>) {
+  // expected-error @below {{'gantry.replicate' op has no weight above 0}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [0, 0] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @kind(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{'gantry.all_reduce' op kind "max" is not known; known are sum, mean}}
+  %0 = gantry.all_reduce %x {kind = "max", devices = ["GPU:0"]} : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @alone(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{'gantry.all_reduce' op outside of gantry.replicate needs devices, one for each value}}
+  %0 = gantry.all_reduce %x {kind = "sum"} : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

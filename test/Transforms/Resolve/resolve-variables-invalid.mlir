@@ -1,0 +1,67 @@
+// RUN: gantry-opt %s --split-input-file --gantry-resolve-variables --verify-diagnostics
+
+gantry.variable @step = dense<0> : tensor<i64>
+func.func @condition(%c: tensor<i1>, %one: tensor<i64>) {
+  gantry.while () : () -> () {
+    // expected-error @below {{'gantry.assign_add' op assigns '@step' in the condition of a loop; assign it in the body}}
+    gantry.assign_add @step, %one : tensor<i64>
+    gantry.yield %c : tensor<i1>
+  } do {
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+gantry.variable central @w = dense<0.5> : tensor<4xf32>
+func.func @central(%x: tensor<4xf32>) {
+  gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
+    // expected-error @below {{'gantry.assign' op '@w' is central, and every replica would write it; combine the replicas' values and assign outside of gantry.replicate}}
+    gantry.assign @w, %x : tensor<4xf32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+gantry.variable @w {gantry.device = #gantry.device<"CPU:0">} = dense<0.5> : tensor<4xf32>
+func.func @elsewhere() {
+  // expected-error @below {{'gantry.replicate' op mirrors '@w', which asks for 'CPU:0', on other devices; ask for "GPU:0", for none, or declare the variable central}}
+  gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
+    %0 = gantry.read @w : tensor<4xf32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+func.func @lists() {
+  gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
+    %0 = gantry.read @w : tensor<4xf32>
+    gantry.yield
+  }
+  // expected-error @below {{'gantry.replicate' op mirrors '@w' on other devices than another gantry.replicate does}}
+  gantry.replicate () on ["GPU:0", "GPU:2"] takes [] gives [] : () -> () {
+    %0 = gantry.read @w : tensor<4xf32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+func.func @nested() {
+  gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
+    // expected-error @below {{'gantry.replicate' op is inside of another gantry.replicate; list all devices on one}}
+    gantry.replicate () on ["GPU:2", "GPU:3"] takes [] gives [] : () -> () {
+      gantry.yield
+    }
+    gantry.yield
+  }
+  return
+}
