@@ -1,0 +1,114 @@
+// RUN: gantry-opt %s --pass-pipeline='builtin.module(func.func(gantry-expand-replicas))' | FileCheck %s --enable-var-scope
+
+// Shards of 4, 3 rows; each op once per device, under the replica's name; rows joined where the
+// caller wants them. What is not split comes from outside as it is.
+// CHECK-LABEL: func.func @gather(
+// CHECK-SAME: %[[X:.*]]: tensor<7x4xf32>, %[[W:.*]]: tensor<4x2xf32>
+// CHECK-DAG: %[[X0:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"/device:CPU:0">, {{.*}}sizes = array<i64: 4, 4>, starts = array<i64: 0, 0>
+// CHECK-DAG: %[[X1:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"/device:CPU:0">, {{.*}}sizes = array<i64: 3, 4>, starts = array<i64: 4, 0>
+// CHECK: %[[Y0:.*]] = gantry.matmul %[[X0]], %[[W]] {gantry.device = #gantry.device<"/device:GPU:0">, gantry.name = "dense/replica_0", {{.*}} -> tensor<4x2xf32>
+// CHECK: %[[Y1:.*]] = gantry.matmul %[[X1]], %[[W]] {gantry.device = #gantry.device<"/device:GPU:1">, gantry.name = "dense/replica_1", {{.*}} -> tensor<3x2xf32>
+// CHECK: %[[Y:.*]] = gantry.concat %[[Y0]], %[[Y1]] {axis = 0 : i64, gantry.device = #gantry.device<"/device:CPU:0">
+// CHECK: return %[[Y]] : tensor<7x2xf32>
+func.func @gather(%x: tensor<7x4xf32>, %w: tensor<4x2xf32>) -> tensor<7x2xf32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"]
+      : (tensor<7x4xf32>) -> tensor<7x2xf32> {
+  ^bb0(%shard: tensor<?x4xf32>):
+    %0 = gantry.matmul %shard, %w {gantry.name = "dense"} : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
+    gantry.yield %0 : tensor<?x2xf32>
+  }
+  return %y : tensor<7x2xf32>
+}
+
+// Weights 2 and 1 of 6 rows, along the second dimension; an op's own request is the inner one.
+// CHECK-LABEL: func.func @weighted(
+// CHECK-DAG: gantry.slice {{.*}} sizes = array<i64: 2, 4>, starts = array<i64: 0, 0>
+// CHECK-DAG: gantry.slice {{.*}} sizes = array<i64: 2, 2>, starts = array<i64: 0, 4>
+// CHECK: gantry.relu {{.*}}CPU:0">} : (tensor<2x4xf32>)
+// CHECK: gantry.exp {{.*}}GPU:0">{{.*}} : (tensor<2x4xf32>)
+// CHECK: gantry.exp {{.*}}GPU:1">{{.*}} : (tensor<2x2xf32>)
+// CHECK: gantry.concat {{.*}}{axis = 1 : i64,
+func.func @weighted(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [2, 1] takes ["split 1"] gives ["gather 1"]
+      : (tensor<2x6xf32>) -> tensor<2x6xf32> {
+  ^bb0(%shard: tensor<2x?xf32>):
+    %0 = gantry.relu %shard {gantry.device = #gantry.device<"CPU:0">} : (tensor<2x?xf32>) -> tensor<2x?xf32>
+    %1 = gantry.exp %0 : (tensor<2x?xf32>) -> tensor<2x?xf32>
+    gantry.yield %1 : tensor<2x?xf32>
+  }
+  return %y : tensor<2x6xf32>
+}
+
+// @r2_mean: 5 rows on 4 replicas are 2, 2, 1 and none: the means count 2/5, 2/5, 1/5. No op is for
+// the empty shard.
+// CHECK-LABEL: func.func @r2_mean(
+// CHECK-NOT: gantry.reduce_mean {{.*}}GPU:3
+// CHECK: %[[M0:.*]] = gantry.reduce_mean {{.*}}GPU:0"
+// CHECK: %[[M1:.*]] = gantry.reduce_mean {{.*}}GPU:1"
+// CHECK: %[[M2:.*]] = gantry.reduce_mean {{.*}}GPU:2"
+// CHECK: %[[P:.*]] = gantry.constant dense<4.000000e-01>
+// CHECK: %[[S0:.*]] = gantry.mul %[[M0]], %[[P]]
+// CHECK: %[[Q:.*]] = gantry.constant dense<4.000000e-01>
+// CHECK: %[[S1:.*]] = gantry.mul %[[M1]], %[[Q]]
+// CHECK: %[[R:.*]] = gantry.constant dense<2.000000e-01>
+// CHECK: %[[S2:.*]] = gantry.mul %[[M2]], %[[R]]
+// CHECK: gantry.add_n %[[S0]], %[[S1]], %[[S2]] {gantry.device = #gantry.device<"/device:GPU:0">
+func.func @r2_mean(%x: tensor<5xf32>) -> tensor<f32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2", "GPU:3"] takes ["split 0"] gives ["mean"]
+      : (tensor<5xf32>) -> tensor<f32> {
+  ^bb0(%shard: tensor<?xf32>):
+    %0 = gantry.reduce_mean %shard {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    gantry.yield %0 : tensor<f32>
+  }
+  return %y : tensor<f32>
+}
+
+// A replica without rows still updates its mirror, by what the others reduced.
+// CHECK-LABEL: func.func @empty_update(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>, %[[W0:.*]]: tensor<3xf32>, %[[W1:.*]]: tensor<3xf32>, %[[W2:.*]]: tensor<3xf32>
+// CHECK: %[[G:.*]]:2 = gantry.all_reduce %{{.*}}, %{{.*}} {devices = ["/device:GPU:0", "/device:GPU:1"], {{.*}}kind = "mean", weights = array<i64: 1, 1>}
+// CHECK: %[[A0:.*]] = gantry.update_add %[[W0]], %[[G]]#0 {{.*}}GPU:0">{{.*}}gantry.variable = @w}
+// CHECK: %[[A1:.*]] = gantry.update_add %[[W1]], %[[G]]#1 {{.*}}GPU:1">{{.*}}gantry.variable = @"w/replica_1"}
+// CHECK: %[[A2:.*]] = gantry.update_add %[[W2]], %[[G]]#0 {{.*}}GPU:2">{{.*}}gantry.variable = @"w/replica_2"}
+// CHECK: return %[[A0]], %[[A1]], %[[A2]]
+func.func @empty_update(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf32>, %w2: tensor<3xf32>)
+    -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %y:3 = gantry.replicate (%x, %w0, %w1, %w2) on ["GPU:0", "GPU:1", "GPU:2"]
+      takes ["split 0", "per replica"] gives ["per replica"]
+      : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  ^bb0(%shard: tensor<?x3xf32>, %w: tensor<3xf32>):
+    %0 = gantry.reduce_mean %shard {axes = array<i64: 0>} : (tensor<?x3xf32>) -> tensor<3xf32>
+    %1 = gantry.all_reduce %0 {kind = "mean"} : (tensor<3xf32>) -> tensor<3xf32>
+    %2 = gantry.update_add %w, %1 {gantry.variable = @w} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    gantry.yield %2 : tensor<3xf32>
+  }
+  return %y#0, %y#1, %y#2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// A batch without rows is one replica's.
+// CHECK-LABEL: func.func @nothing(
+// CHECK-COUNT-1: gantry.relu
+// CHECK-NOT: gantry.relu
+func.func @nothing(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"]
+      : (tensor<0x4xf32>) -> tensor<0x4xf32> {
+  ^bb0(%shard: tensor<?x4xf32>):
+    %0 = gantry.relu %shard : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    gantry.yield %0 : tensor<?x4xf32>
+  }
+  return %y : tensor<0x4xf32>
+}
+
+// A shape stated for the whole batch becomes the shard's.
+// CHECK-LABEL: func.func @rebatched(
+// CHECK: gantry.reshape {{.*}} : (tensor<3x4xf32>) -> tensor<3x2x2xf32>
+// CHECK: gantry.reshape {{.*}} : (tensor<3x4xf32>) -> tensor<3x2x2xf32>
+func.func @rebatched(%x: tensor<6x4xf32>) -> tensor<6x2x2xf32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"]
+      : (tensor<6x4xf32>) -> tensor<6x2x2xf32> {
+  ^bb0(%shard: tensor<6x4xf32>):
+    %0 = gantry.reshape %shard : (tensor<6x4xf32>) -> tensor<6x2x2xf32>
+    gantry.yield %0 : tensor<6x2x2xf32>
+  }
+  return %y : tensor<6x2x2xf32>
+}
