@@ -4,6 +4,8 @@
 
 #include "Importer.h"
 
+#include "gantry/Device/DeviceName.h"
+
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -70,7 +72,8 @@ private:
   LogicalResult importInitializers(const Graph &graph, Scope &scope);
   LogicalResult importNodes(ArrayRef<Node> nodes, Scope &scope);
   LogicalResult importNode(const Node &node, Scope &scope);
-  Values dispatch(const Node &node, Scope &scope, int64_t opset, Location loc);
+  DeviceAttr readRequest(const Node &node, std::string &wrong) const;
+  Values dispatch(const Node &node, Scope &scope, int64_t opset, Location loc, DeviceAttr request);
   Values callFunction(const Function &callee, NodeContext &call, const Node &node, Scope &scope);
   const Function *findFunction(const Node &node) const;
   /// Says what is wrong with a node, or notes it in the report. Success means: go on.
@@ -421,7 +424,42 @@ static std::string checkAttributes(const NodeContext &context) {
   return {};
 }
 
-Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc) {
+/// The device that the node's configuration names, or null; `wrong` says why it cannot be told.
+/// One of several devices is chosen by the pipeline stage (spec P15).
+DeviceAttr Importer::readRequest(const Node &node, std::string &wrong) const {
+  if (node.configurations.empty())
+    return {};
+  auto refuse = [&](const Twine &what) {
+    wrong = what.str();
+    return DeviceAttr();
+  };
+  const NodeConfiguration &asked = node.configurations.front();
+  if (node.configurations.size() > 1)
+    return refuse("it has " + Twine(node.configurations.size()) +
+                  " device configurations; one is supported");
+  if (!asked.shardedTensors.empty())
+    return refuse("its device configuration '" + asked.id + "' shards '" +
+                  asked.shardedTensors.front() +
+                  "'; sharding specs are not supported, devices for whole nodes are");
+  auto found = llvm::find_if(model.configurations,
+                             [&](const DeviceConfiguration &c) { return c.name == asked.id; });
+  if (found == model.configurations.end())
+    return refuse("its device configuration '" + asked.id + "' is not among the model's");
+  if (asked.stage >= 0 ? size_t(asked.stage) >= found->devices.size() : found->devices.size() != 1)
+    return refuse("its device configuration '" + asked.id + "' names " +
+                  Twine(found->devices.size()) + " devices, and " +
+                  (asked.stage >= 0 ? "the node's pipeline stage is " + Twine(asked.stage)
+                                    : Twine("no pipeline stage says which one is meant")));
+  StringRef device = found->devices[asked.stage >= 0 ? size_t(asked.stage) : 0];
+  Expected<DeviceName> name = DeviceName::parse(device.str());
+  if (!name)
+    return refuse("its device configuration '" + asked.id + "' names the device '" + device +
+                  "': " + name.status().message());
+  return DeviceAttr::get(context, name->str());
+}
+
+Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc,
+                          DeviceAttr request) {
   auto refuse = [&](const Twine &message) {
     emitError(loc) << message;
     return Values();
@@ -435,6 +473,7 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
     inputs.push_back(value ? *value : Value());
   }
   NodeContext context(*this, scope, node, opset, loc, inputs);
+  context.request = request;
   if (const Function *callee = findFunction(node))
     return callFunction(*callee, context, node, scope);
   const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
@@ -461,12 +500,12 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
   });
   std::string message;
   const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
-  if (node.hasDeviceConfigurations)
-    message = "device configurations are not supported; give requests with --place";
-  else if (!entry && !findFunction(node))
+  DeviceAttr request = readRequest(node, message);
+  const Function *callee = findFunction(node);
+  if (message.empty() && !entry && !callee)
     message = "the op is not supported; " + std::to_string(getOpTable().supported().size()) +
               " ops are, see docs/generated/OnnxOps.md";
-  else if (entry && !entry->handler && !findFunction(node))
+  else if (message.empty() && entry && !entry->handler && !callee)
     message = "the op is not supported: " + entry->refusal;
 
   Values results;
@@ -477,7 +516,7 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
         message = diagnostic.str();
       return success();
     });
-    results = dispatch(node, scope, opset, loc);
+    results = dispatch(node, scope, opset, loc, request);
   }
   bool complete = message.empty() && !poisoned;
   for (auto [i, name] : llvm::enumerate(node.outputs))
@@ -553,10 +592,14 @@ Values Importer::callFunction(const Function &callee, NodeContext &call, const N
     if (call.input(i))
       scope.values[name] = call.input(i);
   std::vector<Node> nodes = callee.nodes;
-  for (Node &inner : nodes)
+  for (Node &inner : nodes) {
+    // What a call asks for is asked for by all nodes inside that do not ask themselves.
+    if (inner.configurations.empty())
+      inner.configurations = node.configurations;
     for (StringRef &operand : inner.inputs)
       if (llvm::is_contained(callee.inputs, operand) && !scope.values.contains(operand))
         operand = "";
+  }
   if (failed(importNodes(nodes, scope)))
     return {};
   Values results;
@@ -718,5 +761,8 @@ Values NodeContext::finish(OperationState &state) {
     op->erase();
     return {constant(known)};
   }
+  // Last: shape arithmetic is folded wherever it was to run.
+  if (request)
+    op->setAttr(kDeviceAttr, request);
   return Values(op->result_begin(), op->result_end());
 }

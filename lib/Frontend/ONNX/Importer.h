@@ -110,6 +110,9 @@ public:
   NodeContext(Importer &importer, Scope &scope, const Node &node, int64_t opset, mlir::Location loc,
               llvm::ArrayRef<Value> inputs);
 
+  /// The device that the node asks for, of every op it becomes; null for none.
+  DeviceAttr request;
+
   //===--- The node ---===//
 
   llvm::StringRef op() const { return node.op; }

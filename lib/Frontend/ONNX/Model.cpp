@@ -376,6 +376,42 @@ void read(Reader in, Attribute &attribute) {
     attribute.type = guessType(attribute, hasFloat, hasInt, hasString);
 }
 
+void read(Reader in, NodeConfiguration &configuration) {
+  for (Field field; in.next(field);)
+    switch (field.number) {
+    case 1:
+      configuration.id = in.string(field);
+      break;
+    case 2: {
+      Reader sharding = in.inside(field);
+      StringRef tensor = "?";
+      for (Field part; sharding.next(part);)
+        if (part.number == 1)
+          tensor = sharding.string(part);
+      configuration.shardedTensors.push_back(tensor);
+      break;
+    }
+    case 3:
+      configuration.stage = field.asInt();
+      break;
+    }
+}
+
+void read(Reader in, DeviceConfiguration &configuration) {
+  for (Field field; in.next(field);)
+    switch (field.number) {
+    case 1:
+      configuration.name = in.string(field);
+      break;
+    case 2:
+      configuration.numDevices = field.asInt();
+      break;
+    case 3:
+      configuration.devices.push_back(in.string(field));
+      break;
+    }
+}
+
 void read(Reader in, Node &node) {
   for (Field field; in.next(field);)
     switch (field.number) {
@@ -401,7 +437,7 @@ void read(Reader in, Node &node) {
       node.overload = in.string(field);
       break;
     case 10:
-      node.hasDeviceConfigurations = true;
+      read(in.inside(field), node.configurations.emplace_back());
       break;
     }
   if (node.domain == "ai.onnx")
@@ -510,6 +546,9 @@ void read(Reader in, Model &model) {
       break;
     case 25:
       read(in.inside(field), model.functions.emplace_back());
+      break;
+    case 26:
+      read(in.inside(field), model.configurations.emplace_back());
       break;
     }
 }

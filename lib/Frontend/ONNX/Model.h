@@ -117,11 +117,25 @@ struct Attribute {
   std::shared_ptr<onnx::Graph> graph;
 };
 
+/// Where a node wants to run (IR version 11): one of the model's configurations.
+struct NodeConfiguration {
+  llvm::StringRef id;
+  std::vector<llvm::StringRef> shardedTensors; ///< what its sharding specs are about
+  int64_t stage = -1;                          ///< of a pipeline; -1: not said
+};
+
+/// Devices by name, which nodes refer to (IR version 11).
+struct DeviceConfiguration {
+  llvm::StringRef name;
+  int64_t numDevices = 0;
+  std::vector<llvm::StringRef> devices;
+};
+
 struct Node {
   llvm::StringRef name, op, domain, overload;
   std::vector<llvm::StringRef> inputs, outputs;
   std::vector<Attribute> attributes;
-  bool hasDeviceConfigurations = false;
+  std::vector<NodeConfiguration> configurations;
 };
 
 struct Graph {
@@ -150,6 +164,7 @@ struct Model {
   bool hasGraph = false;
   Graph graph;
   std::vector<Function> functions;
+  std::vector<DeviceConfiguration> configurations;
 };
 
 /// Decodes `bytes`. On failure `error` says what is wrong and at which byte.

@@ -3,6 +3,8 @@
 
 Usage: onnx_model.py OUT [--opset N] [--domain D] --input x=f32[2,n] ... --init to=i64[2]:3,-1 ...
                      --output y ... OP in,in,... out,out,... [attribute=value ...]
+Device configurations (IR version 11, which this onnx package does not know) are written as raw fields:
+--configuration NAME=GPU:0,GPU:1 of the model, --on NAME, NAME@STAGE or NAME%TENSOR (sharded) of the node.
 A value of an attribute is an integer, a float (with a point), a list of those ([1,2]) or a string.
 """
 
@@ -24,6 +26,32 @@ def typed(text):
     return name, TYPES[element], [int(d) if d.isdigit() else d for d in dims.split(",") if d]
 
 
+def field(number, payload):
+    """A field of a protocol-buffer message: bytes, or a small number."""
+    if isinstance(payload, int):
+        return bytes([number << 3, payload])
+    key = number << 3 | 2
+    return (bytes([key]) if key < 128 else bytes([key & 127 | 128, key >> 7])) + bytes([len(payload)]) + payload
+
+
+def node_configuration(text):
+    """Field 10 of a node."""
+    name, stage, tensor = re.fullmatch(r"([^@%]*)(?:@(\d+))?(?:%(.*))?", text).groups()
+    parts = field(1, name.encode())
+    if tensor:
+        parts += field(2, field(1, tensor.encode()))
+    if stage:
+        parts += field(3, int(stage))
+    return field(10, parts)
+
+
+def model_configuration(text):
+    """Field 26 of a model."""
+    name, devices = text.split("=")
+    devices = [d for d in devices.split(",") if d]
+    return field(26, field(1, name.encode()) + field(2, len(devices)) + b"".join(field(3, d.encode()) for d in devices))
+
+
 def value(text):
     try:
         return ast.literal_eval(text)
@@ -39,6 +67,8 @@ def main():
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--init", action="append", default=[])
     parser.add_argument("--output", action="append", default=[])
+    parser.add_argument("--configuration", action="append", default=[])
+    parser.add_argument("--on", action="append", default=[])
     parser.add_argument("op")
     parser.add_argument("operands")
     parser.add_argument("results")
@@ -46,6 +76,7 @@ def main():
     a = parser.parse_intermixed_args()
     attributes = {k: value(v) for k, v in (text.split("=", 1) for text in a.attributes)}
     node = helper.make_node(a.op, a.operands.split(","), a.results.split(","), name="the_node", domain=a.domain, **attributes)
+    node.MergeFromString(b"".join(node_configuration(text) for text in a.on))
     inputs = [helper.make_tensor_value_info(*typed(text)) for text in a.input]
     initializers = []
     for text in a.init:
@@ -57,6 +88,7 @@ def main():
     graph = helper.make_graph([node], "graph", inputs, outputs, initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(a.domain, 1)] * bool(a.domain) +
                               [helper.make_opsetid("", a.opset)], producer_name="test")
+    model.MergeFromString(b"".join(model_configuration(text) for text in a.configuration))
     onnx.save(model, a.out)
 
 
