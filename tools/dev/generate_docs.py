@@ -117,6 +117,31 @@ def onnx_page(folder):
     return "\n".join(page)
 
 
+# Gone before anything is placed, and so without a kernel.
+WITHOUT_KERNELS = {"read", "assign", "assign_add"}
+
+
+def kernels_page(table, td):
+    """The kernel table; refuses one that lacks an op of the dialect or has one too many."""
+    text = (ROOT / table).read_text(encoding="utf-8")
+    page = ["# Kernels\n", NOTE.format(source=f"`{table}`").rstrip() + "\n",
+            "Which op has a kernel on which type of device, by the element type of its first operand (of its "
+            "result when it has none). Placement asks this table. Simulated "
+            "GPUs have the kernels of GPUs. Sets: *numbers* are all but i1, *ints* all integers but i1, *indices* "
+            "i32 and i64.\n"]
+    found = set()
+    for title, body in re.findall(r"^// ([A-Z][^\n]*)\.\n((?:GANTRY_KERNEL\((?:[^)]|\n)*?\"\)\n)+)", text, flags=re.MULTILINE):
+        rows = re.findall(r'GANTRY_KERNEL\((\w+), (\w+), (\w+),\s*"([^"]*)"\)', body)
+        found.update(op for op, *_ in rows)
+        page.append(f"## {title}\n\n| op | CPU | GPU | what is absent |\n|---|---|---|---|\n" +
+                    "\n".join(f"| `gantry.{op}` | {cpu} | {gpu} | {why} |" for op, cpu, gpu, why in rows) + "\n")
+    sections = re.split(r"^### `gantry\.(\w+)`.*$", tablegen(td, "-gen-dialect-doc", "-dialect=gantry"), flags=re.MULTILINE)
+    ops = {name for name, body in zip(sections[1::2], sections[2::2]) if "KernelOpInterface" in body}
+    if wrong := (ops - WITHOUT_KERNELS) ^ found:
+        sys.exit(f"generate_docs: {table} and the dialect disagree about " + ", ".join(sorted(wrong)))
+    return "\n".join(page)
+
+
 def help_of(binary, *arguments):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     result = subprocess.run([str(binary), *arguments, "--help"], capture_output=True, text=True, env=environment)
@@ -140,6 +165,9 @@ def pages(build):
     for dialect, name, title in (("gantry", "Gantry", "Dialect `gantry`"), ("plan", "Plan", "Dialect `plan`")):
         if (ROOT / ir.format(name)).exists():
             yield f"{name}Dialect.md", dialect_page(dialect, ir.format(name), title)
+    table = "include/gantry/Dialect/Gantry/IR/KernelTable.def"
+    if (ROOT / table).exists():
+        yield "Kernels.md", kernels_page(table, ir.format("Gantry"))
     if (ROOT / "lib/Frontend/ONNX").is_dir():
         yield "OnnxOps.md", onnx_page("lib/Frontend/ONNX")
     files = [str(file.relative_to(ROOT)) for file in sorted((ROOT / "include").rglob("Passes.td"))]
