@@ -46,7 +46,7 @@ static Scope resolveRequest(Operation &op, const Scope &scope) {
     inner.request = mergeScopes(scope.request, *DeviceName::parse(own.getSpelling().str()));
   if (auto soft = op.getAttrOfType<StringAttr>(kSoftAttr))
     inner.soft = soft;
-  if (!isa<KernelOpInterface>(op) && !own)
+  if (!isa<KernelOpInterface, func::CallOp>(op) && !own)
     return inner;
   op.setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), inner.request.str()));
   if (inner.soft)

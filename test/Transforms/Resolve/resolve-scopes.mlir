@@ -119,7 +119,7 @@ func.func @p5_softness_and_origin(%x: tensor<4xf32>) {
 
 // A request on control flow is a scope for what is inside.
 // CHECK-LABEL: @p2_request_on_a_branch(
-// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"GPU:1">, gantry.origin = 
+// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"/device:GPU:1">, gantry.origin = 
 // CHECK: gantry.abs %{{.*}} {gantry.device = #gantry.device<"/device:CPU:*">}
 func.func @p2_request_on_a_branch(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gantry.if %c -> (tensor<4xf32>) {
