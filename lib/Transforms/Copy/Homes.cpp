@@ -143,8 +143,10 @@ std::string copy::describeValue(Value value) {
   auto argument = cast<BlockArgument>(value);
   auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   if (auto name = func ? func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr)
-                       : StringAttr())
-    return "'" + name.getValue().str() + "'";
+                       : StringAttr()) {
+    bool variable = func.getArgAttr(argument.getArgNumber(), kVariableAttr) != nullptr;
+    return (variable ? "variable '" : "'") + name.getValue().str() + "'";
+  }
   return "argument " + std::to_string(argument.getArgNumber());
 }
 

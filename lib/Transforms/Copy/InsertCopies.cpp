@@ -129,11 +129,13 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
     return failure(refused != 0);
   }
 
-  /// Whether one side of the edge is an argument or result of the function.
+  /// Whether one side of the edge is an argument or result of the function; variables are none.
   static bool isEnd(OpOperand &use) {
     auto argument = dyn_cast<BlockArgument>(copy::skipViews(use.get()));
+    auto func =
+        argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
     return isa<func::ReturnOp>(use.getOwner()) ||
-           (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()));
+           (func && !func.getArgAttr(argument.getArgNumber(), kVariableAttr));
   }
 
   static void report(Operation *op, ArrayRef<OpOperand *> elsewhere, const copy::Homes &homes) {

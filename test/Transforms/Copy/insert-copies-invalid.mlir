@@ -123,3 +123,20 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
     return
   }
 }
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+#gpu1 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
+
+// A variable is no end of the function: it is where its declaration put it.
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
+  gantry.variable @w {gantry.device = #gpu0} = dense<1.0> : tensor<4xf32>
+  // expected-note @below {{variable 'w' is made here}}
+  func.func @p14_variable(%x: tensor<4xf32>, %w: tensor<4xf32> {gantry.device = #gpu0, gantry.name = "w", gantry.variable = @w}) -> tensor<4xf32> {
+    // expected-error @below {{'Mul' runs on '/job:localhost/replica:0/task:0/device:GPU:1', and copies are explicit: operand 1 (variable 'w') is on '/job:localhost/replica:0/task:0/device:GPU:0'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto}}
+    %0 = gantry.mul %x, %w {gantry.device = #gpu1} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
