@@ -87,6 +87,15 @@ private:
   std::vector<std::pair<Place, uint32_t>> order;
 };
 
+/// A value that comes from the caller goes by the caller's name where it has no other.
+std::string_view nameOf(const fb::Function &function, const fb::Command &command) {
+  if (!textOf(command.name()).empty())
+    return textOf(command.name());
+  const fb::BufferRef &source = *command.buffers()->Get(0);
+  return source.space() == fb::Space::input ? textOf(function.inputs()->Get(source.index())->name())
+                                            : std::string_view();
+}
+
 LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const PlacedCommand &placed) {
   const fb::Command &command = *placed.command;
   LedgerCopy copy;
@@ -95,7 +104,7 @@ LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const Plac
   copy.from = deviceOf(plan, function, *command.buffers()->Get(0));
   copy.to = deviceOf(plan, function, *command.buffers()->Get(1));
   copy.bytes = command.buffers()->Get(1)->size();
-  copy.name = textOf(command.name());
+  copy.name = nameOf(function, command);
   copy.cause = stringAt(plan, command.cause());
   copy.location = textOf(command.location());
   copy.countedOn = command.device();

@@ -7,6 +7,7 @@
 #include "PlacementLog.h"
 
 #include "gantry/Runtime/SimDriver.h"
+#include "gantry/Support/JSONWriter.h"
 
 namespace gantry::tool {
 
@@ -34,6 +35,15 @@ int explainWhyNot(const Options &options) {
   if (!outcome.status.ok())
     return report(outcome.status);
   const std::string_view text = outcome.artifact->text();
+  if (options.json) {
+    JSONWriter json;
+    json.beginObject()
+        .member("op", options.whyNot[0])
+        .member("device", options.whyNot[1])
+        .member("text", text);
+    std::puts(json.endObject().text().c_str());
+    return exitSuccess;
+  }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return exitSuccess;
 }

@@ -1,6 +1,7 @@
 // gantry explain for people: tables, bars and charts.
 #include "Console.h"
 #include "Explain.h"
+#include "PlacementLog.h"
 #include "QueueChart.h"
 #include "Text.h"
 #include "Timeline.h"
@@ -250,6 +251,7 @@ void explainForPeople(const Subject &subject, const std::vector<Moment> &moments
     if (onlyOp)
       continue;
     if (!options.memory) {
+      std::printf("\n%s\n", placementSummary(subject.plan, *function, ledger).c_str());
       printPrediction(subject, *function, ledger);
       printKernels(subject, *function);
     }

@@ -30,7 +30,7 @@ struct LedgerCopy {
   fb::CopyKind kind = fb::CopyKind::sameDevice;
   uint32_t from = 0, to = 0; ///< indices into Plan.devices
   uint64_t bytes = 0;
-  std::string_view name;     ///< of the value; may be empty
+  std::string_view name;     ///< of the value, an input's own; may be empty
   std::string_view cause;    ///< the use that made it; may be empty
   std::string_view location; ///< may be empty
   /// In whose counters it is found: the GPU's, of two GPUs the target's.

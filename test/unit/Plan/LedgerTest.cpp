@@ -60,6 +60,7 @@ TEST(Ledger, ListsWhatMovesBetweenDevices_p9) {
   EXPECT_EQ(ledger.copies[0].cause, "operand 0 of 'add'");
   EXPECT_EQ(ledger.copies[0].time, CopyTime::run);
   EXPECT_EQ(copyKindName(ledger.copies[1].kind), "d2h");
+  EXPECT_EQ(ledger.copies[0].name, "");
 }
 
 TEST(Ledger, AConstantAwayFromHomeIsACopyAtLoad_x2) {
@@ -74,6 +75,13 @@ TEST(Ledger, AConstantAwayFromHomeIsACopyAtLoad_x2) {
   EXPECT_EQ(ledger.copies[0].cause, "operand 0 of 'add'");
   EXPECT_EQ(ledger.atLoad[gpu][fb::CopyKind::hostToDevice], (CopyCount{1, 100}));
   EXPECT_EQ(copiesAtLoad(file.plan()), ledger.atLoad);
+}
+
+TEST(Ledger, AnInputGoesByItsName) {
+  Sample sample = makeSample();
+  sample.command(0, 1).buffers[0] = inInput(0, 0, 32);
+  const PlanFile file = fileOf(sample);
+  EXPECT_EQ(ledgerOf(file).copies[0].name, "x");
 }
 
 TEST(Ledger, AConstantAtHomeOrWithoutOneIsNone) {

@@ -81,9 +81,11 @@ TEST_F(Placement, ExplainsOpsAndCopies_p10) {
   EXPECT_HAS(out, "  not taken              by\n  GPU:7: unknown device  sum\n");
   EXPECT_HAS(out, "  at load    h2d   CPU:0  GPU:0     16      10 µs  operand 1 of 'first'   w\n");
   EXPECT_HAS(out, "  every run  d2d   GPU:1  GPU:0     16      20 µs  operand 1 of 'sum'\n");
+  EXPECT_HAS(out, "  every run  h2d   CPU:0  GPU:1     16      10 µs  operand 0 of 'second'  x\n");
+  EXPECT_HAS(out, "\nplaced 3 ops: GPU:0 2, GPU:1 1; 1 fall-back; 4 copies per run, ");
   EXPECT_HAS(out, "  GPU:1     1  ██████████                         3 µs  █▌    10 µs  16 bytes  "
                   "█████\n");
-  EXPECT_EQ(out.find("per run,"), std::string::npos);
+  EXPECT_EQ(out.find("predicted 46"), std::string::npos);
 }
 
 TEST_F(Placement, ExplainsOneOpWithItsCopies_p10) {
@@ -147,6 +149,9 @@ TEST_F(Placement, WhyNotNeedsTheGraph_p10) {
   const Result why = gantry("explain m.mlir --devices CPU:0,GPU:0 --why-not sum GPU:1");
   EXPECT_EQ(why.err, "devices=CPU:0,GPU:0 why-not=sum=GPU:1\n");
   EXPECT_EQ(why.out, "because of GPU:7\n");
+  EXPECT_EQ(gantry("explain m.mlir --why-not sum GPU:1 --json").out,
+            R"({"op":"sum","device":"GPU:1","text":"because of GPU:7\u000a"})"
+            "\n");
 }
 
 TEST_F(Placement, ExplainsAsJson_p10) {
