@@ -87,21 +87,17 @@ public:
   GraphBuilder(const Machine &machine, PlacementGraph &graph, MayRun mayRun)
       : machine(machine), graph(graph), mayRun(mayRun) {}
 
-  void build(func::FuncOp func, bool fuse) {
+  void build(func::FuncOp func, func::FuncOp homes, bool fuse) {
     graph.problem.setLinks(machine.topology, machine.costs);
     for (const LogicalDevice &device : machine.topology.logical)
       graph.problem.limits.push_back(machine.topology.limitOf(device));
     bound.resize(machine.numDevices());
-    for (BlockArgument arg : func.getArguments()) {
-      uint32_t home = homeOf(func.getArgAttrOfType<DeviceAttr>(arg.getArgNumber(), kDeviceAttr));
-      values[arg] = add({bytesOf(arg.getType()), home, false});
-      bound[home] += bytesOf(arg.getType());
-    }
+    for (BlockArgument arg : func.getArguments())
+      addArgument(arg, homes);
     Block &block = func.getBody().front();
     addTasks(block, fuse);
     for (OpOperand &result : block.getTerminator()->getOpOperands())
-      addEnd(skipViews(result.get()), result.get().getType(),
-             homeOf(func.getResultAttrOfType<DeviceAttr>(result.getOperandNumber(), kDeviceAttr)));
+      addEnd(result, homes);
     for (uint32_t d = 0; d < machine.numDevices(); ++d)
       if (uint64_t &limit = graph.problem.limits[d])
         limit = std::max<uint64_t>(limit - std::min(limit, bound[d]), 1);
@@ -222,11 +218,15 @@ private:
     return inside + machine.costs.seconds(device, whole);
   }
 
-  /// Of an op in a region; loops count one iteration, which is all that is known.
+  /// Of an op in a region, on the device of the whole or where it may run at all; loops count one
+  /// iteration, which is all that is known.
   double secondsOf(Operation *op, uint32_t device) {
     auto cost = dyn_cast<CostOpInterface>(op);
     if (!cost || isEverywhere(op) || kindOf(op) == FusionKind::View)
       return 0;
+    for (uint32_t d = 0; d < machine.numDevices() && !mayRun(op, device); ++d)
+      if (mayRun(op, d))
+        device = d;
     return machine.costs.seconds(device, {cost.getFlops(), cost.getBytes(), ElementType::f32});
   }
 
@@ -256,10 +256,32 @@ private:
         entry.second = to;
   }
 
-  void addEnd(Value value, Type type, uint32_t device) {
-    bound[device] += bytesOf(type);
-    if (auto number = values.find(value); number != values.end())
-      graph.problem.ends.push_back({number->second, device});
+  /// A variable that has no device yet will be where it is used: nothing is known to be copied.
+  void addArgument(BlockArgument arg, func::FuncOp homes) {
+    unsigned i = arg.getArgNumber();
+    auto device = homes.getArgAttrOfType<DeviceAttr>(i, kDeviceAttr);
+    uint64_t bytes = bytesOf(arg.getType());
+    if (!device && homes.getArgAttr(i, kVariableAttr)) {
+      values[arg] = add({bytes, noIndex, true});
+      return;
+    }
+    uint32_t home = homeOf(device);
+    values[arg] = add({bytes, home, false});
+    bound[home] += bytes;
+  }
+
+  /// What a variable becomes lies where the variable does, and is no copy of it.
+  void addEnd(OpOperand &result, func::FuncOp homes) {
+    unsigned i = result.getOperandNumber();
+    auto device = homes.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr);
+    bool isVariable = homes.getResultAttr(i, kVariableAttr) != nullptr;
+    auto number = values.find(skipViews(result.get()));
+    if (isVariable && !device)
+      return;
+    if (!isVariable)
+      bound[homeOf(device)] += bytesOf(result.get().getType());
+    if (number != values.end())
+      graph.problem.ends.push_back({number->second, homeOf(device)});
   }
 
   const Machine &machine;
@@ -271,7 +293,7 @@ private:
 };
 } // namespace
 
-PlacementGraph::PlacementGraph(const Machine &machine, func::FuncOp func, MayRun mayRun,
-                               bool fuse) {
-  GraphBuilder(machine, *this, mayRun).build(func, fuse);
+PlacementGraph::PlacementGraph(const Machine &machine, func::FuncOp func, func::FuncOp homes,
+                               MayRun mayRun, bool fuse) {
+  GraphBuilder(machine, *this, mayRun).build(func, homes, fuse);
 }

@@ -31,8 +31,10 @@ struct Machine {
 bool hasKernelOn(const Machine &machine, mlir::Operation *op, uint32_t device);
 
 struct PlacementGraph {
-  /// Ops that may run on no common device stay apart; with `fuse` off, all do.
-  PlacementGraph(const Machine &machine, mlir::func::FuncOp func, MayRun mayRun, bool fuse);
+  /// Ops that may run on no common device stay apart; with `fuse` off, all do. `homes` is the
+  /// function whose arguments and results say where they are: this one, or a copy that was placed.
+  PlacementGraph(const Machine &machine, mlir::func::FuncOp func, mlir::func::FuncOp homes,
+                 MayRun mayRun, bool fuse);
 
   placement::AutoProblem problem;
   std::vector<llvm::SmallVector<mlir::Operation *, 4>> tasks; ///< ops of each, in block order

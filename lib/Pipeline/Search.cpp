@@ -55,16 +55,28 @@ void gantry::predictBounds(ModuleOp module, bool fuse, Predictions &predictions)
         entry->second = allowedByRequest(machine, op);
       return entry->second.test(device);
     };
-    PlacementGraph graph(machine, func, mayRun, fuse);
+    PlacementGraph graph(machine, func, func, mayRun, fuse);
     predictions[func.getSymName().str()].lowerBoundSeconds = placement::lowerBound(graph.problem);
   }
 }
 
-/// Where the op is; of one with regions, where the first op inside is.
+/// Where the op is; one with regions is where the largest of its results lives, or else the first
+/// op inside.
 static std::optional<uint32_t> placeOf(const Machine &machine, Operation *op) {
   std::optional<uint32_t> device = machine.find(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
-  if (!device && op->getNumRegions())
-    op->walk([&](Operation *nested) {
+  if (device || !op->getNumRegions())
+    return device;
+  if (auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr)) {
+    uint64_t most = 0;
+    for (auto [home, result] : llvm::zip(homes.getAsRange<DeviceAttr>(), op->getResults()))
+      if (auto type = dyn_cast<RankedTensorType>(result.getType());
+          type && type.hasStaticShape() && getByteSize(type) >= most) {
+        most = getByteSize(type);
+        device = machine.find(home);
+      }
+  }
+  if (!device)
+    op->walk([&](KernelOpInterface nested) {
       device = machine.find(nested->getAttrOfType<DeviceAttr>(kDeviceAttr));
       return device ? WalkResult::interrupt() : WalkResult::advance();
     });
@@ -81,7 +93,7 @@ void gantry::predictSeconds(ModuleOp module, bool fuse, Predictions &predictions
         entry->second = placeOf(machine, op);
       return !entry->second || *entry->second == device;
     };
-    PlacementGraph graph(machine, func, mayRun, fuse);
+    PlacementGraph graph(machine, func, func, mayRun, fuse);
     AutoPlacement placed;
     for (const placement::AutoTask &task : graph.problem.tasks) {
       auto first = llvm::find_if(task.seconds, [](double s) { return s != notAllowed; });
@@ -105,7 +117,9 @@ struct PlacementSearch::Fixed {
     uint32_t device;
     bool isFixed;
   };
-  llvm::StringMap<Entry> ops; ///< by function and name
+  llvm::StringMap<Entry> ops;   ///< by function and name
+  OwningOpRef<ModuleOp> placed; ///< the copy
+  Predictions byFollowing;      ///< what the policy `follow` comes to
 
   static std::string key(func::FuncOp func, StringAttr name) {
     return (func.getSymName() + "\n" + name.getValue()).str();
@@ -117,20 +131,31 @@ struct PlacementSearch::Fixed {
   }
 };
 
-LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
+/// A copy of the module, placed; null when it cannot be.
+OwningOpRef<ModuleOp> PlacementSearch::placedBy(PlacementPolicy policy, ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  CompileOptions byDefault = options;
-  byDefault.placement = PlacementPolicy::first;
-  byDefault.writePlacementLock.clear();
-  byDefault.whyNot.clear();
+  CompileOptions other = options;
+  other.placement = policy;
+  other.writePlacementLock.clear();
+  other.whyNot.clear();
   PassManager pm(module.getContext());
-  buildPipeline(pm, byDefault, Phase::place, Phase::place);
+  buildPipeline(pm, other, Phase::place, Phase::place);
   // Its remarks would be told twice; its errors will be told when the module itself is placed.
   ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
   if (failed(pm.run(*copy)))
+    return nullptr;
+  return copy;
+}
+
+LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
+  OwningOpRef<ModuleOp> following = placedBy(PlacementPolicy::follow, module);
+  fixed.placed = placedBy(PlacementPolicy::first, module);
+  if (!fixed.placed)
     return failure();
-  Machine machine(*copy);
-  for (func::FuncOp func : publicFunctions(*copy))
+  if (following)
+    predictSeconds(*following, options.fuse, fixed.byFollowing);
+  Machine machine(*fixed.placed);
+  for (func::FuncOp func : publicFunctions(*fixed.placed))
     func.walk([&](Operation *op) {
       auto name = op->getAttrOfType<StringAttr>(kNameAttr);
       std::optional<uint32_t> device = machine.find(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
@@ -138,6 +163,8 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
       if (!name || !device)
         return;
       bool isFree = !decision || decision.getRule() == "default" || decision.getRule() == "follow";
+      // A variable stays where it is by default, and what updates it stays with it.
+      isFree &= !op->hasAttr(kVariableAttr);
       fixed.ops[Fixed::key(func, name)] = {*device, !isFree};
     });
   return success();
@@ -176,21 +203,23 @@ private:
     return allowed;
   }
 
+  /// Ops inside that something else places stay there; the others go together.
   llvm::BitVector ofRegions(Operation *op) const {
-    llvm::BitVector allowed(machine.numDevices(), true);
-    std::optional<uint32_t> first;
+    llvm::BitVector ofFree(machine.numDevices(), true), ofFixed(machine.numDevices());
+    bool anyFree = false;
     for (Region &region : op->getRegions())
-      region.walk([&](Operation *nested) {
-        if (!isa<KernelOpInterface>(nested))
-          return;
+      region.walk([&](KernelOpInterface nested) {
         llvm::BitVector own = ofOne(nested);
-        if (!first)
-          first = own.find_first();
-        allowed &= own;
+        if (own.count() > 1) {
+          ofFree &= own;
+          anyFree = true;
+        } else if (ofFixed.none()) {
+          ofFixed = own;
+        }
       });
-    if (allowed.none())
-      allowed.set(first.value_or(0)); // in several places: charged where it begins
-    return allowed;
+    if (anyFree && ofFree.any())
+      return ofFree;
+    return ofFixed.any() ? ofFixed : llvm::BitVector(machine.numDevices(), true);
   }
 
   const Machine &machine;
@@ -214,6 +243,9 @@ std::string inWords(double seconds) {
 /// needed.
 void reorder(Block &block, const PlacementGraph &graph, const std::vector<uint32_t> &order) {
   Operation *end = block.getTerminator();
+  SmallVector<Operation *> written;
+  for (Operation &op : block.without_terminator())
+    written.push_back(&op);
   llvm::DenseSet<Operation *> done;
   std::function<void(Operation *)> emit = [&](Operation *op) {
     if (!op || op->getBlock() != &block || !done.insert(op).second)
@@ -228,6 +260,8 @@ void reorder(Block &block, const PlacementGraph &graph, const std::vector<uint32
   for (uint32_t task : order)
     for (Operation *op : graph.tasks[task])
       emit(op);
+  for (Operation *op : written) // views of results, and what nothing reads
+    emit(op);
 }
 } // namespace
 
@@ -244,6 +278,51 @@ LogicalResult PlacementSearch::suggest(ModuleOp module) {
   return success();
 }
 
+namespace {
+bool fits(const AutoProblem &problem, const AutoSchedule &schedule) {
+  for (uint32_t d = 0; d < problem.numDevices(); ++d)
+    if (problem.limits[d] && schedule.peaks[d] > problem.limits[d])
+      return false;
+  return true;
+}
+
+/// Writes the answer into the function; `written` is the order of the graph.
+void apply(const Machine &machine, func::FuncOp func, const PlacementGraph &graph,
+           const placement::AutoOutcome &outcome, const std::vector<uint32_t> &written) {
+  for (auto [ops, device] : llvm::zip(graph.tasks, outcome.placement.devices)) {
+    auto suggestion = DeviceAttr::get(func.getContext(), machine.nameOf(device).str());
+    for (Operation *op : ops)
+      op->walk([&](KernelOpInterface nested) { nested->setAttr(kSearchAttr, suggestion); });
+  }
+  // The graph's own order is kept where it does as well.
+  AutoSchedule asWritten = placement::simulate(graph.problem, {outcome.placement.devices, written});
+  if (asWritten.seconds > outcome.schedule.seconds * (1 + 1e-6) || !fits(graph.problem, asWritten))
+    reorder(func.getBody().front(), graph, outcome.placement.order);
+}
+} // namespace
+
+/// What the default policy makes of the problem, in the order of the graph.
+AutoPlacement PlacementSearch::byDefault(const Machine &machine, const PlacementGraph &graph,
+                                         func::FuncOp func, const Fixed &fixed) {
+  AutoPlacement placed;
+  for (auto [task, ops] : llvm::zip(graph.problem.tasks, graph.tasks)) {
+    const Fixed::Entry *entry = fixed.find(func, ops.back());
+    if (!entry) // has regions: where the ops are that are free
+      ops.back()->walk([&](Operation *nested) {
+        const Fixed::Entry *inside = fixed.find(func, nested);
+        if (inside && (!entry || (entry->isFixed && !inside->isFixed)))
+          entry = inside;
+      });
+    uint32_t device = entry ? entry->device : machine.host;
+    if (task.seconds[device] == notAllowed)
+      device = llvm::find_if(task.seconds, [](double s) { return s != notAllowed; }) -
+               task.seconds.begin();
+    placed.devices.push_back(device);
+    placed.order.push_back(static_cast<uint32_t>(placed.order.size()));
+  }
+  return placed;
+}
+
 LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func,
                                        const Fixed &fixed) {
   auto fixedAt = [&](Operation *op) -> std::optional<uint32_t> {
@@ -252,67 +331,35 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
   };
   Choices choices(machine, fixedAt);
   PlacementGraph graph(
-      machine, func, [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); },
-      options.fuse);
-  AutoProblem &problem = graph.problem;
-  for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    if (uint64_t &limit = problem.limits[d])
-      limit = std::max<uint64_t>(limit - std::min(limit, reserved[d]), 1);
+      machine, func, fixed.placed.get().lookupSymbol<func::FuncOp>(func.getSymName()),
+      [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse);
+  for (auto [limit, taken] : llvm::zip(graph.problem.limits, reserved))
+    if (limit)
+      limit = std::max<uint64_t>(limit - std::min(limit, taken), 1);
 
-  // As the default policy has it: what the search has to beat.
-  AutoPlacement baseline;
-  for (uint32_t t = 0; t < graph.tasks.size(); ++t) {
-    const Fixed::Entry *entry = fixed.find(func, graph.tasks[t].back());
-    uint32_t device = entry ? entry->device : machine.host;
-    const std::vector<double> &seconds = problem.tasks[t].seconds;
-    if (seconds[device] == notAllowed)
-      device = llvm::find_if(seconds, [](double s) { return s != notAllowed; }) - seconds.begin();
-    baseline.devices.push_back(device);
-    baseline.order.push_back(t);
-  }
+  AutoPlacement baseline = byDefault(machine, graph, func, fixed);
   placement::AutoOptions search;
   search.maxSteps = options.searchSteps;
-  Expected<placement::AutoOutcome> outcome = placement::searchPlacement(problem, search, &baseline);
+  auto outcome = placement::searchPlacement(graph.problem, search, &baseline);
   if (!outcome)
     return func.emitError() << outcome.status().message();
-  if (outcome->fits)
-    if (Status judged = placement::validateSchedule(problem, outcome->placement, outcome->schedule);
-        !judged.ok())
-      return func.emitError() << judged.message();
+  Status judged = placement::validateSchedule(graph.problem, outcome->placement, outcome->schedule);
+  if (outcome->fits && !judged.ok())
+    return func.emitError() << judged.message();
+  apply(machine, func, graph, *outcome, baseline.order);
 
-  Builder b(func.getContext());
-  std::vector<uint32_t> counts(machine.numDevices());
-  for (uint32_t t = 0; t < graph.tasks.size(); ++t) {
-    uint32_t device = outcome->placement.devices[t];
-    ++counts[device];
-    auto suggestion = DeviceAttr::get(func.getContext(), machine.nameOf(device).str());
-    for (Operation *op : graph.tasks[t])
-      op->walk([&](Operation *nested) {
-        if (isa<KernelOpInterface>(nested))
-          nested->setAttr(kSearchAttr, suggestion);
-      });
-  }
-  // The graph's own order is kept where it does as well.
-  AutoPlacement asWritten{outcome->placement.devices, baseline.order};
-  AutoSchedule written = placement::simulate(problem, asWritten);
-  bool isKept = written.seconds <= outcome->schedule.seconds * (1 + 1e-6);
-  for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    isKept &= !problem.limits[d] || written.peaks[d] <= problem.limits[d];
-  if (!isKept)
-    reorder(func.getBody().front(), graph, outcome->placement.order);
-
-  AutoSchedule byDefault = placement::simulate(problem, baseline);
-  bool defaultFits = true;
-  for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    defaultFits &= !problem.limits[d] || byDefault.peaks[d] <= problem.limits[d];
+  AutoSchedule before = placement::simulate(graph.problem, baseline);
   std::string text = "automatic placement of '" + func.getSymName().str() + "': predicted step " +
                      inWords(outcome->schedule.seconds) + ", lower bound " +
-                     inWords(outcome->lowerBound) + ", default policy " +
-                     inWords(byDefault.seconds) + (defaultFits ? "" : ", which is over a limit") +
-                     "; kernels:";
+                     inWords(outcome->lowerBound) + ", default policy " + inWords(before.seconds) +
+                     (fits(graph.problem, before) ? "" : ", which is over a limit");
+  if (auto follow = fixed.byFollowing.find(func.getSymName().str());
+      follow != fixed.byFollowing.end())
+    text += ", follow " + inWords(follow->second.seconds);
+  text += "; kernels:";
   for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    if (counts[d])
-      text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(counts[d]);
+    if (auto count = llvm::count(outcome->placement.devices, d))
+      text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(count);
   if (!outcome->fits)
     text += "; nothing was found that is within the limits";
   found.push_back(text);

@@ -240,6 +240,46 @@ def p11_branches_use_both(runner):
     assert plan.run()[0] == one.run()[0], "other numbers than on one device"
 
 
+def p11_whole_model_on_both(runner, name):
+    """Fast links: a model with branches is done sooner on both GPUs, and gives the same numbers."""
+    path = topology(runner, bandwidth=3e11, latency=1e-6)
+    one = runner.compile(shared(f"light/{name}.onnx"), f"--topology={path}", devices=None, policy="default")
+    plan = runner.compile(shared(f"light/{name}.onnx"), f"--topology={path}", devices=None)
+    assert {"GPU:0", "GPU:1"} <= plan.used(), plan.used()
+    assert plan.predicted < 0.9 * one.predicted, (plan.predicted, one.predicted)
+    assert plan.run()[0] == one.run()[0], "other numbers than on one device"
+
+
+def p11_loops_stay_on_the_device(runner):
+    """What steers a loop is on the host; that draws nothing else there."""
+    tensor, count = "tensor<256x256xf32>", "tensor<i64>"
+    loop = runner.scratch / "loop.mlir"
+    loop.write_text(f"""
+func.func @main(%x: {tensor}) -> {tensor} {{
+  %zero = gantry.constant dense<0> : {count}
+  %one = gantry.constant dense<1> : {count}
+  %n = gantry.constant dense<3> : {count}
+  %w = gantry.constant dense<0.003> : {tensor}
+  %p = gantry.matmul %x, %w : ({tensor}, {tensor}) -> {tensor}
+  %y:2 = gantry.while (%zero, %p) : ({count}, {tensor}) -> ({count}, {tensor}) {{
+  ^bb0(%i: {count}, %v: {tensor}):
+    %0 = gantry.compare lt, %i, %n : ({count}, {count}) -> tensor<i1>
+    gantry.yield %0 : tensor<i1>
+  }} do {{
+  ^bb0(%i: {count}, %v: {tensor}):
+    %1 = gantry.add %i, %one : ({count}, {count}) -> {count}
+    %2 = gantry.matmul %v, %w : ({tensor}, {tensor}) -> {tensor}
+    gantry.yield %1, %2 : {count}, {tensor}
+  }}
+  return %y#1 : {tensor}
+}}
+""")
+    plan, one = runner.compile(loop), runner.compile(loop, policy="default")
+    assert plan.devices() == one.devices(), (plan.devices(), one.devices())
+    assert plan.predicted <= one.predicted, (plan.predicted, one.predicted)
+    assert plan.run()[0] == one.run()[0], "other numbers than by default"
+
+
 def p11_requests_and_rules_hold(runner):
     path = topology(runner, bandwidth=1e12, latency=1e-7)
     plan = runner.compile(branches(runner), f"--topology={path}", "--place=name:b3*=CPU:0",
@@ -289,6 +329,9 @@ CASES = {
     "chain-free-links": p11_chain_with_free_links,
     "one-device": p11_one_device_where_one_is_best,
     "branches": p11_branches_use_both,
+    **{f"both/{name}": (lambda runner, name=name: p11_whole_model_on_both(runner, name))
+       for name in ("light_squeezenet", "light_inception_v1")},
+    "loops": p11_loops_stay_on_the_device,
     "requests-and-rules": p11_requests_and_rules_hold,
     "virtual-clock": p11_prediction_is_the_virtual_clock,
     "nothing-fits": p11_says_when_nothing_fits,
