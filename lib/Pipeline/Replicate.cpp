@@ -129,6 +129,20 @@ static LogicalResult refuseOutput(func::FuncOp func, unsigned i, Type type) {
                              "gantry.replicate and say \"sum\" or \"mean\"";
 }
 
+/// Mirrors of a variable have to stay the same.
+static LogicalResult checkAssignments(func::FuncOp func, const DenseSet<Value> &batched) {
+  auto result = func.walk([&](Operation *op) {
+    if (!isa<AssignOp, AssignAddOp>(op) || !dependsOn(op->getOperand(0), batched))
+      return WalkResult::advance();
+    op->emitError() << "--replicate: '" << op->getAttr("variable")
+                    << "' is assigned what is computed from the batch, and every replica would "
+                       "assign another value; write the graph with gantry.replicate and "
+                       "gantry.all_reduce";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 //===----------------------------------------------------------------------===//
 // Graphs with an open batch, or with a fixed one
 //===----------------------------------------------------------------------===//
@@ -152,6 +166,8 @@ LogicalResult Replication::wrap(int64_t batch) {
       return refuseOutput(func, i, value.getType());
     outputs.push_back(b.getStringAttr(isJoined ? "gather 0" : "same"));
   }
+  if (failed(checkAssignments(func, batched)))
+    return failure();
 
   auto *outer = new Block();
   for (BlockArgument argument : body.getArguments())

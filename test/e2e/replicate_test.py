@@ -1,0 +1,479 @@
+#!/usr/bin/python3
+"""Replicas and variables through the tool `gantry`, on simulated devices (spec section 5, P8, G1).
+
+Expected values come from NumPy, or from one device where the same kernels run and the bytes must be
+the same. Models: graphs written here, and bert_base of make_models.py --dynamic where PyTorch is there
+to make it (or its file, from the folder that GANTRY_DYNAMIC_MODELS names).
+
+Usage: replicate_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
+MADE = os.environ.get("GANTRY_DYNAMIC_MODELS", "")
+
+
+class Skip(Exception):
+    """The case cannot run on this machine; the message says why."""
+
+
+class Runner:
+    """Calls the built tool in a scratch folder."""
+
+    def __init__(self, build, scratch):
+        self.tool, self.scratch = build / "bin/gantry", scratch
+
+    def gantry(self, *arguments, status=0):
+        """Runs the tool; standard output and error, or AssertionError with all it said."""
+        command = [str(self.tool), *(str(argument) for argument in arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch)
+        assert result.returncode == status, (
+            f"{' '.join(command)}: exit status {result.returncode}, expected {status}: "
+            f"{(result.stderr or result.stdout).strip()[-800:]}")
+        return result.stdout, result.stderr
+
+    def write(self, name, text):
+        path = self.scratch / name
+        path.write_text(text)
+        return path
+
+    def arrays(self, **given):
+        """--input flags for arrays."""
+        flags = []
+        for name, array in given.items():
+            np.save(self.scratch / f"{name}.npy", array)
+            flags += ["--input", f"{name}={name}.npy"]
+        return flags
+
+    def run(self, *arguments):
+        """Outputs by name."""
+        self.gantry("run", *arguments, "--output", "out.npz")
+        with np.load(self.scratch / "out.npz") as archive:
+            return dict(archive)
+
+    def train(self, *arguments):
+        """Variables after a run, by name."""
+        self.gantry("run", *arguments, "--save-state", "state.npz", "--output", "out.npz")
+        with np.load(self.scratch / "state.npz") as archive:
+            return dict(archive)
+
+
+def gpus(count):
+    """Flags for so many simulated GPUs, and their names in a list."""
+    names = ",".join(f"GPU:{i}" for i in range(count))
+    return [f"--devices=CPU:0,{names}", "--simulate"], names
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def same(actual, expected, what):
+    assert actual.shape == expected.shape, f"{what}: {actual.shape}, expected {expected.shape}"
+    assert actual.tobytes() == expected.tobytes(), (
+        f"{what} differs by up to {np.abs(actual.astype(np.float64) - expected).max()}")
+
+
+def close(actual, expected, what, relative=1e-5):
+    assert actual.shape == expected.shape, f"{what}: {actual.shape}, expected {expected.shape}"
+    allowed = relative * max(1e-30, np.abs(expected).max())
+    difference = np.abs(actual.astype(np.float64) - expected).max(initial=0)
+    assert difference <= allowed, f"{what} differs by {difference}, allowed are {allowed}"
+
+
+#===------------------------------------------------------------------------===#
+# Whole functions
+#===------------------------------------------------------------------------===#
+
+DENSE = """
+func.func @main(%x: tensor<?x32xf32> {gantry.name = "x", gantry.dims = ["batch", "width"]},
+                %w: tensor<32x16xf32> {gantry.name = "w"})
+    -> (tensor<?x16xf32> {gantry.name = "y"}, tensor<32x16xf32> {gantry.name = "twice"}) {
+  %0 = gantry.matmul %x, %w : (tensor<?x32xf32>, tensor<32x16xf32>) -> tensor<?x16xf32>
+  %1 = gantry.softmax %0 {axis = 1 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+  %2 = gantry.add %w, %w : (tensor<32x16xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
+  return %1, %2 : tensor<?x16xf32>, tensor<32x16xf32>
+}
+"""
+
+
+def r1_dense(runner, count, batch, weights=None):
+    model = runner.write("dense.mlir", DENSE)
+    x, w = numbers(batch, 32), numbers(32, 16, seed=1)
+    flags = [model, f"--dim=batch={batch}", *runner.arrays(x=x, w=w)]
+    one = runner.run(*flags)
+    devices, names = gpus(count)
+    if weights:
+        names = ",".join(f"{name}={weight}" for name, weight in zip(names.split(","), weights))
+    many = runner.run(*flags, *devices, f"--replicate={names}")
+    logits = x.astype(np.float64) @ w
+    expected = np.exp(logits - logits.max(1, keepdims=True))
+    expected /= expected.sum(1, keepdims=True)
+    close(many["y"], expected, "y")
+    close(many["twice"], 2 * w, "twice", 0)
+    same(many["y"], one["y"], "y on one device and on several")
+    same(many["twice"], one["twice"], "twice")
+
+
+def r2_no_op_on_an_empty_shard(runner):
+    """4 rows on 3 devices are 2, 2 and none: the third is not used at all."""
+    model = runner.write("dense.mlir", DENSE)
+    devices, names = gpus(3)
+    _, log = runner.gantry("run", model, "--dim=batch=4", *devices, f"--replicate={names}",
+                           "--log-device-placement", "--output", "out.npz")
+    assert "device:GPU:1" in log and "device:GPU:2" not in log, log
+
+
+def r1_fixed_batch(runner):
+    """A batch that the file fixes is split where shapes follow from it."""
+    model = runner.write("dense.mlir", DENSE.replace("?", "8"))
+    devices, names = gpus(3)
+    flags = [model, *runner.arrays(x=numbers(8, 32), w=numbers(32, 16, seed=1))]
+    same(runner.run(*flags, *devices, f"--replicate={names}")["y"], runner.run(*flags)["y"], "y")
+
+
+def r1_refused(runner, text, expected, *flags):
+    model = runner.write("refused.mlir", text)
+    devices, names = gpus(2)
+    given = flags or ["--dim=x:0=4", f"--replicate={names}"]
+    _, log = runner.gantry("run", model, *devices, *given, status=1)
+    assert expected in log, f"expected: {expected}\ngot: {log}"
+
+
+def r5_check_replicas(runner):
+    model = runner.write("dense.mlir", DENSE)
+    devices, names = gpus(3)
+    _, log = runner.gantry("run", model, "--dim=batch=7", *devices, f"--replicate={names}", "--check-replicas")
+    assert "output 'y' of the replicas equals that of one device bit for bit" in log, log
+
+
+#===------------------------------------------------------------------------===#
+# Training steps, with gradients written by hand
+#===------------------------------------------------------------------------===#
+
+def step(count, batch, weights=None, central=False):
+    """w -= 0.1 grad, with grad of mean((x w - y)^2); the loss is what it was before."""
+    devices = "[" + ", ".join(f'"GPU:{i}"' for i in range(count)) + "]"
+    share = f" weights [{', '.join(map(str, weights))}]" if weights else ""
+    types = f"(tensor<{batch}x4xf32>, tensor<{batch}x2xf32>)"
+    reduced = ("%r = gantry.all_reduce %m {kind = \"mean\", gantry.name = \"grad\"} : (tensor<4x2xf32>) -> tensor<4x2xf32>\n"
+               "%d = gantry.mul %r, %rate : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>\n"
+               "gantry.assign_add @w, %d : tensor<4x2xf32>")
+    gives, results, ends = '["mean"]', "tensor<f32>", "%loss : tensor<f32>"
+    after = ""
+    if central:
+        reduced, gives = "", '["mean", "mean"]'
+        results, ends = "(tensor<f32>, tensor<4x2xf32>)", "%loss, %m : tensor<f32>, tensor<4x2xf32>"
+        after = ("%d = gantry.mul %y#1, %rate : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>\n"
+                 "gantry.assign_add @w, %d : tensor<4x2xf32>")
+    return f"""
+gantry.variable {"central " if central else ""}@w = dense<0.5> : tensor<4x2xf32>
+gantry.variable central @step {{gantry.device = #gantry.device<"CPU:0">}} = dense<0> : tensor<i64>
+func.func @train(%x: tensor<{batch}x4xf32> {{gantry.name = "x"}}, %y: tensor<{batch}x2xf32> {{gantry.name = "y"}})
+    -> (tensor<f32> {{gantry.name = "loss"}}) {{
+  %rate = gantry.constant dense<-0.1> : tensor<f32>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %y{":2" if central else ""} = gantry.replicate (%x, %y) on {devices}{share} takes ["split 0", "split 0"] gives {gives}
+      : {types} -> {results} {{
+  ^bb0(%a: tensor<?x4xf32>, %t: tensor<?x2xf32>):
+    %w = gantry.read @w : tensor<4x2xf32>
+    %p = gantry.matmul %a, %w : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
+    %e = gantry.sub %p, %t : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+    %s = gantry.mul %e, %e : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+    %loss = gantry.reduce_mean %s {{axes = array<i64: 0, 1>}} : (tensor<?x2xf32>) -> tensor<f32>
+    %ex = gantry.reshape %e : (tensor<?x2xf32>) -> tensor<?x1x2xf32>
+    %ax = gantry.reshape %a : (tensor<?x4xf32>) -> tensor<?x4x1xf32>
+    %g = gantry.mul %ax, %ex : (tensor<?x4x1xf32>, tensor<?x1x2xf32>) -> tensor<?x4x2xf32>
+    %m = gantry.reduce_mean %g {{axes = array<i64: 0>}} : (tensor<?x4x2xf32>) -> tensor<4x2xf32>
+    {reduced}
+    gantry.yield {ends}
+  }}
+  {after}
+  gantry.assign_add @step, %one : tensor<i64>
+  return {"%y#0" if central else "%y"} : tensor<f32>
+}}
+"""
+
+
+def descend(x, y, steps):
+    """The same in NumPy: weights and the last loss."""
+    w = np.full((4, 2), 0.5)
+    for _ in range(steps):
+        error = x.astype(np.float64) @ w - y
+        loss = (error ** 2).mean()
+        w = w - 0.1 * x.T.astype(np.float64) @ error / len(x)
+    return w, loss
+
+
+def r2_training(runner, count, batch, weights=None, central=False):
+    # The graph calls a result and an argument %y: one of them has to give way.
+    text = step(count, batch, weights, central).replace("(%x, %y)", "(%x, %target)").replace(
+        f"%y: tensor<{batch}x2xf32>", f"%target: tensor<{batch}x2xf32>")
+    model = runner.write("train.mlir", text)
+    x, y = numbers(batch, 4), numbers(batch, 2, seed=1)
+    devices, _ = gpus(count)
+    flags = [model, *devices, *runner.arrays(x=x, y=y), "--repeat=3"]
+    state = runner.train(*flags)
+    w, loss = descend(x, y, 3)
+    assert set(state) == {"w", "step"}, f"mirrors are not saved apart: {sorted(state)}"
+    assert state["step"] == 3
+    close(state["w"], w, "w after 3 steps")
+    with np.load(runner.scratch / "out.npz") as archive:
+        close(archive["loss"], np.float64(loss), "loss")
+    # R3: the same bytes in any legal order.
+    for seed in (1, 2):
+        same(runner.train(*flags, f"--sim-order=random:{seed}")["w"], state["w"], f"w, order {seed}")
+    # What was saved goes on: 3 steps and 3 more are 6.
+    (runner.scratch / "state.npz").rename(runner.scratch / "first.npz")
+    close(runner.train(*flags, "--load-state", "first.npz")["w"], descend(x, y, 6)[0], "w after 6 steps")
+
+
+#===------------------------------------------------------------------------===#
+# Variables
+#===------------------------------------------------------------------------===#
+
+VARIABLES = """
+gantry.variable @a {gantry.device = #gantry.device<"DEVICE">} = dense<1.0> : tensor<3xf32>
+gantry.variable @b = dense<[2.0, 3.0, 4.0]> : tensor<3xf32>
+func.func @swap() {
+  %a = gantry.read @a : tensor<3xf32>
+  %b = gantry.read @b : tensor<3xf32>
+  gantry.assign @a, %b : tensor<3xf32>
+  gantry.assign @b, %a : tensor<3xf32>
+  return
+}
+func.func @late(%x: tensor<3xf32> {gantry.name = "x"}) -> (tensor<3xf32> {gantry.name = "y"}) {
+  %a = gantry.read @a : tensor<3xf32>
+  gantry.assign_add @a, %x : tensor<3xf32>
+  %y = gantry.mul %a, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+func.func @loop(%k: tensor<i64> {gantry.name = "k"}) {
+  %one = gantry.constant dense<1> : tensor<i64>
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %n = gantry.while (%zero) : (tensor<i64>) -> tensor<i64> {
+  ^bb0(%i: tensor<i64>):
+    %more = gantry.compare lt, %i, %k : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    gantry.yield %more : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i64>):
+    %b = gantry.read @b : tensor<3xf32>
+    gantry.assign_add @a, %b : tensor<3xf32>
+    %j = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    gantry.yield %j : tensor<i64>
+  }
+  return
+}
+"""
+
+
+def p8_variables(runner, device, *flags):
+    model = runner.write("variables.mlir", VARIABLES.replace("DEVICE", device))
+    runner.gantry("compile", model, "-o", "plan.gantry", *flags)
+    a, b = np.ones(3, np.float32), np.array([2, 3, 4], np.float32)
+    state = runner.train("plan.gantry", "--function=swap")
+    same(state["a"], b, "a after a swap")
+    same(state["b"], a, "b after a swap")
+    x = np.array([5, 6, 7], np.float32)
+    # A value that was read is not changed by what is assigned later.
+    assert (runner.run("plan.gantry", "--function=late", *runner.arrays(x=x))["y"] == a * x).all()
+    state = runner.train("plan.gantry", "--function=late", *runner.arrays(x=x))
+    same(state["a"], a + x, "a after an addition")
+    state = runner.train("plan.gantry", "--function=loop", *runner.arrays(k=np.int64(4)))
+    same(state["a"], a + 4 * b, "a after a loop")
+    same(state["b"], b, "b after a loop")
+
+
+def p8_state_that_does_not_fit(runner):
+    model = runner.write("variables.mlir", VARIABLES.replace("DEVICE", "CPU:0"))
+    np.savez(runner.scratch / "other.npz", a=np.zeros(3, np.float32), c=np.zeros(3, np.float32))
+    _, log = runner.gantry("run", model, "--function=swap", "--load-state=other.npz", status=1)
+    assert "no variable is called 'c', which is in 'other.npz'; the variables are a: f32[3], b: f32[3]" in log, log
+    np.savez(runner.scratch / "other.npz", a=np.zeros(4, np.float32))
+    _, log = runner.gantry("run", model, "--function=swap", "--load-state=other.npz", status=1)
+    assert "variable 'a' is f32[3], but 'other.npz' holds f32[4]" in log, log
+
+
+#===------------------------------------------------------------------------===#
+# ONNX
+#===------------------------------------------------------------------------===#
+
+def small_onnx(runner, shape):
+    """A model that computes the target of a Reshape from its input's shape, as exporters write it."""
+    try:
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+    except ImportError as error:
+        raise Skip(f"python3-onnx: {error}")
+    constants = [numpy_helper.from_array(numbers(12, 8, seed=3), "w"),
+                 numpy_helper.from_array(np.array([0], np.int64), "zero"),
+                 numpy_helper.from_array(np.array([2, 4], np.int64), "rest")]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="dense"),
+             helper.make_node("Shape", ["x"], ["s"]),
+             helper.make_node("Gather", ["s", "zero"], ["n"]),
+             helper.make_node("Concat", ["n", "rest"], ["target"], axis=0),
+             helper.make_node("Reshape", ["h", "target"], ["y"], name="heads")]
+    graph = helper.make_graph(
+        nodes, "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [shape, 12])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [shape, 2, 4])], constants)
+    path = runner.scratch / "small.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), str(path))
+    return path
+
+
+def r1_onnx(runner, count, batch):
+    model = small_onnx(runner, "batch")
+    x = numbers(batch, 12)
+    flags = [model, f"--dim=batch={batch}", *runner.arrays(x=x)]
+    devices, names = gpus(count)
+    many = runner.run(*flags, *devices, f"--replicate={names}")["y"]
+    close(many, (x.astype(np.float64) @ numbers(12, 8, seed=3)).reshape(batch, 2, 4), "y")
+    same(many, runner.run(*flags)["y"], "y on one device and on several")
+
+
+def r1_onnx_fixed(runner):
+    model = small_onnx(runner, 8)
+    flags = [model, *runner.arrays(x=numbers(8, 12))]
+    devices, names = gpus(3)
+    same(runner.run(*flags, *devices, f"--replicate={names}")["y"], runner.run(*flags)["y"], "y")
+
+
+def bert(runner):
+    if MADE and (file := pathlib.Path(MADE) / "bert_base.onnx").exists():
+        return file
+    script = MODELS / "make_models.py"
+    if not script.exists():
+        raise Skip("no shared models (GANTRY_MODELS_DIR)")
+    result = subprocess.run(["/usr/bin/python3", str(script), "--dynamic", str(runner.scratch), "bert_base"],
+                            capture_output=True, text=True)
+    if result.returncode:
+        raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
+    return runner.scratch / "bert_base.onnx"
+
+
+def r1_bert_base(runner):
+    model = bert(runner)
+    one = {}
+    for count, batch in ((2, 8), (3, 8), (8, 8), (3, 7)):
+        ids = np.random.default_rng(0).integers(0, 30522, (batch, 128))
+        flags = [model, f"--dim=batch={batch}", *runner.arrays(input0=ids)]
+        if batch not in one:
+            one[batch] = runner.run(*flags)["output"]
+        devices, names = gpus(count)
+        many = runner.run(*flags, *devices, f"--replicate={names}")["output"]
+        same(many, one[batch], f"batch {batch} on {count}")
+
+
+SUM = """func.func @main(%x: tensor<?x4xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry.name = "sum"}) {
+  %0 = gantry.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<?x4xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+ASSIGNS = """gantry.variable @v = dense<0.0> : tensor<4xf32>
+func.func @main(%x: tensor<?x4xf32> {gantry.name = "x"}) -> tensor<?x4xf32> {
+  %0 = gantry.reduce_sum %x {axes = array<i64: 0>} : (tensor<?x4xf32>) -> tensor<4xf32>
+  gantry.assign @v, %0 : tensor<4xf32>
+  return %x : tensor<?x4xf32>
+}
+"""
+SCALAR = """func.func @main(%x: tensor<f32> {gantry.name = "x"}) -> tensor<f32> {
+  %0 = gantry.exp %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+LIST = ["--dim=x:0=4", "--replicate"]
+
+CASES = {
+    "r1_dense_2_of_8": lambda r: r1_dense(r, 2, 8),
+    "r1_dense_3_of_7": lambda r: r1_dense(r, 3, 7),
+    "r1_dense_8_of_8": lambda r: r1_dense(r, 8, 8),
+    "r1_dense_weighted": lambda r: r1_dense(r, 3, 7, (2, 0, 1)),
+    "r2_dense_empty_shards": lambda r: r1_dense(r, 8, 5),
+    "r2_no_op_on_an_empty_shard": r2_no_op_on_an_empty_shard,
+    "r1_fixed_batch": r1_fixed_batch,
+    "r1_refused_sum": lambda r: r1_refused(
+        r, SUM, "--replicate: output 'sum' ('tensor<f32>') is computed from the batch, but its first dimension is "
+                "not the batch: every replica would have another; write the graph with gantry.replicate and say "
+                "\"sum\" or \"mean\""),
+    "r1_refused_assignment": lambda r: r1_refused(
+        r, ASSIGNS, "--replicate: '@v' is assigned what is computed from the batch, and every replica would assign "
+                    "another value; write the graph with gantry.replicate and gantry.all_reduce"),
+    "r1_refused_scalar": lambda r: r1_refused(
+        r, SCALAR, "--replicate: 'main' has no input with a batch to split", "--replicate=GPU:0,GPU:1"),
+    "r1_refused_name": lambda r: r1_refused(
+        r, SUM, "'TPU' is not a device type; the types are CPU and GPU", *LIST, "GPU:0,TPU:1"),
+    "r1_refused_twice": lambda r: r1_refused(r, SUM, "--replicate GPU:0,gpu:0 lists 'gpu:0' twice", *LIST, "GPU:0,gpu:0"),
+    "r1_refused_weights": lambda r: r1_refused(
+        r, SUM, "--replicate GPU:0=1,GPU:1: give all devices a weight, or none", *LIST, "GPU:0=1,GPU:1"),
+    "r1_refused_weight": lambda r: r1_refused(
+        r, SUM, "--replicate GPU:0=x: the weight 'x' of 'GPU:0' is not a number from 0 to 2^31", *LIST, "GPU:0=x"),
+    "r1_refused_zeros": lambda r: r1_refused(
+        r, SUM, "--replicate GPU:0=0,GPU:1=0: no weight is above 0", *LIST, "GPU:0=0,GPU:1=0"),
+    "r1_refused_unknown": lambda r: r1_refused(
+        r, DENSE, "/job:localhost/replica:0/task:0/device:GPU:7': unknown device", "--dim=batch=4",
+        "--replicate", "GPU:0,GPU:7"),
+    "r5_check_replicas": r5_check_replicas,
+    "r2_training_1": lambda r: r2_training(r, 1, 6),
+    "r2_training_2": lambda r: r2_training(r, 2, 6),
+    "r2_training_uneven": lambda r: r2_training(r, 3, 7),
+    "r2_training_empty": lambda r: r2_training(r, 4, 5),
+    "r2_training_weighted": lambda r: r2_training(r, 2, 7, (3, 1)),
+    "r4_central": lambda r: r2_training(r, 3, 7, central=True),
+    "p8_variables_on_cpu": lambda r: p8_variables(r, "CPU:0"),
+    "p8_variables_on_gpu": lambda r: p8_variables(r, "GPU:1", "--devices=CPU:0,GPU:0,GPU:1", "--simulate"),
+    "p8_state_that_does_not_fit": p8_state_that_does_not_fit,
+    "r1_onnx_2_of_8": lambda r: r1_onnx(r, 2, 8),
+    "r1_onnx_3_of_7": lambda r: r1_onnx(r, 3, 7),
+    "r1_onnx_empty_shards": lambda r: r1_onnx(r, 8, 5),
+    "r1_onnx_fixed": r1_onnx_fixed,
+    "r1_bert_base": r1_bert_base,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", help="accepted, not used: one case at a time")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+    passed, failures, skips = 0, [], {}
+    for name, case in CASES.items():
+        if arguments.filter not in name:
+            continue
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                case(Runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
+                passed += 1
+                verdict = "passed"
+            except Skip as reason:
+                skips[str(reason)] = skips.get(str(reason), 0) + 1
+                verdict = f"skipped: {reason}"
+            except Exception as error:  # a broken tool may fail in any way; the others still run
+                failures.append(f"{name}: {type(error).__name__}: {error}")
+                verdict = f"FAILED: {type(error).__name__}: {error}"
+        if arguments.verbose:
+            print(f"{name:40} {time.monotonic() - started:6.2f} s  {verdict}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
+    for failure in failures if not (arguments.json or arguments.verbose) else ():
+        print(f"  {failure}")
+    print(f"replicate: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
