@@ -18,9 +18,10 @@ typedef struct gantry_artifact_t gantry_artifact_t;
  *
  * `flags` are the compile flags of the tool (include/gantry/Support/CompileFlags.def), each one
  * string "name=value" or "name", without leading dashes and in the order given: "dim=batch=8",
- * "stop-after=simplify". Two more are for programs: "write-to=FILE" writes the plan straight to a
+ * "stop-after=simplify". More are for programs: "write-to=FILE" writes the plan straight to a
  * file, streaming the weights; the artifact is then empty. With "write-above=BYTES" that is done for
- * a plan only whose constants take at least so many bytes.
+ * a plan only whose constants take at least so many bytes. "why-not=OP=DEVICE" asks instead of
+ * compiling: the artifact is text, the least that would have to change for the op to be there.
  * Diagnostics go to `log`, one call a line, with locations in the graph file. `*artifact` is set on
  * success only. Thread-safe; concurrent calls are independent but for linking, which is serialised.
  * Errors: INVALID_ARGUMENT for all that is wrong with file, graph or flags, or not supported; each
