@@ -9,7 +9,7 @@
 
 #include <deque>
 #include <map>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace gantry::tool {
 
@@ -48,30 +48,86 @@ void logCopyAsJson(const fb::Plan &plan, const LedgerCopy &copy, std::string &ou
   out += json.endObject().endObject().text() + "\n";
 }
 
-/// Ops that wait for the launch of their kernel, by what launches and log have in common. The ops
-/// of one key are equal but for their names, so the first launch takes the first.
+/// Ops that wait for the launch of their kernel. The plan lists the ops of a launch one after the
+/// other, and names the launch after one of them; where it does not, the first that wait for that
+/// kernel on that device are taken.
 class WaitingOps {
 public:
-  WaitingOps(const fb::Plan &plan, const fb::Function &function) : plan(plan) {
-    for (const auto *op : listOf(function.placed_ops()))
-      if (!op->once())
-        byKey[{op->device(), textOf(op->kernel_name()), textOf(op->log_name())}].push_back(op);
+  WaitingOps(const fb::Plan &plan, const fb::Function &function)
+      : plan(plan), ops(listOf(function.placed_ops())), taken(ops.size()) {
+    for (size_t i = 0; i < ops.size(); ++i) {
+      taken[i] = ops[i]->once();
+      if (!taken[i])
+        byKernel[{ops[i]->device(), textOf(ops[i]->kernel_name())}].push_back(i);
+      byName.try_emplace(textOf(ops[i]->name()), i);
+    }
   }
 
-  const fb::PlacedOp *take(const fb::Command &launch, std::string_view logName) {
-    const std::string_view kernel = textOf(listOf(plan.kernels())[launch.kernel()]->symbol());
-    auto found = byKey.find({launch.device(), kernel, logName});
-    if (found == byKey.end() || found->second.empty())
-      return nullptr;
-    const fb::PlacedOp *op = found->second.front();
-    found->second.pop_front();
-    return op;
+  /// Adds the ops of a launch.
+  void take(const fb::Command &launch, std::vector<LogEntry> &entries) {
+    const auto names = listOf(launch.log_names());
+    if (auto named = byName.find(textOf(launch.name())); named != byName.end())
+      for (size_t back = 0; back < names.size() && back <= named->second; ++back)
+        if (areThere(launch, named->second - back)) {
+          for (size_t i = 0; i < names.size(); ++i)
+            take(named->second - back + i, entries);
+          return;
+        }
+    for (const auto *name : names)
+      takeFirst(launch, textOf(name), entries);
+  }
+
+  /// A plan of another compiler may list an op that no launch names; it is not kept quiet.
+  void takeRest(std::vector<LogEntry> &entries) {
+    for (size_t i = 0; i < ops.size(); ++i)
+      if (!taken[i])
+        take(i, entries);
   }
 
 private:
-  using Key = std::tuple<uint32_t, std::string_view, std::string_view>;
+  using Kernel = std::pair<uint32_t, std::string_view>; ///< device, symbol
+
+  Kernel kernelOf(const fb::Command &launch) const {
+    return {launch.device(), textOf(listOf(plan.kernels())[launch.kernel()]->symbol())};
+  }
+
+  /// Whether the ops from `begin` on are those of the launch, all still waiting.
+  bool areThere(const fb::Command &launch, size_t begin) const {
+    const auto names = listOf(launch.log_names());
+    if (begin + names.size() > ops.size())
+      return false;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const fb::PlacedOp &op = *ops[begin + i];
+      if (taken[begin + i] || textOf(op.log_name()) != textOf(names[i]) ||
+          Kernel(op.device(), textOf(op.kernel_name())) != kernelOf(launch))
+        return false;
+    }
+    return true;
+  }
+
+  void takeFirst(const fb::Command &launch, std::string_view logName,
+                 std::vector<LogEntry> &entries) {
+    auto found = byKernel.find(kernelOf(launch));
+    if (found == byKernel.end())
+      return;
+    std::deque<size_t> &waiting = found->second;
+    while (!waiting.empty() && taken[waiting.front()])
+      waiting.pop_front();
+    for (size_t i : waiting)
+      if (!taken[i] && textOf(ops[i]->log_name()) == logName)
+        return take(i, entries);
+  }
+
+  void take(size_t index, std::vector<LogEntry> &entries) {
+    taken[index] = true;
+    entries.push_back({ops[index], nullptr});
+  }
+
   const fb::Plan &plan;
-  std::map<Key, std::deque<const fb::PlacedOp *>> byKey;
+  ListOf<flatbuffers::Offset<fb::PlacedOp>> ops;
+  std::vector<bool> taken;
+  std::map<Kernel, std::deque<size_t>> byKernel;
+  std::unordered_map<std::string_view, size_t> byName;
 };
 
 /// Ops of each device; GPUs stand before CPUs, as they are preferred (spec P6).
@@ -109,22 +165,13 @@ std::vector<LogEntry> executionOrder(const fb::Plan &plan, const fb::Function &f
     if (op->once())
       entries.push_back({op, nullptr});
   WaitingOps waiting(plan, function);
-  std::unordered_set<const fb::PlacedOp *> launched;
   for (const PlacedCommand &placed : commandsOf(function)) {
     if (copy != ledger.copies.end() && copy->command == placed.command)
       entries.push_back({nullptr, &*copy++});
-    if (placed.command->opcode() != fb::Opcode::launch)
-      continue;
-    for (const auto *name : listOf(placed.command->log_names()))
-      if (const fb::PlacedOp *op = waiting.take(*placed.command, textOf(name))) {
-        launched.insert(op);
-        entries.push_back({op, nullptr});
-      }
+    if (placed.command->opcode() == fb::Opcode::launch)
+      waiting.take(*placed.command, entries);
   }
-  // A plan of another compiler may name an op that no launch does; it is not kept quiet.
-  for (const auto *op : listOf(function.placed_ops()))
-    if (!op->once() && !launched.contains(op))
-      entries.push_back({op, nullptr});
+  waiting.takeRest(entries);
   return entries;
 }
 

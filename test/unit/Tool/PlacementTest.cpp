@@ -61,6 +61,17 @@ TEST_F(Placement, LogsOnceWhatIsEvaluatedAtLoad_p1) {
   EXPECT_HAS(gantry("explain once.gantry").out, "GPU:0: no memory left  Mul\n");
 }
 
+TEST_F(Placement, LogsInTheOrderOfLaunchesNotOfTheList_p9) {
+  // The two sums are of one kernel on one device; the list has them the other way round.
+  save("listed.gantry", [](SeveralDevices &b) {
+    auto &ops = b.function().placed_ops;
+    std::swap(ops[0], ops[2]);
+  });
+  const std::string err = gantry("explain listed.gantry --log-device-placement=json").err;
+  EXPECT_LT(err.find(R"("name":"first")"), err.find(R"("name":"second")")) << err;
+  EXPECT_LT(err.find(R"("name":"second")"), err.find(R"("name":"sum")")) << err;
+}
+
 TEST_F(Placement, LogsAsJson_p9) {
   const Result run = gantry("run d.gantry --fill ones --log-device-placement=json --output y.npy");
   EXPECT_HAS(run.err, R"({"copy":{"name":"w","loc":"","bytes":16,"from":")" + device +
