@@ -1,258 +1,18 @@
-// The search: starts in two orders, local search from the best, the judge at the end.
-#include "AutoClusters.h"
-#include "AutoSimulator.h"
+// The search: starts in two orders, local search from each, orders that suit the result. The judge
+// (AutoValidate.cpp) is the caller's to ask.
+#include "AutoLocalSearch.h"
 #include "AutoStarts.h"
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <random>
 
 namespace gantry::placement {
 
 /// How often the order is made to suit the devices before the search ends.
-static constexpr int kReorderings = 4;
-
-static bool isBetter(const Score &a, const Score &b) {
-  if (a.overflow != b.overflow)
-    return a.overflow < b.overflow;
-  if (a.seconds < b.seconds * (1 - kSame))
-    return true;
-  return a.seconds <= b.seconds * (1 + kSame) && a.copyBytes < b.copyBytes;
-}
-
-//===----------------------------------------------------------------------===//
-// Local search
-//===----------------------------------------------------------------------===//
+static constexpr uint32_t kReorderings = 4;
 
 namespace {
-struct Budget {
-  uint32_t steps;
-  uint64_t visits;
-  uint32_t used = 0;
-
-  bool isSpent(uint32_t tasks) const { return used >= steps || visits < tasks; }
-  /// Half of what is left.
-  Budget half() const { return {used + (steps - used) / 2, visits / 2, used}; }
-  void take(const Budget &share) {
-    visits -= (visits / 2) - share.visits;
-    used = share.used;
-  }
-  void spend(uint32_t tasks) {
-    ++used;
-    visits -= std::min<uint64_t>(visits, tasks);
-  }
-};
-
-/// Hill climbing over moves of clusters; takes the first move that is better.
-class LocalSearch {
-public:
-  LocalSearch(const OrderedGraph &graph, Budget &budget)
-      : graph(graph), simulator(graph), budget(budget), levels(clusterLevels(graph)) {}
-
-  /// Climbs from there until no move helps.
-  void climb(std::vector<uint32_t> start) {
-    devices = std::move(start);
-    best = simulator.run(devices);
-    bool improved = true;
-    while (improved && !isSpent()) {
-      improved = false;
-      for (const std::vector<Cluster> &level : levels)
-        improved |= moveClusters(level);
-      improved |= moveBorders();
-      improved |= swapClusters();
-    }
-  }
-
-  /// Climbs again and again from near the best, until `steps` more were taken: a few clusters of
-  /// one level are moved at random, but the same ones in every run.
-  void shake(uint32_t steps) {
-    std::minstd_rand random;
-    uint32_t last = budget.used + steps;
-    while (!levels.empty() && budget.used < last && !isSpent()) {
-      std::vector<uint32_t> kept = devices;
-      Score keptScore = best;
-      uint32_t before = budget.used;
-      const std::vector<Cluster> &level = levels[random() % levels.size()];
-      for (int i = 0; i < 3; ++i) {
-        const Cluster &cluster = level[random() % level.size()];
-        uint32_t device = random() % graph.numDevices;
-        if (canMove(cluster, device))
-          set(cluster, device);
-      }
-      if (!undo.empty()) {
-        undo.clear();
-        climb(devices);
-      }
-      if (!isBetter(best, keptScore)) {
-        devices = std::move(kept);
-        best = keptScore;
-      }
-      if (budget.used == before)
-        budget.spend(1); // nothing could be moved
-    }
-  }
-
-  const Score &score() const { return best; }
-  const std::vector<uint32_t> &result() const { return devices; }
-  uint32_t moves = 0;
-
-private:
-  bool isSpent() const { return budget.isSpent(graph.numTasks()); }
-
-  /// Whether all atoms may go there and not all are there.
-  bool canMove(const Cluster &cluster, uint32_t device) const {
-    bool moves = false;
-    for (uint32_t atom : cluster)
-      for (uint32_t place : graph.atoms[atom]) {
-        if (!graph.isAllowed(place, device))
-          return false;
-        moves |= devices[place] != device;
-      }
-    return moves;
-  }
-
-  void set(const Cluster &cluster, uint32_t device) {
-    for (uint32_t atom : cluster)
-      for (uint32_t place : graph.atoms[atom]) {
-        undo.emplace_back(place, devices[place]);
-        devices[place] = device;
-      }
-  }
-
-  /// Keeps what `set` did when that is better, else takes it back.
-  bool keepIfBetter() {
-    budget.spend(graph.numTasks());
-    Score score = simulator.run(devices, &best);
-    bool better = isBetter(score, best);
-    if (better) {
-      best = score;
-      ++moves;
-    } else {
-      for (size_t i = undo.size(); i-- > 0;)
-        devices[undo[i].first] = undo[i].second;
-    }
-    undo.clear();
-    return better;
-  }
-
-  bool tryMove(const Cluster &cluster, uint32_t device) {
-    if (isSpent() || !canMove(cluster, device))
-      return false;
-    set(cluster, device);
-    return keepIfBetter();
-  }
-
-  /// Clusters that hold a task of the critical path first: only they can make the step shorter
-  /// (others can make room).
-  bool moveClusters(const std::vector<Cluster> &level) {
-    std::vector<char> isCritical = criticalAtoms();
-    bool improved = false;
-    for (bool wanted : {true, false})
-      for (const Cluster &cluster : level) {
-        bool critical = std::any_of(cluster.begin(), cluster.end(),
-                                    [&](uint32_t atom) { return isCritical[atom]; });
-        if (critical != wanted)
-          continue;
-        for (uint32_t d = 0; d < graph.numDevices; ++d)
-          improved |= tryMove(cluster, d);
-        if (isSpent())
-          return improved;
-      }
-    return improved;
-  }
-
-  std::vector<char> criticalAtoms() {
-    simulator.run(devices);
-    std::vector<char> isCritical(graph.atoms.size());
-    for (uint32_t place : simulator.criticalPlaces())
-      isCritical[graph.atom[place]] = 1;
-    return isCritical;
-  }
-
-  /// Moves the cut between two neighbouring runs of tasks on one device, by 1, 2, 4, ... tasks.
-  bool moveBorders() {
-    bool improved = false;
-    for (uint32_t cut = 1; cut < graph.numTasks() && !isSpent(); ++cut) {
-      uint32_t left = devices[cut - 1], right = devices[cut];
-      if (left == right)
-        continue;
-      for (uint32_t length = 1; length <= graph.numTasks(); length *= 2) {
-        bool moved =
-            tryMove(atomsBetween(cut, std::min(cut + length, graph.numTasks()), right), left) ||
-            tryMove(atomsBetween(cut - std::min(cut, length), cut, left), right);
-        improved |= moved;
-        if (moved || isSpent())
-          break;
-      }
-    }
-    return improved;
-  }
-
-  /// Atoms on `device` with a first task in [begin, end).
-  Cluster atomsBetween(uint32_t begin, uint32_t end, uint32_t device) const {
-    Cluster cluster;
-    for (uint32_t place = begin; place < end; ++place)
-      if (devices[place] == device && graph.atoms[graph.atom[place]].front() == place)
-        cluster.push_back(graph.atom[place]);
-    return cluster;
-  }
-
-  /// Where memory is tight, no cluster can move alone: exchanges one of a device with the one of
-  /// another whose constants are most alike.
-  bool swapClusters() {
-    bool improved = false;
-    for (const std::vector<Cluster> &level : levels) {
-      if (level.size() > maxSwapped)
-        break;
-      std::vector<uint64_t> weights;
-      for (const Cluster &cluster : level)
-        weights.push_back(constantBytes(cluster));
-      for (size_t a = 0; a < level.size(); ++a)
-        for (size_t b = a + 1; b < level.size() && !isSpent(); ++b)
-          if (areAlike(weights[a], weights[b]))
-            improved |= trySwap(level[a], level[b]);
-    }
-    return improved;
-  }
-
-  static bool areAlike(uint64_t a, uint64_t b) { return a <= 2 * b + 4096 && b <= 2 * a + 4096; }
-
-  bool trySwap(const Cluster &a, const Cluster &b) {
-    uint32_t from = devices[graph.atoms[a.front()].front()];
-    uint32_t to = devices[graph.atoms[b.front()].front()];
-    if (from == to || !canMove(a, to) || !canMove(b, from))
-      return false;
-    set(a, to);
-    set(b, from);
-    return keepIfBetter();
-  }
-
-  uint64_t constantBytes(const Cluster &cluster) const {
-    uint64_t sum = 0;
-    for (uint32_t atom : cluster)
-      for (uint32_t place : graph.atoms[atom])
-        for (uint32_t value : graph.inputs[place])
-          if (graph.isConstant[value])
-            sum += graph.bytes[value];
-    return sum;
-  }
-
-  static constexpr size_t maxSwapped = 128; ///< clusters of a level; their pairs are tried
-
-  const OrderedGraph &graph;
-  Simulator simulator;
-  Budget &budget;
-  std::vector<std::vector<Cluster>> levels;
-  std::vector<uint32_t> devices;
-  Score best;
-  std::vector<std::pair<uint32_t, uint32_t>> undo; ///< place, device before
-};
-
-//===----------------------------------------------------------------------===//
-// Everything together
-//===----------------------------------------------------------------------===//
-
 bool fitsLimits(const AutoProblem &problem, const AutoSchedule &schedule) {
   for (uint32_t d = 0; d < problem.numDevices(); ++d)
     if (problem.limits[d] && schedule.peaks[d] > problem.limits[d])
@@ -271,56 +31,6 @@ uint32_t countUsed(const std::vector<uint32_t> &devices) {
   std::vector<uint32_t> seen(devices);
   std::sort(seen.begin(), seen.end());
   return static_cast<uint32_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
-}
-
-/// Of the two orders, the one in which `placement`'s devices are done first; of that, what becomes
-/// of it when tasks on the critical path that wait for their device go before what they wait for.
-std::vector<uint32_t> improveOrder(const AutoProblem &problem, std::vector<uint32_t> order,
-                                   const AutoPlacement &placement) {
-  constexpr uint64_t mostVisits = 400'000; // of tasks; each try builds the graph anew
-  struct Play {
-    std::unique_ptr<OrderedGraph> graph;
-    Score score;
-    std::vector<uint32_t> waiting; ///< places that could start earlier but for their device
-  };
-  auto play = [&](const std::vector<uint32_t> &order) {
-    Play result{std::make_unique<OrderedGraph>(problem, order), {}, {}};
-    std::vector<uint32_t> devices;
-    for (uint32_t task : order)
-      devices.push_back(placement.devices[task]);
-    Simulator simulator(*result.graph);
-    result.score = simulator.run(devices);
-    std::vector<uint32_t> path = simulator.criticalPlaces();
-    for (size_t i = 1; i < path.size(); ++i)
-      if (simulator.waitsForDevice(path[i]))
-        result.waiting.push_back(path[i]);
-    return result;
-  };
-  Play best = play(placement.order);
-  if (Play other = play(order); isBetter(other.score, best.score))
-    best = std::move(other);
-  bool improved = true;
-  for (uint64_t visits = 0; improved && visits < mostVisits;) {
-    improved = false;
-    for (uint32_t place : best.waiting) {
-      std::vector<uint32_t> earlier = best.graph->taskAt;
-      // Past everything but its own makers: the other tasks of its device included.
-      uint32_t first = 0;
-      for (uint32_t value : best.graph->inputs[place])
-        if (best.graph->maker[value] != noIndex)
-          first = std::max(first, best.graph->maker[value] + 1);
-      std::rotate(earlier.begin() + first, earlier.begin() + place, earlier.begin() + place + 1);
-      visits += earlier.size();
-      if (Play next = play(earlier); isBetter(next.score, best.score)) {
-        best = std::move(next);
-        improved = true;
-        break;
-      }
-      if (visits >= mostVisits)
-        break;
-    }
-  }
-  return best.graph->taskAt;
 }
 
 /// One order with its starts.
@@ -417,71 +127,111 @@ struct Winner {
     return result;
   }
 };
+
+/// All steps of one search.
+class Search {
+public:
+  Search(const AutoProblem &problem, const AutoOptions &options, const AutoPlacement *baseline)
+      : problem(problem), baseline(baseline), edges(problem), keys(structuralKeys(problem, edges)),
+        winner{options.worthwhile, nullptr, {}}, budget{options.maxSteps, options.maxVisits} {}
+
+  AutoOutcome run() {
+    tryStarts();
+    climbInBothOrders();
+    if (problem.numDevices() > 1)
+      suitOrders();
+    return finish();
+  }
+
+private:
+  Room &addRoom(std::vector<uint32_t> order) {
+    rooms.push_back(std::make_unique<Room>(problem, std::move(order)));
+    return *rooms.back();
+  }
+
+  void tryStarts() {
+    for (auto &order : {depthFirstOrder(problem, edges, keys), rankOrder(problem, edges, keys)}) {
+      Room &room = addRoom(order);
+      room.addStarts();
+      if (baseline)
+        room.addBaseline(*baseline);
+      for (const Candidate &candidate : room.candidates)
+        winner.offer(room.graph, candidate);
+    }
+  }
+
+  /// The better order first; each may take half of what is left.
+  void climbInBothOrders() {
+    if (isBetter(rooms[1]->best().score, rooms[0]->best().score))
+      std::swap(rooms[0], rooms[1]);
+    for (auto &room : rooms) {
+      Budget share = budget.half();
+      LocalSearch search(room->graph, share);
+      for (const Candidate &start : room->distinctByScore()) {
+        search.climb(start.devices);
+        offer(*room, start.name, search);
+      }
+      moves += search.numMoves();
+      budget.take(share);
+    }
+  }
+
+  /// The best again, in the order that suits its devices; what is found there may suit yet another.
+  void suitOrders() {
+    for (uint32_t round = 0; round < kReorderings; ++round) {
+      AutoPlacement best = winner.placement();
+      Room &room =
+          addRoom(improveOrder(problem, best, rankOrder(problem, edges, keys, best.devices)));
+      room.addBaseline(best);
+      LocalSearch search(room.graph, budget);
+      search.climb(room.best().devices);
+      search.shake((budget.steps - budget.used) / (kReorderings - round));
+      offer(room, winner.candidate.name, search);
+      moves += search.numMoves();
+    }
+  }
+
+  void offer(const Room &room, const char *name, const LocalSearch &search) {
+    winner.offer(room.graph, {name, search.result(), search.score(), countUsed(search.result())});
+  }
+
+  AutoOutcome finish() {
+    AutoOutcome outcome;
+    outcome.placement = winner.placement();
+    outcome.start = winner.candidate.name;
+    outcome.schedule = simulate(problem, outcome.placement);
+    outcome.fits = fitsLimits(problem, outcome.schedule);
+    if (baseline) {
+      // In its own order it may do better than in ours.
+      AutoSchedule own = simulate(problem, *baseline);
+      if (fitsLimits(problem, own) && (!outcome.fits || own.seconds < outcome.schedule.seconds)) {
+        outcome.placement = *baseline;
+        outcome.start = "baseline";
+        outcome.schedule = std::move(own);
+        outcome.fits = true;
+      }
+    }
+    outcome.lowerBound = lowerBound(problem);
+    outcome.steps = budget.used;
+    outcome.moves = moves;
+    return outcome;
+  }
+
+  const AutoProblem &problem;
+  const AutoPlacement *baseline;
+  Edges edges;
+  std::vector<uint64_t> keys;
+  Winner winner;
+  Budget budget;
+  std::vector<std::unique_ptr<Room>> rooms; ///< graphs that candidates are about stay
+  uint32_t moves = 0;
+};
 } // namespace
 
 Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOptions &options,
                                       const AutoPlacement *baseline) {
   GANTRY_RETURN_IF_ERROR(checkProblem(problem));
-  AutoOutcome outcome;
-  Edges edges(problem);
-  std::vector<uint64_t> keys = structuralKeys(problem, edges);
-  std::unique_ptr<Room> rooms[] = {
-      std::make_unique<Room>(problem, depthFirstOrder(problem, edges, keys)),
-      std::make_unique<Room>(problem, rankOrder(problem, edges, keys))};
-  Winner winner{options.worthwhile, nullptr, {}};
-  Budget budget{options.maxSteps, options.maxVisits};
-  for (auto &room : rooms) {
-    room->addStarts();
-    if (baseline)
-      room->addBaseline(*baseline);
-    for (const Candidate &candidate : room->candidates)
-      winner.offer(room->graph, candidate);
-  }
-  // The better room first; each may take half of what is left.
-  if (isBetter(rooms[1]->best().score, rooms[0]->best().score))
-    std::swap(rooms[0], rooms[1]);
-  for (auto &room : rooms) {
-    Budget share = budget.half();
-    LocalSearch search(room->graph, share);
-    for (const Candidate &start : room->distinctByScore()) {
-      search.climb(start.devices);
-      winner.offer(room->graph,
-                   {start.name, search.result(), search.score(), countUsed(search.result())});
-    }
-    outcome.moves += search.moves;
-    budget.take(share);
-  }
-  // The best again, in the order that suits its devices; what is found there may suit yet another.
-  std::vector<std::unique_ptr<Room>> later;
-  for (int round = 0; round < kReorderings && problem.numDevices() > 1; ++round) {
-    AutoPlacement best = winner.placement();
-    later.push_back(std::make_unique<Room>(
-        problem, improveOrder(problem, rankOrder(problem, edges, keys, best.devices), best)));
-    Room &room = *later.back();
-    room.addBaseline(best);
-    LocalSearch search(room.graph, budget);
-    search.climb(room.best().devices);
-    search.shake((budget.steps - budget.used) / (kReorderings - round));
-    outcome.moves += search.moves;
-    winner.offer(room.graph, {winner.candidate.name, search.result(), search.score(),
-                              countUsed(search.result())});
-  }
-  outcome.placement = winner.placement();
-  outcome.start = winner.candidate.name;
-  outcome.steps = budget.used;
-  if (baseline) {
-    // In its own order it may do better than in ours.
-    AutoSchedule base = simulate(problem, *baseline);
-    bool isFaster = base.seconds < winner.candidate.score.seconds;
-    if (fitsLimits(problem, base) && (isFaster || winner.candidate.score.overflow)) {
-      outcome.placement = *baseline;
-      outcome.start = "baseline";
-    }
-  }
-  outcome.schedule = simulate(problem, outcome.placement);
-  outcome.lowerBound = lowerBound(problem);
-  outcome.fits = fitsLimits(problem, outcome.schedule);
-  return outcome;
+  return Search(problem, options, baseline).run();
 }
 
 } // namespace gantry::placement
