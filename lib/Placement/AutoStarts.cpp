@@ -119,36 +119,43 @@ std::vector<uint32_t> firstCutThatFits(const OrderedGraph &graph, const Cuts &cu
 }
 } // namespace
 
-std::optional<std::vector<uint32_t>>
-startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part) {
-  uint32_t n = graph.numTasks();
-  Cuts cuts(graph);
-  // best[j][i]: least seconds for the first i tasks on the first j devices; from[j][i]: where the
-  // last piece begins.
-  std::vector<std::vector<double>> best(sequence.size() + 1,
-                                        std::vector<double>(n + 1, notAllowed));
-  std::vector<std::vector<uint32_t>> from(sequence.size() + 1, std::vector<uint32_t>(n + 1));
-  best[0][0] = 0;
-  for (size_t j = 0; j < sequence.size(); ++j) {
-    uint32_t device = sequence[j];
-    std::vector<uint32_t> firstCut = firstCutThatFits(graph, cuts, limitOf(graph, device, part));
-    std::vector<double> sums(n + 1);
-    for (uint32_t i = 0; i < n; ++i) {
-      // A task that may not run here goes elsewhere afterwards; the pieces ignore it.
-      double seconds = graph.secondsOf(i)[device];
-      sums[i + 1] = sums[i] + (seconds == notAllowed ? 0 : seconds);
+namespace {
+/// Dynamic programming over cuts: the least seconds for the first i tasks on the first j devices.
+class PieceCutter {
+public:
+  PieceCutter(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part)
+      : graph(graph), sequence(sequence), part(part), cuts(graph), numTasks(graph.numTasks()),
+        best(sequence.size() + 1, std::vector<double>(numTasks + 1, notAllowed)),
+        from(sequence.size() + 1, std::vector<uint32_t>(numTasks + 1)) {
+    best[0][0] = 0;
+  }
+
+  std::optional<std::vector<uint32_t>> run() {
+    for (size_t j = 0; j < sequence.size(); ++j)
+      addDevice(j);
+    if (best.back()[numTasks] == notAllowed)
+      return std::nullopt;
+    std::vector<uint32_t> devices(numTasks);
+    uint32_t end = numTasks;
+    for (size_t j = sequence.size(); j-- > 0;) {
+      uint32_t begin = from[j + 1][end];
+      std::fill(devices.begin() + begin, devices.begin() + end, sequence[j]);
+      end = begin;
     }
-    auto cost = [&](uint32_t cut) {
-      if (best[j][cut] == notAllowed || j == 0 || cut == 0 || cut == n)
-        return best[j][cut] - sums[cut];
-      const AutoLink &link = graph.problem.link(sequence[j - 1], device);
-      return best[j][cut] - sums[cut] + cuts.counts[cut] * link.latency +
-             cuts.bytes[cut] * link.secondsPerByte;
-    };
-    std::deque<uint32_t> window; // cuts, by rising cost
+    return devices;
+  }
+
+private:
+  /// Of the cuts that a piece may begin at, the window keeps those that may still be the best:
+  /// their costs rise.
+  void addDevice(size_t j) {
+    std::vector<uint32_t> firstCut =
+        firstCutThatFits(graph, cuts, limitOf(graph, sequence[j], part));
+    std::vector<double> sums = secondsUpTo(sequence[j]);
+    auto cost = [&](uint32_t cut) { return best[j][cut] - sums[cut] + copiesAt(j, cut); };
+    std::deque<uint32_t> window;
     best[j + 1][0] = best[j][0];
-    from[j + 1][0] = 0;
-    for (uint32_t i = 1; i <= n; ++i) {
+    for (uint32_t i = 1; i <= numTasks; ++i) {
       while (!window.empty() && cost(window.back()) > cost(i - 1))
         window.pop_back();
       window.push_back(i - 1);
@@ -162,21 +169,45 @@ startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, 
       }
     }
   }
-  if (best.back()[n] == notAllowed)
+
+  /// A task that may not run there goes elsewhere afterwards; the pieces ignore it.
+  std::vector<double> secondsUpTo(uint32_t device) const {
+    std::vector<double> sums(numTasks + 1);
+    for (uint32_t i = 0; i < numTasks; ++i) {
+      double seconds = graph.secondsOf(i)[device];
+      sums[i + 1] = sums[i] + (seconds == notAllowed ? 0 : seconds);
+    }
+    return sums;
+  }
+
+  double copiesAt(size_t j, uint32_t cut) const {
+    if (j == 0 || cut == 0 || cut == numTasks)
+      return 0;
+    const AutoLink &link = graph.problem.link(sequence[j - 1], sequence[j]);
+    return cuts.counts[cut] * link.latency + cuts.bytes[cut] * link.secondsPerByte;
+  }
+
+  const OrderedGraph &graph;
+  const std::vector<uint32_t> &sequence;
+  double part;
+  Cuts cuts;
+  uint32_t numTasks;
+  std::vector<std::vector<double>> best;   ///< [devices][tasks]
+  std::vector<std::vector<uint32_t>> from; ///< and where the last piece begins
+};
+} // namespace
+
+std::optional<std::vector<uint32_t>>
+startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part) {
+  std::optional<std::vector<uint32_t>> pieces = PieceCutter(graph, sequence, part).run();
+  if (!pieces)
     return std::nullopt;
-  std::vector<uint32_t> devices(n);
-  uint32_t end = n;
-  for (size_t j = sequence.size(); j-- > 0;) {
-    uint32_t begin = from[j + 1][end];
-    std::fill(devices.begin() + begin, devices.begin() + end, sequence[j]);
-    end = begin;
-  }
   for (uint32_t atom = 0; atom < graph.atoms.size(); ++atom) {
-    uint32_t device = allowedDevice(graph, atom, devices[graph.atoms[atom].front()]);
+    uint32_t device = allowedDevice(graph, atom, (*pieces)[graph.atoms[atom].front()]);
     for (uint32_t place : graph.atoms[atom])
-      devices[place] = device;
+      (*pieces)[place] = device;
   }
-  return devices;
+  return pieces;
 }
 
 //===----------------------------------------------------------------------===//
