@@ -148,11 +148,13 @@ planir::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAtt
 }
 
 void Declarations::declareOtherVariables() {
-  for (auto variable : llvm::make_early_inc_range(module.getOps<VariableOp>())) {
+  SmallVector<VariableOp> all(module.getOps<VariableOp>());
+  for (VariableOp variable : all)
     variableFor(FlatSymbolRefAttr::get(variable.getSymNameAttr()),
                 variable->getAttrOfType<DeviceAttr>(kDeviceAttr));
+  // Only now: declarations are inserted in front of the first of them.
+  for (VariableOp variable : all)
     variable.erase();
-  }
 }
 
 func::FuncOp Declarations::kernel(StringRef symbol) { return kernelFuncs.lookup(symbol); }
