@@ -4,8 +4,11 @@
 
 #include "MlirReader.h"
 #include "ONNX/Importer.h"
+#include "gantry/Device/DeviceName.h"
 
 #include "llvm/Support/Path.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace gantry;
@@ -116,10 +119,35 @@ OwningOpRef<ModuleOp> gantry::importGraph(std::unique_ptr<llvm::MemoryBuffer> fi
 // Checking
 //===----------------------------------------------------------------------===//
 
+/// Counts the ops for which the kernel table has nothing on a type of device.
+static void findGaps(ModuleOp module, GraphReport &report) {
+  std::map<std::tuple<std::string, std::string, DeviceType>, GraphReport::Gap> gaps;
+  module.walk([&](KernelOpInterface op) {
+    mlir::Type element = kernelElementType(op);
+    if (!element || op.getFusionKind() == FusionKind::View)
+      return;
+    for (DeviceType device : {DeviceType::CPU, DeviceType::GPU}) {
+      if (op.hasKernel(device, element))
+        continue;
+      std::string type;
+      llvm::raw_string_ostream(type) << element;
+      GraphReport::Gap &gap = gaps[{op.getLogName().str(), type, device}];
+      gap.op = op.getLogName().str();
+      gap.type = type;
+      gap.device = std::string(deviceTypeName(device));
+      gap.why = whyNoKernel(op).str();
+      ++gap.count;
+    }
+  });
+  for (auto &[key, gap] : gaps)
+    report.gaps.push_back(std::move(gap));
+}
+
 static GraphReport checkMlir(ModuleOp module) {
   GraphReport report;
   report.format = "MLIR";
   describeMlir(module, report);
+  findGaps(module, report);
   return report;
 }
 
@@ -154,5 +182,7 @@ std::optional<GraphReport> gantry::checkGraph(StringRef path, const ImportOption
   auto module = onnx::importModel({&*model, &tensors, &options, source->name, &report}, context);
   if (!module && report.issues.empty())
     report.issues.push_back({"", "", "", 0, message});
+  if (module)
+    findGaps(*module, report);
   return report;
 }

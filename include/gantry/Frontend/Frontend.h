@@ -73,12 +73,22 @@ struct GraphReport {
     std::string message; ///< what is unsupported and what is supported instead
   };
 
+  /// Ops that a type of device has no kernel for (docs/generated/Kernels.md).
+  struct Gap {
+    std::string op;     ///< log name, "TopKV2"
+    std::string type;   ///< of elements, "f32"
+    std::string device; ///< "GPU"
+    int64_t count = 0;
+    std::string why;
+  };
+
   std::string format;   ///< "ONNX" or "MLIR"
   std::string producer; ///< as the file says
   std::vector<std::pair<std::string, int64_t>> opsets;
   std::vector<Port> inputs, outputs;
   std::vector<OpCount> ops; ///< sorted by name
   std::vector<Issue> issues;
+  std::vector<Gap> gaps;                ///< sorted by op; known when no dimension is open
   std::vector<std::string> openDims;    ///< still to give with --dim
   std::vector<std::string> shapeInputs; ///< inputs whose values decide shapes, to give with --value
 
