@@ -17,11 +17,11 @@
 
 // SIMPLIFY-NOT: gantry.on
 // SIMPLIFY-NOT: call @layer
-// SIMPLIFY: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/device:CPU:0">}
+// SIMPLIFY: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/device:CPU:0">, gantry.name = "Relu/output0.0.0", gantry.origin = 
 // SIMPLIFY-NOT: func.func private
 
-// PLACE: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">}
-// PLACE: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">}
+// PLACE: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">{{[,}]}}
+// PLACE: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">{{[,}]}}
 
 // FUSE: gantry.launch @relu_exp_0
 // FUSE: gantry.kernel @relu_exp_0
@@ -31,11 +31,11 @@
 // KERNEL-SAME: gantry.items
 
 // SCHEDULE: plan.func @main
-// SCHEDULE: plan.buffer size 16 on @d0 "" : tensor<4xf32>
+// SCHEDULE: plan.buffer size 16 on @d0 "Exp/output0.0" : tensor<4xf32>
 // SCHEDULE: plan.launch @relu_exp_0
 
 // MEMORY: plan.func @main
-// MEMORY: plan.buffer size 16 on @d0 in @transient_d0 at 0 "" : tensor<4xf32>
+// MEMORY: plan.buffer size 16 on @d0 in @transient_d0 at 0 "Exp/output0.0" : tensor<4xf32>
 
 // LLVM: target triple
 // LLVM: define {{.*}}void @relu_exp_0(ptr
