@@ -15,14 +15,16 @@ using placement::Softness;
 
 bool place::isView(Operation *op) {
   auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() == FusionKind::View;
+  return kernel && kernel.getFusionKind() == FusionKind::View && op->getNumOperands() != 0 &&
+         op->getNumResults() == 1;
 }
 
 bool place::isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
 
 static bool isGenerator(Operation *op) {
   auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0;
+  return kernel && kernel.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0 &&
+         op->getNumResults() == 1;
 }
 
 std::string Node::what() const {
@@ -429,7 +431,9 @@ void InputBuilder::visitOp(Operation &op) {
         !lockOf.empty() && lockOf.contains(lockKey(op.getParentOfType<func::FuncOp>().getSymName(),
                                                    Node{Node::op, &op}.name()));
     bool isFree = !asks && !rule && !isLocked && !op.hasAttr(kColocateAttr);
-    if (isGenerator(&op) && isFree)
+    // One without any kernel is for the solver to report.
+    if (isGenerator(&op) && isFree &&
+        llvm::is_contained(in.problem.kernelSets[kernelsOf(&op)], true))
       in.generators.push_back(&op);
     else
       addWithRule(Node::op, rule);
