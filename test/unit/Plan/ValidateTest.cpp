@@ -133,6 +133,22 @@ const Rule rules[] = {
        s.plan.variables[1]->name = "other";
      },
      "variables[1]: it overlaps variables[0] in arena 1"},
+    {"VariableInitialSegment", [](Sample &s) { s.plan.variables[0]->initial_segment = 9; },
+     "variables[0]: segment 9 of 2"},
+    {"VariableInitialKind", [](Sample &s) { s.plan.variables[0]->initial_segment = 1; },
+     "variables[0]: segment 1 is of another kind"},
+    {"VariableInitialAlignment",
+     [](Sample &s) {
+       s.plan.variables[0]->initial_segment = 0;
+       s.plan.variables[0]->initial_offset = 8;
+     },
+     "variables[0]: offset 8 is not a multiple of 64"},
+    {"VariableInitialOutside",
+     [](Sample &s) {
+       s.plan.variables[0]->initial_segment = 0;
+       s.plan.variables[0]->initial_offset = 256;
+     },
+     "variables[0]: 32 bytes at 256 of segment 0, which has 256"},
     {"CodeKind", [](Sample &s) { s.plan.code[0]->kind = fb::CodeKind(7); },
      "code[0]: unknown kind 7"},
     {"CodeOutside", [](Sample &s) { s.plan.code[0]->size = 2000; },

@@ -99,6 +99,20 @@ public:
     plan.variables.push_back(std::move(variable));
   }
 
+  /// What new states hold of a variable.
+  void setInitialValue(const std::string &name, const std::vector<float> &values) {
+    if (constantsSegment == none)
+      constantsSegment = writer.addSegment(plan::SegmentKind::constants);
+    auto *bytes = reinterpret_cast<const uint8_t *>(values.data());
+    plan::BlobRef blob = writer.addBlob(
+        constantsSegment, std::vector<uint8_t>(bytes, bytes + values.size() * sizeof(float)));
+    for (auto &variable : plan.variables)
+      if (variable->name == name) {
+        variable->initial_segment = blob.segment;
+        variable->initial_offset = blob.offset;
+      }
+  }
+
   /// A kernel of the program (KernelRegistry).
   uint32_t addCustomKernel(const std::string &name) {
     auto kernel = std::make_unique<fb::KernelT>();

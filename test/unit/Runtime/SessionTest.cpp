@@ -226,6 +226,25 @@ TEST(Session, sharesVariablesThroughAState_m1) {
             "there is no variable 'w'; the variables are 'v' f32[4]");
 }
 
+TEST(Session, aStateStartsWithTheValuesOfThePlan_g1) {
+  PlanBuilder b;
+  buildCounter(b);
+  b.setInitialValue("v", {1, 2, 3, 4});
+  Loaded l = load(b);
+  float now[4] = {}, x[4] = {10, 10, 10, 10};
+  ASSERT_OK(l.session->state()->read("v", now));
+  EXPECT_EQ(std::vector<float>(now, now + 4), (std::vector<float>{1, 2, 3, 4}));
+  ASSERT_OK(l.bindings->bindInput(0, Tensor::borrow(f32({4}), x)));
+  ASSERT_OK(l.session->run(*l.bindings));
+  ASSERT_OK(l.session->state()->read("v", now));
+  EXPECT_EQ(now[3], 14.0f);
+  // Another state is not what runs made of the first.
+  auto apart = Session::create(l.plan);
+  ASSERT_TRUE(apart.ok());
+  ASSERT_OK((*apart)->state()->read("v", now));
+  EXPECT_EQ(now[3], 4.0f);
+}
+
 TEST(Session, aStateServesAnotherPlanWithTheSameVariables) {
   PlanBuilder b, c;
   buildCounter(b);
