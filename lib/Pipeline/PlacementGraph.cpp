@@ -197,8 +197,9 @@ private:
   /// A kernel is charged as a whole: what goes from op to op inside does not go through memory.
   double secondsOn(const KernelGroup &ops, uint64_t outside, uint32_t device) {
     Operation *root = ops.back();
-    if (auto copy = dyn_cast<CopyOp>(root)) // runs nowhere, but its value has to be there
-      return machine.find(DeviceAttr::get(root->getContext(), copy.getDevice())) == device
+    // Runs nowhere, but its value has to be there; before Place the name may be a partial one.
+    if (auto copy = dyn_cast<CopyOp>(root))
+      return DeviceName::parse(copy.getDevice().str())->matches(machine.nameOf(device))
                  ? 0
                  : notAllowed;
     double inside = 0;

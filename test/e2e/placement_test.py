@@ -301,6 +301,19 @@ class CopyTest(PlacementTest):
             f"Exp 'A') is on '{GPU0}'; bring it there with gantry.copy, place both on one device, or compile with "
             "--copies=auto\ng.mlir:2:10: the result of Exp 'A' is made here\n"))
 
+    def test_p11_a_graph_with_copies_of_its_own(self):
+        """The search takes them as they stand, with part of a name as well."""
+        body = f"""
+    %a = gantry.exp %x : ({VECTOR}) -> {VECTOR}
+    %b = gantry.copy %a to "{{}}" : {VECTOR}
+    %y = gantry.neg %b : ({VECTOR}) -> {VECTOR}
+    return %y : {VECTOR}
+"""
+        for device in ("GPU", "gpu:1", "/task:0/device:CPU:0"):
+            with self.subTest(device):
+                self.run_x(body.format(device), "--placement=auto")
+                np.testing.assert_allclose(np.load(self.folder / "y.npy"), -np.exp(self.x), rtol=1e-6)
+
     def test_x4_budget(self):
         text = graph(f"    %y = gantry.neg %x {{gantry.device = {ON_GPU1}}} : ({VECTOR}) -> {VECTOR}\n"
                      f"    return %y : {VECTOR}\n", VECTOR, self.ARGUMENT)
