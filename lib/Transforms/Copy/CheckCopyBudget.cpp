@@ -72,12 +72,13 @@ static bool isGPU(DeviceAttr device) {
   return DeviceName::parse(device.getSpelling().str())->type == DeviceType::GPU;
 }
 
+/// As the plan's ledger has it: between CPUs of two tasks it is d2d.
 static Direction directionOf(DeviceAttr from, DeviceAttr to) {
   if (!from || from == to)
     return none;
-  if (!isGPU(from))
-    return isGPU(to) ? h2d : none;
-  return isGPU(to) ? d2d : d2h;
+  if (isGPU(from) == isGPU(to))
+    return d2d;
+  return isGPU(to) ? h2d : d2h;
 }
 
 namespace {
@@ -165,8 +166,8 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
   static std::string describe(const Copied &each, const copy::Homes &homes) {
     CopyOp op = each.op;
     std::string text = formatBytes(each.bytes) + " from " +
-                       copy::shortName(homes.homeOf(op.getInput())) + " to " +
-                       copy::shortName(DeviceAttr::get(op.getContext(), op.getDevice())) + ": " +
+                       homes.nameOf(homes.homeOf(op.getInput())) + " to " +
+                       homes.nameOf(DeviceAttr::get(op.getContext(), op.getDevice())) + ": " +
                        copy::describeValue(op.getInput());
     if (op.getCause())
       text += ", for " + op.getCause()->str();

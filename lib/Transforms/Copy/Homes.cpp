@@ -16,9 +16,17 @@ Homes::Homes(ModuleOp module) {
     host.type = DeviceType::CPU;
     host.id = 0;
     hosts[attrOf(device.name)] = attrOf(host);
-    if (!hostDevice && device.name == host)
+    if (device.name != host)
+      continue;
+    severalTasks |= hostDevice != nullptr;
+    if (!hostDevice)
       hostDevice = attrOf(host);
   }
+}
+
+std::string Homes::nameOf(DeviceAttr device) const {
+  Expected<DeviceName> name = DeviceName::parse(device.getSpelling().str());
+  return name && !severalTasks ? name->shortStr() : device.getSpelling().str();
 }
 
 DeviceAttr Homes::hostOf(DeviceAttr device) const {
@@ -148,9 +156,4 @@ std::string copy::describeValue(Value value) {
     return (variable ? "variable '" : "'") + name.getValue().str() + "'";
   }
   return "argument " + std::to_string(argument.getArgNumber());
-}
-
-std::string copy::shortName(DeviceAttr device) {
-  Expected<DeviceName> name = DeviceName::parse(device.getSpelling().str());
-  return name ? name->shortStr() : device.getSpelling().str();
 }

@@ -26,6 +26,9 @@ public:
   /// CPU:0 of the task that `device` is in.
   DeviceAttr hostOf(DeviceAttr device) const;
 
+  /// "GPU:0" where there is one task, else the full name.
+  std::string nameOf(DeviceAttr device) const;
+
   /// The device on which this use needs its value; null when any will do, as for views and copies.
   DeviceAttr neededBy(mlir::OpOperand &use) const;
 
@@ -35,6 +38,7 @@ private:
   DeviceAttr neededByTerminator(mlir::OpOperand &use) const;
 
   DeviceAttr hostDevice;
+  bool severalTasks = false;
   llvm::DenseMap<mlir::Attribute, DeviceAttr> hosts; ///< of the topology's devices
 };
 
@@ -49,8 +53,5 @@ std::string describeUse(mlir::OpOperand &use);
 
 /// The name of a value in words: "'x'", "argument 0", "the result of MatMul 'fc1'".
 std::string describeValue(mlir::Value value);
-
-/// "GPU:0" of a full name.
-std::string shortName(DeviceAttr device);
 
 } // namespace gantry::copy

@@ -158,7 +158,8 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
     error << "; bring it there with gantry.copy, place both on one device, or compile with "
              "--copies=auto";
     for (OpOperand *use : elsewhere)
-      error.attachNote(use->get().getLoc()) << copy::describeValue(use->get()) << " is made here";
+      error.attachNote(copy::skipViews(use->get()).getLoc())
+          << copy::describeValue(use->get()) << " is made here";
   }
 };
 } // namespace

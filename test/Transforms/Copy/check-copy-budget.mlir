@@ -143,3 +143,18 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
     return
   }
 }
+
+// -----
+
+#cpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#cpu1 = #gantry.device<"/job:localhost/replica:0/task:1/device:CPU:0">
+
+// Between CPUs of two tasks it is d2d; with several tasks devices have their full names.
+module attributes {gantry.topology = #gantry.topology<[#cpu0, #cpu1]>} {
+  // expected-error @below {{'@x4_tasks' copies 16 bytes per run d2d, the budget is 0 bytes; place their ends on one device, or raise --max-copy}}
+  func.func @x4_tasks(%x: tensor<4xf32>) attributes {gantry.max_copy = "d2d:0"} {
+    // expected-note @below {{16 bytes from /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:1/device:CPU:0: argument 0}}
+    %0 = gantry.copy %x to "/job:localhost/replica:0/task:1/device:CPU:0" : tensor<4xf32>
+    return
+  }
+}

@@ -140,3 +140,21 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
     return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+#gpu1 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
+
+// Of a view, what made its bytes is shown.
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
+  func.func @p14_view(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+    // expected-note @below {{the result of Relu 'a' is made here}}
+    %a = gantry.relu %x {gantry.device = #gpu0, gantry.name = "a"} : (tensor<4xf32>) -> tensor<4xf32>
+    %v = gantry.reshape %a : (tensor<4xf32>) -> tensor<2x2xf32>
+    // expected-error @below {{'Exp' runs on '/job:localhost/replica:0/task:0/device:GPU:1', and copies are explicit: operand 0 (the result of Relu 'a') is on '/job:localhost/replica:0/task:0/device:GPU:0'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto}}
+    %0 = gantry.exp %v {gantry.device = #gpu1} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  }
+}
