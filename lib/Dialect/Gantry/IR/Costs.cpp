@@ -33,15 +33,23 @@ uint64_t gantry::detail::defaultFlops(Operation *op) {
   return elements;
 }
 
+static uint64_t countBytes(Value value) {
+  auto type = tensorOf(value);
+  return type && type.hasStaticShape() ? getByteSize(type) : 0;
+}
+
+/// Every operand and result once; of what is read at computed indices, as much as comes out.
 uint64_t gantry::detail::defaultBytes(Operation *op) {
-  uint64_t bytes = 0;
-  auto add = [&](Value v) {
-    if (auto type = tensorOf(v); type && type.hasStaticShape())
-      bytes += getByteSize(type);
-  };
-  llvm::for_each(op->getOperands(), add);
-  llvm::for_each(op->getResults(), add);
-  return bytes;
+  uint64_t results = 0, operands = 0;
+  for (Value result : op->getResults())
+    results += countBytes(result);
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  bool isIndexed = kernel && kernel.getFusionKind() == FusionKind::Indexing;
+  for (OpOperand &operand : op->getOpOperands()) {
+    uint64_t bytes = countBytes(operand.get());
+    operands += isIndexed && operand.getOperandNumber() == 0 ? std::min(bytes, results) : bytes;
+  }
+  return operands + results;
 }
 
 SmallVector<unsigned> gantry::detail::sameTypeOperands(Operation *op) {
