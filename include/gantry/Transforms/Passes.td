@@ -84,6 +84,16 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def MergeConstantsPass : Pass<"gantry-merge-constants", "::mlir::func::FuncOp"> {
+  let summary = "make one constant of those with the same value and request";
+  let description = [{
+    Constants move to the begin of the function; of several with the same value, type, request and
+    softness the first one stays, whatever their names. Those that ask for different devices stay apart
+    (spec P1).
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def VerifySimplifiedPass : Pass<"gantry-verify-simplified", "::mlir::ModuleOp"> {
   let summary = "check that every shape is known";
   let description = [{
@@ -289,8 +299,9 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
     in a loop and lives beyond one iteration lives through the whole loop. Buffers that live at the
     same time share no byte: the packing library plans, and its independent validator checks. What
     other queues are predicted to do meanwhile counts as the same time, so that sharing memory delays
-    nobody, unless the device's limit is too low for that. Constants are laid out one after the
-    other. All offsets are multiples of 64 bytes.
+    nobody; where the device's limit is too low for that, it does, and copies into the device move
+    down to their first uses. Constants and variables are laid out one after the other. All offsets
+    are multiples of 64 bytes.
   }];
   let dependentDialects = ["::gantry::planir::PlanDialect"];
 }

@@ -3,6 +3,7 @@
 // the first number that uses it to the end of the last, and commands of other queues that are
 // predicted to run at that time lie between (docs/decisions/0011).
 
+#include "DelayCopies.h"
 #include "LiveRanges.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/Passes.h"
@@ -60,22 +61,51 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   LogicalResult placeBuffers(planir::FuncOp func, const schedule::CommandCosts &costs) {
-    Timeline concurrent(func, &costs);
-    Timeline oneQueue(func);
     llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> byDevice;
     func.walk([&](planir::BufferDeclOp buffer) {
       byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer);
     });
+    FailureOr<Packed> packed = packAll(func, byDevice, &costs);
+    // Rather wait for memory than not fit: values then come in just before they are used.
+    if (succeeded(packed) && !packed->full.empty()) {
+      bool moved = false;
+      for (StringAttr device : packed->full)
+        moved |= delayCopies(func, device);
+      if (moved)
+        packed = packAll(func, byDevice, nullptr);
+    }
+    if (failed(packed))
+      return failure();
+    for (auto [entry, solution] : llvm::zip(byDevice, packed->solutions))
+      place(entry.first, entry.second, solution);
+    return success();
+  }
+
+  /// Offsets by device, in the order of `byDevice`, and the devices that have no room for them.
+  struct Packed {
+    SmallVector<packing::Solution> solutions;
+    SmallVector<StringAttr> full;
+  };
+
+  /// With costs, by the predicted timeline where the device has the room for that.
+  FailureOr<Packed>
+  packAll(planir::FuncOp func,
+          const llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> &byDevice,
+          const schedule::CommandCosts *costs) {
+    Timeline concurrent(func, costs);
+    Timeline oneQueue(func);
+    Packed packed;
     for (auto &[device, buffers] : byDevice) {
       FailureOr<packing::Solution> solution = pack(func, device, buffers, concurrent);
-      // Rather wait for memory than not fit.
       if (succeeded(solution) && solution->peak > room(device))
         solution = pack(func, device, buffers, oneQueue);
       if (failed(solution))
         return failure();
-      place(device, buffers, *solution);
+      if (solution->peak > room(device))
+        packed.full.push_back(device);
+      packed.solutions.push_back(std::move(*solution));
     }
-    return success();
+    return packed;
   }
 
   /// Bytes for transient buffers under the device's limit.

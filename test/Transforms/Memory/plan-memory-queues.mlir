@@ -38,6 +38,36 @@ plan.func @tight inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outp
 
 // -----
 
+// Values come in as early as they can, and where there is no room for all of them, each just before
+// its use; not past what writes the source, nor out of its segment.
+// CHECK: plan.arena @transient_d1 transient on @d1 size 64 lower_bound 64
+// CHECK-LABEL: plan.func @late
+// CHECK: plan.copy {{.*}} "a" at
+// CHECK-NEXT: plan.launch @k({{.*}}"use_a"
+// CHECK-NEXT: plan.copy {{.*}} "b" at
+// CHECK-NEXT: plan.launch @k({{.*}}"use_b"
+// CHECK: plan.copy {{.*}} "c" at
+// CHECK-NEXT: plan.launch {{.*}} "overwrite"
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 100
+plan.func @late inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+  %x = plan.input 0 size 64
+  %h = plan.buffer size 64 on @d0 "h" : tensor<16xf32>
+  %a = plan.buffer size 64 on @d1 "a" : tensor<16xf32>
+  %b = plan.buffer size 64 on @d1 "b" : tensor<16xf32>
+  %c = plan.buffer size 64 on @d1 "c" : tensor<16xf32>
+  plan.launch @k() -> (%h) items 1 grain 1 on @d0 "" [] at ""
+  plan.copy %x to %a on @d1 queue 1 "a" at ""
+  plan.copy %x to %b on @d1 queue 1 "b" at ""
+  plan.launch @k(%a) -> () items 1 grain 1 on @d1 "use_a" [] at ""
+  plan.launch @k(%b) -> () items 1 grain 1 on @d1 "use_b" [] at ""
+  plan.copy %h to %c on @d1 queue 1 "c" at ""
+  plan.launch @k() -> (%h) items 1 grain 1 on @d0 "overwrite" [] at ""
+  plan.launch @k(%c) -> () items 1 grain 1 on @d1 "use_c" [] at ""
+}
+
+// -----
+
 // Constants lie in the arena of their device.
 // CHECK: plan.arena @constants_d0 constants on @d0 size 64
 // CHECK: plan.arena @constants_d1 constants on @d1 size 128

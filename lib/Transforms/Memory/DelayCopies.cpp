@@ -1,0 +1,107 @@
+#include "DelayCopies.h"
+
+#include "gantry/Transforms/Segments.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::memory;
+
+/// A copy from another device into a buffer that Memory places on `device`.
+static bool comesIn(planir::CopyOp copy, StringAttr device) {
+  auto target = copy.getTarget().getDefiningOp<planir::BufferDeclOp>();
+  auto source = copy.getSource().getDefiningOp<planir::BufferDeclOp>();
+  return target && target.getDeviceAttr().getAttr() == device &&
+         !(source && source.getDeviceAttr() == target.getDeviceAttr());
+}
+
+static bool writes(Operation *command, Value buffer) {
+  bool found = false;
+  if (schedule::isCommand(command))
+    schedule::forEachBuffer(command,
+                            [&](Value used, bool writes) { found |= writes && used == buffer; });
+  return found;
+}
+
+namespace {
+/// Where an op stands in its block, without moving any: in front of the op that had number `before`
+/// when we came, after all those with a smaller `turn` there.
+struct Place {
+  uint32_t before = 0;
+  int32_t turn = 0; ///< of an op that stays, 0; what moves goes in front of it
+  bool operator<(const Place &other) const {
+    return std::pair(before, turn) < std::pair(other.before, other.turn);
+  }
+};
+
+/// Asking MLIR for the order of ops between moves would number the block anew each time.
+struct Delayer {
+  DenseMap<Operation *, Place> places;
+  DenseMap<Block *, SmallVector<Operation *>> ends; ///< of segments, in order
+  SmallVector<planir::CopyOp> moved;
+
+  explicit Delayer(Block &body) { number(body); }
+
+  void number(Block &block) {
+    uint32_t next = 0;
+    for (Operation &op : block) {
+      places[&op] = {next++, 0};
+      if (op.getNumRegions())
+        ends[&block].push_back(&op);
+      for (Region &region : op.getRegions())
+        number(region.front());
+    }
+  }
+
+  /// To be called from the last copy to the first: those behind make way.
+  void delay(planir::CopyOp copy) {
+    Block *block = copy->getBlock();
+    Place here = places.lookup(copy);
+    std::optional<Place> limit;
+    auto consider = [&](Operation *op) {
+      if (!op)
+        return;
+      Place place = places.lookup(op);
+      if (here < place && (!limit || place < *limit))
+        limit = place;
+    };
+    ArrayRef<Operation *> joins = ends[block];
+    auto join = llvm::partition_point(joins, [&](Operation *op) { return places[op] < here; });
+    consider(join == joins.end() ? nullptr : *join);
+    for (Operation *user : copy.getTarget().getUsers())
+      consider(block->findAncestorOpInBlock(*user));
+    for (Operation *user : copy.getSource().getUsers())
+      if (writes(user, copy.getSource()))
+        consider(block->findAncestorOpInBlock(*user));
+    if (!limit)
+      consider(&block->back());
+    if (!limit || limit->before == here.before + 1)
+      return; // it cannot go further
+    moved.push_back(copy);
+    places[copy] = {limit->before, -int32_t(moved.size())};
+  }
+
+  /// Moves all of them, each in front of the op that it was sent to.
+  void move() {
+    DenseMap<std::pair<Block *, uint32_t>, Operation *> stays;
+    for (auto [op, place] : places)
+      if (place.turn == 0)
+        stays[{op->getBlock(), place.before}] = op;
+    llvm::sort(moved, [&](planir::CopyOp a, planir::CopyOp b) { return places[a] < places[b]; });
+    for (planir::CopyOp copy : moved)
+      copy->moveBefore(stays.lookup({copy->getBlock(), places[copy].before}));
+  }
+};
+} // namespace
+
+bool gantry::memory::delayCopies(planir::FuncOp func, StringAttr device) {
+  SmallVector<planir::CopyOp> copies;
+  func.walk([&](planir::CopyOp copy) {
+    if (comesIn(copy, device))
+      copies.push_back(copy);
+  });
+  Delayer delayer(func.getBody().front());
+  for (planir::CopyOp copy : llvm::reverse(copies))
+    delayer.delay(copy);
+  delayer.move();
+  return !delayer.moved.empty();
+}

@@ -1,0 +1,13 @@
+// For devices that are short of memory: copies that come in as late as they can.
+#pragma once
+
+#include "gantry/Dialect/Plan/IR/Plan.h"
+
+namespace gantry::memory {
+
+/// Moves each copy into a transient buffer of `device` down to the first command that uses the
+/// buffer (or to the end of its segment), past nothing that writes its source. Tells whether any
+/// copy moved. The buffers wait at the other end instead.
+bool delayCopies(planir::FuncOp func, mlir::StringAttr device);
+
+} // namespace gantry::memory
