@@ -279,7 +279,7 @@ class CopyTest(PlacementTest):
         self.assertEqual(self.refuse(constants, "--copies=explicit"), (
             f"gantry: error: g.mlir:4:10: 'AddV2' runs on '{GPU0}', and copies are explicit: operand 1 (the constant "
             f"'Y') is on '{GPU1}'; bring it there with gantry.copy, place both on one device, or compile with "
-            "--copies=auto\ng.mlir:3:10: the constant 'Y' is made here\n"))
+            "--copies=auto\ngantry: note: g.mlir:3:10: the constant 'Y' is made here\n"))
 
     def test_p14_computed_on_different_gpus(self):
         body = f"""
@@ -299,7 +299,7 @@ class CopyTest(PlacementTest):
         self.assertEqual(self.refuse(text, "--copies=explicit"), (
             f"gantry: error: g.mlir:4:10: 'AddV2' runs on '{GPU1}', and copies are explicit: operand 0 (the result of "
             f"Exp 'A') is on '{GPU0}'; bring it there with gantry.copy, place both on one device, or compile with "
-            "--copies=auto\ng.mlir:2:10: the result of Exp 'A' is made here\n"))
+            "--copies=auto\ngantry: note: g.mlir:2:10: the result of Exp 'A' is made here\n"))
 
     def test_p11_a_graph_with_copies_of_its_own(self):
         """The search takes them as they stand, with part of a name as well."""
@@ -321,7 +321,8 @@ class CopyTest(PlacementTest):
         self.assertEqual(self.refuse(text, "--max-copy=d2d:24,d2h:23"), (
             "gantry: error: g.mlir:1:1: '@main' copies 24 bytes per run d2h, the budget is 23 bytes; place their ends on "
             "one device, or raise --max-copy\n"
-            "g.mlir:2:5: 24 bytes from GPU:1 to CPU:0: the result of Neg 'Neg/output0', for result 0 of '@main'\n"))
+            "gantry: note: g.mlir:2:5: 24 bytes from GPU:1 to CPU:0: the result of Neg 'Neg/output0', for result 0 of "
+            "'@main'\n"))
         self.assertEqual(self.refuse(text, "--max-copy=d2d:24,up:23"), (
             "gantry: error: copy budget 'd2d:24,up:23', column 8: 'up:23' is not DIRECTION:BYTES; the directions are "
             "h2d, d2h, d2d\n"))

@@ -70,6 +70,8 @@ void CompilerLog::print(gantry_severity_t severity, std::string_view text) {
     printWarning(text);
   else if (severity == GANTRY_SEVERITY_REMARK)
     printRemark(text);
+  else if (severity == GANTRY_SEVERITY_NOTE)
+    printLine("gantry: note: ", text);
   else
     printLine("", text);
 }

@@ -173,7 +173,8 @@ TEST_F(GantryTool, PassesFlagsOnInOrder) {
   write(folder / "m.onnx", "flags\ntext hello");
   const Result compiled = gantry("compile --dim a=1 m.onnx --no-fuse --dim b=2 "
                                  "--stop-after=simplify --entry f --dim c=3");
-  EXPECT_EQ(compiled.err, "dim=a=1 no-fuse dim=b=2 stop-after=simplify entry=f dim=c=3\n");
+  EXPECT_EQ(compiled.err,
+            "gantry: note: dim=a=1 no-fuse dim=b=2 stop-after=simplify entry=f dim=c=3\n");
   EXPECT_EQ(compiled.out, "hello\n");
 }
 
@@ -187,7 +188,7 @@ TEST_F(GantryTool, InputsThatDecideShapesBecomeValues) {
   EXPECT_EQ(run.status, 0);
   EXPECT_TRUE(std::regex_search(
       run.err, std::regex("gantry: input 'n' decides shapes: its value \\[0 1\\] is "
-                          "compiled in\nvalue=n=/proc/self/fd/[0-9]+ ")))
+                          "compiled in\ngantry: note: value=n=/proc/self/fd/[0-9]+ ")))
       << run.err;
   const Result other = gantry("run m.onnx --fill ones --input k=shape.npy");
   EXPECT_HAS(other.err, "no input is called 'k'");
@@ -241,7 +242,7 @@ TEST_F(GantryTool, ChecksAGraph) {
   EXPECT_EQ(checked.status, 1);
   EXPECT_EQ(checked.out, "Foo (opset 17) is not supported\n");
   write(folder / "fine.onnx", "flags\ntext fine");
-  EXPECT_EQ(gantry("check fine.onnx --json").err, "json\n");
+  EXPECT_EQ(gantry("check fine.onnx --json").err, "gantry: note: json\n");
 }
 
 TEST_F(GantryTool, LooksWhereItWillWriteBeforeItWorks) {
@@ -256,7 +257,7 @@ TEST_F(GantryTool, LooksWhereItWillWriteBeforeItWorks) {
             "gantry: error: cannot write 'none/y.npy': there is no folder 'none'\n");
   EXPECT_EQ(gantry("compile m.onnx --write-placement-lock none/m.lock").err,
             "gantry: error: cannot write 'none/m.lock': there is no folder 'none'\n");
-  EXPECT_EQ(gantry("compile m.onnx -o ./m.gantry").err, "compiling\n");
+  EXPECT_EQ(gantry("compile m.onnx -o ./m.gantry").err, "gantry: note: compiling\n");
 }
 
 TEST_F(GantryTool, KeepsTheOldPlanWhenCompilingFails) {
