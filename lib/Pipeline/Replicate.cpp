@@ -1,7 +1,7 @@
 // A graph in MLIR keeps its open batch, so its function is wrapped in one gantry.replicate. An ONNX
-// file is imported for sizes that are known, with its shape arithmetic done: it is imported once more
-// for each size that shards have, and the bodies stand side by side. Which results are joined is told
-// by their types at these sizes.
+// file is imported for sizes that are known, with its shape arithmetic done: it is imported once
+// more for each size that shards have, and the bodies stand side by side. Which results are joined
+// is told by their types at these sizes.
 
 #include "Replicate.h"
 
@@ -205,7 +205,8 @@ std::optional<std::vector<std::string>> Replication::openBatch() {
     StringRef dim = StringRef(port.type).split('[').second.take_until(
         [](char c) { return c == ',' || c == ']'; });
     int64_t size;
-    bool isGiven = llvm::any_of(import.values, [&](auto &value) { return value.name == port.name; });
+    bool isGiven =
+        llvm::any_of(import.values, [&](auto &value) { return value.name == port.name; });
     if (dim.empty() || isGiven || !dim.getAsInteger(10, size))
       continue;
     std::string name = dim == "?" ? port.name + ":0" : dim.str();
@@ -299,7 +300,8 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
   builder.setInsertionPointToEnd(next);
   SharedWeights sharedWeights;
   for (Part &part : parts) {
-    for (auto [i, argument, own] : llvm::enumerate(next->getArguments(), part.body.getArguments())) {
+    for (auto [i, argument, own] :
+         llvm::enumerate(next->getArguments(), part.body.getArguments())) {
       auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
       Value value = argument;
       if (argument.getType() != own.getType())
@@ -312,8 +314,10 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
                                 << own.getType() << "; only the first dimension can be the batch";
       part.values.map(own, value);
     }
-    ReplicaMark mark{part.number, makeDeviceAttr(func.getContext(), devices[part.number]),
-                     LocationAttr(func.getLoc()), {}};
+    ReplicaMark mark{part.number,
+                     makeDeviceAttr(func.getContext(), devices[part.number]),
+                     LocationAttr(func.getLoc()),
+                     {}};
     for (Operation &op : part.body.getBody().front().without_terminator())
       builder.clone(op, part.values)->walk([&](Operation *made) {
         markAsReplica(made, mark);
@@ -326,8 +330,8 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
   for (auto [i, type] : llvm::enumerate(wanted)) {
     SmallVector<Value> values;
     for (Part &part : parts)
-      values.push_back(part.values.lookupOrDefault(
-          part.body.getBody().front().getTerminator()->getOperand(i)));
+      values.push_back(
+          part.values.lookupOrDefault(part.body.getBody().front().getTerminator()->getOperand(i)));
     if (parts.size() == 1) {
       results.push_back(values.front());
       continue;
@@ -371,7 +375,8 @@ LogicalResult Replication::run() {
   for (Type type : func.getArgumentTypes())
     if (firstDim(type) == ShapedType::kDynamic)
       return wrap(ShapedType::kDynamic);
-  auto known = llvm::find_if(func.getArgumentTypes(), [](Type type) { return firstDim(type) >= 0; });
+  auto known =
+      llvm::find_if(func.getArgumentTypes(), [](Type type) { return firstDim(type) >= 0; });
   if (known == func.getArgumentTypes().end())
     return func.emitError() << "--replicate: '" << func.getSymName()
                             << "' has no input with a batch to split";
@@ -391,7 +396,8 @@ LogicalResult Replication::run() {
   return batch ? standSideBySide(*names, *batch) : wrap(firstDim(*known));
 }
 
-LogicalResult gantry::replicateFunction(ModuleOp module, StringRef path, const ImportOptions &import,
+LogicalResult gantry::replicateFunction(ModuleOp module, StringRef path,
+                                        const ImportOptions &import,
                                         const CompileOptions &options) {
   Replication replication{module, path, import, options, {}, std::nullopt, {}};
   return replication.run();

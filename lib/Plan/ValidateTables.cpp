@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace gantry::plan {
@@ -178,6 +179,25 @@ private:
     return checkDisjoint(std::move(ranges), "constants");
   }
 
+  /// Whoever writes a variable writes its mirrors, so these have room for as much.
+  Status checkMirrors() {
+    std::unordered_map<std::string_view, uint64_t> sizes;
+    for (const fb::Variable *variable : each(plan.variables()))
+      sizes[textOf(variable->name())] = variable->size();
+    uint32_t index = 0;
+    for (const fb::Variable *variable : each(plan.variables())) {
+      place = "variables[" + number(index++) + "]";
+      std::string_view original = textOf(variable->mirror_of());
+      if (original.empty())
+        continue;
+      auto found = sizes.find(original);
+      if (found == sizes.end() || found->second != variable->size())
+        return fail("it mirrors '" + std::string(original) + "', which is no variable of " +
+                    number(variable->size()) + " bytes");
+    }
+    return {};
+  }
+
   Status checkVariables() {
     place = "variables";
     GANTRY_RETURN_IF_ERROR(visit(plan.variables()));
@@ -199,6 +219,7 @@ private:
                                               variable->initial_offset(), variable->size()));
       ranges.push_back({variable->arena(), variable->offset(), variable->size(), index++});
     }
+    GANTRY_RETURN_IF_ERROR(checkMirrors());
     return checkDisjoint(std::move(ranges), "variables");
   }
 

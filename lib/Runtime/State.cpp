@@ -36,7 +36,8 @@ Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan>
     const Variable &made = state->all.back();
     std::span<const uint8_t> initial = plan->file().bytesOf(*variable);
     if (!initial.empty())
-      GANTRY_RETURN_IF_ERROR(made.device->driver().upload(made.data, initial.data(), initial.size()));
+      GANTRY_RETURN_IF_ERROR(
+          made.device->driver().upload(made.data, initial.data(), initial.size()));
   }
   return state;
 }
@@ -62,12 +63,15 @@ Status State::read(std::string_view name, void *data) const {
 }
 
 Status State::write(std::string_view name, const void *data) {
-  Expected<const Variable *> variable = find(name);
-  if (!variable)
-    return variable.status();
+  Expected<const Variable *> found = find(name);
+  if (!found)
+    return found.status();
   std::unique_lock guard(mutex);
-  return (*variable)->device->driver().upload((*variable)->data, data,
-                                              (*variable)->type.byteSize());
+  for (const Variable &variable : all)
+    if (&variable == *found || variable.mirrorOf == name)
+      GANTRY_RETURN_IF_ERROR(
+          variable.device->driver().upload(variable.data, data, (*found)->type.byteSize()));
+  return {};
 }
 
 Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const {

@@ -29,7 +29,8 @@ public:
   std::span<const Variable> variables() const { return all; }
 
   /// Copies a variable's bytes out to, or in from, host memory of type.byteSize() bytes. Waits for
-  /// running sessions. NOT_FOUND lists the variables.
+  /// running sessions. What is written to a variable is written to its mirrors. NOT_FOUND lists the
+  /// variables.
   Status read(std::string_view name, void *data) const;
   Status write(std::string_view name, const void *data);
 

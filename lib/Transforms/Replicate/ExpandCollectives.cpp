@@ -1,10 +1,10 @@
-// Replaces collectives by direct exchange: slices, sums and joins with requests, which Place and Copy
-// treat like all others.
+// Replaces collectives by direct exchange: slices, sums and joins with requests, which Place and
+// Copy treat like all others.
 //
 // Every value is cut into as many chunks as there are ranks. Rank i adds up chunk i of all, in the
-// order of the ranks, so the sum of an element is the same bits everywhere and in every run; then all
-// ranks join the sums. Each rank sends and receives 2 (n-1)/n of the value, the least there is. Chunks
-// are exchanged in pieces, so that a piece is copied while the one before it is added up.
+// order of the ranks, so the sum of an element is the same bits everywhere and in every run; then
+// all ranks join the sums. Each rank sends and receives 2 (n-1)/n of the value, the least there is.
+// Chunks are exchanged in pieces, so that a piece is copied while the one before it is added up.
 
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Transforms/Passes.h"
@@ -49,9 +49,7 @@ public:
 private:
   size_t ranks() const { return devices.size(); }
 
-  bool hasEqualShares() {
-    return !op.getWeights() || llvm::all_equal(*op.getWeights());
-  }
+  bool hasEqualShares() { return !op.getWeights() || llvm::all_equal(*op.getWeights()); }
 
   double share(size_t rank) {
     double sum = 0;
@@ -138,7 +136,8 @@ private:
                 SmallVectorImpl<Value> &sums) {
     if (begin == end)
       return;
-    uint64_t bytes = getByteSize(type) / std::max<int64_t>(type.getNumElements(), 1) * (end - begin);
+    uint64_t bytes =
+        getByteSize(type) / std::max<int64_t>(type.getNumElements(), 1) * (end - begin);
     int64_t pieces = std::clamp<int64_t>(bytes / pieceBytes, 1, kMostPieces);
     int64_t each = llvm::divideCeil(end - begin, pieces);
     for (int64_t at = begin; at < end; at += each) {

@@ -1,8 +1,8 @@
 // Replaces replicated regions by the ops of the replicas.
 //
 // The replicas are cloned side by side, op by op, so that a collective finds the values of all of
-// them. A replica with an empty shard gets only the ops that what it gives for itself needs: the new
-// value of its mirror of a variable, say, which is all-reduced from the others.
+// them. A replica with an empty shard gets only the ops that what it gives for itself needs: the
+// new value of its mirror of a variable, say, which is all-reduced from the others.
 
 #include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
@@ -10,6 +10,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -118,7 +119,8 @@ void Expansion::enter() {
        llvm::zip(op.getInputs().getAsRange<StringAttr>(), op.getBody().getArguments())) {
     ReplicaMode mode = *parseReplicaMode(text);
     for (Replica &replica : replicas) {
-      Value value = op.getValues()[next + (mode.kind == ReplicaMode::perReplica ? replica.number : 0)];
+      Value value =
+          op.getValues()[next + (mode.kind == ReplicaMode::perReplica ? replica.number : 0)];
       if (mode.kind == ReplicaMode::split)
         value = sliceShard(builder, op.getLoc(), value, mode.axis, replica.shard,
                            nameOf("/split_" + Twine(argument.getArgNumber()) + "/replica_" +
@@ -231,10 +233,10 @@ LogicalResult Expansion::expandAllReduce(AllReduceOp reduce) {
     weights.push_back(replica.shard.size);
   }
   bool isWeighted = reduce.getKind() == "mean" && total > 0;
-  auto made = AllReduceOp::create(
-      builder, reduce.getLoc(), TypeRange(ValueRange(values)), values, reduce.getKindAttr(),
-      builder.getArrayAttr(devices),
-      isWeighted ? builder.getDenseI64ArrayAttr(weights) : DenseI64ArrayAttr());
+  auto made =
+      AllReduceOp::create(builder, reduce.getLoc(), TypeRange(ValueRange(values)), values,
+                          reduce.getKindAttr(), builder.getArrayAttr(devices),
+                          isWeighted ? builder.getDenseI64ArrayAttr(weights) : DenseI64ArrayAttr());
   if (auto name = reduce->getAttrOfType<StringAttr>(kNameAttr))
     made->setAttr(kNameAttr, name);
   made->setAttr(kOriginAttr, LocationAttr(op.getLoc()));
@@ -321,7 +323,8 @@ LogicalResult Expansion::leave() {
     Operation *made = combined->getDefiningOp();
     if (isa_and_present<ConcatOp, AddNOp>(made) && !made->hasAttr(kDeviceAttr))
       place(made, mode.kind == ReplicaMode::gather ? gatherDevice(result) : replicas.front().device,
-            "/" + Twine(text.getValue().take_until([](char c) { return c == ' '; })) + "_" + Twine(i));
+            "/" + Twine(text.getValue().take_until([](char c) { return c == ' '; })) + "_" +
+                Twine(i));
     if (combined->getType() != result.getType())
       return op.emitOpError() << "result " << i << " is " << result.getType()
                               << ", the replicas together give " << combined->getType();
@@ -336,6 +339,11 @@ struct ExpandReplicas : gantry::impl::ExpandReplicasPassBase<ExpandReplicas> {
   void runOnOperation() override {
     SmallVector<ReplicateOp> ops;
     getOperation().walk([&](ReplicateOp op) { ops.push_back(op); });
+    // Names first: then what is one op in the graph has one name in all replicas, and a number.
+    OpPassManager names(func::FuncOp::getOperationName());
+    names.addPass(createNameOpsPass());
+    if (!ops.empty() && failed(runPipeline(names, getOperation())))
+      return signalPassFailure();
     for (ReplicateOp op : ops)
       if (failed(Expansion(op).run()))
         return signalPassFailure();

@@ -18,8 +18,8 @@ SmallVector<Shard> gantry::cutIntoShards(int64_t size, size_t count,
   int64_t each = (size + int64_t(count) - 1) / int64_t(count), begin = 0;
   for (size_t i = 0; i < count; ++i) {
     before += weights ? (*weights)[i] : 1;
-    int64_t end = weights ? int64_t((size * before + total - 1) / total)
-                          : std::min(size, begin + each);
+    int64_t end =
+        weights ? int64_t((size * before + total - 1) / total) : std::min(size, begin + each);
     shards.push_back({begin, end - begin});
     begin = end;
   }
@@ -33,8 +33,8 @@ DeviceAttr gantry::makeDeviceAttr(MLIRContext *context, StringRef text) {
 /// The device that a value is known to be on: that of an argument.
 static DeviceAttr homeOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  auto func = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                       : func::FuncOp();
+  auto func =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   if (!func)
     return {};
   if (auto given = func.getArgAttrOfType<DeviceAttr>(argument.getArgNumber(), kDeviceAttr))

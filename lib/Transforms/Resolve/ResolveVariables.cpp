@@ -1,9 +1,9 @@
 // Turns variables into arguments of functions with tied results (docs/Architecture.md).
 //
-// A walk in program order keeps the value that each variable has at the moment. A read is that value;
-// an assignment makes the next one, by an op that is placed and logged like any other. Branches yield
-// the variables that they write, loops carry them, replicated regions take and give one value for
-// each replica. At the end of the function, what was written is returned.
+// A walk in program order keeps the value that each variable has at the moment. A read is that
+// value; an assignment makes the next one, by an op that is placed and logged like any other.
+// Branches yield the variables that they write, loops carry them, replicated regions take and give
+// one value for each replica. At the end of the function, what was written is returned.
 
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Transforms/Passes.h"
@@ -88,13 +88,13 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       return success();
     ArrayAttr devices = replicate.getDevices();
     auto home = first->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    if (home && !DeviceName::parse(home.getSpelling().str())
-                     ->matches(DeviceName::parse(deviceAttr(devices[0]).getSpelling().str())
-                                   ->withDefaultTask()))
-      return replicate.emitOpError()
-             << "mirrors '@" << name.getValue() << "', which asks for '" << home.getSpelling()
-             << "', on other devices; ask for " << devices[0]
-             << ", for none, or declare the variable central";
+    if (home &&
+        !DeviceName::parse(home.getSpelling().str())
+             ->matches(
+                 DeviceName::parse(deviceAttr(devices[0]).getSpelling().str())->withDefaultTask()))
+      return replicate.emitOpError() << "mirrors '@" << name.getValue() << "', which asks for '"
+                                     << home.getSpelling() << "', on other devices; ask for "
+                                     << devices[0] << ", for none, or declare the variable central";
     if (family.members.size() == 1)
       addMirrors(family, devices);
     bool same = family.members.size() == devices.size();
@@ -156,8 +156,8 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     for (StringAttr name : used)
       for (VariableOp member : families[name].members) {
         unsigned i = func.getNumArguments();
-        if (failed(func.insertArgument(i, member.getTensorType(), describe(member),
-                                       member.getLoc())))
+        if (failed(
+                func.insertArgument(i, member.getTensorType(), describe(member), member.getLoc())))
           return failure();
         values[name].push_back(func.getArgument(i));
       }
@@ -209,9 +209,9 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     }
     if (isOne) {
       OpBuilder builder(read);
-      auto copy = CopyOp::create(builder, read.getLoc(), value,
-                                 builder.getStringAttr(request.getSpelling()), UnitAttr(),
-                                 StringAttr());
+      auto copy =
+          CopyOp::create(builder, read.getLoc(), value,
+                         builder.getStringAttr(request.getSpelling()), UnitAttr(), StringAttr());
       for (StringRef attr : {kSoftAttr, kOriginAttr, kNameAttr})
         if (Attribute given = read->getAttr(attr))
           copy->setAttr(attr, given);
@@ -363,9 +363,9 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     SmallVector<Type> types(op.getResultTypes());
     llvm::append_range(types, TypeRange(ValueRange(flatten(written, values))));
     OpBuilder builder(op);
-    auto next = ReplicateOp::create(builder, op.getLoc(), types, operands, op.getDevices(),
-                                    op.getWeightsAttr(), b.getArrayAttr(inputs),
-                                    b.getArrayAttr(outputs));
+    auto next =
+        ReplicateOp::create(builder, op.getLoc(), types, operands, op.getDevices(),
+                            op.getWeightsAttr(), b.getArrayAttr(inputs), b.getArrayAttr(outputs));
     takeRegions(op, next);
     assign(written, values, next.getResults().drop_front(op.getNumResults()));
     replace(op, next);

@@ -42,9 +42,8 @@ static void enterReplicas(ReplicateOp op) {
        llvm::zip(op.getInputs().getAsRange<StringAttr>(), op.getBody().getArguments())) {
     ReplicaMode mode = *parseReplicaMode(text);
     Type type = op.getValues()[next].getType();
-    argument.setType(mode.kind == ReplicaMode::split
-                         ? withDim(type, mode.axis, ShapedType::kDynamic)
-                         : type);
+    argument.setType(
+        mode.kind == ReplicaMode::split ? withDim(type, mode.axis, ShapedType::kDynamic) : type);
     next += mode.kind == ReplicaMode::perReplica ? op.getDevices().size() : 1;
   }
 }
@@ -70,8 +69,7 @@ static void leaveReplicas(ReplicateOp op) {
        llvm::zip(op.getOutputs().getAsRange<StringAttr>(), yield->getOperandTypes())) {
     ReplicaMode mode = *parseReplicaMode(text);
     Type own = type;
-    if (mode.kind == ReplicaMode::gather &&
-        cast<RankedTensorType>(own).isDynamicDim(mode.axis))
+    if (mode.kind == ReplicaMode::gather && cast<RankedTensorType>(own).isDynamicDim(mode.axis))
       own = withDim(own, mode.axis, splitSize(op));
     size_t count = mode.kind == ReplicaMode::perReplica ? op.getDevices().size() : 1;
     for (size_t i = 0; i < count; ++i)
@@ -96,8 +94,7 @@ static LogicalResult inferRegions(Operation &op) {
   if (replicas)
     leaveReplicas(replicas);
   if (auto branch = dyn_cast<IfOp>(op))
-    setTypes(branch.getResults(),
-             branch.getThenBody().front().getTerminator()->getOperandTypes());
+    setTypes(branch.getResults(), branch.getThenBody().front().getTerminator()->getOperandTypes());
   return success();
 }
 
@@ -105,8 +102,8 @@ LogicalResult gantry::inferTypesAgain(Operation &op) {
   if (auto infer = dyn_cast<InferTypeOpInterface>(op); infer && op.getNumResults() > 0) {
     SmallVector<Type> types;
     if (failed(infer.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(),
-                                      op.getDiscardableAttrDictionary(),
-                                      op.getPropertiesStorage(), op.getRegions(), types)))
+                                      op.getDiscardableAttrDictionary(), op.getPropertiesStorage(),
+                                      op.getRegions(), types)))
       return failure();
     setTypes(op.getResults(), types);
   }

@@ -24,7 +24,7 @@ func.func @gather(%x: tensor<7x4xf32>, %w: tensor<4x2xf32>) -> tensor<7x2xf32> {
 // CHECK-LABEL: func.func @weighted(
 // CHECK-DAG: gantry.slice {{.*}} sizes = array<i64: 2, 4>, starts = array<i64: 0, 0>
 // CHECK-DAG: gantry.slice {{.*}} sizes = array<i64: 2, 2>, starts = array<i64: 0, 4>
-// CHECK: gantry.relu {{.*}}CPU:0">} : (tensor<2x4xf32>)
+// CHECK: gantry.relu {{.*}}CPU:0"{{.*}} : (tensor<2x4xf32>)
 // CHECK: gantry.exp {{.*}}GPU:0">{{.*}} : (tensor<2x4xf32>)
 // CHECK: gantry.exp {{.*}}GPU:1">{{.*}} : (tensor<2x2xf32>)
 // CHECK: gantry.concat {{.*}}{axis = 1 : i64,

@@ -149,6 +149,19 @@ const Rule rules[] = {
        s.plan.variables[0]->initial_offset = 256;
      },
      "variables[0]: 32 bytes at 256 of segment 0, which has 256"},
+    {"VariableMirrorUnknown", [](Sample &s) { s.plan.variables[0]->mirror_of = "w"; },
+     "variables[0]: it mirrors 'w', which is no variable of 32 bytes"},
+    {"VariableMirrorSize",
+     [](Sample &s) {
+       s.plan.variables.push_back(std::make_unique<fb::VariableT>(*s.plan.variables[0]));
+       fb::VariableT &mirror = *s.plan.variables[1];
+       mirror.name = "mirror";
+       mirror.mirror_of = "counter";
+       mirror.offset = 64;
+       mirror.type->shape = {1};
+       mirror.size = 4;
+     },
+     "variables[1]: it mirrors 'counter', which is no variable of 4 bytes"},
     {"CodeKind", [](Sample &s) { s.plan.code[0]->kind = fb::CodeKind(7); },
      "code[0]: unknown kind 7"},
     {"CodeOutside", [](Sample &s) { s.plan.code[0]->size = 2000; },

@@ -245,6 +245,19 @@ TEST(Session, aStateStartsWithTheValuesOfThePlan_g1) {
   EXPECT_EQ(now[3], 4.0f);
 }
 
+TEST(Session, whatIsWrittenToAVariableIsWrittenToItsMirrors_r4) {
+  PlanBuilder b;
+  buildCounter(b);
+  b.plan.arenas.back()->size = 128;
+  b.addVariable("v/replica_1", 0, 64, {4});
+  b.plan.variables.back()->mirror_of = "v";
+  Loaded l = load(b);
+  float seven[4] = {7, 7, 7, 7}, now[4] = {};
+  ASSERT_OK(l.session->state()->write("v", seven));
+  ASSERT_OK(l.session->state()->read("v/replica_1", now));
+  EXPECT_EQ(now[3], 7.0f);
+}
+
 TEST(Session, aStateServesAnotherPlanWithTheSameVariables) {
   PlanBuilder b, c;
   buildCounter(b);

@@ -118,8 +118,8 @@ static bool isOutputMode(std::optional<ReplicaMode> mode) {
 }
 
 /// Modes of values: all known, axes inside, and as many values as they take.
-static LogicalResult verifyModes(Operation *op, ArrayAttr texts, TypeRange values,
-                                 TypeRange inside, size_t devices, bool inputs) {
+static LogicalResult verifyModes(Operation *op, ArrayAttr texts, TypeRange values, TypeRange inside,
+                                 size_t devices, bool inputs) {
   StringRef what = inputs ? "input" : "output";
   if (texts.size() != inside.size())
     return op->emitOpError() << "region has " << inside.size() << " " << what << "s, "
@@ -128,12 +128,14 @@ static LogicalResult verifyModes(Operation *op, ArrayAttr texts, TypeRange value
   for (auto [i, text] : llvm::enumerate(texts.getAsRange<StringAttr>())) {
     std::optional<ReplicaMode> mode = parseReplicaMode(text.getValue());
     if (inputs ? !isInputMode(mode) : !isOutputMode(mode))
-      return op->emitOpError() << what << " mode \"" << text.getValue() << "\" is not known; known are "
-                               << (inputs ? "\"split N\", \"broadcast\", \"per replica\""
-                                          : "\"gather N\", \"sum\", \"mean\", \"same\", \"per replica\"");
+      return op->emitOpError()
+             << what << " mode \"" << text.getValue() << "\" is not known; known are "
+             << (inputs ? "\"split N\", \"broadcast\", \"per replica\""
+                        : "\"gather N\", \"sum\", \"mean\", \"same\", \"per replica\"");
     size_t count = mode->kind == ReplicaMode::perReplica ? devices : 1;
     if (next + count > values.size())
-      return op->emitOpError() << what << " " << i << " (\"" << text.getValue() << "\") has no value";
+      return op->emitOpError() << what << " " << i << " (\"" << text.getValue()
+                               << "\") has no value";
     auto type = cast<RankedTensorType>(values[next]);
     next += count;
     bool hasAxis = mode->kind == ReplicaMode::split || mode->kind == ReplicaMode::gather;
@@ -158,8 +160,8 @@ LogicalResult ReplicateOp::verify() {
   size_t devices = getDevices().size();
   if (failed(verifyDevices(*this, getDevices())) ||
       failed(verifyWeights(*this, getWeights(), devices)) ||
-      failed(verifyModes(*this, getInputs(), getValues().getTypes(),
-                         getBody().getArgumentTypes(), devices, /*inputs=*/true)))
+      failed(verifyModes(*this, getInputs(), getValues().getTypes(), getBody().getArgumentTypes(),
+                         devices, /*inputs=*/true)))
     return failure();
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield)
