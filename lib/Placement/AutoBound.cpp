@@ -96,7 +96,7 @@ double workBound(const OrderedGraph &graph) {
 
 double lowerBound(const AutoProblem &problem) {
   Edges edges(problem);
-  OrderedGraph graph(problem, depthFirstOrder(problem, edges, structuralKeys(problem, edges)));
+  OrderedGraph graph(problem, anyOrder(problem, edges));
   return std::max(PathBound(graph).run(), workBound(graph));
 }
 

@@ -33,21 +33,6 @@ Edges::Edges(const AutoProblem &problem) : maker(problem.values.size(), noIndex)
   readers = Lists(std::move(begins), std::move(items));
 }
 
-//===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
-uint64_t scramble(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-uint64_t combine(uint64_t a, uint64_t b) { return scramble(a * 3 + scramble(b)); }
-
-/// Tasks with all makers before readers; within that, as they came.
 std::vector<uint32_t> anyOrder(const AutoProblem &problem, const Edges &edges) {
   std::vector<uint32_t> waiting(problem.tasks.size()), order;
   order.reserve(problem.tasks.size());
@@ -64,6 +49,20 @@ std::vector<uint32_t> anyOrder(const AutoProblem &problem, const Edges &edges) {
           order.push_back(reader);
   return order;
 }
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
+uint64_t scramble(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+uint64_t combine(uint64_t a, uint64_t b) { return scramble(a * 3 + scramble(b)); }
 
 uint64_t ownKey(const AutoProblem &problem, const AutoTask &task) {
   uint64_t key = scramble(task.key);

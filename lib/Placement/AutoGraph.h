@@ -34,6 +34,9 @@ struct Edges {
   Lists readers;               ///< by value: tasks, ascending
 };
 
+/// Makers before readers; within that, as they came.
+std::vector<uint32_t> anyOrder(const AutoProblem &problem, const Edges &edges);
+
 /// A number for each task that says what it is and where in the graph it stands; equal for tasks
 /// that are structurally the same.
 std::vector<uint64_t> structuralKeys(const AutoProblem &problem, const Edges &edges);
