@@ -10,6 +10,7 @@
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -19,9 +20,16 @@ using namespace gantry;
 // Simplify: one form for each meaning, every shape known
 //===----------------------------------------------------------------------===//
 
+/// Canonical forms and folding. Constants are merged apart from it: there, what they ask for
+/// counts.
+static void addCanonicalizer(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().enableConstantCSE(false)));
+  pm.addNestedPass<func::FuncOp>(createMergeConstantsPass());
+}
+
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
-  // Calls become bodies and scopes attributes, so that all that follows sees lists of pure ops. Calls
-  // first: then scopes around a call and inside of it meet in one place.
+  // Calls become bodies and scopes attributes, so that all that follows sees lists of pure ops.
+  // Calls first: then scopes around a call and inside of it meet in one place.
   pm.addPass(createResolveCallsPass());
   pm.addPass(createResolveScopesPass());
   // From here on variables are arguments and results like others, and every op is pure.
@@ -34,11 +42,11 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSpecializeShapesPass(specialize));
   // Each shard of a replicated region has shapes of its own, so the replicas become ops here.
   pm.addNestedPass<func::FuncOp>(createExpandReplicasPass());
-  pm.addPass(createCanonicalizerPass());
+  addCanonicalizer(pm);
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
 
   // Equal ops with equal requests are one op: the request is part of what is compared.
-  pm.addPass(createCanonicalizerPass());
+  addCanonicalizer(pm);
   pm.addPass(createCSEPass());
   pm.addPass(createVerifySimplifiedPass());
 

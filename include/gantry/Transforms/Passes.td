@@ -249,7 +249,7 @@ def ExpandCollectivesPass : Pass<"gantry-expand-collectives", "::mlir::func::Fun
   }];
   let options = [Option<"smallBytes", "small-bytes", "uint64_t", "16384",
                         "values up to so many bytes are not cut into chunks">,
-                 Option<"pieceBytes", "piece-bytes", "uint64_t", "1048576",
+                 Option<"pieceBytes", "piece-bytes", "uint64_t", "2097152",
                         "a chunk is exchanged in pieces of about so many bytes, so that copying one and adding up another overlap">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

@@ -23,7 +23,9 @@ namespace {
 class Writer {
 public:
   Writer(const Input &in, const placement::Outcome &outcome)
-      : in(in), decisions(outcome.decisions), homes(in, decisions) {
+      : in(in), decisions(outcome.decisions), homes(in, decisions),
+        decisionName(StringAttr::get(in.module.getContext(), kPlacementAttr)),
+        deviceName(StringAttr::get(in.module.getContext(), kDeviceAttr)) {
     for (const DeviceName &device : in.problem.devices)
       deviceAttrs.push_back(DeviceAttr::get(in.module.getContext(), device.str()));
   }
@@ -45,13 +47,12 @@ private:
   void write(uint32_t index) {
     const Node &node = in.nodes[index];
     const placement::Decision &decision = decisions[index];
-    if (decision.fallBack)
+    if (decision.fallBack && !in.isConstantOfScope(index))
       remarkFallBack(in, index, decision);
     Attribute device = deviceAttrs[decision.device];
     switch (node.type) {
     case Node::op:
-      node.owner->setAttr(kPlacementAttr, describeDecision(in, index, decision));
-      [[fallthrough]];
+      return writeOp(node.owner, describeDecision(in, index, decision), device);
     case Node::constant:
     case Node::variable:
       node.owner->setAttr(kDeviceAttr, device);
@@ -65,6 +66,14 @@ private:
     case Node::result:
       return cast<func::FuncOp>(node.owner).setResultAttr(node.index, kDeviceAttr, device);
     }
+  }
+
+  /// Both attributes at once: every change makes a dictionary that stays in the context.
+  void writeOp(Operation *op, Attribute decision, Attribute device) {
+    NamedAttrList attrs(op->getDiscardableAttrDictionary());
+    attrs.set(decisionName, decision);
+    attrs.set(deviceName, device);
+    op->setDiscardableAttrs(attrs.getDictionary(op->getContext()));
   }
 
   /// A view has the bytes of its operand: asked for elsewhere, the operand is brought there.
@@ -98,6 +107,7 @@ private:
   std::vector<placement::Decision> decisions;
   Homes homes;
   SmallVector<Attribute> deviceAttrs;
+  StringAttr decisionName, deviceName;
 };
 
 struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
@@ -129,12 +139,18 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
     return writeLock.empty() ? success() : writeLockFile();
   }
 
+  /// Tells the first failures. Constants of a scope fail with the ops around them, and are told
+  /// only where there are none.
   static LogicalResult report(const Input &in, const placement::Outcome &outcome) {
-    for (const placement::Failure &f : ArrayRef(outcome.failures).take_front(kMaxReported))
-      reportFailure(in, f);
-    if (outcome.failures.size() > kMaxReported)
-      emitError(in.module.getLoc())
-          << outcome.failures.size() - kMaxReported << " more ops cannot be placed";
+    std::vector<const placement::Failure *> told;
+    for (bool scopes : {false, true})
+      for (const placement::Failure &f : outcome.failures)
+        if (in.isConstantOfScope(f.op()) == scopes && (!scopes || told.empty()))
+          told.push_back(&f);
+    for (const placement::Failure *f : ArrayRef(told).take_front(kMaxReported))
+      reportFailure(in, *f);
+    if (told.size() > kMaxReported)
+      emitError(in.module.getLoc()) << told.size() - kMaxReported << " more ops cannot be placed";
     return failure();
   }
 

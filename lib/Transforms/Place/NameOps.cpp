@@ -48,7 +48,8 @@ struct Place {
 /// Names the ops of one function.
 class Namer {
 public:
-  explicit Namer(func::FuncOp func) : func(func) {}
+  explicit Namer(func::FuncOp func)
+      : func(func), nameAttr(StringAttr::get(func.getContext(), kNameAttr)) {}
 
   void run() {
     visitFrom(func.getBody().front().getTerminator());
@@ -184,11 +185,12 @@ private:
     return text + std::to_string(place.step);
   }
 
-  static void setName(Operation *op, StringRef name) {
-    op->setAttr(kNameAttr, StringAttr::get(op->getContext(), name));
+  void setName(Operation *op, StringRef name) {
+    op->setDiscardableAttr(nameAttr, StringAttr::get(op->getContext(), name));
   }
 
   func::FuncOp func;
+  StringAttr nameAttr;
   std::vector<Place> places; ///< also the queue of the search
   uint32_t next = 0;
   DenseSet<Operation *> seen;

@@ -66,6 +66,11 @@ struct Input {
   /// Reads the module, the rules and the lock. Reports what is wrong with those.
   mlir::LogicalResult build();
 
+  /// Whether a node is a constant that asks for a device only because a scope around it does.
+  bool isConstantOfScope(uint32_t node) const {
+    return nodes[node].type == Node::constant && nodes[node].owner->hasAttr(kOriginAttr);
+  }
+
   /// "/job:..." for several tasks, "GPU:0" for one.
   std::string shortName(const DeviceName &name) const;
 };

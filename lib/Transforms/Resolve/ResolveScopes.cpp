@@ -46,7 +46,8 @@ static Scope resolveRequest(Operation &op, const Scope &scope) {
     inner.request = mergeScopes(scope.request, *DeviceName::parse(own.getSpelling().str()));
   if (auto soft = op.getAttrOfType<StringAttr>(kSoftAttr))
     inner.soft = soft;
-  if (!isa<KernelOpInterface, func::CallOp>(op) && !own)
+  // Constants, too: what they ask for is their home, and uses elsewhere are copies.
+  if (!isa<KernelOpInterface, func::CallOp>(op) && !op.hasTrait<OpTrait::ConstantLike>() && !own)
     return inner;
   op.setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), inner.request.str()));
   if (inner.soft)

@@ -99,7 +99,9 @@ struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
     patterns.add(splitIntoSlices);
     patterns.add(padBeforeConv);
     patterns.add<DropEmptyOps>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // Constants that ask for different devices stay apart (P1).
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     GreedyRewriteConfig().enableConstantCSE(false))))
       signalPassFailure();
   }
 };

@@ -84,9 +84,9 @@ func.func @p2_bodies_and_calls_are_inside(%c: tensor<i1>, %x: tensor<4xf32>) -> 
   return %y#0, %y#1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// Scopes inside bodies of scopes inside bodies; and a constant is placed by its uses, not by scopes.
+// Scopes inside bodies of scopes inside bodies; a constant of a scope is at home on its device.
 // CHECK-LABEL: func.func @callee(
-// CHECK: gantry.constant dense<1.000000e+00> : tensor<4xf32>
+// CHECK: gantry.constant {gantry.device = #gantry.device<"/device:GPU:0">, gantry.origin = {{.*}}} dense<1.000000e+00> : tensor<4xf32>
 // CHECK: gantry.add %{{.*}} {gantry.device = #gantry.device<"/device:GPU:0">{{[,}]}}
 func.func @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = gantry.on "GPU:0" -> (tensor<4xf32>) {

@@ -50,6 +50,9 @@ static Attribute makeIntegers(Type type, ArrayRef<int64_t> values) {
   return DenseElementsAttr::get(tensor, elements);
 }
 
+/// A request is obeyed, not folded away (P1).
+static bool asks(Operation *op) { return op->hasAttr(kDeviceAttr); }
+
 static bool isSmallStatic(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= kMaxFolded;
@@ -77,8 +80,7 @@ static Attribute foldElementwise(Operation *op, ArrayRef<Attribute> operands,
   Type type = op->getResult(0).getType();
   if (!isSmallStatic(type) || !isIntegral(cast<RankedTensorType>(type).getElementType()))
     return {};
-  // A request is obeyed, not folded away (P1).
-  if (op->hasAttr(kDeviceAttr))
+  if (asks(op))
     return {};
   SmallVector<Ints> values;
   for (Attribute operand : operands) {
@@ -206,7 +208,7 @@ OpFoldResult DropoutOp::fold(FoldAdaptor) { return getInput(); }
 
 OpFoldResult ReduceProdOp::fold(FoldAdaptor adaptor) {
   auto values = getConstantIntegers(adaptor.getInput());
-  if (!values || !isSmallStatic(getType()) || getType().getNumElements() != 1)
+  if (!values || !isSmallStatic(getType()) || getType().getNumElements() != 1 || asks(*this))
     return {};
   uint64_t product = 1;
   for (int64_t v : *values)
@@ -220,16 +222,24 @@ OpFoldResult ReduceProdOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
+/// Whether the operand's constant asks for a device: its other shape would not.
+static bool asksInput(Operation *op) {
+  Operation *maker = op->getOperand(0).getDefiningOp();
+  return maker && maker->hasAttr(kDeviceAttr);
+}
+
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType() && getType().hasStaticShape())
     return getInput();
-  if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {
+  // A request is a copy of the operand; neither may be skipped nor folded away (P1).
+  auto inner = getInput().getDefiningOp<ReshapeOp>();
+  if (inner && !asks(inner)) {
     getInputMutable().assign(inner.getInput());
     return getResult();
   }
   // Any constant may take another shape: no element is touched.
   if (auto dense = dyn_cast_if_present<DenseElementsAttr>(adaptor.getInput()))
-    if (getType().hasStaticShape())
+    if (getType().hasStaticShape() && !asks(*this) && !asksInput(*this))
       return dense.reshape(getType());
   return {};
 }
@@ -257,7 +267,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
       getInputsMutable().erase(i);
       return getResult();
     }
-  if (getType().getRank() != 1)
+  if (getType().getRank() != 1 || asks(*this))
     return {};
   Ints all;
   for (Attribute input : adaptor.getInputs()) {
@@ -276,7 +286,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (whole)
     return getInput();
   auto values = getConstantIntegers(adaptor.getInput());
-  if (!values || getType().getRank() != 1)
+  if (!values || getType().getRank() != 1 || asks(*this))
     return {};
   Ints picked;
   for (int64_t i = 0; i < getSizes()[0]; ++i)
@@ -287,7 +297,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
 OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
   auto values = getConstantIntegers(adaptor.getInput());
   auto indices = getConstantIntegers(adaptor.getIndices());
-  if (!values || !indices || values->empty() || getInput().getType().getRank() != 1)
+  if (!values || !indices || values->empty() || getInput().getType().getRank() != 1 || asks(*this))
     return {};
   Ints picked;
   int64_t n = values->size();
