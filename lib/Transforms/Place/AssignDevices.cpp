@@ -170,9 +170,9 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
       return emitError(loc) << "--why-not: '" << wanted->withDefaultTask().str()
                             << "': unknown device; the devices are " << topologyList(in);
     SmallVector<uint32_t> found = findOps(in, op);
-    if (found.empty())
+    std::string text = describeGenerators(in, op, in.shortName(in.problem.devices[device]));
+    if (found.empty() && text.empty())
       return reportNoSuchOp(in, op);
-    std::string text;
     for (uint32_t node : found)
       text += describeWhyNot(in, node, device, placement::whyNot(in.problem, node, device),
                              &outcome.decisions[node]);
@@ -194,6 +194,20 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
         byLogName.push_back(uint32_t(i));
     }
     return byName.empty() ? byLogName : byName;
+  }
+
+  /// Generators have no node unless they ask for a device; then asking is all there is to do.
+  static std::string describeGenerators(const Input &in, StringRef text, StringRef device) {
+    std::string answer;
+    for (Operation *op : in.generators) {
+      StringRef logName = cast<KernelOpInterface>(op).getLogName();
+      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+      if (logName == text || (name && name == text))
+        answer += "'" + logName.str() + "'" + (name ? " ('" + name.str() + "')" : "") +
+                  " goes with what uses it; for " + device.str() + ":\n- ask for " + device.str() +
+                  ": gantry.device = #gantry.device<\"" + device.str() + "\">\n";
+    }
+    return answer;
   }
 
   static LogicalResult reportNoSuchOp(const Input &in, StringRef text) {

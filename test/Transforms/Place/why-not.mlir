@@ -24,6 +24,9 @@
 // RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="why-not=free" 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: error: --why-not 'free' is not OP=DEVICE
 
+// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="why-not=numbers=GPU:1" | FileCheck %s --check-prefix=GENERATOR
+// GENERATOR: gantry.why_not = "'Range' ('numbers') goes with what uses it; for GPU:1:\0A- ask for GPU:1: gantry.device = #gantry.device<\22GPU:1\22>\0A"
+
 //--- graph.mlir
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
   func.func @main(%x: tensor<4xf32>) {
@@ -31,6 +34,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
     %1 = gantry.exp %x {gantry.name = "asks", gantry.device = #gantry.device<"CPU:0">, gantry.colocate = ["g"]} : (tensor<4xf32>) -> tensor<4xf32>
     %2 = gantry.neg %x {gantry.name = "goes", gantry.colocate = ["g"]} : (tensor<4xf32>) -> tensor<4xf32>
     %3:2 = gantry.top_k %x {gantry.name = "cpu", axis = 0 : i64, k = 2 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    %4 = gantry.iota {gantry.name = "numbers", axis = 0 : i64} : () -> tensor<4xf32>
     return
   }
 }
