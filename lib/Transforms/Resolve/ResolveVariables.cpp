@@ -45,6 +45,8 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
 
   void runOnOperation() override {
     families.clear();
+    if (failed(checkMirrors()))
+      return signalPassFailure();
     for (auto variable : getOperation().getOps<VariableOp>())
       if (!variable.getMirrorOf())
         families[variable.getSymNameAttr()].members.push_back(variable);
@@ -60,6 +62,32 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
   //===------------------------------------------------------------------===//
   // Mirrors
   //===------------------------------------------------------------------===//
+
+  /// Mirrors that are there already are of variables, and are not used by name.
+  LogicalResult checkMirrors() {
+    DenseMap<StringAttr, VariableOp> all;
+    for (auto variable : getOperation().getOps<VariableOp>())
+      all[variable.getSymNameAttr()] = variable;
+    for (auto &[name, variable] : all) {
+      FlatSymbolRefAttr original = variable.getMirrorOfAttr();
+      if (!original)
+        continue;
+      VariableOp found = all.lookup(original.getAttr());
+      if (!found || found.getMirrorOf() || found.getTensorType() != variable.getTensorType())
+        return variable.emitOpError() << "mirrors '" << original << "', which is no variable of "
+                                      << variable.getTensorType();
+    }
+    auto result = getOperation().walk([&](Operation *op) {
+      FlatSymbolRefAttr name = accessed(op);
+      VariableOp variable = name ? all.lookup(name.getAttr()) : VariableOp();
+      if (!variable || !variable.getMirrorOf())
+        return WalkResult::advance();
+      op->emitOpError() << "uses '" << name << "', which mirrors '" << variable.getMirrorOfAttr()
+                        << "'; use that one";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
 
   /// Gives each variable that a replicated region uses a mirror for each device but the first.
   LogicalResult mirror() {
@@ -95,8 +123,8 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       return replicate.emitOpError() << "mirrors '@" << name.getValue() << "', which asks for '"
                                      << home.getSpelling() << "', on other devices; ask for "
                                      << devices[0] << ", for none, or declare the variable central";
-    if (family.members.size() == 1)
-      addMirrors(family, devices);
+    if (family.members.size() == 1 && failed(addMirrors(family, devices)))
+      return failure();
     bool same = family.members.size() == devices.size();
     for (size_t i = 0; same && i < devices.size(); ++i)
       same = family.members[i]->getAttr(kDeviceAttr) == deviceAttr(devices[i]);
@@ -106,13 +134,16 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     return success();
   }
 
-  static void addMirrors(Family &family, ArrayAttr devices) {
+  LogicalResult addMirrors(Family &family, ArrayAttr devices) {
     VariableOp first = family.members.front();
     first->setAttr(kDeviceAttr, deviceAttr(devices[0]));
     OpBuilder builder(first->getContext());
     for (size_t i = 1; i < devices.size(); ++i) {
       builder.setInsertionPointAfter(family.members.back());
       std::string name = first.getSymName().str() + "/replica_" + std::to_string(i);
+      if (getOperation().lookupSymbol(name))
+        return first.emitOpError() << "gets mirrors, and '@" << name
+                                   << "' is the name of one; call what has it otherwise";
       auto copy = cast<VariableOp>(builder.clone(*first));
       copy.setSymName(name);
       copy.setMirrorOfAttr(FlatSymbolRefAttr::get(first.getSymNameAttr()));
@@ -120,6 +151,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       copy->removeAttr(kColocateAttr); // whoever wants to be with the variable means the first
       family.members.push_back(copy);
     }
+    return success();
   }
 
   //===------------------------------------------------------------------===//

@@ -135,8 +135,9 @@ struct FunctionLowering {
       if (FlatSymbolRefAttr symbol = variableOf(arg)) {
         planir::VariableOp variable = state.variableFor(
             symbol, func.getArgAttrOfType<DeviceAttr>(arg.getArgNumber(), kDeviceAttr));
-        if (!variable)
-          return func.emitError() << "'" << symbol << "' is no variable of the module";
+        if (!variable || variable.getType() != arg.getType())
+          return func.emitError() << "argument " << arg.getArgNumber() << " is tied to '" << symbol
+                                  << "', which is no variable of " << arg.getType();
         input = planir::StateOp::create(builder, arg.getLoc(), bufferType(),
                                         FlatSymbolRefAttr::get(variable.getSymNameAttr()),
                                         builder.getI64IntegerAttr(size));
@@ -147,6 +148,12 @@ struct FunctionLowering {
       buffers[arg] = input;
       places[input] = inputDevice(arg.getArgNumber());
     }
+    for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
+      if (FlatSymbolRefAttr symbol = variableOfResult(i))
+        if (Value input = variables.lookup(symbol);
+            !input || input.getDefiningOp<planir::StateOp>().getSize() != byteSize(type))
+          return func.emitError() << "result " << i << " is tied to '" << symbol
+                                  << "', which is no argument of " << type;
     return success();
   }
 
@@ -219,8 +226,8 @@ struct FunctionLowering {
     return true;
   }
 
-  /// Whether the kernel reads each element of `variable` right where it writes the one at its place,
-  /// and nothing later.
+  /// Whether the kernel reads each element of `variable` right where it writes the one at its
+  /// place, and nothing later.
   bool mayOverwrite(Operation *maker, Value value, Value variable) {
     auto launch = dyn_cast<LaunchOp>(maker);
     func::FuncOp kernel = launch ? state.kernel(launch.getKernel()) : func::FuncOp();
@@ -255,7 +262,7 @@ struct FunctionLowering {
   ArrayAttr bindings(TypeRange types, bool inputs) {
     SmallVector<Attribute> entries;
     for (auto [i, type] : llvm::enumerate(types)) {
-      if (inputs ? func.getArgAttr(i, kVariableAttr) : func.getResultAttr(i, kVariableAttr))
+      if (inputs ? variableOf(func.getArgument(i)) : variableOfResult(i))
         continue;
       auto name = inputs ? func.getArgAttrOfType<StringAttr>(i, kNameAttr)
                          : func.getResultAttrOfType<StringAttr>(i, kNameAttr);

@@ -55,6 +55,35 @@ func.func @lists() {
 // -----
 
 gantry.variable @w = dense<0.5> : tensor<4xf32>
+// expected-error @below {{'gantry.variable' op mirrors '@w', which is no variable of 'tensor<2xf32>'}}
+gantry.variable @m mirror of @w = dense<0.5> : tensor<2xf32>
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+gantry.variable @m mirror of @w = dense<0.5> : tensor<4xf32>
+func.func @mirror() -> tensor<4xf32> {
+  // expected-error @below {{'gantry.read' op uses '@m', which mirrors '@w'; use that one}}
+  %0 = gantry.read @m : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'gantry.variable' op gets mirrors, and '@w/replica_1' is the name of one; call what has it otherwise}}
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+gantry.variable @"w/replica_1" = dense<0.5> : tensor<4xf32>
+func.func @taken() {
+  gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
+    %0 = gantry.read @w : tensor<4xf32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
 func.func @nested() {
   gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
     // expected-error @below {{'gantry.replicate' op is inside of another gantry.replicate; list all devices on one}}
