@@ -36,9 +36,19 @@ typedef enum gantry_status_t {
 
 /** Element types; the order is that of the plan file. */
 typedef enum gantry_element_type_t {
-  GANTRY_F32 = 0, GANTRY_F64 = 1, GANTRY_F16 = 2, GANTRY_BF16 = 3,
-  GANTRY_I8 = 4, GANTRY_U8 = 5, GANTRY_I16 = 6, GANTRY_U16 = 7,
-  GANTRY_I32 = 8, GANTRY_U32 = 9, GANTRY_I64 = 10, GANTRY_U64 = 11, GANTRY_I1 = 12
+  GANTRY_F32 = 0,
+  GANTRY_F64 = 1,
+  GANTRY_F16 = 2,
+  GANTRY_BF16 = 3,
+  GANTRY_I8 = 4,
+  GANTRY_U8 = 5,
+  GANTRY_I16 = 6,
+  GANTRY_U16 = 7,
+  GANTRY_I32 = 8,
+  GANTRY_U32 = 9,
+  GANTRY_I64 = 10,
+  GANTRY_U64 = 11,
+  GANTRY_I1 = 12
 } gantry_element_type_t;
 
 /** Severity of a line given to a log callback. */
@@ -47,7 +57,7 @@ typedef enum gantry_severity_t {
   GANTRY_SEVERITY_REMARK = 1,
   GANTRY_SEVERITY_WARNING = 2,
   GANTRY_SEVERITY_ERROR = 3,
-  GANTRY_SEVERITY_PROGRESS = 4  /**< a phase began; for a terminal's status line */
+  GANTRY_SEVERITY_PROGRESS = 4 /**< a phase began; for a terminal's status line */
 } gantry_severity_t;
 
 /** Receives log lines: one complete line without a newline. May be called from any thread. */

@@ -172,15 +172,17 @@ GANTRY_API gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, 
 /* ---- state ------------------------------------------------------------------------------------
  */
 
-/** Variables with the values that the graph gives them, else zeros. Sessions that are given the same state share them. */
+/** Variables with the values that the graph gives them, else zeros. Sessions that are given the
+ * same state share them. */
 GANTRY_API gantry_status_t gantry_state_create(const gantry_plan_t *plan, gantry_state_t **state);
 GANTRY_API void gantry_state_destroy(gantry_state_t *state);
 
 GANTRY_API uint32_t gantry_state_num_variables(const gantry_state_t *state);
 GANTRY_API gantry_status_t gantry_state_variable(const gantry_state_t *state, uint32_t index,
                                                  gantry_tensor_info_t *info);
-/** Copies a variable out or in; `size` must be its size in bytes. Waits for runs that use it. What is
- * written to a variable is written to its mirrors on other devices, which are called NAME/replica_I. */
+/** Copies a variable out or in; `size` must be its size in bytes. Waits for runs that use it. What
+ * is written to a variable is written to its mirrors on other devices, which are called
+ * NAME/replica_I. */
 GANTRY_API gantry_status_t gantry_state_read(const gantry_state_t *state, const char *name,
                                              void *data, size_t size);
 GANTRY_API gantry_status_t gantry_state_write(gantry_state_t *state, const char *name,

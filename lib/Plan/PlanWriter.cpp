@@ -124,7 +124,8 @@ Expected<PlanWriter::Layout> PlanWriter::layOut(const fb::PlanT &plan) const {
   header.fileSize = end;
 
   // What the reader would refuse is not written.
-  // The builder's own memory is aligned only as far as the fields of this plan need; a file's is to 64.
+  // The builder's own memory is aligned only as far as the fields of this plan need; a file's is
+  // to 64.
   AlignedBuffer aligned = AlignedBuffer::copyOf(layout.metadata());
   Expected<const fb::Plan *> root = verifyMetadata(aligned.bytes());
   Status valid = root ? validatePlan(**root, infos, header.metadataSize) : root.status();

@@ -3,8 +3,9 @@
 //   rule    := subject ":" pattern "=" device         the last "=" counts
 //   subject := "op" (log name or the source format's op type) | "name" | "kind"
 //   pattern := text in which "*" stands for any characters and "?" for one
-// In a file, one rule a line; "#" starts a comment. The first rule that matches an op wins. Constants
-// are placed by "kind:constant" alone; views have no device, a rule that matches one changes nothing.
+// In a file, one rule a line; "#" starts a comment. The first rule that matches an op wins.
+// Constants are placed by "kind:constant" alone; views have no device, a rule that matches one
+// changes nothing.
 #pragma once
 
 #include "gantry/Device/DeviceName.h"

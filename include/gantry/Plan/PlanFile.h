@@ -66,8 +66,7 @@ public:
   std::span<const uint8_t> bytesOf(const fb::Variable &variable) const {
     if (variable.initial_segment() == UINT32_MAX)
       return {};
-    return segments[variable.initial_segment()].subspan(variable.initial_offset(),
-                                                        variable.size());
+    return segments[variable.initial_segment()].subspan(variable.initial_offset(), variable.size());
   }
   std::span<const uint8_t> bytesOf(const fb::Code &code) const {
     return segments[code.segment()].subspan(code.segment_offset(), code.size());

@@ -12,8 +12,8 @@
 namespace gantry::runtime {
 
 /// Owns the variables arenas. Variables start with the values that the plan has for them, else as
-/// zeros; a function of the plan, or write(), gives them others. Sessions lock it for the length of a run: shared, or alone when the function
-/// writes.
+/// zeros; a function of the plan, or write(), gives them others. Sessions lock it for the length of
+/// a run: shared, or alone when the function writes.
 class State {
 public:
   struct Variable {

@@ -17,7 +17,8 @@ static bool isReserved(StringRef name) {
       return true;
   unsigned number;
   return name == "kernels" ||
-         ((name.consume_front("d") || name.consume_front("c") || name.consume_front("v")) && !name.getAsInteger(10, number));
+         ((name.consume_front("d") || name.consume_front("c") || name.consume_front("v")) &&
+          !name.getAsInteger(10, number));
 }
 
 static LogicalResult checkFunction(func::FuncOp func) {

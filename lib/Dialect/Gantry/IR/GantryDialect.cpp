@@ -83,8 +83,8 @@ LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     return op->emitOpError() << "attribute '" << kColocateAttr
                              << "' must be an array of strings, got " << attr.getValue();
   if (name == kHomesAttr && !isArrayOf<DeviceAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kHomesAttr
-                             << "' must be an array of devices, got " << attr.getValue();
+    return op->emitOpError() << "attribute '" << kHomesAttr << "' must be an array of devices, got "
+                             << attr.getValue();
   return success();
 }
 

@@ -68,7 +68,7 @@ inline constexpr llvm::StringLiteral kVariableAttr = "gantry.variable";
 
 /// All of them: what the ops inside kernels do not carry.
 inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
-    kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,    kColocateAttr,
+    kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,   kColocateAttr,
     kPlacementAttr, kSearchAttr, kHomesAttr, kSourceOpAttr, kVariableAttr};
 
 /// How a value enters or leaves the replicas of a gantry.replicate, as its texts say.
