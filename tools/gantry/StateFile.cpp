@@ -21,26 +21,27 @@ std::string describe(const runtime::State &state) {
   return text;
 }
 
-Status loadVariable(runtime::State &state, const arrays::NamedArray &given,
-                    const std::string &file) {
-  ElementType element = given.array.element;
-  bool known = false;
+/// The variables that an array is for: the one of its name and that one's mirrors.
+Expected<std::vector<const Variable *>>
+findTargets(const runtime::State &state, const arrays::NamedArray &given, const std::string &file) {
+  std::vector<const Variable *> targets;
   for (const Variable &variable : state.variables()) {
     const bool isMirror = variable.mirrorOf == given.name;
     if (!isMirror && (variable.name != given.name || !variable.mirrorOf.empty()))
       continue;
-    known = true;
+    ElementType element = given.array.element;
     // NumPy has no bfloat16, so its bits come as uint16.
     if (element == ElementType::u16 && variable.type.element == ElementType::bf16)
       element = ElementType::bf16;
     if (element != variable.type.element || given.array.shape != variable.type.shape)
       return Status::invalidArgument("variable '" + variable.name + "' is " + variable.type.str() +
                                      ", but '" + file + "' holds " + given.array.type());
-    GANTRY_RETURN_IF_ERROR(state.write(variable.name, given.array.bytes.data()));
+    targets.push_back(&variable);
   }
-  return known ? Status()
-               : Status::notFound("no variable is called '" + given.name + "', which is in '" +
-                                  file + "'; the variables are " + describe(state));
+  if (targets.empty())
+    return Status::notFound("no variable is called '" + given.name + "', which is in '" + file +
+                            "'; the variables are " + describe(state));
+  return targets;
 }
 
 Expected<runtime::State *> stateOf(Execution &execution, const char *flag) {
@@ -59,8 +60,17 @@ Status loadState(Execution &execution, const std::string &file) {
   auto given = arrays::readArrays(file);
   if (!given)
     return given.status();
-  for (const arrays::NamedArray &array : *given)
-    GANTRY_RETURN_IF_ERROR(loadVariable(**state, array, file));
+  // All are looked at before the first is written: an archive is loaded whole or not at all.
+  std::vector<std::vector<const Variable *>> targets;
+  for (const arrays::NamedArray &array : *given) {
+    auto found = findTargets(**state, array, file);
+    if (!found)
+      return found.status();
+    targets.push_back(found.take());
+  }
+  for (size_t i = 0; i < targets.size(); ++i)
+    for (const Variable *variable : targets[i])
+      GANTRY_RETURN_IF_ERROR((*state)->write(variable->name, (*given)[i].array.bytes.data()));
   for (const Variable &variable : (*state)->variables())
     if (variable.mirrorOf.empty() &&
         std::none_of(given->begin(), given->end(),
