@@ -53,9 +53,10 @@ private:
 
   double share(size_t rank) {
     double sum = 0;
-    for (int64_t weight : *op.getWeights())
+    ArrayRef<int64_t> weights = *op.getWeights();
+    for (int64_t weight : weights)
       sum += double(weight);
-    return double((*op.getWeights())[rank]) / sum;
+    return double(weights[rank]) / sum;
   }
 
   /// Makes an op a rank's. Names say what it is for and where.
