@@ -151,18 +151,6 @@ std::vector<PlacedCommand> commandsOf(const fb::Function &function) {
   return commands;
 }
 
-uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &buffer) {
-  switch (buffer.space()) {
-  case fb::Space::arena:
-    return plan.arenas()->Get(buffer.index())->device();
-  case fb::Space::input:
-    return function.inputs()->Get(buffer.index())->device();
-  case fb::Space::output:
-    return function.outputs()->Get(buffer.index())->device();
-  }
-  return 0;
-}
-
 Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
   Ledger ledger;
   ledger.atLoad.resize(plan.devices()->size());

@@ -267,15 +267,7 @@ private:
 
   /// The device of a buffer that was found to exist.
   uint32_t deviceOf(const fb::BufferRef &buffer) const {
-    switch (buffer.space()) {
-    case fb::Space::arena:
-      return plan.arenas()->Get(buffer.index())->device();
-    case fb::Space::input:
-      return function->inputs()->Get(buffer.index())->device();
-    case fb::Space::output:
-      return function->outputs()->Get(buffer.index())->device();
-    }
-    return 0;
+    return plan::deviceOf(plan, *function, buffer);
   }
 
   Status checkBufferExists(const fb::BufferRef &buffer) const {

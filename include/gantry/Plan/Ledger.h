@@ -94,7 +94,4 @@ struct PlacedCommand {
 };
 std::vector<PlacedCommand> commandsOf(const fb::Function &function);
 
-/// The device where a buffer lies.
-uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &buffer);
-
 } // namespace gantry::plan

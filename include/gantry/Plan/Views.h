@@ -57,4 +57,18 @@ inline std::optional<uint64_t> byteSizeOf(const fb::TensorType &type) {
   return tensorByteSize(elementOf(type), shapeOf(type));
 }
 
+/// Index of the device where a buffer lies, of a plan whose indices have been checked.
+inline uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function,
+                         const fb::BufferRef &buffer) {
+  switch (buffer.space()) {
+  case fb::Space::arena:
+    return plan.arenas()->Get(buffer.index())->device();
+  case fb::Space::input:
+    return function.inputs()->Get(buffer.index())->device();
+  case fb::Space::output:
+    return function.outputs()->Get(buffer.index())->device();
+  }
+  return 0;
+}
+
 } // namespace gantry::plan

@@ -10,6 +10,7 @@ namespace gantry::runtime {
 
 namespace fb = plan::fb;
 using plan::countOf;
+using plan::deviceOf;
 
 namespace {
 

@@ -5,19 +5,8 @@
 namespace gantry::runtime {
 
 namespace fb = plan::fb;
+using plan::deviceOf;
 using plan::each;
-
-uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function, const fb::BufferRef &buffer) {
-  switch (buffer.space()) {
-  case fb::Space::arena:
-    return plan.arenas()->Get(buffer.index())->device();
-  case fb::Space::input:
-    return function.inputs()->Get(buffer.index())->device();
-  case fb::Space::output:
-    return function.outputs()->Get(buffer.index())->device();
-  }
-  return 0;
-}
 
 VirtualClock::VirtualClock(const fb::Plan &plan, const fb::Function &function)
     : plan(plan), function(function), costs(CostModel::of(plan::topologyOf(plan))) {}

@@ -12,10 +12,6 @@
 
 namespace gantry::runtime {
 
-/// Device index of a buffer of a function.
-uint32_t deviceOf(const plan::fb::Plan &plan, const plan::fb::Function &function,
-                  const plan::fb::BufferRef &buffer);
-
 class VirtualClock {
 public:
   VirtualClock(const plan::fb::Plan &plan, const plan::fb::Function &function);
