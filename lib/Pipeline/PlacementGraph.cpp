@@ -6,6 +6,8 @@
 
 #include "PlacementGraph.h"
 
+#include "gantry/Dialect/Gantry/IR/Views.h"
+
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -41,13 +43,6 @@ bool gantry::hasKernelOn(const Machine &machine, Operation *op, uint32_t device)
 static FusionKind kindOf(Operation *op) {
   auto kernel = dyn_cast_if_present<KernelOpInterface>(op);
   return kernel ? kernel.getFusionKind() : FusionKind::Opaque;
-}
-
-/// The value whose bytes are those of `value`, before views.
-static Value skipViews(Value value) {
-  while (kindOf(value.getDefiningOp()) == FusionKind::View)
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
 }
 
 /// What has no device of its own.

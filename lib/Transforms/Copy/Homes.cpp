@@ -39,17 +39,6 @@ DeviceAttr Homes::askedHomeOf(Value value) const {
   return constant ? constant->getAttrOfType<DeviceAttr>(kDeviceAttr) : homeOf(value);
 }
 
-bool copy::isView(Operation *op) {
-  auto kernel = dyn_cast_if_present<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() == FusionKind::View;
-}
-
-Value copy::skipViews(Value value) {
-  while (isView(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
-
 /// Homes of the results of a branch or loop, set by Place.
 static DeviceAttr homeOfResult(Operation *op, unsigned index) {
   auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gantry/Device/Topology.h"
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -41,12 +41,6 @@ private:
   bool severalTasks = false;
   llvm::DenseMap<mlir::Attribute, DeviceAttr> hosts; ///< of the topology's devices
 };
-
-/// The value whose bytes `value` has, before views.
-mlir::Value skipViews(mlir::Value value);
-
-/// Whether the op is a view: the bytes of its first operand under another shape.
-bool isView(mlir::Operation *op);
 
 /// A use in words, for causes and errors: "MatMul 'fc1' at model.mlir:3:8", "result 0 of '@main'".
 std::string describeUse(mlir::OpOperand &use);

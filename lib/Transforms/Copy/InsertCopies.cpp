@@ -64,7 +64,7 @@ struct Inserter {
     if (known != copies.end())
       return known->second;
     // However long a chain of views is, its last one is a view of the source itself.
-    Value source = copy::skipViews(value);
+    Value source = skipViews(value);
     Value result;
     if (source == value) {
       result = makeCopy(value, device, cause);
@@ -131,7 +131,7 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
 
   /// Whether one side of the edge is an argument or result of the function; variables are none.
   static bool isEnd(OpOperand &use) {
-    auto argument = dyn_cast<BlockArgument>(copy::skipViews(use.get()));
+    auto argument = dyn_cast<BlockArgument>(skipViews(use.get()));
     auto func =
         argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
     return isa<func::ReturnOp>(use.getOwner()) ||
@@ -158,7 +158,7 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
     error << "; bring it there with gantry.copy, place both on one device, or compile with "
              "--copies=auto";
     for (OpOperand *use : elsewhere)
-      error.attachNote(copy::skipViews(use->get()).getLoc())
+      error.attachNote(skipViews(use->get()).getLoc())
           << copy::describeValue(use->get()) << " is made here";
   }
 };

@@ -13,12 +13,6 @@ using placement::Constraint;
 using placement::Kind;
 using placement::Softness;
 
-bool place::isView(Operation *op) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() == FusionKind::View && op->getNumOperands() != 0 &&
-         op->getNumResults() == 1;
-}
-
 bool place::isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
 
 static bool isGenerator(Operation *op) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gantry/Device/Topology.h"
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Placement/Lock.h"
 #include "gantry/Placement/Placement.h"
 #include "gantry/Placement/Rules.h"
@@ -78,8 +78,7 @@ struct Input {
 /// Small integer ops whose values steer control flow or are read on the host.
 llvm::DenseSet<mlir::Operation *> findHostArithmetic(mlir::ModuleOp module);
 
-/// An op of no device: views and constants that ask for nothing have the one of their uses.
-bool isView(mlir::Operation *op);
+/// Like views, constants that ask for nothing have no device but those of their uses.
 bool isConstant(mlir::Operation *op);
 
 } // namespace gantry::place

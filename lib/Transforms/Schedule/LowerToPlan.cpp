@@ -5,6 +5,7 @@
 // any more: results of a branch and the carried values of a loop are buffers written by copies.
 
 #include "Declarations.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,17 +19,6 @@ namespace gantry {
 #define GEN_PASS_DEF_LOWERTOPLANPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
-
-/// The value whose bytes are those of `value`, before views.
-static Value skipViews(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    auto kernel = dyn_cast<KernelOpInterface>(op);
-    if (!kernel || kernel.getFusionKind() != FusionKind::View)
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
 
 namespace {
 /// One function on its way.
@@ -216,11 +206,9 @@ struct FunctionLowering {
   bool isFreeAfter(Value value, Operation *maker, Value variable) {
     for (Operation *user : value.getUsers()) {
       Operation *around = func.getBody().front().findAncestorOpInBlock(*user);
-      auto kernel = dyn_cast<KernelOpInterface>(user);
-      bool isView = kernel && kernel.getFusionKind() == FusionKind::View;
-      if (isView ? !isFreeAfter(user->getResult(0), maker, variable)
-                 : maker->isBeforeInBlock(around) ||
-                       (around == maker && !mayOverwrite(maker, value, variable)))
+      if (isView(user) ? !isFreeAfter(user->getResult(0), maker, variable)
+                       : maker->isBeforeInBlock(around) ||
+                             (around == maker && !mayOverwrite(maker, value, variable)))
         return false;
     }
     return true;
@@ -378,8 +366,7 @@ struct FunctionLowering {
       return lowerWhile(loop);
     if (auto copy = dyn_cast<CopyOp>(op))
       return lowerCopy(copy);
-    auto kernel = dyn_cast<KernelOpInterface>(op);
-    if (isa<ConstantOp>(op) || (kernel && kernel.getFusionKind() == FusionKind::View))
+    if (isa<ConstantOp>(op) || isView(&op))
       return success();
     return op.emitOpError("has no command in a plan");
   }
