@@ -84,8 +84,9 @@ typedef enum gantry_copy_kind_t {
 #define GANTRY_NUM_COPY_KINDS 4
 
 typedef struct gantry_copy_count_t {
-  uint64_t copies;
+  uint64_t copies; /**< values */
   uint64_t bytes;
+  uint64_t transfers; /**< at most `copies`: small values may go together */
 } gantry_copy_count_t;
 
 /** A device that loaded plans use, with its memory and counters at this moment. */
@@ -100,7 +101,7 @@ typedef struct gantry_device_info_t {
   uint64_t peak_bytes;
   uint64_t mapped_bytes; /**< constants used in place from plan files; not in bytes_in_use */
   uint64_t allocations;
-  uint64_t copies; /**< copy commands that ran */
+  uint64_t copies; /**< values that were copied */
   uint64_t copied_bytes;
   uint64_t staged_copies; /**< of inputs and outputs whose memory was not aligned or not there */
   uint64_t staged_bytes;

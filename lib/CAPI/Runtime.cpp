@@ -279,8 +279,11 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
                             {},
                             {}};
   for (size_t kind = 0; kind < GANTRY_NUM_COPY_KINDS; ++kind) {
-    full.run_copies[kind] = {stats.run.kinds[kind].copies, stats.run.kinds[kind].bytes};
-    full.load_copies[kind] = {stats.load.kinds[kind].copies, stats.load.kinds[kind].bytes};
+    auto counts = [&](const gantry::plan::CopyCount &count) {
+      return gantry_copy_count_t{count.copies, count.bytes, count.transfers};
+    };
+    full.run_copies[kind] = counts(stats.run.kinds[kind]);
+    full.load_copies[kind] = counts(stats.load.kinds[kind]);
   }
   std::memcpy(info, &full, std::min(callerSize, sizeof full));
   return GANTRY_OK;

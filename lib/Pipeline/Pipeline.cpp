@@ -130,6 +130,7 @@ static void addKernel(OpPassManager &pm) { buildKernelPipeline(pm.nest<ModuleOp>
 static void addSchedule(OpPassManager &pm) {
   pm.addPass(createLowerToPlanPass());
   pm.addPass(createOrderCommandsPass());
+  pm.addPass(createCoalesceCopiesPass());
 }
 
 static void addMemory(OpPassManager &pm) {

@@ -88,27 +88,27 @@ private:
 };
 
 /// A value that comes from the caller goes by the caller's name where it has no other.
-std::string_view nameOf(const fb::Function &function, const fb::Command &command) {
-  if (!textOf(command.name()).empty())
-    return textOf(command.name());
-  const fb::BufferRef &source = *command.buffers()->Get(0);
-  return source.space() == fb::Space::input ? textOf(function.inputs()->Get(source.index())->name())
-                                            : std::string_view();
+std::string_view nameOf(const fb::Function &function, const Copied &value) {
+  if (!value.name.empty() || value.source.space() != fb::Space::input)
+    return value.name;
+  return textOf(function.inputs()->Get(value.source.index())->name());
 }
 
-LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const PlacedCommand &placed) {
-  const fb::Command &command = *placed.command;
+LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const PlacedCommand &placed,
+                  uint32_t index) {
+  const Copied value = copiedBy(*placed.command, index);
   LedgerCopy copy;
   copy.time = placed.inside ? CopyTime::inside : CopyTime::run;
-  copy.kind = command.copy_kind();
-  copy.from = deviceOf(plan, function, *command.buffers()->Get(0));
-  copy.to = deviceOf(plan, function, *command.buffers()->Get(1));
-  copy.bytes = command.buffers()->Get(1)->size();
-  copy.name = nameOf(function, command);
-  copy.cause = stringAt(plan, command.cause());
-  copy.location = textOf(command.location());
-  copy.countedOn = command.device();
-  copy.command = &command;
+  copy.kind = placed.command->copy_kind();
+  copy.from = deviceOf(plan, function, value.source);
+  copy.to = deviceOf(plan, function, value.target);
+  copy.bytes = value.target.size();
+  copy.name = nameOf(function, value);
+  copy.cause = stringAt(plan, value.cause);
+  copy.location = value.location;
+  copy.countedOn = placed.command->device();
+  copy.command = placed.command;
+  copy.joined = index > 0;
   return copy;
 }
 
@@ -161,17 +161,19 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
   LedgerCopy upload;
   for (uint32_t c = 0; c < countOf(plan.constants()); ++c)
     if (used[c] && copyOf(plan, *plan.constants()->Get(c), upload)) {
-      ledger.atLoad[upload.countedOn][upload.kind].add(upload.bytes);
+      ledger.atLoad[upload.countedOn][upload.kind].add(upload);
       ledger.copies.push_back(upload);
     }
   for (const PlacedCommand &placed : commands) {
     if (placed.command->opcode() != fb::Opcode::copy)
       continue;
-    const LedgerCopy copy = copyOf(plan, function, placed);
     auto &tallies = placed.inside ? ledger.inside : ledger.perRun;
-    tallies[copy.countedOn][copy.kind].add(copy.bytes);
-    if (copy.kind != fb::CopyKind::sameDevice)
-      ledger.copies.push_back(copy);
+    for (uint32_t value = 0; value < numCopied(*placed.command); ++value) {
+      const LedgerCopy copy = copyOf(plan, function, placed, value);
+      tallies[copy.countedOn][copy.kind].add(copy);
+      if (copy.kind != fb::CopyKind::sameDevice)
+        ledger.copies.push_back(copy);
+    }
   }
   return ledger;
 }
@@ -185,7 +187,7 @@ std::vector<CopyTally> copiesAtLoad(const fb::Plan &plan) {
   LedgerCopy upload;
   for (const fb::Constant *constant : each(plan.constants()))
     if (copyOf(plan, *constant, upload))
-      devices[upload.countedOn][upload.kind].add(upload.bytes);
+      devices[upload.countedOn][upload.kind].add(upload);
   return devices;
 }
 

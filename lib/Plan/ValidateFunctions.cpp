@@ -3,6 +3,7 @@
 #include "Walk.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 namespace gantry::plan {
@@ -146,6 +147,7 @@ private:
     GANTRY_RETURN_IF_ERROR(visit(command.buffers()));
     GANTRY_RETURN_IF_ERROR(visit(command.blocks()));
     GANTRY_RETURN_IF_ERROR(visit(command.log_names()));
+    GANTRY_RETURN_IF_ERROR(visit(command.also()));
     GANTRY_RETURN_IF_ERROR(checkShape(command));
     switch (command.opcode()) {
     case fb::Opcode::launch:
@@ -170,14 +172,17 @@ private:
     uint64_t buffers = countOf(command.buffers()), blocks = countOf(command.blocks());
     bool nests = command.opcode() == fb::Opcode::branch || command.opcode() == fb::Opcode::loop;
     uint64_t wantedBuffers = 0;
+    uint64_t also = countOf(command.also());
     if (command.opcode() == fb::Opcode::launch)
       wantedBuffers = buffers;
     else if (command.opcode() == fb::Opcode::copy)
-      wantedBuffers = 2;
+      wantedBuffers = 2 * (also + 1);
     else if (command.opcode() == fb::Opcode::fill)
       wantedBuffers = 1;
     if (buffers != wantedBuffers)
       return fail(number(buffers) + " buffers, expected " + number(wantedBuffers));
+    if (also != 0 && command.opcode() != fb::Opcode::copy)
+      return fail("it names " + number(also) + " further values, and is not a copy");
     if (blocks != (nests ? 2 : 0))
       return fail(number(blocks) + " blocks, expected " + (nests ? "2" : "0"));
     if (nests != (command.condition() != nullptr))
@@ -215,25 +220,66 @@ private:
   }
 
   Status checkCopy(const fb::Command &command) const {
-    const fb::BufferRef &source = *command.buffers()->Get(0);
-    const fb::BufferRef &destination = *command.buffers()->Get(1);
-    GANTRY_RETURN_IF_ERROR(checkBuffer(source, Access::read));
-    GANTRY_RETURN_IF_ERROR(checkBuffer(destination, Access::write));
-    if (source.size() != destination.size())
-      return fail("from " + number(source.size()) + " to " + number(destination.size()) + " bytes");
-    uint32_t from = deviceOf(source), to = deviceOf(destination);
+    for (uint32_t i = 0; i < numCopied(command); ++i)
+      GANTRY_RETURN_IF_ERROR(checkCopied(copiedBy(command, i)));
+    const Copied first = copiedBy(command, 0);
+    uint32_t from = deviceOf(first.source), to = deviceOf(first.target);
     if (command.device() != from && command.device() != to)
       return fail("device " + number(command.device()) + " has neither of the buffers");
     if (command.copy_kind() !=
         copyKindBetween(from, deviceAt(from).type(), to, deviceAt(to).type()))
       return fail("the copy kind is not that of devices " + number(from) + " and " + number(to));
-    bool sameBytes = source.space() == destination.space() && source.index() == destination.index();
+    return numCopied(command) == 1 ? Status() : checkTransfer(command, from, to);
+  }
+
+  Status checkCopied(const Copied &value) const {
+    const fb::BufferRef &source = value.source, &target = value.target;
+    GANTRY_RETURN_IF_ERROR(checkBuffer(source, Access::read));
+    GANTRY_RETURN_IF_ERROR(checkBuffer(target, Access::write));
+    if (source.size() != target.size())
+      return fail("from " + number(source.size()) + " to " + number(target.size()) + " bytes");
+    bool sameBytes = source.space() == target.space() && source.index() == target.index();
     // A copy onto itself does nothing; a shifted one depends on the order of its bytes.
-    if (sameBytes && source.offset() != destination.offset() &&
-        rangesOverlap(source.offset(), source.size(), destination.offset(), destination.size()))
+    if (sameBytes && source.offset() != target.offset() &&
+        rangesOverlap(source.offset(), source.size(), target.offset(), target.size()))
       return fail("source and destination overlap");
     // 0 stands for "no cause" in a plan without strings.
-    return checkIndex(command.cause(), std::max<uint64_t>(1, countOf(plan.strings())), "cause");
+    return checkIndex(value.cause, std::max<uint64_t>(1, countOf(plan.strings())), "cause");
+  }
+
+  /// The values of one transfer go the same way, in any order: no target shares a byte with another
+  /// buffer of it.
+  Status checkTransfer(const fb::Command &command, uint32_t from, uint32_t to) const {
+    struct Range {
+      std::tuple<fb::Space, uint32_t, uint64_t> begin;
+      uint64_t end;
+      bool written;
+    };
+    std::vector<Range> ranges;
+    for (uint32_t i = 0; i < countOf(command.buffers()); ++i) {
+      const fb::BufferRef &buffer = *command.buffers()->Get(i);
+      const bool written = i % 2 == 1;
+      if (deviceOf(buffer) != (written ? to : from))
+        return fail("its values do not all go from device " + number(from) + " to device " +
+                    number(to));
+      if (buffer.size() != 0)
+        ranges.push_back({{buffer.space(), buffer.index(), buffer.offset()},
+                          buffer.offset() + buffer.size(),
+                          written});
+    }
+    std::ranges::sort(ranges, {}, &Range::begin);
+    uint64_t readEnd = 0, writtenEnd = 0; // of the space at hand
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const auto &[space, index, begin] = ranges[i].begin;
+      if (i == 0 || std::tie(space, index) != std::tie(std::get<0>(ranges[i - 1].begin),
+                                                       std::get<1>(ranges[i - 1].begin)))
+        readEnd = writtenEnd = 0;
+      if (begin < writtenEnd || (ranges[i].written && begin < readEnd))
+        return fail("buffers that it writes overlap others that it uses");
+      uint64_t &end = ranges[i].written ? writtenEnd : readEnd;
+      end = std::max(end, ranges[i].end);
+    }
+    return {};
   }
 
   Status checkCondition(const fb::Command &command) const {

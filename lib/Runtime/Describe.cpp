@@ -211,6 +211,11 @@ private:
     case fb::Opcode::copy:
       name("copy_kind", fb::EnumNameCopyKind(command.copy_kind()));
       number("cause", command.cause());
+      list("also", command.also(), [&](const fb::CopiedValue &value) {
+        text("name", value.name());
+        text("location", value.location());
+        number("cause", value.cause());
+      });
       break;
     case fb::Opcode::fill:
       number("value", command.value());

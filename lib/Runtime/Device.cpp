@@ -64,8 +64,9 @@ void Device::release(void *data, uint64_t bytes) {
 plan::CopyTally Device::Tally::read() const {
   plan::CopyTally tally;
   for (size_t kind = 0; kind < plan::numCopyKinds; ++kind)
-    tally.kinds[kind] = {counters[2 * kind].load(std::memory_order_relaxed),
-                         counters[2 * kind + 1].load(std::memory_order_relaxed)};
+    tally.kinds[kind] = {counts[kind].copies.load(std::memory_order_relaxed),
+                         counts[kind].bytes.load(std::memory_order_relaxed),
+                         counts[kind].transfers.load(std::memory_order_relaxed)};
   return tally;
 }
 

@@ -69,6 +69,8 @@ std::string describeCommand(const fb::Plan &plan, const fb::Command &command) {
   std::string text = "'" + std::string(textOf(command.name())) + "'";
   if (textOf(command.name()).empty())
     text = std::string("a ") + fb::EnumNameOpcode(command.opcode());
+  if (command.also() && command.also()->size())
+    text += " and " + std::to_string(command.also()->size()) + " more";
   std::string device = plan.devices()->Get(command.device())->name()->str();
   if (Expected<DeviceName> name = DeviceName::parse(device))
     device = name->shortStr();

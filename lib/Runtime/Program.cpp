@@ -104,9 +104,8 @@ private:
   }
 
   Status addCopy(const fb::Command &command) {
-    const fb::BufferRef &source = *command.buffers()->Get(0);
-    const fb::BufferRef &destination = *command.buffers()->Get(1);
-    Device *from = deviceOf(source), *to = deviceOf(destination);
+    const plan::Copied first = plan::copiedBy(command, 0);
+    Device *from = deviceOf(first.source), *to = deviceOf(first.target);
     Step::Kind kind = Step::Kind::copy;
     if (&from->driver() != &to->driver()) {
       if (from->driver().runsInline())
@@ -123,10 +122,10 @@ private:
     Step &step = append(kind, command);
     step.device = kind == Step::Kind::download ? from : to;
     step.source = from;
-    step.items = static_cast<int64_t>(source.size());
-    step.numBuffers = 2;
-    GANTRY_RETURN_IF_ERROR(addSlot(source));
-    return addSlot(destination);
+    step.numBuffers = countOf(command.buffers());
+    for (const fb::BufferRef *buffer : each(command.buffers()))
+      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
+    return {};
   }
 
   Status addFill(const fb::Command &command) {
@@ -247,33 +246,42 @@ void Program::patch(BoundSlots &bound, uint8_t *address) {
   bound.address = address;
 }
 
-/// On the device that the plan's ledger counts it on: the GPU, of two the target.
-void Program::countCopy(const Step &step) {
-  fb::CopyKind kind = commands[step.command]->copy_kind();
-  step.device->countCopy(kind, static_cast<uint64_t>(step.items));
+/// Counted on the device that the plan's ledger counts it on: the GPU, of two the target.
+Status Program::performCopy(const Step &step) {
+  const fb::Command &command = *commands[step.command];
+  Driver &driver = step.device->driver();
+  for (uint32_t i = 0; i < step.numBuffers; i += 2) {
+    const void *source = step.buffers[i];
+    void *target = step.buffers[i + 1];
+    const uint64_t bytes = command.buffers()->Get(i)->size();
+    step.device->countCopy(command.copy_kind(), bytes, i == 0);
+    Status status;
+    if (step.kind == Step::Kind::copy)
+      status = driver.copy(target, source, bytes);
+    else if (step.kind == Step::Kind::upload)
+      status = driver.upload(target, source, bytes);
+    else if (step.kind == Step::Kind::download)
+      status = driver.download(target, source, bytes);
+    else
+      status = driver.copyFrom(step.source->driver(), target, source, bytes);
+    GANTRY_RETURN_IF_ERROR(status);
+  }
+  return {};
 }
 
 /// Everything that may fail, or is not worth a place in the hot loop.
 Status Program::perform(const Step &step) {
   Driver &driver = step.device->driver();
-  auto bytes = static_cast<uint64_t>(step.items);
   switch (step.kind) {
   case Step::Kind::launch:
     return driver.launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain});
   case Step::Kind::copy:
-    countCopy(step);
-    return driver.copy(step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::upload:
-    countCopy(step);
-    return driver.upload(step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::download:
-    countCopy(step);
-    return driver.download(step.buffers[1], step.buffers[0], bytes);
   case Step::Kind::copyFrom:
-    countCopy(step);
-    return driver.copyFrom(step.source->driver(), step.buffers[1], step.buffers[0], bytes);
+    return performCopy(step);
   case Step::Kind::fill:
-    return driver.fill(step.buffers[0], step.value, bytes);
+    return driver.fill(step.buffers[0], step.value, static_cast<uint64_t>(step.items));
   default:
     return {};
   }

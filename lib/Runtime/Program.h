@@ -39,7 +39,7 @@ struct Step {
   uint32_t command = 0; ///< index into Program::commands
   KernelHandle kernel = nullptr;
   void **buffers = nullptr;
-  int64_t items = 0; ///< work items, or bytes of a copy or fill
+  int64_t items = 0; ///< work items, or bytes of a fill
   int64_t grain = 1;
   Device *device = nullptr;
   Device *source = nullptr; ///< copyFrom
@@ -86,7 +86,7 @@ private:
   template <typename Observe>
   Status execute(ThreadPool &pool, Observe observe);
   Status perform(const Step &step);
-  void countCopy(const Step &step);
+  Status performCopy(const Step &step);
 
   const LoadedPlan &plan;
   const plan::fb::Function *source = nullptr;

@@ -9,7 +9,7 @@
 // LOG-NEXT: Copying 16 bytes from /job:localhost/replica:0/task:0/device:GPU:0 to /job:localhost/replica:0/task:0/device:GPU:1
 // LOG-NEXT: Executing op AddV2 in device /job:localhost/replica:0/task:0/device:GPU:1
 // LOG-NEXT: Copying 16 bytes from /job:localhost/replica:0/task:0/device:GPU:1 to /job:localhost/replica:0/task:0/device:CPU:0
-// LOG-NEXT: placed 2 ops: GPU:0 1, GPU:1 1; 0 fall-backs; 4 copies per run, 80 bytes (h2d 2, d2h 1, d2d 1); 0 at load
+// LOG-NEXT: placed 2 ops: GPU:0 1, GPU:1 1; 0 fall-backs; 4 copies per run in 3 transfers, 80 bytes (h2d 2, d2h 1, d2d 1); 0 at load
 // LOG:      output0: f32[2,2] on CPU:0
 
 // Why: the request with its place, and the copy with the use that caused it.

@@ -147,7 +147,7 @@ class GuideTest(PlacementTest):
             copying(24, CPU0, GPU0),
             executing("MatMul", GPU0),
             copying(16, GPU0, CPU0),
-            "placed 1 op: GPU:0 1; 0 fall-backs; 3 copies per run, 64 bytes (h2d 2, d2h 1); 0 at load"])
+            "placed 1 op: GPU:0 1; 0 fall-backs; 3 copies per run in 2 transfers, 64 bytes (h2d 2, d2h 1); 0 at load"])
 
     def test_d8_visible_devices(self):
         shown = self.succeed("devices", *TWO_GPUS, "--visible", "0").stdout

@@ -18,7 +18,8 @@ runtime::DeviceStats statsOf(const runtime::LoadedPlan &plan, uint32_t device) {
 }
 
 std::string text(const CopyCount &count) {
-  return std::to_string(count.copies) + " of " + formatBytes(count.bytes);
+  return std::to_string(count.copies) + " of " + formatBytes(count.bytes) + " in " +
+         std::to_string(count.transfers) + " transfers";
 }
 
 } // namespace
@@ -34,9 +35,10 @@ Status CounterCheck::compareDevice(uint32_t device, uint64_t runs) const {
   const runtime::DeviceStats stats = statsOf(plan, device);
   for (const fb::CopyKind kind : fb::EnumValuesCopyKind()) {
     const CopyCount counted = {stats.run[kind].copies - start[device][kind].copies,
-                               stats.run[kind].bytes - start[device][kind].bytes};
+                               stats.run[kind].bytes - start[device][kind].bytes,
+                               stats.run[kind].transfers - start[device][kind].transfers};
     const CopyCount &once = ledger.perRun[device][kind];
-    const CopyCount planned = {once.copies * runs, once.bytes * runs};
+    const CopyCount planned = {once.copies * runs, once.bytes * runs, once.transfers * runs};
     // How often a loop copies shows only when it runs; what is outside of it is on top.
     const bool agree = ledger.inside[device][kind].copies
                            ? counted.copies >= planned.copies && counted.bytes >= planned.bytes
@@ -76,9 +78,10 @@ std::string CounterCheck::summary(uint64_t runs) const {
           ? ", and in all " + std::to_string(counted.copies - runs * perRun.copies) +
                 " in branches and loops, " + formatBytes(counted.bytes - runs * perRun.bytes)
           : "";
-  return "copies counted as planned: " + std::to_string(perRun.copies) + " per run, " +
-         formatBytes(perRun.bytes) + copiesPerKind(ledger.totalPerRun()) + more + "; " +
-         std::to_string(uploads.copies) + " at load, " + formatBytes(uploads.bytes);
+  return "copies counted as planned: " + std::to_string(perRun.copies) + " per run" +
+         inTransfers(perRun) + ", " + formatBytes(perRun.bytes) +
+         copiesPerKind(ledger.totalPerRun()) + more + "; " + std::to_string(uploads.copies) +
+         " at load, " + formatBytes(uploads.bytes);
 }
 
 } // namespace gantry::tool

@@ -46,7 +46,8 @@ double Subject::seconds(const fb::PlacedOp &op) const {
 }
 
 double Subject::seconds(const LedgerCopy &copy) const {
-  return costs.copySeconds(copy.from, copy.to, copy.bytes);
+  const double alone = costs.copySeconds(copy.from, copy.to, copy.bytes);
+  return copy.joined && copy.bytes ? alone - costs.copyLatency(copy.from, copy.to) : alone;
 }
 
 std::vector<KernelUse> Subject::kernelsOf(const fb::Function &function) const {

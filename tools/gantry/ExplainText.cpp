@@ -121,10 +121,11 @@ void printCopies(const Subject &subject, const Ledger &ledger) {
   Table table({"copy", "kind", "from", "to", ">bytes", ">predicted", "caused by", "value"});
   for (const LedgerCopy &copy : ledger.copies)
     if (subject.wants(copy))
-      table.add({times[static_cast<size_t>(copy.time)], std::string(copyKindName(copy.kind)),
-                 shortDeviceName(subject.plan, copy.from), shortDeviceName(subject.plan, copy.to),
-                 std::to_string(copy.bytes), formatSeconds(subject.seconds(copy)),
-                 subject.where(copy.cause), std::string(copy.name)});
+      table.add({copy.joined ? "  same transfer" : times[static_cast<size_t>(copy.time)],
+                 std::string(copyKindName(copy.kind)), shortDeviceName(subject.plan, copy.from),
+                 shortDeviceName(subject.plan, copy.to), std::to_string(copy.bytes),
+                 formatSeconds(subject.seconds(copy)), subject.where(copy.cause),
+                 std::string(copy.name)});
   if (!table.empty())
     std::printf("\ncopies\n%s", table.text().c_str());
 }

@@ -146,6 +146,10 @@ std::string opsPerDevice(const fb::Plan &plan, const fb::Function &function) {
 
 } // namespace
 
+std::string inTransfers(const CopyCount &count) {
+  return count.transfers == count.copies ? "" : " in " + counted(count.transfers, "transfer");
+}
+
 std::string copiesPerKind(const CopyTally &tally) {
   std::string text;
   for (const fb::CopyKind kind : fb::EnumValuesCopyKind())
@@ -166,7 +170,7 @@ std::vector<LogEntry> executionOrder(const fb::Plan &plan, const fb::Function &f
       entries.push_back({op, nullptr});
   WaitingOps waiting(plan, function);
   for (const PlacedCommand &placed : commandsOf(function)) {
-    if (copy != ledger.copies.end() && copy->command == placed.command)
+    while (copy != ledger.copies.end() && copy->command == placed.command)
       entries.push_back({nullptr, &*copy++});
     if (placed.command->opcode() == fb::Opcode::launch)
       waiting.take(*placed.command, entries);
@@ -184,8 +188,9 @@ std::string placementSummary(const fb::Plan &plan, const fb::Function &function,
   const uint64_t inside = ledger.totalInside().betweenDevices().copies;
   return "placed " + counted(listOf(function.placed_ops()).size(), "op") +
          opsPerDevice(plan, function) + "; " + counted(fallBacks, "fall-back") + "; " +
-         (perRun.copies == 1 ? "1 copy" : std::to_string(perRun.copies) + " copies") +
-         " per run, " + formatBytes(perRun.bytes) + copiesPerKind(ledger.totalPerRun()) +
+         (perRun.copies == 1 ? "1 copy" : std::to_string(perRun.copies) + " copies") + " per run" +
+         inTransfers(perRun) + ", " + formatBytes(perRun.bytes) +
+         copiesPerKind(ledger.totalPerRun()) +
          (inside ? "; " + std::to_string(inside) + " in branches and loops" +
                        copiesPerKind(ledger.totalInside())
                  : "") +

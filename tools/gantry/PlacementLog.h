@@ -34,6 +34,9 @@ std::string placementSummary(const plan::fb::Plan &plan, const plan::fb::Functio
 /// ` (h2d 1, d2d 1)` of the kinds that are there; nothing of none.
 std::string copiesPerKind(const plan::CopyTally &tally);
 
+/// " in 2 transfers" where some copies go together, else nothing (spec X5).
+std::string inTransfers(const plan::CopyCount &count);
+
 /// Prints the log to standard error for every function, or for the named one.
 void printPlacementLog(const plan::fb::Plan &plan, const std::string &function, PlacementLog style);
 

@@ -60,6 +60,9 @@ void addCopy(JSONWriter &json, const fb::Plan &plan, const LedgerCopy &copy) {
       .member("kind", copyKindName(copy.kind))
       .member("time", times[static_cast<size_t>(copy.time)])
       .member("cause", copy.cause);
+  // With the copy before it, as one transfer.
+  if (copy.joined)
+    json.key("joined").boolean(true);
 }
 
 void printRemarks(const fb::Plan &plan) {

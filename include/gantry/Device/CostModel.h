@@ -61,6 +61,9 @@ public:
   /// Seconds to move `bytes` from one device's memory to another's, or within one. 0 for no bytes.
   double copySeconds(uint32_t from, uint32_t to, uint64_t bytes) const;
 
+  /// The part of copySeconds that does not depend on the bytes.
+  double copyLatency(uint32_t from, uint32_t to) const { return way(from, to).latency; }
+
   /// Where copySeconds has its rate from.
   LinkOrigin linkOrigin(uint32_t from, uint32_t to) const { return way(from, to).origin; }
 

@@ -36,17 +36,21 @@ struct LedgerCopy {
   /// In whose counters it is found: the GPU's, of two GPUs the target's.
   uint32_t countedOn = 0;
   const fb::Command *command = nullptr; ///< null at load
+  /// It goes in the transfer of the copy before it in the ledger, and pays no latency of its own.
+  bool joined = false;
 };
 
-/// How many copies, and their bytes.
+/// How many values are copied, their bytes, and in how many transfers.
 struct CopyCount {
   uint64_t copies = 0;
   uint64_t bytes = 0;
+  uint64_t transfers = copies;
 
-  void add(uint64_t size) { ++copies, bytes += size; }
+  void add(const LedgerCopy &copy) { ++copies, bytes += copy.bytes, transfers += !copy.joined; }
   CopyCount &operator+=(const CopyCount &other) {
     copies += other.copies;
     bytes += other.bytes;
+    transfers += other.transfers;
     return *this;
   }
   bool operator==(const CopyCount &) const = default;

@@ -57,6 +57,32 @@ inline std::optional<uint64_t> byteSizeOf(const fb::TensorType &type) {
   return tensorByteSize(elementOf(type), shapeOf(type));
 }
 
+/// How many values a copy command copies.
+inline uint32_t numCopied(const fb::Command &copy) { return countOf(copy.buffers()) / 2; }
+
+/// One value of a copy command, below numCopied.
+struct Copied {
+  const fb::BufferRef &source, &target;
+  std::string_view name, location;
+  uint32_t cause; ///< index into Plan.strings
+};
+inline Copied copiedBy(const fb::Command &copy, uint32_t value) {
+  const fb::BufferRef &source = *copy.buffers()->Get(2 * value);
+  const fb::BufferRef &target = *copy.buffers()->Get(2 * value + 1);
+  if (value == 0)
+    return {source, target, textOf(copy.name()), textOf(copy.location()), copy.cause()};
+  const fb::CopiedValue &also = *copy.also()->Get(value - 1);
+  return {source, target, textOf(also.name()), textOf(also.location()), also.cause()};
+}
+
+/// Bytes of all its values.
+inline uint64_t bytesCopied(const fb::Command &copy) {
+  uint64_t bytes = 0;
+  for (uint32_t value = 0; value < numCopied(copy); ++value)
+    bytes += copy.buffers()->Get(2 * value)->size();
+  return bytes;
+}
+
 /// Index of the device where a buffer lies, of a plan whose indices have been checked.
 inline uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function,
                          const fb::BufferRef &buffer) {

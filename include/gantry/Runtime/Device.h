@@ -50,7 +50,7 @@ struct DeviceStats {
   uint64_t peakBytes = 0;   ///< largest bytesInUse
   uint64_t mappedBytes = 0; ///< constants used in place from plan files, not counted above
   uint64_t allocations = 0; ///< calls that took memory
-  uint64_t copies = 0;      ///< copy commands of plans that ran, of all kinds
+  uint64_t copies = 0;      ///< values that commands of plans copied, of all kinds
   uint64_t copiedBytes = 0;
   uint64_t stagedCopies = 0; ///< inputs and outputs that were not aligned, see Bindings
   uint64_t stagedBytes = 0;
@@ -78,8 +78,11 @@ public:
 
   DeviceStats stats() const;
 
-  void countCopy(plan::fb::CopyKind kind, uint64_t bytes) { runCopies.add(kind, bytes); }
-  void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes); }
+  /// One value; with the first of a transfer the transfer counts.
+  void countCopy(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst = true) {
+    runCopies.add(kind, bytes, isFirst);
+  }
+  void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes, true); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }
 
@@ -89,10 +92,14 @@ private:
   static void add(Counter &counter, uint64_t n) { counter.fetch_add(n, std::memory_order_relaxed); }
   /// A plan::CopyTally that threads can add to.
   struct Tally {
-    std::array<Counter, 2 * plan::numCopyKinds> counters{}; ///< copies, bytes; by kind
-    void add(plan::fb::CopyKind kind, uint64_t bytes) {
-      size_t at = 2 * static_cast<size_t>(kind);
-      Device::add(counters[at], 1), Device::add(counters[at + 1], bytes);
+    struct Count {
+      Counter copies{0}, bytes{0}, transfers{0};
+    };
+    std::array<Count, plan::numCopyKinds> counts; ///< by kind
+    void add(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst) {
+      Count &count = counts[static_cast<size_t>(kind)];
+      Device::add(count.copies, 1), Device::add(count.bytes, bytes);
+      Device::add(count.transfers, isFirst);
     }
     plan::CopyTally read() const;
   };

@@ -288,6 +288,18 @@ def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::planir::PlanDialect"];
 }
 
+def CoalesceCopiesPass : Pass<"gantry-coalesce-copies", "::mlir::ModuleOp"> {
+  let summary = "copy small values that go the same way at the same time as one transfer";
+  let description = [{
+    Copies that follow each other on a queue, between the same two devices, become one command when
+    the later ones' values are predicted to be there as the first starts, and when all their bytes
+    take no longer than the latency of the link: they pay it once then, and no value waits longer
+    for the others than one of them gains. Each value keeps its name, its cause and its line in the
+    log (spec X5).
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

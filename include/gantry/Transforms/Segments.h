@@ -40,11 +40,16 @@ public:
   /// More than 0. Of a launch that says nothing, what moving its operands takes.
   double seconds(mlir::Operation *command) const;
 
-  uint32_t deviceOf(mlir::Value buffer) const;
+  /// The part of a copy's seconds that does not depend on its bytes.
+  double latency(planir::CopyOp copy) const;
 
-private:
+  uint32_t deviceOf(mlir::Value buffer) const;
+  /// From which device a copy goes, and to which.
+  std::pair<uint32_t, uint32_t> endsOf(planir::CopyOp copy) const;
+
   uint32_t device(mlir::Attribute symbol) const;
 
+private:
   llvm::DenseMap<mlir::Attribute, uint32_t> devices; ///< by symbol
   /// Of constants and variables, symbol to that of the device.
   llvm::DenseMap<mlir::Attribute, mlir::Attribute> residents;

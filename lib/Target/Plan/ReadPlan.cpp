@@ -252,6 +252,16 @@ struct Reader {
     readBlock(block);
   }
 
+  ArrayAttr furtherValues(const fb::Command &copy) {
+    SmallVector<Attribute> also;
+    for (const fb::CopiedValue *value : plan::each(copy.also()))
+      also.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("cause", stringAt(value->cause())),
+           b.getNamedAttr("location", b.getStringAttr(textOf(value->location()))),
+           b.getNamedAttr("name", b.getStringAttr(textOf(value->name())))}));
+    return b.getArrayAttr(also);
+  }
+
   void readCommand(const fb::Command *command) {
     StringAttr name = b.getStringAttr(textOf(command->name())),
                place = b.getStringAttr(textOf(command->location()));
@@ -272,10 +282,15 @@ struct Reader {
                                Value(), i64(command->flops()), i64(command->bytes()));
       return;
     }
-    case fb::Opcode::copy:
-      planir::CopyOp::create(b, loc(), all[0], all[1], device(command->device()), name, place,
-                             i64(command->queue()), stringAt(command->cause()));
+    case fb::Opcode::copy: {
+      SmallVector<Value> sources, targets;
+      for (auto [i, buffer] : llvm::enumerate(all))
+        (i % 2 == 0 ? sources : targets).push_back(buffer);
+      planir::CopyOp::create(b, loc(), sources, targets, device(command->device()), name, place,
+                             i64(command->queue()), stringAt(command->cause()),
+                             furtherValues(*command));
       return;
+    }
     case fb::Opcode::branch: {
       auto op = planir::IfOp::create(b, loc(), bufferOf(*command->condition()));
       ++number;

@@ -105,8 +105,11 @@ struct Writer {
           shorten(rejected);
       }
       for (auto &block : function->blocks)
-        for (auto &command : block->commands)
+        for (auto &command : block->commands) {
           shorten(command->location);
+          for (auto &value : command->also)
+            shorten(value->location);
+        }
     }
   }
 
@@ -327,7 +330,7 @@ struct Writer {
     auto found = func.walk([&](Operation *op) {
       auto copy = dyn_cast<planir::CopyOp>(op);
       auto launch = dyn_cast<planir::LaunchOp>(op);
-      bool writes = (copy && isVariable(copy.getTarget())) ||
+      bool writes = (copy && llvm::any_of(copy.getTargets(), isVariable)) ||
                     (launch && llvm::any_of(launch.getOutputs(), isVariable));
       return writes ? WalkResult::interrupt() : WalkResult::advance();
     });
@@ -454,13 +457,24 @@ struct Writer {
     command->opcode = fb::Opcode::copy;
     command->device = devices.lookup(copy.getDevice());
     command->queue = copy.getQueue();
-    command->buffers = {bufferRef(copy.getSource()), bufferRef(copy.getTarget())};
+    for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
+      command->buffers.push_back(bufferRef(source));
+      command->buffers.push_back(bufferRef(target));
+    }
     command->num_results = 1;
     command->copy_kind = copyKind(function, command->buffers[0], command->buffers[1]);
-    if (!copy.getCause().empty())
-      command->cause = stringIndex(copy.getCause());
+    auto causeOf = [&](StringRef cause) { return cause.empty() ? 0 : stringIndex(cause); };
+    command->cause = causeOf(copy.getCause());
     command->name = copy.getName().str();
     command->location = copy.getLocation().str();
+    for (auto entry : copy.getAlso().getAsRange<DictionaryAttr>()) {
+      auto text = [&](StringRef key) { return entry.getAs<StringAttr>(key).getValue(); };
+      auto value = std::make_unique<fb::CopiedValueT>();
+      value->name = text("name").str();
+      value->location = text("location").str();
+      value->cause = causeOf(text("cause"));
+      command->also.push_back(std::move(value));
+    }
     return command;
   }
 

@@ -2,16 +2,35 @@
 
 #include "gantry/Transforms/Segments.h"
 
+#include "mlir/IR/Builders.h"
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::memory;
 
 /// A copy from another device into a buffer that Memory places on `device`.
 static bool comesIn(planir::CopyOp copy, StringAttr device) {
-  auto target = copy.getTarget().getDefiningOp<planir::BufferDeclOp>();
-  auto source = copy.getSource().getDefiningOp<planir::BufferDeclOp>();
+  auto target = copy.getTargets().front().getDefiningOp<planir::BufferDeclOp>();
+  auto source = copy.getSources().front().getDefiningOp<planir::BufferDeclOp>();
   return target && target.getDeviceAttr().getAttr() == device &&
          !(source && source.getDeviceAttr() == target.getDeviceAttr());
+}
+
+/// A copy for each value of a transfer: each can come when it is needed.
+static void separate(planir::CopyOp copy, SmallVectorImpl<planir::CopyOp> &single) {
+  if (copy.getAlso().empty())
+    return single.push_back(copy);
+  OpBuilder b(copy);
+  for (auto [i, source, target] : llvm::enumerate(copy.getSources(), copy.getTargets())) {
+    auto text = [&](StringRef key, StringAttr ofFirst) {
+      return i == 0 ? ofFirst : cast<DictionaryAttr>(copy.getAlso()[i - 1]).getAs<StringAttr>(key);
+    };
+    single.push_back(planir::CopyOp::create(
+        b, copy.getLoc(), source, target, copy.getDeviceAttr(), text("name", copy.getNameAttr()),
+        text("location", copy.getLocationAttr()), copy.getQueueAttr(),
+        text("cause", copy.getCauseAttr()), b.getArrayAttr({})));
+  }
+  copy.erase();
 }
 
 static bool writes(Operation *command, Value buffer) {
@@ -67,10 +86,11 @@ struct Delayer {
     ArrayRef<Operation *> joins = ends[block];
     auto join = llvm::partition_point(joins, [&](Operation *op) { return places[op] < here; });
     consider(join == joins.end() ? nullptr : *join);
-    for (Operation *user : copy.getTarget().getUsers())
+    Value source = copy.getSources().front();
+    for (Operation *user : copy.getTargets().front().getUsers())
       consider(block->findAncestorOpInBlock(*user));
-    for (Operation *user : copy.getSource().getUsers())
-      if (writes(user, copy.getSource()))
+    for (Operation *user : source.getUsers())
+      if (writes(user, source))
         consider(block->findAncestorOpInBlock(*user));
     if (!limit)
       consider(&block->back());
@@ -94,11 +114,13 @@ struct Delayer {
 } // namespace
 
 bool gantry::memory::delayCopies(planir::FuncOp func, StringAttr device) {
-  SmallVector<planir::CopyOp> copies;
+  SmallVector<planir::CopyOp> whole, copies;
   func.walk([&](planir::CopyOp copy) {
     if (comesIn(copy, device))
-      copies.push_back(copy);
+      whole.push_back(copy);
   });
+  for (planir::CopyOp copy : whole)
+    separate(copy, copies);
   Delayer delayer(func.getBody().front());
   for (planir::CopyOp copy : llvm::reverse(copies))
     delayer.delay(copy);

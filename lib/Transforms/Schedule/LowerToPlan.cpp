@@ -343,7 +343,7 @@ struct FunctionLowering {
     auto [device, queue] = queueOf(places.at(source), places.at(target));
     planir::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
                            text(describeLocation(loc)), builder.getI64IntegerAttr(queue),
-                           text(queue ? cause : ""));
+                           text(queue ? cause : ""), builder.getArrayAttr({}));
   }
 
   //===------------------------------------------------------------------===//

@@ -35,8 +35,10 @@ void gantry::schedule::forEachSegment(Block &block,
 
 void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value, bool)> use) {
   if (auto copy = dyn_cast<planir::CopyOp>(command)) {
-    use(copy.getSource(), false);
-    use(copy.getTarget(), true);
+    for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
+      use(source, false);
+      use(target, true);
+    }
     return;
   }
   auto launch = cast<planir::LaunchOp>(command);
@@ -115,6 +117,15 @@ uint32_t CommandCosts::deviceOf(Value buffer) const {
   return device(cast<DictionaryAttr>(bindings[index]).get("device"));
 }
 
+std::pair<uint32_t, uint32_t> CommandCosts::endsOf(planir::CopyOp copy) const {
+  return {deviceOf(copy.getSources().front()), deviceOf(copy.getTargets().front())};
+}
+
+double CommandCosts::latency(planir::CopyOp copy) const {
+  auto [from, to] = endsOf(copy);
+  return costs.numDevices() == 0 ? 0 : costs.copyLatency(from, to);
+}
+
 static uint64_t sizeOf(Value buffer) {
   return cast<IntegerAttr>(buffer.getDefiningOp()->getAttr("size")).getInt();
 }
@@ -123,9 +134,13 @@ double CommandCosts::seconds(Operation *command) const {
   constexpr double least = 1e-9; // so that what runs takes its turn
   if (costs.numDevices() == 0)
     return least;
-  if (auto copy = dyn_cast<planir::CopyOp>(command))
-    return std::max(least, costs.copySeconds(deviceOf(copy.getSource()), deviceOf(copy.getTarget()),
-                                             sizeOf(copy.getSource())));
+  if (auto copy = dyn_cast<planir::CopyOp>(command)) {
+    uint64_t bytes = 0;
+    for (Value source : copy.getSources())
+      bytes += sizeOf(source);
+    auto [from, to] = endsOf(copy);
+    return std::max(least, costs.copySeconds(from, to, bytes));
+  }
   auto launch = cast<planir::LaunchOp>(command);
   Work work{uint64_t(launch.getFlops()), uint64_t(launch.getBytes())};
   if (!work.bytes)

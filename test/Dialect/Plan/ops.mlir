@@ -67,11 +67,14 @@ plan.func @main inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
 
   // CHECK: plan.if %[[C]] {
   // CHECK-NEXT: plan.copy %[[X]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
+  // Several values in one transfer.
+  // CHECK-NEXT: plan.copy %[[X]], %[[X]] to %[[T]], %[[Y]] on @d0 for "fc1" "x" at "" also [{cause = "fc2", location = "graph.mlir:4:3", name = "y"}]
   // CHECK-NEXT: } else {
   // CHECK-NEXT: plan.copy %[[T]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
   // CHECK-NEXT: }
   plan.if %c {
     plan.copy %x to %y on @d0 "y" at "graph.mlir:4:3"
+    plan.copy %x, %x to %t, %y on @d0 for "fc1" "x" at "" also [{cause = "fc2", location = "graph.mlir:4:3", name = "y"}]
   } else {
     plan.copy %t to %y on @d0 "y" at "graph.mlir:4:3"
   }

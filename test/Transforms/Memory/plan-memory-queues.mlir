@@ -79,3 +79,23 @@ plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical
 plan.constant @c0 "a" on @d1 offset -1 size 4 : tensor<f32> = dense<1.0> : tensor<f32>
 plan.constant @c1 "b" on @d0 offset -1 size 4 : tensor<f32> = dense<1.0> : tensor<f32>
 plan.constant @c2 "c" on @d1 offset -1 size 4 : tensor<f32> = dense<2.0> : tensor<f32>
+
+// -----
+
+// What goes in one transfer comes in one by one where there is no room for all of it.
+// CHECK: plan.arena @transient_d1 transient on @d1 size 64 lower_bound 64
+// CHECK-LABEL: plan.func @apart
+// CHECK: plan.copy %{{[^,]*}} to %[[A:[^,]*]] on @d1 queue 1 for "one" "a" at "g:1"{{$}}
+// CHECK-NEXT: plan.launch @k(%[[A]]) {{.*}} "use_a"
+// CHECK-NEXT: plan.copy %{{[^,]*}} to %[[B:[^,]*]] on @d1 queue 1 for "two" "b" at "g:2"{{$}}
+// CHECK-NEXT: plan.launch @k(%[[B]]) {{.*}} "use_b"
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 100
+plan.func @apart inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+  %x = plan.input 0 size 64
+  %a = plan.buffer size 64 on @d1 "a" : tensor<16xf32>
+  %b = plan.buffer size 64 on @d1 "b" : tensor<16xf32>
+  plan.copy %x, %x to %a, %b on @d1 queue 1 for "one" "a" at "g:1" also [{cause = "two", location = "g:2", name = "b"}]
+  plan.launch @k(%a) -> () items 1 grain 1 on @d1 "use_a" [] at ""
+  plan.launch @k(%b) -> () items 1 grain 1 on @d1 "use_b" [] at ""
+}

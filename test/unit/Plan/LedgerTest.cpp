@@ -77,6 +77,24 @@ TEST(Ledger, AConstantAwayFromHomeIsACopyAtLoad_x2) {
   EXPECT_EQ(copiesAtLoad(file.plan()), ledger.atLoad);
 }
 
+TEST(Ledger, ATransferOfSeveralValuesNamesEach_x5) {
+  Sample sample = makeSample();
+  addToCopy(sample.command(0, 1), inInput(0, 0, 16), inArena(3, 32, 16));
+  const PlanFile file = fileOf(sample);
+  const Ledger ledger = ledgerOf(file);
+  ASSERT_EQ(ledger.copies.size(), 3u);
+  EXPECT_FALSE(ledger.copies[0].joined);
+  EXPECT_TRUE(ledger.copies[1].joined);
+  EXPECT_FALSE(ledger.copies[2].joined);
+  EXPECT_EQ(ledger.copies[1].command, ledger.copies[0].command);
+  EXPECT_EQ(ledger.copies[1].name, "x");
+  EXPECT_EQ(ledger.copies[1].bytes, 16u);
+  EXPECT_EQ(ledger.copies[1].cause, "operand 0 of 'add'");
+  EXPECT_EQ(ledger.copies[1].location, "graph:2");
+  EXPECT_EQ(ledger.perRun[gpu][fb::CopyKind::hostToDevice], (CopyCount{2, 48, 1}));
+  EXPECT_EQ(ledger.totalPerRun().betweenDevices(), (CopyCount{3, 80, 2}));
+}
+
 TEST(Ledger, AnInputGoesByItsName) {
   Sample sample = makeSample();
   sample.command(0, 1).buffers[0] = inInput(0, 0, 32);

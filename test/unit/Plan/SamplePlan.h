@@ -82,6 +82,14 @@ inline std::unique_ptr<fb::CommandT> copy(fb::BufferRef from, fb::BufferRef to, 
   return result;
 }
 
+/// One more value in the transfer.
+inline void addToCopy(fb::CommandT &copy, fb::BufferRef from, fb::BufferRef to) {
+  copy.buffers.push_back(from);
+  copy.buffers.push_back(to);
+  copy.also.push_back(std::make_unique<fb::CopiedValueT>());
+  copy.also.back()->location = "graph:2";
+}
+
 inline std::unique_ptr<fb::CommandT> nested(fb::Opcode opcode, fb::BufferRef condition,
                                             std::vector<uint32_t> blocks) {
   auto result = command(opcode);

@@ -32,6 +32,9 @@ uint64_t useBlock(const fb::Plan &plan, const fb::Function &function, uint32_t i
     sum += plan.devices()->Get(command->device())->name()->size();
     for (const fb::BufferRef *ref : each(command->buffers()))
       sum += useBuffer(plan, function, *ref);
+    if (command->opcode() == fb::Opcode::copy)
+      for (uint32_t value = 0; value < numCopied(*command); ++value)
+        sum += copiedBy(*command, value).name.size() + bytesCopied(*command);
     if (command->opcode() == fb::Opcode::launch)
       sum += plan.kernels()->Get(command->kernel())->symbol()->size();
     if (command->condition())

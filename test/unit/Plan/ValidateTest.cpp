@@ -255,6 +255,43 @@ const Rule rules[] = {
     {"CopyOverlap",
      [](Sample &s) { s.command(0, 7).buffers = {inArena(2, 128, 32), inArena(2, 144, 32)}; },
      "function 'main', block 0, command 7 (copy): source and destination overlap"},
+    {"CopyNames",
+     [](Sample &s) {
+       addToCopy(s.command(0, 1), inInput(0, 0, 16), inArena(3, 32, 16));
+       s.command(0, 1).also.clear();
+     },
+     "function 'main', block 0, command 1 (copy): 4 buffers, expected 2"},
+    {"CopySecondSizes",
+     [](Sample &s) { addToCopy(s.command(0, 1), inInput(0, 0, 16), inArena(3, 32, 15)); },
+     "function 'main', block 0, command 1 (copy): from 16 to 15 bytes"},
+    {"CopySecondCause",
+     [](Sample &s) {
+       addToCopy(s.command(0, 1), inInput(0, 0, 16), inArena(3, 32, 16));
+       s.command(0, 1).also[0]->cause = 1;
+     },
+     "function 'main', block 0, command 1 (copy): cause 1 of 1"},
+    {"CopySecondRange",
+     [](Sample &s) { addToCopy(s.command(0, 1), inInput(0, 0, 16), inArena(3, 248, 16)); },
+     "function 'main', block 0, command 1 (copy): 16 bytes at 248 of arena 3, which has 256"},
+    {"CopyTwoWays",
+     [](Sample &s) { addToCopy(s.command(0, 1), inArena(3, 64, 16), inArena(2, 256, 16)); },
+     "function 'main', block 0, command 1 (copy): its values do not all go from device 0 to device "
+     "1"},
+    {"CopyTwiceThere",
+     [](Sample &s) { addToCopy(s.command(0, 1), inInput(0, 0, 16), inArena(3, 16, 16)); },
+     "function 'main', block 0, command 1 (copy): buffers that it writes overlap others that it "
+     "uses"},
+    {"CopyReadsWhatItWrites",
+     [](Sample &s) {
+       addToCopy(s.command(0, 7), inArena(2, 320, 16), inArena(2, 256, 16));
+       addToCopy(s.command(0, 7), inArena(2, 264, 16), inArena(2, 400, 16));
+     },
+     "function 'main', block 0, command 7 (copy): buffers that it writes overlap others that it "
+     "uses"},
+    {"LaunchOfFurtherValues",
+     [](Sample &s) { s.command(0, 0).also.push_back(std::make_unique<fb::CopiedValueT>()); },
+     "function 'main', block 0, command 0 (launch 'add'): it names 1 further values, and is not a "
+     "copy"},
     {"CopyCause", [](Sample &s) { s.command(0, 1).cause = 1; },
      "function 'main', block 0, command 1 (copy): cause 1 of 1"},
     {"CopyIntoConstant", [](Sample &s) { s.command(0, 7).buffers[1] = inArena(0, 0, 32); },

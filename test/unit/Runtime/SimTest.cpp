@@ -180,6 +180,59 @@ TEST(Sim, countsConstantsThatAreWantedElsewhereOncePerArena_x3) {
   EXPECT_EQ(gpu0.run, plan::CopyTally());
 }
 
+/// Both halves of x go to GPU:0 in one transfer, are added there, and the sum comes back.
+void buildTransfer(SimBuilder &b) {
+  constexpr uint32_t gpu0 = 1;
+  const uint64_t half = bytes / 2;
+  uint32_t a0 = b.addArena(fb::ArenaKind::transient, 3 * half, gpu0);
+  b.addFunction("main");
+  b.addInput("x", {n});
+  b.addOutput("y", {n / 2});
+  auto at = [&](uint32_t slot) { return memory(a0, slot * half, half); };
+  fb::BufferRef upper(fb::Space::input, 0, half, half);
+  fb::CommandT &up =
+      b.move("lower", fb::CopyKind::hostToDevice, gpu0, copyQueue, input(0, half), at(0));
+  up.buffers.insert(up.buffers.end(), {upper, at(1)});
+  up.also.push_back(std::make_unique<fb::CopiedValueT>());
+  b.order(gpu0, copyQueue, gpu0, computeQueue);
+  b.compute("sum", b.add, gpu0, {at(0), at(1)}, at(2), 0, n / 2);
+  b.order(gpu0, computeQueue, gpu0, copyQueue);
+  b.move("down", fb::CopyKind::deviceToHost, gpu0, copyQueue, at(2), output(0, half));
+}
+
+TEST(Sim, severalValuesAreOneTransfer_x5) {
+  SimBuilder b(1);
+  buildTransfer(b);
+  World w(b);
+  w.bindRamp(0);
+  ASSERT_OK(w.session->run(*w.bindings));
+  const float *sum = w.bindings->output(0)->dataAs<float>();
+  for (uint64_t i = 0; i < n / 2; ++i)
+    ASSERT_EQ(sum[i], 2 * static_cast<float>(i) + n / 2);
+  DeviceStats gpu = w.plan->device(1)->stats();
+  EXPECT_EQ(gpu.run[fb::CopyKind::hostToDevice], (plan::CopyCount{2, bytes, 1}));
+  EXPECT_EQ(gpu.run,
+            plan::Ledger::of(w.plan->metadata(), *w.plan->functions()[0].source).perRun[1]);
+  // One latency, and all bytes.
+  EXPECT_EQ(w.names(), "lower sum down ");
+  const SimEvent up = w.session->timeline().front();
+  EXPECT_DOUBLE_EQ(up.end - up.start, StandInRates::linkLatency +
+                                          static_cast<double>(bytes) / StandInRates::linkBandwidth);
+}
+
+TEST(Sim, eachValueOfATransferHasToBeWaitedFor_x5) {
+  SimBuilder b(1);
+  b.waitToDrop = 0;
+  buildTransfer(b);
+  World w(b);
+  w.bindRamp(0);
+  Status status = w.session->run(*w.bindings);
+  EXPECT_EQ(status.code(), StatusCode::corrupt);
+  EXPECT_NE(status.message().find("'lower' and 1 more on GPU:0 (queue 1) writes"),
+            std::string::npos)
+      << status.message();
+}
+
 TEST(Sim, everyLegalOrderGivesTheSameBytes_d6) {
   SimBuilder b(2);
   buildPipeline(b);

@@ -18,6 +18,19 @@ using namespace gantry::planir;
 #define GET_OP_CLASSES
 #include "gantry/Dialect/Plan/IR/PlanOps.cpp.inc"
 
+LogicalResult CopyOp::verify() {
+  if (getSources().empty())
+    return emitOpError("copies nothing");
+  if (getAlso().size() + 1 != getSources().size())
+    return emitOpError() << "copies " << getSources().size() << " values and has the names of "
+                         << getAlso().size() + 1;
+  for (auto value : getAlso().getAsRange<DictionaryAttr>())
+    for (StringRef key : {"name", "location", "cause"})
+      if (!value.getAs<StringAttr>(key))
+        return emitOpError() << "says no " << key << " of a further value";
+  return success();
+}
+
 void PlanDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

@@ -194,7 +194,7 @@ bool SimExecutor::writes(const fb::Command &command, uint32_t buffer) const {
   case fb::Opcode::launch:
     return buffer >= countOf(command.buffers()) - command.num_results();
   case fb::Opcode::copy:
-    return buffer == 1;
+    return buffer % 2 == 1;
   default:
     return command.opcode() == fb::Opcode::fill;
   }

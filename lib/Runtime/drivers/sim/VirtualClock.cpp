@@ -22,7 +22,7 @@ double VirtualClock::duration(const fb::Command &command) const {
                          {command.flops(), command.bytes() ? command.bytes() : operandBytes});
   case fb::Opcode::copy: {
     auto [from, to] = resource(command);
-    return costs.copySeconds(from, to, command.buffers()->Get(0)->size());
+    return costs.copySeconds(from, to, plan::bytesCopied(command));
   }
   case fb::Opcode::fill:
     return costs.seconds(command.device(), {0, operandBytes});

@@ -216,19 +216,25 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
     (`flops` $flops^)? (`bytes` $bytes^)? `on` $device $name $log_names `at` $location attr-dict
   }];
 }
-def Plan_CopyOp : Plan_Op<"copy"> {
-  let summary = "copy a buffer";
+def Plan_CopyOp : Plan_Op<"copy", [SameVariadicOperandSize]> {
+  let summary = "copy buffers from one device to another, or within one";
   let description = [{
     `device` is the GPU of the two, the target's between GPUs. `queue`, of that device: 0 inside a
     device, 1 from the host, 2 to the host, 3 from another GPU. `cause` is the use that made it.
-    Example: `plan.copy %a to %b on @d1 queue 1 for "fc1" "x" at "model.onnx"`
+    Several values between the same two devices may go as one transfer: `name`, `location` and
+    `cause` are then those of the first, and `also` has those of the others.
+    Example: `plan.copy %a to %b on @d1 queue 1 for "fc1" "x" at "model.onnx"`, or
+    `plan.copy %a, %c to %b, %d on @d1 queue 1 for "fc1" "x" at "model.onnx" also [{cause = "fc1", location = "model.onnx", name = "y"} ]`
   }];
-  let arguments = (ins Plan_BufferType:$source, Plan_BufferType:$target, FlatSymbolRefAttr:$device,
-                       StrAttr:$name, StrAttr:$location, Plan_Count:$queue,
-                       DefaultValuedStrAttr<StrAttr, "">:$cause);
+  let arguments = (ins Variadic<Plan_BufferType>:$sources, Variadic<Plan_BufferType>:$targets,
+                       FlatSymbolRefAttr:$device, StrAttr:$name, StrAttr:$location,
+                       Plan_Count:$queue, DefaultValuedStrAttr<StrAttr, "">:$cause,
+                       DefaultValuedAttr<TypedArrayAttrBase<DictionaryAttr, "names of further values">, "{}">:$also);
   let assemblyFormat = [{
-    $source `to` $target `on` $device (`queue` $queue^)? (`for` $cause^)? $name `at` $location attr-dict
+    $sources `to` $targets `on` $device (`queue` $queue^)? (`for` $cause^)? $name `at` $location
+    (`also` $also^)? attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 // Queues of one function run at the same time; what is on one queue runs in order. Where a branch or

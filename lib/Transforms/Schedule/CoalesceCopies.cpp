@@ -1,0 +1,89 @@
+// Makes one copy of small ones that go the same way at the same time (spec X5): the adapter between
+// the plan dialect and the queues library, which says what goes together and why.
+
+#include "gantry/Queues/Coalesce.h"
+#include "gantry/Transforms/Passes.h"
+#include "gantry/Transforms/Segments.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::schedule;
+
+namespace gantry {
+#define GEN_PASS_DEF_COALESCECOPIESPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+static std::vector<queues::Message> describeMessages(ArrayRef<Operation *> commands,
+                                                     const CommandCosts &costs) {
+  std::vector<queues::Message> messages(commands.size());
+  for (auto [message, op] : llvm::zip(messages, commands))
+    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
+      // The queue says of one end where it is.
+      auto [from, to] = costs.endsOf(copy);
+      message = {costs.device(copy.getDeviceAttr()) == from ? to : from, costs.latency(copy)};
+    }
+  return messages;
+}
+
+static DictionaryAttr describeValue(planir::CopyOp copy) {
+  Builder b(copy.getContext());
+  return b.getDictionaryAttr({b.getNamedAttr("cause", copy.getCauseAttr()),
+                              b.getNamedAttr("location", copy.getLocationAttr()),
+                              b.getNamedAttr("name", copy.getNameAttr())});
+}
+
+/// The first copy, with what the others copy as well.
+static Operation *merge(ArrayRef<Operation *> copies) {
+  auto first = cast<planir::CopyOp>(copies.front());
+  SmallVector<Value> sources, targets;
+  SmallVector<Attribute> also;
+  for (Operation *op : copies) {
+    auto copy = cast<planir::CopyOp>(op);
+    llvm::append_range(sources, copy.getSources());
+    llvm::append_range(targets, copy.getTargets());
+    if (copy != first)
+      also.push_back(describeValue(copy));
+    llvm::append_range(also, copy.getAlso());
+  }
+  OpBuilder builder(first);
+  auto merged =
+      planir::CopyOp::create(builder, first.getLoc(), sources, targets, first.getDeviceAttr(),
+                             first.getNameAttr(), first.getLocationAttr(), first.getQueueAttr(),
+                             first.getCauseAttr(), builder.getArrayAttr(also));
+  for (Operation *op : copies)
+    op->erase();
+  return merged;
+}
+
+static void coalesce(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+  if (numberQueues(commands).size() <= 1)
+    return;
+  std::vector<uint32_t> firsts =
+      queues::coalesce(describeTasks(commands, costs), describeMessages(commands, costs));
+  std::vector<SmallVector<Operation *, 1>> transfers(commands.size());
+  for (auto [i, first] : llvm::enumerate(firsts))
+    transfers[first].push_back(commands[i]);
+  if (llvm::all_of(transfers, [](auto &transfer) { return transfer.size() == 1; }))
+    return;
+  // Behind the segment, whose declarations then all stand before its commands.
+  Block *block = commands.front()->getBlock();
+  Block::iterator end = std::next(commands.back()->getIterator());
+  for (auto &transfer : transfers) {
+    for (Operation *op : transfer)
+      op->moveBefore(block, end);
+    if (transfer.size() > 1)
+      merge(transfer);
+  }
+}
+
+namespace {
+struct CoalesceCopies : gantry::impl::CoalesceCopiesPassBase<CoalesceCopies> {
+  void runOnOperation() override {
+    CommandCosts costs(getOperation());
+    for (auto func : getOperation().getOps<planir::FuncOp>())
+      forEachSegment(func.getBody().front(),
+                     [&](ArrayRef<Operation *> commands) { coalesce(commands, costs); });
+  }
+};
+} // namespace

@@ -1,0 +1,24 @@
+// RUN: gantry-opt %s -split-input-file -verify-diagnostics
+
+plan.func @names inputs [] outputs [] {
+  %x = plan.input 0 size 16
+  %y = plan.output 0 size 16
+  // expected-error@+1 {{'plan.copy' op copies 2 values and has the names of 1}}
+  plan.copy %x, %x to %y, %y on @d1 "x" at ""
+}
+
+// -----
+
+plan.func @entries inputs [] outputs [] {
+  %x = plan.input 0 size 16
+  %y = plan.output 0 size 16
+  // expected-error@+1 {{'plan.copy' op says no cause of a further value}}
+  plan.copy %x, %x to %y, %y on @d1 "x" at "" also [{location = "", name = "y"}]
+}
+
+// -----
+
+plan.func @nothing inputs [] outputs [] {
+  // expected-error@+1 {{'plan.copy' op copies nothing}}
+  "plan.copy"() {device = @d1, location = "", name = "x"} : () -> ()
+}
