@@ -10,9 +10,10 @@ Simulator::Simulator(const OrderedGraph &graph)
     : graph(graph), numDevices(graph.numDevices), starts(graph.numTasks()), ends(graph.numTasks()),
       rest(graph.numTasks()), ready(size_t(graph.numValues()) * numDevices), deviceFree(numDevices),
       before(graph.numTasks()), lastOn(numDevices), queueFree(graph.problem.numQueues),
-      lastCopy(graph.problem.numQueues), numberOf(graph.numTasks()), startsOn(numDevices),
-      changes(numDevices), lastCopied(graph.numValues()), lastRead(numDevices),
-      isTouched(numDevices), livesToEnd(graph.numValues()), peaks(numDevices) {
+      transfers(graph.problem.numQueues), lastCopy(graph.problem.numQueues),
+      numberOf(graph.numTasks()), startsOn(numDevices), changes(numDevices),
+      lastCopied(graph.numValues()), lastRead(numDevices), isTouched(numDevices),
+      livesToEnd(graph.numValues()), peaks(numDevices) {
   // Results live to the end of the step where they are made.
   for (const AutoEnd &end : graph.ends)
     livesToEnd[end.value] = 1;
@@ -40,10 +41,20 @@ double Simulator::fetch(uint32_t value, uint32_t from, uint32_t to) {
   if (there != notAllowed)
     return there;
   const AutoLink &link = graph.problem.link(from, to);
-  double start = std::max(readyAt(value, from), queueFree[link.queue]);
-  there = start + link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-  queueFree[link.queue] = there;
-  copies.push_back({value, from, to, start, there, lastCopy[link.queue]});
+  double seconds = static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
+  Transfer &transfer = transfers[link.queue];
+  double &free = queueFree[link.queue];
+  bool joins = transfer.from == from && transfer.to == to &&
+               readyAt(value, from) <= transfer.start && transfer.seconds + seconds <= link.latency;
+  if (joins) {
+    transfer.seconds += seconds;
+    there = free + seconds;
+  } else {
+    transfer = {from, to, std::max(readyAt(value, from), free), seconds};
+    there = transfer.start + link.latency + seconds;
+  }
+  free = there;
+  copies.push_back({value, from, to, transfer.start, there, lastCopy[link.queue], joins});
   lastCopy[link.queue] = static_cast<uint32_t>(copies.size() - 1);
   copyBytes += graph.bytes[value];
   return there;
@@ -60,6 +71,7 @@ Score Simulator::run(std::span<const uint32_t> devices, const Score *toBeat) {
   std::fill(deviceFree.begin(), deviceFree.end(), 0);
   std::fill(lastOn.begin(), lastOn.end(), noIndex);
   std::fill(queueFree.begin(), queueFree.end(), 0);
+  std::fill(transfers.begin(), transfers.end(), Transfer());
   std::fill(lastCopy.begin(), lastCopy.end(), noCopy);
   for (std::vector<double> &list : startsOn)
     list.clear();
@@ -263,7 +275,7 @@ AutoSchedule Simulator::schedule() const {
   }
   for (const Copy &copy : copies)
     result.copies.push_back(
-        {graph.originalValue[copy.value], copy.from, copy.to, copy.start, copy.end});
+        {graph.originalValue[copy.value], copy.from, copy.to, copy.start, copy.end, copy.joined});
   result.peaks = peaks;
   result.seconds = finish;
   result.copyBytes = copyBytes;

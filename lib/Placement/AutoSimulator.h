@@ -44,6 +44,14 @@ private:
     uint32_t value, from, to;
     double start, end;
     uint32_t before; ///< the copy that the queue did before
+    bool joined;     ///< in one transfer with that one
+  };
+  /// What a queue did last; a small copy that could have started then goes with it, as plans have
+  /// it (gantry/Queues/Coalesce.h).
+  struct Transfer {
+    uint32_t from = noIndex, to = noIndex;
+    double start = 0;
+    double seconds = 0; ///< of its bytes
   };
   static constexpr uint32_t noCopy = noIndex;
   static constexpr Score hopeless{UINT64_MAX, notAllowed, UINT64_MAX};
@@ -69,7 +77,8 @@ private:
   std::vector<uint32_t> before; ///< by place: what the device did before
   std::vector<uint32_t> lastOn; ///< by device
   std::vector<double> queueFree;
-  std::vector<uint32_t> lastCopy; ///< by queue
+  std::vector<Transfer> transfers; ///< by queue
+  std::vector<uint32_t> lastCopy;  ///< by queue
   std::vector<Copy> copies;
   std::vector<uint32_t> devicesOfRun;
   std::vector<uint32_t> numberOf;            ///< by place: among the tasks of its device

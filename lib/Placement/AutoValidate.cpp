@@ -215,14 +215,8 @@ private:
 
   Status checkCopies() {
     for (const AutoCopy &copy : schedule.copies) {
-      const AutoLink &link = problem.link(copy.from, copy.to);
-      // As arenas are laid out in steps of 64 bytes, so are copies.
-      uint64_t bytes = (problem.values[copy.value].bytes + 63) / 64 * 64;
-      double seconds = link.latency + static_cast<double>(bytes) * link.secondsPerByte;
       if (copy.from == copy.to || copy.from != sourceOf(copy.value))
         return fail("a copy of " + valueName(copy.value) + " from where it is not");
-      if (!isSame(copy.end, copy.start + seconds))
-        return fail("a copy of " + valueName(copy.value) + " takes another time than it should");
       if (maker[copy.value] != noIndex && !isBefore(schedule.end[maker[copy.value]], copy.start))
         return fail(valueName(copy.value) + " is copied before it is made");
       if (!arrival.emplace(std::pair(copy.value, copy.to), copy.end).second)
@@ -257,17 +251,42 @@ private:
   }
 
   Status checkQueues() {
-    using Span = std::pair<double, double>;
-    std::map<uint32_t, std::vector<Span>> tasks, copies;
-    for (uint32_t task : placement.order)
-      tasks[deviceOf(task)].emplace_back(schedule.start[task], schedule.end[task]);
+    std::map<uint32_t, double> free; // by device
+    for (uint32_t task : placement.order) {
+      if (!isBefore(free[deviceOf(task)], schedule.start[task]))
+        return fail("device " + std::to_string(deviceOf(task)) + " does two things at once");
+      free[deviceOf(task)] = schedule.end[task];
+    }
+    std::map<uint32_t, std::vector<const AutoCopy *>> queues;
     for (const AutoCopy &copy : schedule.copies)
-      copies[problem.link(copy.from, copy.to).queue].emplace_back(copy.start, copy.end);
-    for (const auto *queues : {&tasks, &copies})
-      for (const auto &[queue, spans] : *queues)
-        for (size_t i = 1; i < spans.size(); ++i)
-          if (!isBefore(spans[i - 1].second, spans[i].first))
-            return fail("queue " + std::to_string(queue) + " does two things at once");
+      queues[problem.link(copy.from, copy.to).queue].push_back(&copy);
+    for (const auto &[queue, copies] : queues)
+      GANTRY_RETURN_IF_ERROR(checkCopyQueue(queue, copies));
+    return {};
+  }
+
+  /// Transfers take turns; what one holds beyond its first copy is small.
+  Status checkCopyQueue(uint32_t queue, const std::vector<const AutoCopy *> &copies) {
+    double free = 0;
+    double small = 0; // seconds of the bytes in the transfer
+    for (size_t i = 0; i < copies.size(); ++i) {
+      const AutoCopy &copy = *copies[i];
+      const AutoLink &link = problem.link(copy.from, copy.to);
+      // As arenas are laid out in steps of 64 bytes, so are copies.
+      double seconds = static_cast<double>(roundedBytes(copy.value)) * link.secondsPerByte;
+      double begin = copy.joined ? free : copy.start + link.latency;
+      if (!isSame(copy.end, begin + seconds))
+        return fail("a copy of " + valueName(copy.value) + " takes another time than it should");
+      small = copy.joined ? small + seconds : seconds;
+      if (!copy.joined && !isBefore(free, copy.start))
+        return fail("queue " + std::to_string(queue) + " does two things at once");
+      if (copy.joined &&
+          (i == 0 || copy.from != copies[i - 1]->from || copy.to != copies[i - 1]->to ||
+           copy.start != copies[i - 1]->start || !isBefore(small, link.latency)))
+        return fail("a copy of " + valueName(copy.value) +
+                    " goes with another that it cannot join");
+      free = copy.end;
+    }
     return {};
   }
 

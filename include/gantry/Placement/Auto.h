@@ -83,6 +83,9 @@ struct AutoPlacement {
 struct AutoCopy {
   uint32_t value = 0, from = 0, to = 0;
   double start = 0, end = 0;
+  /// In one transfer with the copy before it on its queue: it starts with that one, pays no latency
+  /// and is there when its bytes are.
+  bool joined = false;
 };
 
 /// What happens in one step. Devices and copy queues take their commands in order.

@@ -140,10 +140,36 @@ TEST(AutoSimulate, OneCopyServesAllReadersOfADevice) {
 }
 
 TEST(AutoSimulate, CopiesOfOneQueueTakeTurns) {
-  AutoProblem problem = devices(2, 0, 1);
+  AutoProblem problem = devices(2, 0, 0, 1.0 / 64);
   uint32_t x = addArgument(problem, 64, 0), y = addArgument(problem, 64, 0);
   addTask(problem, {x, y}, {1, 1}, 64);
   EXPECT_EQ(simulate(problem, {{1}, {0}}).seconds, 3);
+}
+
+/// As plans send them (spec X5): as long as the bytes take no longer than the latency, and the
+/// value is there as the first one starts.
+TEST(AutoSimulate, SmallCopiesThatCouldStartTogetherPayOneLatency) {
+  AutoProblem problem = devices(2, 0, 1, 0.5 / 64);
+  std::vector<uint32_t> inputs;
+  for (int i = 0; i < 4; ++i)
+    inputs.push_back(addArgument(problem, 64, 0));
+  inputs.push_back(addTask(problem, {}, {1, 1}, 64));
+  addTask(problem, inputs, {1, 1}, 64);
+  const AutoPlacement placement{{0, 1}, {0, 1}};
+  const AutoSchedule schedule = simulate(problem, placement);
+  EXPECT_EQ(validateSchedule(problem, placement, schedule).message(), "");
+  std::vector<double> starts, ends;
+  std::vector<bool> joined;
+  for (const AutoCopy &copy : schedule.copies) {
+    starts.push_back(copy.start);
+    ends.push_back(copy.end);
+    joined.push_back(copy.joined);
+  }
+  // Two transfers of two, then one that is there in time for the second, which is full.
+  EXPECT_EQ(starts, (std::vector<double>{0, 0, 2, 2, 4}));
+  EXPECT_EQ(ends, (std::vector<double>{1.5, 2, 3.5, 4, 5.5}));
+  EXPECT_EQ(joined, (std::vector<bool>{false, true, false, true, false}));
+  EXPECT_EQ(schedule.seconds, 6.5);
 }
 
 TEST(AutoSimulate, CountsConstantsOncePerDeviceAndValuesWhileTheyLive) {
@@ -217,7 +243,42 @@ TEST_F(AutoJudge, RefusesTwoThingsAtOnce) {
   schedule.start[1] -= 0.5;
   schedule.end[1] -= 0.5;
   problem.tasks[1].inputs.erase(problem.tasks[1].inputs.begin());
-  EXPECT_EQ(judge(), "placement: queue 0 does two things at once");
+  EXPECT_EQ(judge(), "placement: device 0 does two things at once");
+}
+
+struct AutoJudgeOfTransfers : testing::Test {
+  AutoJudgeOfTransfers() {
+    const uint32_t a = addArgument(problem, 64, 0), b = addArgument(problem, 64, 0);
+    addTask(problem, {a, b}, {1, 1}, 64);
+    schedule = simulate(problem, placement);
+  }
+  AutoProblem problem = devices(2, 0, 1, 0.5 / 64);
+  AutoPlacement placement{{1}, {0}};
+  AutoSchedule schedule;
+  std::string judge() { return validateSchedule(problem, placement, schedule).message(); }
+};
+
+TEST_F(AutoJudgeOfTransfers, RefusesTwoCopiesAtOnce) {
+  schedule.copies[1] = {1, 0, 1, 0, 1.5};
+  EXPECT_EQ(judge(), "placement: queue " + std::to_string(problem.link(0, 1).queue) +
+                         " does two things at once");
+}
+
+TEST_F(AutoJudgeOfTransfers, RefusesACopyWithoutItsLatency) {
+  schedule.copies[1].joined = false;
+  EXPECT_EQ(judge(), "placement: a copy of value 1 takes another time than it should");
+}
+
+TEST_F(AutoJudgeOfTransfers, RefusesTransfersThatAreTooLarge) {
+  problem.values[1].bytes = 128;
+  schedule.copies[1].end += 0.5;
+  schedule.start[0] += 0.5, schedule.end[0] += 0.5;
+  EXPECT_EQ(judge(), "placement: a copy of value 1 goes with another that it cannot join");
+}
+
+TEST_F(AutoJudgeOfTransfers, RefusesACopyThatIsNotThereWithTheFirst) {
+  schedule.copies[1].start = 1;
+  EXPECT_EQ(judge(), "placement: a copy of value 1 goes with another that it cannot join");
 }
 
 TEST_F(AutoJudge, RefusesTooMuchMemory) {
