@@ -5,6 +5,7 @@
 #include "Importer.h"
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -458,6 +459,11 @@ DeviceAttr Importer::readRequest(const Node &node, std::string &wrong) const {
   return DeviceAttr::get(context, name->str());
 }
 
+/// What shape arithmetic is made of: it is folded wherever it was to run (spec P7).
+static bool isShapeConstant(Value value) {
+  return getConstantIntegers(getConstantElements(value)).has_value();
+}
+
 Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc,
                           DeviceAttr request) {
   auto refuse = [&](const Twine &message) {
@@ -484,6 +490,11 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
     return {};
   if (std::string wrong = checkAttributes(context); !wrong.empty())
     return refuse(wrong);
+  // A node that gives back what it took has no op that could be somewhere; its value has (P1).
+  for (Value &value : results)
+    if (request && value && llvm::is_contained(inputs, value) && !isShapeConstant(value))
+      value =
+          CopyOp::create(builder, loc, value, request.getSpelling(), /*force=*/false, StringAttr());
   return results;
 }
 
@@ -751,9 +762,13 @@ Values NodeContext::finish(OperationState &state) {
     op->erase();
     return failWith();
   }
+  // A request counts, but for shape arithmetic.
   SmallVector<Value> folded;
-  if (succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
-      folded.front() != op->getResult(0)) {
+  bool isFolded = succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
+                  folded.front() != op->getResult(0);
+  if (request)
+    op->setAttr(kDeviceAttr, request);
+  if (isFolded && (isShapeConstant(folded.front()) || mayGiveWay(op, folded.front()))) {
     op->erase();
     return Values(folded.begin(), folded.end());
   }
@@ -761,8 +776,5 @@ Values NodeContext::finish(OperationState &state) {
     op->erase();
     return {constant(known)};
   }
-  // Last: shape arithmetic is folded wherever it was to run.
-  if (request)
-    op->setAttr(kDeviceAttr, request);
   return Values(op->result_begin(), op->result_end());
 }

@@ -1,5 +1,6 @@
 // Expresses rare ops and padding by common ones.
 
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -73,7 +74,8 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
 }
 
 namespace {
-/// An op whose results have no elements: there is nothing to compute.
+/// An op whose results have no elements: there is nothing to compute. They are where they were
+/// asked to be made; a device that there is not is refused there.
 struct DropEmptyOps : OpInterfaceRewritePattern<KernelOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -84,10 +86,13 @@ struct DropEmptyOps : OpInterfaceRewritePattern<KernelOpInterface> {
       if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() != 0)
         return failure();
     }
-    for (Type type : op->getResultTypes())
-      empties.push_back(ConstantOp::create(
+    for (Type type : op->getResultTypes()) {
+      auto empty = ConstantOp::create(
           rewriter, op->getLoc(),
-          DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>())));
+          DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>()));
+      inheritRequest(op, empty);
+      empties.push_back(empty);
+    }
     rewriter.replaceOp(op, empties);
     return success();
   }

@@ -4,6 +4,7 @@
 // (spec P1); it is told not to, and CSE looks at names, which constants of one value need not
 // share.
 
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -21,14 +22,13 @@ struct MergeConstants : gantry::impl::MergeConstantsPassBase<MergeConstants> {
     if (func.isExternal())
       return;
     // The type is part of the value.
-    DenseMap<std::pair<Attribute, std::pair<Attribute, Attribute>>, ConstantOp> known;
+    DenseMap<std::pair<Attribute, Attribute>, ConstantOp> known;
     Block &entry = func.getBody().front();
     Operation *last = nullptr;
     SmallVector<ConstantOp> constants;
     func.walk([&](ConstantOp op) { constants.push_back(op); });
     for (ConstantOp op : constants) {
-      auto [it, fresh] = known.try_emplace(
-          {op.getValue(), {op->getAttr(kDeviceAttr), op->getAttr(kSoftAttr)}}, op);
+      auto [it, fresh] = known.try_emplace({op.getValue(), getRequest(op)}, op);
       if (!fresh) {
         op.replaceAllUsesWith(it->second.getResult());
         op.erase();

@@ -177,3 +177,58 @@ func.func @p1_requested_op_is_left() -> tensor<2xi64> {
   %0 = gantry.add %a, %a {gantry.device = #gantry.device<"/device:GPU:1">} : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
   return %0 : tensor<2xi64>
 }
+
+// So is one that does nothing: it is logged, and its value is where it was asked for.
+// CHECK-LABEL: @p1_requested_identities_are_left(
+// CHECK: gantry.cast
+// CHECK: gantry.transpose
+// CHECK: gantry.broadcast
+// CHECK: gantry.concat
+// CHECK: gantry.slice
+// CHECK: gantry.dropout
+// CHECK: gantry.reshape
+func.func @p1_requested_identities_are_left(%x: tensor<2x6xf32>) -> (tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>) {
+  %0 = gantry.cast %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %1 = gantry.transpose %x {permutation = array<i64: 0, 1>, gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %2 = gantry.broadcast %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %3 = gantry.concat %x {axis = 1 : i64, gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %4 = gantry.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 2, 6>, steps = array<i64: 1, 1>, gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %5 = gantry.dropout %x {ratio = 0.5 : f64, gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %6 = gantry.reshape %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>
+}
+
+// It goes when what computes the value was asked to run there as well, whoever asked; a constant
+// computes nothing, and a weaker request is another one. So is the company of other ops.
+// CHECK-LABEL: @p1_equal_request_gives_way(
+// CHECK-NEXT: gantry.constant
+// CHECK-NEXT: %[[Y:.*]] = gantry.relu
+// CHECK-NEXT: %[[SOFT:.*]] = gantry.cast %[[Y]] {{.*}}soft
+// CHECK-NEXT: %[[ELSEWHERE:.*]] = gantry.cast %[[Y]] {{.*}}GPU:0
+// CHECK-NEXT: %[[TOGETHER:.*]] = gantry.cast %[[Y]] {{.*}}colocate
+// CHECK-NEXT: %[[CONSTANT:.*]] = gantry.cast
+// CHECK-NEXT: return %[[Y]], %[[SOFT]], %[[ELSEWHERE]], %[[TOGETHER]], %[[CONSTANT]]
+func.func @p1_equal_request_gives_way(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>) {
+  %c = gantry.constant {gantry.device = #gantry.device<"GPU:1">} dense<[1.0, 2.0]> : tensor<2xf32>
+  %y = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.origin = loc("a":1:2)} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.origin = loc("b":3:4)} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.soft = "prefer"} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = gantry.cast %y {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = gantry.cast %y {gantry.colocate = ["g"]} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = gantry.cast %c {gantry.device = #gantry.device<"GPU:1">} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>
+}
+
+// A view of a view skips the first one only when nobody asked to have that elsewhere.
+// CHECK-LABEL: @p1_requested_views(
+// CHECK-SAME: %[[X:.*]]: tensor<2x6xf32>
+// CHECK-NEXT: %[[THERE:.*]] = gantry.reshape %[[X]] {{.*}}GPU:1
+// CHECK-NEXT: %[[AWAY:.*]] = gantry.reshape %[[THERE]] : (tensor<12xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %[[SAME:.*]] = gantry.reshape %[[X]] {{.*}}GPU:1{{.*}} -> tensor<4x3xf32>
+// CHECK-NEXT: return %[[AWAY]], %[[SAME]]
+func.func @p1_requested_views(%x: tensor<2x6xf32>) -> (tensor<3x4xf32>, tensor<4x3xf32>) {
+  %0 = gantry.reshape %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<2x6xf32>) -> tensor<12xf32>
+  %1 = gantry.reshape %0 : (tensor<12xf32>) -> tensor<3x4xf32>
+  %2 = gantry.reshape %0 {gantry.device = #gantry.device<"GPU:1">} : (tensor<12xf32>) -> tensor<4x3xf32>
+  return %1, %2 : tensor<3x4xf32>, tensor<4x3xf32>
+}

@@ -39,3 +39,14 @@ func.func @conv_without_border(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> 
   %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>
   return %y : tensor<1x4x6xf32>
 }
+
+// Nothing to compute: an empty value, where it was asked for.
+// CHECK-LABEL: @p1_empty(
+// CHECK: %[[A:.*]] = gantry.constant {gantry.device = #gantry.device<"GPU:1">} dense<> : tensor<0x4xf32>
+// CHECK: %[[B:.*]] = gantry.constant dense<> : tensor<0x4xf32>
+// CHECK: return %[[A]], %[[B]]
+func.func @p1_empty(%x: tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>) {
+  %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.name = "r"} : (tensor<0x4xf32>) -> tensor<0x4xf32>
+  %1 = gantry.relu %x : (tensor<0x4xf32>) -> tensor<0x4xf32>
+  return %0, %1 : tensor<0x4xf32>, tensor<0x4xf32>
+}

@@ -29,3 +29,14 @@ func.func @p1_merge(%c: tensor<i1>) -> tensor<4xi32> {
   } : tensor<i1>
   return %9 : tensor<4xi32>
 }
+
+// Company of different ops is a request, too.
+// CHECK-LABEL: @p1_colocated_constants(
+// CHECK: gantry.constant {gantry.colocate = ["a"]}
+// CHECK: gantry.constant {gantry.colocate = ["b"]}
+func.func @p1_colocated_constants() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %0 = gantry.constant {gantry.colocate = ["a"]} dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = gantry.constant {gantry.colocate = ["b"]} dense<[1.0, 2.0]> : tensor<2xf32>
+  %2 = gantry.constant {gantry.colocate = ["b"]} dense<[1.0, 2.0]> : tensor<2xf32>
+  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}

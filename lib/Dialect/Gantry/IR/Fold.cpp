@@ -1,9 +1,10 @@
 // Folding: identities of any type, and arithmetic on small integer constants.
 //
 // Only integers and truth values are computed here, because that is what shapes are made of.
-// Compute on floating-point constants is placed and logged like any other (spec P1).
+// Compute on floating-point constants is placed and logged like any other, and so is what does
+// nothing but was asked to run somewhere: every fold ends with unlessRequested (spec P1).
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -50,9 +51,6 @@ static Attribute makeIntegers(Type type, ArrayRef<int64_t> values) {
   return DenseElementsAttr::get(tensor, elements);
 }
 
-/// A request is obeyed, not folded away (P1).
-static bool asks(Operation *op) { return op->hasAttr(kDeviceAttr); }
-
 static bool isSmallStatic(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= kMaxFolded;
@@ -75,12 +73,11 @@ static int64_t broadcastPosition(int64_t linear, ArrayRef<int64_t> shape,
 
 /// Applies `compute` to the broadcast operands when all are small integer constants. `compute` gets
 /// one integer per operand and may give nothing to refuse.
-static Attribute foldElementwise(Operation *op, ArrayRef<Attribute> operands,
-                                 function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
+static OpFoldResult
+foldElementwise(Operation *op, ArrayRef<Attribute> operands,
+                function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
   Type type = op->getResult(0).getType();
   if (!isSmallStatic(type) || !isIntegral(cast<RankedTensorType>(type).getElementType()))
-    return {};
-  if (asks(op))
     return {};
   SmallVector<Ints> values;
   for (Attribute operand : operands) {
@@ -101,7 +98,7 @@ static Attribute foldElementwise(Operation *op, ArrayRef<Attribute> operands,
       return {};
     result.push_back(*element);
   }
-  return makeIntegers(type, result);
+  return unlessRequested(op, makeIntegers(type, result));
 }
 
 static bool hasUnsigned(Operation *op) {
@@ -198,22 +195,22 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
-    return getInput();
+    return unlessRequested(*this, getInput());
   bool toBool = getElementTypeOrSelf(getType()).isInteger(1);
   return foldElementwise(*this, adaptor.getOperands(),
                          [&](ArrayRef<int64_t> v) { return toBool ? int64_t(v[0] != 0) : v[0]; });
 }
 
-OpFoldResult DropoutOp::fold(FoldAdaptor) { return getInput(); }
+OpFoldResult DropoutOp::fold(FoldAdaptor) { return unlessRequested(*this, getInput()); }
 
 OpFoldResult ReduceProdOp::fold(FoldAdaptor adaptor) {
   auto values = getConstantIntegers(adaptor.getInput());
-  if (!values || !isSmallStatic(getType()) || getType().getNumElements() != 1 || asks(*this))
+  if (!values || !isSmallStatic(getType()) || getType().getNumElements() != 1)
     return {};
   uint64_t product = 1;
   for (int64_t v : *values)
     product *= uint64_t(v);
-  return makeIntegers(getType(), {int64_t(product)});
+  return unlessRequested(*this, makeIntegers(getType(), {int64_t(product)}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,43 +220,43 @@ OpFoldResult ReduceProdOp::fold(FoldAdaptor adaptor) {
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 /// Whether the operand's constant asks for a device: its other shape would not.
-static bool asksInput(Operation *op) {
+static bool requestsInput(Operation *op) {
   Operation *maker = op->getOperand(0).getDefiningOp();
-  return maker && maker->hasAttr(kDeviceAttr);
+  return maker && hasRequest(maker);
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  // A requested view is a copy of the operand; it is neither skipped nor folded away.
   if (getInput().getType() == getType() && getType().hasStaticShape())
-    return getInput();
-  // A request is a copy of the operand; neither may be skipped nor folded away (P1).
+    return unlessRequested(*this, getInput());
   auto inner = getInput().getDefiningOp<ReshapeOp>();
-  if (inner && !asks(inner)) {
+  if (inner && (!hasRequest(inner) || getRequest(inner) == getRequest(*this))) {
     getInputMutable().assign(inner.getInput());
     return getResult();
   }
   // Any constant may take another shape: no element is touched.
   if (auto dense = dyn_cast_if_present<DenseElementsAttr>(adaptor.getInput()))
-    if (getType().hasStaticShape() && !asks(*this) && !asksInput(*this))
-      return dense.reshape(getType());
+    if (getType().hasStaticShape() && !requestsInput(*this))
+      return unlessRequested(*this, dense.reshape(getType()));
   return {};
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
   auto identity = llvm::seq<int64_t>(0, getPermutation().size());
   if (llvm::equal(getPermutation(), identity) && getInput().getType() == getType())
-    return getInput();
+    return unlessRequested(*this, getInput());
   return {};
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType() && getType().hasStaticShape())
-    return getInput();
+    return unlessRequested(*this, getInput());
   return foldElementwise(*this, adaptor.getOperands(), [](ArrayRef<int64_t> v) { return v[0]; });
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   if (getInputs().size() == 1 && getInputs()[0].getType() == getType())
-    return getInputs()[0];
+    return unlessRequested(*this, getInputs()[0]);
   // An empty piece adds nothing.
   for (auto [i, input] : llvm::enumerate(getInputs()))
     if (cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) == 0 &&
@@ -267,7 +264,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
       getInputsMutable().erase(i);
       return getResult();
     }
-  if (getType().getRank() != 1 || asks(*this))
+  if (getType().getRank() != 1)
     return {};
   Ints all;
   for (Attribute input : adaptor.getInputs()) {
@@ -276,7 +273,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
       return {};
     llvm::append_range(all, *values);
   }
-  return makeIntegers(getType(), all);
+  return unlessRequested(*this, makeIntegers(getType(), all));
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
@@ -284,24 +281,24 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
                llvm::all_of(getStarts(), [](int64_t s) { return s == 0; }) &&
                llvm::all_of(getSteps(), [](int64_t s) { return s == 1; });
   if (whole)
-    return getInput();
+    return unlessRequested(*this, getInput());
   auto values = getConstantIntegers(adaptor.getInput());
-  if (!values || getType().getRank() != 1 || asks(*this))
+  if (!values || getType().getRank() != 1)
     return {};
   Ints picked;
   for (int64_t i = 0; i < getSizes()[0]; ++i)
     picked.push_back((*values)[getStarts()[0] + i * getSteps()[0]]);
-  return makeIntegers(getType(), picked);
+  return unlessRequested(*this, makeIntegers(getType(), picked));
 }
 
 OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
   auto values = getConstantIntegers(adaptor.getInput());
   auto indices = getConstantIntegers(adaptor.getIndices());
-  if (!values || !indices || values->empty() || getInput().getType().getRank() != 1 || asks(*this))
+  if (!values || !indices || values->empty() || getInput().getType().getRank() != 1)
     return {};
   Ints picked;
   int64_t n = values->size();
   for (int64_t i : *indices)
     picked.push_back((*values)[std::clamp<int64_t>(i < 0 ? i + n : i, 0, n - 1)]);
-  return makeIntegers(getType(), picked);
+  return unlessRequested(*this, makeIntegers(getType(), picked));
 }
