@@ -61,6 +61,13 @@ static LogicalResult verifyDevice(Operation *op, StringRef device) {
 
 LogicalResult CopyOp::verify() { return verifyDevice(*this, getDevice()); }
 
+/// Making a new buffer is what keeps two equal copies apart (spec X1); one that nothing reads goes.
+void CopyOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getForce())
+    effects.emplace_back(MemoryEffects::Allocate::get(), getOperation()->getOpResult(0));
+}
+
 /// The terminator of `region` must yield exactly `types`.
 static LogicalResult verifyYields(Operation *op, Region &region, TypeRange types, StringRef what) {
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());

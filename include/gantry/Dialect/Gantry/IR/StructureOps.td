@@ -56,12 +56,14 @@ def Gantry_OnOp : Op<Gantry_Dialect, "on", [SingleBlock, RecursiveMemoryEffects,
   let hasVerifier = 1;
 }
 
-def Gantry_CopyOp : Op<Gantry_Dialect, "copy", [Pure, SameOperandsAndResultType]> {
+def Gantry_CopyOp : Op<Gantry_Dialect, "copy", [AlwaysSpeculatable, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "bring a value to a device";
   let description = [{
-    The same value on `device`; nothing happens when it is there already, unless `force`. Inserted
-    by Copy for every edge between devices; after Copy `device` is a full name, no other copies are
-    left, and `cause` says in words which use was the first to need it.
+    The same value on `device`; nothing happens when it is there already. With `force` the result is
+    always a new buffer, another one for each copy, and memory effects say so. Inserted by Copy for
+    every edge between devices; after Copy `device` is a full name, no other copies are left, and
+    `cause` says in words which use was the first to need it.
 
     Example: `%y = gantry.copy %x to "GPU:1" : tensor<4xf32>`
   }];
