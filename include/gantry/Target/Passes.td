@@ -113,6 +113,16 @@ def LowerWorkItemsPass : Pass<"gantry-lower-work-items", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
 }
 
+def ShareArgumentsPass : Pass<"gantry-share-arguments", "::mlir::ModuleOp"> {
+  let summary = "tell kernels which of their arguments are the same buffer";
+  let description = [{
+    Precondition: a plan, and its kernels on memrefs. Kernels get `llvm.noalias` arguments; where a
+    launch reads and writes one buffer that is not true. When every launch of a kernel does, it reads
+    what it writes through the one argument; when only some do, both arguments lose `llvm.noalias`.
+  }];
+  let dependentDialects = ["::gantry::planir::PlanDialect", "::mlir::func::FuncDialect"];
+}
+
 def ApproximateMathPass : Pass<"gantry-approximate-math", "::mlir::func::FuncOp"> {
   let summary = "replace f32 math functions by polynomials";
   let description = [{
