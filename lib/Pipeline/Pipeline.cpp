@@ -45,9 +45,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   addCanonicalizer(pm);
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
 
-  // Equal ops with equal requests are one op: the request is part of what is compared.
+  // Equal ops with equal requests are one op, wherever the requests come from.
   addCanonicalizer(pm);
-  pm.addPass(createCSEPass());
+  pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifySimplifiedPass());
 
   // Names last, when the ops are those that will be placed.
@@ -61,7 +61,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 static void addReplicate(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createExpandCollectivesPass());
   // Chunks that two exchanges have in common are cut once.
-  pm.addPass(createCSEPass());
+  pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifyReplicatedPass());
   pm.addNestedPass<func::FuncOp>(createNameOpsPass());
 }
@@ -129,6 +129,8 @@ static void addKernel(OpPassManager &pm) { buildKernelPipeline(pm.nest<ModuleOp>
 
 static void addSchedule(OpPassManager &pm) {
   pm.addPass(createLowerToPlanPass());
+  // Kernels were made before it was known which of them update a buffer in place.
+  pm.addPass(createShareArgumentsPass());
   pm.addPass(createOrderCommandsPass());
   pm.addPass(createCoalesceCopiesPass());
 }

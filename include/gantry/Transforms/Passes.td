@@ -87,11 +87,18 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
 def MergeConstantsPass : Pass<"gantry-merge-constants", "::mlir::func::FuncOp"> {
   let summary = "make one constant of those with the same value and request";
   let description = [{
-    Constants move to the begin of the function; of several with the same value, type, request and
-    softness the first one stays, whatever their names. Those that ask for different devices stay apart
-    (spec P1).
+    Constants move to the begin of the function; of several with the same value, type and request the
+    first one stays, whatever their names. Those that ask for different things stay apart (spec P1).
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def MergeOpsPass : Pass<"gantry-merge-ops", "::mlir::ModuleOp"> {
+  let summary = "make one op of those that are equal and ask for the same";
+  let description = [{
+    Common subexpressions, as `cse` finds them; but where a request comes from (`gantry.origin`) does
+    not tell two ops apart, what is asked for does (spec P1). The first op stays, with its origin.
+  }];
 }
 
 def VerifySimplifiedPass : Pass<"gantry-verify-simplified", "::mlir::ModuleOp"> {
