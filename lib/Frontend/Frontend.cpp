@@ -5,6 +5,7 @@
 #include "MlirReader.h"
 #include "ONNX/Importer.h"
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 
 #include "llvm/Support/Path.h"
 
@@ -124,7 +125,7 @@ static void findGaps(ModuleOp module, GraphReport &report) {
   std::map<std::tuple<std::string, std::string, DeviceType>, GraphReport::Gap> gaps;
   module.walk([&](KernelOpInterface op) {
     mlir::Type element = kernelElementType(op);
-    if (!element || op.getFusionKind() == FusionKind::View)
+    if (!element || isView(op))
       return;
     for (DeviceType device : {DeviceType::CPU, DeviceType::GPU}) {
       if (op.hasKernel(device, element))

@@ -8,6 +8,8 @@
 
 #include "gantry/Transforms/KernelGroups.h"
 
+#include "gantry/Dialect/Gantry/IR/Views.h"
+
 #include <memory>
 
 using namespace mlir;
@@ -25,10 +27,7 @@ struct Group {
 
 static FusionKind kindOf(Operation *op) { return cast<KernelOpInterface>(op).getFusionKind(); }
 
-static bool isComputed(Operation &op) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() != FusionKind::View;
-}
+static bool isComputed(Operation &op) { return isa<KernelOpInterface>(op) && !isView(&op); }
 
 static ArrayRef<int64_t> resultShape(Operation *op) {
   return cast<RankedTensorType>(op->getResult(0).getType()).getShape();

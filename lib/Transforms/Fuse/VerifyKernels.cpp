@@ -1,5 +1,6 @@
 // After Fuse: functions consist of launches, views, constants and control flow.
 
+#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -26,8 +27,7 @@ struct VerifyKernels : gantry::impl::VerifyKernelsPassBase<VerifyKernels> {
           return op->emitOpError() << "does not fit the kernel '" << launch.getKernel() << "'";
         return success();
       }
-      if (isa<KernelOpInterface>(op) &&
-          cast<KernelOpInterface>(op).getFusionKind() != FusionKind::View)
+      if (isa<KernelOpInterface>(op) && !isView(op))
         return op->emitOpError("is left outside a kernel after Fuse");
       return success();
     };

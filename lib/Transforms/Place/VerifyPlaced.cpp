@@ -1,6 +1,7 @@
 // After Place: every compute op has a device of the topology, and control flow has homes.
 
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -27,8 +28,7 @@ struct VerifyPlaced : gantry::impl::VerifyPlacedPassBase<VerifyPlaced> {
   }
 
   LogicalResult check(Operation *op) {
-    if (auto kernel = dyn_cast<KernelOpInterface>(op);
-        kernel && kernel.getFusionKind() != FusionKind::View &&
+    if (isa<KernelOpInterface>(op) && !isView(op) &&
         !isDevice(op->getAttrOfType<DeviceAttr>(kDeviceAttr)))
       return op->emitOpError("has no device of the topology after Place");
     if (!isa<IfOp, WhileOp>(op))

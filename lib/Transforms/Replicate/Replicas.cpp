@@ -1,6 +1,7 @@
 #include "gantry/Transforms/Replicas.h"
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -77,13 +78,12 @@ void gantry::markAsReplica(Operation *op, const ReplicaMark &replica) {
   if (variable && replica.number)
     op->setAttr(kVariableAttr,
                 FlatSymbolRefAttr::get(context, (variable.getValue() + suffix).str()));
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  if (!kernel)
+  if (!isa<KernelOpInterface>(op))
     return;
   markName(op, suffix);
   // Views are where what they show is, unless the graph says otherwise.
   auto own = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-  if (kernel.getFusionKind() == FusionKind::View && !own)
+  if (isView(op) && !own)
     return;
   DeviceName request = *DeviceName::parse(replica.device.getSpelling().str());
   if (own) {
