@@ -20,7 +20,8 @@ struct Item {
 };
 
 std::vector<Item> itemsOf(const Problem &problem, const Sets &sets,
-                          std::span<const uint32_t> members, const Member *rule) {
+                          std::span<const uint32_t> members, const Member *rule,
+                          std::span<const Softened> softened) {
   std::vector<Item> items;
   auto add = [&](const Member &member, unsigned step) {
     uint32_t name = problem.ops[member.op].constraints[member.index].name;
@@ -32,6 +33,9 @@ std::vector<Item> itemsOf(const Problem &problem, const Sets &sets,
     for (uint32_t i = 0; i < problem.ops[op].constraints.size(); ++i)
       if (std::optional<unsigned> step = hardStep(problem.ops[op].constraints[i]))
         add({Member::Type::constraint, op, i}, *step);
+  for (const Softened &each : softened)
+    if (each.step < 3)
+      add(each.wish, each.step);
   std::ranges::sort(items, {}, [&](const Item &item) {
     return std::pair(problem.ops[item.member.op].constraints[item.member.index].kind, item.member);
   });
@@ -110,11 +114,11 @@ Failure::Type classify(const Problem &problem, const std::vector<Member> &member
 
 } // namespace
 
-Failure explainConflict(const Problem &problem, const Sets &sets, std::span<const uint32_t> members,
-                        const Member *rule) {
+static Failure explain(const Problem &problem, const Sets &sets, std::span<const uint32_t> members,
+                       const std::vector<Item> &items) {
   Failure failure;
   std::vector<uint32_t> ops;
-  for (const Item &item : minimise(itemsOf(problem, sets, members, rule), sets.width())) {
+  for (const Item &item : minimise(items, sets.width())) {
     failure.members.push_back(item.member);
     ops.push_back(item.member.op);
   }
@@ -122,6 +126,16 @@ Failure explainConflict(const Problem &problem, const Sets &sets, std::span<cons
   failure.members.insert(failure.members.end(), ways.begin(), ways.end());
   failure.type = classify(problem, failure.members);
   return failure;
+}
+
+Failure explainConflict(const Problem &problem, const Sets &sets, std::span<const uint32_t> members,
+                        const Member *rule) {
+  return explain(problem, sets, members, itemsOf(problem, sets, members, rule, {}));
+}
+
+Failure explainStaleLock(const Problem &problem, const Sets &sets,
+                         std::span<const uint32_t> members, std::span<const Softened> softened) {
+  return explain(problem, sets, members, itemsOf(problem, sets, members, nullptr, softened));
 }
 
 } // namespace gantry::placement

@@ -24,9 +24,19 @@ private:
 
 class Sets;
 
+/// A constraint that may soften, and how much of it holds (Sets::matches; 3: nothing).
+struct Softened {
+  Member wish;
+  unsigned step = 0;
+};
+
 /// The minimal set of an unsatisfiable class. `members` are its ops. With `rule`, of that rule and
 /// the kernels alone.
 Failure explainConflict(const Problem &problem, const Sets &sets, std::span<const uint32_t> members,
                         const Member *rule = nullptr);
+
+/// The same of a class whose locks leave nothing of what `softened` got without them.
+Failure explainStaleLock(const Problem &problem, const Sets &sets,
+                         std::span<const uint32_t> members, std::span<const Softened> softened);
 
 } // namespace gantry::placement

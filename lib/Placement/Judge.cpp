@@ -36,6 +36,7 @@ public:
           return wrong(op, "is apart from its group " + std::to_string(group));
       for (const Constraint &constraint : problem.ops[op].constraints)
         GANTRY_RETURN_IF_ERROR(checkConstraint(op, constraint));
+      GANTRY_RETURN_IF_ERROR(checkLocked(op));
       GANTRY_RETURN_IF_ERROR(checkFree(op));
     }
     return {};
@@ -71,6 +72,37 @@ private:
     return alone && (possible || !decisions[op].fallBack)
                ? wrong(op, "is not where its only rule wants it")
                : Status();
+  }
+
+  /// How little a device is what a name asks for: 0 in full, 1 but for the id, 2 but for the type.
+  static unsigned distance(DeviceName name, const DeviceName &device) {
+    if (name.matches(device))
+      return 0;
+    name.id.reset();
+    return name.matches(device) ? 1 : 2;
+  }
+
+  /// A lock is no reason for a request to fall back: by itself it gets the nearest device that has
+  /// a kernel.
+  Status checkLocked(uint32_t op) const {
+    const Op &placed = problem.ops[op];
+    const Constraint *only = nullptr;
+    bool isLocked = false, several = !placed.groups.empty();
+    for (const Constraint &constraint : placed.constraints) {
+      isLocked |= constraint.kind == Kind::lock;
+      if (constraint.kind >= Kind::lock || constraint.softness == Softness::any)
+        continue;
+      several |= only != nullptr;
+      only = &constraint;
+    }
+    if (!isLocked || several || !only)
+      return {};
+    const DeviceName &name = problem.names[only->name];
+    for (uint32_t d = 0; d < problem.devices.size(); ++d)
+      if (problem.kernelSets[placed.kernels][d] &&
+          distance(name, problem.devices[d]) < distance(name, deviceOf(op)))
+        return wrong(op, "follows a lock against its request");
+    return {};
   }
 
   /// An op without anything to say is on the best device, or with its inputs.

@@ -1,13 +1,14 @@
 // The solver. Each class of ops that go together is decided by itself, but for `follow`, where a
 // class waits for the classes that make what it reads.
 //
-// Within a class: strict constraints from assigned to lock must all hold, in any order. What is
-// left is narrowed by the softer and the weaker ones, strongest kind first; at last the policy
-// picks.
+// Within a class: strict constraints from assigned to lock must all hold, in any order; a lock must
+// also leave soft requests what they would get without it. What is left is narrowed by the softer
+// and the weaker ones, strongest kind first; at last the policy picks.
 #include "Groups.h"
 #include "Sets.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gantry::placement {
 
@@ -54,13 +55,18 @@ private:
   void decide(uint32_t which);
   bool applyStrict(Members members);
   bool checkRules(Members members);
+  bool checkLocks(Members members);
   void applyKind(Members members, Kind kind);
-  void soften(const Constraint &constraint);
+  unsigned soften(const Constraint &constraint);
   uint32_t pick(Members members, uint32_t which, bool &followed);
   std::optional<uint32_t> largestInputs(Members members, uint32_t which) const;
   bool tieBreak(Members members, uint32_t &device);
   void record(Members members, uint32_t device, bool followed);
   void recordOwn(uint32_t op, Decision &decision) const;
+
+  const Constraint &constraintOf(const Member &member) const {
+    return problem.ops[member.op].constraints[member.index];
+  }
 
   /// Calls `visit(op, index, constraint)` for each constraint of the members.
   template <typename Visit>
@@ -77,7 +83,8 @@ private:
   std::vector<uint32_t> levels;  ///< of classes, for follow: their smallest
   std::vector<uint64_t> kernels; ///< of the class at hand
   std::vector<uint64_t> candidates;
-  std::vector<Constraint> wishes; ///< of one kind, scratch
+  std::vector<Member> wishes;     ///< of one kind, scratch
+  std::vector<Softened> softened; ///< what was applied of wishes, scratch
   Outcome outcome;
 };
 
@@ -131,8 +138,9 @@ void Solver::decide(uint32_t which) {
   for (uint32_t op : members)
     narrow(kernels, sets.kernels(problem.ops[op].kernels));
   candidates = kernels;
-  if (!applyStrict(members) || !checkRules(members))
+  if (!applyStrict(members) || !checkRules(members) || !checkLocks(members))
     return;
+  softened.clear();
   for (unsigned kind = 0; kind < numKinds; ++kind)
     applyKind(members, static_cast<Kind>(kind));
   bool followed = false;
@@ -168,23 +176,54 @@ bool Solver::checkRules(Members members) {
   return fine;
 }
 
+/// A lock is no reason for a request to fall back (spec P13): each lock must leave something of
+/// what the stronger kinds come to by themselves.
+bool Solver::checkLocks(Members members) {
+  bool isLocked = false;
+  forEach(members, [&](uint32_t, uint32_t, const Constraint &c) {
+    isLocked |= c.kind == Kind::lock && hardStep(c);
+  });
+  if (!isLocked)
+    return true;
+  std::vector<uint64_t> withLocks = std::exchange(candidates, kernels);
+  auto apply = [&](bool locks) {
+    forEach(members, [&](uint32_t, uint32_t, const Constraint &c) {
+      if (std::optional<unsigned> step = hardStep(c); step && (c.kind == Kind::lock) == locks)
+        narrow(candidates, sets.matches(c.name, *step));
+    });
+  };
+  apply(false);
+  softened.clear();
+  for (Kind kind : {Kind::assigned, Kind::resource, Kind::requested})
+    applyKind(members, kind);
+  apply(true);
+  bool fine = !isEmpty(candidates);
+  if (!fine)
+    outcome.failures.push_back(explainStaleLock(problem, sets, members, softened));
+  // What is left with the locks from the start softens in the same steps.
+  candidates = std::move(withLocks);
+  return fine;
+}
+
 /// Several of a kind are taken in the order of their names, so that numbering does not matter.
 void Solver::applyKind(Members members, Kind kind) {
   wishes.clear();
-  forEach(members, [&](uint32_t, uint32_t, const Constraint &c) {
+  forEach(members, [&](uint32_t op, uint32_t i, const Constraint &c) {
     if (c.kind == kind && c.softness != Softness::any && !isBinding(c))
-      wishes.push_back(c);
+      wishes.push_back({Member::Type::constraint, op, i});
   });
-  std::ranges::sort(wishes, [&](const Constraint &a, const Constraint &b) {
+  std::ranges::sort(wishes, [&](const Member &left, const Member &right) {
+    const Constraint &a = constraintOf(left), &b = constraintOf(right);
     return a.name != b.name ? problem.names[a.name] < problem.names[b.name]
                             : a.softness < b.softness;
   });
-  for (const Constraint &wish : wishes)
-    soften(wish);
+  for (const Member &wish : wishes)
+    softened.push_back({wish, soften(constraintOf(wish))});
 }
 
-/// Narrows by what is left of a constraint that may be softened or may give way.
-void Solver::soften(const Constraint &constraint) {
+/// Narrows by what is left of a constraint that may be softened or may give way; how much of it
+/// that was (Sets::matches), 3 for nothing.
+unsigned Solver::soften(const Constraint &constraint) {
   unsigned steps = constraint.kind <= Kind::rule && constraint.softness == Softness::prefer ? 3 : 1;
   for (unsigned step = 0; step < steps; ++step) {
     Words set = sets.matches(constraint.name, step);
@@ -193,11 +232,12 @@ void Solver::soften(const Constraint &constraint) {
       continue;
     if (intersects(candidates, set)) {
       narrow(candidates, set);
-      return;
+      return step;
     }
     if (constraint.kind == Kind::rule)
-      return;
+      break;
   }
+  return 3;
 }
 
 uint32_t Solver::pick(Members members, uint32_t which, bool &followed) {
@@ -227,18 +267,19 @@ uint32_t Solver::pick(Members members, uint32_t which, bool &followed) {
 /// `any` decides between devices of the type that P6 takes; strongest kind first, then by name.
 bool Solver::tieBreak(Members members, uint32_t &device) {
   wishes.clear();
-  forEach(members, [&](uint32_t, uint32_t, const Constraint &c) {
+  forEach(members, [&](uint32_t op, uint32_t i, const Constraint &c) {
     if (c.softness == Softness::any)
-      wishes.push_back(c);
+      wishes.push_back({Member::Type::constraint, op, i});
   });
   if (wishes.empty())
     return false;
-  std::ranges::sort(wishes, [&](const Constraint &a, const Constraint &b) {
+  std::ranges::sort(wishes, [&](const Member &left, const Member &right) {
+    const Constraint &a = constraintOf(left), &b = constraintOf(right);
     return a.kind != b.kind ? a.kind < b.kind : problem.names[a.name] < problem.names[b.name];
   });
-  for (const Constraint &wish : wishes)
+  for (const Member &wish : wishes)
     for (uint32_t d : order)
-      if (contains(candidates, d) && contains(sets.matches(wish.name), d) &&
+      if (contains(candidates, d) && contains(sets.matches(constraintOf(wish).name), d) &&
           problem.devices[d].type == problem.devices[device].type) {
         device = d;
         return true;

@@ -182,6 +182,26 @@ class GuideTest(PlacementTest):
                 self.assertEqual(lines[1], executing("MatMul", full))
                 self.assertTrue(lines[-1].startswith(f"placed 1 op: {short} 1; 1 fall-back; "), lines[-1])
 
+    def test_p13_a_lock_under_soft_placement(self):
+        """It keeps what a request fell back to, and is never the reason to."""
+        soft = ["--soft-placement", "--placement-lock=a.lock"]
+        self.succeed("compile", self.write(product_graph(matmul="GPU:7")), *TWO_GPUS, "--soft-placement",
+                     "--write-placement-lock=a.lock", "-o", "a.gantry")
+        self.succeed("compile", "g.mlir", *TWO_GPUS, *soft, "--write-placement-lock=b.lock", "-o", "b.gantry")
+        lock = (self.folder / "a.lock").read_text()
+        self.assertEqual(lock, f"# gantry placement lock 1\nmain c {GPU0}\n")
+        self.assertEqual((self.folder / "b.lock").read_text(), lock)
+        self.succeed("diff", "a.gantry", "b.gantry")
+        error = (f"gantry: error: g.mlir:4:10: a.lock:2: the lock is stale: it has 'MatMul' ('c') on '{GPU0}', against "
+                 f"the request for '{GPU1}'; write a new one with --write-placement-lock\n"
+                 f"gantry: note: g.mlir:4:10: 'MatMul' ('c') is requested on '{GPU1}'\n")
+        moved = product_graph(matmul="GPU:1")
+        for flags in (soft, soft[1:], [*soft, "--placement=auto"]):
+            self.assertEqual(self.refuse(moved, *flags), error)
+        why = self.succeed("explain", "g.mlir", *TWO_GPUS, *soft, "--why-not", "c", "GPU:1").stdout
+        self.assertEqual(why, "'MatMul' ('c') has no device; for GPU:1:\n- remove 'c' from the lock "
+                              "(locked by a.lock:2)\n")
+
     def test_p5_soft_without_any_request(self):
         _, log = self.run_logged(product_graph(), "--soft-placement")
         self.assertEqual(log, [

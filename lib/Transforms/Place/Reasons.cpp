@@ -180,6 +180,12 @@ static void reportNoKernel(const Input &in, const Failure &failure) {
   noteScope(in, c, error);
 }
 
+static bool isThere(const Input &in, const Constraint &c) {
+  return llvm::any_of(in.problem.devices, [&](const DeviceName &device) {
+    return in.problem.names[c.name].matches(device);
+  });
+}
+
 static void noteMember(const Input &in, const Member &member, InFlightDiagnostic &error) {
   const Node &node = in.nodes[member.op];
   switch (member.type) {
@@ -194,6 +200,8 @@ static void noteMember(const Input &in, const Member &member, InFlightDiagnostic
          << fullName(in.problem.names[c.name]);
     if (c.kind == Kind::lock || c.kind == Kind::rule)
       note << ", " << origin.text;
+    else if (c.softness == Softness::prefer && !isThere(in, c))
+      note << ", an unknown device, and falls back to the next best";
     return;
   }
   case Member::Type::kernels:
@@ -233,6 +241,9 @@ static void reportStaleLock(const Input &in, const Failure &failure) {
   auto lock = llvm::find_if(failure.members, [&](const Member &m) {
     return m.type == Member::Type::constraint && constraintOf(in, m).kind == Kind::lock;
   });
+  auto isRequest = [&](const Member &m) {
+    return m.type == Member::Type::constraint && constraintOf(in, m).kind == Kind::requested;
+  };
   const Constraint &c = constraintOf(in, *lock);
   StringRef text = in.origins[c.origin].text;
   text.consume_front("locked by ");
@@ -241,6 +252,9 @@ static void reportStaleLock(const Input &in, const Failure &failure) {
         << fullName(in.problem.names[c.name]);
   if (failure.members.size() == 1)
     error << ", an unknown device; " << deviceList(in);
+  else if (auto asks = llvm::find_if(failure.members, isRequest); asks != failure.members.end())
+    error << ", against the request for "
+          << fullName(in.problem.names[constraintOf(in, *asks).name]);
   else
     error << ", against what holds now";
   error << "; write a new one with --write-placement-lock";

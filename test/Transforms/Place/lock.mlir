@@ -14,8 +14,26 @@
 // CHECK: gantry.neg {{.*}}device:CPU:0">
 
 // RUN: not gantry-opt %t/graph.mlir --gantry-name-ops --gantry-assign-devices="lock=%t/request.txt" 2>&1 | FileCheck %s --check-prefix=REQUEST
-// REQUEST: graph.mlir:5:10: error: {{.*}}request.txt:2: the lock is stale: it has 'Neg' ('Neg/output1') on '/job:localhost/replica:0/task:0/device:GPU:0', against what holds now; write a new one with --write-placement-lock
+// REQUEST: graph.mlir:5:10: error: {{.*}}request.txt:2: the lock is stale: it has 'Neg' ('Neg/output1') on '/job:localhost/replica:0/task:0/device:GPU:0', against the request for '/job:localhost/replica:0/task:0/device:CPU:0'; write a new one with --write-placement-lock
 // REQUEST: graph.mlir:5:10: note: 'Neg' ('Neg/output1') is requested on '/job:localhost/replica:0/task:0/device:CPU:0'
+
+// No other where requests may fall back: a lock is no reason to.
+// RUN: not gantry-opt %t/graph.mlir --gantry-name-ops --gantry-assign-devices="soft lock=%t/request.txt" 2>&1 | FileCheck %s --check-prefix=REQUEST
+
+// What a request falls back to is fine, be it by the request's own softness or by the option.
+// RUN: gantry-opt %t/soft.mlir --gantry-name-ops --gantry-assign-devices="soft write-lock=%t/soft.txt" -o %t/soft1.mlir
+// RUN: gantry-opt %t/soft.mlir --gantry-name-ops --gantry-assign-devices="soft lock=%t/soft.txt write-lock=%t/again.txt" -o %t/soft2.mlir
+// RUN: cmp %t/soft.txt %t/again.txt
+// RUN: FileCheck %s --check-prefix=SOFT --match-full-lines < %t/soft.txt
+// SOFT: main missing /job:localhost/replica:0/task:0/device:GPU:0
+// SOFT-NEXT: main there /job:localhost/replica:0/task:0/device:GPU:1
+// RUN: gantry-opt %t/soft.mlir --gantry-name-ops --gantry-assign-devices="soft lock=%t/other.txt" --mlir-print-local-scope | FileCheck %s --check-prefix=OTHER
+// OTHER: gantry.exp {{.*}}device:GPU:1">{{.*}}gantry.name = "missing"
+// RUN: not gantry-opt %t/soft.mlir --gantry-name-ops --gantry-assign-devices="soft lock=%t/type.txt" 2>&1 | FileCheck %s --check-prefix=TYPE
+// TYPE: soft.mlir:3:10: error: {{.*}}type.txt:2: the lock is stale: it has 'Exp' ('missing') on '/job:localhost/replica:0/task:0/device:CPU:0', against the request for '/job:localhost/replica:0/task:0/device:GPU:9'; write a new one with --write-placement-lock
+// TYPE: soft.mlir:3:10: note: 'Exp' ('missing') is requested on '/job:localhost/replica:0/task:0/device:GPU:9', an unknown device, and falls back to the next best
+// RUN: gantry-opt %t/soft.mlir --gantry-name-ops --gantry-assign-devices="soft lock=%t/type.txt why-not=missing=CPU:0" | FileCheck %s --check-prefix=WHYNOT
+// WHYNOT: 'Exp' ('missing') has no device; for CPU:0:\0A- drop the request of 'Exp' ('missing') for GPU:9
 
 // RUN: not gantry-opt %t/graph.mlir --gantry-name-ops --gantry-assign-devices="lock=%t/device.txt" 2>&1 | FileCheck %s --check-prefix=DEVICE
 // DEVICE: graph.mlir:4:10: error: {{.*}}device.txt:2: the lock is stale: it has 'Exp' ('exp') on '/job:localhost/replica:0/task:0/device:GPU:9', an unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1; write a new one with --write-placement-lock
@@ -39,6 +57,23 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
     return %0, %1 : tensor<4xf32>, tensor<4xf32>
   }
 }
+
+//--- soft.mlir
+module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
+  func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0 = gantry.exp %x {gantry.name = "missing", gantry.device = #gantry.device<"GPU:9">} : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = gantry.neg %0 {gantry.name = "there", gantry.device = #gantry.device<"GPU:1">} : (tensor<4xf32>) -> tensor<4xf32>
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+//--- other.txt
+# gantry placement lock 1
+main missing /job:localhost/replica:0/task:0/device:GPU:1
+
+//--- type.txt
+# gantry placement lock 1
+main missing /job:localhost/replica:0/task:0/device:CPU:0
 
 //--- request.txt
 # gantry placement lock 1

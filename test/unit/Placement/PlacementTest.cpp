@@ -312,6 +312,27 @@ INSTANTIATE_TEST_SUITE_P(
                        b.want(op, Kind::lock, "GPU:1");
                      },
                      Type::staleLock, 2},
+        ConflictCase{
+            "lock against a soft request",
+            [](Builder &b) { b.want(b.asking("GPU:0", Softness::prefer), Kind::lock, "GPU:1"); },
+            Type::staleLock, 2},
+        ConflictCase{
+            "lock beyond what a soft request falls back to",
+            [](Builder &b) { b.want(b.asking("GPU:7", Softness::prefer), Kind::lock, "CPU:0"); },
+            Type::staleLock, 2},
+        ConflictCase{"lock against the soft request of another op",
+                     [](Builder &b) {
+                       b.want(b.op({0}), Kind::requested, "GPU:1", Softness::prefer);
+                       b.op({0});
+                       b.want(b.op({0, 1}), Kind::lock, "GPU:0");
+                     },
+                     Type::staleLock, 4},
+        ConflictCase{"lock against where a soft variable lives",
+                     [](Builder &b) {
+                       b.want(b.op({0}), Kind::resource, "CPU:0", Softness::prefer);
+                       b.want(b.op({0}), Kind::lock, "GPU:0");
+                     },
+                     Type::staleLock, 4},
         ConflictCase{"a rule for a device that is not there",
                      [](Builder &b) { b.want(b.op(), Kind::rule, "GPU:5"); }, Type::unknownDevice,
                      1},
@@ -349,6 +370,21 @@ TEST(Placement, P8_AVariableSoftensThenHolds) {
   b.want(b.op({0}), Kind::resource, "GPU:7", Softness::prefer);  // the declaration
   b.want(b.op({0}), Kind::requested, "CPU:0", Softness::prefer); // an update elsewhere
   EXPECT_EQ(b.place(), "GPU:0 GPU:0");
+}
+
+TEST(Placement, P13_ALockMayChooseAmongWhatASoftRequestFallsBackTo) {
+  Builder b;
+  b.want(b.asking("GPU:7", Softness::prefer), Kind::lock, "GPU:1");
+  uint32_t noKernel = b.asking("GPU:1", Softness::prefer);
+  b.only(noKernel, DeviceType::CPU);
+  b.want(noKernel, Kind::lock, "CPU:0");
+  // Gives way to a request that holds, so that the lock is not what it gives way to.
+  b.want(b.op({0}), Kind::requested, "CPU:0");
+  uint32_t weaker = b.op({0});
+  b.want(weaker, Kind::requested, "GPU:1", Softness::prefer);
+  b.want(weaker, Kind::lock, "CPU:0");
+  b.want(b.asking("GPU:1", Softness::any), Kind::lock, "GPU:0");
+  EXPECT_EQ(b.place(), "GPU:1 CPU:0 CPU:0 CPU:0 GPU:0");
 }
 
 TEST(Placement, RuleGivesWayToRequestWithoutAFallBack) {
@@ -394,6 +430,16 @@ TEST(WhyNot, LeavingTheGroupIsShorterThanMovingIt) {
   WhyNot answer = whyNot(b.problem, op, 1);
   EXPECT_FALSE(answer.askFor);
   EXPECT_EQ(answer.drop, (std::vector<Member>{{Member::Type::group, op, 0}}));
+}
+
+TEST(WhyNot, AStaleLockIsWhatToRemove) {
+  Builder b;
+  uint32_t op = b.asking("GPU:0", Softness::prefer);
+  b.want(op, Kind::lock, "GPU:1");
+  WhyNot there = whyNot(b.problem, op, 1), locked = whyNot(b.problem, op, 2);
+  EXPECT_FALSE(there.isThere || there.askFor || locked.isThere || locked.askFor);
+  EXPECT_EQ(there.drop, (std::vector<Member>{{Member::Type::constraint, op, 1}}));
+  EXPECT_EQ(locked.drop, (std::vector<Member>{{Member::Type::constraint, op, 0}}));
 }
 
 TEST(WhyNot, ALockStandsInTheWayOfARequest) {
@@ -477,6 +523,34 @@ TEST(PlacementProperty, P12_ShufflesAndRenamingsChangeNothing) {
   EXPECT_GT(placed, 5000);
 }
 
+/// What was placed can be locked, whatever is asked for, and changes nothing.
+TEST(PlacementProperty, P13_LocksOfAPlacementReproduceIt) {
+  std::mt19937 random(17);
+  int placed = 0, softened = 0;
+  for (int round = 0; round < 1000; ++round) {
+    Builder b = randomProblem(random, 2 + random() % 12, round % 2);
+    Outcome before = solve(b.problem);
+    if (!before.ok())
+      continue;
+    for (uint32_t op = 0; op < b.problem.ops.size(); ++op) {
+      std::erase_if(b.problem.ops[op].constraints,
+                    [](const Constraint &c) { return c.kind == Kind::lock; });
+      softened += before.decisions[op].fallBack;
+    }
+    before = solve(b.problem);
+    for (uint32_t op = 0; op < b.problem.ops.size(); ++op)
+      b.want(op, Kind::lock, b.problem.devices[before.decisions[op].device].str());
+    Outcome after = solve(b.problem);
+    ASSERT_TRUE(after.ok()) << "round " << round;
+    ASSERT_TRUE(validate(b.problem, after.decisions).ok()) << "round " << round;
+    for (uint32_t op = 0; op < b.problem.ops.size(); ++op)
+      ASSERT_EQ(after.decisions[op].device, before.decisions[op].device) << "round " << round;
+    ++placed;
+  }
+  EXPECT_GT(placed, 100);
+  EXPECT_GT(softened, 100);
+}
+
 TEST(PlacementProperty, OutcomesAreJudgedRightAndFailuresMinimal) {
   std::mt19937 random(11);
   int failures = 0, placed = 0;
@@ -558,6 +632,9 @@ TEST(PlacementJudge, FindsWhatIsWrong) {
   EXPECT_EQ(wrong([](auto &d) { d[5].fallBack = false; }),
             "placement: op 5 fell back and does not say so");
   EXPECT_EQ(wrong([](auto &d) { d[2].device = none; }), "placement: op 2 has no device");
+  b.want(5, Kind::lock, "CPU:0");
+  EXPECT_EQ(wrong([](auto &d) { d[5].device = 0; }),
+            "placement: op 5 follows a lock against its request");
 }
 
 TEST(PlacementSpeed, AHundredThousandOps) {
