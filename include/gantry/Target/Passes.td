@@ -118,9 +118,12 @@ def ShareArgumentsPass : Pass<"gantry-share-arguments", "::mlir::ModuleOp"> {
   let description = [{
     Precondition: a plan, and its kernels on memrefs. Kernels get `llvm.noalias` arguments; where a
     launch reads and writes one buffer that is not true. When every launch of a kernel does, it reads
-    what it writes through the one argument; when only some do, both arguments lose `llvm.noalias`.
+    what it writes through the one argument. When only some do, both arguments lose `llvm.noalias`, and
+    the kernel compares their addresses to do either.
   }];
-  let dependentDialects = ["::gantry::planir::PlanDialect", "::mlir::func::FuncDialect"];
+  let dependentDialects = ["::gantry::planir::PlanDialect", "::mlir::func::FuncDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def ApproximateMathPass : Pass<"gantry-approximate-math", "::mlir::func::FuncOp"> {

@@ -3,12 +3,15 @@
 // A kernel is made before it is known where it runs, so its arguments claim to be different memory.
 // LowerToPlan lets a kernel write the new value of a variable over the old one; then the claim is
 // wrong, and what it would allow the vectoriser is luck. One argument for both keeps the claim of
-// the others true and the loop as fast: a load and a store through one pointer need no check.
+// the others true and the loop as fast: a load and a store through one pointer need no check. A
+// kernel that has other uses, too, looks which one it is: left to the vectoriser's own check, an
+// update in place would run one element at a time.
 
 #include "gantry/Target/Passes.h"
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -44,16 +47,51 @@ static void count(planir::LaunchOp launch, Calls &calls) {
         ++calls.shared[{unsigned(i), unsigned(launch.getInputs().size() + j)}];
 }
 
+using Pair = std::pair<BlockArgument, BlockArgument>; ///< read, written
+
+/// if (all pairs are one buffer) { the body, with one argument for both } else { the body }
+static void distinguish(func::FuncOp kernel, ArrayRef<Pair> pairs) {
+  Block &body = kernel.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : body.without_terminator())
+    ops.push_back(&op);
+  OpBuilder b(&body, body.begin());
+  Location loc = kernel.getLoc();
+  Value shared;
+  IRMapping one;
+  for (auto [read, written] : pairs) {
+    auto addressOf = [&](Value buffer) -> Value {
+      return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, buffer);
+    };
+    Value same = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, addressOf(read),
+                                       addressOf(written));
+    shared = shared ? arith::AndIOp::create(b, loc, shared, same).getResult() : same;
+    one.map(read, written);
+  }
+  auto branch = scf::IfOp::create(b, loc, shared, /*withElseRegion=*/true);
+  OpBuilder inPlace = branch.getThenBodyBuilder();
+  for (Operation *op : ops)
+    inPlace.clone(*op, one);
+  for (Operation *op : ops)
+    op->moveBefore(branch.elseBlock()->getTerminator());
+}
+
 static void share(func::FuncOp kernel, const Calls &calls) {
+  SmallVector<Pair> sometimes;
   for (auto &[pair, number] : calls.shared) {
     BlockArgument read = kernel.getArgument(pair.first), written = kernel.getArgument(pair.second);
-    if (number == calls.all && read.getType() == written.getType()) {
+    bool isOneType = read.getType() == written.getType();
+    if (number == calls.all && isOneType) {
       read.replaceAllUsesWith(written);
-    } else {
-      kernel.removeArgAttr(pair.first, kNoAlias);
-      kernel.removeArgAttr(pair.second, kNoAlias);
+      continue;
     }
+    kernel.removeArgAttr(pair.first, kNoAlias);
+    kernel.removeArgAttr(pair.second, kNoAlias);
+    if (isOneType)
+      sometimes.push_back({read, written});
   }
+  if (!sometimes.empty())
+    distinguish(kernel, sometimes);
 }
 
 namespace {

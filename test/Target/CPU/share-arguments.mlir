@@ -8,10 +8,18 @@
 // CHECK: memref.load %[[NEW]]
 // CHECK: memref.load %[[X]]
 // CHECK: memref.store %{{.*}}, %[[NEW]]
-// One that is not always so loses the claims of the two; the third one is nobody's.
+// One that is not always so loses the claims of the two, and looks; the third one is nobody's.
 // CHECK-LABEL: func.func @sometimes(
 // CHECK-SAME: %[[OLD:[a-z0-9]+]]: memref<4xf32>, %[[X:[a-z0-9]+]]: memref<4xf32> {llvm.noalias}, %[[NEW:[a-z0-9]+]]: memref<4xf32>,
-// CHECK: memref.load %[[OLD]]
+// CHECK: %[[P:.*]] = memref.extract_aligned_pointer_as_index %[[OLD]]
+// CHECK: %[[Q:.*]] = memref.extract_aligned_pointer_as_index %[[NEW]]
+// CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[P]], %[[Q]] : index
+// CHECK: scf.if %[[ONE]]
+// CHECK-NEXT: memref.load %[[NEW]]
+// CHECK-NEXT: memref.store %{{.*}}, %[[NEW]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: memref.load %[[OLD]]
+// CHECK-NEXT: memref.store %{{.*}}, %[[NEW]]
 // CHECK-LABEL: func.func @never(
 // CHECK-SAME: %[[OLD:[a-z0-9]+]]: memref<4xf32> {llvm.noalias}, %[[X:[a-z0-9]+]]: memref<4xf32> {llvm.noalias}, %[[NEW:[a-z0-9]+]]: memref<4xf32> {llvm.noalias}
 // CHECK: memref.load %[[OLD]]
@@ -57,7 +65,7 @@ module {
 
 // -----
 
-// Another type than that of the buffer written stays another argument.
+// Another type than that of the buffer written stays another argument, without a claim.
 // CHECK-LABEL: func.func @reshaped(
 // CHECK-SAME: %[[OLD:[a-z0-9]+]]: memref<4xf32>, %{{[a-z0-9]+}}: memref<2x2xf32>,
 // CHECK: memref.load %[[OLD]]
