@@ -280,10 +280,25 @@ LogicalResult PlacementSearch::suggest(ModuleOp module) {
 
 namespace {
 bool fits(const AutoProblem &problem, const AutoSchedule &schedule) {
-  for (uint32_t d = 0; d < problem.numDevices(); ++d)
-    if (problem.limits[d] && schedule.peaks[d] > problem.limits[d])
-      return false;
-  return true;
+  return placement::fitsMemory(problem, schedule) && placement::fitsBudgets(problem, schedule);
+}
+
+/// What a placement that does not fit is over, as a part of a sentence.
+std::string whatIsOver(const AutoProblem &problem, const AutoSchedule &schedule) {
+  std::string text;
+  if (!placement::fitsMemory(problem, schedule))
+    text += ", which is over a limit";
+  if (!placement::fitsBudgets(problem, schedule))
+    text += text.empty() ? ", which is over the copy budget" : " and the copy budget";
+  return text;
+}
+
+/// The budget of the function, or that of the options (spec X4). One that cannot be read is for the
+/// check of the copies to report.
+CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
+  auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
+  Expected<CopyBudget> budget = parseCopyBudget(own ? own.getValue().str() : options.maxCopy);
+  return budget ? *budget : CopyBudget();
 }
 
 /// Writes the answer into the function; `written` is the order of the graph.
@@ -336,6 +351,7 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
   for (auto [limit, taken] : llvm::zip(graph.problem.limits, reserved))
     if (limit)
       limit = std::max<uint64_t>(limit - std::min(limit, taken), 1);
+  graph.problem.setBudget(machine.topology, budgetOf(func, options));
 
   AutoPlacement baseline = byDefault(machine, graph, func, fixed);
   placement::AutoOptions search;
@@ -352,7 +368,7 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
   std::string text = "automatic placement of '" + func.getSymName().str() + "': predicted step " +
                      inWords(outcome->schedule.seconds) + ", lower bound " +
                      inWords(outcome->lowerBound) + ", default policy " + inWords(before.seconds) +
-                     (fits(graph.problem, before) ? "" : ", which is over a limit");
+                     whatIsOver(graph.problem, before);
   if (auto follow = fixed.byFollowing.find(func.getSymName().str());
       follow != fixed.byFollowing.end())
     text += ", follow " + inWords(follow->second.seconds);
@@ -361,7 +377,9 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
     if (auto count = llvm::count(outcome->placement.devices, d))
       text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(count);
   if (!outcome->fits)
-    text += "; nothing was found that is within the limits";
+    text += graph.problem.budgets.empty()
+                ? "; nothing was found that is within the limits"
+                : "; nothing was found that is within the limits and the copy budget";
   found.push_back(text);
   return success();
 }

@@ -300,6 +300,7 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
   for (uint32_t v = 0; v < valueOf.size(); ++v) {
     const AutoValue &value = problem.values[valueOf[v]];
     bytes.push_back((value.bytes + kGranule - 1) / kGranule * kGranule);
+    copiedBytes.push_back(value.bytes);
     home.push_back(value.home);
     if (value.isConstant)
       constants.push_back(v);

@@ -71,6 +71,7 @@ struct OrderedGraph {
   std::vector<double> seconds;         ///< [place * devices + device]
   Lists inputs, outputs;               ///< by place: values
   std::vector<uint64_t> bytes;         ///< by value, rounded up to what an allocation takes
+  std::vector<uint64_t> copiedBytes;   ///< by value, as budgets count them
   std::vector<uint32_t> maker;         ///< by value: place
   Lists readers;                       ///< by value: places, ascending
   std::vector<uint32_t> home;          ///< by value: device of an argument

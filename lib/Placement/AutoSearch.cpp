@@ -13,11 +13,8 @@ namespace gantry::placement {
 static constexpr uint32_t kReorderings = 4;
 
 namespace {
-bool fitsLimits(const AutoProblem &problem, const AutoSchedule &schedule) {
-  for (uint32_t d = 0; d < problem.numDevices(); ++d)
-    if (problem.limits[d] && schedule.peaks[d] > problem.limits[d])
-      return false;
-  return true;
+bool fitsAll(const AutoProblem &problem, const AutoSchedule &schedule) {
+  return fitsMemory(problem, schedule) && fitsBudgets(problem, schedule);
 }
 
 struct Candidate {
@@ -200,11 +197,11 @@ private:
     outcome.placement = winner.placement();
     outcome.start = winner.candidate.name;
     outcome.schedule = simulate(problem, outcome.placement);
-    outcome.fits = fitsLimits(problem, outcome.schedule);
+    outcome.fits = fitsAll(problem, outcome.schedule);
     if (baseline) {
       // In its own order it may do better than in ours.
       AutoSchedule own = simulate(problem, *baseline);
-      if (fitsLimits(problem, own) && (!outcome.fits || own.seconds < outcome.schedule.seconds)) {
+      if (fitsAll(problem, own) && (!outcome.fits || own.seconds < outcome.schedule.seconds)) {
         outcome.placement = *baseline;
         outcome.start = "baseline";
         outcome.schedule = std::move(own);

@@ -13,7 +13,7 @@ Simulator::Simulator(const OrderedGraph &graph)
       transfers(graph.problem.numQueues), lastCopy(graph.problem.numQueues),
       numberOf(graph.numTasks()), startsOn(numDevices), changes(numDevices),
       lastCopied(graph.numValues()), lastRead(numDevices), isTouched(numDevices),
-      livesToEnd(graph.numValues()), peaks(numDevices) {
+      livesToEnd(graph.numValues()), peaks(numDevices), copied(graph.problem.budgets.size()) {
   // Results live to the end of the step where they are made.
   for (const AutoEnd &end : graph.ends)
     livesToEnd[end.value] = 1;
@@ -57,7 +57,16 @@ double Simulator::fetch(uint32_t value, uint32_t from, uint32_t to) {
   copies.push_back({value, from, to, transfer.start, there, lastCopy[link.queue], joins});
   lastCopy[link.queue] = static_cast<uint32_t>(copies.size() - 1);
   copyBytes += graph.bytes[value];
+  if (link.budget != noIndex)
+    copied[link.budget] += graph.copiedBytes[value];
   return there;
+}
+
+uint64_t Simulator::bytesOverBudgets() const {
+  uint64_t over = 0;
+  for (size_t b = 0; b < copied.size(); ++b)
+    over += copied[b] - std::min(copied[b], graph.problem.budgets[b]);
+  return over;
 }
 
 uint32_t Simulator::sourceOf(uint32_t value, std::span<const uint32_t> devices) const {
@@ -65,7 +74,7 @@ uint32_t Simulator::sourceOf(uint32_t value, std::span<const uint32_t> devices) 
 }
 
 Score Simulator::run(std::span<const uint32_t> devices, const Score *toBeat) {
-  // Memory matters only where time does not decide.
+  // Limits and budgets matter only where time does not decide.
   double tooLate = toBeat && !toBeat->overflow ? toBeat->seconds * (1 + kSame) : notAllowed;
   devicesOfRun.assign(devices.begin(), devices.end());
   std::fill(deviceFree.begin(), deviceFree.end(), 0);
@@ -73,6 +82,7 @@ Score Simulator::run(std::span<const uint32_t> devices, const Score *toBeat) {
   std::fill(queueFree.begin(), queueFree.end(), 0);
   std::fill(transfers.begin(), transfers.end(), Transfer());
   std::fill(lastCopy.begin(), lastCopy.end(), noCopy);
+  std::fill(copied.begin(), copied.end(), 0);
   for (std::vector<double> &list : startsOn)
     list.clear();
   copies.clear();
@@ -105,10 +115,10 @@ Score Simulator::run(std::span<const uint32_t> devices, const Score *toBeat) {
   for (const AutoEnd &end : graph.ends)
     if (!graph.isConstant[end.value])
       finish = std::max(finish, fetch(end.value, sourceOf(end.value, devices), end.device));
-  if (finish > tooLate)
+  Score score{bytesOverBudgets(), finish, copyBytes};
+  if (finish > tooLate || (toBeat && score.overflow > toBeat->overflow))
     return hopeless;
   countMemory(devices);
-  Score score{0, finish, copyBytes};
   for (uint32_t d = 0; d < numDevices; ++d)
     if (uint64_t limit = graph.problem.limits[d]; limit && peaks[d] > limit)
       score.overflow += peaks[d] - limit;
@@ -282,6 +292,25 @@ AutoSchedule Simulator::schedule() const {
   for (uint32_t place : criticalPlaces())
     result.criticalPath.push_back(graph.taskAt[place]);
   return result;
+}
+
+bool fitsMemory(const AutoProblem &problem, const AutoSchedule &schedule) {
+  for (uint32_t d = 0; d < problem.numDevices(); ++d)
+    if (problem.limits[d] && schedule.peaks[d] > problem.limits[d])
+      return false;
+  return true;
+}
+
+bool fitsBudgets(const AutoProblem &problem, const AutoSchedule &schedule) {
+  std::vector<uint64_t> left = problem.budgets;
+  for (const AutoCopy &copy : schedule.copies)
+    if (uint32_t budget = problem.link(copy.from, copy.to).budget; budget != noIndex) {
+      uint64_t bytes = problem.values[copy.value].bytes;
+      if (bytes > left[budget])
+        return false;
+      left[budget] -= bytes;
+    }
+  return true;
 }
 
 AutoSchedule simulate(const AutoProblem &problem, const AutoPlacement &placement) {

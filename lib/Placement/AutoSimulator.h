@@ -10,7 +10,7 @@ namespace gantry::placement {
 
 /// What is to be small, the first first.
 struct Score {
-  uint64_t overflow = 0; ///< bytes over the limits, of all devices together
+  uint64_t overflow = 0; ///< bytes over limits and budgets, of all of them together
   double seconds = 0;
   uint64_t copyBytes = 0;
 };
@@ -59,6 +59,7 @@ private:
   double &readyAt(uint32_t value, uint32_t device) { return ready[value * numDevices + device]; }
   void openValue(uint32_t value, uint32_t device, double time);
   double fetch(uint32_t value, uint32_t from, uint32_t to);
+  uint64_t bytesOverBudgets() const;
   uint32_t sourceOf(uint32_t value, std::span<const uint32_t> devices) const;
   void countMemory(std::span<const uint32_t> devices);
   void countConstant(uint32_t value, std::span<const uint32_t> devices);
@@ -90,6 +91,7 @@ private:
   std::vector<char> isTouched;               ///< by device
   std::vector<char> livesToEnd;              ///< by value
   std::vector<uint64_t> peaks;
+  std::vector<uint64_t> copied; ///< by budget
   double finish = 0;
   uint64_t copyBytes = 0;
 };

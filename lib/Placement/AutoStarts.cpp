@@ -242,7 +242,8 @@ public:
       : graph(graph), numDevices(graph.numDevices),
         ready(size_t(graph.numValues()) * numDevices, notAllowed), isThere(ready.size()),
         unread(graph.numValues()), used(numDevices), limits(numDevices), deviceFree(numDevices),
-        queueFree(graph.problem.numQueues), deviceOfAtom(graph.atoms.size(), noIndex) {
+        queueFree(graph.problem.numQueues), copied(graph.problem.budgets.size()),
+        endsOf(graph.numValues()), deviceOfAtom(graph.atoms.size(), noIndex) {
     for (uint32_t d = 0; d < numDevices; ++d)
       limits[d] = limitOf(graph, d, part);
     if (outlook == Outlook::rest)
@@ -252,8 +253,10 @@ public:
       if (graph.maker[value] == noIndex && !graph.isConstant[value])
         readyAt(value, graph.home[value]) = 0;
     }
-    for (const AutoEnd &end : graph.ends)
+    for (const AutoEnd &end : graph.ends) {
       ++unread[end.value]; // never read out: it lives to the end
+      endsOf[end.value].push_back(end.device);
+    }
   }
 
   std::vector<uint32_t> run() {
@@ -294,6 +297,33 @@ private:
     return sum;
   }
 
+  /// Adds to `sums`, by budget, what has to be copied for the task to run there. A result that is
+  /// wanted elsewhere counts, though a later reader may share its copy.
+  void addCopies(uint32_t place, uint32_t device, std::vector<uint64_t> &sums) {
+    auto add = [&](uint32_t value, uint32_t from, uint32_t to) {
+      uint32_t budget = from == to ? noIndex : graph.problem.link(from, to).budget;
+      if (budget != noIndex)
+        sums[budget] += graph.copiedBytes[value];
+    };
+    for (uint32_t value : graph.inputs[place])
+      if (!graph.isConstant[value] && readyAt(value, device) == notAllowed)
+        add(value, sourceOf(value), device);
+    for (uint32_t value : graph.outputs[place])
+      for (uint32_t end : endsOf[value])
+        add(value, device, end);
+  }
+
+  uint64_t bytesOverBudgets(uint32_t place, uint32_t device) {
+    if (copied.empty())
+      return 0;
+    std::vector<uint64_t> sums = copied;
+    addCopies(place, device, sums);
+    uint64_t over = 0;
+    for (size_t b = 0; b < sums.size(); ++b)
+      over += sums[b] - std::min(sums[b], graph.problem.budgets[b]);
+    return over;
+  }
+
   bool isAtHome(uint32_t value, uint32_t device) const {
     return graph.maker[value] == noIndex && graph.home[value] == device;
   }
@@ -314,7 +344,8 @@ private:
       if (!rest.empty())
         time += rest[size_t(place) * numDevices + d];
       uint64_t needed = used[d] + bytesMore(place, d);
-      std::pair<uint64_t, double> cost(needed > limits[d] ? needed - limits[d] : 0, time);
+      uint64_t over = bytesOverBudgets(place, d) + needed - std::min(needed, limits[d]);
+      std::pair<uint64_t, double> cost(over, time);
       if (best == noIndex || cost < bestCost) {
         best = d;
         bestCost = cost;
@@ -325,6 +356,8 @@ private:
 
   void put(uint32_t place, uint32_t device) {
     double start = deviceFree[device];
+    if (!copied.empty())
+      addCopies(place, device, copied);
     for (uint32_t value : graph.inputs[place]) {
       double time = arrival(value, device);
       start = std::max(start, time);
@@ -370,6 +403,8 @@ private:
   std::vector<uint32_t> unread; ///< by value: readers to come
   std::vector<uint64_t> used, limits;
   std::vector<double> deviceFree, queueFree;
+  std::vector<uint64_t> copied;              ///< by budget
+  std::vector<std::vector<uint32_t>> endsOf; ///< by value: devices
   std::vector<uint32_t> deviceOfAtom;
   std::vector<double> rest; ///< [place * devices + device]; empty: not looked at
   std::vector<uint32_t> devices;

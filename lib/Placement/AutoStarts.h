@@ -23,8 +23,8 @@ enum class Outlook {
 };
 
 /// List scheduling with memory: each task in order goes where the outlook is best, of the devices
-/// on which constants and live values then take at most `part` of the limit; where nothing fits, to
-/// the device that is least over it.
+/// on which constants and live values then take at most `part` of the limit and copies are within
+/// their budgets; where nothing fits, to the device that is least over them.
 std::vector<uint32_t> startByList(const OrderedGraph &graph, Outlook outlook, double part);
 
 } // namespace gantry::placement

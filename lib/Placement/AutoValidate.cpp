@@ -112,8 +112,9 @@ Status checkProblem(const AutoProblem &problem) {
     return wrong(std::to_string(problem.links.size()) + " links for " + std::to_string(n) +
                  " devices");
   for (const AutoLink &link : problem.links)
-    if (link.queue >= problem.numQueues || !(link.latency >= 0) || !(link.secondsPerByte >= 0))
-      return wrong("a link has a negative time or a queue that is not there");
+    if (link.queue >= problem.numQueues || !(link.latency >= 0) || !(link.secondsPerByte >= 0) ||
+        (link.budget != noIndex && link.budget >= problem.budgets.size()))
+      return wrong("a link has a negative time, or a queue or budget that is not there");
   for (size_t t = 0; t < problem.tasks.size(); ++t)
     GANTRY_RETURN_IF_ERROR(checkTask(problem, t));
   GANTRY_RETURN_IF_ERROR(checkValues(problem));
@@ -141,6 +142,20 @@ void AutoProblem::setLinks(const Topology &topology, const CostModel &costs) {
     }
 }
 
+void AutoProblem::setBudget(const Topology &topology, const CopyBudget &budget) {
+  std::array<uint32_t, copyDirectionNames.size()> numbers;
+  for (size_t d = 0; d < numbers.size(); ++d) {
+    numbers[d] = budget.bytes[d] ? static_cast<uint32_t>(budgets.size()) : noIndex;
+    if (budget.bytes[d])
+      budgets.push_back(*budget.bytes[d]);
+  }
+  for (uint32_t from = 0; from < numDevices(); ++from)
+    for (uint32_t to = 0; to < numDevices(); ++to)
+      if (from != to)
+        links[from * numDevices() + to].budget = numbers[static_cast<size_t>(
+            copyDirection(topology.logical[from].name, topology.logical[to].name))];
+}
+
 //===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//
@@ -159,6 +174,7 @@ public:
     GANTRY_RETURN_IF_ERROR(checkReads());
     GANTRY_RETURN_IF_ERROR(checkQueues());
     GANTRY_RETURN_IF_ERROR(checkEnd());
+    GANTRY_RETURN_IF_ERROR(checkBudgets());
     return checkMemory();
   }
 
@@ -301,6 +317,30 @@ private:
     for (const AutoEnd &end : problem.ends)
       if (!problem.values[end.value].isConstant && !arrivalOf(end.value, end.device))
         return fail(valueName(end.value) + " does not reach its end");
+    return {};
+  }
+
+  /// Counts what has to be copied whatever the schedule says: each value once to each device that
+  /// needs it.
+  Status checkBudgets() {
+    std::set<std::pair<uint32_t, uint32_t>> needed; // value, device
+    for (uint32_t t = 0; t < problem.tasks.size(); ++t)
+      for (uint32_t value : problem.tasks[t].inputs)
+        needed.emplace(value, deviceOf(t));
+    for (const AutoEnd &end : problem.ends)
+      needed.emplace(end.value, end.device);
+    std::vector<uint64_t> copied(problem.budgets.size());
+    for (auto [value, device] : needed) {
+      if (problem.values[value].isConstant || sourceOf(value) == device)
+        continue;
+      uint32_t budget = problem.link(sourceOf(value), device).budget;
+      if (budget != noIndex)
+        copied[budget] += problem.values[value].bytes;
+    }
+    for (size_t b = 0; b < copied.size(); ++b)
+      if (copied[b] > problem.budgets[b])
+        return fail(std::to_string(copied[b]) + " bytes are copied of a budget of " +
+                    std::to_string(problem.budgets[b]));
     return {};
   }
 

@@ -65,12 +65,20 @@ class Plan:
         function = self.json["functions"][0] if "functions" in self.json else self.json
         self.predicted = function["predicted_seconds"]
         self.bound = function["lower_bound_seconds"]
-        self.ops = function["ops"]
+        self.ops, self.copies = function["ops"], function["copies"]
 
     def memory(self):
         """Bytes and limit by device, short names."""
         return {short(row["device"]): (row["constants"] + row["variables"] + row["transient"], row["limit"])
                 for row in self.json["memory"]}
+
+    def copied(self):
+        """Bytes that a run copies, by direction."""
+        sums = {}
+        for copy in self.copies:
+            if copy["time"] == "run":
+                sums[copy["kind"]] = sums.get(copy["kind"], 0) + copy["bytes"]
+        return sums
 
     def used(self):
         """Devices that run ops."""
@@ -308,6 +316,34 @@ def p11_says_when_nothing_fits(runner):
     assert "the limit is" in said, said
 
 
+def x4_branches_within_budgets(runner):
+    """What the best placement copies between GPUs is no longer allowed: halves of it, then nothing."""
+    path = topology(runner, bandwidth=1e12, latency=1e-7)
+    one = runner.compile(branches(runner), f"--topology={path}", devices=None, policy="default")
+    free = runner.compile(branches(runner), f"--topology={path}", devices=None)
+    before, numbers = free, free.run()[0]
+    assert before.copied().get("d2d", 0) > 0, before.copied()
+    budget = before.copied()["d2d"]
+    while budget:
+        budget //= 2
+        plan = runner.compile(branches(runner), f"--topology={path}", f"--max-copy=d2d:{budget}", devices=None)
+        assert plan.copied().get("d2d", 0) <= budget, (plan.copied(), budget)
+        assert before.predicted <= plan.predicted <= one.predicted, (budget, plan.predicted)
+        before = plan
+    assert plan.run()[0] == numbers, "other numbers than without a budget"
+
+
+def x4_models_within_budgets(runner, name):
+    """Every budget can be met where nothing asks for a device, at worst on the CPU alone."""
+    path = topology(runner, bandwidth=3e11, latency=1e-6)
+    model = shared(f"light/{name}.onnx")
+    free = runner.compile(model, f"--topology={path}", devices=None)
+    for direction, bytes_ in free.copied().items():
+        for budget in (bytes_ - 1, 0):
+            plan = runner.compile(model, f"--topology={path}", f"--max-copy={direction}:{budget}", devices=None)
+            assert plan.copied().get(direction, 0) <= budget, (plan.copied(), direction, budget)
+
+
 def p12_same_bytes_every_time(runner, name):
     model = made(runner, name)
     plans = [hashlib.md5(runner.compile(model, devices="CPU:0,GPU:0@70MiB,GPU:1@70MiB").path.read_bytes())
@@ -340,6 +376,9 @@ CASES = {
        for name in ("mnist/mnist.onnx", "ultraface/ultraface.onnx", "mlp", "reuters_cnn", "mobilenet_v2",
                     "resnet50", "gpt2_small")
        for devices in ("CPU:0,GPU:0", TWO)},
+    "budget/branches": x4_branches_within_budgets,
+    **{f"budget/{name}": (lambda runner, name=name: x4_models_within_budgets(runner, name))
+       for name in ("light_squeezenet", "light_inception_v1")},
     "same-bytes": lambda runner: p12_same_bytes_every_time(runner, "resnet50"),
     "order-of-ops": p12_order_of_ops_does_not_matter,
 }

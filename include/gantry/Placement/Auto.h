@@ -1,5 +1,6 @@
 // Automatic placement (spec P11): which device each task of a graph runs on, and in which order,
-// so that one step is predicted to take the least time within the memory of every device.
+// so that one step is predicted to take the least time within the memory of every device and the
+// budgets for copies.
 //
 // Knows nothing of IR: a task is what becomes one kernel, a value what may have to be copied. The
 // search starts from several placements (one device, contiguous pieces, list scheduling with
@@ -7,6 +8,7 @@
 // is measured against, validateSchedule() the judge of both.
 #pragma once
 
+#include "gantry/Device/CopyBudget.h"
 #include "gantry/Device/CostModel.h"
 #include "gantry/Support/Status.h"
 
@@ -50,12 +52,14 @@ struct AutoLink {
   double latency = 0;
   double secondsPerByte = 0;
   uint32_t queue = 0;
+  uint32_t budget = noIndex; ///< that its bytes count for
 };
 
 struct AutoProblem {
-  std::vector<uint64_t> limits; ///< bytes by device; 0: none
-  std::vector<AutoLink> links;  ///< [from * devices + to]
-  uint32_t numQueues = 0;       ///< of copies
+  std::vector<uint64_t> limits;  ///< bytes by device; 0: none
+  std::vector<AutoLink> links;   ///< [from * devices + to]
+  uint32_t numQueues = 0;        ///< of copies
+  std::vector<uint64_t> budgets; ///< bytes that the copies of a step may have together
   std::vector<AutoValue> values;
   std::vector<AutoTask> tasks;
   std::vector<AutoEnd> ends;
@@ -68,6 +72,9 @@ struct AutoProblem {
   /// Takes links and copy queues from the cost model: per device one queue in from CPUs, one out to
   /// them, one in from other devices, as plans have them.
   void setLinks(const Topology &topology, const CostModel &costs);
+
+  /// Holds the copies of a step to a budget (spec X4), after setLinks.
+  void setBudget(const Topology &topology, const CopyBudget &budget);
 };
 
 /// Whether the problem makes sense: indices in range, one maker a value, no cycle, a device allowed
@@ -102,9 +109,14 @@ struct AutoSchedule {
 /// Plays one step of a sound problem; the placement's devices must be allowed.
 AutoSchedule simulate(const AutoProblem &problem, const AutoPlacement &placement);
 
+/// Whether no device holds more than its limit, and copies are within their budgets.
+bool fitsMemory(const AutoProblem &problem, const AutoSchedule &schedule);
+bool fitsBudgets(const AutoProblem &problem, const AutoSchedule &schedule);
+
 /// The judge, independent of the simulator and slower: every constraint of the problem holds, no
 /// queue does two things at once, nothing is read before it is there, peaks are within the limits
-/// and no less than what a second count gives. Errors: INTERNAL, naming what is wrong.
+/// and no less than what a second count gives, copies are within the budgets. Errors: INTERNAL,
+/// naming what is wrong.
 Status validateSchedule(const AutoProblem &problem, const AutoPlacement &placement,
                         const AutoSchedule &schedule);
 
@@ -124,7 +136,7 @@ struct AutoOutcome {
   AutoPlacement placement;
   AutoSchedule schedule;
   double lowerBound = 0;
-  bool fits = false;      ///< else the placement is the one least over the limits
+  bool fits = false;      ///< else the placement is the one least over limits and budgets
   const char *start = ""; ///< where the search began: "one device", "pieces", ...
   uint32_t steps = 0;     ///< placements that local search tried
   uint32_t moves = 0;     ///< and took

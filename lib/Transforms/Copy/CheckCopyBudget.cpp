@@ -5,14 +5,9 @@
 // unknown number of times, so that no budget for its direction can hold.
 
 #include "Homes.h"
-#include "gantry/Device/DeviceName.h"
+#include "gantry/Device/CopyBudget.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Transforms/Passes.h"
-
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
-
-#include <array>
 
 using namespace mlir;
 using namespace gantry;
@@ -26,15 +21,9 @@ namespace gantry {
 static constexpr size_t kListed = 8;
 
 namespace {
-enum Direction { h2d, d2h, d2d, numDirections, none };
-constexpr llvm::StringLiteral directionNames[] = {"h2d", "d2h", "d2d"};
-
-/// Bytes allowed by direction; nothing where there is no limit.
-using Budget = std::array<std::optional<uint64_t>, numDirections>;
-
 struct Copied {
   CopyOp op;
-  Direction direction;
+  std::optional<CopyDirection> direction;
   uint64_t bytes;
   bool inLoop;
 
@@ -42,43 +31,12 @@ struct Copied {
 };
 } // namespace
 
-static LogicalResult parseBudget(StringRef text, Location loc, Budget &budget) {
-  size_t column = 1;
-  for (StringRef entry : llvm::split(text, ",")) {
-    auto [name, bytes] = entry.split(':');
-    auto direction = llvm::StringSwitch<Direction>(name.trim())
-                         .Case("h2d", h2d)
-                         .Case("d2h", d2h)
-                         .Case("d2d", d2d)
-                         .Default(none);
-    auto wrong = [&](size_t inside = 0) {
-      return emitError(loc) << "copy budget '" << text << "', column " << column + inside << ": ";
-    };
-    if (direction == none)
-      return wrong() << "'" << entry
-                     << "' is not DIRECTION:BYTES; the directions are h2d, d2h, d2d";
-    if (budget[direction])
-      return wrong() << name.trim() << " is given twice";
-    Expected<uint64_t> limit = parseByteCount(bytes.trim().str());
-    if (!limit)
-      return wrong(name.size() + 1) << limit.status().message();
-    budget[direction] = *limit;
-    column += entry.size() + 1;
-  }
-  return success();
-}
-
-static bool isGPU(DeviceAttr device) {
-  return DeviceName::parse(device.getSpelling().str())->type == DeviceType::GPU;
-}
-
-/// As the plan's ledger has it: between CPUs of two tasks it is d2d.
-static Direction directionOf(DeviceAttr from, DeviceAttr to) {
+/// Nothing for what stays where it is, and for constants.
+static std::optional<CopyDirection> directionOf(DeviceAttr from, DeviceAttr to) {
   if (!from || from == to)
-    return none;
-  if (isGPU(from) == isGPU(to))
-    return d2d;
-  return isGPU(to) ? h2d : d2h;
+    return std::nullopt;
+  auto nameOf = [](DeviceAttr device) { return *DeviceName::parse(device.getSpelling().str()); };
+  return copyDirection(nameOf(from), nameOf(to));
 }
 
 namespace {
@@ -95,16 +53,17 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
   LogicalResult check(func::FuncOp func, const copy::Homes &homes) {
     auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
     StringRef text = own ? own.getValue() : StringRef(maxCopy);
-    Budget budget;
     if (text.empty())
       return success();
-    if (failed(parseBudget(text, own ? func.getLoc() : UnknownLoc::get(&getContext()), budget)))
-      return failure();
+    Expected<CopyBudget> budget = parseCopyBudget(text.str());
+    if (!budget)
+      return emitError(own ? func.getLoc() : UnknownLoc::get(&getContext()))
+             << budget.status().message();
     SmallVector<Copied> copies = collect(func, homes);
     LogicalResult result = success();
-    for (int direction = 0; direction < numDirections; ++direction)
-      if (budget[direction] &&
-          failed(checkDirection(func, homes, copies, Direction(direction), *budget[direction])))
+    for (CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h, CopyDirection::d2d})
+      if (std::optional<uint64_t> limit = budget->of(direction);
+          limit && failed(checkDirection(func, homes, copies, direction, *limit)))
         result = failure();
     return result;
   }
@@ -136,7 +95,8 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
   }
 
   static LogicalResult checkDirection(func::FuncOp func, const copy::Homes &homes,
-                                      ArrayRef<Copied> all, Direction direction, uint64_t limit) {
+                                      ArrayRef<Copied> all, CopyDirection direction,
+                                      uint64_t limit) {
     SmallVector<Copied> copies;
     DenseMap<Operation *, uint64_t> bytesOf;
     bool inLoop = false;
@@ -152,8 +112,8 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
     llvm::stable_sort(copies, [](const Copied &a, const Copied &b) { return a.bytes > b.bytes; });
     auto error = func.emitError() << "'@" << func.getSymName() << "' copies "
                                   << (inLoop ? "at least " : "") << formatBytes(bytes)
-                                  << " per run " << directionNames[direction] << ", the budget is "
-                                  << formatBytes(limit)
+                                  << " per run " << copyDirectionNames[size_t(direction)]
+                                  << ", the budget is " << formatBytes(limit)
                                   << (inLoop ? " and some copies are in a loop" : "")
                                   << "; place their ends on one device, or raise --max-copy";
     for (const Copied &each : ArrayRef(copies).take_front(kListed))

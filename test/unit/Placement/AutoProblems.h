@@ -53,8 +53,9 @@ inline AutoProblem chain(AutoProblem problem, uint32_t length, uint64_t constant
 
 struct RandomShape {
   uint32_t devices = 2, tasks = 6;
-  bool tight = false;  ///< memory for a part of the whole on each device
-  bool groups = false; ///< some tasks belong together, some may not run everywhere
+  bool tight = false;   ///< memory for a part of the whole on each device
+  bool groups = false;  ///< some tasks belong together, some may not run everywhere
+  bool budgets = false; ///< on the copies into the first device and on all others
 };
 
 inline AutoProblem randomProblem(std::mt19937 &random, const RandomShape &shape) {
@@ -89,6 +90,16 @@ inline AutoProblem randomProblem(std::mt19937 &random, const RandomShape &shape)
   if (shape.tight)
     for (uint64_t &limit : problem.limits)
       limit = constants * draw(50, 120) / 100 + 64 * 40;
+  if (shape.budgets) {
+    for (uint32_t from = 0; from < shape.devices; ++from)
+      for (uint32_t to = 0; to < shape.devices; ++to)
+        if (from != to)
+          problem.links[from * shape.devices + to].budget = to == 0 ? 0 : 1;
+    // Some tasks cannot be where the arguments and the result are.
+    for (uint32_t t = 0; t < shape.tasks; t += 3)
+      problem.tasks[t].seconds[0] = notAllowed;
+    problem.budgets = {uint64_t(draw(0, 40)) * 64, uint64_t(draw(0, 60)) * 64};
+  }
   if (shape.groups) {
     for (int i = 0; i < 2; ++i)
       problem.tasks[draw(0, int(shape.tasks) - 1)].group = 7;

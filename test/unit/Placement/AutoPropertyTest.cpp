@@ -35,10 +35,7 @@ Best tryAll(const AutoProblem &problem, const std::vector<uint32_t> &order) {
   while (true) {
     if (keepsGroups(problem, devices)) {
       AutoSchedule schedule = simulate(problem, {devices, order});
-      bool fits = true;
-      for (uint32_t d = 0; d < problem.numDevices(); ++d)
-        fits &= !problem.limits[d] || schedule.peaks[d] <= problem.limits[d];
-      if (fits) {
+      if (fitsMemory(problem, schedule) && fitsBudgets(problem, schedule)) {
         best.fits = true;
         best.seconds = std::min(best.seconds, schedule.seconds);
       }
@@ -161,7 +158,9 @@ TEST_P(AutoRandom, p11_LargerGraphsPassTheJudgeAndBeatOneDevice) {
 INSTANTIATE_TEST_SUITE_P(Shapes, AutoRandom,
                          testing::Values(RandomShape{2, 6}, RandomShape{3, 5},
                                          RandomShape{2, 6, true}, RandomShape{3, 5, true},
-                                         RandomShape{2, 6, true, true}));
+                                         RandomShape{2, 6, true, true},
+                                         RandomShape{2, 6, false, false, true},
+                                         RandomShape{3, 5, true, false, true}));
 
 /// Equal branches are equal: however they are numbered, as many go to each device.
 TEST(AutoSymmetry, p12_EqualBranchesShareTheDevicesEqually) {

@@ -96,6 +96,52 @@ TEST(Auto, p11_SlowDevicesAreUsedOnlyWhereTheyHelp) {
   EXPECT_EQ(found.schedule.seconds, 9); // one there, nine here
 }
 
+/// A chain from and to device 0 whose first task has to be on device 1 and whose second is faster
+/// there: copying what the second makes back is over the budget, copying what the first makes not.
+AutoProblem chainThatComesBack(uint64_t budget) {
+  AutoProblem problem = devices(2);
+  uint32_t input = addArgument(problem, 64, 0);
+  uint32_t first = addTask(problem, {input}, {notAllowed, 1}, 128);
+  uint32_t second = addTask(problem, {first}, {3, 1}, 1024);
+  problem.ends.push_back({addTask(problem, {second}, {1, 1}, 1024), 0});
+  problem.budgets = {64, budget};
+  problem.links[1].budget = 0;
+  problem.links[2].budget = 1;
+  return problem;
+}
+
+TEST(Auto, x4_TakesAnotherPlacementForABudget) {
+  for (auto [budget, seconds] : {std::pair(1024, 3.0), std::pair(1023, 5.0), std::pair(128, 5.0)}) {
+    AutoProblem problem = chainThatComesBack(budget);
+    AutoOutcome found = *searchPlacement(problem);
+    EXPECT_TRUE(found.fits) << budget;
+    EXPECT_EQ(found.schedule.seconds, seconds) << budget;
+    EXPECT_EQ(validateSchedule(problem, found.placement, found.schedule).message(), "");
+  }
+}
+
+TEST(Auto, x4_SaysWhenNoPlacementIsWithinTheBudget) {
+  AutoProblem problem = chainThatComesBack(127);
+  // As far over it as need be, and no baseline that is further over wins.
+  const AutoPlacement fastest{{1, 1, 1}, {0, 1, 2}};
+  AutoOutcome found = *searchPlacement(problem, {}, &fastest);
+  EXPECT_FALSE(found.fits);
+  EXPECT_EQ(found.placement.devices, (std::vector<uint32_t>{1, 0, 0}));
+  EXPECT_EQ(validateSchedule(problem, found.placement, found.schedule).message(),
+            "placement: 128 bytes are copied of a budget of 127");
+}
+
+/// Budgets count what values have, memory and time what they take.
+TEST(Auto, x4_CountsBytesThatAreNotRounded) {
+  AutoProblem problem = devices(2);
+  problem.budgets = {24};
+  problem.links[1].budget = 0;
+  addTask(problem, {addArgument(problem, 24, 0)}, {notAllowed, 1}, 24);
+  EXPECT_TRUE(searchPlacement(problem)->fits);
+  problem.budgets = {23};
+  EXPECT_FALSE(searchPlacement(problem)->fits);
+}
+
 TEST(Auto, p11_SaysWhenNothingFits) {
   AutoProblem problem = chain(devices(2, 10'000), 4, 6400, 64);
   AutoOutcome found = search(problem);
