@@ -19,6 +19,16 @@ std::vector<const fb::Function *> Subject::functions() const {
   return chosen;
 }
 
+Status Subject::checkFunction() const {
+  if (!functions().empty())
+    return {};
+  std::string names;
+  for (const auto *function : listOf(plan.functions()))
+    names += (names.empty() ? "" : ", ") + std::string(textOf(function->name()));
+  return Status::notFound("no function is called '" + options.function + "'; the functions are " +
+                          names);
+}
+
 bool Subject::wants(const fb::PlacedOp &op) const {
   return options.op.empty() || textOf(op.name()).find(options.op) != std::string_view::npos ||
          textOf(op.log_name()).find(options.op) != std::string_view::npos;

@@ -6,8 +6,10 @@
 #include "Reports.h"
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Ledger.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +50,8 @@ struct Subject {
 
   /// Those that --function asks for.
   std::vector<const plan::fb::Function *> functions() const;
+  /// --function must name one that is there.
+  Status checkFunction() const;
   /// Whether --op is about it.
   bool wants(const plan::fb::PlacedOp &op) const;
   bool wants(const plan::LedgerCopy &copy) const;
@@ -65,17 +69,16 @@ struct Subject {
   DeviceMemory memoryOf(uint32_t device) const;
 };
 
-/// A launch, copy or fill on the virtual clock, for the picture and the JSON of --timeline.
-struct Moment {
-  uint32_t device; ///< index into Plan.devices
-  uint32_t queue;
-  const plan::fb::Command *command;
-  double start, end; ///< seconds since the run began
-};
-
 /// The whole as text, tables and charts; `moments` are those of --timeline.
-void explainForPeople(const Subject &subject, const std::vector<Moment> &moments);
-/// The same as one JSON object.
-void explainAsJson(const Subject &subject, const std::vector<Moment> &moments);
+void explainForPeople(const Subject &subject, const std::vector<plan::Moment> &moments);
+/// The same as one JSON object, printed.
+void explainAsJson(const Subject &subject, const std::vector<plan::Moment> &moments);
+
+/// That object, with members that `more` adds to the one of each function.
+using MoreOfFunction = std::function<void(JSONWriter &, const plan::fb::Function &)>;
+std::string explanation(const Subject &subject, const MoreOfFunction &more);
+
+/// "values": what has a place in an arena, and in which commands it is live.
+void addValues(JSONWriter &json, const plan::fb::Function &function);
 
 } // namespace gantry::tool

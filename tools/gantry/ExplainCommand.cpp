@@ -13,17 +13,6 @@ namespace gantry::tool {
 
 namespace {
 
-/// --function must name one that is there.
-Status checkFunction(const Subject &subject) {
-  if (!subject.functions().empty())
-    return {};
-  std::string names;
-  for (const auto *function : listOf(subject.plan.functions()))
-    names += (names.empty() ? "" : ", ") + std::string(textOf(function->name()));
-  return Status::notFound("no function is called '" + subject.options.function +
-                          "'; the functions are " + names);
-}
-
 /// --why-not: the compiler knows the graph, a plan does not.
 int explainWhyNot(const Options &options) {
   if (options.file != "-" && isPlanFile(options.file))
@@ -49,7 +38,7 @@ int explainWhyNot(const Options &options) {
 }
 
 /// Runs the function once with made-up inputs, which change no times on the virtual clock.
-Expected<std::vector<Moment>> runOnVirtualClock(const Options &options, const Model &model) {
+Expected<std::vector<plan::Moment>> runOnVirtualClock(const Options &options, const Model &model) {
   auto execution = Execution::prepare(options, model, {});
   if (!execution)
     return execution.status();
@@ -58,10 +47,9 @@ Expected<std::vector<Moment>> runOnVirtualClock(const Options &options, const Mo
         "--timeline draws the virtual clock of simulated devices, and '" + options.file +
         "' has none; compile it with --devices=... --simulate");
   GANTRY_RETURN_IF_ERROR(execution->run());
-  std::vector<Moment> moments;
+  std::vector<plan::Moment> moments;
   for (const runtime::SimEvent &event : execution->timeline())
-    moments.push_back(
-        {event.command->device(), event.queue, event.command, event.start, event.end});
+    moments.push_back({event.command, event.start, event.end});
   return moments;
 }
 
@@ -74,9 +62,9 @@ int explainCommand(const Options &options) {
   if (!model)
     return report(model.status());
   const Subject subject(options, *model);
-  if (Status status = checkFunction(subject); !status.ok())
+  if (Status status = subject.checkFunction(); !status.ok())
     return report(status);
-  std::vector<Moment> moments;
+  std::vector<plan::Moment> moments;
   if (options.timeline) {
     auto ran = runOnVirtualClock(options, *model);
     if (!ran)

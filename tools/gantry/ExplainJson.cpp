@@ -87,6 +87,8 @@ void addKernels(JSONWriter &json, const Subject &subject, const fb::Function &fu
   json.endArray();
 }
 
+} // namespace
+
 void addValues(JSONWriter &json, const fb::Function &function) {
   json.key("values").beginArray();
   for (const auto *value : listOf(function.values())) {
@@ -105,6 +107,8 @@ void addValues(JSONWriter &json, const fb::Function &function) {
   json.endArray();
 }
 
+namespace {
+
 void addMemory(JSONWriter &json, const Subject &subject) {
   json.key("memory").beginArray();
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d) {
@@ -121,12 +125,13 @@ void addMemory(JSONWriter &json, const Subject &subject) {
   json.endArray();
 }
 
-void addTimeline(JSONWriter &json, const Subject &subject, const std::vector<Moment> &moments) {
+void addTimeline(JSONWriter &json, const Subject &subject,
+                 const std::vector<plan::Moment> &moments) {
   json.key("timeline").beginArray();
-  for (const Moment &moment : moments)
+  for (const plan::Moment &moment : moments)
     json.beginObject()
-        .member("device", device(subject, moment.device))
-        .member("queue", moment.queue)
+        .member("device", device(subject, moment.command->device()))
+        .member("queue", uint32_t(moment.command->queue()))
         .member("name", textOf(moment.command->name()))
         .member("does", fb::EnumNameOpcode(moment.command->opcode()))
         .member("start", moment.start)
@@ -145,7 +150,7 @@ void addTexts(JSONWriter &json, const char *key, const Strings *texts) {
 
 } // namespace
 
-void explainAsJson(const Subject &subject, const std::vector<Moment> &moments) {
+std::string explanation(const Subject &subject, const MoreOfFunction &more) {
   JSONWriter json;
   json.beginObject()
       .member("source", textOf(subject.plan.source()))
@@ -165,13 +170,20 @@ void explainAsJson(const Subject &subject, const std::vector<Moment> &moments) {
     addCopies(json, subject, ledger);
     addPrediction(json, subject, *function, ledger);
     addKernels(json, subject, *function);
-    if (subject.options.memory)
-      addValues(json, *function);
-    if (subject.options.timeline)
-      addTimeline(json, subject, moments);
+    more(json, *function);
     json.endObject();
   }
-  std::puts(json.endArray().endObject().text().c_str());
+  return json.endArray().endObject().text();
+}
+
+void explainAsJson(const Subject &subject, const std::vector<plan::Moment> &moments) {
+  const auto more = [&](JSONWriter &json, const fb::Function &function) {
+    if (subject.options.memory)
+      addValues(json, function);
+    if (subject.options.timeline)
+      addTimeline(json, subject, moments);
+  };
+  std::puts(explanation(subject, more).c_str());
 }
 
 } // namespace gantry::tool

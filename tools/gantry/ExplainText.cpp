@@ -235,7 +235,7 @@ void printMemory(const Subject &subject, const fb::Function &function) {
 
 } // namespace
 
-void explainForPeople(const Subject &subject, const std::vector<Moment> &moments) {
+void explainForPeople(const Subject &subject, const std::vector<plan::Moment> &moments) {
   const Options &options = subject.options;
   printHeader(subject);
   for (const fb::Function *function : subject.functions()) {

@@ -18,9 +18,10 @@ std::string queueName(uint32_t queue) {
 }
 
 /// Seconds that a queue works in each slice of the run.
-std::vector<double> busyIn(const std::vector<const Moment *> &moments, double slice, size_t width) {
+std::vector<double> busyIn(const std::vector<const plan::Moment *> &moments, double slice,
+                           size_t width) {
   std::vector<double> busy(width);
-  for (const Moment *moment : moments) {
+  for (const plan::Moment *moment : moments) {
     const auto first = static_cast<size_t>(moment->start / slice);
     for (size_t i = first; i < width && static_cast<double>(i) * slice < moment->end; ++i) {
       const double begin = std::max(moment->start, static_cast<double>(i) * slice);
@@ -39,13 +40,13 @@ const char *shade(double share) {
 
 } // namespace
 
-std::string drawQueues(const plan::fb::Plan &plan, const std::vector<Moment> &moments,
+std::string drawQueues(const plan::fb::Plan &plan, const std::vector<plan::Moment> &moments,
                        size_t width) {
   double end = 0;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<const Moment *>> queues;
-  for (const Moment &moment : moments) {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<const plan::Moment *>> queues;
+  for (const plan::Moment &moment : moments) {
     end = std::max(end, moment.end);
-    queues[{moment.device, moment.queue}].push_back(&moment);
+    queues[{moment.command->device(), moment.command->queue()}].push_back(&moment);
   }
   if (end <= 0)
     return "";

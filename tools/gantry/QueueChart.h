@@ -11,7 +11,7 @@ namespace gantry::tool {
 /// A line per queue that does something: how busy it is in each of `width` slices of the run,
 /// darker for busier, and its share of the whole; a scale below. Commands of no length are not
 /// seen.
-std::string drawQueues(const plan::fb::Plan &plan, const std::vector<Moment> &moments,
+std::string drawQueues(const plan::fb::Plan &plan, const std::vector<plan::Moment> &moments,
                        size_t width);
 
 } // namespace gantry::tool

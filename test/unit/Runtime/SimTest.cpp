@@ -1,5 +1,6 @@
 // Simulated devices: separate memory, queues, virtual time, legal orders, missing waits (spec D6).
 #include "gantry/Device/CostModel.h"
+#include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Session.h"
 #include "gantry/Runtime/SimDriver.h"
@@ -7,6 +8,7 @@
 
 #include "Runtime/PlanBuilder.h"
 
+#include <map>
 #include <set>
 
 namespace gantry::runtime::test {
@@ -178,6 +180,59 @@ TEST(Sim, countsConstantsThatAreWantedElsewhereOncePerArena_x3) {
   EXPECT_EQ(gpu0.load[fb::CopyKind::hostToDevice], (plan::CopyCount{1, 32}));
   EXPECT_EQ(gpu0.load[fb::CopyKind::deviceToDevice], (plan::CopyCount{1, 32}));
   EXPECT_EQ(gpu0.run, plan::CopyTally());
+}
+
+/// What the plan layer predicts of a run is what the virtual clock then shows.
+TEST(Sim, aRunIsPredicted_d6) {
+  SimBuilder b(2);
+  buildPipeline(b);
+  World w(b);
+  w.bindRamp(0);
+  ASSERT_OK(w.session->run(*w.bindings));
+  const auto predicted = plan::predictRun(w.plan->metadata(), *w.plan->functions()[0].source);
+  std::map<const fb::Command *, std::pair<double, double>> ran;
+  for (const SimEvent &event : w.session->timeline())
+    ran[event.command] = {event.start, event.end};
+  ASSERT_EQ(predicted.size(), ran.size());
+  for (const plan::Moment &moment : predicted) {
+    EXPECT_DOUBLE_EQ(moment.start, ran.at(moment.command).first);
+    EXPECT_DOUBLE_EQ(moment.end, ran.at(moment.command).second);
+  }
+}
+
+/// The longer of the two ways counts, and a loop once.
+TEST(Sim, branchesAndLoopsArePredicted_d6) {
+  SimBuilder b(1);
+  const uint32_t gpu0 = 1, arena = b.addArena(fb::ArenaKind::transient, 3 * bytes, gpu0);
+  b.addFunction("main");
+  b.addInput("c", {1}, fb::ElementType::i1);
+  for (int block = 1; block <= 4; ++block)
+    b.addBlock();
+  auto at = [&](uint64_t slot) { return memory(arena, slot * bytes, bytes); };
+  auto twice = [&](const char *name, uint32_t block) {
+    b.compute(name, b.twice, gpu0, {at(0)}, at(1), block);
+  };
+  auto nest = [&](fb::Opcode opcode, std::vector<uint32_t> blocks) {
+    fb::CommandT &command = b.addCommand(opcode);
+    command.condition = std::make_unique<fb::BufferRef>(input(0, 1));
+    command.blocks = std::move(blocks);
+  };
+  nest(fb::Opcode::branch, {1, 2});
+  twice("short", 1);
+  twice("long", 2), twice("long", 2);
+  nest(fb::Opcode::loop, {3, 4});
+  twice("look", 3);
+  twice("go", 4);
+  const plan::PlanFile file = b.file();
+  std::string names;
+  double end = 0;
+  for (const plan::Moment &moment :
+       plan::predictRun(file.plan(), *file.plan().functions()->Get(0))) {
+    EXPECT_EQ(moment.start, end);
+    end = moment.end;
+    names += moment.command->name()->str() + ' ';
+  }
+  EXPECT_EQ(names, "long long look go ");
 }
 
 /// Both halves of x go to GPU:0 in one transfer, are added there, and the sum comes back.

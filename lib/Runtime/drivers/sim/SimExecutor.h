@@ -12,7 +12,7 @@
 
 #include "Program.h"
 #include "RaceCheck.h"
-#include "VirtualClock.h"
+#include "gantry/Plan/CommandClock.h"
 #include "gantry/Runtime/SimDriver.h"
 
 #include <cstdint>
@@ -74,11 +74,11 @@ private:
   std::vector<SimEvent> &timeline;
   const plan::fb::Plan &metadata;
   const plan::fb::Function &function;
-  VirtualClock clock;
+  plan::CommandClock clock;
   std::vector<Queue> queues;
   std::map<std::pair<uint32_t, uint32_t>, size_t> queueIndex; ///< by device and number
   std::vector<Semaphore> semaphores;
-  std::map<VirtualClock::Resource, double> busyUntil;
+  std::map<plan::CommandClock::Resource, double> busyUntil;
   std::mt19937_64 random;
   RaceCheck races;
 };

@@ -1,0 +1,46 @@
+// How long a command takes by the rates in its plan, and what it keeps busy meanwhile.
+//
+// The times are the cost model's. Launches of one device take turns, as do copies over one link in
+// one direction; everything else overlaps. The simulator's virtual clock goes by it, and so does
+// what the tool predicts of a plan without running it.
+#pragma once
+
+#include "gantry/Device/CostModel.h"
+#include "gantry/Plan/Views.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace gantry::plan {
+
+/// The plan has been checked, and outlives the clock.
+class CommandClock {
+public:
+  CommandClock(const fb::Plan &plan, const fb::Function &function);
+
+  /// Seconds that a launch, copy or fill takes; 0 for other commands.
+  double duration(const fb::Command &command) const;
+
+  /// A device (with itself) or a link that one command at a time can use.
+  using Resource = std::pair<uint32_t, uint32_t>;
+  Resource resource(const fb::Command &command) const;
+
+private:
+  const fb::Plan &plan;
+  const fb::Function &function;
+  CostModel costs;
+};
+
+/// A launch, copy or fill on the clock.
+struct Moment {
+  const fb::Command *command;
+  double start, end; ///< seconds since the run began
+};
+
+/// A run of the function as it is predicted: queues do their commands in order and wait for what
+/// they are told to wait for. A branch goes the way that takes longer, a loop goes round once. In
+/// the plan's order of commands.
+std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &function);
+
+} // namespace gantry::plan

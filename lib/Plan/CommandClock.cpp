@@ -1,0 +1,139 @@
+#include "gantry/Plan/CommandClock.h"
+
+#include "gantry/Plan/PlanTopology.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace gantry::plan {
+
+CommandClock::CommandClock(const fb::Plan &plan, const fb::Function &function)
+    : plan(plan), function(function), costs(CostModel::of(topologyOf(plan))) {}
+
+double CommandClock::duration(const fb::Command &command) const {
+  uint64_t operandBytes = 0;
+  for (const fb::BufferRef *buffer : each(command.buffers()))
+    operandBytes += buffer->size();
+  switch (command.opcode()) {
+  case fb::Opcode::launch:
+    // Every byte of the operands once is the least that an unknown kernel moves.
+    return costs.seconds(command.device(),
+                         {command.flops(), command.bytes() ? command.bytes() : operandBytes});
+  case fb::Opcode::copy: {
+    auto [from, to] = resource(command);
+    return costs.copySeconds(from, to, bytesCopied(command));
+  }
+  case fb::Opcode::fill:
+    return costs.seconds(command.device(), {0, operandBytes});
+  default:
+    return 0;
+  }
+}
+
+CommandClock::Resource CommandClock::resource(const fb::Command &command) const {
+  if (command.opcode() != fb::Opcode::copy)
+    return {command.device(), command.device()};
+  return {deviceOf(plan, function, *command.buffers()->Get(0)),
+          deviceOf(plan, function, *command.buffers()->Get(1))};
+}
+
+namespace {
+
+/// Times of everything that commands wait for.
+struct Times {
+  std::map<std::pair<uint32_t, uint32_t>, double> queues; ///< device, number: free from then on
+  std::map<CommandClock::Resource, double> resources;
+  std::vector<double> semaphores;
+  double join = 0; ///< when all queues came together last
+
+  double &queue(const fb::Command &command) {
+    return queues.try_emplace({command.device(), command.queue()}, join).first->second;
+  }
+  void joinAll() {
+    for (auto &[name, free] : queues)
+      join = std::max(join, free);
+    for (auto &[name, free] : queues)
+      free = join;
+  }
+};
+
+class Predictor {
+public:
+  Predictor(const fb::Plan &plan, const fb::Function &function)
+      : function(function), clock(plan, function) {
+    times.semaphores.resize(function.num_semaphores());
+  }
+
+  std::vector<Moment> run() {
+    runBlock(0);
+    return std::move(moments);
+  }
+
+private:
+  void runBlock(uint32_t block) {
+    for (const fb::Command *command : each(function.blocks()->Get(block)->commands()))
+      run(*command);
+  }
+
+  void run(const fb::Command &command) {
+    switch (command.opcode()) {
+    case fb::Opcode::signal:
+      times.semaphores[command.signal()] = times.queue(command);
+      return;
+    case fb::Opcode::wait:
+      times.queue(command) = std::max(times.queue(command), times.semaphores[command.signal()]);
+      return;
+    case fb::Opcode::branch:
+      return takeLonger(command.blocks()->Get(0), command.blocks()->Get(1));
+    case fb::Opcode::loop:
+      runJoined(command.blocks()->Get(0));
+      return runJoined(command.blocks()->Get(1));
+    default:
+      perform(command);
+    }
+  }
+
+  void perform(const fb::Command &command) {
+    double &queue = times.queue(command), &resource = times.resources[clock.resource(command)];
+    const double start = std::max(queue, resource), end = start + clock.duration(command);
+    queue = resource = end;
+    moments.push_back({&command, start, end});
+  }
+
+  void runJoined(uint32_t block) {
+    times.joinAll();
+    runBlock(block);
+    times.joinAll();
+  }
+
+  void takeLonger(uint32_t first, uint32_t second) {
+    const Times before = times;
+    const size_t count = moments.size();
+    runJoined(first);
+    const double asFirst = times.join;
+    const auto begin = moments.begin() + static_cast<std::ptrdiff_t>(count);
+    std::vector<Moment> kept(begin, moments.end());
+    Times after = std::exchange(times, before);
+    moments.erase(begin, moments.end());
+    runJoined(second);
+    if (times.join > asFirst)
+      return;
+    moments.erase(moments.begin() + static_cast<std::ptrdiff_t>(count), moments.end());
+    moments.insert(moments.end(), kept.begin(), kept.end());
+    times = std::move(after);
+  }
+
+  const fb::Function &function;
+  CommandClock clock;
+  Times times;
+  std::vector<Moment> moments;
+};
+
+} // namespace
+
+std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &function) {
+  return countOf(function.blocks()) ? Predictor(plan, function).run() : std::vector<Moment>();
+}
+
+} // namespace gantry::plan
