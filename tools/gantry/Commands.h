@@ -11,6 +11,7 @@ int checkCommand(const Options &options);
 int devicesCommand(const Options &options);
 int benchCommand(const Options &options);
 int explainCommand(const Options &options);
+int reportCommand(const Options &options);
 int diffCommand(const Options &options);
 int planTextCommand(const Options &options);
 

@@ -23,6 +23,8 @@ static int dispatch(const Options &options) {
     return benchCommand(options);
   case Command::explain:
     return explainCommand(options);
+  case Command::report:
+    return reportCommand(options);
   case Command::diff:
     return diffCommand(options);
   case Command::planText:

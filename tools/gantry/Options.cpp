@@ -119,6 +119,7 @@ public:
     addDevices();
     addBench();
     addExplain();
+    addReport();
     addDiff();
     addPlanText();
   }
@@ -387,6 +388,21 @@ private:
     addJson(sub, "as JSON");
     addPlacementLog(sub);
     addVerbose(sub);
+    addCompileFlags(sub, CompileFlags::allButStopAfter);
+  }
+
+  void addReport() {
+    CLI::App *sub = subcommand(Command::report, "report",
+                               "Draw a plan as a page for the browser: the graph by device, the "
+                               "queues over time, the memory of each device.",
+                               "  gantry report model.gantry\n"
+                               "  gantry report model.onnx --devices=CPU:0,GPU:0,GPU:1 "
+                               "--simulate --placement=auto -o report.html\n");
+    addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
+    sub->add_option("-o,--output", options.output,
+                    "where to (default: FILE with .html); - is standard output")
+        ->option_text("FILE");
+    sub->add_option("--function", options.function, "only this function")->option_text("NAME");
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 

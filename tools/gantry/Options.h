@@ -8,7 +8,7 @@
 
 namespace gantry::tool {
 
-enum class Command { run, compile, check, devices, bench, explain, diff, planText };
+enum class Command { run, compile, check, devices, bench, explain, report, diff, planText };
 
 enum class PlacementLog { off, text, json };
 
@@ -38,7 +38,7 @@ struct Options {
   bool checkReplicas = false;       ///< run: compare with a run without --replicate
   bool quietInputs = false;         ///< what is made up was said already
 
-  std::string output; ///< compile, plan-text: where to; empty: derived or standard output
+  std::string output; ///< compile, report, plan-text: where to; empty: derived or standard output
 
   uint64_t runs = 0;    ///< bench: this many, or as many as minTime allows
   double minTime = 1.0; ///< bench: seconds

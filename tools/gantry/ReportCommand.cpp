@@ -1,0 +1,183 @@
+// gantry report: a page for the browser with pictures of a plan: what runs where, when, and what
+// lies where in memory. The page draws what is in the data that is put into it; it loads nothing.
+#include "Commands.h"
+#include "Console.h"
+#include "Explain.h"
+#include "PlacementLog.h"
+#include "ReportPage.h"
+
+#include "gantry/Arrays/Files.h"
+#include "gantry/Plan/Views.h"
+
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace gantry::tool {
+
+namespace {
+
+using namespace plan;
+
+/// Which command wrote the bytes of a buffer last, in the order of the plan.
+class LastWriters {
+public:
+  void write(const fb::BufferRef &buffer, size_t command) {
+    last[{buffer.space(), buffer.index(), buffer.offset()}] = {buffer.offset() + buffer.size(),
+                                                               command};
+  }
+  /// The range that begins last at or before the buffer, if it reaches that far.
+  std::optional<size_t> find(const fb::BufferRef &buffer) const {
+    auto after = last.upper_bound({buffer.space(), buffer.index(), buffer.offset()});
+    if (after == last.begin())
+      return std::nullopt;
+    const auto &[place, written] = *std::prev(after);
+    const bool sameSpace =
+        std::get<0>(place) == buffer.space() && std::get<1>(place) == buffer.index();
+    return sameSpace && buffer.offset() < written.first ? std::optional(written.second)
+                                                        : std::nullopt;
+  }
+
+private:
+  std::map<std::tuple<fb::Space, uint32_t, uint64_t>, std::pair<uint64_t, size_t>> last;
+};
+
+bool isWritten(const fb::Command &command, uint32_t buffer) {
+  if (command.opcode() == fb::Opcode::copy)
+    return buffer % 2 == 1;
+  return command.opcode() == fb::Opcode::fill ||
+         buffer >= countOf(command.buffers()) - command.num_results();
+}
+
+void addCommand(JSONWriter &json, const Subject &subject, const fb::Function &function,
+                const fb::Command &command) {
+  json.member("device", uint32_t(command.device()))
+      .member("queue", uint32_t(command.queue()))
+      .member("does", fb::EnumNameOpcode(command.opcode()))
+      .member("name", textOf(command.name()))
+      .member("loc", subject.where(textOf(command.location())))
+      .key("ops")
+      .beginArray();
+  for (const auto *name : listOf(command.log_names()))
+    json.value(textOf(name));
+  json.endArray();
+  if (command.opcode() != fb::Opcode::copy)
+    return;
+  const Copied first = copiedBy(command, 0);
+  json.member("from", deviceOf(subject.plan, function, first.source))
+      .member("to", deviceOf(subject.plan, function, first.target))
+      .member("values", numCopied(command))
+      .member("bytes", bytesCopied(command));
+}
+
+/// The ends of the function that a command uses, by number.
+void addEnds(JSONWriter &json, const char *key, const fb::Command &command, fb::Space space) {
+  std::set<uint32_t> ends;
+  for (const fb::BufferRef *buffer : each(command.buffers()))
+    if (buffer->space() == space)
+      ends.insert(buffer->index());
+  json.key(key).beginArray();
+  for (uint32_t end : ends)
+    json.value(end);
+  json.endArray();
+}
+
+/// "commands": launches, copies and fills by their number in the function, each with what it reads
+/// from and when it runs as predicted.
+void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &function) {
+  std::unordered_map<const fb::Command *, Moment> moments;
+  for (const Moment &moment : predictRun(subject.plan, function))
+    moments.emplace(moment.command, moment);
+  LastWriters writers;
+  json.key("commands").beginArray();
+  const std::vector<PlacedCommand> commands = commandsOf(function);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const fb::Command &command = *commands[i].command;
+    const uint32_t buffers = countOf(command.buffers());
+    if (buffers == 0)
+      continue;
+    json.beginObject().member("at", uint64_t(i)).key("inside").boolean(commands[i].inside);
+    addCommand(json, subject, function, command);
+    if (auto moment = moments.find(&command); moment != moments.end())
+      json.member("start", moment->second.start).member("end", moment->second.end);
+    std::set<size_t> sources;
+    for (uint32_t b = 0; b < buffers; ++b)
+      if (auto writer = writers.find(*command.buffers()->Get(b)); writer && !isWritten(command, b))
+        sources.insert(*writer);
+    addEnds(json, "inputs", command, fb::Space::input);
+    addEnds(json, "outputs", command, fb::Space::output);
+    json.key("reads").beginArray();
+    for (size_t source : sources)
+      json.value(uint64_t(source));
+    json.endArray().endObject();
+    for (uint32_t b = 0; b < buffers; ++b)
+      if (isWritten(command, b))
+        writers.write(*command.buffers()->Get(b), i);
+  }
+  json.endArray();
+}
+
+void addArenas(JSONWriter &json, const Subject &subject) {
+  json.key("arenas").beginArray();
+  for (const auto *arena : listOf(subject.plan.arenas()))
+    json.beginObject()
+        .member("device", uint32_t(arena->device()))
+        .member("kind", fb::EnumNameArenaKind(arena->kind()))
+        .member("bytes", uint64_t(arena->size()))
+        .endObject();
+  json.endArray();
+}
+
+std::string dataOf(const Subject &subject) {
+  const std::string text =
+      explanation(subject, [&](JSONWriter &json, const fb::Function &function) {
+        json.member("summary",
+                    placementSummary(subject.plan, function, Ledger::of(subject.plan, function)));
+        addValues(json, function);
+        addArenas(json, subject);
+        addCommands(json, subject, function);
+      });
+  // Inside of a script element "<" may begin its end.
+  std::string data;
+  for (char c : text)
+    c == '<' ? data += "\\u003c" : data += c;
+  return data;
+}
+
+std::string pageOf(const Subject &subject) {
+  constexpr std::string_view mark = "GANTRY_REPORT_DATA";
+  std::string page(reportPage);
+  return page.replace(page.find(mark), mark.size(), dataOf(subject));
+}
+
+std::string defaultPath(const std::string &file) {
+  const size_t name = file.find_last_of('/') + 1; // npos + 1 is 0
+  const size_t dot = file.find_last_of('.');
+  return (dot == std::string::npos || dot <= name ? file : file.substr(0, dot)) + ".html";
+}
+
+} // namespace
+
+int reportCommand(const Options &options) {
+  if (options.output.empty() && options.file == "-")
+    return report(Status::invalidArgument("a graph from standard input has no name for its report; "
+                                          "say where to with -o, or -o - for standard output"));
+  const std::string path = options.output.empty() ? defaultPath(options.file) : options.output;
+  if (Status status = checkCanBeWritten(path); !status.ok())
+    return report(status);
+  auto model = Model::load(options);
+  if (!model)
+    return report(model.status());
+  const Subject subject(options, *model);
+  if (Status status = subject.checkFunction(); !status.ok())
+    return report(status);
+  const std::string page = pageOf(subject);
+  const arrays::ByteSpan parts[] = {{reinterpret_cast<const uint8_t *>(page.data()), page.size()}};
+  if (Status status = arrays::writeFile(path, parts); !status.ok())
+    return report(status);
+  if (path != "-")
+    printNote("wrote '" + path + "'; open it in a browser");
+  return exitSuccess;
+}
+
+} // namespace gantry::tool
