@@ -130,6 +130,7 @@ struct Compilation {
   Compiled result;
   std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
+  bool isPlaced = false; ///< the module, as far as it came
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
 
@@ -190,7 +191,8 @@ struct Compilation {
   }
 
   LogicalResult placeAndRun(const CompileOptions &passes, Phase last) {
-    if (failed(runPhases(passes, Phase::place, Phase::place)))
+    isPlaced = succeeded(runPhases(passes, Phase::place, Phase::place));
+    if (!isPlaced)
       return failure();
     if (!options.whyNot.empty()) {
       result.text = (*module)->getAttrOfType<StringAttr>(kWhyNotAttr).str();
@@ -201,7 +203,8 @@ struct Compilation {
   }
 
   /// Predicted memory is not planned memory: when the plan is over a limit after all, the search
-  /// gets less, a few times. What is said of plans that are thrown away nobody hears.
+  /// gets less, a few times; and it hears of copies in loops. What is said of plans that are thrown
+  /// away nobody hears.
   LogicalResult searchAndRun(const CompileOptions &passes, Phase last) {
     constexpr int tries = 4;
     PlacementSearch search(passes);
@@ -210,6 +213,7 @@ struct Compilation {
       std::vector<Diagnostic> heard;
       bool isOverLimit = false;
       LogicalResult ran = failure();
+      isPlaced = false;
       {
         ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
           isOverLimit |= diagnostic.getSeverity() == DiagnosticSeverity::Error &&
@@ -219,7 +223,8 @@ struct Compilation {
         });
         ran = success(succeeded(search.suggest(*module)) && succeeded(placeAndRun(passes, last)));
       }
-      if (failed(ran) && isOverLimit && round < tries && search.tightenLimits(*module)) {
+      if (failed(ran) && round < tries &&
+          (isOverLimit ? search.tightenLimits(*module) : isPlaced && search.leaveLoops(*module))) {
         module = simplified->clone();
         continue;
       }
@@ -282,7 +287,7 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
                                          MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}, {}, {}};
+  Compilation compilation{path, options, context, {}, {}, {}, {}, {}, false};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)

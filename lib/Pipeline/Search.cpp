@@ -8,6 +8,7 @@
 #include "Search.h"
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Transforms/CopyBudget.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/BitVector.h"
@@ -120,6 +121,7 @@ struct PlacementSearch::Fixed {
   llvm::StringMap<Entry> ops;   ///< by function and name
   OwningOpRef<ModuleOp> placed; ///< the copy
   Predictions byFollowing;      ///< what the policy `follow` comes to
+  Predictions byDefault;        ///< what the default policy does, wherever loops may not be
 
   static std::string key(func::FuncOp func, StringAttr name) {
     return (func.getSymName() + "\n" + name.getValue()).str();
@@ -154,6 +156,8 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
     return failure();
   if (following)
     predictSeconds(*following, options.fuse, fixed.byFollowing);
+  if (!barred.empty())
+    predictSeconds(*fixed.placed, options.fuse, fixed.byDefault);
   Machine machine(*fixed.placed);
   for (func::FuncOp func : publicFunctions(*fixed.placed))
     func.walk([&](Operation *op) {
@@ -171,6 +175,43 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
 }
 
 //===----------------------------------------------------------------------===//
+// Budgets for copies
+//===----------------------------------------------------------------------===//
+
+/// The budget of the function, or that of the options (spec X4). One that cannot be read is for the
+/// check of the copies to report.
+static CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
+  auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
+  Expected<CopyBudget> budget = parseCopyBudget(own ? own.getValue().str() : options.maxCopy);
+  return budget ? *budget : CopyBudget();
+}
+
+/// The graph of the search has loops as one task each and does not see what they copy inside; those
+/// copies are known once they are there.
+bool PlacementSearch::leaveLoops(ModuleOp module) {
+  Machine machine(module);
+  size_t before = barred.size();
+  auto bar = [&](func::FuncOp func, Operation *nested, CopyDirection direction) {
+    auto name = nested->getAttrOfType<StringAttr>(kNameAttr);
+    std::optional<uint32_t> at = machine.find(nested->getAttrOfType<DeviceAttr>(kSearchAttr));
+    for (uint32_t d = 0; name && at && d < machine.numDevices(); ++d)
+      // Between host and devices it is the type that matters.
+      if (d == *at ||
+          (direction != CopyDirection::d2d && machine.nameOf(d).type == machine.nameOf(*at).type))
+        barred.emplace(Fixed::key(func, name), d);
+  };
+  for (func::FuncOp func : publicFunctions(module)) {
+    CopyBudget budget = budgetOf(func, options);
+    forEachCopyInLoop(func, [&](CopyOp copy, CopyDirection direction) {
+      if (budget.of(direction))
+        func.getBody().front().findAncestorOpInBlock(*copy)->walk(
+            [&](KernelOpInterface nested) { bar(func, nested, direction); });
+    });
+  }
+  return barred.size() > before;
+}
+
+//===----------------------------------------------------------------------===//
 // The search
 //===----------------------------------------------------------------------===//
 
@@ -178,8 +219,10 @@ namespace {
 /// Devices that an op, with all inside it, may be placed on.
 class Choices {
 public:
-  Choices(const Machine &machine, llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt)
-      : machine(machine), fixedAt(fixedAt) {}
+  /// `isBarred` tells where an op in a loop keeps the loop from being.
+  Choices(const Machine &machine, llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt,
+          MayRun isBarred)
+      : machine(machine), fixedAt(fixedAt), isBarred(isBarred) {}
 
   bool mayRun(Operation *op, uint32_t device) {
     auto [entry, isNew] = known.try_emplace(op);
@@ -206,10 +249,14 @@ private:
   /// Ops inside that something else places stay there; the others go together.
   llvm::BitVector ofRegions(Operation *op) const {
     llvm::BitVector ofFree(machine.numDevices(), true), ofFixed(machine.numDevices());
+    llvm::BitVector notBarred(machine.numDevices(), true);
     bool anyFree = false;
     for (Region &region : op->getRegions())
       region.walk([&](KernelOpInterface nested) {
         llvm::BitVector own = ofOne(nested);
+        for (uint32_t d = 0; d < machine.numDevices(); ++d)
+          if (isBarred(nested, d))
+            notBarred.reset(d);
         if (own.count() > 1) {
           ofFree &= own;
           anyFree = true;
@@ -217,6 +264,8 @@ private:
           ofFixed = own;
         }
       });
+    if (anyFree && ofFree.anyCommon(notBarred))
+      return ofFree &= notBarred;
     if (anyFree && ofFree.any())
       return ofFree;
     return ofFixed.any() ? ofFixed : llvm::BitVector(machine.numDevices(), true);
@@ -224,6 +273,7 @@ private:
 
   const Machine &machine;
   llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt;
+  MayRun isBarred;
   DenseMap<Operation *, llvm::BitVector> known;
 };
 
@@ -293,14 +343,6 @@ std::string whatIsOver(const AutoProblem &problem, const AutoSchedule &schedule)
   return text;
 }
 
-/// The budget of the function, or that of the options (spec X4). One that cannot be read is for the
-/// check of the copies to report.
-CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
-  auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
-  Expected<CopyBudget> budget = parseCopyBudget(own ? own.getValue().str() : options.maxCopy);
-  return budget ? *budget : CopyBudget();
-}
-
 /// Writes the answer into the function; `written` is the order of the graph.
 void apply(const Machine &machine, func::FuncOp func, const PlacementGraph &graph,
            const placement::AutoOutcome &outcome, const std::vector<uint32_t> &written) {
@@ -344,7 +386,11 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
     const Fixed::Entry *entry = fixed.find(func, op);
     return entry && entry->isFixed ? std::optional(entry->device) : std::nullopt;
   };
-  Choices choices(machine, fixedAt);
+  auto isBarred = [&](Operation *op, uint32_t device) {
+    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+    return !barred.empty() && name && barred.contains({Fixed::key(func, name), device});
+  };
+  Choices choices(machine, fixedAt, isBarred);
   PlacementGraph graph(
       machine, func, fixed.placed.get().lookupSymbol<func::FuncOp>(func.getSymName()),
       [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse);
@@ -364,11 +410,19 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
     return func.emitError() << judged.message();
   apply(machine, func, graph, *outcome, baseline.order);
 
+  // A loop that was sent elsewhere is in the baseline too, but not by the default policy.
   AutoSchedule before = placement::simulate(graph.problem, baseline);
-  std::string text = "automatic placement of '" + func.getSymName().str() + "': predicted step " +
-                     inWords(outcome->schedule.seconds) + ", lower bound " +
-                     inWords(outcome->lowerBound) + ", default policy " + inWords(before.seconds) +
-                     whatIsOver(graph.problem, before);
+  auto asDefault = fixed.byDefault.find(func.getSymName().str());
+  auto isOurs = [&](const auto &entry) {
+    return StringRef(entry.first).starts_with(Fixed::key(func, StringAttr::get(func.getContext())));
+  };
+  bool isMoved = asDefault != fixed.byDefault.end() && llvm::any_of(barred, isOurs) &&
+                 asDefault->second.seconds < before.seconds * (1 - 1e-6);
+  std::string text =
+      "automatic placement of '" + func.getSymName().str() + "': predicted step " +
+      inWords(outcome->schedule.seconds) + ", lower bound " + inWords(outcome->lowerBound) +
+      ", default policy " + inWords(isMoved ? asDefault->second.seconds : before.seconds) +
+      (isMoved ? ", which is over the copy budget" : whatIsOver(graph.problem, before));
   if (auto follow = fixed.byFollowing.find(func.getSymName().str());
       follow != fixed.byFollowing.end())
     text += ", follow " + inWords(follow->second.seconds);

@@ -5,6 +5,8 @@
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/Plan/WritePlan.h"
 
+#include <set>
+
 namespace gantry {
 
 using Predictions = std::map<std::string, PredictedSteps>; ///< by function
@@ -29,6 +31,10 @@ public:
   /// gets limits that are smaller by as much and a little more.
   bool tightenLimits(mlir::ModuleOp module);
 
+  /// Whether `module` (placed, with its copies) has copies in loops that no budget can hold; then
+  /// the next search puts these loops on other devices.
+  bool leaveLoops(mlir::ModuleOp module);
+
   /// In words, what was found for each function.
   const std::vector<std::string> &findings() const { return found; }
 
@@ -42,6 +48,8 @@ private:
 
   const CompileOptions &options;
   std::vector<uint64_t> reserved; ///< by device: bytes that the search leaves alone
+  /// Ops in loops, by function and name, and devices where their loops shall not be.
+  std::set<std::pair<std::string, uint32_t>> barred;
   std::vector<std::string> found;
 };
 

@@ -5,8 +5,8 @@
 // unknown number of times, so that no budget for its direction can hold.
 
 #include "Homes.h"
-#include "gantry/Device/CopyBudget.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Transforms/CopyBudget.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -39,6 +39,24 @@ static std::optional<CopyDirection> directionOf(DeviceAttr from, DeviceAttr to) 
   return copyDirection(nameOf(from), nameOf(to));
 }
 
+static SmallVector<Copied> collect(func::FuncOp func, const copy::Homes &homes) {
+  SmallVector<Copied> copies;
+  func.walk([&](CopyOp op) {
+    auto to = DeviceAttr::get(op.getContext(), op.getDevice());
+    copies.push_back({op, directionOf(homes.homeOf(op.getInput()), to),
+                      getByteSize(cast<RankedTensorType>(op.getType())),
+                      bool(op->getParentOfType<WhileOp>())});
+  });
+  return copies;
+}
+
+void gantry::forEachCopyInLoop(func::FuncOp func, function_ref<void(CopyOp, CopyDirection)> visit) {
+  copy::Homes homes(func->getParentOfType<ModuleOp>());
+  for (const Copied &each : collect(func, homes))
+    if (each.inLoop && each.direction)
+      visit(each.op, *each.direction);
+}
+
 namespace {
 struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> {
   using CheckCopyBudgetPassBase::CheckCopyBudgetPassBase;
@@ -66,17 +84,6 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
           limit && failed(checkDirection(func, homes, copies, direction, *limit)))
         result = failure();
     return result;
-  }
-
-  static SmallVector<Copied> collect(func::FuncOp func, const copy::Homes &homes) {
-    SmallVector<Copied> copies;
-    func.walk([&](CopyOp op) {
-      auto to = DeviceAttr::get(op.getContext(), op.getDevice());
-      copies.push_back({op, directionOf(homes.homeOf(op.getInput()), to),
-                        getByteSize(cast<RankedTensorType>(op.getType())),
-                        bool(op->getParentOfType<WhileOp>())});
-    });
-    return copies;
   }
 
   /// Bytes of one run of the region: of a branch the larger side, of a loop one pass.

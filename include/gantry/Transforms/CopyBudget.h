@@ -1,0 +1,16 @@
+// What the check of copy budgets (spec X4) knows and the search for a placement has to ask.
+#pragma once
+
+#include "gantry/Device/CopyBudget.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gantry {
+
+/// Calls `visit` for the copies in loops, which no budget of their direction can hold. The module
+/// has been placed and has its copies; constants, which are copied once, are left out.
+void forEachCopyInLoop(mlir::func::FuncOp func,
+                       llvm::function_ref<void(CopyOp, CopyDirection)> visit);
+
+} // namespace gantry
