@@ -5,11 +5,11 @@
 // any more: results of a branch and the carried values of a loop are buffers written by copies.
 
 #include "Declarations.h"
+#include "InPlace.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -225,26 +225,9 @@ struct FunctionLowering {
     BlockArgument target = kernel.getArgument(launch->getNumOperands());
     for (OpOperand &operand : launch->getOpOperands())
       if (operand.get() == value &&
-          !isReadBeforeWritten(kernel.getArgument(operand.getOperandNumber()), target))
+          !schedule::isReadBeforeWritten(kernel.getArgument(operand.getOperandNumber()), target))
         return false;
     return true;
-  }
-
-  static bool isReadBeforeWritten(BlockArgument source, BlockArgument target) {
-    auto store = [&](Operation *op) {
-      return op->getNumResults() == 0 && op->getNumOperands() >= 2 && op->getOperand(1) == target &&
-             op->getOperand(0) != target && hasEffect<MemoryEffects::Write>(op);
-    };
-    if (!llvm::all_of(target.getUsers(), store))
-      return false;
-    return llvm::all_of(source.getUsers(), [&](Operation *load) {
-      if (load->getNumResults() != 1 || !hasEffect<MemoryEffects::Read>(load))
-        return false;
-      return llvm::any_of(target.getUsers(), [&](Operation *write) {
-        return write->getBlock() == load->getBlock() && load->isBeforeInBlock(write) &&
-               load->getOperands().drop_front() == write->getOperands().drop_front(2);
-      });
-    });
   }
 
   ArrayAttr bindings(TypeRange types, bool inputs) {

@@ -1,0 +1,43 @@
+// Kernels of several work items, each with a window of the buffers: they update a variable in place
+// where they read each element right before they write it.
+// RUN: gantry compile %s --stop-after=schedule -o - | FileCheck %s --enable-var-scope
+// RUN: gantry run %s --function add --fill ramp --repeat 2 --save-state %t.npz
+// RUN: %python -c "import numpy, sys; w = numpy.load(sys.argv[1])['w']; assert (w == 1 + 2 * numpy.arange(w.size, dtype=w.dtype)).all(), w" %t.npz
+gantry.variable @w = dense<1.0> : tensor<262144xf32>
+gantry.variable @m = dense<1.0> : tensor<512x1024xf32>
+
+// CHECK: plan.kernel @[[ADD:.*add.*]] items 4
+// CHECK: plan.func @add
+// CHECK: %[[X:.*]] = plan.input 0
+// CHECK: %[[W:.*]] = plan.state
+// CHECK: plan.launch @{{.*}}(%[[W]], %[[X]]) -> (%[[W]]) items 4
+// CHECK-NOT: plan.copy
+func.func @add(%x: tensor<262144xf32>) {
+  gantry.assign_add @w, %x : tensor<262144xf32>
+  return
+}
+
+// What a work item reads, another one writes.
+// CHECK: plan.func @reversed
+// CHECK: %[[OLD:.*]] = plan.state
+// CHECK: %[[NEXT:.*]] = plan.buffer
+// CHECK: plan.launch @{{.*}}(%[[OLD]]) -> (%[[NEXT]])
+func.func @reversed() {
+  %w = gantry.read @w : tensor<262144xf32>
+  %r = gantry.slice %w {starts = array<i64: 262143>, sizes = array<i64: 262144>, steps = array<i64: -1>} : (tensor<262144xf32>) -> tensor<262144xf32>
+  %n = gantry.neg %r : (tensor<262144xf32>) -> tensor<262144xf32>
+  gantry.assign @w, %n : tensor<262144xf32>
+  return
+}
+
+// A row is read to its end before its elements can be divided.
+// CHECK: plan.func @softmax
+// CHECK: %[[ROWS:.*]] = plan.state
+// CHECK: %[[SAFE:.*]] = plan.buffer
+// CHECK: plan.launch @{{.*}}(%[[ROWS]]) -> (%[[SAFE]])
+func.func @softmax() {
+  %m = gantry.read @m : tensor<512x1024xf32>
+  %s = gantry.softmax %m {axis = 1 : i64} : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  gantry.assign @m, %s : tensor<512x1024xf32>
+  return
+}
