@@ -122,7 +122,7 @@ StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef u
   auto name = op->getAttrOfType<StringAttr>(kNameAttr);
   auto wish = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   FlatSymbolRefAttr home;
-  if (wish && this->device(wish) != device)
+  if (wish && this->device(wish) != device && byteSize(op.getType()) > 0)
     home = symbolOf(this->device(wish));
   planir::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
                              symbolOf(device), declarations.getI64IntegerAttr(-1),

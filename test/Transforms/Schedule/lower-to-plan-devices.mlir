@@ -62,6 +62,8 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
 // CHECK-DAG: plan.constant @c0 "w" on @d1 home @d0 for "a" offset
 // CHECK-DAG: plan.constant @c2 "w" on @d2 home @d0 for "b" offset
 // CHECK-DAG: plan.constant @c1 "v" on @d1 offset
+// Nothing is copied of what has no bytes.
+// CHECK-DAG: plan.constant @c3 "empty" on @d1 offset
 // CHECK-NOT: plan.constant
 // CHECK-LABEL: plan.func @constants
 // CHECK-DAG: %[[W1:.*]] = plan.use @c0
@@ -72,11 +74,13 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
 // CHECK: plan.launch @relu_0(%[[W1]])
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
   func.func @constants() -> (!t {gantry.device = #gpu0}, !t {gantry.device = #gpu1}, !t {gantry.device = #gpu0}) {
+    %e = gantry.constant {gantry.name = "empty", gantry.device = #cpu} dense<> : tensor<0xf32>
     %w = gantry.constant {gantry.name = "w", gantry.device = #cpu} dense<[1.0, 2.0, 3.0, 4.0]> : !t
     %v = gantry.constant {gantry.name = "v"} dense<[4.0, 2.0, 3.0, 4.0]> : !t
     %0 = gantry.launch @add_0(%w, %v) {gantry.device = #gpu0, gantry.name = "a"} : (!t, !t) -> !t
     %1 = gantry.launch @relu_0(%w) {gantry.device = #gpu1, gantry.name = "b"} : (!t) -> !t
     %2 = gantry.launch @relu_0(%w) {gantry.device = #gpu0, gantry.name = "c"} : (!t) -> !t
+    %3 = gantry.launch @relu_0(%e) {gantry.device = #gpu0, gantry.name = "d"} : (tensor<0xf32>) -> !t
     return %0, %1, %2 : !t, !t, !t
   }
   module @kernels {
