@@ -42,13 +42,6 @@ private:
   std::map<std::tuple<fb::Space, uint32_t, uint64_t>, std::pair<uint64_t, size_t>> last;
 };
 
-bool isWritten(const fb::Command &command, uint32_t buffer) {
-  if (command.opcode() == fb::Opcode::copy)
-    return buffer % 2 == 1;
-  return command.opcode() == fb::Opcode::fill ||
-         buffer >= countOf(command.buffers()) - command.num_results();
-}
-
 void addCommand(JSONWriter &json, const Subject &subject, const fb::Function &function,
                 const fb::Command &command) {
   json.member("device", uint32_t(command.device()))
@@ -102,7 +95,8 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
       json.member("start", moment->second.start).member("end", moment->second.end);
     std::set<size_t> sources;
     for (uint32_t b = 0; b < buffers; ++b)
-      if (auto writer = writers.find(*command.buffers()->Get(b)); writer && !isWritten(command, b))
+      if (auto writer = writers.find(*command.buffers()->Get(b));
+          writer && !plan::writes(command, b))
         sources.insert(*writer);
     addEnds(json, "inputs", command, fb::Space::input);
     addEnds(json, "outputs", command, fb::Space::output);
@@ -111,7 +105,7 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
       json.value(uint64_t(source));
     json.endArray().endObject();
     for (uint32_t b = 0; b < buffers; ++b)
-      if (isWritten(command, b))
+      if (plan::writes(command, b))
         writers.write(*command.buffers()->Get(b), i);
   }
   json.endArray();

@@ -57,6 +57,18 @@ inline std::optional<uint64_t> byteSizeOf(const fb::TensorType &type) {
   return tensorByteSize(elementOf(type), shapeOf(type));
 }
 
+/// Whether a command writes its buffer of that number; else it reads it.
+inline bool writes(const fb::Command &command, uint32_t buffer) {
+  switch (command.opcode()) {
+  case fb::Opcode::launch:
+    return buffer >= countOf(command.buffers()) - command.num_results();
+  case fb::Opcode::copy:
+    return buffer % 2 == 1;
+  default:
+    return command.opcode() == fb::Opcode::fill;
+  }
+}
+
 /// How many values a copy command copies.
 inline uint32_t numCopied(const fb::Command &copy) { return countOf(copy.buffers()) / 2; }
 

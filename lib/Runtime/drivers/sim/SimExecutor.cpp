@@ -189,17 +189,6 @@ Status SimExecutor::perform(const Step &step) {
   return onHost ? machine.runOnHost([&] { return program.perform(step); }) : program.perform(step);
 }
 
-bool SimExecutor::writes(const fb::Command &command, uint32_t buffer) const {
-  switch (command.opcode()) {
-  case fb::Opcode::launch:
-    return buffer >= countOf(command.buffers()) - command.num_results();
-  case fb::Opcode::copy:
-    return buffer % 2 == 1;
-  default:
-    return command.opcode() == fb::Opcode::fill;
-  }
-}
-
 /// Every argument lies in memory of the device that is to use it.
 Status SimExecutor::checkArguments(const Step &step) const {
   const fb::Command &command = commandOf(step);
@@ -230,7 +219,7 @@ Status SimExecutor::checkOrder(const Queue &queue, StepIndex index) {
   const fb::Command &command = commandOf(step);
   auto number = static_cast<size_t>(&queue - queues.data());
   for (uint32_t i = 0; i < step.numBuffers; ++i) {
-    RaceCheck::Use use{index, i, writes(command, i)};
+    RaceCheck::Use use{index, i, plan::writes(command, i)};
     auto begin = reinterpret_cast<uintptr_t>(step.buffers[i]);
     uint64_t size = command.buffers()->Get(i)->size();
     if (auto other = races.access(number, use, begin, begin + size))

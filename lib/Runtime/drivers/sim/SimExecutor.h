@@ -62,7 +62,6 @@ private:
   Status perform(const Step &step);
   Status checkArguments(const Step &step) const;
   Status checkOrder(const Queue &queue, StepIndex index);
-  bool writes(const plan::fb::Command &command, uint32_t buffer) const;
   Status missingWait(RaceCheck::Use a, RaceCheck::Use b) const;
   Status deadlock() const;
   void join();
