@@ -19,8 +19,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PASSES = ["lower-to-plan", "order-commands", "plan-memory", "order-queues", "check-limits",
-          "verify-plan"]
+PASSES = ["lower-to-plan", "order-commands", "coalesce-copies", "plan-memory", "order-queues",
+          "check-limits", "verify-plan"]
 DEVICE = "/job:localhost/replica:0/task:0/device:"
 TENSOR = "tensor<64xf32>"
 FLOPS, BANDWIDTH, LAUNCH = 19.5e12, 1555e9, 3e-6  # as CostModel.h stands in for a GPU
@@ -92,10 +92,11 @@ def commands(text):
                                r"on @(\w+)", line):
             seconds = LAUNCH + max(int(match[3]) / FLOPS, int(match[4]) / BANDWIDTH)
             yield "run", (match[5], 0), match[1].split(", "), match[2].split(", "), seconds
-        elif match := re.match(r"plan\.copy (%\w+) to (%\w+) on @(\w+)(?: queue (\d))?", line):
-            ways = 1 if "d0" in (devices[match[1]], devices[match[2]]) else 2  # else by the host
+        elif match := re.match(r"plan\.copy (%\S.*) to (%\S.*) on @(\w+)(?: queue (\d))?", line):
+            sources, targets = match[1].split(", "), match[2].split(", ")
+            ways = 1 if "d0" in (devices[sources[0]], devices[targets[0]]) else 2  # else by the host
             queue = match[3], int(match[4] or 0)
-            yield "run", queue, [match[1]], [match[2]], ways * (LATENCY + 256 / LINK)
+            yield "run", queue, sources, targets, ways * (LATENCY + len(sources) * 256 / LINK)
         elif match := re.match(r"plan\.(signal|wait) (\d+) on @(\w+)(?: queue (\d))?", line):
             yield match[1], (match[3], int(match[4] or 0)), match[2]
 
