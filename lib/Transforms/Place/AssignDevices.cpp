@@ -52,7 +52,7 @@ private:
     Attribute device = deviceAttrs[decision.device];
     switch (node.type) {
     case Node::op:
-      return writeOp(node.owner, describeDecision(in, index, decision), device);
+      return writeOp(node.owner, describe(index, decision), device);
     case Node::constant:
     case Node::variable:
       node.owner->setAttr(kDeviceAttr, device);
@@ -68,9 +68,21 @@ private:
     }
   }
 
-  /// Both attributes at once: every change makes a dictionary that stays in the context.
+  /// Most ops have the policy's decision without any more to say: it is made once.
+  DecisionAttr describe(uint32_t index, const placement::Decision &decision) {
+    bool isPlain = decision.decider == placement::none && !decision.followed &&
+                   !decision.fallBack && decision.rejected.empty();
+    if (!isPlain)
+      return describeDecision(in, index, decision);
+    if (!plain)
+      plain = describeDecision(in, index, decision);
+    return plain;
+  }
+
+  /// Both attributes at once: every change makes a dictionary that stays in the context. What an op
+  /// without properties has is discardable, so that nothing has to be told apart.
   void writeOp(Operation *op, Attribute decision, Attribute device) {
-    NamedAttrList attrs(op->getDiscardableAttrDictionary());
+    NamedAttrList attrs(op->getRawDictionaryAttrs());
     attrs.set(decisionName, decision);
     attrs.set(deviceName, device);
     op->setDiscardableAttrs(attrs.getDictionary(op->getContext()));
@@ -107,6 +119,7 @@ private:
   std::vector<placement::Decision> decisions;
   Homes homes;
   SmallVector<Attribute> deviceAttrs;
+  DecisionAttr plain;
   StringAttr decisionName, deviceName;
 };
 

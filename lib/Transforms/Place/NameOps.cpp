@@ -8,8 +8,8 @@
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -52,6 +52,10 @@ public:
       : func(func), nameAttr(StringAttr::get(func.getContext(), kNameAttr)) {}
 
   void run() {
+    size_t count = 0;
+    func.walk([&](Operation *) { ++count; });
+    places.reserve(count);
+    seen.reserve(count);
     visitFrom(func.getBody().front().getTerminator());
     for (Operation *root : effects())
       visitRoot(root);
@@ -173,8 +177,9 @@ private:
   std::string pathOf(uint32_t index, bool hashed) const {
     const Place &place = places[index];
     if (hashed) {
-      std::string text;
-      llvm::raw_string_ostream(text) << "~" << llvm::format_hex_no_prefix(place.hash, 16);
+      std::string text(17, '~');
+      for (unsigned digit = 0; digit < 16; ++digit)
+        text[16 - digit] = llvm::hexdigit(place.hash >> 4 * digit & 15, /*LowerCase=*/true);
       return text;
     }
     if (place.from == ~0u)
