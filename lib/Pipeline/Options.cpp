@@ -106,6 +106,7 @@ struct FlagReader {
     return llvm::StringSwitch<bool *>(name)
         .Case("simulate", &options.simulate)
         .Case("soft-placement", &options.softPlacement)
+        .Case("first-replica", &options.firstReplica)
         .Case("verify-each", &options.verifyEach)
         .Case("print-ir-after-all", &options.printIR)
         .Default(nullptr);

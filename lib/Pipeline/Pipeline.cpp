@@ -28,10 +28,14 @@ static void addCanonicalizer(OpPassManager &pm) {
 }
 
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
+  if (options.firstReplica)
+    pm.addPass(createKeepFirstReplicaPass());
   // Calls become bodies and scopes attributes, so that all that follows sees lists of pure ops.
   // Calls first: then scopes around a call and inside of it meet in one place.
   pm.addPass(createResolveCallsPass());
   pm.addPass(createResolveScopesPass());
+  // Here a variable still is one name, not a value for each replica.
+  pm.addPass(createCheckCollectivesPass());
   // From here on variables are arguments and results like others, and every op is pure.
   pm.addPass(createResolveVariablesPass());
   pm.addPass(createVerifyResolvedPass());

@@ -34,10 +34,11 @@ class Runner:
     def __init__(self, build, scratch):
         self.tool, self.scratch = build / "bin/gantry", scratch
 
-    def gantry(self, *arguments, status=0):
-        """Runs the tool; standard output and error, or AssertionError with all it said."""
+    def gantry(self, *arguments, status=0, given=None):
+        """Runs the tool with `given` as standard input; standard output and error, or AssertionError with all it said."""
         command = [str(self.tool), *(str(argument) for argument in arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch,
+                                input=given)
         assert result.returncode == status, (
             f"{' '.join(command)}: exit status {result.returncode}, expected {status}: "
             f"{(result.stderr or result.stdout).strip()[-800:]}")
@@ -239,6 +240,169 @@ def r2_training(runner, count, batch, weights=None, central=False):
     close(runner.train(*flags, "--load-state", "first.npz")["w"], descend(x, y, 6)[0], "w after 6 steps")
 
 
+def r5_regions(runner, count, batch, weights=None, central=False):
+    """Regions in the graph against each on its first device; a line says how each value agrees."""
+    text = step(count, batch, weights, central).replace("(%x, %y)", "(%x, %target)").replace(
+        f"%y: tensor<{batch}x2xf32>", f"%target: tensor<{batch}x2xf32>")
+    model = runner.write("train.mlir", text)
+    devices, _ = gpus(count)
+    flags = [model, *devices, *runner.arrays(x=numbers(batch, 4), y=numbers(batch, 2, seed=1)), "--check-replicas"]
+    _, log = runner.gantry("run", *flags, "--repeat=3")
+    lines = log.splitlines()
+    values = ["output 'loss'", "variable 'w'", "variable 'step'"]
+    values += [] if central else [f"variable 'w/replica_{i}'" for i in range(1, count)]
+    for value in values:
+        found = [line for line in lines if line.startswith(f"gantry: {value} of the replicas ")]
+        assert len(found) == 1 and (found[0].endswith("equals that of one device bit for bit")
+                                    or "agrees with that of one device to 1e-5 of the largest value" in found[0]), log
+    assert "gantry: variable 'step' of the replicas equals that of one device bit for bit" in lines, log
+    assert central == (f"gantry: variable 'w' is the same on all {count} replicas, bit for bit" not in lines), log
+    # The state that both begin with is the one that was given.
+    np.savez(runner.scratch / "given.npz", w=numbers(4, 2, seed=7))
+    runner.gantry("run", *flags, "--load-state", "given.npz")
+
+
+# Each replica takes its own shard's sum for the sum of all.
+APART = """
+gantry.variable @w = dense<0.0> : tensor<f32>
+func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry.name = "sum"}) {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["same"] : (tensor<4xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<?xf32>):
+    %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    gantry.assign @w, %0 : tensor<f32>
+    gantry.yield %0 : tensor<f32>
+  }
+  return %y : tensor<f32>
+}
+"""
+PER_REPLICA = """
+func.func @main(%x: tensor<4xf32> {gantry.name = "x"}, %z: tensor<4xf32> {gantry.name = "z"}) -> tensor<4xf32> {
+  %y = gantry.replicate (%x, %z) on ["GPU:0", "GPU:1"] takes ["per replica"] gives ["sum"]
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    gantry.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+"""
+
+
+def r5_refused(runner, text, *expected):
+    model = runner.write("model.mlir", text)
+    devices, _ = gpus(2)
+    _, log = runner.gantry("run", model, *devices, "--fill=ramp", "--check-replicas", status=1)
+    for line in expected:
+        assert line in log, f"expected: {line}\ngot: {log}"
+
+
+def r5_standard_input(runner):
+    """A graph that can be read only once."""
+    devices, names = gpus(2)
+    _, log = runner.gantry("run", "-", *devices, "--fill=ramp", "--check-replicas", given=APART, status=1)
+    assert "error: output 'sum' of the replicas differs from that of one device" in log, log
+    _, log = runner.gantry("run", "-", *devices, "--dim=batch=4", f"--replicate={names}", "--check-replicas", given=DENSE)
+    assert "output 'y' of the replicas equals that of one device bit for bit" in log, log
+
+
+#===------------------------------------------------------------------------===#
+# Collectives in branches and loops
+#===------------------------------------------------------------------------===#
+
+# As many steps as a variable says, while the loss is above a limit; the gradient is averaged by a
+# function that is called. Then the sum of what was predicted before the last step, if that is wanted.
+LOOP = """
+gantry.variable @w = dense<0.5> : tensor<4x2xf32>
+gantry.variable @steps = dense<0> : tensor<i64>
+func.func private @average(%m: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %r = gantry.all_reduce %m {kind = "mean"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}
+func.func @train(%x: tensor<BATCHx4xf32> {gantry.name = "x"}, %y: tensor<BATCHx2xf32> {gantry.name = "y"},
+                 %most: tensor<i64> {gantry.name = "most"}, %limit: tensor<f32> {gantry.name = "limit"},
+                 %wanted: tensor<i1> {gantry.name = "wanted"})
+    -> (tensor<f32> {gantry.name = "loss"}, tensor<BATCHx2xf32> {gantry.name = "p"}, tensor<f32> {gantry.name = "sum"}) {
+  %rate = gantry.constant dense<-0.1> : tensor<f32>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %huge = gantry.constant dense<1.0e9> : tensor<f32>
+  %z:3 = gantry.replicate (%x, %y, %most) on DEVICES takes ["split 0", "split 0", "broadcast"] gives ["same", "gather 0", "same"]
+      : (tensor<BATCHx4xf32>, tensor<BATCHx2xf32>, tensor<i64>) -> (tensor<f32>, tensor<BATCHx2xf32>, tensor<f32>) {
+  ^bb0(%a: tensor<?x4xf32>, %t: tensor<?x2xf32>, %n: tensor<i64>):
+    %l:3 = gantry.while (%zero, %huge, %t) : (tensor<i64>, tensor<f32>, tensor<?x2xf32>) -> (tensor<i64>, tensor<f32>, tensor<?x2xf32>) {
+    ^bb0(%i: tensor<i64>, %loss: tensor<f32>, %p: tensor<?x2xf32>):
+      %0 = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %1 = gantry.compare gt, %loss, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = gantry.logical_and %0, %1 : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      gantry.yield %2 : tensor<i1>
+    } do {
+    ^bb0(%i: tensor<i64>, %loss: tensor<f32>, %p: tensor<?x2xf32>):
+      %w = gantry.read @w : tensor<4x2xf32>
+      %q = gantry.matmul %a, %w : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
+      %e = gantry.sub %q, %t : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+      %s = gantry.mul %e, %e : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+      %own = gantry.reduce_mean %s {axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
+      %next = gantry.all_reduce %own {kind = "mean"} : (tensor<f32>) -> tensor<f32>
+      %ex = gantry.reshape %e : (tensor<?x2xf32>) -> tensor<?x1x2xf32>
+      %ax = gantry.reshape %a : (tensor<?x4xf32>) -> tensor<?x4x1xf32>
+      %g = gantry.mul %ax, %ex : (tensor<?x4x1xf32>, tensor<?x1x2xf32>) -> tensor<?x4x2xf32>
+      %m = gantry.reduce_mean %g {axes = array<i64: 0>} : (tensor<?x4x2xf32>) -> tensor<4x2xf32>
+      %r = func.call @average(%m) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      %d = gantry.mul %r, %rate : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>
+      gantry.assign_add @w, %d : tensor<4x2xf32>
+      gantry.assign_add @steps, %one : tensor<i64>
+      %j = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %j, %next, %q : tensor<i64>, tensor<f32>, tensor<?x2xf32>
+    }
+    %part = gantry.reduce_sum %l#2 {axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
+    %sum = gantry.if %wanted -> (tensor<f32>) {
+      %0 = gantry.all_reduce %part {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      gantry.yield %0 : tensor<f32>
+    } else {
+      gantry.yield %huge : tensor<f32>
+    } : tensor<i1>
+    gantry.yield %l#1, %l#2, %sum : tensor<f32>, tensor<?x2xf32>, tensor<f32>
+  }
+  return %z#0, %z#1, %z#2 : tensor<f32>, tensor<BATCHx2xf32>, tensor<f32>
+}
+"""
+
+
+def r3_control_flow(runner, devices, batch):
+    """Replicas go through a loop together; NumPy says how often and with what."""
+    model = runner.write("loop.mlir", LOOP.replace("BATCH", str(batch)).replace("DEVICES", devices))
+    x = numbers(batch, 4)
+    y = x @ numbers(4, 2, seed=1) / 4  # so that it can be learnt, and the limit be reached
+    for most, factor, wanted in ((0, 0, True), (3, 0, True), (40, 0.5, False)):
+        w, losses, p = np.full((4, 2), 0.5), [1e9], y
+        limit = factor * ((x @ w - y) ** 2).mean()
+        while len(losses) <= most and losses[-1] > limit:
+            p = x.astype(np.float64) @ w
+            losses.append(((p - y) ** 2).mean())
+            w = w - 0.1 * x.T.astype(np.float64) @ (p - y) / batch
+        assert factor == 0 or 2 < len(losses) < most, f"the limit is not what ends it: {losses}"
+        flags = [model, "--devices=CPU:0,GPU:0,GPU:1,GPU:2,GPU:3", "--simulate", *runner.arrays(
+            x=x, y=y, most=np.int64(most), limit=np.float32(limit), wanted=np.bool_(wanted))]
+        state = runner.train(*flags, "--check-replicas")
+        assert state["steps"] == len(losses) - 1, f"{state['steps']} steps, expected {len(losses) - 1}"
+        close(state["w"], w, "w")
+        with np.load(runner.scratch / "out.npz") as archive:
+            close(archive["loss"], np.float64(losses[-1]), "loss")
+            close(archive["p"], p, "p")
+            close(archive["sum"], np.float64(p.sum() if wanted else 1e9), "sum", 1e-4)
+        same(runner.train(*flags, "--sim-order=random:1")["w"], state["w"], "w in another order")
+
+
+def r3_control_flow_refused(runner):
+    """The condition is each replica's own: one could wait for another that has ended its loop."""
+    text = LOOP.replace("BATCH", "6").replace("DEVICES", '["GPU:0", "GPU:1"]').replace(
+        "gantry.yield %j, %next, %q", "gantry.yield %j, %own, %q")
+    model = runner.write("own.mlir", text)
+    _, log = runner.gantry("run", model, *gpus(2)[0], status=1)
+    for line in ("'gantry.all_reduce' op is inside of a gantry.while whose condition may differ between the replicas",
+                 "own.mlir:23:12: the condition", "which is \"split 0\""):
+        assert line in log, f"expected: {line}\ngot: {log}"
+
+
 #===------------------------------------------------------------------------===#
 # Variables
 #===------------------------------------------------------------------------===#
@@ -424,6 +588,29 @@ CASES = {
         r, DENSE, "/job:localhost/replica:0/task:0/device:GPU:7': unknown device", "--dim=batch=4",
         "--replicate", "GPU:0,GPU:7"),
     "r5_check_replicas": r5_check_replicas,
+    "r5_regions_2": lambda r: r5_regions(r, 2, 6),
+    "r5_regions_uneven": lambda r: r5_regions(r, 3, 7),
+    "r5_regions_empty": lambda r: r5_regions(r, 4, 5),
+    "r5_regions_no_first_shard": lambda r: r5_regions(r, 3, 7, (0, 2, 1)),
+    "r5_regions_central": lambda r: r5_regions(r, 3, 7, central=True),
+    "r5_apart": lambda r: r5_refused(
+        r, APART, "error: output 'sum' of the replicas differs from that of one device",
+        "error: variable 'w' of the replicas differs from that of one device",
+        "error: variable 'w' went apart on the replicas: GPU:1 and GPU:0 differ by up to 4, the largest value is 1"),
+    "r5_per_replica": lambda r: r5_refused(
+        r, PER_REPLICA, "'gantry.replicate' op has a value for each of 2 replicas (input 0 is \"per replica\"), so there "
+                        "is no program for one device to compare it with",
+        "this is about the program for one device, with which --check-replicas compares"),
+    "r5_nothing_to_compare": lambda r: r5_refused(
+        r, SCALAR, "the graph has no gantry.replicate, so there are no replicas to compare with one device; give "
+                   "--replicate to make some"),
+    "r5_standard_input": r5_standard_input,
+    "r3_control_flow_1": lambda r: r3_control_flow(r, '["GPU:0"]', 6),
+    "r3_control_flow_2": lambda r: r3_control_flow(r, '["GPU:0", "GPU:1"]', 6),
+    "r3_control_flow_uneven": lambda r: r3_control_flow(r, '["GPU:0", "GPU:1", "CPU:0"]', 7),
+    "r3_control_flow_empty": lambda r: r3_control_flow(r, '["GPU:0", "GPU:1", "GPU:2", "GPU:3"]', 5),
+    "r3_control_flow_weighted": lambda r: r3_control_flow(r, '["GPU:0", "GPU:1", "GPU:2"] weights [0, 2, 1]', 7),
+    "r3_control_flow_refused": r3_control_flow_refused,
     "r2_training_1": lambda r: r2_training(r, 1, 6),
     "r2_training_2": lambda r: r2_training(r, 2, 6),
     "r2_training_uneven": lambda r: r2_training(r, 3, 7),

@@ -280,8 +280,8 @@ private:
         ->option_text("FILE.npz");
     sub->add_flag(
         "--check-replicas", options.checkReplicas,
-        "run once more without --replicate and compare outputs and variables; exit 1 when "
-        "they differ");
+        "run once more on one device (without --replicate, or with each gantry.replicate on its "
+        "first device) and compare outputs and variables; exit 1 when they differ");
     sub->add_option("--repeat", options.repeat,
                     "run so many times with the same inputs; every run must give the same bytes, "
                     "unless it changes variables")

@@ -35,7 +35,7 @@ struct Options {
   std::string simOrder;              ///< of simulated commands: virtual, random:SEED
 
   std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none
-  bool checkReplicas = false;       ///< run: compare with a run without --replicate
+  bool checkReplicas = false;       ///< run: compare with a run on one device
   bool quietInputs = false;         ///< what is made up was said already
 
   std::string output; ///< compile, report, plan-text: where to; empty: derived or standard output

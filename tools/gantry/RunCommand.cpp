@@ -214,6 +214,10 @@ int runCommand(const Options &options) {
   if (!prepared)
     return report(prepared.status());
   auto &[model, execution] = *prepared;
+  if (options.checkReplicas && !model.compileSeconds)
+    return report(Status::invalidArgument("--check-replicas compiles the graph once more, for one "
+                                          "device; '" +
+                                          options.file + "' is a plan, give the graph"));
   auto targets = resolveOutputs(options, execution.function());
   if (!targets)
     return report(targets.status());

@@ -49,6 +49,7 @@ struct CompileOptions {
   bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
   std::string maxCopy;            ///< d2h:0,h2d:1MiB
   std::string replicate;          ///< GPU:0,GPU:1 or GPU:0=2,GPU:1=1
+  bool firstReplica = false;      ///< one device for each gantry.replicate, to compare with
   unsigned searchSteps = 2000;    ///< of local search in automatic placement
 
   std::string targetCPU = "native";

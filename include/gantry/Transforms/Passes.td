@@ -50,6 +50,28 @@ def ResolveVariablesPass : Pass<"gantry-resolve-variables", "::mlir::ModuleOp"> 
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
 }
 
+def KeepFirstReplicaPass : Pass<"gantry-keep-first-replica", "::mlir::ModuleOp"> {
+  let summary = "run replicated regions on the first of their devices only";
+  let description = [{
+    Comes before everything else. Each `gantry.replicate` keeps its first device, which gets the whole of
+    what is split; variables lose their mirrors. This is the program that `--check-replicas` compares the
+    replicas with (spec R5). A region with values for each replica has no such form, which is an error,
+    and so is a module without regions.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def CheckCollectivesPass : Pass<"gantry-check-collectives", "::mlir::ModuleOp"> {
+  let summary = "check that the replicas of a region meet in every collective";
+  let description = [{
+    Precondition: no scopes and no calls, variables by name. A `gantry.all_reduce` in a `gantry.if` or
+    `gantry.while` needs a condition that is the same on every replica: computed from constants, values
+    from outside, broadcast operands, results of `gantry.all_reduce` and variables that replicas only
+    assign such values under such conditions, in all functions. Anything else is an error that says
+    where it comes from. Only then may gantry-expand-replicas make one branch or loop of the replicas'.
+  }];
+}
+
 def VerifyResolvedPass : Pass<"gantry-verify-resolved", "::mlir::ModuleOp"> {
   let summary = "check that no scope and no call is left";
   let description = [{
@@ -242,7 +264,9 @@ def ExpandReplicasPass : Pass<"gantry-expand-replicas", "::mlir::func::FuncOp"> 
     `gantry.slice` cuts out; types inside are inferred again from the shards. Results are joined by
     `gantry.concat`, or added up in the order of the devices. A replica with an empty shard is left out
     where nothing but its share of a result would come of it. What the replicas have in common becomes
-    one `gantry.all_reduce` with an operand for each of them.
+    one `gantry.all_reduce` with an operand for each of them; a `gantry.if` or `gantry.while` that has one
+    inside is one for all replicas, under the condition of the first, which gantry-check-collectives has
+    found to be that of all.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

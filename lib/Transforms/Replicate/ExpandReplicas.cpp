@@ -1,8 +1,11 @@
 // Replaces replicated regions by the ops of the replicas.
 //
 // The replicas are cloned side by side, op by op, so that a collective finds the values of all of
-// them. A replica with an empty shard gets only the ops that what it gives for itself needs: the
-// new value of its mirror of a variable, say, which is all-reduced from the others.
+// them. Branches and loops that have a collective inside are one for all replicas, whose condition
+// is the same (gantry-check-collectives): in its regions the replicas are side by side again, and
+// their results one after the other. A replica with an empty shard gets only the ops that what it
+// gives for itself needs: the new value of its mirror of a variable, say, which is all-reduced from
+// the others.
 
 #include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
@@ -30,6 +33,12 @@ struct Replica {
   IRMapping values;
 };
 
+/// A replica's part of what an op for all replicas carries or gives.
+struct Slot {
+  Replica *replica;
+  unsigned index; ///< among the results that the op has in the graph
+};
+
 /// One gantry.replicate on its way.
 class Expansion {
 public:
@@ -39,18 +48,28 @@ public:
     if (failed(cut()))
       return failure();
     enter();
+    collectJoint();
     collectNeeded();
-    for (Operation &inner : op.getBody().front().without_terminator())
-      if (failed(expand(inner)))
-        return failure();
+    if (failed(expandOps(op.getBody().front())))
+      return failure();
     return leave();
   }
 
 private:
   LogicalResult cut();
   void enter();
+  void collectJoint();
   void collectNeeded();
+  void need(Value value, SmallVectorImpl<Value> &work);
+  Operation *findUnit(Operation *inner);
+  LogicalResult expandOps(Block &block);
   LogicalResult expand(Operation &inner);
+  LogicalResult expandIf(IfOp branch);
+  LogicalResult expandWhile(WhileOp loop);
+  LogicalResult finishJoint(Operation &inner, Operation *made, ArrayRef<Slot> slots);
+  LogicalResult expandRegion(Region &from, Region &to, function_ref<SmallVector<Value>()> results);
+  SmallVector<Slot> slotsOf(Operation &inner);
+  SmallVector<Value> valuesOf(ArrayRef<Slot> slots, ValueRange inside);
   LogicalResult expandAllReduce(AllReduceOp reduce);
   LogicalResult cloneInto(Replica &replica, Operation &inner);
   LogicalResult leave();
@@ -77,8 +96,11 @@ private:
   ReplicateOp op;
   OpBuilder builder;
   SmallVector<Replica> replicas;
-  DenseSet<Operation *> needed; ///< by replicas without a shard
-  int64_t total = 0;            ///< rows of all shards
+  DenseSet<Operation *> joint; ///< branches and loops with a collective inside
+  // What replicas without a shard need: ops as a whole, of joint ones the results.
+  DenseSet<Operation *> needed;
+  DenseSet<std::pair<Operation *, unsigned>> neededResults;
+  int64_t total = 0; ///< rows of all shards
 };
 } // namespace
 
@@ -131,6 +153,13 @@ void Expansion::enter() {
   }
 }
 
+void Expansion::collectJoint() {
+  op.getBody().walk([&](AllReduceOp reduce) {
+    for (Operation *above = reduce->getParentOp(); above != op; above = above->getParentOp())
+      joint.insert(above);
+  });
+}
+
 /// What a replica gives for itself, back to what it gets from the collectives.
 void Expansion::collectNeeded() {
   SmallVector<Value> work;
@@ -139,30 +168,149 @@ void Expansion::collectNeeded() {
        llvm::zip(op.getOutputs().getAsRange<StringAttr>(), yield->getOperands()))
     if (parseReplicaMode(text)->kind == ReplicaMode::perReplica)
       work.push_back(value);
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    Operation *maker = value.getDefiningOp();
-    Operation *top = maker ? op.getBody().findAncestorOpInRegion(*maker) : nullptr;
-    if (!top || isa<AllReduceOp>(top) || !needed.insert(top).second)
-      continue;
-    top->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
+  while (!work.empty())
+    need(work.pop_back_val(), work);
+}
+
+/// The op around or at `inner` that is cloned as a whole; null outside of the region.
+Operation *Expansion::findUnit(Operation *inner) {
+  for (; inner; inner = inner->getParentOp())
+    if (Operation *above = inner->getParentOp(); above == op || joint.contains(above))
+      return inner;
+  return nullptr;
+}
+
+/// One step back. Of a joint op it leads to what the same result or argument comes from.
+void Expansion::need(Value value, SmallVectorImpl<Value> &work) {
+  Operation *unit;
+  unsigned index = 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unit = argument.getOwner()->getParentOp();
+    index = argument.getArgNumber();
+    if (!joint.contains(unit))
+      return;
+  } else {
+    unit = findUnit(value.getDefiningOp());
+    index = cast<OpResult>(value).getResultNumber();
   }
+  if (!unit || isa<AllReduceOp>(unit))
+    return;
+  if (!joint.contains(unit)) {
+    if (needed.insert(unit).second)
+      unit->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
+    return;
+  }
+  if (!neededResults.insert({unit, index}).second)
+    return;
+  auto yielded = [&](Region &region) { return region.front().getTerminator()->getOperand(index); };
+  if (auto branch = dyn_cast<IfOp>(unit))
+    work.append({yielded(branch.getThenBody()), yielded(branch.getElseBody())});
+  if (auto loop = dyn_cast<WhileOp>(unit))
+    work.append({loop.getInits()[index], yielded(loop.getBody())});
+}
+
+LogicalResult Expansion::expandOps(Block &block) {
+  for (Operation &inner : block.without_terminator())
+    if (failed(expand(inner)))
+      return failure();
+  return success();
 }
 
 LogicalResult Expansion::expand(Operation &inner) {
   if (auto reduce = dyn_cast<AllReduceOp>(inner))
     return expandAllReduce(reduce);
-  auto nested = inner.walk([&](AllReduceOp reduce) {
-    reduce.emitOpError("is inside of control flow; replicas could disagree on whether it runs: "
-                       "put it in the replicated region itself");
-    return WalkResult::interrupt();
-  });
-  if (nested.wasInterrupted())
-    return failure();
+  if (joint.contains(&inner)) {
+    if (auto branch = dyn_cast<IfOp>(inner))
+      return expandIf(branch);
+    if (auto loop = dyn_cast<WhileOp>(inner))
+      return expandWhile(loop);
+    return inner.emitError(
+        "has a gantry.all_reduce inside, which only branches and loops may have");
+  }
   for (Replica &replica : replicas)
     if ((!replica.isEmpty || needed.contains(&inner)) && failed(cloneInto(replica, inner)))
       return failure();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Branches and loops for all replicas
+//===----------------------------------------------------------------------===//
+
+SmallVector<Slot> Expansion::slotsOf(Operation &inner) {
+  SmallVector<Slot> slots;
+  for (Replica &replica : replicas)
+    for (unsigned i = 0; i < inner.getNumResults(); ++i)
+      if (!replica.isEmpty || neededResults.contains({&inner, i}))
+        slots.push_back({&replica, i});
+  return slots;
+}
+
+SmallVector<Value> Expansion::valuesOf(ArrayRef<Slot> slots, ValueRange inside) {
+  return llvm::map_to_vector(
+      slots, [&](Slot slot) { return slot.replica->values.lookupOrDefault(inside[slot.index]); });
+}
+
+/// Fills a region whose arguments are mapped already; `results` are asked for at its end.
+LogicalResult Expansion::expandRegion(Region &from, Region &to,
+                                      function_ref<SmallVector<Value>()> results) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&to.front());
+  if (failed(expandOps(from.front())))
+    return failure();
+  YieldOp::create(builder, from.getLoc(), results());
+  return success();
+}
+
+LogicalResult Expansion::finishJoint(Operation &inner, Operation *made, ArrayRef<Slot> slots) {
+  made->setDiscardableAttrs(inner.getDiscardableAttrDictionary());
+  for (auto [slot, result] : llvm::zip(slots, made->getResults()))
+    slot.replica->values.map(inner.getResult(slot.index), result);
+  return verify(made);
+}
+
+/// Which types it gives is known when its regions are filled.
+LogicalResult Expansion::expandIf(IfOp branch) {
+  SmallVector<Slot> slots = slotsOf(*branch);
+  Replica &first = *llvm::find_if(replicas, [](const Replica &r) { return !r.isEmpty; });
+  Value condition = first.values.lookupOrDefault(branch.getCondition());
+  auto draft = IfOp::create(builder, branch.getLoc(), TypeRange(), condition);
+  for (auto [from, to] : llvm::zip(branch->getRegions(), draft->getRegions())) {
+    to.emplaceBlock();
+    if (failed(expandRegion(from, to, [&] {
+          return valuesOf(slots, from.front().getTerminator()->getOperands());
+        })))
+      return failure();
+  }
+  auto made =
+      IfOp::create(builder, branch.getLoc(),
+                   draft.getThenBody().front().getTerminator()->getOperandTypes(), condition);
+  for (auto [from, to] : llvm::zip(draft->getRegions(), made->getRegions()))
+    to.takeBody(from);
+  draft.erase();
+  return finishJoint(*branch, made, slots);
+}
+
+LogicalResult Expansion::expandWhile(WhileOp loop) {
+  SmallVector<Slot> slots = slotsOf(*loop);
+  Replica &first = *llvm::find_if(replicas, [](const Replica &r) { return !r.isEmpty; });
+  SmallVector<Value> inits = valuesOf(slots, loop.getInits());
+  auto made = WhileOp::create(builder, loop.getLoc(), TypeRange(ValueRange(inits)), inits);
+  for (auto [from, to] : llvm::zip(loop->getRegions(), made->getRegions())) {
+    Block &block = to.emplaceBlock();
+    for (auto [slot, init] : llvm::zip(slots, inits))
+      slot.replica->values.map(from.getArgument(slot.index),
+                               block.addArgument(init.getType(), init.getLoc()));
+    ValueRange yielded = from.front().getTerminator()->getOperands();
+    bool isCondition = &from == &loop.getConditionBody();
+    if (failed(expandRegion(from, to, [&]() -> SmallVector<Value> {
+          if (isCondition)
+            return {first.values.lookupOrDefault(yielded.front())};
+          return valuesOf(slots, yielded);
+        })))
+      return failure();
+  }
+  return finishJoint(*loop, made, slots);
 }
 
 /// A shape that the graph states in full, for the whole batch, becomes that of the shard when the

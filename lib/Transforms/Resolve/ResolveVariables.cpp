@@ -45,7 +45,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
 
   void runOnOperation() override {
     families.clear();
-    if (failed(checkMirrors()))
+    if (failed(checkNesting()) || failed(checkMirrors()))
       return signalPassFailure();
     for (auto variable : getOperation().getOps<VariableOp>())
       if (!variable.getMirrorOf())
@@ -62,6 +62,17 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
   //===------------------------------------------------------------------===//
   // Mirrors
   //===------------------------------------------------------------------===//
+
+  /// Calls are inlined by now, so that regions in functions that a region calls are seen as well.
+  LogicalResult checkNesting() {
+    auto result = getOperation().walk([&](ReplicateOp replicate) {
+      if (!replicate->getParentOfType<ReplicateOp>())
+        return WalkResult::advance();
+      replicate.emitOpError("is inside of another gantry.replicate; list all devices on one");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
 
   /// Mirrors that are there already are of variables, and are not used by name.
   LogicalResult checkMirrors() {
@@ -92,10 +103,6 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
   /// Gives each variable that a replicated region uses a mirror for each device but the first.
   LogicalResult mirror() {
     auto result = getOperation().walk([&](ReplicateOp replicate) {
-      if (replicate->getParentOfType<ReplicateOp>()) {
-        replicate.emitOpError("is inside of another gantry.replicate; list all devices on one");
-        return WalkResult::interrupt();
-      }
       for (StringAttr name : namesIn(replicate, /*writesOnly=*/false))
         if (failed(mirror(name, replicate)))
           return WalkResult::interrupt();

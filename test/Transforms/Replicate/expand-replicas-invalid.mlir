@@ -59,18 +59,34 @@ func.func @mean(%x: tensor<6xi32>) -> tensor<i32> {
 
 // -----
 
-func.func @branch(%x: tensor<6xf32>, %c: tensor<i1>) -> tensor<f32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["same"] : (tensor<6xf32>) -> tensor<f32> {
+func.func @scope(%x: tensor<6xf32>) {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
-    %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
-    %1 = gantry.if %c -> (tensor<f32>) {
-      // expected-error @below {{'gantry.all_reduce' op is inside of control flow; replicas could disagree on whether it runs: put it in the replicated region itself}}
-      %2 = gantry.all_reduce %0 {kind = "sum"} : (tensor<f32>) -> tensor<f32>
-      gantry.yield %2 : tensor<f32>
-    } else {
-      gantry.yield %0 : tensor<f32>
-    } : tensor<i1>
-    gantry.yield %1 : tensor<f32>
+    // expected-error @below {{has a gantry.all_reduce inside, which only branches and loops may have}}
+    gantry.on "CPU:0" {
+      %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+      %1 = gantry.all_reduce %0 {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      gantry.yield
+    }
+    gantry.yield
   }
-  return %y : tensor<f32>
+  return
+}
+
+// -----
+
+// Both branches have to fit the shards.
+func.func @branches(%x: tensor<6xf32>, %c: tensor<i1>) -> tensor<6xf32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"] : (tensor<6xf32>) -> tensor<6xf32> {
+  ^bb0(%a: tensor<6xf32>):
+    // expected-error @below {{'gantry.if' op else region must yield ('tensor<3xf32>', 'tensor<3xf32>'), yields ('tensor<6xf32>', 'tensor<6xf32>')}}
+    %0 = gantry.if %c -> (tensor<6xf32>) {
+      %1 = gantry.all_reduce %a {kind = "sum"} : (tensor<6xf32>) -> tensor<6xf32>
+      gantry.yield %1 : tensor<6xf32>
+    } else {
+      gantry.yield %x : tensor<6xf32>
+    } : tensor<i1>
+    gantry.yield %0 : tensor<6xf32>
+  }
+  return %y : tensor<6xf32>
 }

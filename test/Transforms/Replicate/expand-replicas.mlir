@@ -112,3 +112,77 @@ func.func @rebatched(%x: tensor<6x4xf32>) -> tensor<6x2x2xf32> {
   }
   return %y : tensor<6x2x2xf32>
 }
+
+// A loop with a collective inside is one for all replicas: their shards are carried side by side, under
+// the first one's condition. The third, which has no rows, carries what its mirror gets, and no more.
+// CHECK-LABEL: func.func @joint_loop(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>, %[[W0:.*]]: tensor<3xf32>, %[[W1:.*]]: tensor<3xf32>, %[[W2:.*]]: tensor<3xf32>, %[[ZERO:[^:]*]]: tensor<i64>
+// CHECK: %[[S0:.*]] = gantry.slice %[[X]] {{.*}}starts = array<i64: 0, 0>
+// CHECK: %[[S1:.*]] = gantry.slice %[[X]] {{.*}}starts = array<i64: 1, 0>
+// CHECK: %[[L:.*]]:7 = gantry.while(%[[ZERO]], %[[S0]], %[[W0]], %[[ZERO]], %[[S1]], %[[W1]], %[[W2]])
+// CHECK: ^bb0(%[[I:[^:]*]]: tensor<i64>, {{.*}}):
+// CHECK: %[[C:.*]] = gantry.compare lt, %[[I]], %{{.*}}GPU:0
+// CHECK: gantry.yield %[[C]] : tensor<i1>
+// CHECK: } do {
+// CHECK: ^bb0(%{{.*}}: tensor<i64>, %[[R0:.*]]: tensor<1x3xf32>, %[[V0:.*]]: tensor<3xf32>, %{{.*}}: tensor<i64>, %[[R1:.*]]: tensor<1x3xf32>, %[[V1:.*]]: tensor<3xf32>, %[[V2:.*]]: tensor<3xf32>):
+// CHECK: %[[M0:.*]] = gantry.reduce_mean %[[R0]]
+// CHECK: %[[M1:.*]] = gantry.reduce_mean %[[R1]]
+// CHECK-NOT: gantry.reduce_mean
+// CHECK: %[[G:.*]]:2 = gantry.all_reduce %[[M0]], %[[M1]]
+// CHECK: %[[A0:.*]] = gantry.update_add %[[V0]], %[[G]]#0 {{.*}}GPU:0
+// CHECK: %[[A1:.*]] = gantry.update_add %[[V1]], %[[G]]#1 {{.*}}GPU:1
+// CHECK: %[[A2:.*]] = gantry.update_add %[[V2]], %[[G]]#0 {{.*}}GPU:2
+// CHECK: gantry.yield %{{[^,]*}}, %{{[^,]*}}, %[[A0]], %{{[^,]*}}, %{{[^,]*}}, %[[A1]], %[[A2]] :
+// CHECK: return %[[L]]#2, %[[L]]#5, %[[L]]#6
+func.func @joint_loop(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf32>, %w2: tensor<3xf32>, %zero: tensor<i64>, %n: tensor<i64>)
+    -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %y:3 = gantry.replicate (%x, %w0, %w1, %w2) on ["GPU:0", "GPU:1", "GPU:2"]
+      takes ["split 0", "per replica"] gives ["per replica"]
+      : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  ^bb0(%shard: tensor<?x3xf32>, %w: tensor<3xf32>):
+    %l:3 = gantry.while (%zero, %shard, %w) : (tensor<i64>, tensor<?x3xf32>, tensor<3xf32>) -> (tensor<i64>, tensor<?x3xf32>, tensor<3xf32>) {
+    ^bb0(%i: tensor<i64>, %r: tensor<?x3xf32>, %v: tensor<3xf32>):
+      %c = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %c : tensor<i1>
+    } do {
+    ^bb0(%i: tensor<i64>, %r: tensor<?x3xf32>, %v: tensor<3xf32>):
+      %0 = gantry.reduce_mean %r {axes = array<i64: 0>} : (tensor<?x3xf32>) -> tensor<3xf32>
+      %1 = gantry.all_reduce %0 {kind = "mean"} : (tensor<3xf32>) -> tensor<3xf32>
+      %2 = gantry.update_add %v, %1 {gantry.variable = @w} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %3 = gantry.add %i, %i : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %3, %r, %2 : tensor<i64>, tensor<?x3xf32>, tensor<3xf32>
+    }
+    gantry.yield %l#2 : tensor<3xf32>
+  }
+  return %y#0, %y#1, %y#2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// So is a branch; one without a collective stays each replica's own.
+// CHECK-LABEL: func.func @joint_branch(
+// CHECK-SAME: %[[X:.*]]: tensor<3xf32>, %[[C:.*]]: tensor<i1>
+// CHECK: %[[B:.*]]:2 = gantry.if %[[C]] -> (tensor<f32>, tensor<f32>) {
+// CHECK: %[[R:.*]]:2 = gantry.all_reduce
+// CHECK: gantry.if %[[C]] -> (tensor<f32>)
+// CHECK: gantry.if %[[C]] -> (tensor<f32>)
+// CHECK: } else {
+// CHECK: gantry.yield %{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>
+// CHECK: gantry.add_n %[[B]]#0, %[[B]]#1
+func.func @joint_branch(%x: tensor<3xf32>, %c: tensor<i1>) -> tensor<f32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["sum"] : (tensor<3xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<?xf32>):
+    %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    %1 = gantry.if %c -> (tensor<f32>) {
+      %2 = gantry.all_reduce %0 {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %3 = gantry.if %c -> (tensor<f32>) {
+        gantry.yield %2 : tensor<f32>
+      } else {
+        gantry.yield %0 : tensor<f32>
+      } : tensor<i1>
+      gantry.yield %3 : tensor<f32>
+    } else {
+      gantry.yield %0 : tensor<f32>
+    } : tensor<i1>
+    gantry.yield %1 : tensor<f32>
+  }
+  return %y : tensor<f32>
+}

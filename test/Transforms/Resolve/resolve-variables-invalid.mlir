@@ -94,3 +94,19 @@ func.func @nested() {
   }
   return
 }
+
+// -----
+
+// Also where no variable is.
+func.func @nested_alone(%x: tensor<4xf32>) {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["broadcast"] gives [] : (tensor<4xf32>) -> () {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{'gantry.replicate' op is inside of another gantry.replicate; list all devices on one}}
+    gantry.replicate (%a) on ["GPU:2"] takes ["broadcast"] gives [] : (tensor<4xf32>) -> () {
+    ^bb0(%b: tensor<4xf32>):
+      gantry.yield
+    }
+    gantry.yield
+  }
+  return
+}

@@ -5,6 +5,7 @@
 //   flags                                     logs the flags as a note
 //   plan PATH                                 the artifact is the content of that file
 //   replicated PATH                           the same, if the flag "replicate" is given
+//   first PATH                                the same, if the flag "first-replica" is given
 //   spill PATH                                the same, as of a plan with large weights
 //   text TEXT                                 the artifact is this line
 //   json TEXT                                 the same, if the flag "json" is given
@@ -82,8 +83,8 @@ extern "C" gantry_status_t gantry_compile(const char *file, const char *const *f
     } else if (order == "plan" || order == "spill") {
       large = order == "spill";
       replaceArtifact(artifact, contentOf(rest));
-    } else if (order == "replicated") {
-      if (has(flags, numFlags, "replicate="))
+    } else if (order == "replicated" || order == "first") {
+      if (has(flags, numFlags, order == "first" ? "first-replica" : "replicate="))
         replaceArtifact(artifact, contentOf(rest));
     } else if (order == "text" || (order == "json" && isLast(flags, numFlags, "json"))) {
       replaceArtifact(artifact, rest + "\n");

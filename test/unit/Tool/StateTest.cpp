@@ -99,7 +99,8 @@ TEST_F(State, ReplicasAreComparedWithOneDevice_r5) {
             "gantry: input 'x': f32[2] filled with ramp, seed 0\n"
             "gantry: output 'y' of the replicas equals that of one device bit for bit\n"
             "gantry: variable 'v' of the replicas equals that of one device bit for bit\n"
-            "gantry: variable 'v_1' of the replicas equals that of one device bit for bit\n");
+            "gantry: variable 'v_1' of the replicas equals that of one device bit for bit\n"
+            "gantry: variable 'v' is the same on all 2 replicas, bit for bit\n");
   save("other.gantry", true, 2);
   write(folder / "other.mlir",
         "plan " + (folder / "v.gantry") + "\nreplicated " + (folder / "other.gantry"));
@@ -109,7 +110,33 @@ TEST_F(State, ReplicasAreComparedWithOneDevice_r5) {
   EXPECT_HAS(other.err,
              "gantry: error: output 'y' of the replicas differs from that of one device: "
              "max abs difference 1, the largest value is 1\n");
+  // What one mirror got and the other did not.
+  EXPECT_HAS(other.err,
+             "gantry: error: variable 'v' went apart on the replicas: CPU:0 and CPU:0 differ "
+             "by up to 1, the largest value is 2; assign what is the same on every "
+             "replica, as gantry.all_reduce gives it\n");
   EXPECT_HAS(gantry("run v.gantry --fill ones --check-replicas").err,
-             "gantry: error: --check-replicas compares a run with --replicate with one on a single "
-             "device; give --replicate\n");
+             "gantry: error: --check-replicas compiles the graph once more, for one device; "
+             "'v.gantry' is a plan, give the graph\n");
+}
+
+TEST_F(State, RegionsAreComparedWithTheirFirstDevice_r5) {
+  compiler = fake;
+  // What holds for the placement of the replicas does not for one device, and a lock that was
+  // written stays that of the replicas.
+  write(folder / "regions.mlir",
+        "flags\nplan " + (folder / "m.gantry") + "\nfirst " + (folder / "v.gantry"));
+  const Result same = gantry("run regions.mlir --check-replicas --fill ones --place op:Add=CPU:0 "
+                             "--placement-lock a --write-placement-lock b --max-copy d2d:0");
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_HAS(same.err, "gantry: note: place=op:Add=CPU:0 placement-lock=a write-placement-lock=b "
+                       "max-copy=d2d:0 write-to=");
+  EXPECT_HAS(same.err, "gantry: note: place=op:Add=CPU:0 first-replica write-to=");
+  EXPECT_HAS(same.err, "gantry: variable 'v_1' of the replicas equals that of one device bit for "
+                       "bit\ngantry: variable 'v' is the same on all 2 replicas, bit for bit\n");
+  write(folder / "none.mlir", "plan " + (folder / "v.gantry") + "\nfirst none");
+  const Result none = gantry("run none.mlir --check-replicas --fill ones");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_HAS(none.err, "gantry: this is about the program for one device, with which "
+                       "--check-replicas compares\n");
 }

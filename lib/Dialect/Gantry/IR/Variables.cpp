@@ -181,6 +181,10 @@ LogicalResult AllReduceOp::verify() {
       return emitOpError() << "in a replicated region takes one value and no devices";
     return success();
   }
+  // Of a private function the regions that call it are seen when it is inlined.
+  auto func = (*this)->getParentOfType<SymbolOpInterface>();
+  if (!getDevices() && getValues().size() == 1 && func && func.isPrivate())
+    return success();
   if (!getDevices())
     return emitOpError() << "outside of gantry.replicate needs devices, one for each value";
   if (failed(verifyDevices(*this, *getDevices())) ||

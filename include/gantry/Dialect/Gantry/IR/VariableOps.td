@@ -189,8 +189,9 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
 def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "combine values of replicas and give each the outcome";
   let description = [{
-    One operand inside of a `gantry.replicate`: the replicas' values are combined. Elsewhere one
-    operand and one result for each of `devices`. `"sum"` adds in the order of the replicas, for each
+    One operand inside of a `gantry.replicate`, or in a private function that is called there: the
+    replicas' values are combined. In a branch or a loop the condition must be the same on every
+    replica. Elsewhere one operand and one result for each of `devices`. `"sum"` adds in the order of the replicas, for each
     element the same on every device (spec R3); `"mean"` takes each with its share of `weights`, in a
     region with the replica's share of the global batch. Replaced in the Replicate phase by the
     slices, copies, sums and joins of a direct exchange.
