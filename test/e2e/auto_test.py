@@ -8,44 +8,26 @@ GANTRY_MADE_MODELS names), and graphs written here. Each case that cannot run he
 Usage: auto_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
 """
 
-import argparse
 import hashlib
 import json
-import os
-import pathlib
 import random
 import re
-import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
-MADE = os.environ.get("GANTRY_MADE_MODELS", "")
+import cases
+from cases import shared
+
 TWO = "CPU:0,GPU:0,GPU:1"
 
 
-class Skip(Exception):
-    """The case cannot run on this machine; the message says why."""
-
-
-class Runner:
-    """Calls the built tool in a scratch folder."""
+class Placer(cases.Runner):
+    """Compiles models for simulated devices."""
 
     def __init__(self, build, scratch):
-        self.tool, self.scratch, self.count = build / "bin/gantry", scratch, 0
-
-    def gantry(self, *arguments, status=0):
-        """Runs the tool; standard output and error, or AssertionError with all it said."""
-        command = [str(self.tool), *(str(argument) for argument in arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch)
-        assert result.returncode == status, (
-            f"{' '.join(command)}: exit status {result.returncode}, expected {status}: "
-            f"{(result.stderr or result.stdout).strip()[-600:]}")
-        return result.stdout, result.stderr
+        super().__init__(build, scratch)
+        self.count = 0
 
     def compile(self, model, *flags, policy="auto", devices=TWO):
         """A plan of the model, as Plan."""
@@ -103,23 +85,8 @@ def short(device):
     return device.rsplit("device:", 1)[-1]
 
 
-def shared(path):
-    file = MODELS / path
-    if not file.exists():
-        raise Skip("no shared models (GANTRY_MODELS_DIR)")
-    return file
-
-
 def made(runner, name):
-    """The ONNX file of a network of make_models.py."""
-    if MADE and (file := pathlib.Path(MADE) / f"{name}.onnx").exists():
-        return file
-    script = shared("make_models.py")
-    result = subprocess.run(["/usr/bin/python3", str(script), str(runner.scratch), name],
-                            capture_output=True, text=True)
-    if result.returncode:
-        raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
-    return runner.scratch / f"{name}.onnx"
+    return cases.made(runner, name, "GANTRY_MADE_MODELS")
 
 
 #===------------------------------------------------------------------------===#
@@ -384,39 +351,5 @@ CASES = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", help="accepted, not used: one case at a time")
-    parser.add_argument("--filter", default="")
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("-v", "--verbose", action="store_true")
-    arguments = parser.parse_args()
-    passed, failures, skips = 0, [], {}
-    for name, case in CASES.items():
-        if arguments.filter not in name:
-            continue
-        started = time.monotonic()
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                case(Runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
-                passed += 1
-                verdict = "passed"
-            except Skip as reason:
-                skips[str(reason)] = skips.get(str(reason), 0) + 1
-                verdict = f"skipped: {reason}"
-            except Exception as error:  # a broken tool may fail in any way; the others still run
-                failures.append(f"{name}: {type(error).__name__}: {error}")
-                verdict = f"FAILED: {type(error).__name__}: {error}"
-        if arguments.verbose:
-            print(f"{name:40} {time.monotonic() - started:6.2f} s  {verdict}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
-    for failure in failures if not (arguments.json or arguments.verbose) else ():
-        print(f"  {failure}")
-    print(f"auto: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.main("auto", CASES, __doc__, Placer))

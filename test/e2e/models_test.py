@@ -9,44 +9,22 @@ whose weights lie in a sparse 3 GiB file beside it. Each case that cannot run he
 Usage: models_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
 """
 
-import argparse
-import json
 import os
-import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 
+import cases
+from cases import Skip, shared
 from onnx_data import load_tensor
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
-DIGITS = ROOT / "examples/digits"
+DIGITS = cases.ROOT / "examples/digits"
 RTOL = 1e-3  # of the issue of every reference here: float32 in another order of summation
 
 
-class Skip(Exception):
-    """The case cannot run on this machine; the message says why."""
-
-
-class Runner:
-    """Calls the built tool in a scratch folder."""
-
-    def __init__(self, build, scratch):
-        self.tool, self.scratch = build / "bin/gantry", scratch
-
-    def gantry(self, *arguments, environment=None):
-        """Runs the tool; its standard output, or AssertionError with everything it said."""
-        command = [str(self.tool), *(str(argument) for argument in arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch,
-                                env={**os.environ, **(environment or {})})
-        assert result.returncode == 0, (f"{' '.join(command)}: exit status {result.returncode}: "
-                                        f"{(result.stderr or result.stdout).strip()[-600:]}")
-        return result.stdout
+class Models(cases.Runner):
+    """Runs models on arrays."""
 
     def run(self, model, inputs, outputs, environment=None):
         """Runs a model on arrays or .npy files by name; the named outputs as arrays."""
@@ -74,14 +52,7 @@ def expect_close(actual, expected, what, rtol=RTOL):
     assert not bad.any(), f"{what}: {bad.sum()} of {bad.size} values differ, largest difference {np.nanmax(error):.3g}"
 
 
-def shared(path):
-    file = MODELS / path
-    if not file.exists():
-        raise Skip("no shared models (GANTRY_MODELS_DIR)")
-    return file
-
-
-# --- the cases; each takes a Runner ------------------------------------------------------------
+# --- the cases; each takes Models --------------------------------------------------------------
 
 
 def mnist(runner, digit):
@@ -132,9 +103,9 @@ def against_pytorch(runner, name):
     net, arguments = scope["MODELS"][name]()
     with torch.no_grad():
         expected = net.eval()(*arguments).numpy()
-    subprocess.run(["/usr/bin/python3", str(script), str(runner.scratch), name], check=True, capture_output=True)
+    model = cases.made(runner, name, "GANTRY_MADE_MODELS")
     inputs = {f"input{index}": value.numpy() for index, value in enumerate(arguments)}
-    actual = runner.run(runner.scratch / f"{name}.onnx", inputs, ["output"])
+    actual = runner.run(model, inputs, ["output"])
     expect_close(actual["output"], expected, "output")
 
 
@@ -195,39 +166,5 @@ CASES = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", help="accepted, not used: one model at a time")
-    parser.add_argument("--filter", default="")
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("-v", "--verbose", action="store_true")
-    arguments = parser.parse_args()
-    passed, failures, skips = 0, [], {}
-    for name, case in CASES.items():
-        if arguments.filter not in name:
-            continue
-        started = time.monotonic()
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                case(Runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
-                passed += 1
-                verdict = "passed"
-            except Skip as reason:
-                skips[str(reason)] = skips.get(str(reason), 0) + 1
-                verdict = f"skipped: {reason}"
-            except Exception as error:  # a broken tool may fail in any way; the others still run
-                failures.append(f"{name}: {error}")
-                verdict = f"FAILED: {error}"
-        if arguments.verbose:
-            print(f"{name:24} {time.monotonic() - started:6.2f} s  {verdict}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
-    for failure in failures if not (arguments.json or arguments.verbose) else ():
-        print(f"  {failure}")
-    print(f"models: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.main("models", CASES, __doc__, Models))

@@ -8,46 +8,17 @@ to make it (or its file, from the folder that GANTRY_DYNAMIC_MODELS names).
 Usage: replicate_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
 """
 
-import argparse
-import json
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
-MADE = os.environ.get("GANTRY_DYNAMIC_MODELS", "")
+import cases
+from cases import Skip
 
 
-class Skip(Exception):
-    """The case cannot run on this machine; the message says why."""
 
-
-class Runner:
-    """Calls the built tool in a scratch folder."""
-
-    def __init__(self, build, scratch):
-        self.tool, self.scratch = build / "bin/gantry", scratch
-
-    def gantry(self, *arguments, status=0, given=None):
-        """Runs the tool with `given` as standard input; standard output and error, or AssertionError with all it said."""
-        command = [str(self.tool), *(str(argument) for argument in arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch,
-                                input=given)
-        assert result.returncode == status, (
-            f"{' '.join(command)}: exit status {result.returncode}, expected {status}: "
-            f"{(result.stderr or result.stdout).strip()[-800:]}")
-        return result.stdout, result.stderr
-
-    def write(self, name, text):
-        path = self.scratch / name
-        path.write_text(text)
-        return path
+class Trainer(cases.Runner):
+    """Runs graphs on arrays, and reads what they leave in outputs and variables."""
 
     def arrays(self, **given):
         """--input flags for arrays."""
@@ -513,21 +484,8 @@ def r1_onnx_fixed(runner):
     same(runner.run(*flags, *devices, f"--replicate={names}")["y"], runner.run(*flags)["y"], "y")
 
 
-def bert(runner):
-    if MADE and (file := pathlib.Path(MADE) / "bert_base.onnx").exists():
-        return file
-    script = MODELS / "make_models.py"
-    if not script.exists():
-        raise Skip("no shared models (GANTRY_MODELS_DIR)")
-    result = subprocess.run(["/usr/bin/python3", str(script), "--dynamic", str(runner.scratch), "bert_base"],
-                            capture_output=True, text=True)
-    if result.returncode:
-        raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
-    return runner.scratch / "bert_base.onnx"
-
-
 def r1_bert_base(runner):
-    model = bert(runner)
+    model = cases.made(runner, "bert_base", "GANTRY_DYNAMIC_MODELS", "--dynamic")
     one = {}
     for count, batch in ((2, 8), (3, 8), (8, 8), (3, 7)):
         ids = np.random.default_rng(0).integers(0, 30522, (batch, 128))
@@ -628,39 +586,5 @@ CASES = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", help="accepted, not used: one case at a time")
-    parser.add_argument("--filter", default="")
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("-v", "--verbose", action="store_true")
-    arguments = parser.parse_args()
-    passed, failures, skips = 0, [], {}
-    for name, case in CASES.items():
-        if arguments.filter not in name:
-            continue
-        started = time.monotonic()
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                case(Runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
-                passed += 1
-                verdict = "passed"
-            except Skip as reason:
-                skips[str(reason)] = skips.get(str(reason), 0) + 1
-                verdict = f"skipped: {reason}"
-            except Exception as error:  # a broken tool may fail in any way; the others still run
-                failures.append(f"{name}: {type(error).__name__}: {error}")
-                verdict = f"FAILED: {type(error).__name__}: {error}"
-        if arguments.verbose:
-            print(f"{name:40} {time.monotonic() - started:6.2f} s  {verdict}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
-    for failure in failures if not (arguments.json or arguments.verbose) else ():
-        print(f"  {failure}")
-    print(f"replicate: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.main("replicate", CASES, __doc__, Trainer))

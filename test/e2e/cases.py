@@ -1,0 +1,106 @@
+"""What the suites of whole runs of the tool share: its caller, and the loop over their cases.
+
+A case is a function that takes a Runner of its own, in a folder of its own, and raises when something
+is wrong, or Skip where it cannot run.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
+
+
+class Skip(Exception):
+    """The case cannot run on this machine; the message says why."""
+
+
+def shared(path):
+    """A file among the shared models."""
+    file = MODELS / path
+    if not file.exists():
+        raise Skip("no shared models (GANTRY_MODELS_DIR)")
+    return file
+
+
+def made(runner, name, variable, *flags):
+    """The ONNX file of a network of make_models.py: from the folder that the environment variable names,
+    or made by the script, which wants PyTorch."""
+    folder = os.environ.get(variable, "")
+    if folder and (file := pathlib.Path(folder) / f"{name}.onnx").exists():
+        return file
+    result = subprocess.run(["/usr/bin/python3", str(shared("make_models.py")), *flags, str(runner.scratch), name],
+                            capture_output=True, text=True)
+    if result.returncode:
+        raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
+    return runner.scratch / f"{name}.onnx"
+
+
+class Runner:
+    """Calls the built tool in a scratch folder."""
+
+    def __init__(self, build, scratch):
+        self.tool, self.scratch = build / "bin/gantry", scratch
+
+    def gantry(self, *arguments, status=0, given=None, environment=None):
+        """Runs the tool with `given` as standard input; standard output and error, or AssertionError
+        with all it said."""
+        command = [str(self.tool), *(str(argument) for argument in arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch,
+                                input=given, env={**os.environ, **(environment or {})})
+        assert result.returncode == status, (
+            f"{' '.join(command)}: exit status {result.returncode}, expected {status}: "
+            f"{(result.stderr or result.stdout).strip()[-800:]}")
+        return result.stdout, result.stderr
+
+    def write(self, name, text):
+        path = self.scratch / name
+        path.write_text(text)
+        return path
+
+
+def run(case, runner):
+    """("passed", "skipped" or "failed", what is known)."""
+    try:
+        case(runner)
+    except Skip as reason:
+        return "skipped", str(reason)
+    except Exception as error:  # a broken tool may fail in any way; the others still run
+        return "failed", f"{type(error).__name__}: {error}"
+    return "passed", ""
+
+
+def main(suite, cases, description, runner=Runner):
+    """Runs the cases whose names --filter is in, by name; the exit status."""
+    parser = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", help="accepted, not used: one case at a time")
+    parser.add_argument("--filter", default="", help="only cases with this in their names")
+    parser.add_argument("--json", type=pathlib.Path, help="write the result there (run_tests.py reads it)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="a line for each case")
+    arguments = parser.parse_args()
+    passed, failures, skips = 0, [], {}
+    for name, case in cases.items():
+        if arguments.filter not in name:
+            continue
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as scratch:
+            verdict, detail = run(case, runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
+        passed += verdict == "passed"
+        if verdict == "skipped":
+            skips[detail] = skips.get(detail, 0) + 1
+        elif verdict == "failed":
+            failures.append(f"{name}: {detail}")
+        if arguments.verbose:
+            print(f"{name:40} {time.monotonic() - started:6.2f} s  {verdict}{detail and ': '}{detail}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
+    for failure in failures if not (arguments.json or arguments.verbose) else ():
+        print(f"  {failure}")
+    print(f"{suite}: {passed} passed, {len(failures)} failed, {sum(skips.values())} skipped")
+    return 1 if failures else 0
