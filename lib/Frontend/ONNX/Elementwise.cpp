@@ -125,14 +125,16 @@ static Values plain(NodeContext &n) {
   return {n.make<Op>(n.input(0))};
 }
 
-static Values elu(NodeContext &n) {
+template <typename Op>
+static Values withAlpha(NodeContext &n, double alpha) {
   n.ignoreAttrs({"consumed_inputs"});
-  return {n.make<EluOp>(n.input(0), APFloat(n.floatAttr("alpha", 1.0)))};
+  return {n.make<Op>(n.input(0), APFloat(n.floatAttr("alpha", alpha)))};
 }
 
-static Values celu(NodeContext &n) {
-  return {n.make<CeluOp>(n.input(0), APFloat(n.floatAttr("alpha", 1.0)))};
-}
+static Values elu(NodeContext &n) { return withAlpha<EluOp>(n, 1.0); }
+static Values celu(NodeContext &n) { return withAlpha<CeluOp>(n, 1.0); }
+static Values leakyRelu(NodeContext &n) { return withAlpha<LeakyReluOp>(n, 0.01f); }
+static Values thresholdedRelu(NodeContext &n) { return withAlpha<ThresholdedReluOp>(n, 1.0); }
 
 static Values selu(NodeContext &n) {
   n.ignoreAttrs({"consumed_inputs"});
@@ -140,15 +142,6 @@ static Values selu(NodeContext &n) {
   double alpha = n.floatAttr("alpha", n.opset() < 6 ? 1.6732f : 1.67326319217681884765625);
   double gamma = n.floatAttr("gamma", n.opset() < 6 ? 1.0507f : 1.05070102214813232421875);
   return {n.make<SeluOp>(n.input(0), APFloat(alpha), APFloat(gamma))};
-}
-
-static Values leakyRelu(NodeContext &n) {
-  n.ignoreAttrs({"consumed_inputs"});
-  return {n.make<LeakyReluOp>(n.input(0), APFloat(n.floatAttr("alpha", 0.01f)))};
-}
-
-static Values thresholdedRelu(NodeContext &n) {
-  return {n.make<ThresholdedReluOp>(n.input(0), APFloat(n.floatAttr("alpha", 1.0)))};
 }
 
 static Values hardSigmoid(NodeContext &n) {

@@ -11,31 +11,34 @@ using Shape = SmallVector<int64_t>;
 // Cumulative sums
 //===----------------------------------------------------------------------===//
 
-/// Step i along `axis` as a slice of `tensor`, without that dimension.
+namespace {
+/// Step i along an axis of a tensor, all of the other dimensions.
+struct StepSlice {
+  SmallVector<OpFoldResult> starts, sizes, steps;
+
+  StepSlice(Emitter &b, ArrayRef<int64_t> shape, unsigned axis, Value i)
+      : starts(shape.size(), b.getIndexAttr(0)), steps(shape.size(), b.getIndexAttr(1)) {
+    for (int64_t size : shape)
+      sizes.push_back(b.getIndexAttr(size));
+    starts[axis] = i;
+    sizes[axis] = b.getIndexAttr(1);
+  }
+};
+} // namespace
+
+/// The step without the dimension of the axis.
 static Value sliceAt(Emitter &b, Value tensor, unsigned axis, Value i) {
   auto type = typeOf(tensor);
   Shape shape(type.getShape());
-  SmallVector<OpFoldResult> starts(shape.size(), b.getIndexAttr(0)), sizes, steps;
-  for (int64_t size : shape) {
-    sizes.push_back(b.getIndexAttr(size));
-    steps.push_back(b.getIndexAttr(1));
-  }
-  starts[axis] = i;
-  sizes[axis] = b.getIndexAttr(1);
+  StepSlice step(b, shape, axis, i);
   shape.erase(shape.begin() + axis);
-  return tensor::ExtractSliceOp::create(b, type.clone(shape), tensor, starts, sizes, steps);
+  return tensor::ExtractSliceOp::create(b, type.clone(shape), tensor, step.starts, step.sizes,
+                                        step.steps);
 }
 
 static Value insertAt(Emitter &b, Value slice, Value into, unsigned axis, Value i) {
-  ArrayRef<int64_t> shape = shapeOf(into);
-  SmallVector<OpFoldResult> starts(shape.size(), b.getIndexAttr(0)), sizes, steps;
-  for (int64_t size : shape) {
-    sizes.push_back(b.getIndexAttr(size));
-    steps.push_back(b.getIndexAttr(1));
-  }
-  starts[axis] = i;
-  sizes[axis] = b.getIndexAttr(1);
-  return tensor::InsertSliceOp::create(b, slice, into, starts, sizes, steps);
+  StepSlice step(b, shapeOf(into), axis, i);
+  return tensor::InsertSliceOp::create(b, slice, into, step.starts, step.sizes, step.steps);
 }
 
 /// A loop along the axis that adds slices to running sums of all other dimensions at once.
