@@ -181,6 +181,9 @@ GANTRY_API void gantry_state_destroy(gantry_state_t *state);
 GANTRY_API uint32_t gantry_state_num_variables(const gantry_state_t *state);
 GANTRY_API gantry_status_t gantry_state_variable(const gantry_state_t *state, uint32_t index,
                                                  gantry_tensor_info_t *info);
+/** The variable that variable `index` is a mirror of, by name; null when it is none. */
+GANTRY_API const char *gantry_state_mirror_of(const gantry_state_t *state, uint32_t index);
+
 /** Copies a variable out or in; `size` must be its size in bytes. Waits for runs that use it. What
  * is written to a variable is written to its mirrors on other devices, which are called
  * NAME/replica_I. */
@@ -188,6 +191,29 @@ GANTRY_API gantry_status_t gantry_state_read(const gantry_state_t *state, const 
                                              void *data, size_t size);
 GANTRY_API gantry_status_t gantry_state_write(gantry_state_t *state, const char *name,
                                               const void *data, size_t size);
+
+/** A variable with memory for its value: row-major, contiguous, of exactly the variable's type. */
+typedef struct gantry_value_t {
+  const char *name;
+  gantry_element_type_t element;
+  uint32_t rank;
+  const int64_t *dims; /**< `rank` of them */
+  void *data;          /**< read, not changed, by gantry_state_write_values */
+} gantry_value_t;
+
+/** Copies `count` variables out or in with no run in between. All are checked before the first is
+ * copied: when a call fails with NOT_FOUND, which lists the variables, or INVALID_ARGUMENT (another
+ * type; given twice), nothing has been copied. Variables that are not given keep their values.
+ * Mirrors can be read, but only be written through their variable.
+ *
+ * This is all that a checkpoint needs: those variables that gantry_state_mirror_of gives null for.
+ * In which form they go to a file is the caller's; this library has no file format for them, so
+ * that it needs no other library. examples/checkpoint.c writes a plain one, the tool's --save-state
+ * an .npz. */
+GANTRY_API gantry_status_t gantry_state_read_values(const gantry_state_t *state,
+                                                    const gantry_value_t *values, size_t count);
+GANTRY_API gantry_status_t gantry_state_write_values(gantry_state_t *state,
+                                                     const gantry_value_t *values, size_t count);
 
 /* ---- session ----------------------------------------------------------------------------------
  */

@@ -425,6 +425,43 @@ gantry_status_t gantry_state_write(gantry_state_t *state, const char *name, cons
   return withVariable(state, name, size, [&] { return state->object->write(name, data); });
 }
 
+const char *gantry_state_mirror_of(const gantry_state_t *state, uint32_t index) {
+  if (!state || index >= state->object->variables().size())
+    return nullptr;
+  const std::string &variable = state->object->variables()[index].mirrorOf;
+  return variable.empty() ? nullptr : variable.c_str();
+}
+
+static Expected<std::vector<State::Value>> borrowValues(const gantry_value_t *values,
+                                                        size_t count) {
+  std::vector<State::Value> borrowed;
+  for (size_t i = 0; i < count; ++i) {
+    const gantry_value_t &value = values[i];
+    if (!value.name)
+      return Status::invalidArgument("value " + std::to_string(i) + " has no name");
+    Expected<Tensor> tensor = borrow(value.data, value.element, value.dims, value.rank);
+    if (!tensor)
+      return Status(tensor.status().code(),
+                    "variable '" + std::string(value.name) + "': " + tensor.status().message());
+    borrowed.push_back({value.name, tensor.take()});
+  }
+  return borrowed;
+}
+
+gantry_status_t gantry_state_read_values(const gantry_state_t *state, const gantry_value_t *values,
+                                         size_t count) {
+  GANTRY_NEED(state && (values || count == 0));
+  Expected<std::vector<State::Value>> borrowed = borrowValues(values, count);
+  return finish(borrowed ? state->object->read(*borrowed) : borrowed.status());
+}
+
+gantry_status_t gantry_state_write_values(gantry_state_t *state, const gantry_value_t *values,
+                                          size_t count) {
+  GANTRY_NEED(state && (values || count == 0));
+  Expected<std::vector<State::Value>> borrowed = borrowValues(values, count);
+  return finish(borrowed ? state->object->write(*borrowed) : borrowed.status());
+}
+
 // ---- session ----
 
 gantry_status_t gantry_session_create(const gantry_plan_t *plan, gantry_state_t *state,

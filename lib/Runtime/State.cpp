@@ -43,14 +43,44 @@ Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan>
 }
 
 Expected<const State::Variable *> State::find(std::string_view name) const {
-  std::string known;
-  for (const Variable &variable : all) {
+  for (const Variable &variable : all)
     if (variable.name == name)
       return &variable;
+  std::string known;
+  for (const Variable &variable : all)
     known += (known.empty() ? "'" : ", '") + variable.name + "' " + variable.type.str();
-  }
   return Status::notFound("there is no variable '" + std::string(name) + "'; " +
                           (known.empty() ? "the plan has none" : "the variables are " + known));
+}
+
+Expected<std::vector<const State::Variable *>> State::match(std::span<const Value> values) const {
+  std::vector<const Variable *> matched;
+  std::vector<bool> isGiven(all.size());
+  for (const Value &value : values) {
+    Expected<const Variable *> variable = find(value.name);
+    if (!variable)
+      return variable.status();
+    const std::string what = "variable '" + (*variable)->name + "'";
+    if (value.tensor.type() != (*variable)->type)
+      return Status::invalidArgument(what + ": expected " + (*variable)->type.str() + ", got " +
+                                     value.tensor.type().str());
+    if (!value.tensor.data() && value.tensor.byteSize() != 0)
+      return Status::invalidArgument(what + ": the data is a null pointer");
+    const size_t index = static_cast<size_t>(*variable - all.data());
+    if (isGiven[index])
+      return Status::invalidArgument(what + " is given twice");
+    isGiven[index] = true;
+    matched.push_back(*variable);
+  }
+  return matched;
+}
+
+Status State::upload(const Variable &variable, const void *data) {
+  for (const Variable &each : all)
+    if (&each == &variable || each.mirrorOf == variable.name)
+      GANTRY_RETURN_IF_ERROR(
+          each.device->driver().upload(each.data, data, variable.type.byteSize()));
+  return {};
 }
 
 Status State::read(std::string_view name, void *data) const {
@@ -67,10 +97,34 @@ Status State::write(std::string_view name, const void *data) {
   if (!found)
     return found.status();
   std::unique_lock guard(mutex);
-  for (const Variable &variable : all)
-    if (&variable == *found || variable.mirrorOf == name)
-      GANTRY_RETURN_IF_ERROR(
-          variable.device->driver().upload(variable.data, data, (*found)->type.byteSize()));
+  return upload(**found, data);
+}
+
+Status State::read(std::span<const Value> values) const {
+  Expected<std::vector<const Variable *>> matched = match(values);
+  if (!matched)
+    return matched.status();
+  std::shared_lock guard(mutex);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Variable &variable = *(*matched)[i];
+    GANTRY_RETURN_IF_ERROR(variable.device->driver().download(
+        values[i].tensor.data(), variable.data, variable.type.byteSize()));
+  }
+  return {};
+}
+
+Status State::write(std::span<const Value> values) {
+  Expected<std::vector<const Variable *>> matched = match(values);
+  if (!matched)
+    return matched.status();
+  for (const Variable *variable : *matched)
+    if (!variable->mirrorOf.empty())
+      return Status::invalidArgument("variable '" + variable->name + "' is a mirror of '" +
+                                     variable->mirrorOf + "' and gets its value; write '" +
+                                     variable->mirrorOf + "'");
+  std::unique_lock guard(mutex);
+  for (size_t i = 0; i < values.size(); ++i)
+    GANTRY_RETURN_IF_ERROR(upload(*(*matched)[i], values[i].tensor.data()));
   return {};
 }
 

@@ -1,5 +1,5 @@
 // Writes the plans that the C API's tests and the examples run: hello.gantry, custom.gantry,
-// counter.gantry into the folder given.
+// counter.gantry, training.gantry into the folder given.
 #include "Runtime/PlanBuilder.h"
 
 #include <cstdio>
@@ -47,6 +47,23 @@ void counter(PlanBuilder &b) {
   b.copy(memory(variables, 0, 16), output(0, 16));
 }
 
+/// step: v = v + x on two replicas, then w = w + v
+void training(PlanBuilder &b) {
+  uint32_t add = b.addKernel("add_f32", b.addCode(testKernels()));
+  uint32_t variables = b.addArena(fb::ArenaKind::variables, 192);
+  b.addVariable("v", variables, 0, {4});
+  b.addVariable("v/replica_1", variables, 64, {4});
+  b.plan.variables.back()->mirror_of = "v";
+  b.addVariable("w", variables, 128, {2, 2});
+  b.setInitialValue("w", {1, 1, 1, 1});
+  b.addFunction("step", /*writesVariables=*/true);
+  b.addInput("x", {4});
+  for (uint64_t v : {0, 64})
+    b.launch(add, {memory(variables, v, 16), input(0, 16)}, {memory(variables, v, 16)}, 4);
+  b.launch(add, {memory(variables, 128, 16), memory(variables, 0, 16)},
+           {memory(variables, 128, 16)}, 4);
+}
+
 bool write(void (*build)(PlanBuilder &), const std::string &path) {
   PlanBuilder builder;
   build(builder);
@@ -63,7 +80,8 @@ int main(int argc, char **argv) {
     return 2;
   std::string folder = argv[1];
   return write(hello, folder + "/hello.gantry") && write(custom, folder + "/custom.gantry") &&
-                 write(counter, folder + "/counter.gantry")
+                 write(counter, folder + "/counter.gantry") &&
+                 write(training, folder + "/training.gantry")
              ? 0
              : 1;
 }

@@ -288,6 +288,123 @@ static void test_state(const char *folder) {
   gantry_runtime_destroy(runtime);
 }
 
+/* The variables that are no mirrors, or all, with their values in `data`, four each. */
+static uint32_t values_of(gantry_state_t *state, int with_mirrors, gantry_value_t *values,
+                          float data[][4]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < gantry_state_num_variables(state); ++i) {
+    gantry_tensor_info_t info;
+    NEED(gantry_state_variable(state, i, &info));
+    if (!with_mirrors && gantry_state_mirror_of(state, i))
+      continue;
+    values[count] = (gantry_value_t){info.name, info.element, info.rank, info.dims, data[count]};
+    ++count;
+  }
+  NEED(gantry_state_read_values(state, values, count));
+  return count;
+}
+
+/* A session of its own in a runtime of its own. */
+struct training {
+  gantry_runtime_t *runtime;
+  gantry_plan_t *plan;
+  gantry_state_t *state;
+  gantry_session_t *session;
+  gantry_bindings_t *step;
+};
+
+static struct training start_training(const char *folder) {
+  static const float x[] = {1, 2, 3, 4};
+  static const int64_t dims[] = {4};
+  struct training made = {0};
+  NEED(gantry_runtime_create(NULL, &made.runtime));
+  NEED(gantry_plan_load(made.runtime, in_folder(folder, "training.gantry"), &made.plan));
+  NEED(gantry_session_create(made.plan, NULL, &made.session));
+  NEED(gantry_session_state(made.session, &made.state));
+  NEED(gantry_bindings_create(made.plan, 0, &made.step));
+  NEED(gantry_bindings_set_input(made.step, "x", x, GANTRY_F32, dims, 1));
+  return made;
+}
+
+static void end_training(struct training *made) {
+  gantry_bindings_destroy(made->step);
+  gantry_session_destroy(made->session);
+  gantry_state_destroy(made->state);
+  gantry_plan_destroy(made->plan);
+  gantry_runtime_destroy(made->runtime);
+}
+
+static void test_whole_state(const char *folder) {
+  struct training first = start_training(folder);
+  gantry_value_t saved[3], now[3];
+  float kept[3][4], values[3][4];
+  EXPECT(gantry_state_mirror_of(first.state, 0) == NULL);
+  EXPECT(strcmp(gantry_state_mirror_of(first.state, 1), "v") == 0);
+  EXPECT(gantry_state_mirror_of(first.state, 3) == NULL);
+  NEED(gantry_session_run(first.session, first.step));
+  NEED(gantry_session_run(first.session, first.step));
+  EXPECT(values_of(first.state, 0, saved, kept) == 2);
+  EXPECT(strcmp(saved[1].name, "w") == 0 && saved[1].rank == 2);
+  EXPECT(kept[0][3] == 8 && kept[1][3] == 13);
+
+  /* Goes on where the first stopped; the names and dimensions are still the first's. */
+  struct training second = start_training(folder);
+  NEED(gantry_state_write_values(second.state, saved, 2));
+  end_training(&first);
+  NEED(gantry_session_run(second.session, second.step));
+  EXPECT(values_of(second.state, 1, now, values) == 3);
+  EXPECT(values[0][3] == 12 && values[1][3] == 12 && values[2][3] == 25);
+  end_training(&second);
+}
+
+static void test_values_that_do_not_fit(const char *folder) {
+  static const int64_t four[] = {4}, square[] = {2, 2};
+  struct training made = start_training(folder);
+  float data[4] = {9, 9, 9, 9}, values[3][4];
+  gantry_value_t now[3], good = {"v", GANTRY_F32, 1, four, data};
+  const struct {
+    gantry_value_t value;
+    gantry_status_t status;
+    const char *message;
+  } cases[] = {
+      {{"u", GANTRY_F32, 1, four, data},
+       GANTRY_NOT_FOUND,
+       "there is no variable 'u'; the variables are 'v' f32[4], 'v/replica_1' f32[4], 'w' "
+       "f32[2,2]"},
+      {{"w", GANTRY_F32, 1, four, data},
+       GANTRY_INVALID_ARGUMENT,
+       "variable 'w': expected f32[2,2], got f32[4]"},
+      {{"w", GANTRY_I32, 2, square, data}, GANTRY_INVALID_ARGUMENT, "got i32[2,2]"},
+      {{"w", (gantry_element_type_t)15, 2, square, data},
+       GANTRY_INVALID_ARGUMENT,
+       "variable 'w': unknown element type 15"},
+      {{"w", GANTRY_F32, 2, NULL, data}, GANTRY_INVALID_ARGUMENT, "dimensions are a null pointer"},
+      {{"w", GANTRY_F32, 2, square, NULL}, GANTRY_INVALID_ARGUMENT, "data is a null pointer"},
+      {{NULL, GANTRY_F32, 2, square, data}, GANTRY_INVALID_ARGUMENT, "value 1 has no name"},
+      {{"v", GANTRY_F32, 1, four, data}, GANTRY_INVALID_ARGUMENT, "'v' is given twice"},
+      {{"v/replica_1", GANTRY_F32, 1, four, data},
+       GANTRY_INVALID_ARGUMENT,
+       "'v/replica_1' is a mirror of 'v' and gets its value; write 'v'"},
+  };
+  const size_t count = sizeof cases / sizeof *cases;
+  for (size_t i = 0; i < count; ++i) {
+    const gantry_value_t both[] = {good, cases[i].value};
+    EXPECT_ERROR(gantry_state_write_values(made.state, both, 2), cases[i].status, cases[i].message);
+    if (i + 1 < count) /* a mirror can be read */
+      EXPECT_ERROR(gantry_state_read_values(made.state, both, 2), cases[i].status,
+                   cases[i].message);
+  }
+  EXPECT(data[0] == 9);
+  values_of(made.state, 1, now, values);
+  EXPECT(values[0][0] == 0 && values[1][0] == 0 && values[2][0] == 1);
+  EXPECT_ERROR(gantry_state_write_values(made.state, NULL, 1), GANTRY_INVALID_ARGUMENT, "null");
+  NEED(gantry_state_write_values(made.state, NULL, 0));
+  NEED(gantry_state_write_values(made.state, &good, 1)); /* the others keep theirs */
+  values_of(made.state, 1, now, values);
+  EXPECT(values[0][0] == 9 && values[1][0] == 9 && values[2][0] == 1);
+  end_training(&made);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
@@ -296,6 +413,8 @@ int main(int argc, char **argv) {
   test_memory(argv[1]);
   test_custom_kernel(argv[1]);
   test_state(argv[1]);
+  test_whole_state(argv[1]);
+  test_values_that_do_not_fit(argv[1]);
   if (failures)
     fprintf(stderr, "%d failures\n", failures);
   return failures != 0;
