@@ -48,15 +48,17 @@ class Runner:
         self.tool, self.scratch = build / "bin/gantry", scratch
 
     def gantry(self, *arguments, status=0, given=None, environment=None):
-        """Runs the tool with `given` as standard input; standard output and error, or AssertionError
-        with all it said."""
+        """Runs the tool with `given`, text or bytes, as standard input; standard output and error, or
+        AssertionError with all it said."""
         command = [str(self.tool), *(str(argument) for argument in arguments)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=self.scratch,
-                                input=given, env={**os.environ, **(environment or {})})
+        content = given.encode() if isinstance(given, str) else given
+        result = subprocess.run(command, capture_output=True, timeout=600, cwd=self.scratch, input=content,
+                                env={**os.environ, **(environment or {})})
+        out, err = result.stdout.decode(), result.stderr.decode()
         assert result.returncode == status, (
             f"{' '.join(command)}: exit status {result.returncode}, expected {status}: "
-            f"{(result.stderr or result.stdout).strip()[-800:]}")
-        return result.stdout, result.stderr
+            f"{(err or out).strip()[-800:]}")
+        return out, err
 
     def write(self, name, text):
         path = self.scratch / name

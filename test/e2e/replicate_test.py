@@ -8,6 +8,7 @@ to make it (or its file, from the folder that GANTRY_DYNAMIC_MODELS names).
 Usage: replicate_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
 """
 
+import io
 import sys
 
 import numpy as np
@@ -273,6 +274,71 @@ def r5_standard_input(runner):
     assert "error: output 'sum' of the replicas differs from that of one device" in log, log
     _, log = runner.gantry("run", "-", *devices, "--dim=batch=4", f"--replicate={names}", "--check-replicas", given=DENSE)
     assert "output 'y' of the replicas equals that of one device bit for bit" in log, log
+
+
+def npy(array):
+    """The bytes of an .npy file."""
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def r5_inputs_from_a_pipe(runner):
+    """Inputs and states that can be read only once serve both runs."""
+    model = runner.write("train.mlir", step(2, 4).replace("(%x, %y)", "(%x, %target)").replace(
+        "%y: tensor<4x2xf32>", "%target: tensor<4x2xf32>"))
+    devices, _ = gpus(2)
+    x, y = numbers(4, 4), numbers(4, 2, seed=1)
+    flags = ["run", model, *devices, "--check-replicas", "--save-state=state.npz"]
+    agrees = "gantry: output 'loss' of the replicas "
+    _, log = runner.gantry(*flags, "--input=x=-", *runner.arrays(y=y), given=npy(x))
+    assert agrees in log, log
+    with np.load(runner.scratch / "state.npz") as state:
+        close(state["w"], descend(x, y, 1)[0], "w")
+    content = (runner.scratch / "state.npz").read_bytes()
+    _, log = runner.gantry(*flags, "--load-state=-", *runner.arrays(x=x, y=y), given=content)
+    assert agrees in log, log
+    with np.load(runner.scratch / "state.npz") as state:
+        close(state["w"], descend(x, y, 2)[0], "w after another step")
+    # As the shell's <(...) gives it.
+    _, log = runner.gantry(*flags, "--input=x=/dev/stdin", *runner.arrays(y=y), given=npy(x))
+    assert agrees in log, log
+    for twice, what in ((["--input=x=-", "--input=y=-"], "--input and for --input"),
+                        (["--input=x=-", "--load-state=-"], "--input and for --load-state")):
+        _, log = runner.gantry(*flags, *twice, given=npy(x), status=1)
+        assert f"standard input can be read only once, but '-' is given for {what}" in log, log
+    _, log = runner.gantry("run", "-", "--input=x=-", given=npy(x), status=1)
+    assert "'-' is given for the graph or plan and for --input" in log, log
+
+
+# The mean of squares: each shard's is rounded to TYPE, so is their mean, and the result may be cast.
+MEAN = """
+func.func @main(%x: tensor<7x64xTYPE> {gantry.name = "x"}) -> (tensor<64xRESULT> {gantry.name = "m"}) {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2"] takes ["split 0"] gives ["mean"]
+      : (tensor<7x64xTYPE>) -> tensor<64xTYPE> {
+  ^bb0(%a: tensor<?x64xTYPE>):
+    %0 = gantry.mul %a, %a : (tensor<?x64xTYPE>, tensor<?x64xTYPE>) -> tensor<?x64xTYPE>
+    %1 = gantry.reduce_mean %0 {axes = array<i64: 0>} : (tensor<?x64xTYPE>) -> tensor<64xTYPE>
+    gantry.yield %1 : tensor<64xTYPE>
+  }
+  %z = gantry.cast %y : (tensor<64xTYPE>) -> tensor<64xRESULT>
+  return %z : tensor<64xRESULT>
+}
+"""
+
+
+def r5_tolerance(runner, element, result, allowed):
+    """What may differ goes by the coarsest float type; a wrong mean is outside of it for all."""
+    model = runner.write("mean.mlir", MEAN.replace("TYPE", element).replace("RESULT", result))
+    devices, _ = gpus(3)
+    _, log = runner.gantry("run", model, *devices, "--fill=uniform:1:2", "--check-replicas")
+    line = f"gantry: output 'm' of the replicas agrees with that of one device to {allowed} of the largest value: "
+    assert line in log, log
+    apart = APART.replace("f32", element).replace("tensor<4x", "tensor<32x")
+    _, log = runner.gantry("run", runner.write("apart.mlir", apart), *devices, "--fill=ones", "--check-replicas",
+                           status=1)
+    line = f"error: output 'sum' of the replicas differs from that of one device by more than {allowed} of the largest value"
+    assert line in log if element == result else "differs from that of one device" in log, log
 
 
 #===------------------------------------------------------------------------===#
@@ -563,6 +629,12 @@ CASES = {
         r, SCALAR, "the graph has no gantry.replicate, so there are no replicas to compare with one device; give "
                    "--replicate to make some"),
     "r5_standard_input": r5_standard_input,
+    "r5_inputs_from_a_pipe": r5_inputs_from_a_pipe,
+    "r5_tolerance_f64": lambda r: r5_tolerance(r, "f64", "f64", "1e-12"),
+    "r5_tolerance_f32": lambda r: r5_tolerance(r, "f32", "f32", "1e-5"),
+    "r5_tolerance_f16": lambda r: r5_tolerance(r, "f16", "f16", "4e-3"),
+    "r5_tolerance_bf16": lambda r: r5_tolerance(r, "bf16", "bf16", "3e-2"),
+    "r5_tolerance_mixed": lambda r: r5_tolerance(r, "f16", "f32", "4e-3"),
     "r3_control_flow_1": lambda r: r3_control_flow(r, '["GPU:0"]', 6),
     "r3_control_flow_2": lambda r: r3_control_flow(r, '["GPU:0", "GPU:1"]', 6),
     "r3_control_flow_uneven": lambda r: r3_control_flow(r, '["GPU:0", "GPU:1", "CPU:0"]', 7),

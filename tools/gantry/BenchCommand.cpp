@@ -106,6 +106,8 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
 } // namespace
 
 int benchCommand(const Options &options) {
+  if (Status status = checkStandardInput(options); !status.ok())
+    return report(status);
   auto prepared = Prepared::from(options);
   if (!prepared)
     return report(prepared.status());

@@ -119,6 +119,24 @@ void logRuntimeLine(runtime::Severity severity, const std::string &text) {
 
 } // namespace
 
+Status checkStandardInput(const Options &options) {
+  std::vector<std::string> uses;
+  const auto look = [&](const std::string &file, const char *what) {
+    if (file == "-")
+      uses.push_back(what);
+  };
+  look(options.file, "the graph or plan");
+  for (const std::string &text : options.inputs)
+    look(parseNamedFile(text).file, "--input");
+  for (const std::string &text : options.expected)
+    look(parseNamedFile(text).file, "--expect");
+  look(options.loadState, "--load-state");
+  if (uses.size() < 2)
+    return {};
+  return Status::invalidArgument("standard input can be read only once, but '-' is given for " +
+                                 uses[0] + " and for " + uses[1]);
+}
+
 Expected<GivenArrays> readGiven(const std::vector<std::string> &flags, const char *flag) {
   GivenArrays given;
   for (const std::string &text : flags) {
@@ -135,6 +153,18 @@ Expected<GivenArrays> readGiven(const std::vector<std::string> &flags, const cha
                        std::move(array.array)});
   }
   return given;
+}
+
+Expected<GivenArrays> copyOf(const GivenArrays &given) {
+  GivenArrays copies;
+  for (const GivenArray &array : given) {
+    auto copy = Array::make(array.array.element, array.array.shape);
+    if (!copy)
+      return copy.status();
+    std::copy_n(array.array.bytes.data(), array.array.view().size(), copy->bytes.data());
+    copies.push_back({array.name, array.file, copy.take()});
+  }
+  return copies;
 }
 
 Expected<std::vector<std::optional<GivenArray>>> assignGiven(GivenArrays given,
@@ -258,17 +288,21 @@ std::optional<double> Execution::virtualSeconds() const {
 }
 
 Expected<Prepared> Prepared::from(const Options &given) {
-  Options options = given;
-  auto inputs = readGiven(options.inputs, "--input");
+  auto inputs = readGiven(given.inputs, "--input");
   if (!inputs)
     return inputs.status();
-  auto held = takeShapeInputs(options, *inputs);
+  return from(given, inputs.take());
+}
+
+Expected<Prepared> Prepared::from(const Options &given, GivenArrays inputs) {
+  Options options = given;
+  auto held = takeShapeInputs(options, inputs);
   if (!held)
     return held.status();
   auto model = Model::load(options);
   if (!model)
     return model.status();
-  auto execution = Execution::prepare(options, *model, inputs.take());
+  auto execution = Execution::prepare(options, *model, std::move(inputs));
   if (!execution)
     return execution.status();
   return Prepared{model.take(), execution.take()};

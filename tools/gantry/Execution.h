@@ -25,8 +25,14 @@ struct GivenArray {
 };
 using GivenArrays = std::vector<GivenArray>;
 
+/// Refuses standard input, "-", for more than one of FILE, --input, --expect and --load-state.
+Status checkStandardInput(const Options &options);
+
 /// Reads the files of --input or --expect flags; an archive gives an array for each of its names.
 Expected<GivenArrays> readGiven(const std::vector<std::string> &flags, const char *flag);
+
+/// For a second run on what can be read only once. DOES_NOT_FIT when memory is short.
+Expected<GivenArrays> copyOf(const GivenArrays &given);
 
 /// Arrays by the index of the input or output that they belong to. Errors list what there is;
 /// `flag` ("--input") and `kind` ("input") are for them.
@@ -78,6 +84,8 @@ struct Prepared {
   /// Reads --input, has those of a graph that decide shapes compiled in, compiles or loads FILE and
   /// binds the others.
   static Expected<Prepared> from(const Options &given);
+  /// The same with what --input gave.
+  static Expected<Prepared> from(const Options &given, GivenArrays inputs);
 };
 
 /// "x: f32[1,784], y: i64[]".

@@ -5,6 +5,7 @@
 #include "StateFile.h"
 
 #include "gantry/Arrays/Values.h"
+#include "gantry/Plan/Views.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +19,51 @@ using Variable = runtime::State::Variable;
 
 namespace {
 
-/// Sums of shards are rounded in another order than those of the whole.
-constexpr double tolerance = 1e-5;
+/// How far apart two values may be, as a part of the largest: sums of shards are rounded in another
+/// order than those of the whole. For f16 and bf16 that is four units in the last place.
+struct Tolerance {
+  double ofLargest;
+  const char *text;
+
+  static Tolerance of(ElementType element) {
+    switch (element) {
+    case ElementType::f64:
+      return {1e-12, "1e-12"};
+    case ElementType::f16:
+      return {4e-3, "4e-3"};
+    case ElementType::bf16:
+      return {3e-2, "3e-2"};
+    default:
+      return {1e-5, "1e-5"};
+    }
+  }
+
+  Tolerance wider(ElementType element) const {
+    const Tolerance other = arrays::isFloat(element) ? of(element) : *this;
+    return other.ofLargest > ofLargest ? other : *this;
+  }
+
+  /// What holds of all values of a function: an f32 that was computed in f16 is no more exact.
+  static Tolerance of(const Execution &execution) {
+    Tolerance widest = of(ElementType::f64);
+    const auto look = [&](const plan::fb::TensorType *type) {
+      if (type)
+        widest = widest.wider(plan::elementOf(*type));
+    };
+    for (const auto *function : plan::each(execution.plan().metadata().functions())) {
+      if (function->name()->string_view() != execution.function().name)
+        continue;
+      for (const auto *value : plan::each(function->values()))
+        look(value->type());
+    }
+    for (const auto *variable : plan::each(execution.plan().metadata().variables()))
+      look(variable->type());
+    for (const auto *bindings : {&execution.function().inputs, &execution.function().outputs})
+      for (const auto &binding : *bindings)
+        widest = widest.wider(binding.type.element);
+    return widest;
+  }
+};
 
 double largestOf(const ArrayView &array) {
   double largest = 0;
@@ -34,34 +78,38 @@ bool sameBits(const ArrayView &a, const ArrayView &b) {
 }
 
 /// One line; false when they are further apart than is allowed.
-bool compareOne(const std::string &what, const ArrayView &replicated, const ArrayView &single) {
+bool compareOne(const std::string &what, const ArrayView &replicated, const ArrayView &single,
+                const Tolerance &tolerance) {
   if (sameBits(replicated, single)) {
     printNote(what + " of the replicas equals that of one device bit for bit");
     return true;
   }
   const double largest = largestOf(single);
-  const auto difference = arrays::compare(replicated, single, 0, tolerance * largest);
+  const auto difference = arrays::compare(replicated, single, 0, tolerance.ofLargest * largest);
   const std::string far =
       format("max abs difference %.3g, the largest value is %.3g", difference.maxAbsolute, largest);
   if (arrays::isFloat(single.element) && difference.close()) {
-    printNote(what +
-              " of the replicas agrees with that of one device to 1e-5 of the largest "
-              "value: " +
-              far);
+    printNote(what + " of the replicas agrees with that of one device to " + tolerance.text +
+              " of the largest value: " + far);
     return true;
   }
-  printError(what + " of the replicas differs from that of one device: " + far);
+  const std::string allowed =
+      arrays::isFloat(single.element)
+          ? std::string(" by more than ") + tolerance.text + " of the largest value"
+          : "";
+  printError(what + " of the replicas differs from that of one device" + allowed + ": " + far);
   return false;
 }
 
-Expected<bool> compareOutputs(Execution &replicated, Execution &single) {
+Expected<bool> compareOutputs(Execution &replicated, Execution &single,
+                              const Tolerance &tolerance) {
   bool agree = true;
   const auto &outputs = single.function().outputs;
   for (unsigned i = 0; i < outputs.size(); ++i) {
     auto many = replicated.output(i), one = single.output(i);
     if (!many || !one)
       return !many ? many.status() : one.status();
-    agree &= compareOne("output '" + outputs[i].name + "'", *many, *one);
+    agree &= compareOne("output '" + outputs[i].name + "'", *many, *one, tolerance);
   }
   return agree;
 }
@@ -90,7 +138,7 @@ struct Mirrors {
 
 /// One line for all of them; false when replicas went apart. Other drivers have other kernels,
 /// whose roundings are not told from what the graph does.
-bool compareMirrors(const Mirrors &mirrors) {
+bool compareMirrors(const Mirrors &mirrors, const Tolerance &tolerance) {
   bool isBitwise = true;
   const Variable &first = *mirrors.variables.front();
   const ArrayView expected = mirrors.values.front().view();
@@ -100,7 +148,7 @@ bool compareMirrors(const Mirrors &mirrors) {
       continue;
     isBitwise = false;
     const double largest = largestOf(expected);
-    const auto difference = arrays::compare(view, expected, 0, tolerance * largest);
+    const auto difference = arrays::compare(view, expected, 0, tolerance.ofLargest * largest);
     const bool hasOtherKernels =
         mirrors.variables[i]->device->driver().name() != first.device->driver().name();
     if (hasOtherKernels && arrays::isFloat(view.element) && difference.close())
@@ -116,11 +164,13 @@ bool compareMirrors(const Mirrors &mirrors) {
   }
   printNote("variable '" + first.name + "' is the same on all " +
             std::to_string(mirrors.values.size()) + " replicas" +
-            (isBitwise ? ", bit for bit" : " to 1e-5 of the largest value"));
+            (isBitwise ? ", bit for bit"
+                       : std::string(" to ") + tolerance.text + " of the largest value"));
   return true;
 }
 
-Expected<bool> compareVariables(Execution &replicated, Execution &single) {
+Expected<bool> compareVariables(Execution &replicated, Execution &single,
+                                const Tolerance &tolerance) {
   bool agree = true;
   if (!single.state() || !replicated.state())
     return agree;
@@ -135,9 +185,9 @@ Expected<bool> compareVariables(Execution &replicated, Execution &single) {
       return mirrors.status();
     for (size_t i = 0; i < mirrors->values.size(); ++i)
       agree &= compareOne("variable '" + mirrors->variables[i]->name + "'",
-                          mirrors->values[i].view(), one->view());
+                          mirrors->values[i].view(), one->view(), tolerance);
     if (mirrors->values.size() > 1)
-      agree &= compareMirrors(*mirrors);
+      agree &= compareMirrors(*mirrors, tolerance);
   }
   return agree;
 }
@@ -161,24 +211,26 @@ Options forOneDevice(const Options &options) {
 
 } // namespace
 
-Expected<bool> checkReplicas(const Options &options, Execution &replicated) {
+Expected<bool> checkReplicas(const Options &options, Execution &replicated, GivenArrays inputs,
+                             const std::vector<arrays::NamedArray> &state) {
   // What came from standard input is kept in a file, which was read to its end.
   if (options.file == "-")
     ::lseek(STDIN_FILENO, 0, SEEK_SET);
-  auto prepared = Prepared::from(forOneDevice(options));
+  auto prepared = Prepared::from(forOneDevice(options), std::move(inputs));
   if (!prepared) {
     printNote("this is about the program for one device, with which --check-replicas compares");
     return prepared.status();
   }
   Execution &single = prepared->execution;
   if (!options.loadState.empty())
-    GANTRY_RETURN_IF_ERROR(loadState(single, options.loadState));
+    GANTRY_RETURN_IF_ERROR(loadState(single, state, options.loadState));
   for (uint64_t i = 0; i < options.repeat; ++i)
     GANTRY_RETURN_IF_ERROR(single.run());
-  auto outputs = compareOutputs(replicated, single);
+  const Tolerance tolerance = Tolerance::of(single);
+  auto outputs = compareOutputs(replicated, single, tolerance);
   if (!outputs)
     return outputs;
-  auto variables = compareVariables(replicated, single);
+  auto variables = compareVariables(replicated, single, tolerance);
   if (!variables)
     return variables;
   return *outputs && *variables;

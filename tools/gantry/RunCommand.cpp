@@ -205,12 +205,21 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
 } // namespace
 
 int runCommand(const Options &options) {
+  if (Status status = checkStandardInput(options); !status.ok())
+    return report(status);
   auto expected = readGiven(options.expected, "--expect");
   if (!expected)
     return report(expected.status());
   if (Status status = checkOutputFiles(options); !status.ok())
     return report(status);
-  auto prepared = Prepared::from(options);
+  auto inputs = readGiven(options.inputs, "--input");
+  if (!inputs)
+    return report(inputs.status());
+  // A pipe cannot be read again for the run on one device.
+  auto again = options.checkReplicas ? copyOf(*inputs) : GivenArrays();
+  if (!again)
+    return report(again.status());
+  auto prepared = Prepared::from(options, inputs.take());
   if (!prepared)
     return report(prepared.status());
   auto &[model, execution] = *prepared;
@@ -230,9 +239,15 @@ int runCommand(const Options &options) {
     printRemarks(model.plan());
   printPlacementLog(model.plan(), execution.function().name, options.placementLog);
 
-  if (!options.loadState.empty())
-    if (Status status = loadState(execution, options.loadState); !status.ok())
+  std::vector<arrays::NamedArray> state;
+  if (!options.loadState.empty()) {
+    auto read = arrays::readArrays(options.loadState);
+    if (!read)
+      return report(read.status());
+    state = read.take();
+    if (Status status = loadState(execution, state, options.loadState); !status.ok())
       return report(status);
+  }
   const CounterCheck counters(execution);
   Stopwatch watch;
   if (Status status = runRepeatedly(execution, options.repeat); !status.ok())
@@ -248,7 +263,7 @@ int runCommand(const Options &options) {
   if (!agree)
     return report(agree.status());
   if (options.checkReplicas) {
-    auto same = checkReplicas(options, execution);
+    auto same = checkReplicas(options, execution, again.take(), state);
     if (!same)
       return report(same.status());
     *agree &= *same;

@@ -96,8 +96,9 @@ Expected<HeldValues> takeShapeInputs(Options &options, GivenArrays &inputs) {
     if (!path)
       return path.status();
     options.compileFlags.push_back("value=" + input.name + "=" + *path);
-    printNote("input '" + input.name + "' decides shapes: its value " +
-              arrays::formatValues(input.array.view()) + " is compiled in");
+    if (!options.quietInputs)
+      printNote("input '" + input.name + "' decides shapes: its value " +
+                arrays::formatValues(input.array.view()) + " is compiled in");
     inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return held;

@@ -53,16 +53,14 @@ Expected<runtime::State *> stateOf(Execution &execution, const char *flag) {
 
 } // namespace
 
-Status loadState(Execution &execution, const std::string &file) {
+Status loadState(Execution &execution, const std::vector<arrays::NamedArray> &given,
+                 const std::string &file) {
   auto state = stateOf(execution, "--load-state");
   if (!state)
     return state.status();
-  auto given = arrays::readArrays(file);
-  if (!given)
-    return given.status();
   // All are looked at before the first is written: an archive is loaded whole or not at all.
   std::vector<std::vector<const Variable *>> targets;
-  for (const arrays::NamedArray &array : *given) {
+  for (const arrays::NamedArray &array : given) {
     auto found = findTargets(**state, array, file);
     if (!found)
       return found.status();
@@ -70,10 +68,10 @@ Status loadState(Execution &execution, const std::string &file) {
   }
   for (size_t i = 0; i < targets.size(); ++i)
     for (const Variable *variable : targets[i])
-      GANTRY_RETURN_IF_ERROR((*state)->write(variable->name, (*given)[i].array.bytes.data()));
+      GANTRY_RETURN_IF_ERROR((*state)->write(variable->name, given[i].array.bytes.data()));
   for (const Variable &variable : (*state)->variables())
     if (variable.mirrorOf.empty() &&
-        std::none_of(given->begin(), given->end(),
+        std::none_of(given.begin(), given.end(),
                      [&](const auto &array) { return array.name == variable.name; }))
       printNote("variable '" + variable.name + "' is not in '" + file +
                 "' and keeps its initial value");
