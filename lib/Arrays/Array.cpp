@@ -29,14 +29,6 @@ bool isSigned(ElementType element) {
          element == ElementType::i64;
 }
 
-std::string typeName(ElementType element, std::span<const int64_t> shape) {
-  std::string text(elementTypeName(element));
-  text += '[';
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "," : "") + std::to_string(shape[i]);
-  return text + ']';
-}
-
 std::optional<uint64_t> elementCount(std::span<const int64_t> shape) {
   return tensorByteSize(ElementType::i1, shape); // whose elements take one byte
 }
@@ -44,10 +36,11 @@ std::optional<uint64_t> elementCount(std::span<const int64_t> shape) {
 Expected<Array> Array::make(ElementType element, std::vector<int64_t> shape) {
   auto size = tensorByteSize(element, shape);
   if (!size)
-    return Status::invalidArgument("the shape " + typeName(element, shape) + " is out of range");
+    return Status::invalidArgument("the shape " + tensorTypeName(element, shape) +
+                                   " is out of range");
   auto bytes = AlignedBuffer::allocate(*size);
   if (!bytes.data())
-    return Status::doesNotFit("no memory for an array " + typeName(element, shape) + " of " +
+    return Status::doesNotFit("no memory for an array " + tensorTypeName(element, shape) + " of " +
                               formatBytes(*size));
   return Array{element, std::move(shape), std::move(bytes)};
 }

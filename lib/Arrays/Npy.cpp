@@ -199,7 +199,7 @@ Expected<Array> parseNpy(ByteSpan bytes, std::string_view file) {
   auto count = elementCount(header->shape);
   const size_t size = elementTypeSize(*element);
   if (!count || *count > data.size() / size || *count * size != data.size())
-    return corrupt(file, "an array " + typeName(*element, header->shape) + " needs " +
+    return corrupt(file, "an array " + tensorTypeName(*element, header->shape) + " needs " +
                              (count && *count < (uint64_t(1) << 60) ? std::to_string(*count * size)
                                                                     : "too many") +
                              " bytes, the file holds " + std::to_string(data.size()));

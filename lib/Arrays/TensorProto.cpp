@@ -241,7 +241,7 @@ Expected<NamedArray> parseTensorProto(ByteSpan bytes, std::string_view file) {
       *count * elementTypeSize(*element) != held)
     return Status::corrupt(quoted + " holds " + std::to_string(held) +
                            " bytes of elements, which do not fit its type " +
-                           typeName(*element, tensor.shape) +
+                           tensorTypeName(*element, tensor.shape) +
                            "; expected a tensor, not a sequence or an optional");
   auto array = Array::make(*element, std::move(tensor.shape));
   if (!array)

@@ -18,13 +18,7 @@ uint64_t TensorType::byteSize() const {
   return static_cast<uint64_t>(numElements()) * elementTypeSize(element);
 }
 
-std::string TensorType::str() const {
-  std::string text(elementTypeName(element));
-  text += '[';
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "," : "") + std::to_string(shape[i]);
-  return text + ']';
-}
+std::string TensorType::str() const { return tensorTypeName(element, shape); }
 
 Expected<Tensor> Tensor::allocate(TensorType type) {
   std::optional<uint64_t> bytes = tensorByteSize(type.element, type.shape);

@@ -38,6 +38,14 @@ std::string_view elementTypeList() {
   return "f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, i1";
 }
 
+std::string tensorTypeName(ElementType type, std::span<const int64_t> shape) {
+  std::string text(elementTypeName(type));
+  text += '[';
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? "," : "") + std::to_string(shape[i]);
+  return text + ']';
+}
+
 std::optional<uint64_t> tensorByteSize(ElementType type, std::span<const int64_t> shape) {
   // An empty tensor stays empty whatever its other dimensions, so zeros are looked for first.
   bool empty = false;

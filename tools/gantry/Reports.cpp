@@ -27,7 +27,7 @@ std::string shortDeviceName(const fb::Plan &plan, uint32_t device) {
 std::string typeText(const fb::TensorType &type) {
   const auto shape = listOf(type.shape());
   const std::vector<int64_t> dims(shape.begin(), shape.end());
-  return arrays::typeName(static_cast<ElementType>(type.element()), dims);
+  return tensorTypeName(static_cast<ElementType>(type.element()), dims);
 }
 
 uint64_t typeBytes(const fb::TensorType &type) {

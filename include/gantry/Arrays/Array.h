@@ -25,9 +25,6 @@ inline constexpr size_t maxRank = 32;
 bool isFloat(ElementType element);
 bool isSigned(ElementType element);
 
-/// `f32[2,3]`; a scalar is `f32[]`.
-std::string typeName(ElementType element, std::span<const int64_t> shape);
-
 /// Elements of a shape; none when a dimension is negative or an array of it would be over 2^62
 /// bytes.
 std::optional<uint64_t> elementCount(std::span<const int64_t> shape);
@@ -50,7 +47,7 @@ struct Array {
   /// An uninitialised array. Errors: INVALID_ARGUMENT (shape), DOES_NOT_FIT (memory).
   static Expected<Array> make(ElementType element, std::vector<int64_t> shape);
   ArrayView view() const { return {element, shape, bytes.data()}; }
-  std::string type() const { return typeName(element, shape); }
+  std::string type() const { return tensorTypeName(element, shape); }
 };
 
 struct NamedArray {

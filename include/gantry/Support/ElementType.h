@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gantry {
@@ -27,6 +28,9 @@ std::optional<ElementType> elementTypeNamed(std::string_view name);
 
 /// "f32, f64, ...": what to list in an error message.
 std::string_view elementTypeList();
+
+/// "f32[2,3]"; a scalar is "f32[]".
+std::string tensorTypeName(ElementType type, std::span<const int64_t> shape);
 
 /// Bytes of a contiguous tensor; none when a dimension is negative or the size is over 2^63 - 1.
 std::optional<uint64_t> tensorByteSize(ElementType type, std::span<const int64_t> shape);

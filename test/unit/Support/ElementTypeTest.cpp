@@ -2,6 +2,7 @@
 
 #include "gantry-c/common.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 namespace {
@@ -38,6 +39,11 @@ TEST(ElementType, Sizes) {
 
 std::optional<uint64_t> sizeOf(ElementType type, std::vector<int64_t> shape) {
   return tensorByteSize(type, shape);
+}
+
+TEST(ElementType, TensorNames) {
+  EXPECT_EQ(tensorTypeName(ElementType::f32, std::array<int64_t, 2>{2, 3}), "f32[2,3]");
+  EXPECT_EQ(tensorTypeName(ElementType::i1, {}), "i1[]");
 }
 
 TEST(ElementType, TensorSizes) {
