@@ -201,6 +201,16 @@ Value Emitter::elementwise(ArrayRef<int64_t> shape, Type element, ArrayRef<Opera
   return accumulate(empty(shape, element), map, inputs, iterators, body);
 }
 
+Value Emitter::pick(ArrayRef<int64_t> shape, Value input, ArrayRef<Operand> inputs,
+                    function_ref<Value(Emitter &, unsigned, ValueRange)> indexOf) {
+  return elementwise(shape, elementOf(input), inputs, [&](Emitter &e, ValueRange x) {
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < typeOf(input).getRank(); ++i)
+      at.push_back(indexOf(e, i, x));
+    return Value(tensor::ExtractOp::create(e, input, at));
+  });
+}
+
 /// For a reshape of static shapes that only adds dimensions of size 1: which dimensions of the
 /// result are dimensions of the source.
 static std::optional<SmallVector<unsigned>> keptDims(tensor::ExpandShapeOp op) {

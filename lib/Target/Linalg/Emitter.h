@@ -103,6 +103,10 @@ public:
   /// All loops parallel, one for each dimension of `shape`; result[i...] = body(inputs at i...).
   Value elementwise(llvm::ArrayRef<int64_t> shape, Type element, llvm::ArrayRef<Operand> inputs,
                     Body body);
+  /// A tensor of `shape` that reads `input` elsewhere: `indexOf` gives, for each of its dimensions,
+  /// the index to read at, from the loops' indices and what `inputs` have there.
+  Value pick(llvm::ArrayRef<int64_t> shape, Value input, llvm::ArrayRef<Operand> inputs,
+             llvm::function_ref<Value(Emitter &, unsigned, mlir::ValueRange)> indexOf);
   /// Any loops; the body's last argument is the accumulator, which starts as `init`.
   Value accumulate(Value init, mlir::AffineMap resultMap, llvm::ArrayRef<Operand> inputs,
                    Iterators iterators, Body body);

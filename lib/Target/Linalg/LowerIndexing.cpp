@@ -30,13 +30,10 @@ static Value lowerGather(GatherOp op, GatherOp::Adaptor in, Emitter &b) {
   unsigned axis = op.getAxis(), rank = shape.size();
   unsigned indexRank = typeOf(in.getIndices()).getRank();
   Operand indices{in.getIndices(), b.mapOf(rank, b.dims(axis, axis + indexRank))};
-  return b.elementwise(shape, elementOf(in.getInput()), indices, [&](Emitter &e, ValueRange x) {
-    SmallVector<Value> at;
-    for (unsigned i = 0; i < input.size(); ++i)
-      at.push_back(i < axis    ? e.loopIndex(i)
-                   : i == axis ? e.wrapIndex(x[0], input[axis])
-                               : e.loopIndex(i - 1 + indexRank));
-    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  return b.pick(shape, in.getInput(), indices, [&](Emitter &e, unsigned i, ValueRange x) {
+    return i < axis    ? e.loopIndex(i)
+           : i == axis ? e.wrapIndex(x[0], input[axis])
+                       : e.loopIndex(i - 1 + indexRank);
   });
 }
 
@@ -46,11 +43,8 @@ static Value lowerGatherElements(GatherElementsOp op, GatherElementsOp::Adaptor 
   ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
   unsigned axis = op.getAxis();
   Operand indices = b.identity(in.getIndices());
-  return b.elementwise(shape, elementOf(in.getInput()), indices, [&](Emitter &e, ValueRange x) {
-    SmallVector<Value> at;
-    for (unsigned i = 0; i < input.size(); ++i)
-      at.push_back(i == axis ? e.wrapIndex(x[0], input[axis]) : e.loopIndex(i));
-    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  return b.pick(shape, in.getInput(), indices, [&](Emitter &e, unsigned i, ValueRange x) {
+    return i == axis ? e.wrapIndex(x[0], input[axis]) : e.loopIndex(i);
   });
 }
 
@@ -137,12 +131,8 @@ static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction re
                      function_ref<SmallVector<Value>(Emitter &, ArrayRef<Value>)> place) {
   // By extraction: a copy through maps would be taken for the input itself and removed, and then
   // the updates could not be made where the result belongs.
-  Value copy = b.elementwise(shapeOf(input), elementOf(input), {}, [&](Emitter &e, ValueRange) {
-    SmallVector<Value> at;
-    for (int64_t i = 0; i < typeOf(input).getRank(); ++i)
-      at.push_back(e.loopIndex(i));
-    return Value(tensor::ExtractOp::create(e, input, at));
-  });
+  Value copy = b.pick(shapeOf(input), input, {},
+                      [](Emitter &e, unsigned i, ValueRange) { return e.loopIndex(i); });
   Value zero = b.index(0), one = b.index(1);
   SmallVector<Value> lower, upper, steps;
   for (int64_t size : shapeOf(updates)) {

@@ -76,11 +76,8 @@ static Value lowerSlice(SliceOp op, SliceOp::Adaptor in, Emitter &b) {
     Value box = b.extractSlice(in.getInput(), starts, sizes, steps);
     return copy(b, sizes, b.identity(box));
   }
-  return b.elementwise(sizes, elementOf(in.getInput()), {}, [&](Emitter &e, ValueRange) {
-    SmallVector<Value> at;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      at.push_back(e.add(e.mul(e.loopIndex(i), e.index(steps[i])), e.index(starts[i])));
-    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  return b.pick(sizes, in.getInput(), {}, [&](Emitter &e, unsigned i, ValueRange) {
+    return e.add(e.mul(e.loopIndex(i), e.index(steps[i])), e.index(starts[i]));
   });
 }
 
@@ -124,15 +121,11 @@ static Value lowerPad(PadOp op, PadOp::Adaptor in, Emitter &b) {
       return b.insertSlice(in.getInput(), b.filled(shape, border), low);
     return b.pad(in.getInput(), low, high, border);
   }
-  return b.elementwise(shape, elementOf(in.getInput()), {}, [&](Emitter &e, ValueRange) {
-    SmallVector<Value> at;
-    for (size_t i = 0; i < shape.size(); ++i) {
-      Value position = e.loopIndex(i);
-      if (low[i] || high[i])
-        position = sourceIndex(e, e.sub(position, e.index(low[i])), input[i], op.getMode());
-      at.push_back(position);
-    }
-    return Value(tensor::ExtractOp::create(e, in.getInput(), at));
+  return b.pick(shape, in.getInput(), {}, [&](Emitter &e, unsigned i, ValueRange) {
+    Value position = e.loopIndex(i);
+    return low[i] || high[i]
+               ? sourceIndex(e, e.sub(position, e.index(low[i])), input[i], op.getMode())
+               : position;
   });
 }
 

@@ -211,12 +211,8 @@ static Value castTensor(Emitter &b, Value value, Type from, Type to) {
 //===----------------------------------------------------------------------===//
 
 static Value resizeNearest(ResizeOp op, Value input, Emitter &b) {
-  return b.elementwise(op.getType().getShape(), elementOf(input), {}, [&](Emitter &e, ValueRange) {
-    SmallVector<Value> at;
-    for (unsigned i = 0; i < op.getScales().size(); ++i)
-      at.push_back(Axis{op, i}.nearest(e));
-    return Value(tensor::ExtractOp::create(e, input, at));
-  });
+  return b.pick(op.getType().getShape(), input, {},
+                [&](Emitter &e, unsigned i, ValueRange) { return Axis{op, i}.nearest(e); });
 }
 
 /// Integers are resampled as floats that hold them and then cut toward zero.
