@@ -102,12 +102,15 @@ void describe(const std::string &name, const TensorType &type, const Device *dev
            device->name().c_str()};
 }
 
-gantry_status_t describeBinding(const std::vector<BindingInfo> &bindings, uint32_t index,
-                                gantry_tensor_info_t *info) {
-  if (index >= bindings.size())
-    return finish(Status::invalidArgument("there is no number " + std::to_string(index) + " of " +
-                                          std::to_string(bindings.size())));
-  describe(bindings[index].name, bindings[index].type, bindings[index].device, info);
+/// Of inputs, outputs and variables alike.
+template <typename Range>
+gantry_status_t describeAt(const char *kind, const Range &all, uint32_t index,
+                           gantry_tensor_info_t *info) {
+  if (index >= all.size())
+    return finish(Status::invalidArgument("there is no " + std::string(kind) + " number " +
+                                          std::to_string(index) + " of " +
+                                          std::to_string(all.size())));
+  describe(all[index].name, all[index].type, all[index].device, info);
   return GANTRY_OK;
 }
 
@@ -346,14 +349,14 @@ gantry_status_t gantry_plan_input(const gantry_plan_t *plan, uint32_t function, 
                                   gantry_tensor_info_t *info) {
   GANTRY_NEED(plan && info);
   const FunctionInfo *owner = functionOf(plan, function);
-  return owner ? describeBinding(owner->inputs, index, info) : finish(noFunction(function));
+  return owner ? describeAt("input", owner->inputs, index, info) : finish(noFunction(function));
 }
 
 gantry_status_t gantry_plan_output(const gantry_plan_t *plan, uint32_t function, uint32_t index,
                                    gantry_tensor_info_t *info) {
   GANTRY_NEED(plan && info);
   const FunctionInfo *owner = functionOf(plan, function);
-  return owner ? describeBinding(owner->outputs, index, info) : finish(noFunction(function));
+  return owner ? describeAt("output", owner->outputs, index, info) : finish(noFunction(function));
 }
 
 gantry_status_t gantry_plan_find_input(const gantry_plan_t *plan, uint32_t function,
@@ -393,12 +396,7 @@ uint32_t gantry_state_num_variables(const gantry_state_t *state) {
 gantry_status_t gantry_state_variable(const gantry_state_t *state, uint32_t index,
                                       gantry_tensor_info_t *info) {
   GANTRY_NEED(state && info);
-  auto variables = state->object->variables();
-  if (index >= variables.size())
-    return finish(Status::invalidArgument("there is no variable number " + std::to_string(index) +
-                                          " of " + std::to_string(variables.size())));
-  describe(variables[index].name, variables[index].type, variables[index].device, info);
-  return GANTRY_OK;
+  return describeAt("variable", state->object->variables(), index, info);
 }
 
 /// Runs `access` if the variable has `size` bytes; an unknown name is left for `access` to report.
