@@ -27,84 +27,66 @@ using Result = std::optional<Elements>;
 
 Result evaluateAt(Value value, int &budget);
 
-/// Position in an operand of shape `from` of the element at `linear` of the result shape `to`.
-int64_t broadcastPosition(int64_t linear, ArrayRef<int64_t> to, ArrayRef<int64_t> from) {
-  int64_t position = 0, stride = 1;
-  for (int64_t i = int64_t(to.size()) - 1, j = int64_t(from.size()) - 1; i >= 0; --i, --j) {
-    int64_t index = linear % to[i];
-    linear /= to[i];
-    if (j < 0)
-      continue;
-    position += (from[j] == 1 ? 0 : index) * stride;
-    stride *= from[j];
-  }
-  return position;
-}
+RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// What storing `value` in the element type leaves of it.
 double roundTo(double value, mlir::Type element) {
   return element.isF32() ? double(float(value)) : value;
 }
 
-/// Applies `compute` to floating-point operands of one element type, broadcast to each other.
-Result mapFloats(Operation *op, int &budget, function_ref<double(ArrayRef<double>)> compute) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+/// Applies `compute` to the operands, broadcast to each other, when all have such `numbers`; it may
+/// give nothing to refuse.
+template <typename Number>
+Result mapNumbers(Operation *op, int &budget, std::vector<Number> Elements::*numbers,
+                  function_ref<std::optional<Number>(ArrayRef<Number>)> compute) {
+  Elements out;
+  out.isFloat = std::is_same_v<Number, double>;
   SmallVector<Elements> operands;
   for (Value operand : op->getOperands()) {
     Result elements = evaluateAt(operand, budget);
-    if (!elements || !elements->isFloat)
+    if (!elements || elements->isFloat != out.isFloat)
       return std::nullopt;
     operands.push_back(std::move(*elements));
   }
-  Elements out;
-  out.isFloat = true;
+  auto type = tensorOf(op->getResult(0));
   for (int64_t i = 0, n = type.getNumElements(); i < n; ++i) {
-    SmallVector<double> at;
+    SmallVector<Number> at;
     for (auto [elements, operand] : llvm::zip(operands, op->getOperands()))
-      at.push_back(elements.floats[broadcastPosition(
-          i, type.getShape(), cast<RankedTensorType>(operand.getType()).getShape())]);
-    out.floats.push_back(roundTo(compute(at), type.getElementType()));
+      at.push_back(
+          (elements.*numbers)[broadcastPosition(i, type.getShape(), tensorOf(operand).getShape())]);
+    std::optional<Number> element = compute(at);
+    if (!element)
+      return std::nullopt;
+    (out.*numbers).push_back(*element);
   }
   return out;
 }
 
-/// The same for integers; `compute` may give nothing to refuse.
+/// For floating-point operands of one element type.
+Result mapFloats(Operation *op, int &budget, function_ref<double(ArrayRef<double>)> compute) {
+  mlir::Type element = tensorOf(op->getResult(0)).getElementType();
+  return mapNumbers<double>(op, budget, &Elements::floats, [&](ArrayRef<double> at) {
+    return std::optional(roundTo(compute(at), element));
+  });
+}
+
+/// The same for integers.
 Result mapInts(Operation *op, int &budget,
                function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  SmallVector<Elements> operands;
-  for (Value operand : op->getOperands()) {
-    Result elements = evaluateAt(operand, budget);
-    if (!elements || elements->isFloat)
-      return std::nullopt;
-    operands.push_back(std::move(*elements));
-  }
-  Elements out;
-  for (int64_t i = 0, n = type.getNumElements(); i < n; ++i) {
-    SmallVector<int64_t> at;
-    for (auto [elements, operand] : llvm::zip(operands, op->getOperands()))
-      at.push_back(elements.ints[broadcastPosition(
-          i, type.getShape(), cast<RankedTensorType>(operand.getType()).getShape())]);
-    auto element = compute(at);
-    if (!element)
-      return std::nullopt;
-    out.ints.push_back(*element);
-  }
+  Result out = mapNumbers<int64_t>(op, budget, &Elements::ints, compute);
   // Brings sums that left a narrow type back into it.
-  return readElements(makeElements(type, out), kMaxElements);
+  return out ? readElements(makeElements(tensorOf(op->getResult(0)), *out), kMaxElements) : out;
 }
 
 /// An operation on numbers, in both worlds.
 Result map(Operation *op, int &budget, function_ref<double(ArrayRef<double>)> floats,
            function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> ints) {
-  auto element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  mlir::Type element = tensorOf(op->getResult(0)).getElementType();
   if (isa<FloatType>(element))
     return mapFloats(op, budget, floats);
   // Unsigned division and order are not those of int64_t.
   return element.isUnsignedInteger() ? std::nullopt : mapInts(op, budget, ints);
 }
-
-RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 SmallVector<int64_t> unravel(int64_t linear, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> index(shape.size());

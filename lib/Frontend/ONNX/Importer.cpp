@@ -221,16 +221,24 @@ LogicalResult Importer::resolveDims() {
   return success();
 }
 
+/// Null after an error.
+static mlir::Type elementOfInput(const ValueInfo &input, Location file) {
+  mlir::Type element = elementTypeOf(input.type.element, file.getContext());
+  if (!element)
+    emitError(file) << "input '" << input.name << "' has the element type "
+                    << nameOf(input.type.element) << ", which is not supported; "
+                    << supportedElementTypes() << " are";
+  return element;
+}
+
 FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
   if (input.type.kind != onnx::Type::TensorType)
     return emitError(file) << "input '" << input.name
                            << "' is not a tensor; sequences, maps, optional and "
                            << "sparse values are not supported";
-  mlir::Type element = elementTypeOf(input.type.element, context);
+  mlir::Type element = elementOfInput(input, file);
   if (!element)
-    return emitError(file) << "input '" << input.name << "' has the element type "
-                           << nameOf(input.type.element) << ", which is not supported; "
-                           << supportedElementTypes() << " are";
+    return failure();
   if (!input.type.hasShape)
     return emitError(file) << "input '" << input.name
                            << "' has no declared shape, which is not supported; "
@@ -275,11 +283,9 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
       return error << "]";
     }
   }
-  mlir::Type element = elementTypeOf(input.type.element, context);
+  mlir::Type element = elementOfInput(input, file);
   if (!element)
-    return emitError(file) << "input '" << input.name << "' has the element type "
-                           << nameOf(input.type.element) << ", which is not supported; "
-                           << supportedElementTypes() << " are";
+    return failure();
   auto type = makeTensorType(value.shape, element);
   if (!type)
     return emitError(file) << "the value for input '" << input.name

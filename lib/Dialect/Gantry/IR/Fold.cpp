@@ -56,21 +56,6 @@ static bool isSmallStatic(Type type) {
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= kMaxFolded;
 }
 
-/// Row-major position of `index` (of shape `shape`) in an operand that broadcasts to `shape`.
-static int64_t broadcastPosition(int64_t linear, ArrayRef<int64_t> shape,
-                                 ArrayRef<int64_t> operand) {
-  int64_t position = 0, stride = 1;
-  for (int64_t i = int64_t(shape.size()) - 1, j = int64_t(operand.size()) - 1; i >= 0; --i, --j) {
-    int64_t index = linear % shape[i];
-    linear /= shape[i];
-    if (j < 0)
-      continue;
-    position += (operand[j] == 1 ? 0 : index) * stride;
-    stride *= operand[j];
-  }
-  return position;
-}
-
 /// Applies `compute` to the broadcast operands when all are small integer constants. `compute` gets
 /// one integer per operand and may give nothing to refuse.
 static OpFoldResult

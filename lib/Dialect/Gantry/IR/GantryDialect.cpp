@@ -51,40 +51,43 @@ Operation *GantryDialect::materializeConstant(OpBuilder &builder, Attribute valu
   return ConstantOp::create(builder, loc, elements);
 }
 
+template <typename Kind>
+static bool is(Attribute attr) {
+  return isa<Kind>(attr);
+}
+
 template <typename Element>
 static bool isArrayOf(Attribute attr) {
   auto array = dyn_cast<ArrayAttr>(attr);
   return array && llvm::all_of(array, llvm::IsaPred<Element>);
 }
 
+static bool isSoft(Attribute attr) {
+  auto soft = dyn_cast<StringAttr>(attr);
+  return soft && isSoftness(soft);
+}
+
+/// What the dialect's attributes on other ops are.
+static constexpr struct {
+  StringLiteral name;
+  bool (*isRight)(Attribute);
+  StringLiteral expected;
+} kAttributes[] = {
+    {kDeviceAttr, is<DeviceAttr>, "a #gantry.device<\"...\">"},
+    {kNameAttr, is<StringAttr>, "a string"},
+    {kTopologyAttr, is<TopologyAttr>, "a #gantry.topology<[...]>"},
+    {kSoftAttr, isSoft, "\"strict\", \"prefer\" or \"any\""},
+    {kSourceOpAttr, is<StringAttr>, "a string"},
+    {kOriginAttr, is<LocationAttr>, "a location"},
+    {kColocateAttr, isArrayOf<StringAttr>, "an array of strings"},
+    {kHomesAttr, isArrayOf<DeviceAttr>, "an array of devices"},
+};
+
 LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  StringRef name = attr.getName();
-  if (name == kDeviceAttr && !isa<DeviceAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kDeviceAttr
-                             << "' must be a #gantry.device<\"...\">, got " << attr.getValue();
-  if (name == kNameAttr && !isa<StringAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kNameAttr << "' must be a string, got "
-                             << attr.getValue();
-  if (name == kTopologyAttr && !isa<TopologyAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kTopologyAttr
-                             << "' must be a #gantry.topology<[...]>, got " << attr.getValue();
-  if (name == kSoftAttr)
-    if (auto soft = dyn_cast<StringAttr>(attr.getValue()); !soft || !isSoftness(soft))
-      return op->emitOpError() << "attribute '" << kSoftAttr
-                               << "' must be \"strict\", \"prefer\" or \"any\", got "
+  for (const auto &[name, isRight, expected] : kAttributes)
+    if (attr.getName() == name && !isRight(attr.getValue()))
+      return op->emitOpError() << "attribute '" << name << "' must be " << expected << ", got "
                                << attr.getValue();
-  if (name == kSourceOpAttr && !isa<StringAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kSourceOpAttr << "' must be a string, got "
-                             << attr.getValue();
-  if (name == kOriginAttr && !isa<LocationAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kOriginAttr << "' must be a location, got "
-                             << attr.getValue();
-  if (name == kColocateAttr && !isArrayOf<StringAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kColocateAttr
-                             << "' must be an array of strings, got " << attr.getValue();
-  if (name == kHomesAttr && !isArrayOf<DeviceAttr>(attr.getValue()))
-    return op->emitOpError() << "attribute '" << kHomesAttr << "' must be an array of devices, got "
-                             << attr.getValue();
   return success();
 }
 

@@ -53,6 +53,12 @@ static LogicalResult checkAxis(int64_t axis, int64_t rank, StringRef op, Loc loc
   return success();
 }
 
+static LogicalResult checkSameElement(Type a, Type b, StringRef op, Loc loc) {
+  if (a != b)
+    return fail(loc, op, "operands have different element types: ", a, " and ", b);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Helpers shared with other files
 //===----------------------------------------------------------------------===//
@@ -71,6 +77,20 @@ std::optional<Shape> gantry::broadcastShapes(ArrayRef<int64_t> a, ArrayRef<int64
       return std::nullopt;
   }
   return shape;
+}
+
+int64_t gantry::broadcastPosition(int64_t linear, ArrayRef<int64_t> shape,
+                                  ArrayRef<int64_t> operand) {
+  int64_t position = 0, stride = 1;
+  for (int64_t i = int64_t(shape.size()) - 1, j = int64_t(operand.size()) - 1; i >= 0; --i, --j) {
+    int64_t index = linear % shape[i];
+    linear /= shape[i];
+    if (j < 0)
+      continue;
+    position += (operand[j] == 1 ? 0 : index) * stride;
+    stride *= operand[j];
+  }
+  return position;
 }
 
 bool gantry::detail::areCompatibleTypes(TypeRange lhs, TypeRange rhs) {
@@ -106,9 +126,8 @@ static LogicalResult inferElementwise(Adaptor op, StringRef name, Loc loc, Types
     return fail(loc, name, "needs at least one operand");
   Type element = tensorOf(op.getOperands()[0]).getElementType();
   for (Value operand : op.getOperands())
-    if (tensorOf(operand).getElementType() != element)
-      return fail(loc, name, "operands have different element types: ", element, " and ",
-                  tensorOf(operand).getElementType());
+    if (failed(checkSameElement(element, tensorOf(operand).getElementType(), name, loc)))
+      return failure();
   return broadcastAll(op.getOperands(), element, name, loc, types);
 }
 
@@ -124,8 +143,8 @@ static LogicalResult inferTest(Adaptor op, StringRef name, Loc loc, Types &types
 static LogicalResult inferSelect(SelectOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   Type a = tensorOf(op.getOnTrue()).getElementType(),
        b = tensorOf(op.getOnFalse()).getElementType();
-  if (a != b)
-    return fail(loc, name, "operands have different element types: ", a, " and ", b);
+  if (failed(checkSameElement(a, b, name, loc)))
+    return failure();
   return broadcastAll(op.getOperands(), a, name, loc, types);
 }
 
@@ -159,9 +178,8 @@ ELEMENTWISE(UpdateOp) ELEMENTWISE(UpdateAddOp)
   if (a.getRank() < 2 || b.getRank() < 2)
     return fail(loc, name, "operands need at least 2 dimensions, got ", text(a.getShape()), " and ",
                 text(b.getShape()));
-  if (a.getElementType() != b.getElementType())
-    return fail(loc, name, "operands have different element types: ", a.getElementType(), " and ",
-                b.getElementType());
+  if (failed(checkSameElement(a.getElementType(), b.getElementType(), name, loc)))
+    return failure();
   auto last = [](RankedTensorType t, bool transposed) {
     int64_t m = t.getDimSize(t.getRank() - 2), n = t.getDimSize(t.getRank() - 1);
     return transposed ? std::pair(n, m) : std::pair(m, n);
@@ -230,17 +248,18 @@ static LogicalResult checkGroups(int64_t channels, int64_t inner, int64_t outer,
   return success();
 }
 
+static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter, StringRef name,
+                                 Loc loc) {
+  if (filter.getRank() != input.getRank())
+    return fail(loc, name, "filter ", text(filter.getShape()),
+                " needs as many dimensions as the input ", text(input.getShape()));
+  return checkSameElement(input.getElementType(), filter.getElementType(), name, loc);
+}
+
 static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto x = tensorOf(op.getInput()), w = tensorOf(op.getFilter());
-  if (failed(checkWindow(op, x, name, loc)))
-    return failure();
-  if (w.getRank() != x.getRank())
-    return fail(loc, name, "filter ", text(w.getShape()), " needs as many dimensions as the input ",
-                text(x.getShape()));
-  if (x.getElementType() != w.getElementType())
-    return fail(loc, name, "operands have different element types: ", x.getElementType(), " and ",
-                w.getElementType());
-  if (failed(checkGroups(x.getDimSize(1), w.getDimSize(1), w.getDimSize(0), op.getGroups(), name,
+  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc)) ||
+      failed(checkGroups(x.getDimSize(1), w.getDimSize(1), w.getDimSize(0), op.getGroups(), name,
                          loc)))
     return failure();
   Shape shape{x.getDimSize(0), w.getDimSize(0)};

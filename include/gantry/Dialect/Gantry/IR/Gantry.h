@@ -107,6 +107,11 @@ std::optional<llvm::SmallVector<int64_t>> getConstantIntegers(mlir::Attribute at
 std::optional<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<int64_t> a,
                                                           llvm::ArrayRef<int64_t> b);
 
+/// Row-major position in an operand of shape `operand`, which broadcasts to `shape`, of the element
+/// at `linear` of `shape`. All dimensions are known.
+int64_t broadcastPosition(int64_t linear, llvm::ArrayRef<int64_t> shape,
+                          llvm::ArrayRef<int64_t> operand);
+
 /// A location in words: "file:line:column", or "node 'conv1' of model.onnx"; empty when unknown.
 std::string describeLocation(mlir::Location loc);
 
