@@ -165,6 +165,15 @@ func.func @conv_transpose(%x: tensor<1x3x4xf32>, %y: tensor<3x2xf32>) {
 
 // -----
 
+// One element type.
+func.func @conv_transpose(%x: tensor<1x3x4xf32>, %y: tensor<3x2x3xf64>) {
+  // expected-error @below {{'gantry.conv_transpose' op operands have different element types: 'f32' and 'f64'}}
+  %r = gantry.conv_transpose %x, %y {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 0>, groups = 1 : i64} : (tensor<1x3x4xf32>, tensor<3x2x3xf64>) -> tensor<1x2x6xf32>
+  return
+}
+
+// -----
+
 // Output pads, one for each spatial dimension.
 func.func @conv_transpose(%x: tensor<1x3x4xf32>, %y: tensor<3x2x3xf32>) {
   // expected-error @below {{'gantry.conv_transpose' op output_pads has 2 entries, expected 1}}

@@ -280,11 +280,8 @@ GANTRY_INFER(ConvOp, inferConv)
 static LogicalResult inferConvTranspose(ConvTransposeOp::Adaptor op, StringRef name, Loc loc,
                                         Types &types) {
   auto x = tensorOf(op.getInput()), w = tensorOf(op.getFilter());
-  if (failed(checkWindow(op, x, name, loc)))
+  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc)))
     return failure();
-  if (w.getRank() != x.getRank())
-    return fail(loc, name, "filter ", text(w.getShape()), " needs as many dimensions as the input ",
-                text(x.getShape()));
   int64_t groups = op.getGroups();
   if (groups < 1 || differ(x.getDimSize(1), w.getDimSize(0)) ||
       (x.getDimSize(1) != kOpen && x.getDimSize(1) % groups))
