@@ -4,8 +4,8 @@
  *   checkpoint PLAN FILE      every input is 0, 1, 2, ... (f32 only)
  *
  * The file is for one kind of machine: for each variable a header, its name, its dimensions and its
- * bytes, as they are in memory; it is trusted. A real program would write it under another name and
- * rename it, so that a crash leaves the one before. */
+ * bytes, as they are in memory; it is trusted. It is written as FILE.part and then renamed, so that
+ * whatever goes wrong leaves the one before. */
 #include "gantry-c/runtime.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void save_one(const gantry_value_t *value, uint64_t size, FILE *file) {
   printf("\n");
 }
 
-static void save(gantry_state_t *state, FILE *file) {
+static void save(gantry_state_t *state, const char *path) {
   const uint32_t all = gantry_state_num_variables(state);
   gantry_value_t *values = allocate(all * sizeof *values);
   uint64_t *sizes = allocate(all * sizeof *sizes);
@@ -93,10 +93,19 @@ static void save(gantry_state_t *state, FILE *file) {
         (gantry_value_t){info.name, info.element, info.rank, info.dims, allocate(info.size)};
   }
   check(gantry_state_read_values(state, values, count)); /* all of one moment */
+  char *part = allocate(strlen(path) + sizeof ".part");
+  strcat(strcpy(part, path), ".part");
+  FILE *file = fopen(part, "wb");
+  if (!file)
+    fail("cannot write ", part);
   for (size_t i = 0; i < count; ++i) {
     save_one(&values[i], sizes[i], file);
     free(values[i].data);
   }
+  const int is_whole = !ferror(file);
+  if (fclose(file) != 0 || !is_whole || rename(part, path) != 0)
+    fail("cannot write ", path);
+  free(part);
   free(values);
   free(sizes);
 }
@@ -128,11 +137,6 @@ int main(int argc, char **argv) {
     check(gantry_bindings_set_input_at(bindings, i, values, GANTRY_F32, info.dims, info.rank));
   }
   check(gantry_session_run(session, bindings));
-  file = fopen(argv[2], "wb");
-  if (!file)
-    fail("cannot write ", argv[2]);
-  save(state, file);
-  if (fclose(file) != 0)
-    fail("cannot write ", argv[2]);
+  save(state, argv[2]);
   return 0;
 }
