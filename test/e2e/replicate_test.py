@@ -234,6 +234,29 @@ def r5_regions(runner, count, batch, weights=None, central=False):
     runner.gantry("run", *flags, "--load-state", "given.npz")
 
 
+def r4_mirrors_stay_equal(runner, element):
+    """What is read elsewhere of one replica alone is not fused there as it is on the others."""
+    vector = f"tensor<64x{element}>"
+    model = runner.write("mirrors.mlir", f"""
+gantry.variable @w = dense<0.1> : {vector}
+func.func @main(%x: tensor<9x64x{element}> {{gantry.name = "x"}}) -> ({vector} {{gantry.name = "g"}}) {{
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2"] takes ["split 0"] gives ["same"]
+      : (tensor<9x64x{element}>) -> {vector} {{
+  ^bb0(%a: tensor<?x64x{element}>):
+    %s = gantry.reduce_sum %a {{axes = array<i64: 0>}} : (tensor<?x64x{element}>) -> {vector}
+    %r = gantry.all_reduce %s {{kind = "sum"}} : ({vector}) -> {vector}
+    %q = gantry.mul %r, %r : ({vector}, {vector}) -> {vector}
+    gantry.assign_add @w, %q : {vector}
+    gantry.yield %q : {vector}
+  }}
+  return %y : {vector}
+}}
+""")
+    devices, _ = gpus(3)
+    _, log = runner.gantry("run", model, *devices, "--check-replicas", "--repeat=3")
+    assert "gantry: variable 'w' is the same on all 3 replicas, bit for bit" in log.splitlines(), log
+
+
 # Each replica takes its own shard's sum for the sum of all.
 APART = """
 gantry.variable @w = dense<0.0> : tensor<f32>
@@ -617,6 +640,8 @@ CASES = {
     "r5_regions_empty": lambda r: r5_regions(r, 4, 5),
     "r5_regions_no_first_shard": lambda r: r5_regions(r, 3, 7, (0, 2, 1)),
     "r5_regions_central": lambda r: r5_regions(r, 3, 7, central=True),
+    **{f"r4_mirrors_{element}": (lambda r, element=element: r4_mirrors_stay_equal(r, element))
+       for element in ("f64", "f32", "f16", "bf16")},
     "r5_apart": lambda r: r5_refused(
         r, APART, "error: output 'sum' of the replicas differs from that of one device",
         "error: variable 'w' of the replicas differs from that of one device",

@@ -52,31 +52,34 @@ Value Emitter::highest(Type type, bool isUnsigned) {
   return arith::ConstantOp::create(*this, IntegerAttr::get(type, value));
 }
 
+/// Of two zeros either may be the larger: vector units do not order them.
+static constexpr arith::FastMathFlags kZeroSign = arith::FastMathFlags::nsz;
+
 static bool isFloat(Value x) { return isa<FloatType>(x.getType()); }
 
 Value Emitter::add(Value a, Value b) {
   if (isFloat(a))
-    return arith::AddFOp::create(*this, a, b, kFastMath);
+    return arith::AddFOp::create(*this, a, b, mathFlags);
   return arith::AddIOp::create(*this, a, b);
 }
 
 Value Emitter::sub(Value a, Value b) {
   if (isFloat(a))
-    return arith::SubFOp::create(*this, a, b, kFastMath);
+    return arith::SubFOp::create(*this, a, b, mathFlags);
   return arith::SubIOp::create(*this, a, b);
 }
 
 Value Emitter::mul(Value a, Value b) {
   if (isFloat(a))
-    return arith::MulFOp::create(*this, a, b, kFastMath);
+    return arith::MulFOp::create(*this, a, b, mathFlags);
   return arith::MulIOp::create(*this, a, b);
 }
 
-Value Emitter::div(Value a, Value b) { return arith::DivFOp::create(*this, a, b, kFastMath); }
+Value Emitter::div(Value a, Value b) { return arith::DivFOp::create(*this, a, b, mathFlags); }
 
 Value Emitter::maximum(Value a, Value b, bool isUnsigned) {
   if (isFloat(a))
-    return arith::MaximumFOp::create(*this, a, b, kFastMath);
+    return arith::MaximumFOp::create(*this, a, b, mathFlags | kZeroSign);
   if (isUnsigned)
     return arith::MaxUIOp::create(*this, a, b);
   return arith::MaxSIOp::create(*this, a, b);
@@ -84,7 +87,7 @@ Value Emitter::maximum(Value a, Value b, bool isUnsigned) {
 
 Value Emitter::minimum(Value a, Value b, bool isUnsigned) {
   if (isFloat(a))
-    return arith::MinimumFOp::create(*this, a, b, kFastMath);
+    return arith::MinimumFOp::create(*this, a, b, mathFlags | kZeroSign);
   if (isUnsigned)
     return arith::MinUIOp::create(*this, a, b);
   return arith::MinSIOp::create(*this, a, b);
@@ -114,22 +117,17 @@ Value Emitter::negate(Value bit) {
   return arith::XOrIOp::create(*this, bit, integer(1, getI1Type()));
 }
 
-static auto contractOnly(MLIRContext *context) {
-  return arith::FastMathFlagsAttr::get(context, arith::FastMathFlags::contract);
-}
-
 Value Emitter::widen(Value x) {
   Type wide = computeType(x.getType());
   if (wide == x.getType())
     return x;
-  return arith::ExtFOp::create(*this, wide, x, contractOnly(getContext()));
+  return arith::ExtFOp::create(*this, wide, x);
 }
 
 Value Emitter::narrow(Value x, Type type) {
   if (x.getType() == type)
     return x;
-  return arith::TruncFOp::create(*this, type, x, arith::RoundingModeAttr(),
-                                 contractOnly(getContext()));
+  return arith::TruncFOp::create(*this, type, x);
 }
 
 Value Emitter::toIndex(Value x) {
@@ -186,9 +184,12 @@ Value Emitter::accumulate(Value init, AffineMap resultMap, ArrayRef<Operand> inp
     maps.push_back(input.map);
   }
   maps.push_back(resultMap);
+  bool reduces = llvm::is_contained(iterators, utils::IteratorType::reduction);
   return linalg::GenericOp::create(*this, init.getType(), values, init, maps, iterators,
                                    [&](OpBuilder &builder, Location loc, ValueRange arguments) {
                                      Emitter inner(loc, builder);
+                                     if (reduces)
+                                       inner.mathFlags = kReductionMath;
                                      linalg::YieldOp::create(inner, body(inner, arguments));
                                    })
       .getResult(0);

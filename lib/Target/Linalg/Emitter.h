@@ -1,8 +1,12 @@
 // Builds scalar and tensor ops for the lowerings.
 //
 // An Emitter is a builder with a location. Its scalar members choose the float or the integer op by
-// the operands' type and give float ops the one set of fast-math flags; its tensor members wrap
-// linalg.generic so that a lowering reads as maps and a body.
+// the operands' type; its tensor members wrap linalg.generic so that a lowering reads as maps and a
+// body.
+//
+// No bit of a result depends on which ops share a kernel (docs/decisions/0016): what an op does to
+// one element is exact IEEE arithmetic, rounded to the op's type. Only the body of a reduction,
+// which is one op's own in every kernel, has fast-math flags.
 //
 // f16 and bf16 are storage types only: bodies widen them to f32, compute, and narrow the result,
 // which is both more exact and what vector units do well.
@@ -17,11 +21,11 @@
 
 namespace gantry {
 
-/// Sums may be reordered and contracted and the sign of zero may be lost; NaN and infinity must not
-/// be assumed away, because models produce and test for both.
-inline constexpr mlir::arith::FastMathFlags kFastMath = mlir::arith::FastMathFlags::reassoc |
-                                                        mlir::arith::FastMathFlags::contract |
-                                                        mlir::arith::FastMathFlags::nsz;
+/// In reductions sums may be reordered and contracted and the sign of zero may be lost; NaN and
+/// infinity must not be assumed away, because models produce and test for both.
+inline constexpr mlir::arith::FastMathFlags kReductionMath = mlir::arith::FastMathFlags::reassoc |
+                                                             mlir::arith::FastMathFlags::contract |
+                                                             mlir::arith::FastMathFlags::nsz;
 
 /// The type that bodies compute in: f32 for f16 and bf16, else the type itself.
 mlir::Type computeType(mlir::Type element);
@@ -42,6 +46,9 @@ public:
   using Type = mlir::Type;
   using Body = llvm::function_ref<Value(Emitter &, mlir::ValueRange)>;
   using Iterators = llvm::ArrayRef<mlir::utils::IteratorType>;
+
+  /// For the float ops that the scalar members make.
+  mlir::arith::FastMathFlags mathFlags = mlir::arith::FastMathFlags::none;
 
   //===--- Scalars ---------------------------------------------------------------------------===//
 
@@ -71,13 +78,12 @@ public:
   Value negate(Value bit);
   template <typename MathOp>
   Value math(Value x) {
-    return MathOp::create(*this, x, kFastMath);
+    return MathOp::create(*this, x, mathFlags);
   }
 
   /// f16 and bf16 to f32; other types stay.
   Value widen(Value x);
-  /// f32 to f16 or bf16 where `type` asks for it. May cancel against a later widen, so that a fused
-  /// chain keeps f32 inside; gantry.cast rounds for certain.
+  /// f32 to f16 or bf16 where `type` asks for it.
   Value narrow(Value x, Type type);
 
   /// An integer of any width as an index, sign-extended.

@@ -26,7 +26,7 @@ struct Formula {
   Value abs(Value v) { return b.math<math::AbsFOp>(v); }
   Value exp(Value v) { return b.math<math::ExpOp>(v); }
   Value expm1(Value v) { return b.math<math::ExpM1Op>(v); }
-  Value minus(Value v) { return arith::NegFOp::create(b, v, kFastMath); }
+  Value minus(Value v) { return arith::NegFOp::create(b, v, b.mathFlags); }
   /// v < limit ? replacement : v, with NaN staying NaN.
   Value atLeast(Value v, double limit) {
     return b.select(b.compare(Predicate::OLT, v, c(limit)), c(limit), v);
@@ -110,7 +110,7 @@ Value Formula::pow(PowOp op, Value y) {
     Value isLowest = b.compare(Predicate::OEQ, x, c(-inf));
     return b.select(isLowest, c(inf), b.math<math::SqrtOp>(x));
   }
-  return math::PowFOp::create(b, x, y, kFastMath);
+  return math::PowFOp::create(b, x, y, b.mathFlags);
 }
 
 /// Ops that are one op of the math dialect.

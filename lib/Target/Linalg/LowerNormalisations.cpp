@@ -164,7 +164,7 @@ static Value lowerLrn(LrnOp op, LrnOp::Adaptor in, Emitter &b) {
       shape, element, {b.identity(x), b.identity(sum)}, [&](Emitter &e, ValueRange v) {
         Value scaled = e.mul(v[1], e.number(alpha / double(size), wide));
         Value base = e.add(scaled, e.number(op.getBias().convertToDouble(), wide));
-        Value power = math::PowFOp::create(e, base, e.number(beta, wide), kFastMath);
+        Value power = math::PowFOp::create(e, base, e.number(beta, wide), e.mathFlags);
         return e.narrow(e.div(e.widen(v[0]), power), element);
       });
 }

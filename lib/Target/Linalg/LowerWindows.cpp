@@ -308,13 +308,14 @@ static Value lowerLpPool(LpPoolOp op, LpPoolOp::Adaptor in, Emitter &b) {
     Value size = e.math<math::AbsFOp>(x[0]);
     Value power = p == 1   ? size
                   : p == 2 ? e.mul(size, size)
-                           : Value(math::PowFOp::create(e, size, e.number(p, wide), kFastMath));
+                           : Value(math::PowFOp::create(e, size, e.number(p, wide), e.mathFlags));
     return e.add(x[1], power);
   });
   return b.elementwise(shapeOf(sum), element, b.identity(sum), [&](Emitter &e, ValueRange x) {
-    Value root = p == 1   ? x[0]
-                 : p == 2 ? e.math<math::SqrtOp>(x[0])
-                          : Value(math::PowFOp::create(e, x[0], e.number(1 / p, wide), kFastMath));
+    Value root = p == 1 ? x[0]
+                 : p == 2
+                     ? e.math<math::SqrtOp>(x[0])
+                     : Value(math::PowFOp::create(e, x[0], e.number(1 / p, wide), e.mathFlags));
     return e.narrow(root, element);
   });
 }

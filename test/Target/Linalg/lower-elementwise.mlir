@@ -10,7 +10,7 @@
 // CHECK:         %[[FLAT:.*]] = tensor.collapse_shape %[[B]]
 // CHECK:         linalg.generic {indexing_maps = [#[[$FULL]], #[[$FIRST]], #[[$FULL]]]
 // CHECK-SAME:      ins(%[[X]], %[[FLAT]]
-// CHECK:           arith.addf %{{.*}}, %{{.*}} fastmath<reassoc,nsz,contract> : f32
+// CHECK:           arith.addf %{{.*}}, %{{.*}} : f32
 gantry.kernel @broadcast {
 ^bb0(%x: tensor<2x3x4xf32>, %b: tensor<2x1x1xf32>):
   %0 = gantry.add %x, %b : (tensor<2x3x4xf32>, tensor<2x1x1xf32>) -> tensor<2x3x4xf32>
@@ -34,7 +34,7 @@ gantry.kernel @read_through_kept_dimension {
 // f16 is computed in f32.
 // CHECK-LABEL: func.func private @half(
 // CHECK:         %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
-// CHECK:         %[[EXP:.*]] = math.exp %[[WIDE]] fastmath<reassoc,nsz,contract> : f32
+// CHECK:         %[[EXP:.*]] = math.exp %[[WIDE]] : f32
 // CHECK:         arith.truncf %[[EXP]] {{.*}} f32 to f16
 gantry.kernel @half {
 ^bb0(%x: tensor<4xf16>):

@@ -63,10 +63,6 @@ class Suite:
         (folder / "kernels.mlir").write_text(self.text())
         subprocess.run(["gantry-opt", folder / "kernels.mlir", "--pass-pipeline=" + PIPELINE,
                         "-o", folder / "llvm.mlir"], check=True)
-        # Conversions keep arith's flags as attributes, which mlir-translate does not know.
-        lowered = (folder / "llvm.mlir").read_text()
-        (folder / "llvm.mlir").write_text(
-            lowered.replace("{fastmath = #arith.fastmath<contract>}", ""))
         subprocess.run(["mlir-translate", "--mlir-to-llvmir", folder / "llvm.mlir",
                         "-o", folder / "kernels.ll"], check=True)
         runner = subprocess.run(["llvm-config", "--libdir"], check=True, capture_output=True,
