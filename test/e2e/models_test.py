@@ -10,6 +10,7 @@ Usage: models_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
 """
 
 import os
+import re
 import shutil
 import sys
 
@@ -154,6 +155,17 @@ def external_data(runner):
     expect_close(actual, expected, "out", rtol=0)
 
 
+def spread(runner, model, *rules):
+    """Over two GPUs as the rules say: the bytes of one CPU, fused or not; copies as the ledger has them."""
+    runner.gantry("run", model, "--output", "one.npz")
+    exact = ["--expect", "one.npz", "--rtol=0", "--atol=0", "-v"]
+    runner.gantry("run", model, "--no-fuse", *exact)
+    said = runner.gantry("run", model, "--devices=CPU:0,GPU:0,GPU:1", "--simulate",
+                         *(f"--place={rule}" for rule in rules), *exact)[1]
+    counted = re.search(r"copies counted as planned: (\d+) per run", said)
+    assert counted and int(counted[1]) > 2, said
+
+
 CASES = {
     **{f"mnist/{digit}": (lambda runner, digit=digit: mnist(runner, digit)) for digit in (0, 3, 5, 7)},
     "ultraface": ultraface,
@@ -163,6 +175,11 @@ CASES = {
        ("mlp", "reuters_cnn", "elementwise")},
     "digits": digits,
     "external-data-3GiB": external_data,
+    **{f"spread/{name}": (lambda runner, name=name, rules=rules: spread(runner, shared(f"{name}.onnx"), *rules))
+       for name, rules in {"mnist/mnist": ("op:MatMul=GPU:1", "op:Conv=GPU:1"), "ultraface/ultraface": ("op:Conv=GPU:1",),
+                           "light/light_resnet50": ("op:Conv=GPU:1",)}.items()},
+    "spread/bert_base": lambda runner: spread(runner, cases.made(runner, "bert_base", "GANTRY_MADE_MODELS"),
+                                              "op:MatMul=GPU:1"),
 }
 
 
