@@ -2,18 +2,11 @@
 #include "gantry/Device/CopyBudget.h"
 
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Text.h"
 
 #include <algorithm>
 
 namespace gantry {
-
-static std::string_view trim(std::string_view text) {
-  while (text.starts_with(' '))
-    text.remove_prefix(1);
-  while (text.ends_with(' '))
-    text.remove_suffix(1);
-  return text;
-}
 
 Expected<CopyBudget> parseCopyBudget(const std::string &text) {
   CopyBudget budget;

@@ -2,6 +2,7 @@
 #include "gantry/Placement/Rules.h"
 
 #include "gantry/Support/File.h"
+#include "gantry/Support/Text.h"
 
 #include <algorithm>
 #include <array>
@@ -14,13 +15,6 @@ constexpr std::array<std::string_view, 3> subjects = {"op", "name", "kind"};
 constexpr std::array<std::string_view, 11> kinds = {
     "compute",   "contraction", "elementwise", "reduction", "movement", "indexing",
     "generator", "opaque",      "view",        "constant",  "variable"};
-
-std::string_view trim(std::string_view text) {
-  size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos)
-    return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
 
 template <typename List>
 std::string join(const List &list) {
