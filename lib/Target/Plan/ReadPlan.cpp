@@ -255,10 +255,9 @@ struct Reader {
   ArrayAttr furtherValues(const fb::Command &copy) {
     SmallVector<Attribute> also;
     for (const fb::CopiedValue *value : plan::each(copy.also()))
-      also.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("cause", stringAt(value->cause())),
-           b.getNamedAttr("location", b.getStringAttr(textOf(value->location()))),
-           b.getNamedAttr("name", b.getStringAttr(textOf(value->name())))}));
+      also.push_back(planir::CopyOp::describe(b.getStringAttr(textOf(value->name())),
+                                              b.getStringAttr(textOf(value->location())),
+                                              stringAt(value->cause())));
     return b.getArrayAttr(also);
   }
 

@@ -457,24 +457,22 @@ struct Writer {
     command->opcode = fb::Opcode::copy;
     command->device = devices.lookup(copy.getDevice());
     command->queue = copy.getQueue();
-    for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
-      command->buffers.push_back(bufferRef(source));
-      command->buffers.push_back(bufferRef(target));
-    }
     command->num_results = 1;
-    command->copy_kind = copyKind(function, command->buffers[0], command->buffers[1]);
-    auto causeOf = [&](StringRef cause) { return cause.empty() ? 0 : stringIndex(cause); };
-    command->cause = causeOf(copy.getCause());
-    command->name = copy.getName().str();
-    command->location = copy.getLocation().str();
-    for (auto entry : copy.getAlso().getAsRange<DictionaryAttr>()) {
-      auto text = [&](StringRef key) { return entry.getAs<StringAttr>(key).getValue(); };
-      auto value = std::make_unique<fb::CopiedValueT>();
-      value->name = text("name").str();
-      value->location = text("location").str();
-      value->cause = causeOf(text("cause"));
-      command->also.push_back(std::move(value));
+    for (unsigned i = 0; i < copy.getSources().size(); ++i) {
+      planir::CopyOp::Copied copied = copy.getCopied(i);
+      command->buffers.push_back(bufferRef(copied.source));
+      command->buffers.push_back(bufferRef(copied.target));
+      auto describe = [&](auto &value) {
+        value.name = copied.name.str();
+        value.location = copied.location.str();
+        value.cause = copied.cause.empty() ? 0 : stringIndex(copied.cause);
+      };
+      if (i == 0)
+        describe(*command);
+      else
+        describe(*command->also.emplace_back(std::make_unique<fb::CopiedValueT>()));
     }
+    command->copy_kind = copyKind(function, command->buffers[0], command->buffers[1]);
     return command;
   }
 

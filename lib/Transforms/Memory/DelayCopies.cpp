@@ -21,14 +21,11 @@ static void separate(planir::CopyOp copy, SmallVectorImpl<planir::CopyOp> &singl
   if (copy.getAlso().empty())
     return single.push_back(copy);
   OpBuilder b(copy);
-  for (auto [i, source, target] : llvm::enumerate(copy.getSources(), copy.getTargets())) {
-    auto text = [&](StringRef key, StringAttr ofFirst) {
-      return i == 0 ? ofFirst : cast<DictionaryAttr>(copy.getAlso()[i - 1]).getAs<StringAttr>(key);
-    };
-    single.push_back(planir::CopyOp::create(
-        b, copy.getLoc(), source, target, copy.getDeviceAttr(), text("name", copy.getNameAttr()),
-        text("location", copy.getLocationAttr()), copy.getQueueAttr(),
-        text("cause", copy.getCauseAttr()), b.getArrayAttr({})));
+  for (unsigned i = 0; i < copy.getSources().size(); ++i) {
+    planir::CopyOp::Copied value = copy.getCopied(i);
+    single.push_back(planir::CopyOp::create(b, copy.getLoc(), value.source, value.target,
+                                            copy.getDeviceAttr(), value.name, value.location,
+                                            copy.getQueueAttr(), value.cause, b.getArrayAttr({})));
   }
   copy.erase();
 }

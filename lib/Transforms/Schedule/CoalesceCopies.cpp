@@ -26,13 +26,6 @@ static std::vector<queues::Message> describeMessages(ArrayRef<Operation *> comma
   return messages;
 }
 
-static DictionaryAttr describeValue(planir::CopyOp copy) {
-  Builder b(copy.getContext());
-  return b.getDictionaryAttr({b.getNamedAttr("cause", copy.getCauseAttr()),
-                              b.getNamedAttr("location", copy.getLocationAttr()),
-                              b.getNamedAttr("name", copy.getNameAttr())});
-}
-
 /// The first copy, with what the others copy as well.
 static Operation *merge(ArrayRef<Operation *> copies) {
   auto first = cast<planir::CopyOp>(copies.front());
@@ -40,11 +33,13 @@ static Operation *merge(ArrayRef<Operation *> copies) {
   SmallVector<Attribute> also;
   for (Operation *op : copies) {
     auto copy = cast<planir::CopyOp>(op);
-    llvm::append_range(sources, copy.getSources());
-    llvm::append_range(targets, copy.getTargets());
-    if (copy != first)
-      also.push_back(describeValue(copy));
-    llvm::append_range(also, copy.getAlso());
+    for (unsigned i = 0; i < copy.getSources().size(); ++i) {
+      planir::CopyOp::Copied value = copy.getCopied(i);
+      if (!sources.empty())
+        also.push_back(planir::CopyOp::describe(value.name, value.location, value.cause));
+      sources.push_back(value.source);
+      targets.push_back(value.target);
+    }
   }
   OpBuilder builder(first);
   auto merged =

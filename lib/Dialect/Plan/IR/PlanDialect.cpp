@@ -31,6 +31,21 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+CopyOp::Copied CopyOp::getCopied(unsigned value) {
+  Value source = getSources()[value], target = getTargets()[value];
+  if (value == 0)
+    return {source, target, getNameAttr(), getLocationAttr(), getCauseAttr()};
+  auto entry = cast<DictionaryAttr>(getAlso()[value - 1]);
+  return {source, target, entry.getAs<StringAttr>("name"), entry.getAs<StringAttr>("location"),
+          entry.getAs<StringAttr>("cause")};
+}
+
+DictionaryAttr CopyOp::describe(StringAttr name, StringAttr location, StringAttr cause) {
+  Builder b(name.getContext());
+  return b.getDictionaryAttr({b.getNamedAttr("cause", cause), b.getNamedAttr("location", location),
+                              b.getNamedAttr("name", name)});
+}
+
 void PlanDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

@@ -234,6 +234,18 @@ def Plan_CopyOp : Plan_Op<"copy", [SameVariadicOperandSize]> {
     $sources `to` $targets `on` $device (`queue` $queue^)? (`for` $cause^)? $name `at` $location
     (`also` $also^)? attr-dict
   }];
+  let extraClassDeclaration = [{
+    /// One value, below the number of sources.
+    struct Copied {
+      ::mlir::Value source, target;
+      ::mlir::StringAttr name, location, cause;
+    };
+    Copied getCopied(unsigned value);
+
+    /// An entry of `also`.
+    static ::mlir::DictionaryAttr describe(::mlir::StringAttr name, ::mlir::StringAttr location,
+                                           ::mlir::StringAttr cause);
+  }];
   let hasVerifier = 1;
 }
 
