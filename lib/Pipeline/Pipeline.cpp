@@ -136,6 +136,7 @@ static void addSchedule(OpPassManager &pm) {
   // Kernels were made before it was known which of them update a buffer in place.
   pm.addPass(createShareArgumentsPass());
   pm.addPass(createOrderCommandsPass());
+  // Before memory, which has to know what is in use at the same time.
   pm.addPass(createCoalesceCopiesPass());
 }
 

@@ -49,12 +49,12 @@ static Value integerToFloat(Emitter &b, Value x, bool isUnsigned, Type to) {
   return wide == to ? result : Value(arith::TruncFOp::create(b, to, result));
 }
 
-/// Through f32 where f16 or bf16 take part. Without fast-math flags: a cast must round.
+/// Through f32 where f16 or bf16 take part.
 static Value floatToFloat(Emitter &b, Value x, Type to) {
   auto step = [&](Type next) {
     unsigned from = x.getType().getIntOrFloatBitWidth(), width = next.getIntOrFloatBitWidth();
     if (x.getType() != next)
-      x = from < width ? Value(arith::ExtFOp::create(b, next, x, arith::FastMathFlagsAttr()))
+      x = from < width ? Value(arith::ExtFOp::create(b, next, x))
                        : Value(arith::TruncFOp::create(b, next, x));
   };
   step(computeType(x.getType()));
