@@ -178,11 +178,9 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
 // Budgets for copies
 //===----------------------------------------------------------------------===//
 
-/// The budget of the function, or that of the options (spec X4). One that cannot be read is for the
-/// check of the copies to report.
+/// A budget that cannot be read is for the check of the copies to report.
 static CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
-  auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
-  Expected<CopyBudget> budget = parseCopyBudget(own ? own.getValue().str() : options.maxCopy);
+  Expected<CopyBudget> budget = copyBudgetOf(func, options.maxCopy);
   return budget ? *budget : CopyBudget();
 }
 

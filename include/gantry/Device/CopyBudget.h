@@ -30,6 +30,10 @@ inline CopyDirection copyDirection(const DeviceName &from, const DeviceName &to)
 struct CopyBudget {
   std::array<std::optional<uint64_t>, copyDirectionNames.size()> bytes;
 
+  /// Whether it limits nothing.
+  bool isEmpty() const { return *this == CopyBudget(); }
+  bool operator==(const CopyBudget &) const = default;
+
   std::optional<uint64_t> of(CopyDirection direction) const {
     return bytes[static_cast<size_t>(direction)];
   }

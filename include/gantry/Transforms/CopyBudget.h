@@ -8,6 +8,9 @@
 
 namespace gantry {
 
+/// The budget of the function itself, else the one that `others` have. Errors as parseCopyBudget.
+Expected<CopyBudget> copyBudgetOf(mlir::func::FuncOp func, llvm::StringRef others);
+
 /// Calls `visit` for the copies in loops, which no budget of their direction can hold. The module
 /// has been placed and has its copies; constants, which are copied once, are left out.
 void forEachCopyInLoop(mlir::func::FuncOp func,

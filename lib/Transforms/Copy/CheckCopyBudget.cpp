@@ -50,6 +50,11 @@ static SmallVector<Copied> collect(func::FuncOp func, const copy::Homes &homes) 
   return copies;
 }
 
+Expected<CopyBudget> gantry::copyBudgetOf(func::FuncOp func, StringRef others) {
+  auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
+  return parseCopyBudget((own ? own.getValue() : others).str());
+}
+
 void gantry::forEachCopyInLoop(func::FuncOp func, function_ref<void(CopyOp, CopyDirection)> visit) {
   copy::Homes homes(func->getParentOfType<ModuleOp>());
   for (const Copied &each : collect(func, homes))
@@ -69,14 +74,12 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
   }
 
   LogicalResult check(func::FuncOp func, const copy::Homes &homes) {
-    auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
-    StringRef text = own ? own.getValue() : StringRef(maxCopy);
-    if (text.empty())
-      return success();
-    Expected<CopyBudget> budget = parseCopyBudget(text.str());
+    Expected<CopyBudget> budget = copyBudgetOf(func, maxCopy);
     if (!budget)
-      return emitError(own ? func.getLoc() : UnknownLoc::get(&getContext()))
+      return emitError(func->hasAttr(kMaxCopyAttr) ? func.getLoc() : UnknownLoc::get(&getContext()))
              << budget.status().message();
+    if (budget->isEmpty())
+      return success();
     SmallVector<Copied> copies = collect(func, homes);
     LogicalResult result = success();
     for (CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h, CopyDirection::d2d})
