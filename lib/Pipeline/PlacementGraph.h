@@ -2,9 +2,9 @@
 // times on every device, and the values between them. Reads op interfaces only.
 #pragma once
 
+#include "gantry/Analysis/KernelGroups.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Placement/Auto.h"
-#include "gantry/Transforms/KernelGroups.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -30,7 +30,7 @@ RUNTIME = {
 }
 COMPILER = {
     "Dialect": {"Support", "Device"},
-    "Analysis": {"Support", "Device", "Dialect"},
+    "Analysis": {"Support", "Device", "Queues", "Dialect"},
     "Frontend": {"Support", "Device", "Dialect", "Analysis"},
     "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},

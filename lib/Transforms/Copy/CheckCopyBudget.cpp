@@ -4,7 +4,7 @@
 // "d2h:0,h2d:1MiB". Of a branch the side that copies more counts. A copy inside a loop runs an
 // unknown number of times, so that no budget for its direction can hold.
 
-#include "Homes.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Transforms/CopyBudget.h"
 #include "gantry/Transforms/Passes.h"

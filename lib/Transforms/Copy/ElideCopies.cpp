@@ -4,7 +4,7 @@
 // itself. A copy of a copy that nothing else uses goes the direct way. One with `force` makes a new
 // buffer and stays.
 
-#include "Homes.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/Iterators.h"

@@ -5,7 +5,7 @@
 // have the bytes of their source, so what is copied is the source, and the view is made again on
 // the other side. Constants need none: a plan has them on each device that reads them.
 
-#include "Homes.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

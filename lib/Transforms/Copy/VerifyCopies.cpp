@@ -1,6 +1,6 @@
 // After Copy: every op finds its operands on its own device.
 
-#include "Homes.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;

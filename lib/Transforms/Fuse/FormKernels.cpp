@@ -1,6 +1,7 @@
-// Outlines each group of ops (KernelGroups.cpp) into a kernel and puts a launch in its place.
+// Outlines each group of ops (Analysis/KernelGroups.cpp) into a kernel and puts a launch in its
+// place.
 
-#include "gantry/Transforms/KernelGroups.h"
+#include "gantry/Analysis/KernelGroups.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

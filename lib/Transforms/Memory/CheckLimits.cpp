@@ -1,6 +1,6 @@
 // Refuses a plan that a device has no room for, and says what takes the room (spec M2).
 
-#include "LiveRanges.h"
+#include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Transforms/Passes.h"

@@ -1,6 +1,6 @@
 #include "DelayCopies.h"
 
-#include "gantry/Transforms/Segments.h"
+#include "gantry/Analysis/Segments.h"
 
 #include "mlir/IR/Builders.h"
 

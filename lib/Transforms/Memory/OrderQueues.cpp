@@ -1,9 +1,9 @@
 // Puts signals and waits where queues meet: the adapter between the plan dialect and the queues
 // library. Commands between two control-flow ops are one problem, since those join all queues.
 
+#include "gantry/Analysis/Segments.h"
 #include "gantry/Queues/Order.h"
 #include "gantry/Transforms/Passes.h"
-#include "gantry/Transforms/Segments.h"
 
 #include "llvm/ADT/MapVector.h"
 

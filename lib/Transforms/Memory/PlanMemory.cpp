@@ -4,7 +4,7 @@
 // predicted to run at that time lie between (docs/decisions/0011).
 
 #include "DelayCopies.h"
-#include "LiveRanges.h"
+#include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/Passes.h"
 

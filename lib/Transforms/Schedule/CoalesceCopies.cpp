@@ -1,9 +1,9 @@
 // Makes one copy of small ones that go the same way at the same time (spec X5): the adapter between
 // the plan dialect and the queues library, which says what goes together and why.
 
+#include "gantry/Analysis/Segments.h"
 #include "gantry/Queues/Coalesce.h"
 #include "gantry/Transforms/Passes.h"
-#include "gantry/Transforms/Segments.h"
 
 using namespace mlir;
 using namespace gantry;

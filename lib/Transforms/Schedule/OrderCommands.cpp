@@ -5,8 +5,8 @@
 // memory with what "came before" would make queues wait for each other. Queues keep their own
 // order.
 
+#include "gantry/Analysis/Segments.h"
 #include "gantry/Transforms/Passes.h"
-#include "gantry/Transforms/Segments.h"
 
 using namespace mlir;
 using namespace gantry;

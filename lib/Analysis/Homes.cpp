@@ -1,4 +1,4 @@
-#include "Homes.h"
+#include "gantry/Analysis/Homes.h"
 
 #include "gantry/Device/DeviceName.h"
 

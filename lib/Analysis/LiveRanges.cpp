@@ -1,4 +1,4 @@
-#include "LiveRanges.h"
+#include "gantry/Analysis/LiveRanges.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 

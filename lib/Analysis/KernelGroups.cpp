@@ -6,7 +6,7 @@
 // exclude each other joins is a matter of operands, never of the order in which the graph lists its
 // ops.
 
-#include "gantry/Transforms/KernelGroups.h"
+#include "gantry/Analysis/KernelGroups.h"
 
 #include "gantry/Dialect/Gantry/IR/Views.h"
 

@@ -1,4 +1,4 @@
-#include "gantry/Transforms/Segments.h"
+#include "gantry/Analysis/Segments.h"
 
 using namespace mlir;
 using namespace gantry;

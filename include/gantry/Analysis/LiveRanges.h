@@ -2,8 +2,8 @@
 // and the last.
 #pragma once
 
+#include "gantry/Analysis/Segments.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
-#include "gantry/Transforms/Segments.h"
 
 #include "llvm/ADT/DenseMap.h"
 
