@@ -1,17 +1,17 @@
-# gantry_add_library(NAME LAYER layer SOURCES ... [DEPS ...] [GENERATED ...] [PCH])
+# gantry_add_library(NAME LAYER layer SOURCES ... [DEPS ...] [GENERATED ...])
 #
 # One static library per layer; the two shared libraries (libgantry-runtime, libgantry-compiler)
 # are put together from them in lib/CAPI. LAYER is one of the names in tools/dev/check_layers.py,
 # which checks that the include lines agree with the layering.
 #   DEPS       what its headers or sources need, PUBLIC
-#   PCH        includes many dialects: use the shared precompiled header
 #   GENERATED  targets that must run before compiling (TableGen, flatc, protoc)
-# Libraries of the compiler layers get MLIR's headers and are built without RTTI and exceptions.
+# Libraries of the compiler layers get MLIR's headers, precompiled, and are built without RTTI and
+# exceptions.
 
 set(GANTRY_COMPILER_LAYERS Dialect Analysis Frontend Transforms Target Pipeline)
 
 function(gantry_add_library name)
-  cmake_parse_arguments(ARG "PCH" "LAYER" "SOURCES;DEPS;GENERATED" ${ARGN})
+  cmake_parse_arguments(ARG "" "LAYER" "SOURCES;DEPS;GENERATED" ${ARGN})
   if(NOT ARG_LAYER)
     message(FATAL_ERROR "gantry_add_library(${name}): LAYER is missing")
   endif()
@@ -27,9 +27,7 @@ function(gantry_add_library name)
   if(ARG_LAYER IN_LIST GANTRY_COMPILER_LAYERS)
     target_link_libraries(${name} PUBLIC GantryMLIR)
     add_dependencies(${name} GantryTableGen)
-    if(ARG_PCH AND TARGET GantryPch)
-      target_precompile_headers(${name} REUSE_FROM GantryPch)
-    endif()
+    target_precompile_headers(${name} REUSE_FROM GantryPch)
     set_property(GLOBAL APPEND PROPERTY GANTRY_COMPILER_LIBS ${name})
   endif()
 endfunction()
