@@ -1,5 +1,6 @@
 #include "gantry/Plan/PlanTopology.h"
 
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Views.h"
 
 #include <map>
@@ -9,10 +10,11 @@ namespace gantry::plan {
 
 namespace {
 Driver driverOf(const fb::Device &device) {
-  for (Driver driver : {Driver::host, Driver::sim, Driver::cuda})
-    if (textOf(device.driver()) == driverName(driver))
+  std::string_view name = driversOf(device).front();
+  for (Driver driver : {Driver::host, Driver::sim})
+    if (name == driverName(driver))
       return driver;
-  return device.type() == fb::DeviceType::cpu ? Driver::host : Driver::cuda;
+  return Driver::cuda;
 }
 } // namespace
 

@@ -2,6 +2,8 @@
 // order between queues that cannot deadlock. The tables they refer to were found to be sound.
 #include "Walk.h"
 
+#include "gantry/Plan/KernelVariants.h"
+
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -195,6 +197,8 @@ private:
     uint32_t count = countOf(command.buffers());
     if (command.num_results() > count)
       return fail(number(command.num_results()) + " results among " + number(count) + " buffers");
+    if (command.has_scratch() && command.num_results() == 0)
+      return fail("it has scratch memory, and writes no buffer");
     if (command.items() > INT64_MAX || command.grain() == 0 || command.grain() > INT64_MAX)
       return fail(number(command.items()) + " work items in grains of " + number(command.grain()));
     for (uint32_t i = 0; i < count; ++i) {
@@ -206,16 +210,40 @@ private:
     return checkKernelRunsOn(command);
   }
 
-  /// Simulated devices run host code. Without a driver the plan leaves it open.
+  /// Every driver that its device may have can run the kernel. Where registered kernels run is
+  /// known at load, and plans that name no driver leave it open.
   Status checkKernelRunsOn(const fb::Command &command) const {
     const fb::Kernel &kernel = *plan.kernels()->Get(command.kernel());
-    std::string_view driver = textOf(deviceAt(command.device()).driver());
-    if (kernel.custom() || driver.empty())
+    const fb::Device &device = deviceAt(command.device());
+    if (kernel.custom() || textOf(device.driver()).empty())
       return {};
-    bool hostCode = plan.code()->Get(kernel.code())->kind() == fb::CodeKind::elfSharedObject;
-    if (hostCode != (driver != "cuda"))
-      return fail("kernel '" + kernel.symbol()->str() + "' has no code for the driver '" +
-                  std::string(driver) + "'");
+    for (std::string_view driver : driversOf(device)) {
+      GANTRY_RETURN_IF_ERROR(checkScratch(command, kernel, driver));
+      if (!hasVariantFor(kernel, driver))
+        return fail("kernel '" + kernel.symbol()->str() + "' has no code for the driver '" +
+                    std::string(driver) + "'");
+    }
+    return {};
+  }
+
+  bool hasVariantFor(const fb::Kernel &kernel, std::string_view driver) const {
+    if (countOf(kernel.variants()) == 0)
+      return runsOn(plan.code()->Get(kernel.code())->kind(), driver);
+    for (const fb::Variant *variant : each(kernel.variants()))
+      if (textOf(variant->driver()) == driver)
+        return true;
+    return false;
+  }
+
+  /// The plan has taken memory for the variant that needs most.
+  Status checkScratch(const fb::Command &command, const fb::Kernel &kernel,
+                      std::string_view driver) const {
+    const uint32_t count = countOf(command.buffers());
+    const uint64_t there = command.has_scratch() ? command.buffers()->Get(count - 1)->size() : 0;
+    for (const fb::Variant *variant : each(kernel.variants()))
+      if (textOf(variant->driver()) == driver && variant->scratch() > there)
+        return fail("kernel '" + kernel.symbol()->str() + "' needs " + number(variant->scratch()) +
+                    " bytes of scratch memory, the launch has " + number(there));
     return {};
   }
 

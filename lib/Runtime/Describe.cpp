@@ -60,6 +60,11 @@ private:
     if (value > 0)
       json.member(key, value);
   }
+  /// 0 stands for "as elsewhere" or "no bound".
+  void some(const char *key, uint64_t value) {
+    if (value != 0)
+      number(key, value);
+  }
   /// An index that may be absent.
   void said(const char *key, uint32_t index) {
     if (index != plan::nothingSaid)
@@ -123,6 +128,7 @@ private:
     number("memory_limit", device.memory_limit());
     known("peak_flops", device.peak_flops());
     known("bandwidth", device.bandwidth());
+    texts("also", device.also());
   }
 
   void describe(const fb::Link &link) {
@@ -166,9 +172,42 @@ private:
 
   void describe(const fb::Kernel &kernel) {
     text("symbol", kernel.symbol());
+    if (plan::countOf(kernel.variants()) != 0) {
+      list("variants", kernel.variants(), [&](auto &variant) { describe(variant); });
+      return;
+    }
     if (!kernel.custom())
       number("code", kernel.code());
     flag("custom", kernel.custom());
+  }
+
+  void describe(const fb::Variant &variant) {
+    text("driver", variant.driver());
+    name("source", fb::EnumNameKernelSource(variant.source()));
+    if (variant.source() == fb::KernelSource::code)
+      number("code", variant.code());
+    text("library", variant.library());
+    text("library_version", variant.library_version());
+    text("symbol", variant.symbol());
+    texts("features", variant.features());
+    some("arch_min", variant.arch_min());
+    some("arch_max", variant.arch_max());
+    some("items", variant.items());
+    some("grain", variant.grain());
+    extent("grid", variant.grid());
+    extent("block", variant.block());
+    some("shared_memory", variant.shared_memory());
+    some("scratch", variant.scratch());
+  }
+
+  void extent(const char *key, const fb::Extent *value) {
+    if (!value)
+      return;
+    json.key(key);
+    json.beginArray();
+    for (uint32_t side : {value->x(), value->y(), value->z()})
+      json.value(uint64_t(side));
+    json.endArray();
   }
 
   void describe(const fb::Function &function) {
@@ -206,6 +245,8 @@ private:
       number("items", command.items());
       number("grain", command.grain());
       number("num_results", command.num_results());
+      if (command.has_scratch())
+        flag("has_scratch", true);
       texts("log_names", command.log_names());
       break;
     case fb::Opcode::copy:

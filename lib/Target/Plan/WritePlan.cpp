@@ -5,6 +5,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Support/Version.h"
@@ -288,7 +289,23 @@ struct Writer {
       kernels[op.getSymName()] = plan.kernels.size();
       auto kernel = std::make_unique<fb::KernelT>();
       kernel->symbol = op.getSymName().str();
+      addVariants(*kernel, plan.code.size() - 1);
       plan.kernels.push_back(std::move(kernel));
+    }
+  }
+
+  /// One for each driver of the plan's devices that runs such code.
+  void addVariants(fb::KernelT &kernel, uint32_t codeIndex) {
+    SmallVector<StringRef> drivers;
+    for (const auto &device : plan.devices)
+      if (plan::runsOn(plan.code[codeIndex]->kind, device->driver) &&
+          !llvm::is_contained(drivers, device->driver))
+        drivers.push_back(device->driver);
+    for (StringRef driver : drivers) {
+      auto variant = std::make_unique<fb::VariantT>();
+      variant->driver = driver.str();
+      variant->code = codeIndex;
+      kernel.variants.push_back(std::move(variant));
     }
   }
 
@@ -441,6 +458,7 @@ struct Writer {
     for (Value v : launch->getOperands())
       command->buffers.push_back(bufferRef(v));
     command->num_results = launch.getOutputs().size() + (launch.getScratch() ? 1 : 0);
+    command->has_scratch = bool(launch.getScratch());
     command->items = launch.getItems();
     command->grain = launch.getGrain();
     command->flops = launch.getFlops();

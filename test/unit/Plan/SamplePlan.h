@@ -82,6 +82,13 @@ inline std::unique_ptr<fb::CommandT> copy(fb::BufferRef from, fb::BufferRef to, 
   return result;
 }
 
+/// A variant of the kernel that runs code 0; the first one replaces what the kernel was before.
+inline fb::VariantT &addVariant(fb::KernelT &kernel, const char *driver) {
+  kernel.variants.push_back(std::make_unique<fb::VariantT>());
+  kernel.variants.back()->driver = driver;
+  return *kernel.variants.back();
+}
+
 /// One more value in the transfer.
 inline void addToCopy(fb::CommandT &copy, fb::BufferRef from, fb::BufferRef to) {
   copy.buffers.push_back(from);

@@ -1,6 +1,7 @@
 // Does with an accepted plan what a runtime does, with every check left out.
 #include "SamplePlan.h"
 
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Views.h"
 
 namespace gantry::plan::test {
@@ -26,6 +27,16 @@ uint64_t useBuffer(const fb::Plan &plan, const fb::Function &function, const fb:
   return size;
 }
 
+uint64_t useKernel(const fb::Plan &plan, const fb::Kernel &kernel) {
+  uint64_t sum = 0;
+  for (const KernelVariant &variant : variantsOf(plan, kernel)) {
+    sum += variant.symbol.size() + variant.describe(plan).size();
+    if (variant.source == fb::KernelSource::code)
+      sum += plan.code()->Get(variant.code)->size();
+  }
+  return sum;
+}
+
 uint64_t useBlock(const fb::Plan &plan, const fb::Function &function, uint32_t index) {
   uint64_t sum = 0;
   for (const fb::Command *command : each(function.blocks()->Get(index)->commands())) {
@@ -36,7 +47,7 @@ uint64_t useBlock(const fb::Plan &plan, const fb::Function &function, uint32_t i
       for (uint32_t value = 0; value < numCopied(*command); ++value)
         sum += copiedBy(*command, value).name.size() + bytesCopied(*command);
     if (command->opcode() == fb::Opcode::launch)
-      sum += plan.kernels()->Get(command->kernel())->symbol()->size();
+      sum += useKernel(plan, *plan.kernels()->Get(command->kernel()));
     if (command->condition())
       sum += useBuffer(plan, function, *command->condition());
     for (uint32_t block : each(command->blocks()))

@@ -32,6 +32,32 @@ fb::LinkT &addLink(Sample &sample, uint32_t from, uint32_t to) {
   return *sample.plan.links.back();
 }
 
+fb::KernelT &kernelOf(Sample &sample) { return *sample.plan.kernels[0]; }
+
+fb::VariantT &libraryVariant(Sample &sample, const char *driver) {
+  fb::VariantT &variant = addVariant(kernelOf(sample), driver);
+  variant.source = fb::KernelSource::library;
+  variant.library = "blas";
+  return variant;
+}
+
+TEST(Validate, AcceptsVariantsOfEverySource) {
+  EXPECT_EQ(refusal([](Sample &s) {
+              s.plan.devices[0]->also = {"sim"};
+              fb::VariantT &fast = addVariant(kernelOf(s), "host");
+              fast.features = {"avx512f"}, fast.symbol = "add_0_avx512", fast.items = 4;
+              addVariant(kernelOf(s), "host").source = fb::KernelSource::registered;
+              addVariant(kernelOf(s), "sim");
+              libraryVariant(s, "cuda").library_version = "12.4.1";
+              libraryVariant(s, "cuda").block = std::make_unique<fb::Extent>(256, 1, 1);
+              addVariant(kernelOf(s), "host").scratch = 32;
+              for (auto &block : s.function().blocks)
+                for (auto &command : block->commands)
+                  command->has_scratch = command->opcode == fb::Opcode::launch;
+            }),
+            "");
+}
+
 TEST(Validate, AcceptsRatesAndLinks) {
   EXPECT_EQ(refusal([](Sample &s) {
               s.plan.devices[1]->peak_flops = 1e13;
@@ -168,6 +194,86 @@ const Rule rules[] = {
      "code[0]: 2000 bytes at 0 of segment 1, which has 1024"},
     {"KernelSymbol", [](Sample &s) { s.plan.kernels[0]->symbol = ""; },
      "kernels[0]: it has no symbol"},
+    {"DeviceStandInUnknown", [](Sample &s) { s.plan.devices[1]->also = {"tpu"}; },
+     "devices[1]: unknown driver 'tpu'; the drivers are host, sim and cuda"},
+    {"DeviceStandInTwice", [](Sample &s) { s.plan.devices[1]->also = {"cuda", "sim"}; },
+     "devices[1]: the driver 'sim' is there twice"},
+    {"VariantAndCustom",
+     [](Sample &s) { addVariant(kernelOf(s), "host"), kernelOf(s).custom = true; },
+     "kernels[0]: it is custom and has variants; a registered kernel is a variant then"},
+    {"VariantsTooMany",
+     [](Sample &s) {
+       for (int i = 0; i < 65; ++i)
+         addVariant(kernelOf(s), "host");
+     },
+     "kernels[0]: 65 variants, at most 64"},
+    {"VariantSource",
+     [](Sample &s) { addVariant(kernelOf(s), "host").source = fb::KernelSource(3); },
+     "kernels[0], variants[0]: unknown source 3"},
+    {"VariantDriver", [](Sample &s) { addVariant(kernelOf(s), "tpu"); },
+     "kernels[0], variants[0]: unknown driver 'tpu'; the drivers are host, sim and cuda"},
+    {"VariantFeature", [](Sample &s) { addVariant(kernelOf(s), "host").features = {"avx2", ""}; },
+     "kernels[0], variants[0]: a feature has no name"},
+    {"VariantNoLibrary",
+     [](Sample &s) { addVariant(kernelOf(s), "host").source = fb::KernelSource::library; },
+     "kernels[0], variants[0]: it names no library"},
+    {"VariantLibraryAndCode", [](Sample &s) { addVariant(kernelOf(s), "host").library = "blas"; },
+     "kernels[0], variants[0]: it names the library 'blas', and its source is another"},
+    {"VariantVersion", [](Sample &s) { libraryVariant(s, "host").library_version = "12.x"; },
+     "kernels[0], variants[0]: the version '12.x' is not numbers and dots, like 12.4"},
+    {"VariantCode", [](Sample &s) { addVariant(kernelOf(s), "host").code = 1; },
+     "kernels[0], variants[0]: code 1 of 1"},
+    {"VariantForeignCode", [](Sample &s) { addVariant(kernelOf(s), "cuda"); },
+     "kernels[0], variants[0]: code 0 is elfSharedObject, which devices of driver 'cuda' do not "
+     "run"},
+    {"VariantArchitectures",
+     [](Sample &s) {
+       fb::VariantT &variant = libraryVariant(s, "cuda");
+       variant.arch_min = 90, variant.arch_max = 75;
+     },
+     "kernels[0], variants[0]: architectures 90 to 75"},
+    {"VariantItems", [](Sample &s) { addVariant(kernelOf(s), "host").items = UINT64_MAX; },
+     "kernels[0], variants[0]: 18446744073709551615 work items in grains of 0"},
+    {"VariantScratch", [](Sample &s) { addVariant(kernelOf(s), "host").scratch = UINT64_MAX; },
+     "kernels[0], variants[0]: 18446744073709551615 bytes of scratch memory"},
+    {"VariantHostGrid", [](Sample &s) { addVariant(kernelOf(s), "host").shared_memory = 4; },
+     "kernels[0], variants[0]: it has a grid, a block or shared memory, which 'host' has not"},
+    {"VariantNoGrid",
+     [](Sample &s) {
+       s.plan.code[0]->kind = fb::CodeKind::cubin;
+       addVariant(kernelOf(s), "cuda");
+     },
+     "kernels[0], variants[0]: it has no grid or no block"},
+    {"VariantSide",
+     [](Sample &s) { libraryVariant(s, "cuda").grid = std::make_unique<fb::Extent>(1, 0, 1); },
+     "kernels[0], variants[0]: a side of 0 in its grid or block"},
+    {"VariantBlock",
+     [](Sample &s) { libraryVariant(s, "cuda").block = std::make_unique<fb::Extent>(32, 33, 1); },
+     "kernels[0], variants[0]: a block of 32 x 33 x 1 threads, at most 1024"},
+    {"LaunchWithoutVariant", [](Sample &s) { addVariant(kernelOf(s), "sim"); },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the "
+     "driver 'host'"},
+    {"LaunchWithoutVariantForAStandIn",
+     [](Sample &s) {
+       s.plan.devices[0]->also = {"sim"};
+       addVariant(kernelOf(s), "host");
+     },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the "
+     "driver 'sim'"},
+    {"LaunchScratch",
+     [](Sample &s) {
+       addVariant(kernelOf(s), "host").scratch = 64;
+       s.command(0, 0).has_scratch = true;
+     },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' needs 64 bytes of scratch "
+     "memory, the launch has 32"},
+    {"LaunchNoScratch", [](Sample &s) { addVariant(kernelOf(s), "host").scratch = 64; },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' needs 64 bytes of scratch "
+     "memory, the launch has 0"},
+    {"LaunchScratchUnwritten",
+     [](Sample &s) { s.command(0, 0).has_scratch = true, s.command(0, 0).num_results = 0; },
+     "function 'main', block 0, command 0 (launch 'add'): it has scratch memory, and writes no "
+     "buffer"},
     {"KernelCode", [](Sample &s) { s.plan.kernels[0]->code = 1; }, "kernels[0]: code 1 of 1"},
     {"Math", [](Sample &s) { s.plan.math = "f8"; },
      "plan: unknown math 'f8'; known are f32, tf32, bf16 and f16"},
