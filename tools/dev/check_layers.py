@@ -22,7 +22,7 @@ SHARED = {
     "Packing": {"Support"},
     "Placement": {"Support", "Device"},
     "Queues": {"Support"},
-    "Arrays": {"Support"},
+    "Judge": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
 }
 RUNTIME = {
@@ -32,7 +32,7 @@ COMPILER = {
     "Dialect": {"Support", "Device"},
     "Analysis": {"Support", "Device", "Queues", "Dialect"},
     "Frontend": {"Support", "Device", "Dialect", "Analysis"},
-    "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Dialect", "Analysis"},
+    "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Judge", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
     "Pipeline": {"Support", "Arrays", "Device", "Packing", "Placement", "Plan", "Dialect", "Analysis",
                  "Frontend", "Transforms", "Target"},
@@ -44,7 +44,6 @@ EDGES = {
     "CAPI/Compiler": {"CAPI", *SHARED, *COMPILER},
     # The tool knows the runtime and opens the compiler through the C API.
     "tools/gantry": {"CAPI", *SHARED, "Runtime"},
-    "tools/gantry-memplan": {"Support", "Packing"},
     "tools/gantry-opt": {*SHARED, *COMPILER},
     "tools/gantry-lsp-server": {*SHARED, *COMPILER},
     "tools/gantry-reduce": {*SHARED, *COMPILER},
