@@ -21,6 +21,7 @@ SHARED = {
     "Device": {"Support"},
     "Packing": {"Support"},
     "Placement": {"Support", "Device"},
+    "AutoPlacement": {"Support", "Device"},
     "Queues": {"Support"},
     "Judge": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
@@ -34,8 +35,8 @@ COMPILER = {
     "Frontend": {"Support", "Device", "Dialect", "Analysis"},
     "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Judge", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
-    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Placement", "Plan", "Dialect", "Analysis",
-                 "Frontend", "Transforms", "Target"},
+    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Placement", "AutoPlacement", "Plan",
+                 "Dialect", "Analysis", "Frontend", "Transforms", "Target"},
 }
 EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.

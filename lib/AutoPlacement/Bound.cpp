@@ -1,5 +1,5 @@
 // How fast no placement can be.
-#include "AutoGraph.h"
+#include "Graph.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // Automatic placement on random graphs: against every placement of tiny ones, against the judge,
 // and under other numberings.
-#include "AutoProblems.h"
+#include "Problems.h"
 
 #include <gtest/gtest.h>
 

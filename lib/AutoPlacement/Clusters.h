@@ -2,7 +2,7 @@
 // operands would have to be copied there and back.
 #pragma once
 
-#include "AutoGraph.h"
+#include "Graph.h"
 
 namespace gantry::placement {
 

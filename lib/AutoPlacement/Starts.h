@@ -1,7 +1,7 @@
 // Placements that local search begins with. Devices by place; atoms are kept together.
 #pragma once
 
-#include "AutoGraph.h"
+#include "Graph.h"
 
 #include <optional>
 

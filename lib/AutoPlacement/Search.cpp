@@ -1,7 +1,7 @@
 // The search: starts in two orders, local search from each, orders that suit the result. The judge
-// (AutoValidate.cpp) is the caller's to ask.
-#include "AutoLocalSearch.h"
-#include "AutoStarts.h"
+// (Validate.cpp) is the caller's to ask.
+#include "LocalSearch.h"
+#include "Starts.h"
 
 #include <algorithm>
 #include <memory>

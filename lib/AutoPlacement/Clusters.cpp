@@ -1,6 +1,6 @@
 // Clusters by joining edges, largest first, as Kruskal's algorithm does, up to a cap on the work of
 // one cluster.
-#include "AutoClusters.h"
+#include "Clusters.h"
 
 #include <algorithm>
 #include <numeric>

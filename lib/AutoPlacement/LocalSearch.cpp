@@ -1,5 +1,5 @@
 // Which moves are tried, and how one is taken back.
-#include "AutoLocalSearch.h"
+#include "LocalSearch.h"
 
 #include <algorithm>
 #include <random>

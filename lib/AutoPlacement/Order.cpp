@@ -1,5 +1,5 @@
 // Orders that suit given devices.
-#include "AutoLocalSearch.h"
+#include "LocalSearch.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // What makes a problem sound, and the judge of placements. Shares nothing with the simulator.
-#include "gantry/Placement/Auto.h"
+#include "gantry/AutoPlacement/AutoPlacement.h"
 
 #include <algorithm>
 #include <cmath>

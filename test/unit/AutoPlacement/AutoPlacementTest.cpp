@@ -1,6 +1,6 @@
 // Automatic placement on small graphs whose best placement is known, and the judge on schedules
 // that were spoilt.
-#include "AutoProblems.h"
+#include "Problems.h"
 
 #include <gtest/gtest.h>
 

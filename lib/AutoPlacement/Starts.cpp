@@ -1,5 +1,5 @@
 // The starts: one device, contiguous pieces, list scheduling.
-#include "AutoStarts.h"
+#include "Starts.h"
 
 #include <algorithm>
 #include <deque>

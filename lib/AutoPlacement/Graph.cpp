@@ -1,5 +1,5 @@
 // Keys and orders from structure alone, and the flat form of a problem.
-#include "AutoGraph.h"
+#include "Graph.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // search; allocates nothing after the first run.
 #pragma once
 
-#include "AutoGraph.h"
+#include "Graph.h"
 
 #include <tuple>
 

@@ -1,7 +1,7 @@
 // Problems of automatic placement made by hand and at random.
 #pragma once
 
-#include "gantry/Placement/Auto.h"
+#include "gantry/AutoPlacement/AutoPlacement.h"
 
 #include <algorithm>
 #include <numeric>

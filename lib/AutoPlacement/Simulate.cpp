@@ -1,5 +1,5 @@
 // The simulator: one pass over the tasks for times, one over the values for memory.
-#include "AutoSimulator.h"
+#include "Simulator.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // breaks ties by it does not depend on names or on the order that tasks came in (spec P12).
 #pragma once
 
-#include "gantry/Placement/Auto.h"
+#include "gantry/AutoPlacement/AutoPlacement.h"
 
 #include <span>
 

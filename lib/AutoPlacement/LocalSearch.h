@@ -2,8 +2,8 @@
 // moved, alike ones exchanged, as long as that is better.
 #pragma once
 
-#include "AutoClusters.h"
-#include "AutoSimulator.h"
+#include "Clusters.h"
+#include "Simulator.h"
 
 namespace gantry::placement {
 
