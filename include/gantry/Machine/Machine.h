@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 /// What is known of a physical device beyond what a topology holds.
 struct DeviceDetails {
@@ -23,9 +23,20 @@ struct Machine {
   std::vector<std::string> features;  ///< of the processor, as in /proc/cpuinfo
 };
 
+/// How fast copies go from one logical device to another, or within one.
+struct CopyRates {
+  double bandwidth = 0;  ///< bytes a second, without the latency
+  double latency = 0;    ///< seconds
+  bool isGiven = false;  ///< the topology has a link for them
+  bool isByHost = false; ///< else: through the host, or what stands in for a link
+};
+
+/// By the cost model; devices are indices into Topology::logical.
+CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to);
+
 /// The host, and the GPUs that NVML lists and CUDA_VISIBLE_DEVICES lets through; no context is made
 /// and no device memory taken. Rates of GPUs follow from their clocks, those of the host are left
 /// open.
 Machine readMachine();
 
-} // namespace gantry::tool
+} // namespace gantry::machine

@@ -1,13 +1,10 @@
-#include "Libraries.h"
+#include "gantry/Machine/Libraries.h"
 
-#include "Compiler.h"
 #include "Nvml.h"
-
-#include "gantry/Support/Version.h"
 
 #include <dlfcn.h>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 namespace {
 
@@ -119,9 +116,6 @@ LibraryReport look(const Candidate &candidate) {
 
 std::vector<LibraryReport> findLibraries() {
   std::vector<LibraryReport> reports;
-  const bool hasCompiler = Compiler::open().ok();
-  reports.push_back({"gantry-compiler", hasCompiler ? GANTRY_VERSION_STRING : "",
-                     hasCompiler ? "compiles graphs" : "plans run, graphs do not compile"});
   const NvmlReport nvml = readNvml();
   reports.push_back({"NVML",
                      nvml.driverVersion.empty() && nvml.found ? "found" : nvml.driverVersion,
@@ -131,4 +125,4 @@ std::vector<LibraryReport> findLibraries() {
   return reports;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::machine

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 struct NvmlDevice {
   std::string name, uuid, pci;
@@ -23,4 +23,4 @@ struct NvmlReport {
 /// Everything, or as much as the library tells. GPUs come in the order of their PCI addresses.
 NvmlReport readNvml();
 
-} // namespace gantry::tool
+} // namespace gantry::machine

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 namespace {
 
@@ -99,4 +99,4 @@ NvmlReport readNvml() {
   return report;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::machine

@@ -1,10 +1,10 @@
-// Libraries that Gantry can use when they are there, and what it does without them.
+// Libraries of others that Gantry can use when they are there, and what it does without them.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 struct LibraryReport {
   std::string name;
@@ -15,4 +15,4 @@ struct LibraryReport {
 /// Opens each library and asks its version; nothing is started.
 std::vector<LibraryReport> findLibraries();
 
-} // namespace gantry::tool
+} // namespace gantry::machine

@@ -1,7 +1,8 @@
-#include "Machine.h"
+#include "gantry/Machine/Machine.h"
 
 #include "Nvml.h"
 
+#include "gantry/Device/CostModel.h"
 #include "gantry/Runtime/CPUFeatures.h"
 #include "gantry/Runtime/HostDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
@@ -12,7 +13,7 @@
 #include <fstream>
 #include <thread>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 namespace {
 
@@ -95,6 +96,17 @@ void addGPUs(Machine &machine) {
 
 } // namespace
 
+CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to) {
+  const CostModel costs = CostModel::of(topology);
+  const uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
+  constexpr uint64_t sample = uint64_t(1) << 40; // so large that latency does not count
+  return {static_cast<double>(sample) / costs.copySeconds(from, to, sample),
+          costs.copySeconds(from, to, 1),
+          std::any_of(topology.links.begin(), topology.links.end(),
+                      [&](const Link &link) { return link.from == source && link.to == target; }),
+          costs.linkOrigin(from, to) == LinkOrigin::byHost};
+}
+
 Machine readMachine() {
   Machine machine;
   readHost(machine);
@@ -102,4 +114,4 @@ Machine readMachine() {
   return machine;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::machine

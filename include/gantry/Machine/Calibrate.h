@@ -3,7 +3,7 @@
 
 #include "gantry/Device/Topology.h"
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 struct HostRates {
   double flops = 0;       ///< f32, multiplications and additions a second, all threads
@@ -19,4 +19,4 @@ HostRates measureHost(unsigned threads);
 /// Writes the rates into the hosts of the topology, and the copy rate as a link to itself.
 void applyRates(const HostRates &rates, Topology &topology);
 
-} // namespace gantry::tool
+} // namespace gantry::machine

@@ -1,18 +1,17 @@
 // Three loops. Arithmetic: independent chains of multiply-adds in registers, in the widest vectors
 // that the machine has, so that nothing but the units is busy. Memory: c = a + b over arrays far
 // larger than the caches. Copies: memcpy of such an array, by one thread as the runtime does it.
-#include "Calibrate.h"
-
-#include "Console.h"
+#include "gantry/Machine/Calibrate.h"
 
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/AlignedBuffer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::machine {
 
 namespace {
 
@@ -94,9 +93,10 @@ template <typename Work>
 double best(int rounds, Work work) {
   double seconds = 1e9;
   for (int round = 0; round < rounds; ++round) {
-    Stopwatch watch;
+    const auto start = std::chrono::steady_clock::now();
     work();
-    seconds = std::min(seconds, watch.seconds());
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds = std::min(seconds, taken.count());
   }
   return seconds;
 }
@@ -151,4 +151,4 @@ void applyRates(const HostRates &rates, Topology &topology) {
   }
 }
 
-} // namespace gantry::tool
+} // namespace gantry::machine
