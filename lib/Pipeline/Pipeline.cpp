@@ -7,7 +7,7 @@
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Target/CPU/CPUTarget.h"
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"

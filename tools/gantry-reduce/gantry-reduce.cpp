@@ -3,8 +3,9 @@
 
 #include "ReductionPatterns.h"
 
+#include "gantry/Linalg/Passes.h"
 #include "gantry/Pipeline/Pipeline.h"
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
@@ -14,7 +15,8 @@ int main(int argc, char **argv) {
   gantry::registerDialects(registry);
   gantry::registerReductionPatterns(registry);
   gantry::registerGantryTransformsPasses();
-  gantry::registerGantryTargetPasses();
+  gantry::registerGantryLinalgPasses();
+  gantry::registerGantryCPUPasses();
   mlir::MLIRContext context(registry);
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
 }

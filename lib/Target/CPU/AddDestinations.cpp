@@ -3,7 +3,7 @@
 // The bodies keep working on tensors; to_tensor and materialize_in_destination tie them to the
 // buffers, and One-Shot Bufferize then writes results in place.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "Reshapes.h"
 
@@ -12,7 +12,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_ADDDESTINATIONSPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 static MemRefType bufferOf(Type type) {

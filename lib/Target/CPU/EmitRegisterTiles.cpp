@@ -12,7 +12,7 @@
 // which every operand is contiguous, and are added up at the end. The body is cloned on vectors, so
 // one emitter serves matrix products, convolutions, pools and plain reductions of any element type.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -24,7 +24,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_EMITREGISTERTILESPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 /// Registers that a block of accumulators may take, of the 32 of AVX-512.

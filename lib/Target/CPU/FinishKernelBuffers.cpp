@@ -3,7 +3,7 @@
 // A kernel calls nothing and allocates nothing: small buffers go to the stack, large ones become a
 // scratch argument that Memory plans like any other buffer.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
@@ -12,7 +12,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_FINISHKERNELBUFFERSPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 static constexpr int64_t kAlignment = 64;

@@ -1,6 +1,6 @@
 // Turns the outer scf.forall of a kernel into a loop over a range of work items.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 
@@ -9,7 +9,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_LOWERWORKITEMSPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 namespace {

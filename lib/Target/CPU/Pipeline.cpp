@@ -1,7 +1,8 @@
 // The passes from kernels to the LLVM dialect, in order, with the reason for each.
 
+#include "gantry/Linalg/Passes.h"
 #include "gantry/Target/CPU/CPUTarget.h"
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -13,7 +14,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_APPROXIMATEMATHPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 namespace {

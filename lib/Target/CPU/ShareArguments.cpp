@@ -7,7 +7,7 @@
 // kernel that has other uses, too, looks which one it is: left to the vectoriser's own check, an
 // update in place would run one element at a time.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
 
@@ -19,7 +19,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_SHAREARGUMENTSPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 static constexpr llvm::StringLiteral kNoAlias = "llvm.noalias";

@@ -5,7 +5,7 @@
 // same bytes. A dimension along which a producer's value is used again (the columns of a softmax,
 // whose maximum belongs to the whole row) is not cut: it would be computed once per tile.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Target/CPU/Passes.h"
 
 #include "Reshapes.h"
 
@@ -19,7 +19,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_TILEKERNELSPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
 /// The linalg op that makes every result of the function, or null.

@@ -45,6 +45,16 @@ class CheckLayersTest(unittest.TestCase):
         self.assertIn("our own words",
                       offences("lib/Runtime/drivers/cuda/X.cpp", "#include <cuda.h>")[0])
 
+    def test_passes_see_what_a_target_is_and_no_target(self):
+        self.assertEqual(offences("lib/Transforms/Fuse/X.cpp",
+                                  '#include "gantry/Target/Target.h"'), [])
+        self.assertIn("Transforms may not include Target/CPU",
+                      offences("lib/Transforms/Fuse/X.cpp",
+                               '#include "gantry/Target/CPU/CPUTarget.h"')[0])
+        self.assertTrue(offences("lib/Target/Plan/X.cpp",
+                                 '#include "gantry/Target/CPU/CPUTarget.h"'))
+        self.assertTrue(offences("lib/Linalg/X.cpp", '#include "gantry/Target/CPU/Passes.h"'))
+
     def test_unknown_layer_is_named(self):
         self.assertIn("'Misc' is not in the table", offences("lib/Misc/X.cpp", "")[0])
 

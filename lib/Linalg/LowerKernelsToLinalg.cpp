@@ -4,7 +4,7 @@
 // element types signless, so patterns look at the original types to choose signed or unsigned ops.
 // Kernels are independent of each other, so they are converted in parallel.
 
-#include "gantry/Target/Passes.h"
+#include "gantry/Linalg/Passes.h"
 
 #include "Patterns.h"
 
@@ -16,7 +16,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_LOWERKERNELSTOLINALGPASS
-#include "gantry/Target/Passes.h.inc"
+#include "gantry/Linalg/Passes.h.inc"
 } // namespace gantry
 
 SignlessTypeConverter::SignlessTypeConverter() {

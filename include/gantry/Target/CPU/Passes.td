@@ -1,30 +1,8 @@
-//===- Passes.td - From kernels of gantry ops to machine code -------------===//
-#ifndef GANTRY_TARGET_PASSES_TD
-#define GANTRY_TARGET_PASSES_TD
+//===- Passes.td - Kernels as native code over ranges of work items -------===//
+#ifndef GANTRY_TARGET_CPU_PASSES_TD
+#define GANTRY_TARGET_CPU_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
-
-//===----------------------------------------------------------------------===//
-// Linalg: kernels in terms that every target shares
-//===----------------------------------------------------------------------===//
-
-def LowerKernelsToLinalgPass : Pass<"gantry-lower-kernels-to-linalg", "::mlir::ModuleOp"> {
-  let summary = "turn kernels of gantry ops into functions of linalg ops";
-  let description = [{
-    Each `gantry.kernel` becomes a private `func.func` of the same name over tensors, its ops
-    linalg, tensor, arith, math and scf ops. Unsigned element types become signless; the ops chosen
-    keep their meaning. Shapes must be static. Ops outside kernels are left alone.
-
-    Kernels keep their place and order in the module.
-  }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::func::FuncDialect"];
-}
-
-//===----------------------------------------------------------------------===//
-// CPU: kernels as native code over ranges of work items
-//===----------------------------------------------------------------------===//
 
 def FuseGenericsPass : Pass<"gantry-fuse-generics", "::mlir::func::FuncOp"> {
   let summary = "make one op of a chain of elementwise ones";
