@@ -1,7 +1,7 @@
 // Groups ops into kernels.
 //
 // Ops are visited users first. An op joins the group of its users when they are all in one group
-// and its index space fits; else it starts a group of its own, whose only results are its own. So
+// and it may; else it starts a group of its own, whose only results are its own. So
 // groups have one root, never form cycles, and nothing is computed twice. Which of two ops that
 // exclude each other joins is a matter of operands, never of the order in which the graph lists its
 // ops.
@@ -15,43 +15,9 @@
 using namespace mlir;
 using namespace gantry;
 
-/// Longest group: beyond it code gets slower to compile, not faster to run.
-static constexpr size_t kMaxOps = 32;
-
-namespace {
-struct Group {
-  KernelGroup ops;             ///< root first, then in reverse order of the block
-  bool onlyElementwise = true; ///< holds neither contraction nor reduction yet
-};
-} // namespace
-
-static FusionKind kindOf(Operation *op) { return cast<KernelOpInterface>(op).getFusionKind(); }
+using Group = KernelGroup; ///< root first, then in reverse order of the block
 
 static bool isComputed(Operation &op) { return isa<KernelOpInterface>(op) && !isView(&op); }
-
-static ArrayRef<int64_t> resultShape(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-}
-
-/// Whether `op` can be computed inside `group`, all its users being there.
-static bool fits(Operation *op, const Group &group) {
-  if (op->getNumResults() != 1 || group.ops.size() >= kMaxOps)
-    return false;
-  bool elementwiseUsers = llvm::all_of(
-      op->getUsers(), [](Operation *user) { return kindOf(user) == FusionKind::Elementwise; });
-  switch (kindOf(op)) {
-  case FusionKind::Elementwise:
-    // Before an elementwise op of the same index space. (In front of a reduction it would be
-    // computed per tile; that is right only along whole rows, so it stays apart.)
-    return elementwiseUsers && resultShape(op) == resultShape(group.ops.front());
-  case FusionKind::Contraction:
-  case FusionKind::Reduction:
-    return elementwiseUsers && group.onlyElementwise &&
-           resultShape(op) == resultShape(group.ops.front());
-  default:
-    return false;
-  }
-}
 
 /// The group that holds every user of `op`, or null.
 static Group *commonGroupOfUsers(Operation &op, const DenseMap<Operation *, Group *> &groupOf) {
@@ -103,20 +69,18 @@ static std::vector<Operation *> usersFirst(Block &block) {
   return order;
 }
 
-std::vector<KernelGroup>
-gantry::groupIntoKernels(Block &block, function_ref<bool(Operation *op, Operation *root)> mayJoin) {
+std::vector<KernelGroup> gantry::groupIntoKernels(Block &block, MayJoin mayJoin) {
   std::vector<std::unique_ptr<Group>> groups;
   DenseMap<Operation *, Group *> groupOf;
   for (Operation *op : usersFirst(block)) {
     if (!isComputed(*op))
       continue;
     Group *group = commonGroupOfUsers(*op, groupOf);
-    if (!group || !fits(op, *group) || !mayJoin(op, group->ops.front())) {
+    if (!group || !mayJoin(op, *group)) {
       groups.push_back(std::make_unique<Group>());
       group = groups.back().get();
     }
-    group->ops.push_back(op);
-    group->onlyElementwise &= kindOf(op) == FusionKind::Elementwise;
+    group->push_back(op);
     groupOf[op] = group;
   }
   // Back to the order of the block, in groups and between them.
@@ -126,7 +90,7 @@ gantry::groupIntoKernels(Block &block, function_ref<bool(Operation *op, Operatio
     if (Group *group = groupOf.lookup(&op)) {
       KernelGroup &ops = inOrder[group];
       ops.push_back(&op);
-      if (&op == group->ops.front())
+      if (&op == group->front())
         result.push_back(std::move(ops));
     }
   return result;

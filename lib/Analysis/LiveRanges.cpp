@@ -67,10 +67,9 @@ uint64_t gantry::memory::boundBytes(ModuleOp module, StringAttr device) {
   for (auto func : module.getOps<planir::FuncOp>()) {
     uint64_t bytes = 0;
     for (ArrayAttr bindings : {func.getInputs(), func.getOutputs()})
-      for (auto binding : bindings.getAsRange<DictionaryAttr>())
-        if (auto owner = binding.getAs<FlatSymbolRefAttr>("device");
-            owner && owner.getAttr() == device)
-          bytes += getByteSize(cast<RankedTensorType>(binding.getAs<TypeAttr>("type").getValue()));
+      for (auto binding : bindings.getAsRange<planir::BindingAttr>())
+        if (binding.getDevice().getAttr() == device)
+          bytes += getByteSize(cast<RankedTensorType>(binding.getType()));
     most = std::max(most, bytes);
   }
   return most;

@@ -114,7 +114,7 @@ uint32_t CommandCosts::deviceOf(Value buffer) const {
   ArrayAttr bindings = input ? func.getInputs() : func.getOutputs();
   if (index >= bindings.size())
     return 0;
-  return device(cast<DictionaryAttr>(bindings[index]).get("device"));
+  return device(cast<planir::BindingAttr>(bindings[index]).getDevice());
 }
 
 std::pair<uint32_t, uint32_t> CommandCosts::endsOf(planir::CopyOp copy) const {

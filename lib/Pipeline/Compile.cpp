@@ -9,8 +9,8 @@
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
-#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/Plan/WritePlan.h"
+#include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/AsmState.h"
@@ -126,7 +126,6 @@ struct Compilation {
   const CompileOptions &options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
-  CPUCode code;
   Compiled result;
   std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
@@ -141,7 +140,7 @@ struct Compilation {
     module = importGraph(path, *import, &context);
     if (!module)
       return failure();
-    if (failed(setTopologyFromOptions(*module, options)))
+    if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
     if (failed(selectEntry(*module, options.entry)))
       return failure();
@@ -236,28 +235,24 @@ struct Compilation {
     }
   }
 
-  /// Machine code of the kernels, or their LLVM IR when that was asked for.
+  /// Code of the kernels of every target in the plan, or its text when that was asked for.
   LogicalResult generateCode() {
-    auto kernels = module->lookupSymbol<ModuleOp>("kernels");
-    std::vector<std::string> symbols;
-    for (auto kernel : module->getOps<planir::KernelOp>())
-      symbols.push_back(kernel.getSymName().str());
-    if (!kernels || failed(run(kernels, buildLLVMPipeline)))
-      return failure();
-    CPUTargetOptions target;
-    target.cpu = options.targetCPU;
-    if (stopsAt(Phase::llvm)) {
-      FailureOr<std::string> text = printLLVMIR(kernels, target);
-      if (succeeded(text))
-        result.text = std::move(*text);
-      return success(succeeded(text));
+    PlanCode code(*module);
+    for (auto [kernels, name] : kernelModules(*module)) {
+      const Target &target = *findTarget(name); // Kernel has lowered them
+      auto build = [&](OpPassManager &pm) { target.buildCodePipeline(pm); };
+      if (failed(run(kernels, build)))
+        return failure();
+      if (!stopsAt(Phase::llvm)) {
+        if (failed(target.emitCode(kernels, name, code)))
+          return failure();
+        continue;
+      }
+      FailureOr<std::string> text = target.printCode(kernels, name);
+      if (failed(text))
+        return failure();
+      result.text += *text;
     }
-    if (symbols.empty())
-      return success();
-    FailureOr<CPUCode> made = emitCPUCode(kernels, symbols, target);
-    if (failed(made))
-      return failure();
-    code = std::move(*made);
     return success();
   }
 
@@ -274,8 +269,8 @@ struct Compilation {
     for (auto constant : module->getOps<planir::ConstantOp>())
       constants += constant.getSize();
     if (!options.output.empty() && constants >= options.outputAbove)
-      return writePlanFile(*module, code, info, options.output);
-    FailureOr<AlignedBuffer> bytes = writePlanBytes(*module, code, info);
+      return writePlanFile(*module, info, options.output);
+    FailureOr<AlignedBuffer> bytes = writePlanBytes(*module, info);
     if (failed(bytes))
       return failure();
     result.plan = std::move(*bytes);
@@ -287,7 +282,7 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
                                          MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}, {}, {}, false};
+  Compilation compilation{path, options, context, {}, {}, {}, {}, false};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)

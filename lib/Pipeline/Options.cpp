@@ -74,11 +74,20 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readCPUs(StringRef value) {
+    for (StringRef cpu : llvm::split(value, ',')) {
+      if (cpu.empty())
+        return fail("--target-cpu=" + value + " lacks a name; it is CPU or a list, best first");
+      if (!llvm::is_contained(options.targetCPUs, cpu))
+        options.targetCPUs.push_back(cpu.str());
+    }
+    return llvm::success();
+  }
+
   /// Where flags that are one text each go; null for others.
   std::string *findText(StringRef name) {
     return llvm::StringSwitch<std::string *>(name)
         .Case("entry", &options.entry)
-        .Case("target-cpu", &options.targetCPU)
         .Case("write-to", &options.output)
         .Case("devices", &options.devices)
         .Case("topology", &options.topology)
@@ -98,6 +107,7 @@ struct FlagReader {
         .Case("value", &options.values)
         .Case("split", &options.splits)
         .Case("place", &options.rules)
+        .Case("also", &options.also)
         .Default(nullptr);
   }
 
@@ -119,6 +129,8 @@ struct FlagReader {
       list->push_back(value.str());
     else if (bool *on = findSwitch(name))
       *on = true;
+    else if (name == "target-cpu")
+      return readCPUs(value);
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "write-above")

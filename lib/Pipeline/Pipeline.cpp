@@ -7,7 +7,6 @@
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Target/CPU/CPUTarget.h"
-#include "gantry/Target/CPU/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -115,6 +114,9 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
 static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   FormKernelsPassOptions form;
   form.fuse = options.fuse;
+  for (const std::string &cpu : options.targetCPUs)
+    form.machines.push_back(kCPUTarget.str() + "=" + cpu);
+  llvm::append_range(form.also, options.also);
   pm.addPass(createFormKernelsPass(form));
   // Constants that went into kernels have no users left.
   pm.addPass(createCSEPass());
@@ -126,16 +128,19 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
 // Schedule and Memory have to know
 //===----------------------------------------------------------------------===//
 
-static void addKernel(OpPassManager &pm) { buildKernelPipeline(pm.nest<ModuleOp>()); }
+static void addKernel(OpPassManager &pm) { pm.addPass(createLowerKernelsPass()); }
 
 //===----------------------------------------------------------------------===//
 // Schedule and Memory: commands in order, buffers with places
 //===----------------------------------------------------------------------===//
 
-static void addSchedule(OpPassManager &pm) {
-  pm.addPass(createLowerToPlanPass());
-  // Kernels were made before it was known which of them update a buffer in place.
-  pm.addPass(createShareArgumentsPass());
+static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
+  LowerToPlanPassOptions lower;
+  llvm::append_range(lower.also, options.also);
+  pm.addPass(createLowerToPlanPass(lower));
+  // Kernels were made before it was known what calls them with which buffers.
+  for (const Target *target : allTargets())
+    target->buildCallPipeline(pm);
   pm.addPass(createOrderCommandsPass());
   // Before memory, which has to know what is in use at the same time.
   pm.addPass(createCoalesceCopiesPass());
@@ -167,11 +172,9 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
   if (includes(Phase::kernel))
     addKernel(pm);
   if (includes(Phase::schedule))
-    addSchedule(pm);
+    addSchedule(pm, options);
   if (includes(Phase::memory))
     addMemory(pm);
-  if (includes(Phase::llvm))
-    buildLLVMPipeline(pm.nest<ModuleOp>());
 }
 
 void gantry::registerPipelines() {
@@ -180,7 +183,7 @@ void gantry::registerPipelines() {
       [](OpPassManager &pm) { buildPipeline(pm, CompileOptions(), Phase::memory); });
   PassPipelineRegistration<>("gantry-kernel-pipeline",
                              "Kernels of gantry ops to loops over buffers",
-                             [](OpPassManager &pm) { buildKernelPipeline(pm); });
+                             [](OpPassManager &pm) { buildCPUKernelPipeline(pm); });
   PassPipelineRegistration<>("gantry-llvm-pipeline", "Loops over buffers to the LLVM dialect",
                              [](OpPassManager &pm) { buildLLVMPipeline(pm); });
 }

@@ -35,9 +35,14 @@ std::optional<uint32_t> Machine::find(DeviceAttr name) const {
 }
 
 bool gantry::hasKernelOn(const Machine &machine, Operation *op, uint32_t device) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  Type element = kernelElementType(op);
-  return kernel && element && kernel.hasKernel(*machine.nameOf(device).type, element);
+  return machine.targetOf(device).hasKernel(op, *machine.nameOf(device).type);
+}
+
+/// What no target makes code for is predicted as if the host's did.
+const Target &Machine::targetOf(uint32_t device) const {
+  Driver driver = topology.physical[topology.logical[device].physical].driver;
+  const Target *target = findTarget(driverName(driver));
+  return target ? *target : *findTarget(driverName(Driver::host));
 }
 
 static FusionKind kindOf(Operation *op) {
@@ -108,11 +113,11 @@ private:
 
   /// In the order in which their last ops stand, makers before readers.
   void addTasks(Block &block, bool fuse) {
-    auto mayJoin = [&](Operation *op, Operation *root) {
+    auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
       if (!fuse || isEverywhere(op))
         return false;
       for (uint32_t d = 0; d < machine.numDevices(); ++d)
-        if (mayRun(op, d) != mayRun(root, d))
+        if (mayRun(op, d) != mayRun(group.front(), d) || !machine.targetOf(d).mayJoin(op, group))
           return false;
       return true;
     };

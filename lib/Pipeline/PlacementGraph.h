@@ -5,6 +5,7 @@
 #include "gantry/Analysis/KernelGroups.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/AutoPlacement/AutoPlacement.h"
+#include "gantry/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -21,6 +22,8 @@ struct Machine {
   /// The device of that full name, or nothing.
   std::optional<uint32_t> find(DeviceAttr name) const;
   const DeviceName &nameOf(uint32_t device) const { return topology.logical[device].name; }
+  /// Who makes the kernels of a device, as Fuse will ask it.
+  const Target &targetOf(uint32_t device) const;
 
   Topology topology;
   CostModel costs;

@@ -10,6 +10,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -157,4 +158,5 @@ void gantry::registerDialects(DialectRegistry &registry) {
   registerTiling(registry);
   registerConversions(registry);
   registry.insert<GantryDialect, planir::PlanDialect>();
+  registerCPUTarget();
 }

@@ -8,6 +8,7 @@
 #include "Topology.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Target/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -47,6 +48,24 @@ static FailureOr<Topology> mergeWithModule(ModuleOp module, TopologyFlags flags)
   if (!topology)
     return module.emitError() << topology.status().message();
   return topology.take();
+}
+
+LogicalResult gantry::checkAlso(ModuleOp module, const CompileOptions &options) {
+  const Topology topology = getTopology(module);
+  for (StringRef driver : options.also) {
+    if (!findTarget(driver))
+      return emitError(UnknownLoc::get(module.getContext()))
+             << "no target for driver '" << driver << "' in --also; this compiler makes code for "
+             << driversWithTargets();
+    if (llvm::none_of(topology.logical, [&](const LogicalDevice &device) {
+          return mayStandIn(driver, topology.physical[device.physical].driver);
+        }))
+      return emitError(UnknownLoc::get(module.getContext()))
+             << "--also=" << driver << " adds nothing: the driver " << driver
+             << " runs all devices of the plan that it can run, or there are none; the devices are "
+             << topology.deviceList();
+  }
+  return success();
 }
 
 LogicalResult gantry::setTopologyFromOptions(ModuleOp module, const CompileOptions &options) {

@@ -11,4 +11,7 @@ struct CompileOptions;
 /// in them are diagnostics.
 mlir::LogicalResult setTopologyFromOptions(mlir::ModuleOp module, const CompileOptions &options);
 
+/// Whether every driver of --also has a target and devices to stand in at.
+mlir::LogicalResult checkAlso(mlir::ModuleOp module, const CompileOptions &options);
+
 } // namespace gantry

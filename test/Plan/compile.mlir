@@ -12,10 +12,12 @@
 // CHECK: plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 // CHECK: plan.arena @constants_d0 constants on @d0 size 64 lower_bound 64
 // CHECK: plan.arena @transient_d0 transient on @d0 size [[PEAK:[0-9]+]] lower_bound [[PEAK]]
-// CHECK: plan.constant @c0 "bias" on @d0 offset 0 size 16
+// CHECK: plan.constant @c0 "bias" on @d0 in @constants_d0 offset 0 size 16
+// CHECK: plan.code @code0 elf for "{{.*}}" needs [{{.*}}] size {{[0-9]+}}
+// CHECK: plan.kernel @matmul_add_0 items 1 grain {{[0-9]+}} scratch 0 variants [#plan.variant<"host", code = @code0>]
 // CHECK: plan.func @main
-// CHECK-SAME: inputs [{device = @d0, name = "x", type = tensor<2x3xf32>}, {device = @d0, name = "w", type = tensor<3x4xf32>}]
-// CHECK-SAME: outputs [{device = @d0, name = "y", type = tensor<2x4xf32>}, {device = @d0, name = "total", type = tensor<f32>}]
+// CHECK-SAME: inputs [#plan.binding<"x" : tensor<2x3xf32> on @d0>, #plan.binding<"w" : tensor<3x4xf32> on @d0>]
+// CHECK-SAME: outputs [#plan.binding<"y" : tensor<2x4xf32> on @d0>, #plan.binding<"total" : tensor<f32> on @d0>]
 // CHECK-DAG: %[[X:.*]] = plan.input 0 size 24
 // CHECK-DAG: %[[W:.*]] = plan.input 1 size 48
 // CHECK-DAG: %[[B:.*]] = plan.use @c0 size 16
@@ -31,9 +33,9 @@
 // APART: plan.launch @reduce_sum_0
 
 // MEMORY: plan.kernel @matmul_add_0 items
-// MEMORY: module @kernels
+// MEMORY: module @kernels_cpu attributes {gantry.target = #gantry.target<"cpu">}
 // MEMORY: plan.func @main
-// MEMORY-SAME: placed = [{{.*}}log_name = "MatMul"
+// MEMORY-SAME: placed [#plan.placed<"MatMul" on @d0 in @matmul_add_0,
 
 func.func @main(%x: tensor<2x3xf32> {gantry.name = "x"}, %w: tensor<3x4xf32> {gantry.name = "w"})
     -> (tensor<2x4xf32> {gantry.name = "y"}, tensor<f32> {gantry.name = "total"}) {

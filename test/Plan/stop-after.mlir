@@ -23,12 +23,12 @@
 // PLACE: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">{{[,}]}}
 // PLACE: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">{{[,}]}}
 
-// FUSE: gantry.launch @relu_exp_0
+// FUSE: gantry.launch @kernels_cpu::@relu_exp_0
 // FUSE: gantry.kernel @relu_exp_0
 
-// KERNEL: gantry.launch @relu_exp_0
+// KERNEL: gantry.launch @kernels_cpu::@relu_exp_0
 // KERNEL: func.func private @relu_exp_0({{.*}}memref<4xf32>
-// KERNEL-SAME: gantry.items
+// KERNEL-SAME: gantry.work = #gantry.work<items = 1, grain = {{[0-9]+}}
 
 // SCHEDULE: plan.func @main
 // SCHEDULE: plan.buffer size 16 on @d0 "Exp/output0.0" : tensor<4xf32>

@@ -7,7 +7,7 @@
 // CHECK: %[[A:.*]] = plan.input 0 size 24
 // CHECK: %[[B:.*]] = plan.input 1 size 24
 // CHECK: plan.copy %[[A]], %[[B]] to %{{.*}}, %{{.*}} on @d1 queue 1 for "MatMul 'product' at transfers.mlir:[[#@LINE+19]]:8" "a" at "transfers.mlir:[[#@LINE+19]]:8"
-// CHECK-SAME: also [{cause = "MatMul 'product' at transfers.mlir:{{[0-9:]*}}", location = "transfers.mlir:{{[0-9:]*}}", name = "b"}]
+// CHECK-SAME: also [#plan.copied<"b" at "transfers.mlir:{{[0-9:]*}}" for "MatMul 'product' at transfers.mlir:{{[0-9:]*}}">]
 // CHECK-NOT: plan.copy {{.*}} queue 1
 
 // RUN: gantry run %t.gantry --fill ramp --log-device-placement -v 2>&1 | FileCheck %s --check-prefix=LOG

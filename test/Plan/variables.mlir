@@ -8,8 +8,8 @@
 
 // CHECK-DAG: plan.arena @variables_d1 variables on @d1 size 64
 // CHECK-DAG: plan.arena @variables_d2 variables on @d2 size 64
-// CHECK-DAG: plan.variable @[[W:v[0-9]+]] "w" on @d1 offset 0 size 12 : tensor<3xf32>
-// CHECK-DAG: plan.variable @[[M:v[0-9]+]] "w/replica_1" on @d2 mirror of "w" offset 0 size 12 : tensor<3xf32>
+// CHECK-DAG: plan.variable @[[W:v[0-9]+]] "w" on @d1 in @variables_d1 offset 0 size 12 : tensor<3xf32>
+// CHECK-DAG: plan.variable @[[M:v[0-9]+]] "w/replica_1" on @d2 mirror of "w" in @variables_d2 offset 0 size 12 : tensor<3xf32>
 // CHECK: plan.func @write
 // CHECK-DAG: plan.state @[[W]] size 12
 // CHECK-DAG: plan.state @[[M]] size 12

@@ -47,17 +47,17 @@ def graph(size, gpus, seed=3):
             mine.append(copy(f"%k{i}", values[other][-1], f"GPU:{gpu}"))
         a, b = mine[-1], mine[-draw.randint(1, min(20, len(mine)))]
         lines.append(
-            f'%v{i} = gantry.launch @add_0({a}, {b}) {{gantry.device = #gantry.device<"{DEVICE}'
-            f'GPU:{gpu}">, gantry.name = "n{i}", ops = [{{log_name = "Add", name = "n{i}", flops = '
-            f'{draw.randint(1, 100)}000000 : i64, bytes = 768 : i64, location = ""}}]}} : '
+            f'%v{i} = gantry.launch @kernels::@add_0({a}, {b}) ops [#gantry.launched<"Add", name = "n{i}", flops = '
+            f'{draw.randint(1, 100)}000000, bytes = 768>] {{gantry.device = #gantry.device<"{DEVICE}'
+            f'GPU:{gpu}">, gantry.name = "n{i}"}} : '
             f"({TENSOR}, {TENSOR}) -> {TENSOR}")
         mine.append(f"%v{i}")
     result = copy("%r", values[0][-1], "CPU:0")
     lines.append(f"""return {result} : {TENSOR}
 }}
-module @kernels {{
+module @kernels attributes {{gantry.target = #gantry.target<"cpu">}} {{
   func.func private @add_0(%a: memref<64xf32>, %b: memref<64xf32>, %c: memref<64xf32>,
-      %begin: index, %end: index) attributes {{gantry.items = 1 : i64}} {{
+      %begin: index, %end: index) attributes {{gantry.work = #gantry.work<items = 1>}} {{
     return
   }}
 }}

@@ -52,7 +52,8 @@ struct CompileOptions {
   bool firstReplica = false;      ///< one device for each gantry.replicate, to compare with
   unsigned searchSteps = 2000;    ///< of local search in automatic placement
 
-  std::string targetCPU = "native";
+  std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
+  std::vector<std::string> also;       ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool fuse = true;
   bool verifyEach = false;  ///< verify after every pass, not only between phases

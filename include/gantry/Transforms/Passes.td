@@ -235,21 +235,38 @@ def VerifyCopiesPass : Pass<"gantry-verify-copies", "::mlir::ModuleOp"> {
 def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let summary = "group ops into kernels";
   let description = [{
-    Ops whose values are used by one group only, on the same device and over the same index space,
-    join it: elementwise ops before and after, a contraction or reduction with elementwise ops after.
-    Each group becomes a `gantry.kernel` in the nested module `@kernels` and a `gantry.launch` in
-    its place; equal groups share a kernel. Views and constants stay outside, but for constants of
-    one element, which are cloned in.
+    Ops whose values are used by one group only, on the same device, join it where the target of the
+    device lets them. Each group becomes a `gantry.kernel` in the target's module of kernels, which
+    carries `gantry.target`, and a `gantry.launch` in its place; equal groups share a kernel. Views
+    and constants stay outside, but for constants of one element, which are cloned in.
+
+    Kernels say in `gantry.work` which arguments their result may overwrite. With `also`, groups are
+    made that the targets of those drivers let share a kernel, too, and each has its own.
 
     Launches stand where the last op of their group stood.
   }];
-  let options = [Option<"fuse", "fuse", "bool", "true", "join ops; without it each op is a kernel">];
+  let options = [
+    Option<"fuse", "fuse", "bool", "true", "join ops; without it each op is a kernel">,
+    ListOption<"machines", "machines", "std::string", "TARGET=MACHINE, what a target makes code for, best first">,
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
 def VerifyKernelsPass : Pass<"gantry-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check that every launch has its kernel and the right operands";
   let description = [{ From here on functions consist of launches, views, constants and control flow. }];
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+def LowerKernelsPass : Pass<"gantry-lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "bring kernels into the form of their target";
+  let description = [{
+    Runs on each module of kernels the passes of the target that it names. Afterwards kernels are
+    functions, and their work items and their scratch memory are known: `gantry.work`.
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -304,6 +321,7 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
 
     Commands keep the order of the ops.
   }];
+  let options = [ListOption<"also", "also", "std::string", "drivers that stand in for those of the devices">];
   let dependentDialects = ["::gantry::planir::PlanDialect"];
 }
 

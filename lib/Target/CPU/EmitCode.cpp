@@ -1,6 +1,6 @@
 // From the LLVM dialect to a shared object: translate, optimise, generate code, link in process.
 
-#include "gantry/Target/CPU/CPUTarget.h"
+#include "EmitCode.h"
 
 #include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -55,7 +55,7 @@ static void disablePostRAScheduler() {
     option->second->addOccurrence(1, "post-RA-scheduler", "0");
 }
 
-static FailureOr<Machine> makeMachine(Location loc, const CPUTargetOptions &options) {
+static FailureOr<Machine> makeMachine(Location loc, const std::string &cpu) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -63,8 +63,8 @@ static FailureOr<Machine> makeMachine(Location loc, const CPUTargetOptions &opti
     disablePostRAScheduler();
   });
   Machine machine;
-  bool native = options.cpu == "native";
-  machine.cpu = native ? llvm::sys::getHostCPUName().str() : options.cpu;
+  bool native = cpu == "native";
+  machine.cpu = native ? llvm::sys::getHostCPUName().str() : cpu;
   machine.features = native ? hostFeatures() : "";
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
@@ -74,7 +74,7 @@ static FailureOr<Machine> makeMachine(Location loc, const CPUTargetOptions &opti
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget || !subtarget->isCPUStringValid(machine.cpu))
     return emitError(loc)
-           << "unknown CPU '" << options.cpu
+           << "unknown CPU '" << cpu
            << "' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names";
   llvm::TargetOptions targetOptions;
   // Products and sums fuse where the ops allow it (contract), nowhere else.
@@ -170,6 +170,11 @@ static std::vector<std::string> requiredFeatures(const llvm::TargetMachine &targ
                                                                     {"avx512bw", "avx512bw"},
                                                                     {"avx512dq", "avx512dq"},
                                                                     {"avx512cd", "avx512cd"},
+                                                                    {"avx512ifma", "avx512ifma"},
+                                                                    {"avx512vbmi", "avx512vbmi"},
+                                                                    {"avx512vbmi2", "avx512_vbmi2"},
+                                                                    {"xop", "xop"},
+                                                                    {"fma4", "fma4"},
                                                                     {"avx512vnni", "avx512_vnni"},
                                                                     {"avx512bf16", "avx512_bf16"},
                                                                     {"avx512fp16", "avx512_fp16"}};
@@ -241,8 +246,8 @@ static void registerTranslations(MLIRContext &context) {
   context.appendDialectRegistry(registry);
 }
 
-FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const CPUTargetOptions &options) {
-  FailureOr<Machine> machine = makeMachine(module.getLoc(), options);
+FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &cpu) {
+  FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
   registerTranslations(*module.getContext());
@@ -282,8 +287,8 @@ static std::vector<std::vector<std::string>> partition(ModuleOp module,
 
 /// Object code of some of the kernels, from a copy of the module that holds only these.
 static FailureOr<llvm::SmallVector<char, 0>>
-compilePart(ModuleOp module, ArrayRef<std::string> kernels, const CPUTargetOptions &options) {
-  FailureOr<Machine> machine = makeMachine(module.getLoc(), options);
+compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &cpu) {
+  FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
   llvm::LLVMContext context;
@@ -321,8 +326,8 @@ static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string
 }
 
 FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> kernels,
-                                       const CPUTargetOptions &options) {
-  FailureOr<Machine> machine = makeMachine(module.getLoc(), options);
+                                       const std::string &cpu) {
+  FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
   registerTranslations(*module.getContext());
@@ -333,7 +338,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
     modules.push_back(selectKernels(module, part));
   std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
-    auto object = compilePart(*modules[i], parts[i], options);
+    auto object = compilePart(*modules[i], parts[i], cpu);
     if (failed(object))
       return failure();
     objects[i] = std::move(*object);

@@ -36,7 +36,7 @@ struct FinishKernelBuffers : gantry::impl::FinishKernelBuffersPassBase<FinishKer
     if (failed(placeAllocations(func)))
       return signalPassFailure();
     if (worksOutsideItems(func))
-      func->setAttr("gantry.serial", UnitAttr::get(&getContext()));
+      func->setAttr(kWorkAttr, WorkAttr::of(func).withSerial(true));
   }
 
   /// memref.copy would call the C library; as a linalg.generic it becomes vectorised loops.
@@ -85,7 +85,7 @@ struct FinishKernelBuffers : gantry::impl::FinishKernelBuffersPassBase<FinishKer
         scratch += bytes;
         // Two ranges of items running at once would share the scratch buffer.
         if (op->getParentOfType<scf::ForallOp>())
-          func->setAttr("gantry.serial", b.getUnitAttr());
+          func->setAttr(kWorkAttr, WorkAttr::of(func).withSerial(true));
       }
       op.replaceAllUsesWith(buffer);
       op.erase();
@@ -93,7 +93,7 @@ struct FinishKernelBuffers : gantry::impl::FinishKernelBuffersPassBase<FinishKer
     if (arena) {
       arena.setType(MemRefType::get({scratch}, OpBuilder(func).getI8Type()));
       func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), {}));
-      func->setAttr("gantry.scratch", OpBuilder(func).getI64IntegerAttr(scratch));
+      func->setAttr(kWorkAttr, WorkAttr::of(func).withScratch(scratch));
     }
     return success();
   }

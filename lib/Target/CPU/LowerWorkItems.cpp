@@ -25,7 +25,8 @@ struct LowerWorkItems : gantry::impl::LowerWorkItemsPassBase<LowerWorkItems> {
     func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(), {}));
 
     SmallVector<scf::ForallOp> loops(body.getOps<scf::ForallOp>());
-    bool serial = func->hasAttr("gantry.serial") || loops.size() != 1;
+    WorkAttr work = WorkAttr::of(func);
+    bool serial = work.getSerial() || loops.size() != 1;
     int64_t items = 1;
     func.walk([&](scf::ForallOp loop) {
       if (!serial && loop == loops.front())
@@ -33,9 +34,7 @@ struct LowerWorkItems : gantry::impl::LowerWorkItemsPassBase<LowerWorkItems> {
       else
         lower(loop, {}, {});
     });
-    OpBuilder builder(func);
-    func->setAttr("gantry.items", builder.getI64IntegerAttr(items));
-    func->removeAttr("gantry.serial");
+    func->setAttr(kWorkAttr, work.withItems(items).withSerial(false));
   }
 
   /// Replaces the loop by one over [begin, end), or over all its iterations; gives their number.

@@ -37,7 +37,7 @@ static void add(OpPassManager &pm, StringRef passes) {
     llvm::report_fatal_error("internal error: unknown pass in '" + Twine(passes) + "'");
 }
 
-void gantry::buildKernelPipeline(OpPassManager &pm) {
+void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addPass(createLowerKernelsToLinalgPass());
 
   // One generic for a chain of elementwise ops: a single pass over memory.
@@ -63,6 +63,7 @@ void gantry::buildKernelPipeline(OpPassManager &pm) {
           "func.func(loop-invariant-code-motion)");
   pm.addNestedPass<func::FuncOp>(createLowerWorkItemsPass());
   add(pm, "canonicalize,cse");
+  pm.addNestedPass<func::FuncOp>(createKeepInPlacePass());
 }
 
 void gantry::buildLLVMPipeline(OpPassManager &pm) {

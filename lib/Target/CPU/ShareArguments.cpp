@@ -9,7 +9,7 @@
 
 #include "gantry/Target/CPU/Passes.h"
 
-#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -100,9 +100,10 @@ struct ShareArguments : gantry::impl::ShareArgumentsPassBase<ShareArguments> {
     llvm::MapVector<StringAttr, Calls> callsOf; // by kernel
     getOperation().walk(
         [&](planir::LaunchOp launch) { count(launch, callsOf[launch.getKernelAttr().getAttr()]); });
-    for (auto kernels : getOperation().getOps<ModuleOp>())
+    for (auto [kernels, target] : kernelModules(getOperation()))
       for (auto kernel : kernels.getOps<func::FuncOp>())
-        if (auto calls = callsOf.find(kernel.getSymNameAttr()); calls != callsOf.end())
+        if (auto calls = callsOf.find(kernel.getSymNameAttr());
+            target.getName() == kCPUTarget && calls != callsOf.end())
           share(kernel, calls->second);
   }
 };

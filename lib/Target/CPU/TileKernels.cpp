@@ -193,8 +193,7 @@ struct TileKernels : gantry::impl::TileKernelsPassBase<TileKernels> {
       return;
     SmallVector<int64_t> tiles =
         chooser.contraction ? chooser.chooseBlocks(contractionWork) : chooser.chooseRows(itemWork);
-    OpBuilder builder(func);
-    func->setAttr("gantry.grain", builder.getI64IntegerAttr(chooser.grainOf(tiles, threadWork)));
+    func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(chooser.grainOf(tiles, threadWork)));
     if (failed(tile(root, tiles)))
       return signalPassFailure();
   }

@@ -4,6 +4,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Views.h"
 
 #include "mlir/IR/Builders.h"
@@ -104,7 +105,7 @@ struct Reader {
       planir::DeviceOp::create(
           b, loc(), b.getStringAttr("d" + Twine(i)), b.getStringAttr(textOf(d->name())),
           b.getStringAttr(textOf(d->driver())), i64(d->physical()), i64(d->memory_limit()),
-          b.getF64FloatAttr(d->peak_flops()), b.getF64FloatAttr(d->bandwidth()));
+          b.getF64FloatAttr(d->peak_flops()), b.getF64FloatAttr(d->bandwidth()), texts(d->also()));
     for (const fb::Link *link : plan::each(plan.links()))
       planir::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
                              b.getF64FloatAttr(link->bandwidth()),
@@ -124,10 +125,12 @@ struct Reader {
           b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
           device(plan.arenas()->Get(constant->arena())->device()), i64(constant->offset()),
           i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
-          stringAt(constant->cause()));
+          stringAt(constant->cause()), symbol(arenaName(constant->arena())));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.variables()); ++i)
       readVariable(i);
+    for (uint32_t i = 0; i < plan::countOf(plan.code()); ++i)
+      readCode(i);
     for (const fb::Kernel *kernel : plan::each(plan.kernels()))
       readKernel(kernel);
     for (const fb::Function *f : *plan.functions())
@@ -141,7 +144,8 @@ struct Reader {
         b, loc(), b.getStringAttr("v" + Twine(i)), b.getStringAttr(textOf(variable->name())),
         device(plan.arenas()->Get(variable->arena())->device()),
         b.getStringAttr(textOf(variable->mirror_of())), i64(variable->offset()),
-        i64(variable->size()), tensorType(variable->type()), ElementsAttr());
+        i64(variable->size()), tensorType(variable->type()), ElementsAttr(),
+        symbol(arenaName(variable->arena())));
   }
 
   FlatSymbolRefAttr homeOf(const fb::Constant &constant) {
@@ -155,7 +159,7 @@ struct Reader {
 
   /// Items and grain stand on the launches of a kernel; all of them agree.
   void readKernel(const fb::Kernel *kernel) {
-    uint64_t items = 1, grain = 1;
+    uint64_t items = 1, grain = 1, scratch = 0;
     for (const fb::Function *f : *plan.functions())
       for (const fb::Block *block : plan::each(f->blocks()))
         for (const fb::Command *command : plan::each(block->commands()))
@@ -163,25 +167,70 @@ struct Reader {
               plan.kernels()->Get(command->kernel()) == kernel) {
             items = command->items();
             grain = command->grain();
+            if (command->has_scratch())
+              scratch = (*command->buffers())[command->buffers()->size() - 1]->size();
           }
     planir::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items),
-                             i64(grain), i64(0));
+                             i64(grain), i64(scratch), variantsOf(*kernel));
+  }
+
+  ArrayAttr variantsOf(const fb::Kernel &kernel) {
+    SmallVector<Attribute> variants;
+    for (const plan::KernelVariant &variant : plan::variantsOf(plan, kernel))
+      variants.push_back(readVariant(kernel, variant));
+    return b.getArrayAttr(variants);
+  }
+
+  planir::VariantAttr readVariant(const fb::Kernel &kernel, const plan::KernelVariant &variant) {
+    auto extent = [&](const fb::Extent *e) {
+      return e ? b.getDenseI64ArrayAttr({e->x(), e->y(), e->z()}) : DenseI64ArrayAttr();
+    };
+    SmallVector<StringRef> features(variant.features.begin(), variant.features.end());
+    bool hasArch = variant.archMin || variant.archMax;
+    return planir::VariantAttr::get(
+        b.getContext(), variant.driver,
+        variant.source == fb::KernelSource::code ? symbol(codeName(variant.code))
+                                                 : FlatSymbolRefAttr(),
+        variant.library, variant.libraryVersion, variant.source == fb::KernelSource::registered,
+        variant.symbol == kernel.symbol()->string_view() ? "" : StringRef(variant.symbol),
+        features.empty() ? ArrayAttr() : b.getStrArrayAttr(features),
+        hasArch ? b.getDenseI64ArrayAttr({variant.archMin, variant.archMax}) : DenseI64ArrayAttr(),
+        variant.items, variant.grain, variant.scratch, extent(variant.grid), extent(variant.block),
+        variant.sharedMemory);
+  }
+
+  static std::string codeName(uint32_t i) { return "code" + std::to_string(i); }
+
+  void readCode(uint32_t i) {
+    const fb::Code *code = plan.code()->Get(i);
+    planir::CodeOp::create(
+        b, loc(), b.getStringAttr(codeName(i)),
+        planir::CodeKindAttr::get(b.getContext(), planir::CodeKind(code->kind())),
+        b.getStringAttr(textOf(code->target())), texts(code->features()), i64(code->size()),
+        ElementsAttr());
+  }
+
+  ArrayAttr texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *all) {
+    SmallVector<Attribute> out;
+    for (const flatbuffers::String *text : plan::each(all))
+      out.push_back(b.getStringAttr(textOf(text)));
+    return b.getArrayAttr(out);
   }
 
   ArrayAttr bindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *entries) {
     SmallVector<Attribute> out;
     for (const fb::Binding *entry : plan::each(entries))
-      out.push_back(
-          b.getDictionaryAttr({b.getNamedAttr("device", device(entry->device())),
-                               b.getNamedAttr("name", b.getStringAttr(textOf(entry->name()))),
-                               b.getNamedAttr("type", tensorType(entry->type()))}));
+      out.push_back(planir::BindingAttr::get(b.getContext(), textOf(entry->name()),
+                                             tensorType(entry->type()).getValue(),
+                                             device(entry->device())));
     return b.getArrayAttr(out);
   }
 
   void readFunction(const fb::Function *f) {
     OpBuilder::InsertionGuard guard(b);
-    auto op = planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
-                                     bindings(f->inputs()), bindings(f->outputs()), ArrayAttr());
+    auto op =
+        planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())), bindings(f->inputs()),
+                               bindings(f->outputs()), b.getArrayAttr({}));
     function = f;
     values.clear();
     for (const fb::Value *value : plan::each(f->values()))
@@ -255,9 +304,8 @@ struct Reader {
   ArrayAttr furtherValues(const fb::Command &copy) {
     SmallVector<Attribute> also;
     for (const fb::CopiedValue *value : plan::each(copy.also()))
-      also.push_back(planir::CopyOp::describe(b.getStringAttr(textOf(value->name())),
-                                              b.getStringAttr(textOf(value->location())),
-                                              stringAt(value->cause())));
+      also.push_back(planir::CopiedAttr::get(b.getContext(), textOf(value->name()),
+                                             textOf(value->location()), stringAt(value->cause())));
     return b.getArrayAttr(also);
   }
 
@@ -274,11 +322,16 @@ struct Reader {
         logNames.push_back(b.getStringAttr(textOf(log)));
       ValueRange inputs = ValueRange(all).drop_back(command->num_results());
       ValueRange outputs = ValueRange(all).take_back(command->num_results());
+      Value scratch;
+      if (command->has_scratch()) {
+        scratch = outputs.back();
+        outputs = outputs.drop_back();
+      }
       planir::LaunchOp::create(b, loc(),
                                symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
                                device(command->device()), name, place, b.getArrayAttr(logNames),
                                i64(command->items()), i64(command->grain()), inputs, outputs,
-                               Value(), i64(command->flops()), i64(command->bytes()));
+                               scratch, i64(command->flops()), i64(command->bytes()));
       return;
     }
     case fb::Opcode::copy: {

@@ -5,7 +5,6 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
-#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Support/Version.h"
@@ -55,12 +54,11 @@ namespace {
 /// The plan in the making.
 struct Writer {
   ModuleOp module;
-  const CPUCode &code;
   plan::PlanWriter file;
   fb::PlanT plan;
-  llvm::StringMap<uint32_t> devices, arenas, constants, variables, kernels, strings;
+  llvm::StringMap<uint32_t> devices, arenas, constants, variables, codes, kernels, strings;
 
-  Writer(ModuleOp module, const CPUCode &code) : module(module), code(code) {}
+  explicit Writer(ModuleOp module) : module(module) {}
 
   LogicalResult build(const PlanInfo &info) {
     plan.producer = "gantry " GANTRY_VERSION_STRING;
@@ -73,7 +71,10 @@ struct Writer {
     addDevices();
     if (failed(addConstants()) || failed(addVariables()))
       return failure();
-    addCode();
+    if (failed(addCode()))
+      return failure();
+    for (auto kernel : module.getOps<planir::KernelOp>())
+      addKernel(kernel);
     for (auto func : module.getOps<planir::FuncOp>())
       addFunction(func);
     for (auto &function : plan.functions)
@@ -130,6 +131,7 @@ struct Writer {
       device->memory_limit = op.getLimit();
       device->peak_flops = op.getFlops().convertToDouble();
       device->bandwidth = op.getBandwidth().convertToDouble();
+      device->also = textsOf(op.getAlso());
       plan.devices.push_back(std::move(device));
     }
     for (auto op : module.getOps<planir::LinkOp>()) {
@@ -211,7 +213,7 @@ struct Writer {
     constants[op.getSymName()] = index;
     auto constant = std::make_unique<fb::ConstantT>();
     constant->name = op.getName().str();
-    constant->arena = arenas.lookup(("constants_" + op.getDevice()).str());
+    constant->arena = arenas.lookup(*op.getArena());
     constant->offset = op.getOffset();
     constant->size = op.getSize();
     constant->segment = blob.segment;
@@ -233,7 +235,7 @@ struct Writer {
       auto variable = std::make_unique<fb::VariableT>();
       variable->name = op.getName().str();
       variable->type = tensorType(op.getType());
-      variable->arena = arenas.lookup(("variables_" + op.getDevice()).str());
+      variable->arena = arenas.lookup(*op.getArena());
       variable->offset = op.getOffset().value_or(0);
       variable->size = op.getSize();
       variable->mirror_of = op.getMirrorOf().str();
@@ -269,44 +271,74 @@ struct Writer {
     return known->second;
   }
 
-  void addCode() {
-    auto ops = module.getOps<planir::KernelOp>();
-    if (ops.empty())
-      return;
-    uint32_t segment = file.addSegment(plan::SegmentKind::code);
-    plan::BlobRef blob =
-        file.addBlob(segment, {reinterpret_cast<const uint8_t *>(code.sharedObject.data()),
-                               code.sharedObject.size()});
-    auto object = std::make_unique<fb::CodeT>();
-    object->kind = fb::CodeKind::elfSharedObject;
-    object->segment = segment;
-    object->segment_offset = blob.offset;
-    object->size = blob.size;
-    object->target = code.target;
-    object->features = code.features;
-    plan.code.push_back(std::move(object));
-    for (planir::KernelOp op : ops) {
-      kernels[op.getSymName()] = plan.kernels.size();
-      auto kernel = std::make_unique<fb::KernelT>();
-      kernel->symbol = op.getSymName().str();
-      addVariants(*kernel, plan.code.size() - 1);
-      plan.kernels.push_back(std::move(kernel));
+  LogicalResult addCode() {
+    std::optional<uint32_t> segment;
+    for (auto op : module.getOps<planir::CodeOp>()) {
+      if (!segment)
+        segment = file.addSegment(plan::SegmentKind::code);
+      plan::BlobRef blob;
+      if (failed(addBlob(op, *segment, blob)))
+        return failure();
+      codes[op.getSymName()] = plan.code.size();
+      auto object = std::make_unique<fb::CodeT>();
+      object->kind = static_cast<fb::CodeKind>(op.getKind());
+      object->segment = *segment;
+      object->segment_offset = blob.offset;
+      object->size = blob.size;
+      object->target = op.getMachine().str();
+      object->features = textsOf(op.getNeeds());
+      plan.code.push_back(std::move(object));
     }
+    return success();
   }
 
-  /// One for each driver of the plan's devices that runs such code.
-  void addVariants(fb::KernelT &kernel, uint32_t codeIndex) {
-    SmallVector<StringRef> drivers;
-    for (const auto &device : plan.devices)
-      if (plan::runsOn(plan.code[codeIndex]->kind, device->driver) &&
-          !llvm::is_contained(drivers, device->driver))
-        drivers.push_back(device->driver);
-    for (StringRef driver : drivers) {
-      auto variant = std::make_unique<fb::VariantT>();
-      variant->driver = driver.str();
-      variant->code = codeIndex;
-      kernel.variants.push_back(std::move(variant));
+  void addKernel(planir::KernelOp op) {
+    kernels[op.getSymName()] = plan.kernels.size();
+    auto kernel = std::make_unique<fb::KernelT>();
+    kernel->symbol = op.getSymName().str();
+    for (auto variant : op.getVariants().getAsRange<planir::VariantAttr>())
+      kernel->variants.push_back(makeVariant(variant));
+    plan.kernels.push_back(std::move(kernel));
+  }
+
+  std::unique_ptr<fb::VariantT> makeVariant(planir::VariantAttr attr) {
+    auto variant = std::make_unique<fb::VariantT>();
+    variant->driver = attr.getDriver().str();
+    if (attr.getCode())
+      variant->code = codes.lookup(attr.getCode().getValue());
+    else
+      variant->source =
+          attr.getRegistered() ? fb::KernelSource::registered : fb::KernelSource::library;
+    variant->library = attr.getLibrary().str();
+    variant->library_version = attr.getVersion().str();
+    variant->symbol = attr.getSymbol().str();
+    variant->features = textsOf(attr.getFeatures());
+    if (DenseI64ArrayAttr arch = attr.getArch(); arch && arch.size() == 2) {
+      variant->arch_min = arch[0];
+      variant->arch_max = arch[1];
     }
+    variant->items = attr.getItems();
+    variant->grain = attr.getGrain();
+    variant->grid = extentOf(attr.getGrid());
+    variant->block = extentOf(attr.getBlock());
+    variant->shared_memory = attr.getShared();
+    variant->scratch = attr.getScratch();
+    return variant;
+  }
+
+  static std::unique_ptr<fb::Extent> extentOf(DenseI64ArrayAttr sides) {
+    if (!sides)
+      return nullptr;
+    auto side = [&](int64_t i) { return uint32_t(i < sides.size() ? sides[i] : 1); };
+    return std::make_unique<fb::Extent>(side(0), side(1), side(2));
+  }
+
+  static std::vector<std::string> textsOf(ArrayAttr texts) {
+    std::vector<std::string> out;
+    if (texts)
+      for (auto text : texts.getAsRange<StringAttr>())
+        out.push_back(text.str());
+    return out;
   }
 
   //===------------------------------------------------------------------===//
@@ -315,11 +347,11 @@ struct Writer {
 
   std::vector<std::unique_ptr<fb::BindingT>> bindings(ArrayAttr entries) {
     std::vector<std::unique_ptr<fb::BindingT>> out;
-    for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+    for (auto entry : entries.getAsRange<planir::BindingAttr>()) {
       auto binding = std::make_unique<fb::BindingT>();
-      binding->name = cast<StringAttr>(entry.get("name")).str();
-      binding->type = tensorType(cast<TypeAttr>(entry.get("type")).getValue());
-      binding->device = devices.lookup(cast<FlatSymbolRefAttr>(entry.get("device")).getValue());
+      binding->name = entry.getName().str();
+      binding->type = tensorType(entry.getType());
+      binding->device = devices.lookup(entry.getDevice().getValue());
       out.push_back(std::move(binding));
     }
     return out;
@@ -330,9 +362,8 @@ struct Writer {
     function->name = func.getSymName().str();
     function->inputs = bindings(func.getInputs());
     function->outputs = bindings(func.getOutputs());
-    if (func.getPlaced())
-      for (auto entry : func.getPlacedAttr().getAsRange<DictionaryAttr>())
-        function->placed_ops.push_back(placedOp(entry));
+    for (auto op : func.getPlaced().getAsRange<planir::PlacedAttr>())
+      function->placed_ops.push_back(placedOp(op));
     function->writes_variables = writesVariables(func);
     addBlock(*function, func.getBody());
     addValues(*function, func);
@@ -364,28 +395,21 @@ struct Writer {
       }
   }
 
-  std::unique_ptr<fb::PlacedOpT> placedOp(DictionaryAttr entry) {
-    auto text = [&](StringRef key) {
-      auto attr = entry.getAs<StringAttr>(key);
-      return attr ? attr.str() : std::string();
-    };
-    auto number = [&](StringRef key) { return cast<IntegerAttr>(entry.get(key)).getInt(); };
+  std::unique_ptr<fb::PlacedOpT> placedOp(planir::PlacedAttr placed) {
     auto op = std::make_unique<fb::PlacedOpT>();
-    op->log_name = text("log_name");
-    op->name = text("name");
-    op->location = text("location");
-    op->device = devices.lookup(cast<FlatSymbolRefAttr>(entry.get("device")).getValue());
-    op->rule = entry.contains("rule") ? text("rule") : "default";
-    op->reason = text("reason");
-    op->fall_back = entry.contains("fall_back");
-    if (auto rejected = entry.getAs<ArrayAttr>("rejected"))
-      for (auto device : rejected.getAsRange<StringAttr>())
-        op->rejected.push_back(device.str());
-    if (auto seconds = entry.getAs<FloatAttr>("predicted_seconds"))
+    op->log_name = placed.getLogName().str();
+    op->name = placed.getName().str();
+    op->location = placed.getLocation().str();
+    op->device = devices.lookup(placed.getDevice().getValue());
+    op->rule = placed.getRule().str();
+    op->reason = placed.getReason().str();
+    op->fall_back = placed.getFallBack();
+    op->rejected = textsOf(placed.getRejected());
+    if (FloatAttr seconds = placed.getPredictedSeconds())
       op->predicted_seconds = seconds.getValueAsDouble();
-    op->kernel_name = cast<FlatSymbolRefAttr>(entry.get("kernel")).getValue().str();
-    op->flops = number("flops");
-    op->bytes = number("bytes");
+    op->kernel_name = placed.getKernel().getValue().str();
+    op->flops = placed.getFlops();
+    op->bytes = placed.getBytes();
     return op;
   }
 
@@ -545,17 +569,16 @@ static LogicalResult report(ModuleOp module, const Status &status) {
   return module.emitError() << "the plan could not be written: " << status.message();
 }
 
-LogicalResult gantry::writePlanFile(ModuleOp module, const CPUCode &code, const PlanInfo &info,
+LogicalResult gantry::writePlanFile(ModuleOp module, const PlanInfo &info,
                                     const std::string &path) {
-  Writer writer(module, code);
+  Writer writer(module);
   if (failed(writer.build(info)))
     return failure();
   return report(module, writer.file.writeFile(writer.plan, path));
 }
 
-FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const CPUCode &code,
-                                                const PlanInfo &info) {
-  Writer writer(module, code);
+FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo &info) {
+  Writer writer(module);
   if (failed(writer.build(info)))
     return failure();
   Expected<AlignedBuffer> bytes = writer.file.toBytes(writer.plan);

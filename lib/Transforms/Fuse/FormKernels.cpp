@@ -1,10 +1,17 @@
-// Outlines each group of ops (Analysis/KernelGroups.cpp) into a kernel and puts a launch in its
+// Outlines each group of ops (Analysis/KernelGroups.h) into a kernel and puts a launch in its
 // place.
+//
+// Kernels belong to targets: that of the device that they run on, and those of the other drivers
+// that the plan is to run with. Each target has a module for its kernels; what is computed in the
+// same way has one kernel there, and one name in all modules.
 
 #include "gantry/Analysis/KernelGroups.h"
+#include "gantry/Device/Topology.h"
+#include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -19,23 +26,80 @@ namespace {
 struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
-  ModuleOp kernels;                ///< the nested module that holds the kernels
-  llvm::StringMap<KernelOp> known; ///< printed body → kernel
+  /// The targets that a device's kernels are for, its own first.
+  using Targets = SmallVector<const Target *, 1>;
+
+  /// A body that is computed somewhere.
+  struct Known {
+    std::string name;
+    llvm::SmallPtrSet<const Target *, 1> in; ///< those whose module has it
+  };
+
+  llvm::MapVector<const Target *, ModuleOp> modules;
+  llvm::StringMap<Known> known; ///< by printed body
   llvm::StringMap<unsigned> nameCounts;
+  DenseMap<Attribute, Targets> targets; ///< by device
+  Topology topology;
 
   void runOnOperation() override {
+    modules.clear();
     known.clear();
     nameCounts.clear();
-    OpBuilder builder(&getContext());
-    builder.setInsertionPointToEnd(getOperation().getBody());
-    kernels = ModuleOp::create(builder, getOperation().getLoc(), "kernels");
+    targets.clear();
+    topology = getTopology(getOperation());
+    // That of the host is there even when it has nothing to do.
+    moduleOf(findTarget(driverName(Driver::host)));
     for (auto func : getOperation().getOps<func::FuncOp>())
       func.walk([&](Block *block) { formIn(*block); });
   }
 
+  /// The module for a target's kernels, at the end of the whole.
+  ModuleOp moduleOf(const Target *target) {
+    ModuleOp &module = modules[target];
+    if (module)
+      return module;
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    SmallVector<StringRef> names;
+    for (StringRef machine : machines)
+      if (machine.consume_front(target->getName()) && machine.consume_front("="))
+        names.push_back(machine);
+    module =
+        ModuleOp::create(builder, getOperation().getLoc(), ("kernels_" + target->getName()).str());
+    module->setAttr(kTargetAttr,
+                    TargetAttr::get(&getContext(), target->getName(),
+                                    names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names)));
+    return module;
+  }
+
+  /// A device that has no target yet is told so when it is known what it has to run (LowerToPlan);
+  /// its kernels look like the host's until then.
+  const Targets &targetsOf(Operation *op) {
+    Attribute device = op->getAttr(kDeviceAttr);
+    auto [entry, isNew] = targets.try_emplace(device);
+    if (!isNew)
+      return entry->second;
+    Driver own = driverOf(dyn_cast_if_present<DeviceAttr>(device));
+    const Target *first = findTarget(driverName(own));
+    entry->second.push_back(first ? first : findTarget(driverName(Driver::host)));
+    for (const std::string &driver : also)
+      if (const Target *other = findTarget(driver);
+          other && mayStandIn(driver, own) && !llvm::is_contained(entry->second, other))
+        entry->second.push_back(other);
+    return entry->second;
+  }
+
+  Driver driverOf(DeviceAttr device) {
+    for (const LogicalDevice &logical : topology.logical)
+      if (device && logical.name.str() == device.getSpelling())
+        return topology.physical[logical.physical].driver;
+    return Driver::host;
+  }
+
   void formIn(Block &block) {
-    auto mayJoin = [&](Operation *op, Operation *root) {
-      return fuse && op->getAttr(kDeviceAttr) == root->getAttr(kDeviceAttr);
+    auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
+      return fuse && op->getAttr(kDeviceAttr) == group.front()->getAttr(kDeviceAttr) &&
+             llvm::all_of(targetsOf(op),
+                          [&](const Target *target) { return target->mayJoin(op, group); });
     };
     for (const KernelGroup &group : groupIntoKernels(block, mayJoin))
       outline(group);
@@ -51,9 +115,11 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
         if (!inside.contains(operand.getDefiningOp()) && !belongsInKernel(operand))
           operands.insert(operand);
 
-    KernelOp kernel = getKernel(ops, operands.getArrayRef());
-    auto launch = LaunchOp::create(builder, root->getLoc(), root->getResultTypes(),
-                                   kernel.getSymName(), operands.getArrayRef(), describe(ops));
+    SmallVector<Attribute> kernels = getKernels(ops, operands.getArrayRef(), targetsOf(root));
+    auto launch =
+        LaunchOp::create(builder, root->getLoc(), root->getResultTypes(),
+                         cast<SymbolRefAttr>(kernels.front()), operands.getArrayRef(),
+                         builder.getArrayAttr(ArrayRef(kernels).drop_front()), describe(ops));
     launch->setAttr(kDeviceAttr, root->getAttr(kDeviceAttr));
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);
@@ -76,20 +142,44 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       auto name = op->getAttrOfType<StringAttr>(kNameAttr);
       auto cost = dyn_cast<CostOpInterface>(op);
       auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
-      entries.push_back(b.getDictionaryAttr({
-          b.getNamedAttr("log_name", b.getStringAttr(kernel.getLogName())),
-          b.getNamedAttr("name", name ? name : b.getStringAttr("")),
-          b.getNamedAttr("location", b.getStringAttr(describeLocation(op->getLoc()))),
-          b.getNamedAttr("flops", b.getI64IntegerAttr(cost ? cost.getFlops() : 0)),
-          b.getNamedAttr("bytes", b.getI64IntegerAttr(cost ? cost.getBytes() : 0)),
-          b.getNamedAttr("decision", decision ? decision : noDecision(&getContext())),
-      }));
+      entries.push_back(LaunchedOpAttr::get(
+          &getContext(), kernel.getLogName(), name ? name.getValue() : "",
+          describeLocation(op->getLoc()), cost ? cost.getFlops() : 0, cost ? cost.getBytes() : 0,
+          decision ? decision : noDecision(&getContext())));
     }
     return b.getArrayAttr(entries);
   }
 
-  /// The kernel that computes `ops` from `operands`: an equal one made before, or a new one.
-  KernelOp getKernel(ArrayRef<Operation *> ops, ArrayRef<Value> operands) {
+  /// What computes `ops` from `operands`, for each target: kernels made before or new ones.
+  SmallVector<Attribute> getKernels(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
+                                    const Targets &targets) {
+    OwningOpRef<KernelOp> body = makeBody(ops, operands);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    (*body)->print(os, OpPrintingFlags().useLocalScope());
+    Known &entry = known[text];
+    if (entry.name.empty())
+      entry.name = makeName(ops);
+    SmallVector<Attribute> symbols;
+    for (const Target *target : targets) {
+      ModuleOp module = moduleOf(target);
+      if (entry.in.insert(target).second)
+        addKernel(module, target, *body, entry.name);
+      symbols.push_back(SymbolRefAttr::get(module.getSymNameAttr(),
+                                           FlatSymbolRefAttr::get(&getContext(), entry.name)));
+    }
+    return symbols;
+  }
+
+  void addKernel(ModuleOp module, const Target *target, KernelOp body, StringRef name) {
+    auto kernel = cast<KernelOp>(body->clone());
+    kernel.setSymName(name);
+    module.getBody()->push_back(kernel);
+    if (SmallVector<int64_t> inPlace = target->getArgumentsToOverwrite(kernel); !inPlace.empty())
+      kernel->setAttr(kWorkAttr, WorkAttr::of(kernel).withInPlace(inPlace));
+  }
+
+  OwningOpRef<KernelOp> makeBody(ArrayRef<Operation *> ops, ArrayRef<Value> operands) {
     OpBuilder builder(&getContext());
     Location unknown = builder.getUnknownLoc();
     auto kernel = KernelOp::create(builder, ops.back()->getLoc(), "");
@@ -110,18 +200,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     for (Value result : ops.back()->getResults())
       results.push_back(mapping.lookup(result));
     YieldOp::create(builder, unknown, results);
-
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    kernel->print(os, OpPrintingFlags().useLocalScope());
-    KernelOp &entry = known[text];
-    if (entry) {
-      kernel.erase();
-      return entry;
-    }
-    kernel.setSymName(makeName(ops));
-    kernels.getBody()->push_back(kernel);
-    return entry = kernel;
+    return kernel;
   }
 
   /// The ops' names, and a number when that is taken.

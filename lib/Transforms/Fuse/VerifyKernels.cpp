@@ -11,20 +11,35 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
+static LogicalResult checkKernel(LaunchOp launch, SymbolRefAttr name,
+                                 SymbolTableCollection &symbols) {
+  auto module = launch->getParentOfType<ModuleOp>();
+  auto kernel = symbols.lookupSymbolIn<KernelOp>(module, name);
+  if (!kernel)
+    return launch.emitOpError() << "names the kernel '" << name.getLeafReference().getValue()
+                                << "', which does not exist";
+  if (!kernel->getParentOp()->hasAttr(kTargetAttr))
+    return launch.emitOpError() << "names the kernel '" << name.getLeafReference().getValue()
+                                << "', whose module says no target";
+  if (kernel.getBody().getArgumentTypes() != launch->getOperandTypes() ||
+      kernel.getBody().front().getTerminator()->getOperandTypes() != launch->getResultTypes())
+    return launch.emitOpError() << "does not fit the kernel '" << name.getLeafReference().getValue()
+                                << "'";
+  return success();
+}
+
 namespace {
 struct VerifyKernels : gantry::impl::VerifyKernelsPassBase<VerifyKernels> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    auto kernels = getOperation().lookupSymbol<ModuleOp>("kernels");
+    SymbolTableCollection symbols;
     auto check = [&](Operation *op) -> LogicalResult {
       if (auto launch = dyn_cast<LaunchOp>(op)) {
-        auto kernel = kernels ? kernels.lookupSymbol<KernelOp>(launch.getKernel()) : KernelOp();
-        if (!kernel)
-          return op->emitOpError()
-                 << "names the kernel '" << launch.getKernel() << "', which does not exist";
-        if (kernel.getBody().getArgumentTypes() != launch->getOperandTypes() ||
-            kernel.getBody().front().getTerminator()->getOperandTypes() != launch->getResultTypes())
-          return op->emitOpError() << "does not fit the kernel '" << launch.getKernel() << "'";
+        if (failed(checkKernel(launch, launch.getKernelAttr(), symbols)))
+          return failure();
+        for (auto other : launch.getAlso().getAsRange<SymbolRefAttr>())
+          if (failed(checkKernel(launch, other, symbols)))
+            return failure();
         return success();
       }
       if (isa<KernelOpInterface>(op) && !isView(op))

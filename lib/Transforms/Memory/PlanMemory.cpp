@@ -36,8 +36,8 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   void runOnOperation() override {
     transient.clear();
-    placeInOrder<planir::ConstantOp>(constants);
-    placeInOrder<planir::VariableOp>(variables);
+    placeInOrder<planir::ConstantOp>(constants, planir::ArenaKind::Constants);
+    placeInOrder<planir::VariableOp>(variables, planir::ArenaKind::Variables);
     limits.clear();
     for (auto device : getOperation().getOps<planir::DeviceOp>())
       limits[device.getSymNameAttr()] = device.getLimit();
@@ -50,11 +50,12 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// One after the other in the arena of their device.
   template <typename Op>
-  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends) {
+  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends, planir::ArenaKind kind) {
     ends.clear();
     Builder b(&getContext());
     for (auto op : getOperation().getOps<Op>()) {
       uint64_t &end = ends[op.getDeviceAttr().getAttr()];
+      op.setArenaAttr(arenaOf(kind, op.getDeviceAttr().getAttr()));
       op.setOffsetAttr(b.getI64IntegerAttr(end));
       end += llvm::alignTo(op.getSize(), kAlignment);
     }
@@ -136,7 +137,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   void place(StringAttr device, ArrayRef<planir::BufferDeclOp> buffers,
              const packing::Solution &solution) {
     Builder b(&getContext());
-    auto arena = FlatSymbolRefAttr::get(b.getStringAttr("transient_" + device.getValue()));
+    FlatSymbolRefAttr arena = arenaOf(planir::ArenaKind::Transient, device);
     for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets)) {
       // The attributes are mutable copies of the op; the op itself stays.
       planir::BufferDeclOp op = buffer;
@@ -157,17 +158,23 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     for (auto [i, device] : llvm::enumerate(devices)) {
       uint64_t bytes = constants.lookup(device.getSymNameAttr());
       if (i == 0 || bytes)
-        declareArena(b, "constants_", device, planir::ArenaKind::Constants, {bytes, bytes});
+        declareArena(b, device, planir::ArenaKind::Constants, {bytes, bytes});
       if (uint64_t held = variables.lookup(device.getSymNameAttr()))
-        declareArena(b, "variables_", device, planir::ArenaKind::Variables, {held, held});
+        declareArena(b, device, planir::ArenaKind::Variables, {held, held});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
-        declareArena(b, "transient_", device, planir::ArenaKind::Transient, it->second);
+        declareArena(b, device, planir::ArenaKind::Transient, it->second);
     }
   }
 
-  static void declareArena(OpBuilder &b, StringRef prefix, planir::DeviceOp device,
-                           planir::ArenaKind kind, ArenaSize size) {
-    planir::ArenaOp::create(b, device.getLoc(), b.getStringAttr(prefix + device.getSymName()),
+  /// The symbol of a device's arena: constants_d0.
+  static FlatSymbolRefAttr arenaOf(planir::ArenaKind kind, StringAttr device) {
+    return FlatSymbolRefAttr::get(
+        device.getContext(), (planir::stringifyArenaKind(kind) + "_" + device.getValue()).str());
+  }
+
+  static void declareArena(OpBuilder &b, planir::DeviceOp device, planir::ArenaKind kind,
+                           ArenaSize size) {
+    planir::ArenaOp::create(b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
                             planir::ArenaKindAttr::get(b.getContext(), kind),
                             FlatSymbolRefAttr::get(device.getSymNameAttr()),
                             b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound));

@@ -21,6 +21,9 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
     llvm::StringMap<int64_t> arenas;
     for (auto arena : getOperation().getOps<planir::ArenaOp>())
       arenas[arena.getSymName()] = arena.getSize();
+    if (failed(checkResidents<planir::ConstantOp>(arenas)) ||
+        failed(checkResidents<planir::VariableOp>(arenas)))
+      return signalPassFailure();
     auto result = getOperation().walk([&](planir::BufferDeclOp buffer) {
       auto arena = buffer.getArena() ? arenas.find(*buffer.getArena()) : arenas.end();
       if (arena == arenas.end() || !buffer.getOffset()) {
@@ -41,6 +44,14 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+  template <typename Op>
+  LogicalResult checkResidents(const llvm::StringMap<int64_t> &arenas) {
+    for (auto op : getOperation().getOps<Op>())
+      if (!op.getArena() || !arenas.contains(*op.getArena()))
+        return op.emitOpError("has no place in an arena after Memory");
+    return success();
   }
 };
 } // namespace

@@ -10,9 +10,9 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// Names that plans give to devices, constants and the like themselves: d0, c12, kernels, ...
+/// Names that plans give to devices, constants and the like themselves: d0, c12, kernels_cpu, ...
 static bool isReserved(StringRef name) {
-  for (StringRef prefix : {"constants_", "variables_", "transient_"})
+  for (StringRef prefix : {"constants_", "variables_", "transient_", "kernels_"})
     if (name.starts_with(prefix))
       return true;
   unsigned number;

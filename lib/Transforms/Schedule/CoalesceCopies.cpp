@@ -36,7 +36,8 @@ static Operation *merge(ArrayRef<Operation *> copies) {
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
       planir::CopyOp::Copied value = copy.getCopied(i);
       if (!sources.empty())
-        also.push_back(planir::CopyOp::describe(value.name, value.location, value.cause));
+        also.push_back(
+            planir::CopiedAttr::get(copy.getContext(), value.name, value.location, value.cause));
       sources.push_back(value.source);
       targets.push_back(value.target);
     }

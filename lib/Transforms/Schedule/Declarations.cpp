@@ -1,5 +1,7 @@
 #include "Declarations.h"
 
+#include "gantry/Target/Target.h"
+
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -32,15 +34,9 @@ ElementType gantry::schedule::elementTypeOf(Type type) {
   }
 }
 
-static int64_t numberOf(Operation *op, StringRef name, int64_t otherwise) {
-  auto attr = op->getAttrOfType<IntegerAttr>(name);
-  return attr ? attr.getInt() : otherwise;
-}
-
 Declarations::Declarations(ModuleOp module)
-    : module(module), kernels(module.lookupSymbol<ModuleOp>("kernels")),
-      declarations(OpBuilder::atBlockBegin(module.getBody())), topology(getTopology(module)),
-      costModel(CostModel::of(topology)) {
+    : module(module), declarations(OpBuilder::atBlockBegin(module.getBody())),
+      topology(getTopology(module)), costModel(CostModel::of(topology)) {
   for (auto [i, device] : llvm::enumerate(topology.logical)) {
     symbols.push_back(FlatSymbolRefAttr::get(module.getContext(), "d" + std::to_string(i)));
     devices[device.name.str()] = i;
@@ -50,9 +46,11 @@ Declarations::Declarations(ModuleOp module)
   for (auto variable : module.getOps<VariableOp>())
     variableOps[variable.getSymNameAttr()] = variable;
   // Looked up once: a symbol table per launch would make big graphs quadratic.
-  if (kernels)
-    for (auto func : kernels.getOps<func::FuncOp>())
-      kernelFuncs[func.getSymName()] = func;
+  for (auto [kernelModule, target] : kernelModules(module))
+    for (auto func : kernelModule.getOps<func::FuncOp>())
+      if (!func.isExternal() && WorkAttr::of(func).isLowered())
+        kernels[SymbolRefAttr::get(kernelModule.getSymNameAttr(), {FlatSymbolRefAttr::get(func)})] =
+            func;
 }
 
 /// Bytes that the plan may use; 0 for what is there at run time. A simulated device has no more
@@ -63,9 +61,13 @@ static uint64_t limitOf(const LogicalDevice &device, const PhysicalDevice &physi
   return physical.memory;
 }
 
-void Declarations::declareDevices() {
+void Declarations::declareDevices(ArrayRef<std::string> also) {
   for (auto [i, logical] : llvm::enumerate(topology.logical)) {
     const PhysicalDevice &physical = topology.physical[logical.physical];
+    SmallVector<StringRef> standIns;
+    for (StringRef driver : also)
+      if (mayStandIn(driver, physical.driver))
+        standIns.push_back(driver);
     planir::DeviceOp::create(
         declarations, module.getLoc(), symbols[i].getAttr(),
         declarations.getStringAttr(logical.name.str()),
@@ -73,7 +75,7 @@ void Declarations::declareDevices() {
         declarations.getI64IntegerAttr(*physical.name.id),
         declarations.getI64IntegerAttr(limitOf(logical, physical)),
         declarations.getF64FloatAttr(physical.peakFlops[static_cast<size_t>(ElementType::f32)]),
-        declarations.getF64FloatAttr(physical.bandwidth));
+        declarations.getF64FloatAttr(physical.bandwidth), declarations.getStrArrayAttr(standIns));
   }
   declareLinks();
 }
@@ -89,16 +91,15 @@ void Declarations::declareLinks() {
                                  declarations.getF64FloatAttr(link.latency));
 }
 
+/// Targets that have the same kernel share its declaration.
 void Declarations::declareKernels() {
-  if (!kernels)
-    return;
-  for (auto func : kernels.getOps<func::FuncOp>()) {
-    if (func.isExternal() || !func->hasAttr("gantry.items"))
-      continue;
-    planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(),
-                             numberOf(func, "gantry.items", 1), numberOf(func, "gantry.grain", 1),
-                             numberOf(func, "gantry.scratch", 0));
-  }
+  llvm::DenseSet<StringAttr> declared;
+  for (auto &[symbol, func] : kernels)
+    if (declared.insert(func.getSymNameAttr()).second) {
+      WorkAttr work = WorkAttr::of(func);
+      planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(), work.getItems(),
+                               work.getGrain(), work.getScratch(), declarations.getArrayAttr({}));
+    }
 }
 
 unsigned Declarations::device(StringRef name) {
@@ -128,7 +129,7 @@ StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef u
                              symbolOf(device), declarations.getI64IntegerAttr(-1),
                              declarations.getI64IntegerAttr(byteSize(op.getType())),
                              TypeAttr::get(op.getType()), op.getValueAttr(), home,
-                             declarations.getStringAttr(home ? use : ""));
+                             declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr());
   return symbol;
 }
 
@@ -144,7 +145,7 @@ planir::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAtt
              variable.getSymNameAttr(), symbolOf(this->device(device)),
              declarations.getStringAttr(variable.getMirrorOf().value_or("")), IntegerAttr(),
              declarations.getI64IntegerAttr(byteSize(type)), TypeAttr::get(type),
-             variable.getValueAttr());
+             variable.getValueAttr(), FlatSymbolRefAttr());
 }
 
 void Declarations::declareOtherVariables() {
@@ -157,4 +158,21 @@ void Declarations::declareOtherVariables() {
     variable.erase();
 }
 
-func::FuncOp Declarations::kernel(StringRef symbol) { return kernelFuncs.lookup(symbol); }
+WorkAttr Declarations::workOf(LaunchOp launch) const {
+  func::FuncOp own = kernels.lookup(launch.getKernelAttr());
+  if (!own)
+    return {};
+  WorkAttr work = WorkAttr::of(own);
+  for (Attribute symbol : launch.getAlso()) {
+    func::FuncOp other = kernels.lookup(symbol);
+    if (!other)
+      return {};
+    WorkAttr more = WorkAttr::of(other);
+    SmallVector<int64_t> inPlace;
+    if (work.getInPlace())
+      llvm::copy_if(work.getInPlace().asArrayRef(), std::back_inserter(inPlace),
+                    [&](int64_t argument) { return more.mayTakePlaceOf(argument); });
+    work = work.withScratch(std::max(work.getScratch(), more.getScratch())).withInPlace(inPlace);
+  }
+  return work;
+}

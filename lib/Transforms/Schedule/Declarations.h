@@ -8,6 +8,7 @@
 #include "gantry/Dialect/Plan/IR/Plan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace gantry::schedule {
@@ -20,7 +21,8 @@ class Declarations {
 public:
   explicit Declarations(mlir::ModuleOp module);
 
-  void declareDevices();
+  /// The drivers of `also` stand in where they can.
+  void declareDevices(llvm::ArrayRef<std::string> also);
   void declareKernels();
 
   /// Number of the device that an attribute or a copy names; the host's for a name that is not
@@ -46,8 +48,9 @@ public:
   /// Variables that no function uses are a part of the state, too.
   void declareOtherVariables();
 
-  /// A lowered kernel; null when there is none of that name.
-  mlir::func::FuncOp kernel(llvm::StringRef symbol);
+  /// What is known of the work of a launch, whichever of its kernels runs; null when one of them is
+  /// not lowered.
+  WorkAttr workOf(LaunchOp launch) const;
 
   const CostModel &costs() const { return costModel; }
   mlir::ModuleOp getModule() const { return module; }
@@ -55,14 +58,14 @@ public:
 private:
   void declareLinks();
 
-  mlir::ModuleOp module, kernels;
+  mlir::ModuleOp module;
   mlir::OpBuilder declarations;
   Topology topology;
   CostModel costModel;
   unsigned hostDevice = 0;
   llvm::SmallVector<mlir::FlatSymbolRefAttr> symbols;
   llvm::StringMap<unsigned> devices; ///< by any spelling that was asked for
-  llvm::StringMap<mlir::func::FuncOp> kernelFuncs;
+  llvm::MapVector<mlir::Attribute, mlir::func::FuncOp> kernels; ///< by symbol, lowered
   llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;       ///< by name
   llvm::DenseMap<mlir::Attribute, planir::VariableOp> variables; ///< by name

@@ -5,8 +5,8 @@
 // any more: results of a branch and the carried values of a loop are buffers written by copies.
 
 #include "Declarations.h"
-#include "InPlace.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -96,7 +96,7 @@ struct FunctionLowering {
     target = planir::FuncOp::create(builder, func.getLoc(), func.getSymName(),
                                     bindings(func.getArgumentTypes(), /*inputs=*/true),
                                     bindings(terminator->getOperandTypes(), /*inputs=*/false),
-                                    ArrayAttr());
+                                    builder.getArrayAttr({}));
     builder.setInsertionPointToStart(builder.createBlock(&target.getBody()));
     if (failed(declareInputs()))
       return failure();
@@ -214,20 +214,15 @@ struct FunctionLowering {
     return true;
   }
 
-  /// Whether the kernel reads each element of `variable` right where it writes the one at its
-  /// place, and nothing later.
+  /// Whether the result may take the place of every operand that is the variable.
   bool mayOverwrite(Operation *maker, Value value, Value variable) {
     auto launch = dyn_cast<LaunchOp>(maker);
-    func::FuncOp kernel = launch ? state.kernel(launch.getKernel()) : func::FuncOp();
-    if (!kernel || launch->getNumResults() != 1 || value != variable ||
-        launch->getResult(0).getType() != value.getType())
+    WorkAttr work = launch ? state.workOf(launch) : WorkAttr();
+    if (!work || value != variable)
       return false;
-    BlockArgument target = kernel.getArgument(launch->getNumOperands());
-    for (OpOperand &operand : launch->getOpOperands())
-      if (operand.get() == value &&
-          !schedule::isReadBeforeWritten(kernel.getArgument(operand.getOperandNumber()), target))
-        return false;
-    return true;
+    return llvm::all_of(launch->getOpOperands(), [&](OpOperand &operand) {
+      return operand.get() != value || work.mayTakePlaceOf(operand.getOperandNumber());
+    });
   }
 
   ArrayAttr bindings(TypeRange types, bool inputs) {
@@ -239,10 +234,9 @@ struct FunctionLowering {
                          : func.getResultAttrOfType<StringAttr>(i, kNameAttr);
       std::string fallback = (inputs ? "input" : "output") + std::to_string(i);
       unsigned device = inputs ? inputDevice(i) : outputDevice(i);
-      entries.push_back(
-          builder.getDictionaryAttr({builder.getNamedAttr("device", state.symbolOf(device)),
-                                     builder.getNamedAttr("name", name ? name : text(fallback)),
-                                     builder.getNamedAttr("type", TypeAttr::get(type))}));
+      entries.push_back(planir::BindingAttr::get(builder.getContext(),
+                                                 name ? name.getValue() : StringRef(fallback), type,
+                                                 state.symbolOf(device)));
     }
     return builder.getArrayAttr(entries);
   }
@@ -369,12 +363,14 @@ struct FunctionLowering {
 
   /// What a kernel needs there is no code for yet.
   LogicalResult checkDriver(LaunchOp launch, unsigned device) {
-    if (state.physical(device).driver != Driver::cuda)
+    std::string driver(driverName(state.physical(device).driver));
+    if (findTarget(driver))
       return success();
     return launch.emitError() << "'" << nameOf(launch).getValue() << "' is placed on '"
                               << state.logical(device).name.str()
-                              << "', and kernels for the driver cuda cannot be made yet; add "
-                                 "--simulate to run the GPUs of the plan on the host, or place it "
+                              << "', and kernels for the driver " << driver
+                              << " cannot be made yet; add --simulate to run the GPUs of the plan "
+                                 "on the host, or place it "
                                  "on a CPU";
   }
 
@@ -392,9 +388,10 @@ struct FunctionLowering {
   }
 
   LogicalResult lowerLaunch(LaunchOp launch) {
-    func::FuncOp kernel = state.kernel(launch.getKernel());
-    if (!kernel || !kernel->hasAttr("gantry.items"))
-      return launch.emitOpError() << "refers to '" << launch.getKernel()
+    StringAttr kernel = launch.getKernelAttr().getLeafReference();
+    WorkAttr lowered = state.workOf(launch);
+    if (!lowered)
+      return launch.emitOpError() << "refers to '" << kernel.getValue()
                                   << "', which is not a lowered kernel";
     unsigned device = deviceOf(launch);
     if (failed(checkDriver(launch, device)))
@@ -405,49 +402,40 @@ struct FunctionLowering {
     SmallVector<Value> outputs;
     for (Value result : launch->getResults())
       outputs.push_back(bufferOf(result, device, ""));
-    auto number = [&](StringRef name, int64_t otherwise) {
-      auto attr = kernel->getAttrOfType<IntegerAttr>(name);
-      return attr ? attr.getInt() : otherwise;
-    };
     Value scratch;
-    if (int64_t bytes = number("gantry.scratch", 0))
+    if (int64_t bytes = lowered.getScratch())
       scratch = makeBuffer(RankedTensorType::get({bytes}, builder.getI8Type()), text("scratch"),
                            launch.getLoc(), device, bytes);
     Work work = describeOps(launch, device);
     planir::LaunchOp::create(
-        builder, launch.getLoc(), launch.getKernelAttr(), state.symbolOf(device), nameOf(launch),
-        text(describeLocation(launch.getLoc())), logNamesOf(launch),
-        builder.getI64IntegerAttr(number("gantry.items", 1)),
-        builder.getI64IntegerAttr(number("gantry.grain", 1)), *inputs, outputs, scratch,
+        builder, launch.getLoc(), FlatSymbolRefAttr::get(kernel), state.symbolOf(device),
+        nameOf(launch), text(describeLocation(launch.getLoc())), logNamesOf(launch),
+        builder.getI64IntegerAttr(lowered.getItems()),
+        builder.getI64IntegerAttr(lowered.getGrain()), *inputs, outputs, scratch,
         builder.getI64IntegerAttr(work.flops), builder.getI64IntegerAttr(work.bytes));
     return success();
   }
 
   ArrayAttr logNamesOf(LaunchOp launch) {
     SmallVector<Attribute> names;
-    if (launch.getOps())
-      for (auto entry : launch.getOpsAttr().getAsRange<DictionaryAttr>())
-        names.push_back(entry.get("log_name"));
+    for (auto op : launch.getOps().getAsRange<LaunchedOpAttr>())
+      names.push_back(text(op.getLogName()));
     return builder.getArrayAttr(names);
   }
 
   /// Lists the ops inside for the placement log; gives what the kernel does as a whole.
   Work describeOps(LaunchOp launch, unsigned device) {
     Work work;
-    if (!launch.getOps())
+    if (launch.getOps().empty())
       return work;
     ElementType element = ElementType::f32;
     if (launch->getNumResults())
       element = elementTypeOf(launch->getResult(0).getType());
-    for (auto entry : launch.getOpsAttr().getAsRange<DictionaryAttr>()) {
-      auto number = [&](StringRef key) {
-        auto attr = entry.getAs<IntegerAttr>(key);
-        return attr ? uint64_t(attr.getInt()) : 0;
-      };
-      Work own{number("flops"), number("bytes"), element};
+    for (auto op : launch.getOps().getAsRange<LaunchedOpAttr>()) {
+      Work own{op.getFlops(), op.getBytes(), element};
       work.flops += own.flops;
       work.bytes += own.bytes;
-      placed.push_back(describeOp(launch, entry, device, own));
+      placed.push_back(describeOp(launch, op, device, own));
     }
     // What goes from op to op inside a kernel does not go through memory.
     uint64_t outside = 0;
@@ -459,28 +447,21 @@ struct FunctionLowering {
     return work;
   }
 
-  Attribute describeOp(LaunchOp launch, DictionaryAttr entry, unsigned device, const Work &work) {
-    SmallVector<NamedAttribute> fields;
-    for (NamedAttribute field : entry)
-      if (field.getName() != "decision")
-        fields.push_back(field);
-    auto add = [&](StringRef key, Attribute value) {
-      fields.push_back(builder.getNamedAttr(key, value));
-    };
-    add("device", state.symbolOf(device));
-    add("kernel", launch.getKernelAttr());
-    if (auto decision = entry.getAs<DecisionAttr>("decision")) {
-      add("rule", text(decision.getRule()));
-      add("reason", text(decision.getReason()));
-      if (!decision.getRejected().empty())
-        add("rejected", builder.getArrayAttr(SmallVector<Attribute>(decision.getRejected().begin(),
-                                                                    decision.getRejected().end())));
-      if (decision.getFallBack())
-        add("fall_back", builder.getUnitAttr());
-    }
+  Attribute describeOp(LaunchOp launch, LaunchedOpAttr op, unsigned device, const Work &work) {
+    ArrayAttr rejected;
+    DecisionAttr decision = op.getDecision();
+    if (decision && !decision.getRejected().empty())
+      rejected = builder.getArrayAttr(
+          SmallVector<Attribute>(decision.getRejected().begin(), decision.getRejected().end()));
+    FloatAttr seconds;
     if (work.flops || work.bytes)
-      add("predicted_seconds", builder.getF64FloatAttr(state.costs().seconds(device, work)));
-    return builder.getDictionaryAttr(fields);
+      seconds = builder.getF64FloatAttr(state.costs().seconds(device, work));
+    return planir::PlacedAttr::get(
+        builder.getContext(), op.getLogName(), state.symbolOf(device),
+        FlatSymbolRefAttr::get(launch.getKernelAttr().getLeafReference()), op.getName(),
+        op.getLocation(), op.getFlops(), op.getBytes(), decision ? decision.getRule() : "default",
+        decision ? decision.getReason() : "", rejected, decision && decision.getFallBack(),
+        seconds);
   }
 
   /// Lowers a region in place; `finish` comes before its end.
@@ -552,13 +533,15 @@ struct FunctionLowering {
 };
 
 struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
+  using LowerToPlanPassBase::LowerToPlanPassBase;
+
   void runOnOperation() override {
     if (!getOperation()->hasAttr(kTopologyAttr)) {
       getOperation().emitError("the module has no topology");
       return signalPassFailure();
     }
     Declarations declarations(getOperation());
-    declarations.declareDevices();
+    declarations.declareDevices(also);
     declarations.declareKernels();
     SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : funcs)

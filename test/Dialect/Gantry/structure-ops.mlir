@@ -73,11 +73,11 @@ func.func @while(%x: tensor<i64>, %n: tensor<i64>, %one: tensor<i64>) -> tensor<
 }
 
 // CHECK-LABEL: @launch(
-// CHECK: gantry.launch @relu_0(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK: gantry.launch @relu_0(%arg0) {ops = [{log_name = "Relu"}]} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: gantry.launch @kernels::@relu_0(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: gantry.launch @kernels::@relu_0(%arg0) ops [#gantry.launched<"Relu">] : (tensor<4xf32>) -> tensor<4xf32>
 func.func @launch(%x: tensor<4xf32>) {
-  %y = gantry.launch @relu_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %z = gantry.launch @relu_0(%x) {ops = [{log_name = "Relu"}]} : (tensor<4xf32>) -> tensor<4xf32>
+  %y = gantry.launch @kernels::@relu_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = gantry.launch @kernels::@relu_0(%x) ops [#gantry.launched<"Relu">] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -86,7 +86,7 @@ func.func @launch(%x: tensor<4xf32>) {
 // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<4xf32>):
 // CHECK-NEXT:   %[[R:.*]] = gantry.relu %[[X]]
 // CHECK-NEXT:   gantry.yield %[[R]]
-module @kernels {
+module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
   gantry.kernel @relu_0 {
   ^bb0(%x: tensor<4xf32>):
     %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>

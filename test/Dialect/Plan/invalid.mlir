@@ -12,7 +12,7 @@ plan.func @names inputs [] outputs [] {
 plan.func @entries inputs [] outputs [] {
   %x = plan.input 0 size 16
   %y = plan.output 0 size 16
-  // expected-error@+1 {{'plan.copy' op says no cause of a further value}}
+  // expected-error@+1 {{'plan.copy' op attribute 'also' failed to satisfy constraint: names of further values}}
   plan.copy %x, %x to %y, %y on @d1 "x" at "" also [{location = "", name = "y"}]
 }
 

@@ -7,6 +7,8 @@
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 // CHECK: plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824 flops 1.000000e+13 bandwidth 5.000000e+11
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824 flops 1.0e+13 bandwidth 5.0e+11
+// CHECK: plan.device @d2 "/job:localhost/replica:0/task:0/device:GPU:1" on "cuda" also ["sim"] physical 1
+plan.device @d2 "/job:localhost/replica:0/task:0/device:GPU:1" on "cuda" also ["sim"] physical 1
 // CHECK: plan.link @d0 to @d1 bandwidth 1.600000e+10 latency 1.000000e-05
 plan.link @d0 to @d1 bandwidth 1.6e+10 latency 1.0e-5
 
@@ -20,24 +22,42 @@ plan.arena @transient_d0 transient on @d0 size 4096 lower_bound 4000
 
 // A constant with its value, and one as it is read from a file.
 // CHECK: plan.constant @c0 "weight" on @d0 offset 0 size 8 : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
-// CHECK: plan.constant @c1 "bias" on @d0 offset 64 size 16 : tensor<4xf32>
+// CHECK: plan.constant @c1 "bias" on @d0 in @constants_d0 offset 64 size 16 : tensor<4xf32>
 plan.constant @c0 "weight" on @d0 offset 0 size 8 : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
-plan.constant @c1 "bias" on @d0 offset 64 size 16 : tensor<4xf32>
+plan.constant @c1 "bias" on @d0 in @constants_d0 offset 64 size 16 : tensor<4xf32>
 
 // A constant that the graph wants elsewhere: a copy at load.
 // CHECK: plan.constant @c2 "weight" on @d1 home @d0 for "fc1" offset 0 size 8 : tensor<2xf32>
 plan.constant @c2 "weight" on @d1 home @d0 for "fc1" offset 0 size 8 : tensor<2xf32>
 
-// CHECK: plan.kernel @matmul_0 items 16 grain 2 scratch 4096
+// CHECK: plan.kernel @matmul_0 items 16 grain 2 scratch 4096{{$}}
 plan.kernel @matmul_0 items 16 grain 2 scratch 4096
 
+// Code of a machine, and a kernel with the ways to run it.
+// CHECK: plan.code @code0 elf for "x86-64" needs ["avx2", "fma"] size 4096
+// CHECK: plan.code @code1 ptx for "sm_75" size 512
+plan.code @code0 elf for "x86-64" needs ["avx2", "fma"] size 4096
+plan.code @code1 ptx for "sm_75" size 512
+// CHECK: plan.kernel @relu_0 items 1 grain 1 scratch 0 variants [
+// CHECK-SAME: #plan.variant<"host", code = @code0, features = ["avx512f"]>,
+// CHECK-SAME: #plan.variant<"cuda", library = "cublasLt", version = "12.0", symbol = "matmul", scratch = 4194304>,
+// CHECK-SAME: #plan.variant<"cuda", code = @code1, symbol = "relu_v4", arch = [75, 0], items = 8, grain = 2, grid = [64, 1, 1], block = [256, 1, 1], shared = 1024>,
+// CHECK-SAME: #plan.variant<"host", registered = true>]
+plan.kernel @relu_0 items 1 grain 1 scratch 0 variants [
+    #plan.variant<"host", code = @code0, features = ["avx512f"]>,
+    #plan.variant<"cuda", library = "cublasLt", version = "12.0", symbol = "matmul", scratch = 4194304>,
+    #plan.variant<"cuda", code = @code1, symbol = "relu_v4", arch = [75, 0], items = 8, grain = 2, grid = [64, 1, 1], block = [256, 1, 1], shared = 1024>,
+    #plan.variant<"host", registered = true>]
+
 // CHECK-LABEL: plan.func @main
-// CHECK-SAME: inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
-// CHECK-SAME: outputs [{device = @d0, name = "y", type = tensor<4xf32>}]
-// CHECK-SAME: placed = [{log_name = "MatMul"}]
-plan.func @main inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
-    outputs [{device = @d0, name = "y", type = tensor<4xf32>}]
-    attributes {placed = [{log_name = "MatMul"}]} {
+// CHECK-SAME: inputs [#plan.binding<"x" : tensor<4xf32> on @d0>]
+// CHECK-SAME: outputs [#plan.binding<"y" : tensor<4xf32> on @d0>]
+// CHECK-SAME: placed [#plan.placed<"MatMul" on @d0 in @matmul_0, name = "fc1", rule = "requested", reason = "asked for", rejected = ["GPU:7: unknown device"], fall_back = true, predicted_seconds = 1.562500e-02 : f64>, #plan.placed<"Relu" on @d0 in @matmul_0>]
+plan.func @main inputs [#plan.binding<"x" : tensor<4xf32> on @d0>]
+    outputs [#plan.binding<"y" : tensor<4xf32> on @d0>]
+    placed [#plan.placed<"MatMul" on @d0 in @matmul_0, name = "fc1", rule = "requested", reason = "asked for",
+            rejected = ["GPU:7: unknown device"], fall_back = true, predicted_seconds = 0.015625 : f64>,
+            #plan.placed<"Relu" on @d0 in @matmul_0>] {
   // CHECK: %[[X:.*]] = plan.input 0 size 16
   %x = plan.input 0 size 16
   // CHECK: %[[Y:.*]] = plan.output 0 size 16
@@ -68,13 +88,13 @@ plan.func @main inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
   // CHECK: plan.if %[[C]] {
   // CHECK-NEXT: plan.copy %[[X]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
   // Several values in one transfer.
-  // CHECK-NEXT: plan.copy %[[X]], %[[X]] to %[[T]], %[[Y]] on @d0 for "fc1" "x" at "" also [{cause = "fc2", location = "graph.mlir:4:3", name = "y"}]
+  // CHECK-NEXT: plan.copy %[[X]], %[[X]] to %[[T]], %[[Y]] on @d0 for "fc1" "x" at "" also [#plan.copied<"y" at "graph.mlir:4:3" for "fc2">]
   // CHECK-NEXT: } else {
   // CHECK-NEXT: plan.copy %[[T]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
   // CHECK-NEXT: }
   plan.if %c {
     plan.copy %x to %y on @d0 "y" at "graph.mlir:4:3"
-    plan.copy %x, %x to %t, %y on @d0 for "fc1" "x" at "" also [{cause = "fc2", location = "graph.mlir:4:3", name = "y"}]
+    plan.copy %x, %x to %t, %y on @d0 for "fc1" "x" at "" also [#plan.copied<"y" at "graph.mlir:4:3" for "fc2">]
   } else {
     plan.copy %t to %y on @d0 "y" at "graph.mlir:4:3"
   }

@@ -23,7 +23,7 @@ func.func private @small(%x: memref<16xf32>) {
 // Large ones share one scratch argument, whose size is recorded in bytes, rounded up to 64.
 // CHECK-LABEL: @large(
 // CHECK-SAME: %[[S:[a-z0-9]*]]: memref<8256xi8> {llvm.align = 64 : i64, llvm.noalias})
-// CHECK-SAME: gantry.scratch = 8256 : i64
+// CHECK-SAME: gantry.work = #gantry.work<scratch = 8256, serial = true>
 // CHECK: %[[AT0:.*]] = arith.constant 0 : index
 // CHECK: memref.view %[[S]][%[[AT0]]][] : memref<8256xi8> to memref<1024xf32>
 // CHECK: %[[AT1:.*]] = arith.constant 4096 : index
@@ -54,7 +54,7 @@ func.func private @copies(%x: memref<16xf32>, %y: memref<16xf32>) {
 
 // Work beside the work items would be done by every range of them: the kernel runs as one.
 // CHECK-LABEL: @works_outside(
-// CHECK-SAME: gantry.serial
+// CHECK-SAME: gantry.work = #gantry.work<serial = true>
 func.func private @works_outside(%x: memref<16xf32>, %y: memref<16xf32>) {
   memref.copy %x, %y : memref<16xf32> to memref<16xf32>
   scf.forall (%i) in (16) {
@@ -66,7 +66,7 @@ func.func private @works_outside(%x: memref<16xf32>, %y: memref<16xf32>) {
 
 // So it does when items would share a scratch buffer.
 // CHECK-LABEL: @shared_scratch(
-// CHECK-SAME: gantry.scratch = 4096 : i64, gantry.serial
+// CHECK-SAME: gantry.work = #gantry.work<scratch = 4096, serial = true>
 func.func private @shared_scratch(%x: memref<1024xf32>) {
   scf.forall (%i) in (4) {
     %t = memref.alloc() : memref<1024xf32>
@@ -78,7 +78,7 @@ func.func private @shared_scratch(%x: memref<1024xf32>) {
 
 // Work items alone can run on many threads.
 // CHECK-LABEL: @items_only(
-// CHECK-NOT: gantry.serial
+// CHECK-NOT: serial =
 // CHECK: scf.forall
 func.func private @items_only(%x: memref<16xf32>) {
   scf.forall (%i) in (16) {

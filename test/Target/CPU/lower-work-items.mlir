@@ -3,7 +3,7 @@
 // The loop over items becomes one over the range that the caller gives.
 // CHECK-LABEL: @one_dimension(
 // CHECK-SAME: %[[X:.*]]: memref<64xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
-// CHECK-SAME: gantry.items = 16 : i64
+// CHECK-SAME: gantry.work = #gantry.work<items = 16>
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
 // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
 // CHECK: scf.for %[[I:.*]] = %[[BEGIN]] to %[[END]] step %[[C1]] {
@@ -19,7 +19,7 @@ func.func private @one_dimension(%x: memref<64xf32>) {
 
 // Items of two dimensions are numbered row by row.
 // CHECK-LABEL: @two_dimensions(
-// CHECK-SAME: gantry.items = 32 : i64
+// CHECK-SAME: gantry.work = #gantry.work<items = 32>
 // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
 // CHECK: scf.for %[[I:.*]] =
 // CHECK:   %[[ROW:.*]] = arith.divui %[[I]], %[[C4]]
@@ -36,12 +36,12 @@ func.func private @two_dimensions(%x: memref<8x64xf32>) {
 
 // A kernel that must run as one is one item, which does everything.
 // CHECK-LABEL: @serial(
-// CHECK-SAME: gantry.items = 1 : i64
-// CHECK-NOT: gantry.serial
+// CHECK-SAME: gantry.work = #gantry.work<items = 1>
+// CHECK-NOT: serial =
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
 // CHECK: scf.for %{{.*}} = %[[C0]] to %[[C64]]
-func.func private @serial(%x: memref<64xf32>) attributes {gantry.serial} {
+func.func private @serial(%x: memref<64xf32>) attributes {gantry.work = #gantry.work<serial = true>} {
   scf.forall (%i) in (64) {
     %v = memref.load %x[%i] : memref<64xf32>
     memref.store %v, %x[%i] : memref<64xf32>
@@ -51,7 +51,7 @@ func.func private @serial(%x: memref<64xf32>) attributes {gantry.serial} {
 
 // Two loops one after the other cannot be cut into ranges at the same time.
 // CHECK-LABEL: @two_loops(
-// CHECK-SAME: gantry.items = 1 : i64
+// CHECK-SAME: gantry.work = #gantry.work<items = 1>
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.forall
 // CHECK: return
@@ -70,7 +70,7 @@ func.func private @two_loops(%x: memref<64xf32>, %y: memref<64xf32>) {
 // Without a loop there is one item.
 // CHECK-LABEL: @no_loop(
 // CHECK-SAME: %{{.*}}: memref<f32>, %{{.*}}: index, %{{.*}}: index)
-// CHECK-SAME: gantry.items = 1 : i64
+// CHECK-SAME: gantry.work = #gantry.work<items = 1>
 func.func private @no_loop(%x: memref<f32>) {
   %v = memref.load %x[] : memref<f32>
   memref.store %v, %x[] : memref<f32>

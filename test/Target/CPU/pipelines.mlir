@@ -6,7 +6,7 @@
 // A kernel knows its work items and takes a range of them.
 // CHECK-LABEL: func.func private @epilogue(
 // CHECK-SAME: %{{[a-z0-9]*}}: index, %{{[a-z0-9]*}}: index)
-// CHECK-SAME: gantry.items = {{[0-9]+}} : i64
+// CHECK-SAME: gantry.work = #gantry.work<items = {{[0-9]+}}
 // CHECK: scf.for
 // CHECK: vector.store
 // CHECK: return
@@ -25,7 +25,7 @@ gantry.kernel @epilogue {
 }
 
 // CHECK-LABEL: func.func private @softmax(
-// CHECK-SAME: gantry.items = {{[0-9]+}} : i64
+// CHECK-SAME: gantry.work = #gantry.work<items = {{[0-9]+}}
 // CHECK: math.exp
 // Without a call for each exponential.
 // LLVM-LABEL: llvm.func @softmax(

@@ -27,7 +27,7 @@
 // CHECK-LABEL: func.func @reads_twice(
 // CHECK-SAME: memref<4xf32> {llvm.noalias}, %{{.*}}: memref<4xf32> {llvm.noalias}, %{{.*}}: memref<4xf32> {llvm.noalias}
 module {
-  module @kernels {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
     func.func @always(%old: memref<4xf32> {llvm.noalias}, %x: memref<4xf32> {llvm.noalias}, %new: memref<4xf32> {llvm.noalias}, %i: index) {
       %0 = memref.load %old[%i] : memref<4xf32>
       %1 = memref.load %x[%i] : memref<4xf32>
@@ -70,7 +70,7 @@ module {
 // CHECK-SAME: %[[OLD:[a-z0-9]+]]: memref<4xf32>, %{{[a-z0-9]+}}: memref<2x2xf32>,
 // CHECK: memref.load %[[OLD]]
 module {
-  module @kernels {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
     func.func @reshaped(%old: memref<4xf32> {llvm.noalias}, %new: memref<2x2xf32> {llvm.noalias}, %i: index) {
       %0 = memref.load %old[%i] : memref<4xf32>
       memref.store %0, %new[%i, %i] : memref<2x2xf32>

@@ -1,13 +1,18 @@
 // RUN: gantry-opt %s --gantry-form-kernels -split-input-file | FileCheck %s
 // RUN: gantry-opt %s --gantry-form-kernels="fuse=false" -split-input-file | FileCheck %s --check-prefix=APART
+// RUN: gantry-opt %s --gantry-form-kernels="machines=cpu=sapphirerapids,cpu=x86-64-v3,cuda=sm_75" -split-input-file | FileCheck %s --check-prefix=MACHINES
+
+// What a target makes code for stands on its module.
+// MACHINES: module @kernels_cpu attributes {gantry.target = #gantry.target<"cpu", machines = ["sapphirerapids", "x86-64-v3"]>}
 
 // A chain of elementwise ops is one kernel, named after its ops.
 // CHECK-LABEL: @chain(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
-// CHECK: %[[R:.*]] = gantry.launch @add_relu_exp_0(%[[X]], %[[Y]])
-// CHECK-NOT: gantry.launch
+// CHECK: %[[R:.*]] = gantry.launch @kernels_cpu::@add_relu_exp_0(%[[X]], %[[Y]])
+// CHECK-NOT: gantry.launch @
 // CHECK: return %[[R]]
-// CHECK: gantry.kernel @add_relu_exp_0 {
+// CHECK: module @kernels_cpu attributes {gantry.target = #gantry.target<"cpu">}
+// CHECK: gantry.kernel @add_relu_exp_0 attributes {gantry.work = #gantry.work<in_place = [0, 1]>} {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>):
 // CHECK-NEXT:   %[[S:.*]] = gantry.add %[[A]], %[[B]]
 // CHECK-NEXT:   %[[P:.*]] = gantry.relu %[[S]]
@@ -16,9 +21,9 @@
 
 // Without fusion each op is a kernel.
 // APART-LABEL: @chain(
-// APART: gantry.launch @add_0
-// APART: gantry.launch @relu_0
-// APART: gantry.launch @exp_0
+// APART: gantry.launch @kernels_cpu::@add_0
+// APART: gantry.launch @kernels_cpu::@relu_0
+// APART: gantry.launch @kernels_cpu::@exp_0
 func.func @chain(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gantry.add %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %1 = gantry.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
@@ -31,10 +36,10 @@ func.func @chain(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // Elementwise ops follow a contraction into its kernel; the launch keeps device, name and the ops'
 // descriptions for the placement log.
 // CHECK-LABEL: @epilogue(
-// CHECK: gantry.launch @matmul_add_relu_0({{[^)]*}})
+// CHECK: gantry.launch @kernels_cpu::@matmul_add_relu_0({{[^)]*}})
+// CHECK-SAME: ops [#gantry.launched<"MatMul", name = "fc", location = "{{.*}}", flops = 256, bytes = {{[0-9]+}}, decision = <"assigned", "">>, #gantry.launched<"AddV2", location = {{.*}}, #gantry.launched<"Relu", name = "act", {{.*}}]
 // CHECK-SAME: gantry.device = #gantry.device<"CPU:0">, gantry.name = "act"
-// CHECK-SAME: ops = [{bytes = {{[0-9]+}} : i64, decision = #gantry.decision<"assigned", "">, flops = 256 : i64, location = {{.*}}, log_name = "MatMul", name = "fc"}, {{.*}}log_name = "AddV2", name = ""}, {{.*}}log_name = "Relu", name = "act"}]
-// CHECK-NOT: gantry.launch
+// CHECK-NOT: gantry.launch @
 // CHECK: gantry.kernel @matmul_add_relu_0
 // CHECK: gantry.matmul %{{.*}}, %{{.*}} :
 func.func @epilogue(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<4x4xf32> {
@@ -48,8 +53,8 @@ func.func @epilogue(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>)
 
 // One contraction or reduction to a kernel.
 // CHECK-LABEL: @two_contractions(
-// CHECK: %[[A:.*]] = gantry.launch @matmul_0(
-// CHECK: gantry.launch @matmul_add_0(%{{.*}}, %[[A]])
+// CHECK: %[[A:.*]] = gantry.launch @kernels_cpu::@matmul_0(
+// CHECK: gantry.launch @kernels_cpu::@matmul_add_0(%{{.*}}, %[[A]])
 func.func @two_contractions(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = gantry.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = gantry.matmul %x, %x {transpose_a} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -61,9 +66,9 @@ func.func @two_contractions(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // A value with users in two groups is made once, by itself.
 // CHECK-LABEL: @shared(
-// CHECK: %[[E:.*]] = gantry.launch @exp_0(
-// CHECK: gantry.launch @relu_0(%[[E]])
-// CHECK: gantry.launch @reduce_sum_0(%[[E]])
+// CHECK: %[[E:.*]] = gantry.launch @kernels_cpu::@exp_0(
+// CHECK: gantry.launch @kernels_cpu::@relu_0(%[[E]])
+// CHECK: gantry.launch @kernels_cpu::@reduce_sum_0(%[[E]])
 func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
   %0 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   %1 = gantry.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
@@ -75,8 +80,8 @@ func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
 
 // A value with two users in one group joins it.
 // CHECK-LABEL: @diamond(
-// CHECK: gantry.launch @exp_relu_neg_add_0(
-// CHECK-NOT: gantry.launch
+// CHECK: gantry.launch @kernels_cpu::@exp_relu_neg_add_0(
+// CHECK-NOT: gantry.launch @
 // CHECK: return
 func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -90,8 +95,8 @@ func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // A value that the function gives back has to be stored anyway: its users read it.
 // CHECK-LABEL: @returned(
-// CHECK: %[[E:.*]] = gantry.launch @exp_0(
-// CHECK: %[[R:.*]] = gantry.launch @relu_0(%[[E]])
+// CHECK: %[[E:.*]] = gantry.launch @kernels_cpu::@exp_0(
+// CHECK: %[[R:.*]] = gantry.launch @kernels_cpu::@relu_0(%[[E]])
 // CHECK: return %[[E]], %[[R]]
 func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -103,8 +108,8 @@ func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // Devices keep ops apart.
 // CHECK-LABEL: @p1_devices_keep_apart(
-// CHECK: gantry.launch @exp_0({{.*}}gantry.device = #gantry.device<"CPU:0">
-// CHECK: gantry.launch @relu_0({{.*}}gantry.device = #gantry.device<"GPU:0">
+// CHECK: gantry.launch @kernels_cpu::@exp_0({{.*}}gantry.device = #gantry.device<"CPU:0">
+// CHECK: gantry.launch @kernels_cpu::@relu_0({{.*}}gantry.device = #gantry.device<"GPU:0">
 func.func @p1_devices_keep_apart(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gantry.exp %x {gantry.device = #gantry.device<"CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
   %1 = gantry.relu %0 {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
@@ -115,8 +120,8 @@ func.func @p1_devices_keep_apart(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // Another index space would compute elements several times.
 // CHECK-LABEL: @index_spaces_keep_apart(
-// CHECK: gantry.launch @exp_0(
-// CHECK: gantry.launch @add_0(
+// CHECK: gantry.launch @kernels_cpu::@exp_0(
+// CHECK: gantry.launch @kernels_cpu::@add_0(
 func.func @index_spaces_keep_apart(%x: tensor<4xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   %1 = gantry.add %0, %y : (tensor<4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
@@ -127,9 +132,9 @@ func.func @index_spaces_keep_apart(%x: tensor<4xf32>, %y: tensor<8x4xf32>) -> te
 
 // Equal groups share a kernel, whatever their names and locations.
 // CHECK-LABEL: @equal_groups(
-// CHECK: gantry.launch @relu_0({{.*}}gantry.name = "a"
-// CHECK: gantry.launch @relu_0({{.*}}gantry.name = "b"
-// CHECK: gantry.launch @relu_1(
+// CHECK: gantry.launch @kernels_cpu::@relu_0({{.*}}gantry.name = "a"
+// CHECK: gantry.launch @kernels_cpu::@relu_0({{.*}}gantry.name = "b"
+// CHECK: gantry.launch @kernels_cpu::@relu_1(
 // CHECK-COUNT-2: gantry.kernel @relu
 // CHECK-NOT: gantry.kernel
 func.func @equal_groups(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<5xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<5xf32>) {
@@ -145,7 +150,7 @@ func.func @equal_groups(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<5xf32>)
 // CHECK-LABEL: @views_and_constants(
 // CHECK: %[[W:.*]] = gantry.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
 // CHECK: %[[V:.*]] = gantry.reshape
-// CHECK: gantry.launch @mul_add_0(%[[V]], %[[W]])
+// CHECK: gantry.launch @kernels_cpu::@mul_add_0(%[[V]], %[[W]])
 // CHECK: gantry.kernel @mul_add_0
 // CHECK: gantry.constant dense<2.000000e+00> : tensor<f32>
 // CHECK: gantry.mul
@@ -163,11 +168,11 @@ func.func @views_and_constants(%x: tensor<2x2xf32>) -> tensor<4xf32> {
 
 // Ops with several results are kernels of their own; bodies of control flow have their own kernels.
 // CHECK-LABEL: @bodies(
-// CHECK: %{{.*}}:2 = gantry.launch @top_k_0(
+// CHECK: %{{.*}}:2 = gantry.launch @kernels_cpu::@top_k_0(
 // CHECK: gantry.if
-// CHECK: gantry.launch @relu_0(
+// CHECK: gantry.launch @kernels_cpu::@relu_0(
 // CHECK: } else {
-// CHECK: gantry.launch @neg_0(
+// CHECK: gantry.launch @kernels_cpu::@neg_0(
 func.func @bodies(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
   %v, %i = gantry.top_k %x {axis = 0 : i64, k = 2 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
   %0 = gantry.if %c -> (tensor<2xf32>) {
@@ -184,9 +189,34 @@ func.func @bodies(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<2xf32>, tensor<2
 
 // A kernel does not take the name of a function: a plan has both side by side.
 // CHECK-LABEL: func.func @relu_0(
-// CHECK: gantry.launch @relu_1(
+// CHECK: gantry.launch @kernels_cpu::@relu_1(
 // CHECK: gantry.kernel @relu_1
 func.func @relu_0(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The result may overwrite what it needs nothing of but the element at its place: not what is
+// broadcast, reversed or reduced on the way, nor what it only looks at as a whole; also when another
+// use of the argument could be overwritten.
+// CHECK-LABEL: @overwrites(
+// CHECK: gantry.kernel @add_0 attributes {gantry.work = #gantry.work<in_place = [0]>} {
+// CHECK: gantry.kernel @compare_select_0 attributes {gantry.work = #gantry.work<in_place = [0, 1]>} {
+// CHECK: gantry.kernel @slice_0 {
+// CHECK: gantry.kernel @matmul_add_0 {
+// CHECK: gantry.kernel @softmax_0 {
+// CHECK: gantry.kernel @cast_0 {
+func.func @overwrites(%x: tensor<4x4xf32>, %row: tensor<4xf32>, %n: tensor<4x4xi32>)
+    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = gantry.add %x, %row : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %p = gantry.compare gt, %x, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
+  %1 = gantry.select %p, %x, %0 : (tensor<4x4xi1>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = gantry.slice %x {starts = array<i64: 3, 0>, sizes = array<i64: 4, 4>, steps = array<i64: -1, 1>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m = gantry.matmul %x, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = gantry.add %m, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = gantry.softmax %x {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %5 = gantry.cast %n : (tensor<4x4xi32>) -> tensor<4x4xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }

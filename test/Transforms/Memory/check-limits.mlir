@@ -16,7 +16,7 @@ plan.arena @variables_d1 variables on @d1 size 64 lower_bound 64
 plan.arena @transient_d1 transient on @d1 size 3072 lower_bound 3072
 // expected-note @+1 {{1 KiB: constant 'w'}}
 plan.constant @c0 "w" on @d1 offset 0 size 1024 : tensor<256xf32>
-plan.func @main inputs [{device = @d1, name = "x", type = tensor<16xf32>}] outputs [] {
+plan.func @main inputs [#plan.binding<"x" : tensor<16xf32> on @d1>] outputs [] {
   %x = plan.input 0 size 64
   // expected-note @+1 {{2 KiB: 'big'}}
   %a = plan.buffer size 2048 on @d1 in @transient_d1 at 0 "big" : tensor<512xf32>

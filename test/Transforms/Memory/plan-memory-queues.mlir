@@ -9,7 +9,7 @@
 // CHECK-DAG: plan.buffer size 64 on @d1 in @transient_d1 at {{[0-9]+}} "next"
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 flops 1.0e+9
-plan.func @overlap inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+plan.func @overlap inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] {
   %x = plan.input 0 size 64
   %old = plan.buffer size 64 on @d1 "old" : tensor<16xf32>
   %next = plan.buffer size 64 on @d1 "next" : tensor<16xf32>
@@ -26,7 +26,7 @@ plan.func @overlap inputs [{device = @d0, name = "x", type = tensor<16xf32>}] ou
 // CHECK: plan.arena @transient_d1 transient on @d1 size 64 lower_bound 64
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 100 flops 1.0e+9
-plan.func @tight inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+plan.func @tight inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] {
   %x = plan.input 0 size 64
   %old = plan.buffer size 64 on @d1 "old" : tensor<16xf32>
   %next = plan.buffer size 64 on @d1 "next" : tensor<16xf32>
@@ -50,7 +50,7 @@ plan.func @tight inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outp
 // CHECK-NEXT: plan.launch {{.*}} "overwrite"
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 100
-plan.func @late inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+plan.func @late inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] {
   %x = plan.input 0 size 64
   %h = plan.buffer size 64 on @d0 "h" : tensor<16xf32>
   %a = plan.buffer size 64 on @d1 "a" : tensor<16xf32>
@@ -71,9 +71,9 @@ plan.func @late inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outpu
 // Constants lie in the arena of their device.
 // CHECK: plan.arena @constants_d0 constants on @d0 size 64
 // CHECK: plan.arena @constants_d1 constants on @d1 size 128
-// CHECK: plan.constant @c0 "a" on @d1 offset 0
-// CHECK: plan.constant @c1 "b" on @d0 offset 0
-// CHECK: plan.constant @c2 "c" on @d1 offset 64
+// CHECK: plan.constant @c0 "a" on @d1 in @constants_d1 offset 0
+// CHECK: plan.constant @c1 "b" on @d0 in @constants_d0 offset 0
+// CHECK: plan.constant @c2 "c" on @d1 in @constants_d1 offset 64
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1
 plan.constant @c0 "a" on @d1 offset -1 size 4 : tensor<f32> = dense<1.0> : tensor<f32>
@@ -91,11 +91,11 @@ plan.constant @c2 "c" on @d1 offset -1 size 4 : tensor<f32> = dense<2.0> : tenso
 // CHECK-NEXT: plan.launch @k(%[[B]]) {{.*}} "use_b"
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 100
-plan.func @apart inputs [{device = @d0, name = "x", type = tensor<16xf32>}] outputs [] {
+plan.func @apart inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] {
   %x = plan.input 0 size 64
   %a = plan.buffer size 64 on @d1 "a" : tensor<16xf32>
   %b = plan.buffer size 64 on @d1 "b" : tensor<16xf32>
-  plan.copy %x, %x to %a, %b on @d1 queue 1 for "one" "a" at "g:1" also [{cause = "two", location = "g:2", name = "b"}]
+  plan.copy %x, %x to %a, %b on @d1 queue 1 for "one" "a" at "g:1" also [#plan.copied<"b" at "g:2" for "two">]
   plan.launch @k(%a) -> () items 1 grain 1 on @d1 "use_a" [] at ""
   plan.launch @k(%b) -> () items 1 grain 1 on @d1 "use_b" [] at ""
 }

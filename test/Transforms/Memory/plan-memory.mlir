@@ -25,8 +25,8 @@ plan.func @chain inputs [] outputs [] {
 
 // Constants lie one after the other, at multiples of 64 bytes.
 // CHECK: plan.arena @constants_d0 constants on @d0 size 192 lower_bound 192
-// CHECK: plan.constant @c0 "a" on @d0 offset 0 size 4
-// CHECK: plan.constant @c1 "b" on @d0 offset 64 size 68
+// CHECK: plan.constant @c0 "a" on @d0 in @constants_d0 offset 0 size 4
+// CHECK: plan.constant @c1 "b" on @d0 in @constants_d0 offset 64 size 68
 // CHECK-NOT: transient
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.constant @c0 "a" on @d0 offset -1 size 4 : tensor<f32> = dense<1.0> : tensor<f32>

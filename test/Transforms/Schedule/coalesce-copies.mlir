@@ -10,15 +10,15 @@
 // CHECK-DAG: %[[A1:.*]] = plan.buffer size 32 on @d1 "a"
 // CHECK-DAG: %[[B1:.*]] = plan.buffer size 16 on @d1 "b"
 // CHECK: plan.copy %[[A]], %[[B]] to %[[A1]], %[[B1]] on @d1 queue 1 for "one" "a" at "g:1"
-// CHECK-SAME: also [{cause = "two", location = "g:2", name = "b"}]
+// CHECK-SAME: also [#plan.copied<"b" at "g:2" for "two">]
 // CHECK-NEXT: plan.copy %{{.*}}, %{{.*}} to %{{.*}}, %{{.*}} on @d1 queue 1 for "three" "c" at "g:3"
-// CHECK-SAME: also [{cause = "", location = "", name = "d"}]
+// CHECK-SAME: also [#plan.copied<"d" at "">]
 // CHECK-NEXT: plan.launch
 // CHECK-NOT: plan.copy
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 flops 1.0e+9
 plan.link @d0 to @d1 bandwidth 64.0 latency 1.0
-plan.func @inputs inputs [{device = @d0}, {device = @d0}] outputs [] {
+plan.func @inputs inputs [#plan.binding<"x" : tensor<4xf32> on @d0>, #plan.binding<"x" : tensor<4xf32> on @d0>] outputs [] {
   %a = plan.input 0 size 32
   %b = plan.input 1 size 16
   %a1 = plan.buffer size 32 on @d1 "a" : tensor<8xf32>
@@ -47,7 +47,7 @@ plan.func @inputs inputs [{device = @d0}, {device = @d0}] outputs [] {
 plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host" flops 1.0e+9
 plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 flops 1.0e+9
 plan.link @d0 to @d1 bandwidth 64.0 latency 1.0
-plan.func @made inputs [{device = @d0}] outputs [] {
+plan.func @made inputs [#plan.binding<"x" : tensor<4xf32> on @d0>] outputs [] {
   %a = plan.input 0 size 16
   %b = plan.buffer size 16 on @d0 "b" : tensor<4xf32>
   %a1 = plan.buffer size 16 on @d1 "a" : tensor<4xf32>
@@ -80,7 +80,7 @@ plan.device @d2 "/job:localhost/replica:0/task:0/device:GPU:1" on "sim" physical
 plan.device @d3 "/job:localhost/replica:0/task:0/device:GPU:2" on "sim" physical 3
 plan.link @d1 to @d2 bandwidth 64.0 latency 1.0
 plan.link @d3 to @d2 bandwidth 64.0 latency 1.0
-plan.func @links inputs [{device = @d1}, {device = @d3}, {device = @d0}] outputs [] {
+plan.func @links inputs [#plan.binding<"x" : tensor<4xf32> on @d1>, #plan.binding<"x" : tensor<4xf32> on @d3>, #plan.binding<"x" : tensor<4xf32> on @d0>] outputs [] {
   %x = plan.input 0 size 16
   %y = plan.input 1 size 16
   %flag = plan.input 2 size 1

@@ -13,7 +13,7 @@
 // CHECK-NEXT: plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim"
 // CHECK-NEXT: plan.device @d2 "/job:localhost/replica:0/task:0/device:GPU:1" on "sim" physical 1
 // CHECK-LABEL: plan.func @chain
-// CHECK-SAME: outputs [{device = @d0, name = "output0", type = tensor<4xf32>}, {device = @d2, name = "output1", type = tensor<4xf32>}]
+// CHECK-SAME: outputs [#plan.binding<"output0" : tensor<4xf32> on @d0>, #plan.binding<"output1" : tensor<4xf32> on @d2>]
 // CHECK: %[[X:.*]] = plan.input 0
 // CHECK: %[[O0:.*]] = plan.output 0
 // CHECK: %[[O1:.*]] = plan.output 1
@@ -31,20 +31,20 @@
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
   func.func @chain(%x: !t {gantry.name = "x"}) -> (!t, !t {gantry.device = #gpu1}) {
     %0 = gantry.copy %x to "/job:localhost/replica:0/task:0/device:GPU:0" {cause = "first", gantry.name = "x"} : !t
-    %1 = gantry.launch @relu_0(%0) {gantry.device = #gpu0, gantry.name = "first"} : (!t) -> !t
+    %1 = gantry.launch @kernels::@relu_0(%0) {gantry.device = #gpu0, gantry.name = "first"} : (!t) -> !t
     %2 = gantry.copy %1 to "/job:localhost/replica:0/task:0/device:GPU:1" {cause = "second"} : !t
-    %3 = gantry.launch @relu_0(%2) {gantry.device = #gpu1, gantry.name = "second"} : (!t) -> !t
+    %3 = gantry.launch @kernels::@relu_0(%2) {gantry.device = #gpu1, gantry.name = "second"} : (!t) -> !t
     %4 = gantry.copy %3 to "/job:localhost/replica:0/task:0/device:CPU:0" {cause = "return"} : !t
     return %4, %3 : !t, !t
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -77,20 +77,20 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
     %e = gantry.constant {gantry.name = "empty", gantry.device = #cpu} dense<> : tensor<0xf32>
     %w = gantry.constant {gantry.name = "w", gantry.device = #cpu} dense<[1.0, 2.0, 3.0, 4.0]> : !t
     %v = gantry.constant {gantry.name = "v"} dense<[4.0, 2.0, 3.0, 4.0]> : !t
-    %0 = gantry.launch @add_0(%w, %v) {gantry.device = #gpu0, gantry.name = "a"} : (!t, !t) -> !t
-    %1 = gantry.launch @relu_0(%w) {gantry.device = #gpu1, gantry.name = "b"} : (!t) -> !t
-    %2 = gantry.launch @relu_0(%w) {gantry.device = #gpu0, gantry.name = "c"} : (!t) -> !t
-    %3 = gantry.launch @relu_0(%e) {gantry.device = #gpu0, gantry.name = "d"} : (tensor<0xf32>) -> !t
+    %0 = gantry.launch @kernels::@add_0(%w, %v) {gantry.device = #gpu0, gantry.name = "a"} : (!t, !t) -> !t
+    %1 = gantry.launch @kernels::@relu_0(%w) {gantry.device = #gpu1, gantry.name = "b"} : (!t) -> !t
+    %2 = gantry.launch @kernels::@relu_0(%w) {gantry.device = #gpu0, gantry.name = "c"} : (!t) -> !t
+    %3 = gantry.launch @kernels::@relu_0(%e) {gantry.device = #gpu0, gantry.name = "d"} : (tensor<0xf32>) -> !t
     return %0, %1, %2 : !t, !t, !t
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -125,29 +125,29 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
     %1 = gantry.if %c -> (!t) {
       gantry.yield %x : !t
     } else {
-      %2 = gantry.launch @relu_0(%0) {gantry.device = #gpu0} : (!t) -> !t
+      %2 = gantry.launch @kernels::@relu_0(%0) {gantry.device = #gpu0} : (!t) -> !t
       gantry.yield %2 : !t
     } {gantry.homes = [#gpu0], gantry.name = "branch"} : tensor<i1>
     %3 = gantry.while (%1) : (!t) -> (!t) {
     ^bb0(%i: !t):
-      %4 = gantry.launch @less_0(%i) {gantry.device = #gpu0} : (!t) -> tensor<i1>
+      %4 = gantry.launch @kernels::@less_0(%i) {gantry.device = #gpu0} : (!t) -> tensor<i1>
       %5 = gantry.copy %4 to "/job:localhost/replica:0/task:0/device:CPU:0" : tensor<i1>
       gantry.yield %5 : tensor<i1>
     } do {
     ^bb0(%i: !t):
-      %6 = gantry.launch @relu_0(%i) {gantry.device = #gpu0} : (!t) -> !t
+      %6 = gantry.launch @kernels::@relu_0(%i) {gantry.device = #gpu0} : (!t) -> !t
       gantry.yield %6 : !t
     } {gantry.homes = [#gpu0], gantry.name = "loop"}
     return %3 : !t
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }

@@ -4,15 +4,15 @@
 
 // Mirrors, offsets and initial values are the variable's; what no function uses is there, too.
 // CHECK: plan.arena @variables_d0 variables on @d0 size 192
-// CHECK-DAG: plan.variable @[[W:v[0-9]+]] "w" on @d0 offset {{[0-9]+}} size 16 : tensor<4xf32> = dense<5.000000e-01>
-// CHECK-DAG: plan.variable @[[V:v[0-9]+]] "v" on @d0 offset {{[0-9]+}} size 16 : tensor<4xf32> = dense<0.000000e+00>
-// CHECK-DAG: plan.variable @{{v[0-9]+}} "unused" on @d0 offset {{[0-9]+}} size 8 : tensor<i64>
+// CHECK-DAG: plan.variable @[[W:v[0-9]+]] "w" on @d0 in @variables_d0 offset {{[0-9]+}} size 16 : tensor<4xf32> = dense<5.000000e-01>
+// CHECK-DAG: plan.variable @[[V:v[0-9]+]] "v" on @d0 in @variables_d0 offset {{[0-9]+}} size 16 : tensor<4xf32> = dense<0.000000e+00>
+// CHECK-DAG: plan.variable @{{v[0-9]+}} "unused" on @d0 in @variables_d0 offset {{[0-9]+}} size 8 : tensor<i64>
 gantry.variable @w = dense<0.5> : tensor<4xf32>
 gantry.variable @v = dense<0.0> : tensor<4xf32>
 gantry.variable @unused = dense<0> : tensor<i64>
 
 // The kernel reads each element before it writes it: no copy. Variables are no inputs or outputs.
-// CHECK: plan.func @in_place inputs [{{{[^}]*}}}] outputs []
+// CHECK: plan.func @in_place inputs [#plan.binding<{{[^>]*>[^>]*}}>] outputs []
 // CHECK: %[[X:.*]] = plan.input 0 size 16
 // CHECK: %[[STATE:.*]] = plan.state @[[W]] size 16
 // CHECK: plan.launch @{{.*}}(%[[STATE]], %[[X]]) -> (%[[STATE]])

@@ -5,9 +5,9 @@
 // CHECK: plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
 // CHECK: plan.kernel @relu_0 items 2 grain 1 scratch 256
 // CHECK-LABEL: plan.func @launch
-// CHECK-SAME: inputs [{device = @d0, name = "x", type = tensor<4xf32>}]
-// CHECK-SAME: outputs [{device = @d0, name = "output0", type = tensor<4xf32>}]
-// CHECK-SAME: placed = [{device = @d0, kernel = @relu_0, log_name = "Relu", name = "act"}]
+// CHECK-SAME: inputs [#plan.binding<"x" : tensor<4xf32> on @d0>]
+// CHECK-SAME: outputs [#plan.binding<"output0" : tensor<4xf32> on @d0>]
+// CHECK-SAME: placed [#plan.placed<"Relu" on @d0 in @relu_0, name = "act">]
 // CHECK: %[[X:.*]] = plan.input 0 size 16
 // CHECK: %[[Y:.*]] = plan.output 0 size 16
 // CHECK: %[[S:.*]] = plan.buffer size 256 on @d0 "scratch" : tensor<256xi8>
@@ -15,14 +15,14 @@
 // CHECK-NOT: plan.copy
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
   func.func @launch(%x: tensor<4xf32> {gantry.name = "x"}) -> tensor<4xf32> {
-    %0 = gantry.launch @relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">, gantry.name = "act", ops = [{log_name = "Relu", name = "act"}]} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = gantry.launch @kernels::@relu_0(%x) ops [#gantry.launched<"Relu", name = "act">] {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">, gantry.name = "act"} : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -39,18 +39,18 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 // CHECK: plan.launch @relu_0(%[[T]]) -> (%[[Y]])
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
   func.func @chain(%x: tensor<4xf32>) -> tensor<2x2xf32> {
-    %0 = gantry.launch @relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">, gantry.name = "hidden"} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = gantry.launch @kernels::@relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">, gantry.name = "hidden"} : (tensor<4xf32>) -> tensor<4xf32>
     %1 = gantry.reshape %0 : (tensor<4xf32>) -> tensor<2x2xf32>
     %2 = gantry.reshape %1 : (tensor<2x2xf32>) -> tensor<4xf32>
-    %3 = gantry.launch @relu_0(%2) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = gantry.launch @kernels::@relu_0(%2) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
     %4 = gantry.reshape %3 : (tensor<4xf32>) -> tensor<2x2xf32>
     return %4 : tensor<2x2xf32>
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -75,14 +75,14 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
   func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
     %w = gantry.constant {gantry.name = "w"} dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-    %0 = gantry.launch @relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = gantry.launch @kernels::@relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
     return %x, %w, %0, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -133,18 +133,18 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
   func.func @g2_if(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
     %0 = gantry.if %c -> (tensor<4xf32>) {
-      %1 = gantry.launch @relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = gantry.launch @kernels::@relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
       gantry.yield %1 : tensor<4xf32>
     } else {
       gantry.yield %x : tensor<4xf32>
     } : tensor<i1>
     return %0 : tensor<4xf32>
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -171,20 +171,20 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
   func.func @g2_while(%x: tensor<4xf32>) -> tensor<4xf32> {
     %0 = gantry.while (%x) : (tensor<4xf32>) -> (tensor<4xf32>) {
     ^bb0(%i: tensor<4xf32>):
-      %1 = gantry.launch @less_0(%i) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<i1>
+      %1 = gantry.launch @kernels::@less_0(%i) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<i1>
       gantry.yield %1 : tensor<i1>
     } do {
     ^bb0(%i: tensor<4xf32>):
-      %1 = gantry.launch @relu_0(%i) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = gantry.launch @kernels::@relu_0(%i) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
       gantry.yield %1 : tensor<4xf32>
     }
     return %0 : tensor<4xf32>
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }
@@ -209,7 +209,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
   func.func @g2_swap(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %0:2 = gantry.while (%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
-      %1 = gantry.launch @less_0(%a) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<i1>
+      %1 = gantry.launch @kernels::@less_0(%a) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<i1>
       gantry.yield %1 : tensor<i1>
     } do {
     ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
@@ -217,11 +217,11 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
     }
     return %0#0 : tensor<4xf32>
   }
-  module @kernels {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.items = 2 : i64, gantry.grain = 1 : i64, gantry.scratch = 256 : i64} {
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
       return
     }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.items = 1 : i64} {
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
       return
     }
   }

@@ -1,6 +1,9 @@
 // The passes of the CPU target; descriptions are in Passes.td.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

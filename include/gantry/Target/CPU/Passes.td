@@ -23,10 +23,10 @@ def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
     loop. Tile sizes divide the dimensions, so that every shape inside stays static, and follow the
     shapes alone, so that results do not depend on the number of threads. A dimension along which a
     producer's value is reused stays whole. A kernel of one op may have a last, smaller item.
-    `gantry.grain` records how many items are worth a thread. Kernels whose results have no common tileable op are
+    `grain` in `gantry.work` records how many items are worth a thread. Kernels whose results have no common tileable op are
     left alone and run as one item.
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"itemWork", "item-work", "int64_t", "65536", "operations wanted in a work item of an elementwise or row kernel">,
@@ -73,11 +73,11 @@ def FinishKernelBuffersPass : Pass<"gantry-finish-kernel-buffers", "::mlir::func
   let summary = "replace what is still allocated or copied by calls in a kernel";
   let description = [{
     After bufferization: small allocations go to the stack, large ones become one more argument, a
-    scratch buffer whose bytes are recorded as `gantry.scratch`, for Memory to plan; deallocations
+    scratch buffer whose bytes are recorded in `gantry.work`, for Memory to plan; deallocations
     disappear; copies become loops. A kernel that works outside its work items is marked
-    `gantry.serial`. None of malloc, free and memcpy remain.
+    `serial`. None of malloc, free and memcpy remain.
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
   let options = [Option<"maxStack", "max-stack", "int64_t", "131072", "largest total of bytes put on the stack">];
 }
 
@@ -85,10 +85,18 @@ def LowerWorkItemsPass : Pass<"gantry-lower-work-items", "::mlir::func::FuncOp">
   let summary = "turn a kernel's work items into a loop over a range given by the caller";
   let description = [{
     The function gets two more arguments, begin and end; the outer `scf.forall` becomes a loop over
-    them. The number of items is recorded as `gantry.items`, and the fewest worth a thread of their
-    own as `gantry.grain`.
+    them. The number of items is recorded in `gantry.work`.
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
+}
+
+def KeepInPlacePass : Pass<"gantry-keep-in-place", "::mlir::func::FuncOp"> {
+  let summary = "take back which arguments a kernel's result may overwrite";
+  let description = [{
+    Precondition: loops over buffers. `gantry.work` lists, by what the ops mean, the arguments whose
+    place the result may take; those stay of which each element is read right before the one at its
+    place is written, and never later. Nothing is added.
+  }];
 }
 
 def ShareArgumentsPass : Pass<"gantry-share-arguments", "::mlir::ModuleOp"> {

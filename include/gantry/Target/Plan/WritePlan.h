@@ -1,8 +1,7 @@
-// From the plan dialect and machine code to a plan file.
+// From the plan dialect to a plan file.
 #pragma once
 
 #include "gantry/Support/AlignedBuffer.h"
-#include "gantry/Target/CPU/CPUTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,13 +29,12 @@ struct PlanInfo {
   std::map<std::string, PredictedSteps> predictions; ///< by function
 };
 
-/// Writes `module` (plan dialect after Memory) with `code` to `path`, whole or not at all; weights
+/// Writes `module` (plan dialect after Memory, with code) to `path`, whole or not at all; weights
 /// are streamed. Diagnostics go to the module's context.
-llvm::LogicalResult writePlanFile(mlir::ModuleOp module, const CPUCode &code, const PlanInfo &info,
+llvm::LogicalResult writePlanFile(mlir::ModuleOp module, const PlanInfo &info,
                                   const std::string &path);
 
 /// The same file in memory.
-llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const CPUCode &code,
-                                              const PlanInfo &info);
+llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const PlanInfo &info);
 
 } // namespace gantry

@@ -52,10 +52,10 @@ uint64_t gantry::detail::defaultBytes(Operation *op) {
   return operands + results;
 }
 
-SmallVector<unsigned> gantry::detail::sameTypeOperands(Operation *op) {
+SmallVector<unsigned> gantry::detail::sameShapeOperands(Operation *op) {
   SmallVector<unsigned> indices;
   for (OpOperand &operand : op->getOpOperands())
-    if (operand.get().getType() == op->getResult(0).getType())
+    if (tensorOf(operand.get()).getShape() == tensorOf(op->getResult(0)).getShape())
       indices.push_back(operand.getOperandNumber());
   return indices;
 }

@@ -81,6 +81,8 @@ static constexpr struct {
     {kOriginAttr, is<LocationAttr>, "a location"},
     {kColocateAttr, isArrayOf<StringAttr>, "an array of strings"},
     {kHomesAttr, isArrayOf<DeviceAttr>, "an array of devices"},
+    {kTargetAttr, is<TargetAttr>, "a #gantry.target<\"...\">"},
+    {kWorkAttr, is<WorkAttr>, "a #gantry.work<...>"},
 };
 
 LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {

@@ -24,10 +24,6 @@ LogicalResult CopyOp::verify() {
   if (getAlso().size() + 1 != getSources().size())
     return emitOpError() << "copies " << getSources().size() << " values and has the names of "
                          << getAlso().size() + 1;
-  for (auto value : getAlso().getAsRange<DictionaryAttr>())
-    for (StringRef key : {"name", "location", "cause"})
-      if (!value.getAs<StringAttr>(key))
-        return emitOpError() << "says no " << key << " of a further value";
   return success();
 }
 
@@ -35,15 +31,10 @@ CopyOp::Copied CopyOp::getCopied(unsigned value) {
   Value source = getSources()[value], target = getTargets()[value];
   if (value == 0)
     return {source, target, getNameAttr(), getLocationAttr(), getCauseAttr()};
-  auto entry = cast<DictionaryAttr>(getAlso()[value - 1]);
-  return {source, target, entry.getAs<StringAttr>("name"), entry.getAs<StringAttr>("location"),
-          entry.getAs<StringAttr>("cause")};
-}
-
-DictionaryAttr CopyOp::describe(StringAttr name, StringAttr location, StringAttr cause) {
-  Builder b(name.getContext());
-  return b.getDictionaryAttr({b.getNamedAttr("cause", cause), b.getNamedAttr("location", location),
-                              b.getNamedAttr("name", name)});
+  auto entry = cast<CopiedAttr>(getAlso()[value - 1]);
+  Builder b(getContext());
+  return {source, target, b.getStringAttr(entry.getName()), b.getStringAttr(entry.getLocation()),
+          b.getStringAttr(entry.getCause())};
 }
 
 void PlanDialect::initialize() {

@@ -182,7 +182,7 @@ def Gantry_AddNOp : Gantry_ElementwiseOp<"add_n", "AddN"> {
   let results = (outs Gantry_NumberTensor:$result);
 }
 
-def Gantry_CastOp : Gantry_Op<"cast", "Cast", "Elementwise", [CostOpInterface, DimensionMapOpInterface,
+def Gantry_CastOp : Gantry_Op<"cast", "Cast", "Elementwise", [CostOpInterface, InPlaceOpInterface, DimensionMapOpInterface,
     SameOperandsAndResultShape], [{
     ::llvm::SmallVector<int64_t> getOperandDims(unsigned operand) {
       return ::gantry::detail::broadcastDims(getOperation(), operand);

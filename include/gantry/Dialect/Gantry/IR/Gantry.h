@@ -34,7 +34,7 @@ namespace detail {
 uint64_t defaultFlops(mlir::Operation *op);
 uint64_t defaultBytes(mlir::Operation *op);
 bool hasKernel(mlir::Operation *op, DeviceType deviceType, mlir::Type elementType);
-llvm::SmallVector<unsigned> sameTypeOperands(mlir::Operation *op);
+llvm::SmallVector<unsigned> sameShapeOperands(mlir::Operation *op);
 llvm::SmallVector<int64_t> broadcastDims(mlir::Operation *op, unsigned operand);
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 } // namespace detail
@@ -65,6 +65,8 @@ inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
 inline constexpr llvm::StringLiteral kSourceOpAttr = "gantry.source_op";
 inline constexpr llvm::StringLiteral kMaxCopyAttr = "gantry.max_copy";
 inline constexpr llvm::StringLiteral kVariableAttr = "gantry.variable";
+inline constexpr llvm::StringLiteral kTargetAttr = "gantry.target";
+inline constexpr llvm::StringLiteral kWorkAttr = "gantry.work";
 
 /// All of them: what the ops inside kernels do not carry.
 inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
@@ -89,6 +91,9 @@ Topology getTopology(mlir::ModuleOp module);
 
 /// Puts a sound topology (Topology::check) on the module, in the short form when that says it all.
 void setTopology(mlir::ModuleOp module, const Topology &topology);
+
+/// The modules in `module` that hold kernels, with who makes code of them.
+llvm::SmallVector<std::pair<mlir::ModuleOp, TargetAttr>> kernelModules(mlir::ModuleOp module);
 
 /// Why the kernel table leaves something out for ops like this one; empty when it says nothing.
 llvm::StringRef whyNoKernel(mlir::Operation *op);

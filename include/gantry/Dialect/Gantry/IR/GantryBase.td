@@ -30,7 +30,9 @@ def Gantry_Dialect : Dialect {
     - `gantry.search`: a `#gantry.device`, what automatic placement proposes;
     - `gantry.homes`: on control flow, an array of the devices on which the results live;
     - `gantry.variable`: a symbol, the variable that an argument, a result or an update is of;
-    - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4).
+    - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4);
+    - `gantry.target`: on modules of kernels, a `#gantry.target`, who makes code of them;
+    - `gantry.work`: on kernels and the functions they become, a `#gantry.work`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -106,6 +108,74 @@ def Gantry_DecisionAttr : Gantry_Attr<"Decision", "decision"> {
                         OptionalArrayRefParameter<"::mlir::StringAttr">:$rejected,
                         DefaultValuedParameter<"bool", "false">:$fallBack);
   let hasCustomAssemblyFormat = 1;
+}
+
+def Gantry_LaunchedOpAttr : Gantry_Attr<"LaunchedOp", "launched"> {
+  let summary = "say what is known of an op that went into a kernel";
+  let description = [{
+    One of a launch's `ops`: its TensorFlow-style name in the placement log, its stable name, where
+    it comes from, what it costs, and why it is on its device.
+
+    Example: `#gantry.launched<"MatMul", name = "fc1", location = "model.onnx:3:4", flops = 256, bytes = 64, decision = <"requested", "asked for">>`
+  }];
+  let parameters = (ins StringRefParameter<"name in the placement log">:$log_name,
+                        StringRefParameter<"stable name", "\"\"">:$name,
+                        StringRefParameter<"where it comes from", "\"\"">:$location,
+                        DefaultValuedParameter<"uint64_t", "0">:$flops,
+                        DefaultValuedParameter<"uint64_t", "0">:$bytes,
+                        OptionalParameter<"::gantry::DecisionAttr">:$decision);
+  let assemblyFormat = "`<` $log_name (`,` struct($name, $location, $flops, $bytes, $decision)^)? `>`";
+}
+
+def Gantry_WorkAttr : Gantry_Attr<"Work", "work"> {
+  let summary = "say what Schedule has to know of a kernel";
+  let description = [{
+    `items` work items, known when the target has cut the kernel, at least `grain` of them to a
+    thread; `scratch` bytes of memory of its own. `in_place` lists the arguments whose place the result may
+    take: when both are one buffer, no element is written before the kernel has read it for the last
+    time. Fuse says so by what the ops mean, the target keeps what its code does. `serial`: the
+    items run one after the other; for the passes of a target among themselves.
+
+    Stands as `gantry.work` on kernels and on the functions they become.
+
+    Example: `#gantry.work<items = 16, grain = 2, scratch = 4096, in_place = [0]>`
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$items,
+                        DefaultValuedParameter<"int64_t", "1">:$grain,
+                        DefaultValuedParameter<"int64_t", "0">:$scratch,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$in_place,
+                        DefaultValuedParameter<"bool", "false">:$serial);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// What `op` says of itself; of one that says nothing, that nothing is known.
+    static WorkAttr of(::mlir::Operation *op);
+
+    /// The same with another number.
+    WorkAttr withItems(int64_t items) const;
+    WorkAttr withGrain(int64_t grain) const;
+    WorkAttr withScratch(int64_t bytes) const;
+    WorkAttr withInPlace(::llvm::ArrayRef<int64_t> arguments) const;
+    WorkAttr withSerial(bool serial) const;
+
+    /// Whether the target has brought the kernel into its form.
+    bool isLowered() const { return getItems() >= 0; }
+
+    /// Whether the result may take the place of an argument.
+    bool mayTakePlaceOf(int64_t argument) const;
+  }];
+}
+
+def Gantry_TargetAttr : Gantry_Attr<"Target", "target"> {
+  let summary = "say which target makes code of the kernels in a module";
+  let description = [{
+    The name of a target and the machines to make code for, best first; without any, those that the
+    target thinks of. Stands as `gantry.target` on the modules that hold kernels.
+
+    Example: `#gantry.target<"cpu", machines = ["sapphirerapids", "x86-64-v3"]>`
+  }];
+  let parameters = (ins StringRefParameter<"name of the target">:$name,
+                        OptionalParameter<"::mlir::ArrayAttr">:$machines);
+  let assemblyFormat = "`<` $name (`,` struct($machines)^)? `>`";
 }
 
 class Gantry_Enum<string name, string summary, list<I32EnumAttrCase> cases>

@@ -52,11 +52,15 @@ def DimensionMapOpInterface : OpInterface<"DimensionMapOpInterface"> {
 
 def InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
   let cppNamespace = "::gantry";
-  let description = [{ Operands whose buffer the first result may take over when it is their last use. }];
+  let description = [{
+    Ops that read an operand only at the index that they write; where both are of one type, the
+    result may take the operand's place. `argumentsToOverwrite` (gantry/Analysis/InPlace.h) says so
+    of a kernel as a whole.
+  }];
   let methods = [
-    InterfaceMethod<"Indices of such operands; each is read only at the index that is written",
+    InterfaceMethod<"Indices of such operands: element i of the first result is made of element i",
       "::llvm::SmallVector<unsigned>", "getInPlaceOperands", (ins), [{}],
-      [{ return ::gantry::detail::sameTypeOperands($_op); }]>
+      [{ return ::gantry::detail::sameShapeOperands($_op); }]>
   ];
 }
 

@@ -160,15 +160,20 @@ def Gantry_KernelOp : Op<Gantry_Dialect, "kernel", [IsolatedFromAbove, Symbol, S
 def Gantry_LaunchOp : Op<Gantry_Dialect, "launch", [Pure]> {
   let summary = "run a kernel";
   let description = [{
-    Computes the kernel's yielded values from the operands. `log_names` and `names` list the ops
-    that went into the kernel, in order, for the placement log.
+    Computes the kernel's yielded values from the operands. `kernel` is that of the target of the
+    device; `also` are the same kernel for the targets of other drivers that the plan is to run with.
+    `ops` lists the ops that went into the kernel, in order, for the placement log.
 
-    Example: `%y = gantry.launch @relu_0(%x) : (tensor<4xf32>) -> tensor<4xf32>`
+    Example: `%y = gantry.launch @kernels_cpu::@relu_0(%x) ops [#gantry.launched<"Relu">] : (tensor<4xf32>) -> tensor<4xf32>`
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Gantry_Tensor>:$operands_,
-                       OptionalAttr<ArrayAttr>:$ops);
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Gantry_Tensor>:$operands_,
+                       DefaultValuedAttr<TypedArrayAttrBase<SymbolRefAttr, "kernels of other targets">, "{}">:$also,
+                       DefaultValuedAttr<TypedArrayAttrBase<Gantry_LaunchedOpAttr, "ops of a kernel">, "{}">:$ops);
   let results = (outs Variadic<Gantry_Tensor>:$results);
-  let assemblyFormat = "$kernel `(` $operands_ `)` attr-dict `:` functional-type($operands_, $results)";
+  let assemblyFormat = [{
+    $kernel `(` $operands_ `)` (`also` $also^)? (`ops` $ops^)? attr-dict `:`
+    functional-type($operands_, $results)
+  }];
 }
 
 #endif

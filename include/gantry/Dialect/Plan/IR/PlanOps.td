@@ -37,6 +37,101 @@ def Plan_ArenaKind : I32EnumAttr<"ArenaKind", "what lives in an arena and how lo
 }
 def Plan_ArenaKindAttr : EnumAttr<Plan_Dialect, Plan_ArenaKind, "arena_kind">;
 
+def Plan_CodeKind : I32EnumAttr<"CodeKind", "form of machine code", [
+  I32EnumAttrCase<"ElfSharedObject", 0, "elf">, I32EnumAttrCase<"PTX", 1, "ptx">,
+  I32EnumAttrCase<"Cubin", 2, "cubin">]> {
+  let cppNamespace = "::gantry::planir";
+  let genSpecializedAttr = 0;
+}
+def Plan_CodeKindAttr : EnumAttr<Plan_Dialect, Plan_CodeKind, "code_kind">;
+
+class Plan_Attr<string name, string attrMnemonic> : AttrDef<Plan_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Plan_BindingAttr : Plan_Attr<"Binding", "binding"> {
+  let summary = "describe an input or output of a function";
+  let description = [{
+    Bound per run; `device` is where the function wants its bytes.
+    Example: `#plan.binding<"x" : tensor<16xf32> on @d0>`
+  }];
+  let parameters = (ins StringRefParameter<"name">:$name, "::mlir::Type":$type,
+                        "::mlir::FlatSymbolRefAttr":$device);
+  let assemblyFormat = "`<` $name `:` $type `on` $device `>`";
+}
+
+def Plan_PlacedAttr : Plan_Attr<"Placed", "placed"> {
+  let summary = "say where an op of the graph is and why";
+  let description = [{
+    A line of the placement log: the op's TensorFlow-style name, its device, the kernel it is a part
+    of, its stable name, where it comes from, what it costs, which rule decided, the devices that
+    were rejected before, and the seconds that it is predicted to take alone.
+    Example: `#plan.placed<"MatMul" on @d0 in @matmul_add_0, name = "fc1", location = "model.onnx", flops = 256, bytes = 64, rule = "requested", reason = "asked for", rejected = ["GPU:7: unknown device"], fall_back = true>`
+  }];
+  let parameters = (ins StringRefParameter<"name in the log">:$log_name,
+                        "::mlir::FlatSymbolRefAttr":$device, "::mlir::FlatSymbolRefAttr":$kernel,
+                        StringRefParameter<"stable name", "\"\"">:$name,
+                        StringRefParameter<"where it comes from", "\"\"">:$location,
+                        DefaultValuedParameter<"uint64_t", "0">:$flops,
+                        DefaultValuedParameter<"uint64_t", "0">:$bytes,
+                        StringRefParameter<"kind of constraint", "\"default\"">:$rule,
+                        StringRefParameter<"where the constraint came from", "\"\"">:$reason,
+                        OptionalParameter<"::mlir::ArrayAttr">:$rejected,
+                        DefaultValuedParameter<"bool", "false">:$fall_back,
+                        OptionalParameter<"::mlir::FloatAttr">:$predicted_seconds);
+  let assemblyFormat = [{
+    `<` $log_name `on` $device `in` $kernel (`,` struct($name, $location, $flops, $bytes, $rule,
+    $reason, $rejected, $fall_back, $predicted_seconds)^)? `>`
+  }];
+}
+
+def Plan_VariantAttr : Plan_Attr<"Variant", "variant"> {
+  let summary = "give one way to run a kernel";
+  let description = [{
+    For devices of `driver`: the function `symbol` (the kernel's name, if not said) in a `plan.code`;
+    or in a `library` of at least `version`; or a `registered` one. Needs besides those of the code are
+    CPU `features` and a range of architectures `arch` = [first, last], 0 being no bound. `items`,
+    `grain` and `scratch` are its own where they are not those of the kernel; `grid`, `block` and
+    `shared` bytes are how a GPU launches it.
+
+    Examples: `#plan.variant<"host", code = @code0>`,
+    `#plan.variant<"cuda", code = @code1, symbol = "relu_v4", arch = [75, 0], grid = [64, 1, 1], block = [256, 1, 1]>`,
+    `#plan.variant<"cuda", library = "cublasLt", version = "12.0", symbol = "matmul", scratch = 4194304>`
+  }];
+  let parameters = (ins StringRefParameter<"driver">:$driver,
+                        OptionalParameter<"::mlir::FlatSymbolRefAttr">:$code,
+                        StringRefParameter<"library", "\"\"">:$library,
+                        StringRefParameter<"oldest version", "\"\"">:$version,
+                        DefaultValuedParameter<"bool", "false">:$registered,
+                        StringRefParameter<"function", "\"\"">:$symbol,
+                        OptionalParameter<"::mlir::ArrayAttr">:$features,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$arch,
+                        DefaultValuedParameter<"uint64_t", "0">:$items,
+                        DefaultValuedParameter<"uint64_t", "0">:$grain,
+                        DefaultValuedParameter<"uint64_t", "0">:$scratch,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$grid,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$block,
+                        DefaultValuedParameter<"uint64_t", "0">:$shared);
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$driver, "::mlir::FlatSymbolRefAttr":$code), [{
+    return $_get($_ctxt, driver, code, "", "", false, "", ::mlir::ArrayAttr(),
+                 ::mlir::DenseI64ArrayAttr(), 0, 0, 0, ::mlir::DenseI64ArrayAttr(),
+                 ::mlir::DenseI64ArrayAttr(), 0);
+  }]>];
+  let assemblyFormat = [{
+    `<` $driver (`,` struct($code, $library, $version, $registered, $symbol, $features, $arch,
+    $items, $grain, $scratch, $grid, $block, $shared)^)? `>`
+  }];
+}
+
+def Plan_CopiedAttr : Plan_Attr<"Copied", "copied"> {
+  let summary = "say what is known of a further value of a copy";
+  let description = [{ Example: `#plan.copied<"y" at "model.onnx" for "fc1">` }];
+  let parameters = (ins StringRefParameter<"name">:$name,
+                        StringRefParameter<"where it comes from">:$location,
+                        StringRefParameter<"the use that made it", "\"\"">:$cause);
+  let assemblyFormat = "`<` $name `at` $location (`for` $cause^)? `>`";
+}
+
 //===----------------------------------------------------------------------===//
 // The module: what functions refer to
 //===----------------------------------------------------------------------===//
@@ -50,13 +145,14 @@ def Plan_DeviceOp : Plan_Op<"device", [Symbol]> {
   let description = [{
     `physical` is the number of the device of the machine that it is, or is a part of; `limit` the
     bytes that the plan may use there; `flops` f32 operations and `bandwidth` bytes of memory, both a
-    second.
+    second. The drivers of `also` stand in, in order, where the first is not there.
     Example: `plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device, StrAttr:$driver, Plan_Count:$physical,
-                       Plan_Count:$limit, Plan_Rate:$flops, Plan_Rate:$bandwidth);
+                       Plan_Count:$limit, Plan_Rate:$flops, Plan_Rate:$bandwidth,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$also);
   let assemblyFormat = [{
-    $sym_name $device `on` $driver (`physical` $physical^)? (`limit` $limit^)? (`flops` $flops^)?
+    $sym_name $device `on` $driver (`also` $also^)? (`physical` $physical^)? (`limit` $limit^)? (`flops` $flops^)?
     (`bandwidth` $bandwidth^)? attr-dict
   }];
 }
@@ -85,17 +181,18 @@ def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
 def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
   let summary = "place a constant";
   let description = [{
-    `offset` in the constants arena of `device`, in bytes; a constant that two devices use is two of
+    `offset` in `arena`, the constants arena of `device`, in bytes; Memory adds both. A constant that two devices use is two of
     these, and once in the file. When the graph wants it on another device, that is `home`, and to
     bring it here is a copy at load, made for the use `cause`. `value` is absent when the plan was
     read from a file, where the bytes stay in their segment.
-    Example: `plan.constant @c0 "weight" on @d1 home @d0 for "fc1" offset 0 size 64 : tensor<16xf32>`
+    Example: `plan.constant @c0 "weight" on @d1 home @d0 for "fc1" in @constants_d1 offset 0 size 64 : tensor<16xf32>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, FlatSymbolRefAttr:$device, I64Attr:$offset,
                        I64Attr:$size, TypeAttr:$type, OptionalAttr<ElementsAttr>:$value,
-                       OptionalAttr<FlatSymbolRefAttr>:$home, DefaultValuedStrAttr<StrAttr, "">:$cause);
+                       OptionalAttr<FlatSymbolRefAttr>:$home, DefaultValuedStrAttr<StrAttr, "">:$cause,
+                       OptionalAttr<FlatSymbolRefAttr>:$arena);
   let assemblyFormat = [{
-    $sym_name $name `on` $device (`home` $home^ `for` $cause)? `offset` $offset `size` $size `:` $type
+    $sym_name $name `on` $device (`home` $home^ `for` $cause)? (`in` $arena^)? `offset` $offset `size` $size `:` $type
     (`=` $value^)? attr-dict
   }];
 }
@@ -103,15 +200,16 @@ def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
 def Plan_VariableOp : Plan_Op<"variable", [Symbol]> {
   let summary = "place a variable";
   let description = [{
-    `offset` in the variables arena of `device`, in bytes; Memory adds it. `value` is what a new state
+    `offset` in `arena`, the variables arena of `device`, in bytes; Memory adds both. `value` is what a new state
     holds, absent when the plan was read from a file. A replica's copy names the variable it mirrors.
-    Example: `plan.variable @v1 "w/replica_1" on @d1 mirror of "w" offset 0 size 64 : tensor<16xf32>`
+    Example: `plan.variable @v1 "w/replica_1" on @d1 mirror of "w" in @variables_d1 offset 0 size 64 : tensor<16xf32>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, FlatSymbolRefAttr:$device,
                        DefaultValuedStrAttr<StrAttr, "">:$mirror_of, OptionalAttr<I64Attr>:$offset,
-                       I64Attr:$size, TypeAttr:$type, OptionalAttr<ElementsAttr>:$value);
+                       I64Attr:$size, TypeAttr:$type, OptionalAttr<ElementsAttr>:$value,
+                       OptionalAttr<FlatSymbolRefAttr>:$arena);
   let assemblyFormat = [{
-    $sym_name $name `on` $device (`mirror` `of` $mirror_of^)? (`offset` $offset^)? `size` $size `:`
+    $sym_name $name `on` $device (`mirror` `of` $mirror_of^)? (`in` $arena^)? (`offset` $offset^)? `size` $size `:`
     $type (`=` $value^)? attr-dict
   }];
 }
@@ -119,29 +217,50 @@ def Plan_VariableOp : Plan_Op<"variable", [Symbol]> {
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
   let summary = "describe a kernel";
   let description = [{
-    `items` work items, at least `grain` of them to a thread, and `scratch` bytes of its own.
-    Example: `plan.kernel @matmul_0 items 16 grain 1 scratch 0`
+    `items` work items, at least `grain` of them to a thread, and `scratch` bytes of its own. The
+    `variants` are the ways to run it: of those for a device's driver, the first whose needs the
+    machine meets is taken at load. Made when code is made, after Memory.
+    Example: `plan.kernel @matmul_0 items 16 grain 1 scratch 0 variants [#plan.variant<"host", code = @code0>]`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$items, I64Attr:$grain, I64Attr:$scratch);
-  let assemblyFormat = "$sym_name `items` $items `grain` $grain `scratch` $scratch attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$items, I64Attr:$grain, I64Attr:$scratch,
+                       DefaultValuedAttr<TypedArrayAttrBase<Plan_VariantAttr, "variants">, "{}">:$variants);
+  let assemblyFormat = [{
+    $sym_name `items` $items `grain` $grain `scratch` $scratch (`variants` $variants^)? attr-dict
+  }];
+}
+
+def Plan_CodeOp : Plan_Op<"code", [Symbol]> {
+  let summary = "carry an object of machine code";
+  let description = [{
+    For `machine`, an architecture; `needs` are the features it must have. `value` is absent when the
+    plan was read from a file, where the bytes stay in their segment.
+    Example: `plan.code @code0 elf for "x86-64" needs ["avx2", "fma"] size 4096`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_CodeKindAttr:$kind, StrAttr:$machine,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$needs, I64Attr:$size,
+                       OptionalAttr<ElementsAttr>:$value);
+  let assemblyFormat = [{
+    $sym_name $kind `for` $machine (`needs` $needs^)? `size` $size (`=` $value^)? attr-dict
+  }];
 }
 
 //===----------------------------------------------------------------------===//
 // Functions: buffers and commands
 //===----------------------------------------------------------------------===//
 
+defvar Plan_Bindings = TypedArrayAttrBase<Plan_BindingAttr, "inputs or outputs">;
+
 def Plan_FuncOp : Plan_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "list the commands of a function";
   let description = [{
-    `inputs` and `outputs` are bound per run: a dictionary each with `name`, `type` and `device`.
-    `placed` lists the graph's ops for the placement log.
+    `inputs` and `outputs` are bound per run. `placed` lists the graph's ops for the placement log.
 
     Example:
     ```mlir
     module {
       plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
-      plan.func @main inputs [{name = "x", type = tensor<16xf32>, device = @d0} ]
-          outputs [{name = "y", type = tensor<16xf32>, device = @d0} ] {
+      plan.func @main inputs [#plan.binding<"x" : tensor<16xf32> on @d0>]
+          outputs [#plan.binding<"y" : tensor<16xf32> on @d0>] {
         %x = plan.input 0 size 64
         %y = plan.output 0 size 64
         plan.copy %x to %y on @d0 "y" at "model.onnx"
@@ -149,10 +268,12 @@ def Plan_FuncOp : Plan_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTer
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$inputs, ArrayAttr:$outputs,
-                       OptionalAttr<ArrayAttr>:$placed);
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_Bindings:$inputs, Plan_Bindings:$outputs,
+                       DefaultValuedAttr<TypedArrayAttrBase<Plan_PlacedAttr, "placed ops">, "{}">:$placed);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `inputs` $inputs `outputs` $outputs attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `inputs` $inputs `outputs` $outputs (`placed` $placed^)? attr-dict-with-keyword $body
+  }];
 }
 
 class Plan_BufferOp<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic, traits # [Pure]> {
@@ -224,12 +345,12 @@ def Plan_CopyOp : Plan_Op<"copy", [SameVariadicOperandSize]> {
     Several values between the same two devices may go as one transfer: `name`, `location` and
     `cause` are then those of the first, and `also` has those of the others.
     Example: `plan.copy %a to %b on @d1 queue 1 for "fc1" "x" at "model.onnx"`, or
-    `plan.copy %a, %c to %b, %d on @d1 queue 1 for "fc1" "x" at "model.onnx" also [{cause = "fc1", location = "model.onnx", name = "y"} ]`
+    `plan.copy %a, %c to %b, %d on @d1 queue 1 for "fc1" "x" at "model.onnx" also [#plan.copied<"y" at "model.onnx" for "fc1">]`
   }];
   let arguments = (ins Variadic<Plan_BufferType>:$sources, Variadic<Plan_BufferType>:$targets,
                        FlatSymbolRefAttr:$device, StrAttr:$name, StrAttr:$location,
                        Plan_Count:$queue, DefaultValuedStrAttr<StrAttr, "">:$cause,
-                       DefaultValuedAttr<TypedArrayAttrBase<DictionaryAttr, "names of further values">, "{}">:$also);
+                       DefaultValuedAttr<TypedArrayAttrBase<Plan_CopiedAttr, "names of further values">, "{}">:$also);
   let assemblyFormat = [{
     $sources `to` $targets `on` $device (`queue` $queue^)? (`for` $cause^)? $name `at` $location
     (`also` $also^)? attr-dict
@@ -241,10 +362,6 @@ def Plan_CopyOp : Plan_Op<"copy", [SameVariadicOperandSize]> {
       ::mlir::StringAttr name, location, cause;
     };
     Copied getCopied(unsigned value);
-
-    /// An entry of `also`.
-    static ::mlir::DictionaryAttr describe(::mlir::StringAttr name, ::mlir::StringAttr location,
-                                           ::mlir::StringAttr cause);
   }];
   let hasVerifier = 1;
 }

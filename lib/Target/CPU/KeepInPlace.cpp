@@ -1,9 +1,22 @@
-#include "InPlace.h"
+// Takes back from a kernel what its code does not keep: that its result may overwrite an argument.
+//
+// Fuse says so by what the ops mean, index by index. The code of a kernel may do its work in
+// several loops all the same, and collect in the result what a later one still reads the argument
+// for. So the loops are looked at, here, where they are made: each element is read right before the
+// one at its place is written, and never later. Kernels write no element twice.
+
+#include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_KEEPINPLACEPASS
+#include "gantry/Target/CPU/Passes.h.inc"
+} // namespace gantry
 
 namespace {
 /// A use of a kernel's argument, as a whole or through the window that a work item has of it.
@@ -49,7 +62,7 @@ static bool isPair(const Access &read, const Access &write) {
          read.op->getOperands().drop_front() == write.op->getOperands().drop_front(2);
 }
 
-bool gantry::schedule::isReadBeforeWritten(BlockArgument source, BlockArgument target) {
+static bool isReadBeforeWritten(BlockArgument source, BlockArgument target) {
   SmallVector<Access> writes = accessesOf(target);
   if (!llvm::all_of(writes, isStore))
     return false;
@@ -58,3 +71,29 @@ bool gantry::schedule::isReadBeforeWritten(BlockArgument source, BlockArgument t
            llvm::any_of(writes, [&](const Access &write) { return isPair(read, write); });
   });
 }
+
+/// The buffer of the one result: the last one, but for scratch memory.
+static BlockArgument resultOf(func::FuncOp kernel, WorkAttr work) {
+  SmallVector<BlockArgument> buffers;
+  for (BlockArgument argument : kernel.getArguments())
+    if (isa<MemRefType>(argument.getType()))
+      buffers.push_back(argument);
+  return buffers[buffers.size() - (work.getScratch() ? 2 : 1)];
+}
+
+namespace {
+struct KeepInPlace : gantry::impl::KeepInPlacePassBase<KeepInPlace> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    WorkAttr work = WorkAttr::of(kernel);
+    if (kernel.isExternal() || !work.getInPlace())
+      return;
+    BlockArgument result = resultOf(kernel, work);
+    SmallVector<int64_t> kept;
+    for (int64_t argument : work.getInPlace().asArrayRef())
+      if (isReadBeforeWritten(kernel.getArgument(argument), result))
+        kept.push_back(argument);
+    kernel->setAttr(kWorkAttr, work.withInPlace(kept));
+  }
+};
+} // namespace

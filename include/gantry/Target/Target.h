@@ -1,0 +1,115 @@
+// A target: what a kind of driver brings to the compiler, so that kernels can run on its devices.
+//
+// Kernels are formed, deduplicated and lowered per target, in a module each (`gantry.target`).
+// Phases ask a target and never know which one it is:
+//
+//   Place     which ops it has kernels for
+//   Fuse      which ops may share one, and which arguments its result may overwrite
+//   Kernel    the passes from kernels of gantry ops to its own form, with `gantry.work` on each
+//   Schedule  the passes that make use of how a plan calls the kernels
+//   code      the passes from there to code, and the code itself, as variants in the plan
+#pragma once
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+enum class Driver : uint8_t; // gantry/Device/Topology.h
+
+/// Takes the code of targets into a plan: `plan.code` ops, and variants on `plan.kernel` ops.
+class PlanCode {
+public:
+  explicit PlanCode(mlir::ModuleOp plan);
+
+  /// Names of the kernels of the plan, in order; a module of kernels may hold fewer.
+  llvm::ArrayRef<std::string> kernels() const { return names; }
+
+  /// The drivers of the plan's devices, those that stand in behind their own.
+  llvm::ArrayRef<llvm::StringRef> drivers() const { return allDrivers; }
+
+  /// Carries `bytes` in the plan; the symbol is for variants. `needs` are the features that the
+  /// machine must have, as in /proc/cpuinfo.
+  mlir::FlatSymbolRefAttr addObject(planir::CodeKind kind, llvm::StringRef machine,
+                                    llvm::ArrayRef<std::string> needs, llvm::ArrayRef<char> bytes);
+
+  /// One more way to run a kernel, behind those that it has.
+  void addVariant(llvm::StringRef kernel, planir::VariantAttr variant);
+
+private:
+  mlir::ModuleOp plan;
+  std::vector<std::string> names;
+  llvm::SmallVector<llvm::StringRef> allDrivers;
+  llvm::StringMap<planir::KernelOp> ops;
+  unsigned numObjects = 0;
+};
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// As in `#gantry.target<"cpu">`.
+  virtual llvm::StringRef getName() const = 0;
+
+  /// The drivers whose devices run its code.
+  virtual llvm::ArrayRef<llvm::StringRef> getDrivers() const = 0;
+
+  /// Whether it has a kernel for the op on devices of that type: its column of the kernel table.
+  virtual bool hasKernel(mlir::Operation *op, DeviceType type) const;
+
+  /// Whether `op`, all of whose users are in `group`, may be computed in one kernel with them. The
+  /// group's root comes first.
+  virtual bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group) const = 0;
+
+  /// The arguments that the result of a kernel may overwrite, as far as can be said before it is
+  /// lowered: what the ops mean, or less. The kernel passes take back what the code does not keep.
+  virtual llvm::SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const;
+
+  /// Adds the passes from kernels to functions that carry `gantry.work`; they run on a module of
+  /// its kernels.
+  virtual void buildKernelPipeline(mlir::OpPassManager &pm) const = 0;
+
+  /// Adds passes that run on the whole module once its launches are commands over buffers, and that
+  /// change nothing but kernels of this target.
+  virtual void buildCallPipeline(mlir::OpPassManager &pm) const {}
+
+  /// Adds the passes from there to what `emitCode` takes; they run on a module of its kernels.
+  virtual void buildCodePipeline(mlir::OpPassManager &pm) const = 0;
+
+  /// The code as text, for the first machine of `target`.
+  virtual llvm::FailureOr<std::string> printCode(mlir::ModuleOp kernels,
+                                                 TargetAttr target) const = 0;
+
+  /// Makes code of the kernels for each machine of `target`, best first. Diagnostics go to the
+  /// module's context.
+  virtual llvm::LogicalResult emitCode(mlir::ModuleOp kernels, TargetAttr target,
+                                       PlanCode &code) const = 0;
+};
+
+/// Makes a target known to the process; one of that name that is known already stays.
+void registerTarget(std::unique_ptr<const Target> target);
+
+/// In the order of registration.
+std::vector<const Target *> allTargets();
+
+/// The target for devices of a driver; null where there is none.
+const Target *findTarget(llvm::StringRef driver);
+
+/// The target that a module of kernels names; null where there is none.
+const Target *findTarget(TargetAttr name);
+
+/// "host, sim": the drivers that have a target.
+std::string driversWithTargets();
+
+/// Whether a driver can run the devices of another one in its place: those of one type.
+bool mayStandIn(llvm::StringRef driver, Driver other);
+
+} // namespace gantry

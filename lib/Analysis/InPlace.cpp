@@ -1,0 +1,32 @@
+#include "gantry/Analysis/InPlace.h"
+
+using namespace mlir;
+using namespace gantry;
+
+/// Whether everything that is made of `value` is made index by index.
+static bool isReadWhereWritten(Value value, DenseSet<Value> &seen) {
+  if (!seen.insert(value).second)
+    return true;
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<YieldOp>(user))
+      return true;
+    auto inPlace = dyn_cast<InPlaceOpInterface>(user);
+    return inPlace && user->getNumResults() == 1 &&
+           llvm::is_contained(inPlace.getInPlaceOperands(), use.getOperandNumber()) &&
+           isReadWhereWritten(user->getResult(0), seen);
+  });
+}
+
+SmallVector<int64_t> gantry::argumentsToOverwrite(KernelOp kernel) {
+  SmallVector<int64_t> arguments;
+  Operation *yield = kernel.getBody().front().getTerminator();
+  if (yield->getNumOperands() != 1)
+    return arguments;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    DenseSet<Value> seen;
+    if (argument.getType() == yield->getOperand(0).getType() && isReadWhereWritten(argument, seen))
+      arguments.push_back(argument.getArgNumber());
+  }
+  return arguments;
+}

@@ -1,0 +1,74 @@
+// What the CPU brings to the phases: the answers of its policy and the names of its pipelines.
+
+#include "gantry/Target/CPU/CPUTarget.h"
+
+#include "EmitCode.h"
+#include "FusionPolicy.h"
+#include "gantry/Target/CPU/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+
+/// The CPUs that a module of kernels is for, best first.
+static std::vector<std::string> machinesOf(TargetAttr target) {
+  std::vector<std::string> machines;
+  if (target.getMachines())
+    for (auto name : target.getMachines().getAsRange<StringAttr>())
+      machines.push_back(name.str());
+  if (machines.empty())
+    machines.push_back("native");
+  return machines;
+}
+
+namespace {
+struct CPUTarget : Target {
+  StringRef getName() const override { return kCPUTarget; }
+
+  ArrayRef<StringRef> getDrivers() const override {
+    static const StringRef drivers[] = {"host", "sim"};
+    return drivers;
+  }
+
+  bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
+    return fitsGroup(op, group);
+  }
+
+  void buildKernelPipeline(OpPassManager &pm) const override { buildCPUKernelPipeline(pm); }
+
+  void buildCallPipeline(OpPassManager &pm) const override {
+    // Kernels were made before it was known which of them update a buffer in place.
+    pm.addPass(createShareArgumentsPass());
+  }
+
+  void buildCodePipeline(OpPassManager &pm) const override { buildLLVMPipeline(pm); }
+
+  FailureOr<std::string> printCode(ModuleOp kernels, TargetAttr target) const override {
+    return printLLVMIR(kernels, machinesOf(target).front());
+  }
+
+  /// An object for each CPU; the simulator's devices run the host's.
+  LogicalResult emitCode(ModuleOp kernels, TargetAttr target, PlanCode &code) const override {
+    std::vector<std::string> symbols;
+    SymbolTable here(kernels);
+    for (const std::string &name : code.kernels())
+      if (here.lookup(name))
+        symbols.push_back(name);
+    if (symbols.empty())
+      return success();
+    for (const std::string &machine : machinesOf(target)) {
+      FailureOr<CPUCode> made = emitCPUCode(kernels, symbols, machine);
+      if (failed(made))
+        return failure();
+      auto object = code.addObject(planir::CodeKind::ElfSharedObject, made->target, made->features,
+                                   made->sharedObject);
+      for (const std::string &symbol : symbols)
+        for (StringRef driver : code.drivers())
+          if (llvm::is_contained(getDrivers(), driver))
+            code.addVariant(symbol, planir::VariantAttr::get(kernels.getContext(), driver, object));
+    }
+    return success();
+  }
+};
+} // namespace
+
+void gantry::registerCPUTarget() { registerTarget(std::make_unique<CPUTarget>()); }

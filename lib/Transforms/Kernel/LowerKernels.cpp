@@ -1,0 +1,43 @@
+// Runs the passes of each target on the module of its kernels.
+
+#include "gantry/Target/Target.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+static OpPassManager pipelineOf(const Target &target) {
+  OpPassManager pm(ModuleOp::getOperationName());
+  target.buildKernelPipeline(pm);
+  return pm;
+}
+
+namespace {
+struct LowerKernels : gantry::impl::LowerKernelsPassBase<LowerKernels> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    for (const Target *target : allTargets())
+      pipelineOf(*target).getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    for (auto [module, name] : kernelModules(getOperation())) {
+      const Target *target = findTarget(name);
+      if (!target) {
+        module.emitError() << "its kernels are for the target '" << name.getName()
+                           << "', which this compiler does not have";
+        return signalPassFailure();
+      }
+      OpPassManager pm = pipelineOf(*target);
+      if (failed(runPipeline(pm, module)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
