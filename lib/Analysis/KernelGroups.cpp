@@ -29,25 +29,27 @@ static FusionKind kindOf(Operation *op) { return cast<KernelOpInterface>(op).get
 
 static bool isComputed(Operation &op) { return isa<KernelOpInterface>(op) && !isView(&op); }
 
-static ArrayRef<int64_t> resultShape(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+/// Whether the user computes each of its elements from the one at the same place.
+static bool isElementwiseUse(OpOperand &use) {
+  auto map = dyn_cast<DimensionMapOpInterface>(use.getOwner());
+  return map && kindOf(use.getOwner()) == FusionKind::Elementwise &&
+         map.readsInPlace(use.getOperandNumber());
 }
 
-/// Whether `op` can be computed inside `group`, all its users being there.
+/// Whether `op` can be computed inside `group`, all its users being there. Elementwise uses all
+/// along to the root mean one index space.
 static bool fits(Operation *op, const Group &group) {
   if (op->getNumResults() != 1 || group.ops.size() >= kMaxOps)
     return false;
-  bool elementwiseUsers = llvm::all_of(
-      op->getUsers(), [](Operation *user) { return kindOf(user) == FusionKind::Elementwise; });
+  bool elementwiseUses = llvm::all_of(op->getUses(), isElementwiseUse);
   switch (kindOf(op)) {
   case FusionKind::Elementwise:
     // Before an elementwise op of the same index space. (In front of a reduction it would be
     // computed per tile; that is right only along whole rows, so it stays apart.)
-    return elementwiseUsers && resultShape(op) == resultShape(group.ops.front());
+    return elementwiseUses;
   case FusionKind::Contraction:
   case FusionKind::Reduction:
-    return elementwiseUsers && group.onlyElementwise &&
-           resultShape(op) == resultShape(group.ops.front());
+    return elementwiseUses && group.onlyElementwise;
   default:
     return false;
   }

@@ -70,6 +70,23 @@ SmallVector<int64_t> gantry::detail::broadcastDims(Operation *op, unsigned opera
   return dims;
 }
 
+bool DimensionMapOpInterface::readsInPlace(unsigned operand) {
+  SmallVector<int64_t> dims = getOperandDims(operand);
+  auto type = tensorOf((*this)->getOperand(operand));
+  return size_t(type.getRank()) == dims.size() && llvm::all_of(llvm::enumerate(dims), [](auto dim) {
+           return dim.value() == int64_t(dim.index());
+         });
+}
+
+/// Statistics, scale and bias are one number a channel.
+SmallVector<int64_t> BatchNormOp::getOperandDims(unsigned operand) {
+  if (operand == 0)
+    return gantry::detail::broadcastDims(*this, operand);
+  SmallVector<int64_t> dims(getType().getRank(), -1);
+  dims[1] = 0;
+  return dims;
+}
+
 uint64_t MatmulOp::getFlops() {
   auto a = getLhs().getType();
   uint64_t k = a.getDimSize(a.getRank() - (getTransposeA() ? 2 : 1));

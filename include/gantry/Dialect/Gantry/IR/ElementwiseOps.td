@@ -9,11 +9,7 @@ include "gantry/Dialect/Gantry/IR/GantryBase.td"
 class Gantry_ElementwiseOp<string mnemonic, string logName, list<Trait> traits = [], string more = "">
     : Gantry_Op<mnemonic, logName, "Elementwise", traits # [
         DeclareOpInterfaceMethods<InferTypeOpInterface>, CostOpInterface, InPlaceOpInterface,
-        DimensionMapOpInterface], compatibleTypes # [{
-    ::llvm::SmallVector<int64_t> getOperandDims(unsigned operand) {
-      return ::gantry::detail::broadcastDims(getOperation(), operand);
-    }
-  }] # more> {
+        DimensionMapOpInterface], compatibleTypes # more> {
   let assemblyFormat = functionalFormat;
 }
 
@@ -183,11 +179,7 @@ def Gantry_AddNOp : Gantry_ElementwiseOp<"add_n", "AddN"> {
 }
 
 def Gantry_CastOp : Gantry_Op<"cast", "Cast", "Elementwise", [CostOpInterface, DimensionMapOpInterface,
-    SameOperandsAndResultShape], [{
-    ::llvm::SmallVector<int64_t> getOperandDims(unsigned operand) {
-      return ::gantry::detail::broadcastDims(getOperation(), operand);
-    }
-  }]> {
+    SameOperandsAndResultShape]> {
   let summary = "convert the element type";
   let description = [{
     Converts each element: floats to integers toward zero and saturating at the ends of the type,

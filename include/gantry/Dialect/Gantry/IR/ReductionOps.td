@@ -79,7 +79,8 @@ def Gantry_RmsNormOp : Gantry_SameAsFirstOp<"rms_norm", "RMSNorm"> {
   let results = (outs Gantry_FloatTensor:$result);
 }
 
-def Gantry_BatchNormOp : Gantry_InferredOp<"batch_norm", "FusedBatchNormV3", "Elementwise", [CostOpInterface]> {
+def Gantry_BatchNormOp : Gantry_InferredOp<"batch_norm", "FusedBatchNormV3", "Elementwise",
+    [CostOpInterface, DeclareOpInterfaceMethods<DimensionMapOpInterface, ["getOperandDims"]>]> {
   let summary = "normalise each channel with given statistics";
   let description = [{
     (x - mean) / sqrt(variance + epsilon) * scale + bias for [n, c, ...], the four each of shape [c].
