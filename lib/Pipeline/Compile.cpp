@@ -2,7 +2,7 @@
 
 #include "Replicate.h"
 #include "Search.h"
-#include "Topology.h"
+#include "TopologyOptions.h"
 #include "gantry/Arrays/Files.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"

@@ -5,7 +5,7 @@
 
 #include "Replicate.h"
 
-#include "gantry/Device/DeviceName.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
@@ -24,7 +24,7 @@ struct Replication {
   StringRef path;
   const ImportOptions &import;
   const CompileOptions &options;
-  SmallVector<std::string> devices;
+  SmallVector<Attribute> devices;
   std::optional<SmallVector<int64_t>> weights;
   func::FuncOp func;
 
@@ -57,10 +57,11 @@ LogicalResult Replication::parseList() {
     if (!device)
       return module.emitError() << "--replicate " << options.replicate << ": "
                                 << device.status().message();
-    if (llvm::is_contained(devices, device->str()))
+    auto attr = DeviceAttr::get(module.getContext(), *device);
+    if (llvm::is_contained(devices, attr))
       return module.emitError() << "--replicate " << options.replicate << " lists '" << name
                                 << "' twice";
-    devices.push_back(device->str());
+    devices.push_back(attr);
     int64_t number;
     if (!entry.contains('='))
       continue;
@@ -134,7 +135,7 @@ static LogicalResult checkAssignments(func::FuncOp func, const DenseSet<Value> &
   auto result = func.walk([&](Operation *op) {
     if (!isa<AssignOp, AssignAddOp>(op) || !dependsOn(op->getOperand(0), batched))
       return WalkResult::advance();
-    op->emitError() << "--replicate: '" << op->getAttr("variable")
+    op->emitError() << "--replicate: '" << getAccessedVariable(op)
                     << "' is assigned what is computed from the batch, and every replica would "
                        "assign another value; write the graph with gantry.replicate and "
                        "gantry.all_reduce";
@@ -158,13 +159,15 @@ LogicalResult Replication::wrap(int64_t batch) {
     bool isBatched = firstDim(argument.getType()) == batch;
     if (isBatched)
       batched.insert(argument);
-    inputs.push_back(b.getStringAttr(isBatched ? "split 0" : "broadcast"));
+    inputs.push_back(ReplicaModeAttr::get(func.getContext(),
+                                          isBatched ? ReplicaKind::Split : ReplicaKind::Broadcast));
   }
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
     bool isJoined = firstDim(value.getType()) == batch && dependsOn(value, batched);
     if (!isJoined && dependsOn(value, batched))
       return refuseOutput(func, i, value.getType());
-    outputs.push_back(b.getStringAttr(isJoined ? "gather 0" : "same"));
+    outputs.push_back(ReplicaModeAttr::get(func.getContext(),
+                                           isJoined ? ReplicaKind::Gather : ReplicaKind::Same));
   }
   if (failed(checkAssignments(func, batched)))
     return failure();
@@ -172,12 +175,11 @@ LogicalResult Replication::wrap(int64_t batch) {
   auto *outer = new Block();
   for (BlockArgument argument : body.getArguments())
     outer->addArgument(argument.getType(), argument.getLoc());
-  SmallVector<StringRef> names(devices.begin(), devices.end());
   OpBuilder builder(func.getContext());
   builder.setInsertionPointToEnd(outer);
   auto replicate = ReplicateOp::create(
       builder, func.getLoc(), end->getOperandTypes(), outer->getArguments(),
-      b.getStrArrayAttr(names), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
+      b.getArrayAttr(devices), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
       b.getArrayAttr(inputs), b.getArrayAttr(outputs));
   auto yielded = llvm::to_vector(end->getOperands());
   func::ReturnOp::create(builder, end->getLoc(), replicate.getResults());
@@ -314,10 +316,8 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
                                 << own.getType() << "; only the first dimension can be the batch";
       part.values.map(own, value);
     }
-    ReplicaMark mark{part.number,
-                     makeDeviceAttr(func.getContext(), devices[part.number]),
-                     LocationAttr(func.getLoc()),
-                     {}};
+    ReplicaMark mark{
+        part.number, cast<DeviceAttr>(devices[part.number]), LocationAttr(func.getLoc()), {}};
     for (Operation &op : part.body.getBody().front().without_terminator())
       builder.clone(op, part.values)->walk([&](Operation *made) {
         markAsReplica(made, mark);
@@ -359,8 +359,7 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
     if (!fits)
       return refuseOutput(func, i, type);
     auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
-    auto home = func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr);
-    joined->setAttr(kDeviceAttr, home ? home : makeDeviceAttr(func.getContext(), "CPU:0"));
+    joined->setAttr(kDeviceAttr, requestOfResult(func, i));
     joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
     joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
     results.push_back(joined);

@@ -462,7 +462,7 @@ DeviceAttr Importer::readRequest(const Node &node, std::string &wrong) const {
   if (!name)
     return refuse("its device configuration '" + asked.id + "' names the device '" + device +
                   "': " + name.status().message());
-  return DeviceAttr::get(context, name->str());
+  return DeviceAttr::get(context, *name);
 }
 
 /// What shape arithmetic is made of: it is folded wherever it was to run (spec P7).
@@ -499,8 +499,7 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   // A node that gives back what it took has no op that could be somewhere; its value has (P1).
   for (Value &value : results)
     if (request && value && llvm::is_contained(inputs, value) && !isShapeConstant(value))
-      value =
-          CopyOp::create(builder, loc, value, request.getSpelling(), /*force=*/false, StringAttr());
+      value = CopyOp::create(builder, loc, value, request, /*force=*/false, StringAttr());
   return results;
 }
 

@@ -122,9 +122,9 @@ struct Writer {
     for (auto op : module.getOps<planir::DeviceOp>()) {
       devices[op.getSymName()] = plan.devices.size();
       auto device = std::make_unique<fb::DeviceT>();
-      device->name = op.getDevice().str();
-      device->type =
-          op.getDevice().contains("device:GPU") ? fb::DeviceType::gpu : fb::DeviceType::cpu;
+      const DeviceName &name = op.getDevice().getName();
+      device->name = name.str();
+      device->type = name.type == DeviceType::GPU ? fb::DeviceType::gpu : fb::DeviceType::cpu;
       device->driver = op.getDriver().str();
       device->physical = op.getPhysical();
       device->memory_limit = op.getLimit();

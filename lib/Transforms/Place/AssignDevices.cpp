@@ -23,24 +23,26 @@ namespace {
 class Writer {
 public:
   Writer(const Input &in, const placement::Outcome &outcome)
-      : in(in), decisions(outcome.decisions), homes(in, decisions),
+      : in(in), decisions(outcome.decisions),
         decisionName(StringAttr::get(in.module.getContext(), kPlacementAttr)),
         deviceName(StringAttr::get(in.module.getContext(), kDeviceAttr)) {
     for (const DeviceName &device : in.problem.devices)
-      deviceAttrs.push_back(DeviceAttr::get(in.module.getContext(), device.str()));
+      deviceAttrs.push_back(DeviceAttr::get(in.module.getContext(), device));
   }
 
   void run() {
-    settleCopies();
-    homes.run();
     for (uint32_t i = 0; i < in.nodes.size(); ++i)
       write(i);
-    placeGenerators(in, homes, deviceAttrs);
     // Requests on control flow have gone to the ops inside; what it has are homes.
-    in.module.walk([](Operation *op) {
-      if (isa<IfOp, WhileOp>(op))
-        op->removeAttr(kDeviceAttr);
-    });
+    in.module.walk([](RegionBranchOpInterface op) { op->removeAttr(kDeviceAttr); });
+    Placed placed{in, decisions, deviceAttrs};
+    settleHomes(placed);
+    if (settleCopies())
+      settleHomes(placed);
+    for (auto [i, node] : llvm::enumerate(in.nodes))
+      if (node.type == Node::view)
+        writeView(node.owner, deviceAttrs[decisions[i].device]);
+    placeGenerators(placed);
   }
 
 private:
@@ -49,18 +51,17 @@ private:
     const placement::Decision &decision = decisions[index];
     if (decision.fallBack && !in.isConstantOfScope(index))
       remarkFallBack(in, index, decision);
-    Attribute device = deviceAttrs[decision.device];
+    DeviceAttr device = deviceAttrs[decision.device];
     switch (node.type) {
     case Node::op:
       return writeOp(node.owner, describe(index, decision), device);
+    case Node::view: // for now
     case Node::constant:
     case Node::variable:
       node.owner->setAttr(kDeviceAttr, device);
       return;
-    case Node::view:
-      return writeView(node.owner, decision.device);
     case Node::copy:
-      return cast<CopyOp>(node.owner).setDevice(cast<DeviceAttr>(device).getSpelling());
+      return writeCopy(cast<CopyOp>(node.owner), device);
     case Node::argument:
       return cast<func::FuncOp>(node.owner).setArgAttr(node.index, kDeviceAttr, device);
     case Node::result:
@@ -88,37 +89,41 @@ private:
     op->setDiscardableAttrs(attrs.getDictionary(op->getContext()));
   }
 
+  void writeCopy(CopyOp copy, DeviceAttr device) {
+    if (!copy.getForce())
+      copies.push_back({copy, copy.getDevice()});
+    copy.setDeviceAttr(device);
+  }
+
   /// A view has the bytes of its operand: asked for elsewhere, the operand is brought there.
-  void writeView(Operation *view, uint32_t device) {
+  void writeView(Operation *view, DeviceAttr device) {
     Value source = view->getOperand(0);
-    if (std::optional<uint32_t> home = homes.of(source); home && *home != device) {
+    if (DeviceAttr home = Homes(in.module).askedHomeOf(source); home && home != device) {
       OpBuilder builder(view);
-      StringRef there = cast<DeviceAttr>(deviceAttrs[device]).getSpelling();
-      auto copy = CopyOp::create(builder, view->getLoc(), source, there, /*force=*/false,
+      auto copy = CopyOp::create(builder, view->getLoc(), source, device, /*force=*/false,
                                  /*cause=*/StringAttr());
       view->setOperand(0, copy.getResult());
     }
     view->removeAttr(kDeviceAttr);
   }
 
-  /// A copy to any GPU of what is on a GPU goes nowhere.
-  void settleCopies() {
-    Homes before(in, decisions);
-    before.run();
-    for (auto [i, node] : llvm::enumerate(in.nodes)) {
-      auto copy = node.type == Node::copy ? dyn_cast<CopyOp>(node.owner) : CopyOp();
-      if (!copy || copy.getForce())
-        continue;
-      std::optional<uint32_t> home = before.of(copy.getInput());
-      if (home && DeviceName::parse(copy.getDevice().str())->matches(in.problem.devices[*home]))
-        decisions[i].device = *home;
-    }
+  /// A copy to any GPU of what is on a GPU goes nowhere. Whether there was one.
+  bool settleCopies() {
+    Homes homes(in.module);
+    SmallVector<std::pair<CopyOp, DeviceAttr>> moved;
+    for (auto [copy, asked] : copies)
+      if (DeviceAttr home = homes.askedHomeOf(copy.getInput());
+          home && home != copy.getDevice() && asked.getName().matches(home.getName()))
+        moved.push_back({copy, home});
+    for (auto [copy, home] : moved)
+      copy.setDeviceAttr(home);
+    return !moved.empty();
   }
 
   const Input &in;
-  std::vector<placement::Decision> decisions;
-  Homes homes;
-  SmallVector<Attribute> deviceAttrs;
+  ArrayRef<placement::Decision> decisions;
+  SmallVector<DeviceAttr> deviceAttrs;
+  SmallVector<std::pair<CopyOp, DeviceAttr>> copies; ///< with what they asked for
   DecisionAttr plain;
   StringAttr decisionName, deviceName;
 };
@@ -247,8 +252,7 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
       // What goes with its uses would not be cloned for them any more.
       if (!decision || !device || !name || !func || isGeneratorOf(op))
         return;
-      entries.push_back(
-          {func.getSymName().str(), name.str(), *DeviceName::parse(device.getSpelling().str()), 0});
+      entries.push_back({func.getSymName().str(), name.str(), device.getName(), 0});
     });
     std::string text = placement::formatLock(std::move(entries));
     Status written = writeFileAtomically(

@@ -23,10 +23,8 @@ public:
   void declareDevices();
   void declareKernels();
 
-  /// Number of the device that an attribute or a copy names; the host's for a name that is not
-  /// known.
+  /// Number of the device of that name; the host's for null and for a name that is not known.
   unsigned device(DeviceAttr name);
-  unsigned device(llvm::StringRef name);
   mlir::FlatSymbolRefAttr symbolOf(unsigned device) const { return symbols[device]; }
   const LogicalDevice &logical(unsigned device) const { return topology.logical[device]; }
   const PhysicalDevice &physical(unsigned device) const {
@@ -61,7 +59,7 @@ private:
   CostModel costModel;
   unsigned hostDevice = 0;
   llvm::SmallVector<mlir::FlatSymbolRefAttr> symbols;
-  llvm::StringMap<unsigned> devices; ///< by any spelling that was asked for
+  llvm::DenseMap<DeviceAttr, unsigned> devices; ///< by all names that were asked for
   llvm::StringMap<mlir::func::FuncOp> kernelFuncs;
   llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;       ///< by name

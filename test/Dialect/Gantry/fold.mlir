@@ -212,7 +212,7 @@ func.func @p1_equal_request_gives_way(%x: tensor<4xf32>) -> (tensor<4xf32>, tens
   %c = gantry.constant {gantry.device = #gantry.device<"GPU:1">} dense<[1.0, 2.0]> : tensor<2xf32>
   %y = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.origin = loc("a":1:2)} : (tensor<4xf32>) -> tensor<4xf32>
   %0 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.origin = loc("b":3:4)} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.soft = "prefer"} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.soft = #gantry<soft prefer>} : (tensor<4xf32>) -> tensor<4xf32>
   %2 = gantry.cast %y {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
   %3 = gantry.cast %y {gantry.colocate = ["g"]} : (tensor<4xf32>) -> tensor<4xf32>
   %4 = gantry.cast %c {gantry.device = #gantry.device<"GPU:1">} : (tensor<2xf32>) -> tensor<2xf32>

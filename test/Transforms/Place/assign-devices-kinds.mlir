@@ -22,7 +22,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
   %4 = gantry.sin %x {gantry.search = #gantry.device<"GPU:1">} : (tensor<4xf32>) -> tensor<4xf32>
   %5 = gantry.cos %x {gantry.colocate = ["together"]} : (tensor<4xf32>) -> tensor<4xf32>
   %6 = gantry.erf %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<4xf32>) -> tensor<4xf32>
-  %7 = gantry.tanh %x {gantry.device = #gantry.device<"GPU:7">, gantry.soft = "prefer"} : (tensor<4xf32>) -> tensor<4xf32>
+  %7 = gantry.tanh %x {gantry.device = #gantry.device<"GPU:7">, gantry.soft = #gantry<soft prefer>} : (tensor<4xf32>) -> tensor<4xf32>
   return
   }
 }

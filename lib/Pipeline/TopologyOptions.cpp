@@ -5,7 +5,7 @@
 
 #include "gantry/Device/Topology.h"
 
-#include "Topology.h"
+#include "TopologyOptions.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Pipeline/Pipeline.h"
 
