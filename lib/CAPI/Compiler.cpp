@@ -10,6 +10,7 @@
 #include "gantry/Target/Plan/ReadPlan.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -30,6 +31,7 @@ namespace {
 struct DiagnosticSink {
   gantry_log_callback_t log;
   void *context;
+  GivenFile file;
   std::string firstError;
   gantry_status_t status = GANTRY_INVALID_ARGUMENT; ///< of the first error
   ScopedDiagnosticHandler handler;
@@ -41,14 +43,14 @@ struct DiagnosticSink {
         }) {}
 
   void report(Diagnostic &diagnostic) {
-    std::string text = lineOf(diagnostic);
+    std::string text = lineOf(diagnostic, file);
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error && firstError.empty()) {
       firstError = text;
       status = static_cast<gantry_status_t>(statusCodeOf(diagnostic));
     }
     emit(severityOf(diagnostic.getSeverity()), text);
     for (Diagnostic &note : diagnostic.getNotes())
-      emit(GANTRY_SEVERITY_NOTE, lineOf(note));
+      emit(GANTRY_SEVERITY_NOTE, lineOf(note, file));
   }
 
   void emit(gantry_severity_t severity, const std::string &text) {
@@ -119,6 +121,7 @@ gantry_status_t gantry_compile(const char *file, const char *const *flags, size_
   Session session(flags, num_flags, log, context);
   if (!session.options)
     return fail(GANTRY_INVALID_ARGUMENT, session.flagError);
+  session.sink.file = {llvm::sys::path::filename(file).str(), file};
   auto compiled = compileGraph(file, *session.options, session.mlir, [&](llvm::StringRef phase) {
     session.sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str());
   });
@@ -142,10 +145,14 @@ gantry_status_t gantry_check(const char *file, const char *const *flags, size_t 
   Session session(flags, num_flags, log, context);
   if (!session.options)
     return fail(GANTRY_INVALID_ARGUMENT, session.flagError);
+  session.sink.file = {llvm::sys::path::filename(file).str(), file};
   auto import = readImportOptions(*session.options, session.mlir);
   if (failed(import))
     return fail(GANTRY_INVALID_ARGUMENT, session.sink.firstError);
-  std::optional<GraphReport> report = checkGraph(file, *import, &session.mlir);
+  std::optional<GraphFile> graph = openGraph(file, &session.mlir);
+  std::optional<GraphReport> report;
+  if (graph)
+    report = checkGraph(*graph, *import, &session.mlir);
   if (!report)
     return fail(GANTRY_INVALID_ARGUMENT, session.sink.firstError);
   std::string text;

@@ -16,14 +16,6 @@ using namespace gantry;
 
 namespace {
 enum class Format { Mlir, Onnx };
-
-/// The file with what is known about it.
-struct Source {
-  std::shared_ptr<llvm::MemoryBuffer> buffer;
-  std::string name;   ///< for messages and locations
-  std::string folder; ///< where external data may be
-  Format format = Format::Onnx;
-};
 } // namespace
 
 /// Text has no control characters; an ONNX model begins with a field number, which is one, or holds
@@ -37,30 +29,30 @@ static Format tellFormat(StringRef bytes) {
   return Format::Mlir;
 }
 
-static std::optional<Source> makeSource(std::unique_ptr<llvm::MemoryBuffer> buffer, StringRef name,
-                                        StringRef folder, MLIRContext *context) {
-  Source source;
-  source.buffer = std::move(buffer);
-  source.name = name.str();
-  source.folder = folder.str();
-  source.format = tellFormat(source.buffer->getBuffer());
-  if (source.buffer->getBufferSize() == 0) {
-    emitError(FileLineColLoc::get(context, name, 0, 0))
-        << "the file is empty; expected an ONNX model or a graph in MLIR";
-    return std::nullopt;
-  }
-  return source;
-}
+StringRef GraphFile::baseName() const { return llvm::sys::path::filename(name); }
 
-static std::optional<Source> openSource(StringRef path, MLIRContext *context) {
+std::optional<GraphFile> gantry::openGraph(StringRef path, MLIRContext *context) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
     emitError(FileLineColLoc::get(context, path, 0, 0))
         << "cannot read '" << path << "': " << buffer.getError().message();
     return std::nullopt;
   }
-  return makeSource(std::move(*buffer), path == "-" ? "<stdin>" : path,
-                    path == "-" ? "." : llvm::sys::path::parent_path(path), context);
+  if (path == "-")
+    return GraphFile{std::move(*buffer), "<stdin>", "."};
+  return GraphFile{std::move(*buffer), path.str(), llvm::sys::path::parent_path(path).str()};
+}
+
+/// The place of everything that is wrong with the file as a whole.
+static Location placeOf(const GraphFile &file, MLIRContext *context) {
+  return FileLineColLoc::get(context, file.baseName(), 0, 0);
+}
+
+static LogicalResult checkContent(const GraphFile &file, MLIRContext *context) {
+  if (file.bytes->getBufferSize() > 0)
+    return success();
+  return emitError(placeOf(file, context))
+         << "the file is empty; expected an ONNX model or a graph in MLIR";
 }
 
 static void loadDialects(MLIRContext *context) {
@@ -68,13 +60,12 @@ static void loadDialects(MLIRContext *context) {
 }
 
 /// Decodes an ONNX file, or says why not.
-static std::optional<onnx::Model> decode(const Source &source, MLIRContext *context) {
+static std::optional<onnx::Model> decode(const GraphFile &file, MLIRContext *context) {
   onnx::Model model;
   std::string error;
-  if (onnx::decodeModel(source.buffer->getBuffer(), model, error))
+  if (onnx::decodeModel(file.bytes->getBuffer(), model, error))
     return model;
-  emitError(FileLineColLoc::get(context, source.name, 0, 0))
-      << "this is neither MLIR nor a valid ONNX model: " << error;
+  emitError(placeOf(file, context)) << "this is neither MLIR nor a valid ONNX model: " << error;
   return std::nullopt;
 }
 
@@ -88,32 +79,22 @@ static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
   return failure();
 }
 
-static OwningOpRef<ModuleOp> importSource(const Source &source, const ImportOptions &options,
+OwningOpRef<ModuleOp> gantry::importGraph(const GraphFile &file, const ImportOptions &options,
                                           MLIRContext *context) {
+  if (failed(checkContent(file, context)))
+    return {};
   loadDialects(context);
   OwningOpRef<ModuleOp> module;
-  if (source.format == Format::Mlir) {
-    module = readMlir(source.buffer, source.name, context);
-  } else if (auto model = decode(source, context)) {
-    onnx::TensorReader tensors(source.buffer, source.folder, context);
-    module = onnx::importModel({&*model, &tensors, &options, source.name, nullptr}, context);
+  if (tellFormat(file.bytes->getBuffer()) == Format::Mlir) {
+    module = readMlir(file.bytes, file.baseName(), context);
+  } else if (auto model = decode(file, context)) {
+    onnx::TensorReader tensors(file.bytes, file.folder, context);
+    module =
+        onnx::importModel({&*model, &tensors, &options, file.baseName().str(), nullptr}, context);
   }
   if (module && failed(checkEntry(*module, options.entry)))
     return {};
   return module;
-}
-
-OwningOpRef<ModuleOp> gantry::importGraph(StringRef path, const ImportOptions &options,
-                                          MLIRContext *context) {
-  std::optional<Source> source = openSource(path, context);
-  return source ? importSource(*source, options, context) : nullptr;
-}
-
-OwningOpRef<ModuleOp> gantry::importGraph(std::unique_ptr<llvm::MemoryBuffer> file, StringRef name,
-                                          StringRef folder, const ImportOptions &options,
-                                          MLIRContext *context) {
-  std::optional<Source> source = makeSource(std::move(file), name, folder, context);
-  return source ? importSource(*source, options, context) : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,17 +133,16 @@ static GraphReport checkMlir(ModuleOp module) {
   return report;
 }
 
-std::optional<GraphReport> gantry::checkGraph(StringRef path, const ImportOptions &options,
+std::optional<GraphReport> gantry::checkGraph(const GraphFile &file, const ImportOptions &options,
                                               MLIRContext *context) {
-  std::optional<Source> source = openSource(path, context);
-  if (!source)
+  if (failed(checkContent(file, context)))
     return std::nullopt;
   loadDialects(context);
-  if (source->format == Format::Mlir) {
-    auto module = readMlir(source->buffer, source->name, context);
+  if (tellFormat(file.bytes->getBuffer()) == Format::Mlir) {
+    auto module = readMlir(file.bytes, file.baseName(), context);
     return module ? std::optional(checkMlir(*module)) : std::nullopt;
   }
-  auto model = decode(*source, context);
+  auto model = decode(file, context);
   if (!model)
     return std::nullopt;
   GraphReport report;
@@ -173,14 +153,15 @@ std::optional<GraphReport> gantry::checkGraph(StringRef path, const ImportOption
   if (!report.openDims.empty() || !report.shapeInputs.empty())
     return report;
   report.issues.clear();
-  onnx::TensorReader tensors(source->buffer, source->folder, context);
+  onnx::TensorReader tensors(file.bytes, file.folder, context);
   std::string message;
   ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
     if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       message = diagnostic.str();
     return success();
   });
-  auto module = onnx::importModel({&*model, &tensors, &options, source->name, &report}, context);
+  auto module =
+      onnx::importModel({&*model, &tensors, &options, file.baseName().str(), &report}, context);
   if (!module && report.issues.empty())
     report.issues.push_back({"", "", "", 0, message});
   if (module)

@@ -7,7 +7,6 @@
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
-#include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/Plan/WritePlan.h"
@@ -15,7 +14,6 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -122,7 +120,7 @@ static std::string placementName(const CompileOptions &options) {
 
 namespace {
 struct Compilation {
-  StringRef path;
+  const GraphFile &file;
   const CompileOptions &options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
@@ -138,7 +136,7 @@ struct Compilation {
     FailureOr<ImportOptions> import = readImportOptions(options, context);
     if (failed(import))
       return failure();
-    module = importGraph(path, *import, &context);
+    module = importGraph(file, *import, &context);
     if (!module)
       return failure();
     if (failed(setTopologyFromOptions(*module, options)))
@@ -146,7 +144,7 @@ struct Compilation {
     if (failed(selectEntry(*module, options.entry)))
       return failure();
     return options.replicate.empty() ? success()
-                                     : replicateFunction(*module, path, *import, options);
+                                     : replicateFunction(*module, file, *import, options);
   }
 
   /// Sizes that the importer has used up name no open dimension any more.
@@ -263,11 +261,9 @@ struct Compilation {
 
   LogicalResult writePlan() {
     PlanInfo info;
-    info.source = llvm::sys::path::filename(path).str();
-    info.path = path.str();
+    info.source = file.baseName().str();
+    info.sourceHash = hashBytes(llvm::arrayRefFromStringRef(file.bytes->getBuffer()));
     info.remarks = remarks;
-    if (auto file = MappedFile::open(path.str()); file.ok())
-      info.sourceHash = hashBytes(file->bytes());
     info.placement = placementName(options);
     info.predictions = predictions;
     uint64_t constants = 0;
@@ -287,7 +283,10 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
                                          MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}, {}, {}, false};
+  std::optional<GraphFile> file = openGraph(path, &context);
+  if (!file)
+    return failure();
+  Compilation compilation{*file, options, context, {}, {}, {}, {}, {}, false};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)

@@ -21,7 +21,7 @@ using namespace gantry;
 namespace {
 struct Replication {
   ModuleOp module;
-  StringRef path;
+  const GraphFile &file;
   const ImportOptions &import;
   const CompileOptions &options;
   SmallVector<std::string> devices;
@@ -196,20 +196,17 @@ LogicalResult Replication::wrap(int64_t batch) {
 /// What the file calls the open first dimensions of its inputs; none when it opens none or keeps
 /// them open in the module.
 std::optional<std::vector<std::string>> Replication::openBatch() {
-  std::optional<GraphReport> report = checkGraph(path, {}, module.getContext());
+  std::optional<GraphReport> report = checkGraph(file, {}, module.getContext());
   if (!report || report->format != "ONNX")
     return std::nullopt;
   llvm::SetVector<StringRef> found;
   std::vector<std::string> names;
-  for (const GraphReport::Port &port : report->inputs) {
-    StringRef dim = StringRef(port.type).split('[').second.take_until(
-        [](char c) { return c == ',' || c == ']'; });
-    int64_t size;
+  for (const GraphPort &port : report->inputs) {
     bool isGiven =
         llvm::any_of(import.values, [&](auto &value) { return value.name == port.name; });
-    if (dim.empty() || isGiven || !dim.getAsInteger(10, size))
+    if (isGiven || !port.dims || port.dims->empty() || port.dims->front().size)
       continue;
-    std::string name = dim == "?" ? port.name + ":0" : dim.str();
+    std::string name = port.dimName(0);
     if (!llvm::is_contained(names, name))
       names.push_back(name);
   }
@@ -227,7 +224,7 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
   for (auto &[name, value] : shard.dims)
     if (isBatch(name, names))
       value = size;
-  OwningOpRef<ModuleOp> imported = importGraph(path, shard, module.getContext());
+  OwningOpRef<ModuleOp> imported = importGraph(file, shard, module.getContext());
   if (!imported)
     return failure();
   PassManager pm(module.getContext());
@@ -380,9 +377,7 @@ LogicalResult Replication::run() {
   if (known == func.getArgumentTypes().end())
     return func.emitError() << "--replicate: '" << func.getSymName()
                             << "' has no input with a batch to split";
-  std::optional<std::vector<std::string>> names;
-  if (path != "-")
-    names = openBatch();
+  std::optional<std::vector<std::string>> names = openBatch();
   if (!names)
     return wrap(firstDim(*known));
   std::optional<int64_t> batch;
@@ -396,9 +391,9 @@ LogicalResult Replication::run() {
   return batch ? standSideBySide(*names, *batch) : wrap(firstDim(*known));
 }
 
-LogicalResult gantry::replicateFunction(ModuleOp module, StringRef path,
+LogicalResult gantry::replicateFunction(ModuleOp module, const GraphFile &file,
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
-  Replication replication{module, path, import, options, {}, std::nullopt, {}};
+  Replication replication{module, file, import, options, {}, std::nullopt, {}};
   return replication.run();
 }

@@ -9,7 +9,7 @@ namespace gantry {
 /// its batch (spec R1). The batch is the first dimension that inputs leave open, else the first one
 /// of the first input. `import` is what `module` was imported with; of an ONNX file, shards are
 /// imported with their own size, since shapes are computed while importing.
-llvm::LogicalResult replicateFunction(mlir::ModuleOp module, llvm::StringRef path,
+llvm::LogicalResult replicateFunction(mlir::ModuleOp module, const GraphFile &file,
                                       const ImportOptions &import, const CompileOptions &options);
 
 } // namespace gantry

@@ -45,10 +45,10 @@ private:
     return llvm::any_of(options.values, [&](const InputValue &v) { return v.name == name; });
   }
 
-  static std::string portType(const ValueInfo &port) {
-    switch (port.type.kind) {
+  static StringRef kindOf(const Type &type) {
+    switch (type.kind) {
     case Type::TensorType:
-      break;
+      return nameOf(type.element);
     case Type::SequenceType:
       return "sequence";
     case Type::MapType:
@@ -60,22 +60,28 @@ private:
     default:
       return "unknown";
     }
-    std::string text = nameOf(port.type.element).str();
-    if (!port.type.hasShape)
-      return text + "[...]";
-    text += "[";
-    for (auto [i, dim] : llvm::enumerate(port.type.dims))
-      text += (i ? "," : "") + (dim.isKnown()       ? std::to_string(dim.size)
-                                : dim.param.empty() ? "?"
-                                                    : dim.param.str());
-    return text + "]";
+  }
+
+  static GraphPort makePort(const ValueInfo &value) {
+    GraphPort port;
+    port.name = value.name.str();
+    port.kind = kindOf(value.type).str();
+    port.isTensor = value.type.kind == Type::TensorType;
+    if (port.isTensor)
+      port.element = elementTypeNamed(port.kind);
+    if (!port.isTensor || !value.type.hasShape)
+      return port;
+    auto &dims = port.dims.emplace();
+    for (const Dim &dim : value.type.dims)
+      dims.push_back({dim.isKnown() ? std::optional(dim.size) : std::nullopt, dim.param.str()});
+    return port;
   }
 
   void describePorts() {
     for (const ValueInfo &input : model.graph.inputs) {
       if (isInitializer(input.name))
         continue;
-      report.inputs.push_back({input.name.str(), portType(input)});
+      report.inputs.push_back(makePort(input));
       for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
         std::string place = (input.name + ":" + Twine(i)).str();
         std::string name = dim.param.empty() ? place : dim.param.str();
@@ -87,7 +93,7 @@ private:
       }
     }
     for (const ValueInfo &output : model.graph.outputs)
-      report.outputs.push_back({output.name.str(), portType(output)});
+      report.outputs.push_back(makePort(output));
   }
 
   bool isFunction(const Node &node) const {

@@ -81,37 +81,7 @@ struct Writer {
         function->predicted_seconds = steps->second.seconds;
         function->lower_bound_seconds = steps->second.lowerBoundSeconds;
       }
-    leaveOutFolder(info);
     return success();
-  }
-
-  /// The same graph in another folder is the same plan.
-  void leaveOutFolder(const PlanInfo &info) {
-    if (info.path == info.source || info.path.empty())
-      return;
-    auto shorten = [&](std::string &text) {
-      for (size_t at = 0; (at = text.find(info.path, at)) != std::string::npos;
-           at += info.source.size())
-        text.replace(at, info.path.size(), info.source);
-    };
-    for (std::string &text : plan.strings)
-      shorten(text);
-    for (std::string &remark : plan.remarks)
-      shorten(remark);
-    for (auto &function : plan.functions) {
-      for (auto &op : function->placed_ops) {
-        shorten(op->location);
-        shorten(op->reason);
-        for (std::string &rejected : op->rejected)
-          shorten(rejected);
-      }
-      for (auto &block : function->blocks)
-        for (auto &command : block->commands) {
-          shorten(command->location);
-          for (auto &value : command->also)
-            shorten(value->location);
-        }
-    }
   }
 
   //===------------------------------------------------------------------===//

@@ -33,8 +33,9 @@ struct Imported {
         error = diagnostic.str();
       return mlir::success();
     });
-    module = importGraph(llvm::MemoryBuffer::getMemBufferCopy(bytes), "model.onnx", folder, options,
-                         &context);
+    module =
+        importGraph({llvm::MemoryBuffer::getMemBufferCopy(bytes), folder + "/model.onnx", folder},
+                    options, &context);
   }
 
   mlir::func::FuncOp function() { return *module->getOps<mlir::func::FuncOp>().begin(); }
@@ -173,14 +174,16 @@ TEST(Onnx, CheckListsEverythingAtOnce) {
   TemporaryFolder folder;
   writeFile(folder / "m.onnx", model(graph));
   mlir::MLIRContext context;
-  auto report = checkGraph(folder / "m.onnx", {}, &context);
+  auto file = openGraph(folder / "m.onnx", &context);
+  ASSERT_TRUE(file);
+  auto report = checkGraph(*file, {}, &context);
   ASSERT_TRUE(report);
   ASSERT_EQ(report->issues.size(), 2u);
   EXPECT_EQ(report->issues[0].node, "nz");
   EXPECT_EQ(report->issues[1].op, "Frobnicate");
   EXPECT_EQ(report->openDims, std::vector<std::string>{"n"});
   // With the dimension given the importer itself judges; what follows a refused node is not blamed.
-  report = checkGraph(folder / "m.onnx", {.dims = {{"n", 4}}}, &context);
+  report = checkGraph(*file, {.dims = {{"n", 4}}}, &context);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->issues.size(), 2u);
 }
@@ -385,6 +388,6 @@ TEST(Onnx, AbsentFileIsAnError) {
     error = diagnostic.str();
     return mlir::success();
   });
-  EXPECT_FALSE(importGraph("absent.onnx", {}, &context));
+  EXPECT_FALSE(openGraph("absent.onnx", &context));
   EXPECT_EQ(error, "cannot read 'absent.onnx': No such file or directory");
 }

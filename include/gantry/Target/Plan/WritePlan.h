@@ -19,10 +19,8 @@ struct PredictedSteps {
 
 /// What goes into the file beside the commands.
 struct PlanInfo {
-  std::string source;                   ///< name of the graph file
-  std::string path;                     ///< the same with the folder it was given with, which is
-                                        ///< left out of locations: no folder changes a plan's bytes
-  uint64_t sourceHash = 0;              ///< XXH3-64 of its bytes, 0 when it was read from a stream
+  std::string source;                   ///< base name of the graph file
+  uint64_t sourceHash = 0;              ///< XXH3-64 of its bytes
   std::string math = "f32";             ///< precision of the arithmetic
   std::vector<std::string> remarks;     ///< what was remarked on the way
   std::vector<std::string> constraints; ///< what the user or a search asked for, in words
