@@ -3,7 +3,7 @@
 #include "Replicate.h"
 #include "Search.h"
 #include "Topology.h"
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"

@@ -18,6 +18,7 @@ import sys
 SHARED = {
     "Support": set(),
     "Arrays": {"Support"},
+    "Formats": {"Support", "Arrays"},
     "Device": {"Support"},
     "Packing": {"Support"},
     "Placement": {"Support", "Device"},
@@ -31,11 +32,11 @@ RUNTIME = {
 COMPILER = {
     "Dialect": {"Support", "Device"},
     "Analysis": {"Support", "Device", "Queues", "Dialect"},
-    "Frontend": {"Support", "Device", "Dialect", "Analysis"},
+    "Frontend": {"Support", "Formats", "Device", "Dialect", "Analysis"},
     "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Dialect", "Analysis"},
     "Target": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis"},
-    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Placement", "Plan", "Dialect", "Analysis",
-                 "Frontend", "Transforms", "Target"},
+    "Pipeline": {"Support", "Arrays", "Formats", "Device", "Packing", "Placement", "Plan", "Dialect",
+                 "Analysis", "Frontend", "Transforms", "Target"},
 }
 EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.

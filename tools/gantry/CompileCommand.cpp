@@ -6,7 +6,7 @@
 #include "PlacementLog.h"
 #include "Reports.h"
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"
 
 #include <filesystem>

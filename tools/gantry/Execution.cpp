@@ -3,7 +3,7 @@
 #include "Console.h"
 #include "ShapeInputs.h"
 
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
 #include "gantry/Runtime/Tensor.h"
 

@@ -7,7 +7,7 @@
 // so that a handler only looks at null where it wants to read a shape.
 #pragma once
 
-#include "Model.h"
+#include "gantry/Formats/ONNX/Model.h"
 #include "Tensors.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

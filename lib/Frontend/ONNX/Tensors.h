@@ -2,8 +2,8 @@
 // over the mapped files, so that no weight is copied.
 #pragma once
 
-#include "ExternalData.h"
-#include "Model.h"
+#include "gantry/Formats/ONNX/ExternalData.h"
+#include "gantry/Formats/ONNX/Model.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -2,7 +2,7 @@
 // part with O_NOFOLLOW: both refuse '..', absolute paths and links at the moment of opening, so
 // that nothing can be exchanged between a check and its use.
 
-#include "ExternalData.h"
+#include "gantry/Formats/ONNX/ExternalData.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -6,7 +6,7 @@
 // field come one by one or packed. Nothing is read outside the enclosing message; nesting is
 // limited.
 
-#include "Model.h"
+#include "gantry/Formats/ONNX/Model.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/Twine.h"

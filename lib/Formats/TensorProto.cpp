@@ -1,7 +1,7 @@
 // ONNX's TensorProto, read straight from protobuf's wire format: the tool has no other use for
 // protobuf, and this one message has eight fields that matter.
 // https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include <cstring>
 
