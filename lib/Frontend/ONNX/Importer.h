@@ -7,8 +7,8 @@
 // so that a handler only looks at null where it wants to read a shape.
 #pragma once
 
-#include "gantry/Formats/ONNX/Model.h"
 #include "Tensors.h"
+#include "gantry/Formats/ONNX/Model.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Frontend/Frontend.h"
@@ -125,7 +125,7 @@ public:
   size_t numOutputs() const { return node.outputs.size(); }
   bool wantsOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
   llvm::StringRef outputName(size_t i) const {
-    return i < node.outputs.size() ? node.outputs[i] : "";
+    return i < node.outputs.size() ? llvm::StringRef(node.outputs[i]) : "";
   }
 
   //===--- Attributes; reading one marks it as known ---===//

@@ -16,41 +16,43 @@ using namespace gantry::onnx;
 /// Constants up to here stand in attributes with their elements (see gantry.constant).
 static constexpr uint64_t kInlineBytes = 1024;
 
-mlir::Type gantry::onnx::elementTypeOf(DataType type, MLIRContext *context) {
+mlir::Type gantry::onnx::makeElementType(DataType type, MLIRContext *context) {
+  std::optional<ElementType> element = elementTypeOf(type);
+  if (!element)
+    return {};
   auto integer = [&](unsigned width,
                      IntegerType::SignednessSemantics sign = IntegerType::Signless) {
     return IntegerType::get(context, width, sign);
   };
-  switch (type) {
-  case DataType::Float:
+  switch (*element) {
+  case ElementType::f32:
     return Float32Type::get(context);
-  case DataType::Double:
+  case ElementType::f64:
     return Float64Type::get(context);
-  case DataType::Float16:
+  case ElementType::f16:
     return Float16Type::get(context);
-  case DataType::Bfloat16:
+  case ElementType::bf16:
     return BFloat16Type::get(context);
-  case DataType::Int8:
+  case ElementType::i8:
     return integer(8);
-  case DataType::Int16:
+  case ElementType::i16:
     return integer(16);
-  case DataType::Int32:
+  case ElementType::i32:
     return integer(32);
-  case DataType::Int64:
+  case ElementType::i64:
     return integer(64);
-  case DataType::Uint8:
+  case ElementType::u8:
     return integer(8, IntegerType::Unsigned);
-  case DataType::Uint16:
+  case ElementType::u16:
     return integer(16, IntegerType::Unsigned);
-  case DataType::Uint32:
+  case ElementType::u32:
     return integer(32, IntegerType::Unsigned);
-  case DataType::Uint64:
+  case ElementType::u64:
     return integer(64, IntegerType::Unsigned);
-  case DataType::Bool:
+  case ElementType::i1:
     return integer(1);
-  default:
-    return {};
   }
+  llvm_unreachable("every element type has a type in MLIR");
 }
 
 StringRef gantry::onnx::supportedElementTypes() {
@@ -190,27 +192,7 @@ ElementsAttr gantry::onnx::makeConstantElements(RankedTensorType type, const Ele
 // Tensors of the file
 //===----------------------------------------------------------------------===//
 
-/// Appends the numbers of a typed field, each cut to `width` bytes.
-template <typename T>
-static void append(std::vector<char> &into, const std::vector<T> &values, size_t width) {
-  for (const T &value : values) {
-    size_t at = into.size();
-    into.resize(at + width);
-    std::memcpy(into.data() + at, &value, std::min(width, sizeof value));
-  }
-}
-
-static std::vector<char> typedBytes(const Tensor &tensor, size_t width) {
-  std::vector<char> bytes;
-  append(bytes, tensor.floats, width);
-  append(bytes, tensor.doubles, width);
-  append(bytes, tensor.int32s, width);
-  append(bytes, tensor.int64s, width);
-  append(bytes, tensor.uint64s, width);
-  return bytes;
-}
-
-static StringRef entryOf(const Tensor &tensor, StringRef key) {
+static StringRef entryOf(const Tensor &tensor, std::string_view key) {
   for (const StringPair &entry : tensor.external)
     if (entry.first == key)
       return entry.second;
@@ -222,10 +204,10 @@ gantry::Expected<TensorReader::Bytes> TensorReader::externalBytes(const Tensor &
   StringRef location = entryOf(tensor, "location");
   uint64_t offset = 0, length = expected;
   for (auto [key, into] :
-       {std::pair<StringRef, uint64_t *>("offset", &offset), {"length", &length}})
+       {std::pair<std::string_view, uint64_t *>("offset", &offset), {"length", &length}})
     if (StringRef text = entryOf(tensor, key); !text.empty() && text.getAsInteger(10, *into))
       return Status::invalidArgument("external data: '" + text.str() + "' is not a valid " +
-                                     key.str());
+                                     std::string(key));
   if (length != expected)
     return Status::invalidArgument("external data '" + location.str() + "': length is " +
                                    std::to_string(length) + ", the tensor has " +
@@ -249,10 +231,10 @@ gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor
     return externalBytes(tensor, expected);
   Bytes bytes;
   if (tensor.hasRaw) {
-    bytes = {ArrayRef<char>(tensor.raw.begin(), tensor.raw.end()), model};
+    bytes = {ArrayRef<char>(tensor.raw.data(), tensor.raw.size()), model};
   } else {
     size_t width = std::max(type.getElementTypeBitWidth() / 8, 1u);
-    auto owned = std::make_shared<std::vector<char>>(typedBytes(tensor, width));
+    auto owned = std::make_shared<std::vector<char>>(packTypedElements(tensor, width));
     bytes = {*owned, owned};
   }
   if (bytes.data.size() != expected)
@@ -262,10 +244,10 @@ gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor
 }
 
 gantry::Expected<ElementsAttr> TensorReader::read(const Tensor &tensor) {
-  mlir::Type element = elementTypeOf(tensor.type, context);
+  mlir::Type element = makeElementType(tensor.type, context);
   if (!element || tensor.hasStrings)
-    return Status::unsupported("element type " + nameOf(tensor.type).str() + " is not supported; " +
-                               supportedElementTypes().str() + " are");
+    return Status::unsupported("element type " + std::string(nameOf(tensor.type)) +
+                               " is not supported; " + supportedElementTypes().str() + " are");
   if (tensor.isSegment)
     return Status::unsupported("tensors in segments are not supported");
   auto type = makeTensorType(tensor.dims, element);
@@ -289,6 +271,6 @@ gantry::Expected<ElementsAttr> TensorReader::read(const Tensor &tensor) {
   // The file gives no alignment; whoever reads elements copies them out.
   auto release = [owner = bytes->owner](void *, size_t, size_t) mutable { owner.reset(); };
   AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(data, 1, std::move(release));
-  StringRef name = tensor.name.empty() ? StringRef("constant") : tensor.name;
+  StringRef name = tensor.name.empty() ? StringRef("constant") : StringRef(tensor.name);
   return ElementsAttr(DenseResourceElementsAttr::get(*type, name, std::move(blob)));
 }

@@ -16,7 +16,7 @@ namespace gantry::onnx {
 
 /// The element type for `type`, or null for one that Gantry has not (strings, complex, 4 and 8
 /// bits).
-mlir::Type elementTypeOf(DataType type, mlir::MLIRContext *context);
+mlir::Type makeElementType(DataType type, mlir::MLIRContext *context);
 /// "f32, f64, ..." for messages.
 llvm::StringRef supportedElementTypes();
 
