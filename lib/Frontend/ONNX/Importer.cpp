@@ -783,9 +783,5 @@ Values NodeContext::finish(OperationState &state) {
     op->erase();
     return Values(folded.begin(), folded.end());
   }
-  if (ElementsAttr known = foldIntegers(op)) {
-    op->erase();
-    return {constant(known)};
-  }
   return Values(op->result_begin(), op->result_end());
 }

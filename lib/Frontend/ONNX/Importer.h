@@ -297,12 +297,6 @@ Values unary(NodeContext &n) {
   return {n.make<Op>(n.input(0))};
 }
 
-/// Elements of `value` when constants decide it (Evaluate.cpp).
-std::optional<Elements> evaluate(Value value);
-/// The result of an op on small integer constants, or null: shape arithmetic that the dialect's own
-/// folding leaves, like transposes and slices of matrices.
-mlir::ElementsAttr foldIntegers(mlir::Operation *op);
-
 /// Imports or checks the model in `file`.
 struct ImportRequest {
   const Model *model = nullptr;

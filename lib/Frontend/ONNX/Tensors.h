@@ -2,6 +2,7 @@
 // over the mapped files, so that no weight is copied.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Formats/ONNX/ExternalData.h"
 #include "gantry/Formats/ONNX/Model.h"
 
@@ -30,19 +31,7 @@ inline constexpr size_t kMaxRank = 32;
 gantry::Expected<mlir::RankedTensorType> makeTensorType(llvm::ArrayRef<int64_t> shape,
                                                         mlir::Type element);
 
-/// Elements of a constant: integers (and truth values), or floating-point numbers.
-struct Elements {
-  bool isFloat = false;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-  size_t size() const { return isFloat ? floats.size() : ints.size(); }
-};
-/// Reads out a constant of at most `limit` elements, wherever they are.
-std::optional<Elements> readElements(mlir::ElementsAttr attr, int64_t limit);
-/// The reverse; numbers are converted to the element type of `type`.
-mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const Elements &elements);
-
-/// The same, in a blob of this name when they are many.
+/// A constant of these elements, in a blob of this name when they are many.
 mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const Elements &elements,
                                         llvm::StringRef name);
 

@@ -36,7 +36,7 @@ static std::optional<InputValue> valueOf(const fs::path &model, const GraphRepor
   auto attr = reader.read(tensor);
   if (!attr)
     return std::nullopt;
-  auto elements = onnx::readElements(*attr, 65536);
+  auto elements = readElements(*attr);
   InputValue value{name, {tensor.dims.begin(), tensor.dims.end()}, elements->ints};
   if (elements->isFloat)
     value.elements = elements->floats;

@@ -1,10 +1,11 @@
-// Evaluates shape arithmetic while importing.
+// What ops give for constant operands (see Elements.h).
 //
-// The dialect folds small integer constants by itself. Exporters also compute sizes and scales in
-// floating point (Cast, Mul, Floor, Cast), which is never folded because compute on constants is
-// placed like any other; here its value is only read, when a shape asks for it.
+// Integers wrap around as in kernels. Floating-point numbers are computed as doubles and rounded to
+// the element type: exporters compute sizes and scales so (Cast, Mul, Floor, Cast), and only shapes
+// ask for them, since compute on floating-point constants is placed like any other.
 
-#include "Importer.h"
+#include "gantry/Dialect/Gantry/IR/Elements.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,20 +13,10 @@
 
 using namespace mlir;
 using namespace gantry;
-using namespace gantry::onnx;
-
-/// Constants that decide shapes are small; this is also the most that is read of any.
-static constexpr int64_t kMaxElements = 65536;
-/// Integer constants up to here are folded at once, as the dialect does.
-static constexpr int64_t kMaxFolded = 1024;
-/// Ops looked at for one value: a limit on time, also where an op is reached along many ways.
-static constexpr int kMaxOps = 1000;
 
 namespace {
 
 using Result = std::optional<Elements>;
-
-Result evaluateAt(Value value, int &budget);
 
 RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -37,13 +28,13 @@ double roundTo(double value, mlir::Type element) {
 /// Applies `compute` to the operands, broadcast to each other, when all have such `numbers`; it may
 /// give nothing to refuse.
 template <typename Number>
-Result mapNumbers(Operation *op, int &budget, std::vector<Number> Elements::*numbers,
+Result mapNumbers(Operation *op, OperandElements operand, std::vector<Number> Elements::*numbers,
                   function_ref<std::optional<Number>(ArrayRef<Number>)> compute) {
   Elements out;
   out.isFloat = std::is_same_v<Number, double>;
   SmallVector<Elements> operands;
-  for (Value operand : op->getOperands()) {
-    Result elements = evaluateAt(operand, budget);
+  for (unsigned i : llvm::seq(op->getNumOperands())) {
+    Result elements = operand(i);
     if (!elements || elements->isFloat != out.isFloat)
       return std::nullopt;
     operands.push_back(std::move(*elements));
@@ -51,9 +42,9 @@ Result mapNumbers(Operation *op, int &budget, std::vector<Number> Elements::*num
   auto type = tensorOf(op->getResult(0));
   for (int64_t i = 0, n = type.getNumElements(); i < n; ++i) {
     SmallVector<Number> at;
-    for (auto [elements, operand] : llvm::zip(operands, op->getOperands()))
+    for (auto [elements, value] : llvm::zip(operands, op->getOperands()))
       at.push_back(
-          (elements.*numbers)[broadcastPosition(i, type.getShape(), tensorOf(operand).getShape())]);
+          (elements.*numbers)[broadcastPosition(i, type.getShape(), tensorOf(value).getShape())]);
     std::optional<Number> element = compute(at);
     if (!element)
       return std::nullopt;
@@ -63,29 +54,27 @@ Result mapNumbers(Operation *op, int &budget, std::vector<Number> Elements::*num
 }
 
 /// For floating-point operands of one element type.
-Result mapFloats(Operation *op, int &budget, function_ref<double(ArrayRef<double>)> compute) {
+Result mapFloats(Operation *op, OperandElements operand,
+                 function_ref<double(ArrayRef<double>)> compute) {
   mlir::Type element = tensorOf(op->getResult(0)).getElementType();
-  return mapNumbers<double>(op, budget, &Elements::floats, [&](ArrayRef<double> at) {
+  return mapNumbers<double>(op, operand, &Elements::floats, [&](ArrayRef<double> at) {
     return std::optional(roundTo(compute(at), element));
   });
 }
 
 /// The same for integers.
-Result mapInts(Operation *op, int &budget,
+Result mapInts(Operation *op, OperandElements operand,
                function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
-  Result out = mapNumbers<int64_t>(op, budget, &Elements::ints, compute);
+  Result out = mapNumbers<int64_t>(op, operand, &Elements::ints, compute);
   // Brings sums that left a narrow type back into it.
-  return out ? readElements(makeElements(tensorOf(op->getResult(0)), *out), kMaxElements) : out;
+  return out ? readElements(makeElements(tensorOf(op->getResult(0)), *out)) : out;
 }
 
-/// An operation on numbers, in both worlds.
-Result map(Operation *op, int &budget, function_ref<double(ArrayRef<double>)> floats,
-           function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> ints) {
-  mlir::Type element = tensorOf(op->getResult(0)).getElementType();
-  if (isa<FloatType>(element))
-    return mapFloats(op, budget, floats);
-  // Unsigned division and order are not those of int64_t.
-  return element.isUnsignedInteger() ? std::nullopt : mapInts(op, budget, ints);
+/// The same where order and division count, which for unsigned integers are not those of int64_t.
+Result mapSigned(Operation *op, OperandElements operand,
+                 function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
+  bool isUnsigned = tensorOf(op->getOperand(0)).getElementType().isUnsignedInteger();
+  return isUnsigned ? std::nullopt : mapInts(op, operand, compute);
 }
 
 SmallVector<int64_t> unravel(int64_t linear, ArrayRef<int64_t> shape) {
@@ -104,8 +93,8 @@ int64_t ravel(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
 
 /// Rearranges the elements of the first operand: `source` gives each result element's position in
 /// it.
-Result pick(Operation *op, int &budget, function_ref<int64_t(int64_t)> source) {
-  Result in = evaluateAt(op->getOperand(0), budget);
+Result pick(Operation *op, OperandElements operand, function_ref<int64_t(int64_t)> source) {
+  Result in = operand(0);
   if (!in)
     return std::nullopt;
   Elements out;
@@ -122,13 +111,13 @@ Result pick(Operation *op, int &budget, function_ref<int64_t(int64_t)> source) {
   return out;
 }
 
-Result evaluateCast(CastOp op, int &budget) {
-  Result in = evaluateAt(op.getInput(), budget);
-  return in ? readElements(makeElements(op.getType(), *in), kMaxElements) : std::nullopt;
+Result evaluateCast(CastOp op, OperandElements operand) {
+  Result in = operand(0);
+  return in ? readElements(makeElements(op.getType(), *in)) : std::nullopt;
 }
 
-Result evaluateSlice(SliceOp op, int &budget) {
-  return pick(op, budget, [&](int64_t i) {
+Result evaluateSlice(SliceOp op, OperandElements operand) {
+  return pick(op, operand, [&](int64_t i) {
     SmallVector<int64_t> index = unravel(i, op.getSizes());
     for (auto [at, start, step] : llvm::zip(index, op.getStarts(), op.getSteps()))
       at = start + at * step;
@@ -136,8 +125,8 @@ Result evaluateSlice(SliceOp op, int &budget) {
   });
 }
 
-Result evaluateTranspose(TransposeOp op, int &budget) {
-  return pick(op, budget, [&](int64_t i) {
+Result evaluateTranspose(TransposeOp op, OperandElements operand) {
+  return pick(op, operand, [&](int64_t i) {
     SmallVector<int64_t> index = unravel(i, op.getType().getShape()), source(index.size());
     for (auto [at, dim] : llvm::zip(index, op.getPermutation()))
       source[dim] = at;
@@ -146,11 +135,11 @@ Result evaluateTranspose(TransposeOp op, int &budget) {
 }
 
 /// Row by row of what stands before the axis.
-Result evaluateConcat(ConcatOp op, int &budget) {
+Result evaluateConcat(ConcatOp op, OperandElements operand) {
   Elements out;
   SmallVector<Elements> inputs;
-  for (Value input : op.getInputs()) {
-    Result in = evaluateAt(input, budget);
+  for (unsigned i : llvm::seq(op.getInputs().size())) {
+    Result in = operand(i);
     if (!in)
       return std::nullopt;
     out.isFloat = in->isFloat;
@@ -170,14 +159,16 @@ Result evaluateConcat(ConcatOp op, int &budget) {
   return out;
 }
 
-Result evaluateGather(GatherOp op, int &budget) {
-  Result indices = evaluateAt(op.getIndices(), budget);
+Result evaluateGather(GatherOp op, OperandElements operand) {
+  Result indices = operand(1);
   if (!indices || indices->isFloat)
     return std::nullopt;
   ArrayRef<int64_t> in = tensorOf(op.getInput()).getShape();
   auto places = tensorOf(op.getIndices());
   int64_t axis = op.getAxis(), size = in[axis];
-  return pick(op, budget, [&](int64_t i) {
+  if (size == 0)
+    return std::nullopt;
+  return pick(op, operand, [&](int64_t i) {
     SmallVector<int64_t> index = unravel(i, op.getType().getShape());
     ArrayRef<int64_t> place = ArrayRef(index).slice(axis, places.getRank());
     int64_t at = indices->ints[ravel(place, places.getShape())];
@@ -190,10 +181,11 @@ Result evaluateGather(GatherOp op, int &budget) {
 
 /// Combines integers over the axes of a reduction.
 template <typename Op>
-Result evaluateReduce(Op op, int &budget, int64_t start, int64_t (*combine)(int64_t, int64_t)) {
-  Result in = evaluateAt(op.getInput(), budget);
+Result evaluateReduce(Op op, OperandElements operand, int64_t start,
+                      int64_t (*combine)(int64_t, int64_t)) {
+  Result in = operand(0);
   ArrayRef<int64_t> shape = tensorOf(op.getInput()).getShape();
-  if (!in || in->isFloat || tensorOf(op.getInput()).getElementType().isUnsignedInteger())
+  if (!in || in->isFloat)
     return std::nullopt;
   SmallVector<int64_t> kept(shape);
   for (int64_t axis : op.getAxes())
@@ -204,7 +196,15 @@ Result evaluateReduce(Op op, int &budget, int64_t start, int64_t (*combine)(int6
     int64_t &into = out.ints[broadcastPosition(i, shape, kept)];
     into = combine(into, in->ints[i]);
   }
-  return readElements(makeElements(op.getType(), out), kMaxElements);
+  return readElements(makeElements(op.getType(), out));
+}
+
+/// The same for what depends on the order of integers, which is not int64_t's for unsigned ones.
+template <typename Op>
+Result evaluateOrderedReduce(Op op, OperandElements operand, int64_t start,
+                             int64_t (*combine)(int64_t, int64_t)) {
+  bool isUnsigned = tensorOf(op.getInput()).getElementType().isUnsignedInteger();
+  return isUnsigned ? std::nullopt : evaluateReduce(op, operand, start, combine);
 }
 
 Result evaluateIota(IotaOp op) {
@@ -216,92 +216,129 @@ Result evaluateIota(IotaOp op) {
   return out;
 }
 
-std::optional<int64_t> divide(ArrayRef<int64_t> v) {
-  if (v[1] == 0 || (v[0] == INT64_MIN && v[1] == -1))
+// Sums and products wrap around, as in kernels; unsigned arithmetic does so without undefined
+// behaviour.
+int64_t wrappedSum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t wrappedDifference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+int64_t wrappedProduct(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+
+std::optional<int64_t> divide(int64_t a, int64_t b) {
+  if (b == 0 || (a == INT64_MIN && b == -1))
     return std::nullopt;
-  return v[0] / v[1];
+  return a / b;
 }
 
-Result evaluateOp(Operation *op, int &budget) {
-  using F = ArrayRef<double>;
-  using I = ArrayRef<int64_t>;
-  using Wrapped = std::optional<int64_t>;
-  auto unary = [&](double (*f)(double)) {
-    return mapFloats(op, budget, [&](F v) { return f(v[0]); });
-  };
-  // Sums wrap around; unsigned arithmetic may.
-  auto u = [](int64_t v) { return uint64_t(v); };
+/// The remainder with the sign of `b`.
+std::optional<int64_t> floorRemainder(int64_t a, int64_t b) {
+  if (b == 0 || b == -1)
+    return std::nullopt;
+  int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+bool holds(CompareDirection direction, int64_t a, int64_t b) {
+  switch (direction) {
+  case CompareDirection::EQ:
+    return a == b;
+  case CompareDirection::NE:
+    return a != b;
+  case CompareDirection::LT:
+    return a < b;
+  case CompareDirection::LE:
+    return a <= b;
+  case CompareDirection::GT:
+    return a > b;
+  case CompareDirection::GE:
+    return a >= b;
+  }
+  llvm_unreachable("all directions are handled");
+}
+
+bool isFloat(Operation *op) { return isa<FloatType>(tensorOf(op->getResult(0)).getElementType()); }
+
+using F = ArrayRef<double>;
+using I = ArrayRef<int64_t>;
+using Int = std::optional<int64_t>;
+
+/// Arithmetic that integers and floating-point numbers have in common.
+Result evaluateArithmetic(Operation *op, OperandElements operand) {
+  auto floats = [&](function_ref<double(F)> f) { return mapFloats(op, operand, f); };
+  auto ints = [&](function_ref<Int(I)> f) { return mapInts(op, operand, f); };
+  auto ordered = [&](function_ref<Int(I)> f) { return mapSigned(op, operand, f); };
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case([&](CastOp cast) { return evaluateCast(cast, budget); })
-      .Case([&](ConcatOp concat) { return evaluateConcat(concat, budget); })
-      .Case([&](GatherOp gather) { return evaluateGather(gather, budget); })
-      .Case([&](SliceOp slice) { return evaluateSlice(slice, budget); })
-      .Case([&](TransposeOp transpose) { return evaluateTranspose(transpose, budget); })
-      .Case([&](IotaOp iota) { return evaluateIota(iota); })
-      .Case([&](ReshapeOp) { return pick(op, budget, [](int64_t i) { return i; }); })
-      .Case([&](BroadcastOp b) {
-        return pick(op, budget, [&](int64_t i) {
-          return broadcastPosition(i, b.getType().getShape(), tensorOf(b.getInput()).getShape());
-        });
-      })
-      .Case([&](ReduceSumOp r) {
-        return evaluateReduce(
-            r, budget, 0, [](int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); });
-      })
-      .Case([&](ReduceProdOp r) {
-        return evaluateReduce(
-            r, budget, 1, [](int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); });
-      })
-      .Case([&](ReduceMaxOp r) {
-        return evaluateReduce(r, budget, INT64_MIN,
-                              [](int64_t a, int64_t b) { return std::max(a, b); });
-      })
-      .Case([&](ReduceMinOp r) {
-        return evaluateReduce(r, budget, INT64_MAX,
-                              [](int64_t a, int64_t b) { return std::min(a, b); });
-      })
       .Case([&](AddOp) {
-        return map(
-            op, budget, [](F v) { return v[0] + v[1]; },
-            [&](I v) -> Wrapped { return u(v[0]) + u(v[1]); });
+        return isFloat(op) ? floats([](F v) { return v[0] + v[1]; })
+                           : ints([](I v) -> Int { return wrappedSum(v[0], v[1]); });
       })
       .Case([&](SubOp) {
-        return map(
-            op, budget, [](F v) { return v[0] - v[1]; },
-            [&](I v) -> Wrapped { return u(v[0]) - u(v[1]); });
+        return isFloat(op) ? floats([](F v) { return v[0] - v[1]; })
+                           : ints([](I v) -> Int { return wrappedDifference(v[0], v[1]); });
       })
       .Case([&](MulOp) {
-        return map(
-            op, budget, [](F v) { return v[0] * v[1]; },
-            [&](I v) -> Wrapped { return u(v[0]) * u(v[1]); });
+        return isFloat(op) ? floats([](F v) { return v[0] * v[1]; })
+                           : ints([](I v) -> Int { return wrappedProduct(v[0], v[1]); });
       })
-      .Case([&](DivOp) { return map(op, budget, [](F v) { return v[0] / v[1]; }, divide); })
+      .Case([&](DivOp) {
+        return isFloat(op) ? floats([](F v) { return v[0] / v[1]; })
+                           : ordered([](I v) { return divide(v[0], v[1]); });
+      })
       .Case([&](MinimumOp) {
-        return map(
-            op, budget, [](F v) { return std::fmin(v[0], v[1]); },
-            [](I v) -> Wrapped { return std::min(v[0], v[1]); });
+        return isFloat(op) ? floats([](F v) { return std::fmin(v[0], v[1]); })
+                           : ordered([](I v) -> Int { return std::min(v[0], v[1]); });
       })
       .Case([&](MaximumOp) {
-        return map(
-            op, budget, [](F v) { return std::fmax(v[0], v[1]); },
-            [](I v) -> Wrapped { return std::max(v[0], v[1]); });
+        return isFloat(op) ? floats([](F v) { return std::fmax(v[0], v[1]); })
+                           : ordered([](I v) -> Int { return std::max(v[0], v[1]); });
       })
       .Case([&](NegOp) {
-        return map(
-            op, budget, [](F v) { return -v[0]; }, [&](I v) -> Wrapped { return 0 - u(v[0]); });
+        return isFloat(op) ? floats([](F v) { return -v[0]; })
+                           : ordered([](I v) -> Int { return wrappedDifference(0, v[0]); });
       })
       .Case([&](AbsOp) {
-        return map(
-            op, budget, [](F v) { return std::fabs(v[0]); },
-            [&](I v) -> Wrapped { return v[0] < 0 ? 0 - u(v[0]) : v[0]; });
+        return isFloat(op) ? floats([](F v) { return std::fabs(v[0]); }) : ordered([](I v) -> Int {
+          return v[0] < 0 ? wrappedDifference(0, v[0]) : v[0];
+        });
       })
-      .Case([&](LogicalNotOp) { return mapInts(op, budget, [](I v) -> Wrapped { return !v[0]; }); })
-      .Case([&](LogicalAndOp) {
-        return mapInts(op, budget, [](I v) -> Wrapped { return v[0] && v[1]; });
+      .Default([](Operation *) { return Result(); });
+}
+
+/// Ops on integers and truth values only.
+Result evaluateIntegral(Operation *op, OperandElements operand) {
+  auto ints = [&](function_ref<Int(I)> f) { return mapInts(op, operand, f); };
+  auto ordered = [&](function_ref<Int(I)> f) { return mapSigned(op, operand, f); };
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case([&](ModOp) {
+        return isFloat(op) ? Result() : ordered([](I v) { return floorRemainder(v[0], v[1]); });
       })
-      .Case([&](LogicalOrOp) {
-        return mapInts(op, budget, [](I v) -> Wrapped { return v[0] || v[1]; });
+      .Case([&](CompareOp compare) {
+        return ordered([&](I v) -> Int { return holds(compare.getDirection(), v[0], v[1]); });
       })
+      .Case([&](SelectOp) {
+        return isFloat(op) ? Result() : ints([](I v) -> Int { return v[0] ? v[1] : v[2]; });
+      })
+      .Case([&](LogicalNotOp) { return ints([](I v) -> Int { return !v[0]; }); })
+      .Case([&](LogicalAndOp) { return ints([](I v) -> Int { return v[0] && v[1]; }); })
+      .Case([&](LogicalOrOp) { return ints([](I v) -> Int { return v[0] || v[1]; }); })
+      .Case([&](IotaOp iota) { return evaluateIota(iota); })
+      .Case([&](ReduceSumOp r) { return evaluateReduce(r, operand, 0, wrappedSum); })
+      .Case([&](ReduceProdOp r) { return evaluateReduce(r, operand, 1, wrappedProduct); })
+      .Case([&](ReduceMaxOp r) {
+        return evaluateOrderedReduce(r, operand, INT64_MIN,
+                                     [](int64_t a, int64_t b) { return std::max(a, b); });
+      })
+      .Case([&](ReduceMinOp r) {
+        return evaluateOrderedReduce(r, operand, INT64_MAX,
+                                     [](int64_t a, int64_t b) { return std::min(a, b); });
+      })
+      .Default([](Operation *) { return Result(); });
+}
+
+/// Ops on floating-point numbers only.
+Result evaluateRounding(Operation *op, OperandElements operand) {
+  auto unary = [&](double (*f)(double)) {
+    return mapFloats(op, operand, [&](F v) { return f(v[0]); });
+  };
+  return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](FloorOp) { return unary(std::floor); })
       .Case([&](CeilOp) { return unary(std::ceil); })
       .Case([&](RoundOp) { return unary(std::nearbyint); })
@@ -311,35 +348,28 @@ Result evaluateOp(Operation *op, int &budget) {
       .Default([](Operation *) { return Result(); });
 }
 
-Result evaluateAt(Value value, int &budget) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  Operation *op = value.getDefiningOp();
-  if (!op || !type || !type.hasStaticShape() || type.getNumElements() > kMaxElements ||
-      --budget < 0)
-    return std::nullopt;
-  if (ElementsAttr constant = getConstantElements(value))
-    return readElements(constant, kMaxElements);
-  return evaluateOp(op, budget);
+/// Ops that move elements of any type.
+Result evaluateMovement(Operation *op, OperandElements operand) {
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case([&](CastOp cast) { return evaluateCast(cast, operand); })
+      .Case([&](ConcatOp concat) { return evaluateConcat(concat, operand); })
+      .Case([&](GatherOp gather) { return evaluateGather(gather, operand); })
+      .Case([&](SliceOp slice) { return evaluateSlice(slice, operand); })
+      .Case([&](TransposeOp transpose) { return evaluateTranspose(transpose, operand); })
+      .Case([&](ReshapeOp) { return pick(op, operand, [](int64_t i) { return i; }); })
+      .Case([&](BroadcastOp b) {
+        return pick(op, operand, [&](int64_t i) {
+          return broadcastPosition(i, b.getType().getShape(), tensorOf(b.getInput()).getShape());
+        });
+      })
+      .Default([](Operation *) { return Result(); });
 }
 
 } // namespace
 
-std::optional<Elements> gantry::onnx::evaluate(Value value) {
-  int budget = kMaxOps;
-  return evaluateAt(value, budget);
-}
-
-ElementsAttr gantry::onnx::foldIntegers(Operation *op) {
-  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
-                                       : RankedTensorType();
-  if (!type || !isa<IntegerType>(type.getElementType()) || type.getNumElements() > kMaxFolded ||
-      op->getNumOperands() == 0)
-    return {};
-  for (Value operand : op->getOperands()) {
-    auto in = dyn_cast<RankedTensorType>(operand.getType());
-    if (!in || isa<FloatType>(in.getElementType()) || !getConstantElements(operand))
-      return {};
-  }
-  auto elements = evaluate(op->getResult(0));
-  return elements ? makeElements(type, *elements) : ElementsAttr();
+std::optional<Elements> gantry::evaluateOp(Operation *op, OperandElements operand) {
+  for (auto evaluate : {evaluateArithmetic, evaluateIntegral, evaluateRounding, evaluateMovement})
+    if (Result result = evaluate(op, operand))
+      return result;
+  return std::nullopt;
 }

@@ -1,5 +1,7 @@
 // The dialect itself: attributes, registration, constants.
 
+#include "Fold.h"
+
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "gantry/Device/DeviceName.h"
@@ -40,7 +42,7 @@ void GantryDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "gantry/Dialect/Gantry/IR/GantryAttrs.cpp.inc"
       >();
-  addInterfaces<InlineEverywhere>();
+  addInterfaces<InlineEverywhere, ConstantFolder>();
 }
 
 Operation *GantryDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
