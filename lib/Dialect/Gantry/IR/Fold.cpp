@@ -78,18 +78,6 @@ LogicalResult ConstantFolder::fold(Operation *op, ArrayRef<Attribute> operands,
 // Identities
 //===----------------------------------------------------------------------===//
 
-OpFoldResult AddOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult SubOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult MulOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult DivOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult ModOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult MaximumOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult MinimumOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult CompareOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult SelectOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult ReduceProdOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult GatherOp::fold(FoldAdaptor) { return {}; }
-
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {

@@ -19,7 +19,7 @@ def Gantry_ReduceSumOp : Gantry_ReduceOp<"reduce_sum", "Sum", "sum">;
 def Gantry_ReduceMeanOp : Gantry_ReduceOp<"reduce_mean", "Mean", "mean">;
 def Gantry_ReduceMaxOp : Gantry_ReduceOp<"reduce_max", "Max", "maximum">;
 def Gantry_ReduceMinOp : Gantry_ReduceOp<"reduce_min", "Min", "minimum">;
-def Gantry_ReduceProdOp : Gantry_ReduceOp<"reduce_prod", "Prod", "product"> { let hasFolder = 1; }
+def Gantry_ReduceProdOp : Gantry_ReduceOp<"reduce_prod", "Prod", "product">;
 
 class Gantry_ArgOp<string mnemonic, string logName, string what>
     : Gantry_InferredOp<mnemonic, logName, "Reduction", [CostOpInterface]> {
