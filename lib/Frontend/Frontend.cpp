@@ -59,15 +59,41 @@ static void loadDialects(MLIRContext *context) {
   context->loadDialect<GantryDialect, func::FuncDialect>();
 }
 
-/// Decodes an ONNX file, or says why not.
-static std::optional<onnx::Model> decode(const GraphFile &file, MLIRContext *context) {
-  onnx::Model model;
-  std::string error;
-  if (onnx::decodeModel(file.bytes->getBuffer(), model, error))
-    return model;
-  emitError(placeOf(file, context)) << "this is neither MLIR nor a valid ONNX model: " << error;
-  return std::nullopt;
+//===----------------------------------------------------------------------===//
+// Importing
+//===----------------------------------------------------------------------===//
+
+struct GraphImporter::Decoded {
+  GraphFile file;
+  MLIRContext *context;
+  std::optional<onnx::Model> model; ///< once it was needed
+  onnx::TensorReader tensors;
+
+  bool isOnnx() const { return tellFormat(file.bytes->getBuffer()) == Format::Onnx; }
+
+  LogicalResult decode() {
+    if (model)
+      return success();
+    onnx::Model read;
+    std::string error;
+    if (!onnx::decodeModel(file.bytes->getBuffer(), read, error))
+      return emitError(placeOf(file, context))
+             << "this is neither MLIR nor a valid ONNX model: " << error;
+    model = std::move(read);
+    return success();
+  }
+
+  OwningOpRef<ModuleOp> importModel(const ImportOptions &options, GraphReport *report = nullptr) {
+    return onnx::importModel({&*model, &tensors, &options, file.baseName().str(), report}, context);
+  }
+};
+
+GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context)
+    : decoded(new Decoded{file, context, {}, {file.bytes, file.folder, context}}) {
+  loadDialects(context);
 }
+
+GraphImporter::~GraphImporter() = default;
 
 /// The function asked for must be there.
 static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
@@ -79,22 +105,29 @@ static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
   return failure();
 }
 
-OwningOpRef<ModuleOp> gantry::importGraph(const GraphFile &file, const ImportOptions &options,
-                                          MLIRContext *context) {
-  if (failed(checkContent(file, context)))
+OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
+  if (failed(checkContent(decoded->file, decoded->context)))
     return {};
-  loadDialects(context);
   OwningOpRef<ModuleOp> module;
-  if (tellFormat(file.bytes->getBuffer()) == Format::Mlir) {
-    module = readMlir(file.bytes, file.baseName(), context);
-  } else if (auto model = decode(file, context)) {
-    onnx::TensorReader tensors(file.bytes, file.folder, context);
-    module =
-        onnx::importModel({&*model, &tensors, &options, file.baseName().str(), nullptr}, context);
-  }
+  if (!decoded->isOnnx())
+    module = readMlir(decoded->file.bytes, decoded->file.baseName(), decoded->context);
+  else if (succeeded(decoded->decode()))
+    module = decoded->importModel(options);
   if (module && failed(checkEntry(*module, options.entry)))
     return {};
   return module;
+}
+
+OwningOpRef<ModuleOp> gantry::importGraph(const GraphFile &file, const ImportOptions &options,
+                                          MLIRContext *context) {
+  return GraphImporter(file, context).import(options);
+}
+
+std::vector<GraphPort> GraphImporter::inputsToSize() {
+  GraphReport report;
+  if (decoded->isOnnx() && succeeded(decoded->decode()))
+    onnx::describeModel(*decoded->model, {}, report);
+  return report.inputs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,38 +166,38 @@ static GraphReport checkMlir(ModuleOp module) {
   return report;
 }
 
-std::optional<GraphReport> gantry::checkGraph(const GraphFile &file, const ImportOptions &options,
-                                              MLIRContext *context) {
-  if (failed(checkContent(file, context)))
+std::optional<GraphReport> GraphImporter::check(const ImportOptions &options) {
+  if (failed(checkContent(decoded->file, decoded->context)))
     return std::nullopt;
-  loadDialects(context);
-  if (tellFormat(file.bytes->getBuffer()) == Format::Mlir) {
-    auto module = readMlir(file.bytes, file.baseName(), context);
+  if (!decoded->isOnnx()) {
+    auto module = import({});
     return module ? std::optional(checkMlir(*module)) : std::nullopt;
   }
-  auto model = decode(file, context);
-  if (!model)
+  if (failed(decoded->decode()))
     return std::nullopt;
   GraphReport report;
   report.format = "ONNX";
-  onnx::describeModel(*model, options, report);
+  onnx::describeModel(*decoded->model, options, report);
   // Types, attributes and shapes can only be judged by importing. With dimensions or values still
   // to be given that cannot be done; then the ops alone are.
   if (!report.openDims.empty() || !report.shapeInputs.empty())
     return report;
   report.issues.clear();
-  onnx::TensorReader tensors(file.bytes, file.folder, context);
   std::string message;
-  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler collect(decoded->context, [&](Diagnostic &diagnostic) {
     if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       message = diagnostic.str();
     return success();
   });
-  auto module =
-      onnx::importModel({&*model, &tensors, &options, file.baseName().str(), &report}, context);
+  auto module = decoded->importModel(options, &report);
   if (!module && report.issues.empty())
     report.issues.push_back({"", "", "", 0, message});
   if (module)
     findGaps(*module, report);
   return report;
+}
+
+std::optional<GraphReport> gantry::checkGraph(const GraphFile &file, const ImportOptions &options,
+                                              MLIRContext *context) {
+  return GraphImporter(file, context).check(options);
 }

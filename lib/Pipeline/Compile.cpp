@@ -3,8 +3,8 @@
 #include "Replicate.h"
 #include "Search.h"
 #include "Topology.h"
-#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Support/Hash.h"
@@ -136,7 +136,8 @@ struct Compilation {
     FailureOr<ImportOptions> import = readImportOptions(options, context);
     if (failed(import))
       return failure();
-    module = importGraph(file, *import, &context);
+    GraphImporter importer(file, &context);
+    module = importer.import(*import);
     if (!module)
       return failure();
     if (failed(setTopologyFromOptions(*module, options)))
@@ -144,7 +145,7 @@ struct Compilation {
     if (failed(selectEntry(*module, options.entry)))
       return failure();
     return options.replicate.empty() ? success()
-                                     : replicateFunction(*module, file, *import, options);
+                                     : replicateFunction(*module, importer, *import, options);
   }
 
   /// Sizes that the importer has used up name no open dimension any more.

@@ -1,7 +1,7 @@
 // A graph in MLIR keeps its open batch, so its function is wrapped in one gantry.replicate. An ONNX
-// file is imported for sizes that are known, with its shape arithmetic done: it is imported once
-// more for each size that shards have, and the bodies stand side by side. Which results are joined
-// is told by their types at these sizes.
+// model is imported for sizes that are known, with its shape arithmetic done: decoded once, it
+// gives a function for each size that shards have, and the bodies stand side by side. Which results
+// are joined is told by their types at these sizes.
 
 #include "Replicate.h"
 
@@ -9,9 +9,7 @@
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <map>
 
@@ -21,7 +19,7 @@ using namespace gantry;
 namespace {
 struct Replication {
   ModuleOp module;
-  const GraphFile &file;
+  GraphImporter &importer;
   const ImportOptions &import;
   const CompileOptions &options;
   SmallVector<std::string> devices;
@@ -32,7 +30,7 @@ struct Replication {
   LogicalResult parseList();
   LogicalResult findFunction();
 
-  std::optional<std::vector<std::string>> openBatch();
+  std::vector<std::string> openBatch();
   LogicalResult wrap(int64_t batch);
   FailureOr<OwningOpRef<ModuleOp>> importShard(ArrayRef<std::string> names, int64_t size);
   LogicalResult standSideBySide(ArrayRef<std::string> names, int64_t batch);
@@ -195,22 +193,17 @@ LogicalResult Replication::wrap(int64_t batch) {
 
 /// What the file calls the open first dimensions of its inputs; none when it opens none or keeps
 /// them open in the module.
-std::optional<std::vector<std::string>> Replication::openBatch() {
-  std::optional<GraphReport> report = checkGraph(file, {}, module.getContext());
-  if (!report || report->format != "ONNX")
-    return std::nullopt;
-  llvm::SetVector<StringRef> found;
+std::vector<std::string> Replication::openBatch() {
   std::vector<std::string> names;
-  for (const GraphPort &port : report->inputs) {
+  for (const GraphPort &port : importer.inputsToSize()) {
     bool isGiven =
         llvm::any_of(import.values, [&](auto &value) { return value.name == port.name; });
     if (isGiven || !port.dims || port.dims->empty() || port.dims->front().size)
       continue;
-    std::string name = port.dimName(0);
-    if (!llvm::is_contained(names, name))
+    if (std::string name = port.dimName(0); !llvm::is_contained(names, name))
       names.push_back(name);
   }
-  return names.empty() ? std::nullopt : std::optional(names);
+  return names;
 }
 
 /// Whether a --dim is about the batch: by its name, or by the place of an input's first dimension.
@@ -224,7 +217,7 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
   for (auto &[name, value] : shard.dims)
     if (isBatch(name, names))
       value = size;
-  OwningOpRef<ModuleOp> imported = importGraph(file, shard, module.getContext());
+  OwningOpRef<ModuleOp> imported = importer.import(shard);
   if (!imported)
     return failure();
   PassManager pm(module.getContext());
@@ -234,31 +227,6 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
     return failure();
   return imported;
 }
-
-namespace {
-/// Weights that several imports read are one: they would be in the plan several times.
-struct SharedWeights {
-  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
-
-  static ArrayRef<char> bytesOf(ElementsAttr value) {
-    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
-    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-    return blob ? blob->getData() : ArrayRef<char>();
-  }
-
-  ElementsAttr unify(ElementsAttr value) {
-    ArrayRef<char> bytes = bytesOf(value);
-    if (bytes.empty())
-      return value;
-    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
-    for (ElementsAttr other : same)
-      if (bytesOf(other) == bytes)
-        return other;
-    same.push_back(value);
-    return value;
-  }
-};
-} // namespace
 
 /// Clones the shard's function for each replica that has a shard and joins what they give.
 LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t batch) {
@@ -295,7 +263,6 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
   old.erase();
   OpBuilder builder(func.getContext());
   builder.setInsertionPointToEnd(next);
-  SharedWeights sharedWeights;
   for (Part &part : parts) {
     for (auto [i, argument, own] :
          llvm::enumerate(next->getArguments(), part.body.getArguments())) {
@@ -316,11 +283,7 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
                      LocationAttr(func.getLoc()),
                      {}};
     for (Operation &op : part.body.getBody().front().without_terminator())
-      builder.clone(op, part.values)->walk([&](Operation *made) {
-        markAsReplica(made, mark);
-        if (auto constant = dyn_cast<ConstantOp>(made))
-          constant.setValueAttr(sharedWeights.unify(constant.getValueAttr()));
-      });
+      builder.clone(op, part.values)->walk([&](Operation *made) { markAsReplica(made, mark); });
   }
 
   SmallVector<Value> results;
@@ -377,23 +340,23 @@ LogicalResult Replication::run() {
   if (known == func.getArgumentTypes().end())
     return func.emitError() << "--replicate: '" << func.getSymName()
                             << "' has no input with a batch to split";
-  std::optional<std::vector<std::string>> names = openBatch();
-  if (!names)
+  std::vector<std::string> names = openBatch();
+  if (names.empty())
     return wrap(firstDim(*known));
   std::optional<int64_t> batch;
   for (auto &[name, size] : import.dims)
-    if (isBatch(name, *names)) {
+    if (isBatch(name, names)) {
       if (batch && *batch != size)
         return func.emitError() << "--replicate: inputs begin with dimensions of " << *batch
                                 << " and of " << size << "; they need to be the same batch";
       batch = size;
     }
-  return batch ? standSideBySide(*names, *batch) : wrap(firstDim(*known));
+  return batch ? standSideBySide(names, *batch) : wrap(firstDim(*known));
 }
 
-LogicalResult gantry::replicateFunction(ModuleOp module, const GraphFile &file,
+LogicalResult gantry::replicateFunction(ModuleOp module, GraphImporter &importer,
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
-  Replication replication{module, file, import, options, {}, std::nullopt, {}};
+  Replication replication{module, importer, import, options, {}, std::nullopt, {}};
   return replication.run();
 }

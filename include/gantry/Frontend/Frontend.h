@@ -125,6 +125,26 @@ struct GraphReport {
 std::optional<GraphReport> checkGraph(const GraphFile &file, const ImportOptions &options,
                                       mlir::MLIRContext *context);
 
+/// A graph file that is decoded once and imported in several sizes. Weights that the modules have
+/// in common are one attribute.
+class GraphImporter {
+public:
+  GraphImporter(const GraphFile &file, mlir::MLIRContext *context);
+  ~GraphImporter();
+
+  /// As importGraph and checkGraph.
+  mlir::OwningOpRef<mlir::ModuleOp> import(const ImportOptions &options);
+  std::optional<GraphReport> check(const ImportOptions &options);
+
+  /// Inputs that get all of their sizes while importing, as the file declares them: those of an
+  /// ONNX model. None for a graph in MLIR, which keeps its dimensions open.
+  std::vector<GraphPort> inputsToSize();
+
+private:
+  struct Decoded;
+  std::unique_ptr<Decoded> decoded;
+};
+
 void printReport(const GraphReport &report, llvm::raw_ostream &os);
 void printReportAsJson(const GraphReport &report, llvm::raw_ostream &os);
 

@@ -143,6 +143,15 @@ gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor
 }
 
 gantry::Expected<ElementsAttr> TensorReader::read(const Tensor &tensor) {
+  if (auto found = known.find(&tensor); found != known.end())
+    return found->second;
+  gantry::Expected<ElementsAttr> made = make(tensor);
+  if (made)
+    known[&tensor] = *made;
+  return made;
+}
+
+gantry::Expected<ElementsAttr> TensorReader::make(const Tensor &tensor) {
   mlir::Type element = makeElementType(tensor.type, context);
   if (!element || tensor.hasStrings)
     return Status::unsupported("element type " + std::string(nameOf(tensor.type)) +

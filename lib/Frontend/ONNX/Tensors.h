@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <optional>
@@ -35,7 +36,8 @@ gantry::Expected<mlir::RankedTensorType> makeTensorType(llvm::ArrayRef<int64_t> 
 mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const Elements &elements,
                                         llvm::StringRef name);
 
-/// Makes attributes of tensors; knows the files that hold their bytes.
+/// Makes attributes of tensors, of each tensor of the model one; knows the files that hold their
+/// bytes.
 class TensorReader {
 public:
   TensorReader(std::shared_ptr<llvm::MemoryBuffer> model, std::string folder,
@@ -45,6 +47,7 @@ public:
   Expected<mlir::ElementsAttr> read(const Tensor &tensor);
 
 private:
+  Expected<mlir::ElementsAttr> make(const Tensor &tensor);
   struct Bytes {
     llvm::ArrayRef<char> data;
     std::shared_ptr<const void> owner; ///< keeps `data` alive; a buffer made here, or a mapping
@@ -54,6 +57,7 @@ private:
 
   std::shared_ptr<llvm::MemoryBuffer> model;
   ExternalData external;
+  llvm::DenseMap<const Tensor *, mlir::ElementsAttr> known;
   mlir::MLIRContext *context;
 };
 
