@@ -9,6 +9,7 @@
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <map>
@@ -228,6 +229,34 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
   return imported;
 }
 
+namespace {
+/// Weights of the same bytes are one for all replicas, whichever tensors of the model hold them.
+struct SharedWeights {
+  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
+
+  static ArrayRef<char> bytesOf(ElementsAttr value) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+    return blob ? blob->getData() : ArrayRef<char>();
+  }
+
+  ElementsAttr unify(ElementsAttr value) {
+    ArrayRef<char> bytes = bytesOf(value);
+    if (bytes.empty())
+      return value;
+    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
+    // The same tensor in another size of the graph is the same attribute; no byte is looked at.
+    if (llvm::is_contained(same, value))
+      return value;
+    for (ElementsAttr other : same)
+      if (bytesOf(other) == bytes)
+        return other;
+    same.push_back(value);
+    return value;
+  }
+};
+} // namespace
+
 /// Clones the shard's function for each replica that has a shard and joins what they give.
 LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t batch) {
   std::optional<ArrayRef<int64_t>> given;
@@ -263,6 +292,7 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
   old.erase();
   OpBuilder builder(func.getContext());
   builder.setInsertionPointToEnd(next);
+  SharedWeights sharedWeights;
   for (Part &part : parts) {
     for (auto [i, argument, own] :
          llvm::enumerate(next->getArguments(), part.body.getArguments())) {
@@ -283,7 +313,11 @@ LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t 
                      LocationAttr(func.getLoc()),
                      {}};
     for (Operation &op : part.body.getBody().front().without_terminator())
-      builder.clone(op, part.values)->walk([&](Operation *made) { markAsReplica(made, mark); });
+      builder.clone(op, part.values)->walk([&](Operation *made) {
+        markAsReplica(made, mark);
+        if (auto constant = dyn_cast<ConstantOp>(made))
+          constant.setValueAttr(sharedWeights.unify(constant.getValueAttr()));
+      });
   }
 
   SmallVector<Value> results;
