@@ -18,31 +18,67 @@ using namespace mlir;
 using namespace gantry;
 
 namespace {
-struct Replication {
-  ModuleOp module;
-  GraphImporter &importer;
-  const ImportOptions &import;
-  const CompileOptions &options;
-  SmallVector<std::string> devices;
-  std::optional<SmallVector<int64_t>> weights;
-  func::FuncOp func;
-
-  LogicalResult run();
-  LogicalResult parseList();
-  LogicalResult findFunction();
-
-  std::vector<std::string> openBatch();
-  LogicalResult wrap(int64_t batch);
-  FailureOr<OwningOpRef<ModuleOp>> importShard(ArrayRef<std::string> names, int64_t size);
-  LogicalResult standSideBySide(ArrayRef<std::string> names, int64_t batch);
-};
-
 /// One replica of a function that was imported for its shard.
 struct Part {
   unsigned number;
   Shard shard;
   func::FuncOp body;
   IRMapping values;
+
+  Value result(unsigned i) { return body.getBody().front().getTerminator()->getOperand(i); }
+};
+
+/// Weights of the same bytes are one for all replicas, whichever tensors of the model hold them.
+struct SharedWeights {
+  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
+
+  static ArrayRef<char> bytesOf(ElementsAttr value) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+    return blob ? blob->getData() : ArrayRef<char>();
+  }
+
+  ElementsAttr unify(ElementsAttr value) {
+    ArrayRef<char> bytes = bytesOf(value);
+    if (bytes.empty())
+      return value;
+    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
+    // The same tensor in another size of the graph is the same attribute; no byte is looked at.
+    if (llvm::is_contained(same, value))
+      return value;
+    for (ElementsAttr other : same)
+      if (bytesOf(other) == bytes)
+        return other;
+    same.push_back(value);
+    return value;
+  }
+};
+
+/// One --replicate on its way.
+struct Replication {
+  ModuleOp module;
+  GraphImporter &importer;
+  const ImportOptions &import;
+  const CompileOptions &options;
+  SmallVector<std::string> devices = {};
+  std::optional<SmallVector<int64_t>> weights = {};
+  func::FuncOp func = {};
+  std::map<int64_t, OwningOpRef<ModuleOp>> forms = {}; ///< the graph, by the size of a shard
+  SmallVector<Part> parts = {};
+
+  LogicalResult run();
+  LogicalResult parseList();
+  LogicalResult findFunction();
+  LogicalResult wrap(int64_t batch);
+
+  std::vector<std::string> openBatch();
+  FailureOr<std::optional<int64_t>> batchSize(ArrayRef<std::string> names);
+  FailureOr<OwningOpRef<ModuleOp>> importShard(ArrayRef<std::string> names, int64_t size);
+  LogicalResult importParts(ArrayRef<std::string> names, int64_t batch);
+  LogicalResult enter(Part &part, Block &block, OpBuilder &builder);
+  void cloneBody(Part &part, SharedWeights &shared, OpBuilder &builder);
+  FailureOr<Value> join(unsigned i, Type type, const DenseSet<Value> &batched, OpBuilder &builder);
+  LogicalResult standSideBySide();
 };
 } // namespace
 
@@ -229,138 +265,138 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
   return imported;
 }
 
-namespace {
-/// Weights of the same bytes are one for all replicas, whichever tensors of the model hold them.
-struct SharedWeights {
-  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
-
-  static ArrayRef<char> bytesOf(ElementsAttr value) {
-    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
-    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-    return blob ? blob->getData() : ArrayRef<char>();
-  }
-
-  ElementsAttr unify(ElementsAttr value) {
-    ArrayRef<char> bytes = bytesOf(value);
-    if (bytes.empty())
-      return value;
-    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
-    // The same tensor in another size of the graph is the same attribute; no byte is looked at.
-    if (llvm::is_contained(same, value))
-      return value;
-    for (ElementsAttr other : same)
-      if (bytesOf(other) == bytes)
-        return other;
-    same.push_back(value);
-    return value;
-  }
-};
-} // namespace
-
-/// Clones the shard's function for each replica that has a shard and joins what they give.
-LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t batch) {
+/// A function for each replica that has a shard; of an empty batch the first one makes the empty
+/// results.
+LogicalResult Replication::importParts(ArrayRef<std::string> names, int64_t batch) {
   std::optional<ArrayRef<int64_t>> given;
   if (weights)
     given = *weights;
-  SmallVector<Shard> shards = cutIntoShards(batch, devices.size(), given);
-  std::map<int64_t, OwningOpRef<ModuleOp>> imports;
-  SmallVector<Part> parts;
-  for (auto [i, shard] : llvm::enumerate(shards)) {
-    if (shard.size == 0 && batch != 0)
+  for (auto [i, shard] : llvm::enumerate(cutIntoShards(batch, devices.size(), given))) {
+    if (shard.size == 0 && (batch != 0 || i > 0))
       continue; // nothing is left to compute for it
-    if (!imports.contains(shard.size)) {
+    auto [known, fresh] = forms.try_emplace(shard.size);
+    if (fresh) {
       FailureOr<OwningOpRef<ModuleOp>> imported = importShard(names, shard.size);
       if (failed(imported))
         return failure();
-      imports[shard.size] = std::move(*imported);
+      known->second = std::move(*imported);
     }
-    auto body = imports[shard.size]->lookupSymbol<func::FuncOp>(func.getSymName());
+    auto body = known->second->lookupSymbol<func::FuncOp>(func.getSymName());
     if (!body || body.getNumArguments() != func.getNumArguments())
       return func.emitError() << "--replicate: '" << func.getSymName()
                               << "' has other inputs for a batch of " << shard.size;
     parts.push_back({unsigned(i), shard, body, {}});
-    if (batch == 0)
-      break;
   }
+  return success();
+}
 
+/// What the replica gets of the function's arguments.
+LogicalResult Replication::enter(Part &part, Block &block, OpBuilder &builder) {
+  for (auto [i, argument, own] : llvm::enumerate(block.getArguments(), part.body.getArguments())) {
+    auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
+    Value value = argument;
+    if (argument.getType() != own.getType())
+      value = sliceShard(builder, func.getLoc(), argument, 0, part.shard,
+                         (name ? name.getValue() : StringRef("input")) + Twine("/replica_") +
+                             Twine(part.number));
+    if (value.getType() != own.getType())
+      return func.emitError() << "--replicate: input " << i << " is " << argument.getType()
+                              << ", for a batch of " << part.shard.size << " it is "
+                              << own.getType() << "; only the first dimension can be the batch";
+    part.values.map(own, value);
+  }
+  return success();
+}
+
+void Replication::cloneBody(Part &part, SharedWeights &shared, OpBuilder &builder) {
+  ReplicaMark mark{part.number,
+                   makeDeviceAttr(func.getContext(), devices[part.number]),
+                   LocationAttr(func.getLoc()),
+                   {}};
+  for (Operation &op : part.body.getBody().front().without_terminator())
+    builder.clone(op, part.values)->walk([&](Operation *made) {
+      markAsReplica(made, mark);
+      if (auto constant = dyn_cast<ConstantOp>(made))
+        constant.setValueAttr(shared.unify(constant.getValueAttr()));
+    });
+}
+
+/// Whether the parts, one after the other along the first dimension, are of this type.
+static bool makeUp(ArrayRef<Value> parts, RankedTensorType whole) {
+  int64_t rows = 0;
+  for (Value value : parts) {
+    auto part = cast<RankedTensorType>(value.getType());
+    if (whole.getRank() == 0 || part.getRank() != whole.getRank() ||
+        part.getShape().drop_front() != whole.getShape().drop_front())
+      return false;
+    rows += part.getDimSize(0);
+  }
+  return rows == whole.getDimSize(0);
+}
+
+/// Result `i`: what all replicas give if they agree on it, else their parts joined.
+FailureOr<Value> Replication::join(unsigned i, Type type, const DenseSet<Value> &batched,
+                                   OpBuilder &builder) {
+  SmallVector<Value> values;
+  for (Part &part : parts)
+    values.push_back(part.values.lookupOrDefault(part.result(i)));
+  if (parts.size() == 1 || !dependsOn(parts.front().result(i), batched))
+    return values.front();
+  auto tensor = cast<RankedTensorType>(type);
+  if (!makeUp(values, tensor))
+    return refuseOutput(func, i, type);
+  auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
+  auto home = func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr);
+  joined->setAttr(kDeviceAttr, home ? home : makeDeviceAttr(func.getContext(), "CPU:0"));
+  joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
+  joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
+  return joined.getResult();
+}
+
+/// The function's body anew: the parts' bodies one after the other, and their results joined.
+LogicalResult Replication::standSideBySide() {
   Block &old = func.getBody().front();
   SmallVector<Type> wanted(func.getFunctionType().getResults());
-  auto *next = new Block();
+  auto *block = new Block();
   for (BlockArgument argument : old.getArguments())
-    next->addArgument(argument.getType(), argument.getLoc());
-  func.getBody().push_back(next);
+    block->addArgument(argument.getType(), argument.getLoc());
+  func.getBody().push_back(block);
   old.erase();
   OpBuilder builder(func.getContext());
-  builder.setInsertionPointToEnd(next);
-  SharedWeights sharedWeights;
+  builder.setInsertionPointToEnd(block);
+  SharedWeights shared;
   for (Part &part : parts) {
-    for (auto [i, argument, own] :
-         llvm::enumerate(next->getArguments(), part.body.getArguments())) {
-      auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
-      Value value = argument;
-      if (argument.getType() != own.getType())
-        value = sliceShard(builder, func.getLoc(), argument, 0, part.shard,
-                           (name ? name.getValue() : StringRef("input")) + Twine("/replica_") +
-                               Twine(part.number));
-      if (value.getType() != own.getType())
-        return func.emitError() << "--replicate: input " << i << " is " << argument.getType()
-                                << ", for a batch of " << part.shard.size << " it is "
-                                << own.getType() << "; only the first dimension can be the batch";
-      part.values.map(own, value);
-    }
-    ReplicaMark mark{part.number,
-                     makeDeviceAttr(func.getContext(), devices[part.number]),
-                     LocationAttr(func.getLoc()),
-                     {}};
-    for (Operation &op : part.body.getBody().front().without_terminator())
-      builder.clone(op, part.values)->walk([&](Operation *made) {
-        markAsReplica(made, mark);
-        if (auto constant = dyn_cast<ConstantOp>(made))
-          constant.setValueAttr(sharedWeights.unify(constant.getValueAttr()));
-      });
+    if (failed(enter(part, *block, builder)))
+      return failure();
+    cloneBody(part, shared, builder);
   }
-
+  DenseSet<Value> batched;
+  for (auto [argument, own] : llvm::zip(block->getArguments(), parts.front().body.getArguments()))
+    if (argument.getType() != own.getType())
+      batched.insert(own);
   SmallVector<Value> results;
   for (auto [i, type] : llvm::enumerate(wanted)) {
-    SmallVector<Value> values;
-    for (Part &part : parts)
-      values.push_back(
-          part.values.lookupOrDefault(part.body.getBody().front().getTerminator()->getOperand(i)));
-    if (parts.size() == 1) {
-      results.push_back(values.front());
-      continue;
-    }
-    DenseSet<Value> batched;
-    Part &first = parts.front();
-    for (auto [argument, own] : llvm::zip(next->getArguments(), first.body.getArguments()))
-      if (argument.getType() != own.getType())
-        batched.insert(own);
-    Value own = first.body.getBody().front().getTerminator()->getOperand(i);
-    if (!dependsOn(own, batched)) {
-      results.push_back(values.front());
-      continue;
-    }
-    int64_t rows = 0;
-    for (Value value : values)
-      rows += std::max<int64_t>(firstDim(value.getType()), 0);
-    auto tensor = cast<RankedTensorType>(type);
-    bool fits = tensor.getRank() && rows == tensor.getDimSize(0);
-    for (Value value : values) {
-      auto part = cast<RankedTensorType>(value.getType());
-      fits = fits && part.getRank() == tensor.getRank() &&
-             part.getShape().drop_front() == tensor.getShape().drop_front();
-    }
-    if (!fits)
-      return refuseOutput(func, i, type);
-    auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
-    auto home = func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr);
-    joined->setAttr(kDeviceAttr, home ? home : makeDeviceAttr(func.getContext(), "CPU:0"));
-    joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
-    joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
-    results.push_back(joined);
+    FailureOr<Value> result = join(i, type, batched, builder);
+    if (failed(result))
+      return failure();
+    results.push_back(*result);
   }
   func::ReturnOp::create(builder, func.getLoc(), results);
   return success();
+}
+
+/// The size that --dim gives the batch; none when it gives none.
+FailureOr<std::optional<int64_t>> Replication::batchSize(ArrayRef<std::string> names) {
+  std::optional<int64_t> batch;
+  for (auto &[name, size] : import.dims) {
+    if (!isBatch(name, names))
+      continue;
+    if (batch && *batch != size)
+      return func.emitError() << "--replicate: inputs begin with dimensions of " << *batch
+                              << " and of " << size << "; they need to be the same batch";
+    batch = size;
+  }
+  return batch;
 }
 
 LogicalResult Replication::run() {
@@ -377,20 +413,17 @@ LogicalResult Replication::run() {
   std::vector<std::string> names = openBatch();
   if (names.empty())
     return wrap(firstDim(*known));
-  std::optional<int64_t> batch;
-  for (auto &[name, size] : import.dims)
-    if (isBatch(name, names)) {
-      if (batch && *batch != size)
-        return func.emitError() << "--replicate: inputs begin with dimensions of " << *batch
-                                << " and of " << size << "; they need to be the same batch";
-      batch = size;
-    }
-  return batch ? standSideBySide(names, *batch) : wrap(firstDim(*known));
+  FailureOr<std::optional<int64_t>> batch = batchSize(names);
+  if (failed(batch))
+    return failure();
+  if (!*batch)
+    return wrap(firstDim(*known));
+  return success(succeeded(importParts(names, **batch)) && succeeded(standSideBySide()));
 }
 
 LogicalResult gantry::replicateFunction(ModuleOp module, GraphImporter &importer,
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
-  Replication replication{module, importer, import, options, {}, std::nullopt, {}};
+  Replication replication{module, importer, import, options};
   return replication.run();
 }
