@@ -4,28 +4,17 @@
 
 include(CMakePackageConfigHelpers)
 
-set(installed_libraries)
-foreach(half runtime compiler)
-  if(TARGET gantry-${half})
-    list(APPEND installed_libraries gantry-${half})
-    set_target_properties(gantry-${half} PROPERTIES EXPORT_NAME ${half})
-  endif()
-endforeach()
-if(NOT TARGET gantry-runtime)
-  return()
+set(installed_libraries gantry-runtime)
+set_target_properties(gantry-runtime PROPERTIES EXPORT_NAME runtime)
+set(installed_tools gantry)
+if(GANTRY_BUILD_COMPILER)
+  list(APPEND installed_libraries gantry-compiler)
+  set_target_properties(gantry-compiler PROPERTIES EXPORT_NAME compiler)
+  list(APPEND installed_tools gantry-opt gantry-lsp-server gantry-reduce)
 endif()
-
-set(installed_tools)
-foreach(tool gantry gantry-opt gantry-lsp-server gantry-reduce gantry-memplan)
-  if(TARGET ${tool})
-    list(APPEND installed_tools ${tool})
-  endif()
-endforeach()
 # The tools find the libraries from where they are, wherever the tree is moved to.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-if(installed_tools)
-  set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-endif()
+set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 
 install(TARGETS ${installed_libraries} ${installed_tools} EXPORT GantryTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

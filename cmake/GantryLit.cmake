@@ -17,14 +17,7 @@ if(GANTRY_BUILD_COMPILER)
   add_custom_target(check-lit
     COMMAND ${GANTRY_LLVM_TOOLS_DIR}/lit -sv -j2 ${CMAKE_CURRENT_BINARY_DIR}
     COMMENT "lit" USES_TERMINAL)
-  foreach(tool gantry gantry-opt gantry-reduce gantry-lsp-server)
-    if(TARGET ${tool})
-      add_dependencies(check-lit ${tool})
-    endif()
-  endforeach()
-  if(TARGET gantry-compiler)
-    add_dependencies(check-lit gantry-compiler)
-  endif()
+  add_dependencies(check-lit gantry gantry-opt gantry-reduce gantry-lsp-server gantry-compiler)
 endif()
 
 # gantry_add_lock(NAME COMMAND ...): a rule of the house as a test; exit status 77 is a skip.
@@ -37,11 +30,11 @@ set(dev ${PROJECT_SOURCE_DIR}/tools/dev)
 gantry_add_lock(layers ${GANTRY_PYTHON} ${dev}/check_layers.py)
 gantry_add_lock(pass-tests ${GANTRY_PYTHON} ${dev}/check_pass_tests.py)
 gantry_add_lock(docs ${GANTRY_PYTHON} ${dev}/check_docs.py --build-dir ${PROJECT_BINARY_DIR})
-if(TARGET gantry-opt)
+if(GANTRY_BUILD_COMPILER)
   gantry_add_lock(examples ${GANTRY_PYTHON} ${dev}/check_examples.py --build-dir ${PROJECT_BINARY_DIR})
 endif()
 gantry_add_lock(dev-scripts ${GANTRY_PYTHON} -m unittest discover -s ${dev}/tests -p "*_test.py")
-if(TARGET gantry-runtime AND TARGET gantry AND NOT GANTRY_SANITIZE)
+if(NOT GANTRY_SANITIZE)
   gantry_add_lock(elf ${GANTRY_PYTHON} ${dev}/check_elf.py --build-dir ${PROJECT_BINARY_DIR})
   gantry_add_lock(install ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh
                   ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
@@ -50,7 +43,7 @@ endif()
 
 # The end-to-end runners' own harness; the runners themselves are called by run_tests.py.
 add_test(NAME e2e.workers COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/workers_test.py)
-if(TARGET gantry-compiler AND TARGET gantry AND NOT GANTRY_SANITIZE)
+if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)
   # With sanitizers memory is not what it measures.
   add_test(NAME e2e.tool COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/tool_test.py ${PROJECT_BINARY_DIR})
   set_tests_properties(e2e.tool PROPERTIES SKIP_RETURN_CODE 77)

@@ -2,6 +2,8 @@
 // is decided here.
 #include "gantry-c/runtime.h"
 
+#include "Outcome.h"
+
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Describe.h"
@@ -13,6 +15,7 @@
 #include <mutex>
 
 using namespace gantry;
+using namespace gantry::capi;
 using namespace gantry::runtime;
 
 struct gantry_runtime_t {
@@ -47,25 +50,6 @@ static_assert(int(GANTRY_DOES_NOT_FIT) == int(StatusCode::doesNotFit));
 static_assert(int(GANTRY_SEVERITY_ERROR) == int(Severity::error));
 
 namespace {
-
-std::string &lastError() {
-  thread_local std::string message;
-  return message;
-}
-
-gantry_status_t finish(Status status) {
-  if (status.ok())
-    return GANTRY_OK;
-  lastError() = status.message();
-  return static_cast<gantry_status_t>(status.code());
-}
-
-gantry_status_t nullArgument(const char *call) {
-  return finish(Status::invalidArgument(std::string(call) + ": an argument is a null pointer"));
-}
-#define GANTRY_NEED(condition)                                                                     \
-  if (!(condition))                                                                                \
-  return nullArgument(__func__)
 
 /// Hands a freshly made handle out, or the failure; the out-parameter is null then.
 template <typename Handle, typename Object>

@@ -4,7 +4,7 @@
 
 #include "gantry/Analysis/KernelGroups.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Placement/Auto.h"
+#include "gantry/AutoPlacement/AutoPlacement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -1,3 +1,5 @@
+#include "gantry-c/machine.h"
+
 #include "gantry-c/runtime.h"
 
 #include "gantry-c/compiler.h"

@@ -1,18 +1,22 @@
 // gantry devices: what this machine has, or what flags make of it; no driver is started (spec D7).
-#include "Calibrate.h"
 #include "Commands.h"
+#include "Compiler.h"
 #include "Console.h"
-#include "Libraries.h"
-#include "Machine.h"
 #include "Text.h"
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Machine/Calibrate.h"
+#include "gantry/Machine/Libraries.h"
+#include "gantry/Machine/Machine.h"
 #include "gantry/Runtime/CPUFeatures.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Version.h"
 
 #include <algorithm>
 
 namespace gantry::tool {
+
+using machine::Machine;
 
 namespace {
 
@@ -37,7 +41,7 @@ TopologyFlags flagsOf(const Options &options) {
 }
 
 /// What the machine knows beyond the topology, when the device is one of its own.
-const DeviceDetails *detailsOf(const Machine &machine, const PhysicalDevice &device) {
+const machine::DeviceDetails *detailsOf(const Machine &machine, const PhysicalDevice &device) {
   for (size_t i = 0; i < machine.topology.physical.size(); ++i)
     if (machine.topology.physical[i].name == device.name &&
         machine.topology.physical[i].model == device.model)
@@ -72,14 +76,14 @@ std::string formatSeconds(double seconds) {
 
 std::string assumedUnless(bool known) { return known ? "" : " (assumed)"; }
 
-std::string memoryText(const PhysicalDevice &device, const DeviceDetails *details) {
+std::string memoryText(const PhysicalDevice &device, const machine::DeviceDetails *details) {
   if (device.memory == 0)
     return "not known";
   return (details ? formatBytes(details->free) + " free of " : "") + formatBytes(device.memory);
 }
 
 void printPhysical(const PhysicalDevice &device, const Machine &machine) {
-  const DeviceDetails *details = detailsOf(machine, device);
+  const machine::DeviceDetails *details = detailsOf(machine, device);
   std::printf("%s\n", (device.name.shortStr() + "  " +
                        (device.model.empty() ? "no model given" : device.model))
                           .c_str());
@@ -117,26 +121,18 @@ void printLogical(const Topology &topology) {
 
 /// One line for each pair of logical devices on different physical ones, and given ones inside.
 void printLinks(const Topology &topology, const char *given) {
-  const CostModel costs = CostModel::of(topology);
   Table table({"from", "to", ">rate", ">latency", ""});
   for (uint32_t from = 0; from < topology.logical.size(); ++from)
     for (uint32_t to = 0; to < topology.logical.size(); ++to) {
-      const uint32_t source = topology.logical[from].physical,
-                     target = topology.logical[to].physical;
-      const bool isGiven =
-          std::any_of(topology.links.begin(), topology.links.end(),
-                      [&](const Link &link) { return link.from == source && link.to == target; });
-      if (source == target && !(isGiven && from == to))
+      const machine::CopyRates rates = machine::copyRates(topology, from, to);
+      if (topology.logical[from].physical == topology.logical[to].physical &&
+          !(rates.isGiven && from == to))
         continue;
-      constexpr uint64_t sample = uint64_t(1) << 40; // so large that latency does not count
-      const double latency = costs.copySeconds(from, to, 1);
-      const double rate = static_cast<double>(sample) / costs.copySeconds(from, to, sample);
-      const bool byHost = costs.linkOrigin(from, to) == LinkOrigin::byHost;
       table.add({topology.logical[from].name.shortStr(), topology.logical[to].name.shortStr(),
-                 formatRate(rate, "B/s"), formatSeconds(latency),
-                 isGiven  ? given
-                 : byHost ? "through the host"
-                          : "assumed"});
+                 formatRate(rates.bandwidth, "B/s"), formatSeconds(rates.latency),
+                 rates.isGiven    ? given
+                 : rates.isByHost ? "through the host"
+                                  : "assumed"});
     }
   if (!table.empty())
     std::fputs(table.text().c_str(), stdout);
@@ -144,7 +140,10 @@ void printLinks(const Topology &topology, const char *given) {
 
 void printLibraries() {
   Table table({"library", "version", ""});
-  for (const LibraryReport &library : findLibraries())
+  const bool hasCompiler = Compiler::open().ok();
+  table.add({"gantry-compiler", hasCompiler ? GANTRY_VERSION_STRING : "not found",
+             hasCompiler ? "compiles graphs" : "plans run, graphs do not compile"});
+  for (const machine::LibraryReport &library : machine::findLibraries())
     table.add(
         {library.name, library.version.empty() ? "not found" : library.version, library.note});
   std::fputs(table.text().c_str(), stdout);
@@ -167,12 +166,12 @@ void printForPeople(const Machine &machine, const Topology &topology, bool calib
 } // namespace
 
 int devicesCommand(const Options &options) {
-  const Machine machine = readMachine();
+  const Machine machine = machine::readMachine();
   auto topology = applyFlags(flagsOf(options), machine.topology);
   if (!topology)
     return report(topology.status());
   if (options.calibrate)
-    applyRates(measureHost(static_cast<unsigned>(options.threads)), *topology);
+    machine::applyRates(machine::measureHost(static_cast<unsigned>(options.threads)), *topology);
   if (!options.json)
     printForPeople(machine, *topology, options.calibrate);
   else

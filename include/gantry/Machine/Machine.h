@@ -1,0 +1,42 @@
+// The devices of this machine, read from the system without starting any driver (spec D7).
+#pragma once
+
+#include "gantry/Device/Topology.h"
+
+#include <string>
+#include <vector>
+
+namespace gantry::machine {
+
+/// What is known of a physical device beyond what a topology holds.
+struct DeviceDetails {
+  std::string uuid; ///< empty for the host
+  std::string pci;  ///< bus address
+  uint64_t free = 0;
+};
+
+struct Machine {
+  Topology topology;
+  std::vector<DeviceDetails> details; ///< by physical device
+  unsigned processors = 0;            ///< logical processors of the machine
+  unsigned usable = 0;                ///< of those, the ones this process may run on
+  std::vector<std::string> features;  ///< of the processor, as in /proc/cpuinfo
+};
+
+/// How fast copies go from one logical device to another, or within one.
+struct CopyRates {
+  double bandwidth = 0;  ///< bytes a second, without the latency
+  double latency = 0;    ///< seconds
+  bool isGiven = false;  ///< the topology has a link for them
+  bool isByHost = false; ///< else: through the host, or what stands in for a link
+};
+
+/// By the cost model; devices are indices into Topology::logical.
+CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to);
+
+/// The host, and the GPUs that NVML lists and CUDA_VISIBLE_DEVICES lets through; no context is made
+/// and no device memory taken. Rates of GPUs follow from their clocks, those of the host are left
+/// open.
+Machine readMachine();
+
+} // namespace gantry::machine

@@ -1,0 +1,80 @@
+// Hill climbing over placements in one order: clusters, single tasks and borders between pieces are
+// moved, alike ones exchanged, as long as that is better.
+#pragma once
+
+#include "Clusters.h"
+#include "Simulator.h"
+
+namespace gantry::placement {
+
+/// Less is better: first bytes over the limits, then time, then copied bytes.
+bool isBetter(const Score &a, const Score &b);
+
+/// How much may still be tried, in placements and in simulated tasks.
+struct Budget {
+  uint32_t steps;
+  uint64_t visits;
+  uint32_t used = 0;
+
+  bool isSpent(uint32_t tasks) const { return used >= steps || visits < tasks; }
+  /// Half of what is left.
+  Budget half() const { return {used + (steps - used) / 2, visits / 2, used}; }
+  void take(const Budget &share) {
+    visits -= (visits / 2) - share.visits;
+    used = share.used;
+  }
+  void spend(uint32_t tasks) {
+    ++used;
+    visits -= std::min<uint64_t>(visits, tasks);
+  }
+};
+
+/// Of the placement's order and `other`, the one in which its devices are done first; of that, what
+/// becomes of it when tasks that the end waits for, and that wait for their device, go before what
+/// they wait for.
+std::vector<uint32_t> improveOrder(const AutoProblem &problem, const AutoPlacement &placement,
+                                   std::vector<uint32_t> other);
+
+class LocalSearch {
+public:
+  /// `graph` and `budget` must outlive it.
+  LocalSearch(const OrderedGraph &graph, Budget &budget)
+      : graph(graph), simulator(graph), budget(budget), levels(clusterLevels(graph)) {}
+
+  /// Climbs from there until no move helps.
+  void climb(std::vector<uint32_t> start);
+
+  /// Climbs again and again from near the best, until `steps` more were taken: a few clusters of
+  /// one level are moved at random, but the same ones in every run.
+  void shake(uint32_t steps);
+
+  const Score &score() const { return best; }
+  const std::vector<uint32_t> &result() const { return devices; } ///< by place
+  uint32_t numMoves() const { return moves; }
+
+private:
+  bool isSpent() const { return budget.isSpent(graph.numTasks()); }
+  bool canMove(const Cluster &cluster, uint32_t device) const;
+  void set(const Cluster &cluster, uint32_t device);
+  bool keepIfBetter();
+  bool tryMove(const Cluster &cluster, uint32_t device);
+  bool trySwap(const Cluster &a, const Cluster &b);
+  bool moveClusters(const std::vector<Cluster> &level);
+  bool moveBorders();
+  bool moveBorder(uint32_t cut, uint32_t length);
+  bool swapClusters();
+  std::vector<char> criticalAtoms();
+  Cluster atomsBetween(uint32_t begin, uint32_t end, uint32_t device) const;
+  uint64_t constantBytes(const Cluster &cluster) const;
+
+  const OrderedGraph &graph;
+  Simulator simulator;
+  Budget &budget;
+  std::vector<std::vector<Cluster>> levels;
+  std::vector<uint32_t> devices;
+  Score best;
+  uint32_t moves = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> undo; ///< place, device before
+};
+
+} // namespace gantry::placement

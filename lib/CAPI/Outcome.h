@@ -1,0 +1,31 @@
+// How calls of the runtime library end: a status, and a message that the thread keeps.
+#pragma once
+
+#include "gantry-c/common.h"
+#include "gantry/Support/Status.h"
+
+#include <string>
+
+namespace gantry::capi {
+
+inline std::string &lastError() {
+  thread_local std::string message;
+  return message;
+}
+
+inline gantry_status_t finish(Status status) {
+  if (status.ok())
+    return GANTRY_OK;
+  lastError() = status.message();
+  return static_cast<gantry_status_t>(status.code());
+}
+
+inline gantry_status_t nullArgument(const char *call) {
+  return finish(Status::invalidArgument(std::string(call) + ": an argument is a null pointer"));
+}
+
+} // namespace gantry::capi
+
+#define GANTRY_NEED(condition)                                                                     \
+  if (!(condition))                                                                                \
+  return gantry::capi::nullArgument(__func__)

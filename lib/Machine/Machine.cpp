@@ -1,0 +1,117 @@
+#include "gantry/Machine/Machine.h"
+
+#include "Nvml.h"
+
+#include "gantry/Device/CostModel.h"
+#include "gantry/Runtime/CPUFeatures.h"
+#include "gantry/Runtime/HostDriver.h"
+#include "gantry/Runtime/ThreadPool.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+namespace gantry::machine {
+
+namespace {
+
+/// Value behind "key" and a colon in a file of /proc, without spaces around it.
+std::string procValue(const char *path, std::string_view key) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || !std::string_view(line).starts_with(key))
+      continue;
+    const size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+void readHost(Machine &machine) {
+  machine.topology = Topology::hostOnly();
+  PhysicalDevice &host = machine.topology.physical.front();
+  host.model = procValue("/proc/cpuinfo", "model name");
+  if (host.model.empty())
+    host.model = "unknown processor";
+  machine.processors = std::thread::hardware_concurrency();
+  machine.usable = runtime::availableThreads();
+  machine.features = runtime::machineFeatures();
+  runtime::ThreadPool pool(1);
+  machine.details.emplace_back();
+  if (auto memory = runtime::createHostDriver(pool)->memoryInfo()) {
+    host.memory = memory->total;
+    machine.details.back().free = memory->free;
+  }
+}
+
+/// GPUs in the order of CUDA_VISIBLE_DEVICES: numbers, or the beginnings of UUIDs, up to the first
+/// that is neither; all without it.
+std::vector<NvmlDevice> letThrough(std::vector<NvmlDevice> devices) {
+  const char *variable = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!variable)
+    return devices;
+  std::vector<NvmlDevice> visible;
+  std::string_view rest = variable;
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    size_t index = devices.size();
+    const char *end = entry.data() + entry.size();
+    if (auto [at, error] = std::from_chars(entry.data(), end, index);
+        error != std::errc() || at != end)
+      index = static_cast<size_t>(std::find_if(devices.begin(), devices.end(),
+                                               [&](const NvmlDevice &device) {
+                                                 return entry.starts_with("GPU-") &&
+                                                        device.uuid.starts_with(entry);
+                                               }) -
+                                  devices.begin());
+    if (index >= devices.size())
+      break;
+    visible.push_back(devices[index]);
+  }
+  return visible;
+}
+
+void addGPUs(Machine &machine) {
+  uint32_t id = 0;
+  for (NvmlDevice &gpu : letThrough(readNvml().devices)) {
+    DeviceName name = DeviceName::local(DeviceType::GPU, id++);
+    const auto index = static_cast<uint32_t>(machine.topology.physical.size());
+    machine.topology.logical.push_back({name, index, 0});
+    PhysicalDevice device;
+    device.name = name;
+    device.name.physical = true;
+    device.driver = Driver::cuda;
+    device.model = gpu.name;
+    device.memory = gpu.total;
+    device.bandwidth = gpu.bandwidth;
+    device.peakFlops[static_cast<size_t>(ElementType::f32)] = gpu.flops;
+    machine.topology.physical.push_back(std::move(device));
+    machine.details.push_back({std::move(gpu.uuid), std::move(gpu.pci), gpu.free});
+  }
+}
+
+} // namespace
+
+CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to) {
+  const CostModel costs = CostModel::of(topology);
+  const uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
+  constexpr uint64_t sample = uint64_t(1) << 40; // so large that latency does not count
+  return {static_cast<double>(sample) / costs.copySeconds(from, to, sample),
+          costs.copySeconds(from, to, 1),
+          std::any_of(topology.links.begin(), topology.links.end(),
+                      [&](const Link &link) { return link.from == source && link.to == target; }),
+          costs.linkOrigin(from, to) == LinkOrigin::byHost};
+}
+
+Machine readMachine() {
+  Machine machine;
+  readHost(machine);
+  addGPUs(machine);
+  return machine;
+}
+
+} // namespace gantry::machine
