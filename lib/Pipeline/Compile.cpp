@@ -14,6 +14,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace gantry;
