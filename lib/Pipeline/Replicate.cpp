@@ -11,6 +11,7 @@
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
 
@@ -164,12 +165,20 @@ static LogicalResult refuseOutput(func::FuncOp func, unsigned i, Type type) {
                              "gantry.replicate and say \"sum\" or \"mean\"";
 }
 
+/// The variable that the op gives another value, or null.
+static FlatSymbolRefAttr assignedVariable(Operation *op) {
+  return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
+      .Case<AssignOp, AssignAddOp>([](auto assign) { return assign.getVariableAttr(); })
+      .Default([](Operation *) { return FlatSymbolRefAttr(); });
+}
+
 /// Mirrors of a variable have to stay the same.
 static LogicalResult checkAssignments(func::FuncOp func, const DenseSet<Value> &batched) {
   auto result = func.walk([&](Operation *op) {
-    if (!isa<AssignOp, AssignAddOp>(op) || !dependsOn(op->getOperand(0), batched))
+    FlatSymbolRefAttr variable = assignedVariable(op);
+    if (!variable || !dependsOn(op->getOperand(0), batched))
       return WalkResult::advance();
-    op->emitError() << "--replicate: '" << op->getAttr("variable")
+    op->emitError() << "--replicate: '" << variable
                     << "' is assigned what is computed from the batch, and every replica would "
                        "assign another value; write the graph with gantry.replicate and "
                        "gantry.all_reduce";

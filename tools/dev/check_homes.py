@@ -76,7 +76,6 @@ RULES = [
                     r"\bcreateTemporaryFile\("), BELOW_PIPELINE, {
              "lib/Device/TopologyFlags.cpp": 1,
              "lib/Frontend/Frontend.cpp": 1,
-             "lib/Frontend/ONNX/ExternalData.cpp": 2,
              "lib/Placement/Lock.cpp": 1,
              "lib/Placement/Rules.cpp": 1,
              "lib/Plan/PlanFile.cpp": 2,
