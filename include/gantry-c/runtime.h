@@ -1,11 +1,12 @@
 /* Gantry C API, runtime half (libgantry-runtime): load a plan, run it. Needs no compiler.
  *
- *   runtime  devices, threads, registered kernels, log     gantry_runtime_create
- *   plan     a loaded plan file, immutable                 gantry_plan_load
- *   state    values of the plan's variables                gantry_state_create (or the session's
- * own) session  memory to run the plan in                     gantry_session_create bindings one
- * caller's inputs and outputs               gantry_bindings_create
+ *   runtime   devices, threads, registered kernels, log   gantry_runtime_create
+ *   plan      a loaded plan file, immutable               gantry_plan_load
+ *   state     values of the plan's variables              gantry_state_create
+ *   session   memory to run the plan in                   gantry_session_create
+ *   bindings  one caller's inputs and outputs             gantry_bindings_create
  *
+ * A session makes its own state when it is given none.
  * Each keeps what is above it alive: destroy them in any order. Ownership and errors: common.h.
  * All calls are thread-safe but for bindings and fences, which one thread at a time may use; runs
  * of one session wait for one another. See examples/hello_terse.c and examples/hello_explained.c.

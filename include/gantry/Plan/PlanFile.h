@@ -1,11 +1,11 @@
 // Reading a plan file. Any bytes may be given: what does not hold together is refused with a
 // message and nothing is allocated from sizes that were not checked.
 //
-//   offset 0   FileHeader                  64 bytes, little-endian (FileFormat.h)
-//              segment table               32 bytes a segment: offset, size, kind, checksum
-//              metadata                    FlatBuffer, include/gantry/Plan/Plan.fbs, 64-byte
-//              aligned segments                    4 KiB aligned; in them blobs at 64-byte aligned
-//              offsets
+//   offset 0   FileHeader       64 bytes, little-endian (FileFormat.h)
+//              segment table    32 bytes a segment: offset, size, kind, checksum
+//              metadata         FlatBuffer, Plan.fbs; begins at a multiple of 64 bytes
+//              segments         each begins at a multiple of 4 KiB
+//                blobs          in segments; each begins at a multiple of 64 bytes
 //
 // Bytes between the parts are zero. One XXH3-64 covers header, segment table and metadata, another
 // each segment, so that every byte of the file is covered.

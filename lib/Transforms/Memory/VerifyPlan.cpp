@@ -1,5 +1,5 @@
-// After Memory: every buffer has its place. (That no two live ones overlap, the packing library's
-// validator has checked; that the file holds together, its own validator will.)
+// After Memory: every buffer has its place. (That no two live ones overlap is for VerifyCommands to
+// find; that the file holds together, for the file's own validator.)
 
 #include "gantry/Transforms/Passes.h"
 
