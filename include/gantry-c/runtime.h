@@ -5,11 +5,13 @@
  *   state     values of the plan's variables              gantry_state_create
  *   session   memory to run the plan in                   gantry_session_create
  *   bindings  one caller's inputs and outputs             gantry_bindings_create
+ *   fence     the end of a run                            gantry_session_submit
  *
  * A session makes its own state when it is given none.
  * Each keeps what is above it alive: destroy them in any order. Ownership and errors: common.h.
- * All calls are thread-safe but for bindings and fences, which one thread at a time may use; runs
- * of one session wait for one another. See examples/hello_terse.c and examples/hello_explained.c.
+ * All calls are thread-safe but for bindings, which one thread at a time may use, and destroying,
+ * which is the last call on a handle; runs of one session wait for one another. See
+ * examples/hello_terse.c and examples/hello_explained.c.
  */
 #ifndef GANTRY_C_RUNTIME_H
 #define GANTRY_C_RUNTIME_H
@@ -94,7 +96,7 @@ typedef struct gantry_copy_count_t {
 typedef struct gantry_device_info_t {
   size_t struct_size;   /**< set to sizeof(gantry_device_info_t) before the call */
   const char *name;     /**< full: /job:localhost/replica:0/task:0/device:CPU:0 */
-  const char *driver;   /**< "host" */
+  const char *driver;   /**< "host", "sim" */
   uint64_t total_bytes; /**< of the machine or container */
   uint64_t free_bytes;
   uint64_t limit_bytes;  /**< 0: none */
@@ -121,7 +123,8 @@ GANTRY_API gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime
  */
 
 /** Maps and loads a plan file. Errors: NOT_FOUND (file, or a custom kernel), CORRUPT, UNSUPPORTED
- * (format version; CPU features, by name), UNAVAILABLE (driver), DOES_NOT_FIT. */
+ * (format version; a kernel without a variant that runs here, by name), UNAVAILABLE (driver),
+ * DOES_NOT_FIT. */
 GANTRY_API gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path,
                                             gantry_plan_t **plan);
 
@@ -165,6 +168,24 @@ GANTRY_API gantry_status_t gantry_plan_find_input(const gantry_plan_t *plan, uin
                                                   const char *name, uint32_t *index);
 GANTRY_API gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t function,
                                                    const char *name, uint32_t *index);
+
+/** Which variant of a kernel runs on a device: of those for the device's driver, the first whose
+ * needs this machine meets. Pointers live as long as the plan. */
+typedef struct gantry_kernel_choice_t {
+  size_t struct_size; /**< set to sizeof(gantry_kernel_choice_t) before the call */
+  const char *kernel;
+  const char *device; /**< full name */
+  const char *driver;
+  uint32_t variant;        /**< its number among all of the kernel's */
+  const char *description; /**< "code of x86-64 avx2 on host" */
+  /** What the variants for the driver before it lack here; empty when it is the first of them. */
+  const char *passed_over;
+} gantry_kernel_choice_t;
+
+/** One for each kernel on each device that launches it. */
+GANTRY_API size_t gantry_plan_num_kernel_choices(const gantry_plan_t *plan);
+GANTRY_API gantry_status_t gantry_plan_kernel_choice(const gantry_plan_t *plan, size_t index,
+                                                     gantry_kernel_choice_t *choice);
 
 /** Everything that the plan says about itself, as JSON: producer, devices, arenas, constants,
  * variables, code, kernels and, for each function, inputs, outputs, commands, values and placed
@@ -267,15 +288,28 @@ GANTRY_API gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings
 GANTRY_API gantry_status_t gantry_session_run(gantry_session_t *session,
                                               gantry_bindings_t *bindings);
 
-/** Starts a run; bindings and arrays must stay as they are until gantry_fence_wait. On the host the
- * work is done by the calling thread, before this returns. */
+/** Starts a run. On the host and on simulated devices the work is done by the calling thread,
+ * before this returns; other devices may still be at work then. Until the run is over the bound
+ * arrays must stay as they are, and nothing can be bound anew (FAILED_PRECONDITION). The fence
+ * keeps session, bindings, plan and state alive: their handles may be destroyed before it. A second
+ * run of the session, and reading or writing variables that the run uses, waits for the run.
+ *
+ * Errors of this call are those of the arguments; what goes wrong in the run, the fence tells. */
 GANTRY_API gantry_status_t gantry_session_submit(gantry_session_t *session,
                                                  gantry_bindings_t *bindings,
                                                  gantry_fence_t **fence);
 /** 1 when the run is over. */
 GANTRY_API int gantry_fence_done(const gantry_fence_t *fence);
-/** Waits for the run and gives its outcome. */
+/** Waits for the run and gives its outcome: GANTRY_OK, or why it failed, with the op by name.
+ * May be called again, and from any thread; so may the next two. */
 GANTRY_API gantry_status_t gantry_fence_wait(gantry_fence_t *fence);
+/** Without waiting: `*done` is 0 and the status GANTRY_OK while the run goes on; then `*done` is 1
+ * and the status is the run's outcome. */
+GANTRY_API gantry_status_t gantry_fence_poll(const gantry_fence_t *fence, int *done);
+/** The same after waiting for the run for at most that many nanoseconds. */
+GANTRY_API gantry_status_t gantry_fence_wait_for(const gantry_fence_t *fence, uint64_t nanoseconds,
+                                                 int *done);
+/** Waits for a run that still goes on. */
 GANTRY_API void gantry_fence_destroy(gantry_fence_t *fence);
 
 /** Time of a command in one run, summed over the passes of a loop. Strings live as long as the plan

@@ -4,6 +4,7 @@
 
 #include "Outcome.h"
 
+#include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Describe.h"
@@ -11,6 +12,7 @@
 #include "gantry/Support/Version.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 
@@ -25,15 +27,20 @@ struct gantry_plan_t {
   std::shared_ptr<const LoadedPlan> object;
   mutable std::once_flag described;
   mutable std::string json;
+  /// What gantry_plan_kernel_choice points to, by choice.
+  struct ChoiceTexts {
+    std::string driver, description, passedOver;
+  };
+  std::vector<ChoiceTexts> choices = {};
 };
 struct gantry_state_t {
   std::shared_ptr<State> object;
 };
 struct gantry_session_t {
-  std::unique_ptr<Session> object;
+  std::shared_ptr<Session> object;
 };
 struct gantry_bindings_t {
-  std::unique_ptr<Bindings> object;
+  std::shared_ptr<Bindings> object;
 };
 struct gantry_fence_t {
   Fence object;
@@ -67,6 +74,14 @@ gantry_status_t givePlan(Expected<std::shared_ptr<const LoadedPlan>> made, gantr
     return finish(made.status());
   *plan = new gantry_plan_t;
   (*plan)->object = made.take();
+  const LoadedPlan &loaded = *(*plan)->object;
+  for (const KernelChoice &choice : loaded.kernelChoices()) {
+    std::string passedOver;
+    for (const std::string &variant : choice.passedOver)
+      passedOver += (passedOver.empty() ? "" : "; ") + variant;
+    (*plan)->choices.push_back({std::string(choice.device->driver().name()),
+                                choice.variant.describe(loaded.metadata()), std::move(passedOver)});
+  }
   return GANTRY_OK;
 }
 
@@ -154,10 +169,10 @@ Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t *options) {
       log(context, static_cast<gantry_severity_t>(severity), text.c_str());
     };
   if (given.sim_order) {
-    Expected<SimOrder> order = SimOrder::parse(given.sim_order);
+    Expected<CommandOrder> order = CommandOrder::parse(given.sim_order);
     if (!order)
       return order.status();
-    made.simOrder = *order;
+    made.commandOrder = *order;
   }
   if (given.num_bindings != 0 && !given.bindings)
     return Status::invalidArgument("gantry_runtime_options_t: bindings is a null pointer, and "
@@ -204,7 +219,7 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
   Expected<RuntimeOptions> made = readOptions(options);
   if (!made)
     return finish(made.status());
-  *runtime = new gantry_runtime_t{Runtime::create(made.take())};
+  *runtime = new gantry_runtime_t{createRuntime(made.take())};
   return GANTRY_OK;
 }
 
@@ -245,7 +260,7 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
     return finish(Status::invalidArgument("there is no device number " + std::to_string(index) +
                                           " of " + std::to_string(devices.size())));
   Device &device = *devices[index];
-  Expected<MemoryInfo> memory = device.driver().memoryInfo();
+  Expected<MemoryInfo> memory = device.memoryInfo();
   if (!memory)
     return finish(memory.status());
   DeviceStats stats = device.stats();
@@ -355,6 +370,34 @@ gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t func
   GANTRY_NEED(plan && name && index);
   const FunctionInfo *owner = functionOf(plan, function);
   return owner ? giveIndex(owner->outputIndex(name), index) : finish(noFunction(function));
+}
+
+size_t gantry_plan_num_kernel_choices(const gantry_plan_t *plan) {
+  return plan ? plan->choices.size() : 0;
+}
+
+gantry_status_t gantry_plan_kernel_choice(const gantry_plan_t *plan, size_t index,
+                                          gantry_kernel_choice_t *choice) {
+  GANTRY_NEED(plan && choice);
+  const size_t callerSize = choice->struct_size;
+  if (callerSize < sizeof(size_t))
+    return finish(Status::invalidArgument("gantry_kernel_choice_t: struct_size is not set"));
+  if (index >= plan->choices.size())
+    return finish(Status::invalidArgument("there is no kernel choice number " +
+                                          std::to_string(index) + " of " +
+                                          std::to_string(plan->choices.size())));
+  const KernelChoice &made = plan->object->kernelChoices()[index];
+  const gantry_plan_t::ChoiceTexts &texts = plan->choices[index];
+  const auto &kernels = *plan->object->metadata().kernels();
+  gantry_kernel_choice_t full{callerSize,
+                              kernels.Get(made.kernel)->symbol()->c_str(),
+                              made.device->name().c_str(),
+                              texts.driver.c_str(),
+                              made.number,
+                              texts.description.c_str(),
+                              texts.passedOver.c_str()};
+  std::memcpy(choice, &full, std::min(callerSize, sizeof full));
+  return GANTRY_OK;
 }
 
 gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json) {
@@ -521,6 +564,26 @@ gantry_status_t gantry_session_submit(gantry_session_t *session, gantry_bindings
                                       gantry_fence_t **fence) {
   GANTRY_NEED(session && bindings && fence);
   return give(session->object->submit(*bindings->object), fence);
+}
+
+/// A run that goes on is no failure.
+static gantry_status_t giveOutcome(std::optional<Status> outcome, int *done) {
+  *done = outcome.has_value();
+  return outcome ? finish(std::move(*outcome)) : GANTRY_OK;
+}
+
+gantry_status_t gantry_fence_poll(const gantry_fence_t *fence, int *done) {
+  GANTRY_NEED(fence && done);
+  return giveOutcome(fence->object.poll(), done);
+}
+
+gantry_status_t gantry_fence_wait_for(const gantry_fence_t *fence, uint64_t nanoseconds,
+                                      int *done) {
+  GANTRY_NEED(fence && done);
+  // A day is as good as for ever, and adds up with any clock.
+  constexpr uint64_t longest = uint64_t(24) * 3600 * 1000000000;
+  std::chrono::nanoseconds time(std::min(nanoseconds, longest));
+  return giveOutcome(fence->object.waitFor(time), done);
 }
 
 int gantry_fence_done(const gantry_fence_t *fence) { return !fence || fence->object.done(); }

@@ -3,8 +3,8 @@
 #include "Nvml.h"
 
 #include "gantry/Device/CostModel.h"
-#include "gantry/Runtime/CPUFeatures.h"
-#include "gantry/Runtime/HostDriver.h"
+#include "gantry/Drivers/CPUFeatures.h"
+#include "gantry/Drivers/HostDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
 
 #include <algorithm>
@@ -39,9 +39,8 @@ void readHost(Machine &machine) {
   machine.processors = std::thread::hardware_concurrency();
   machine.usable = runtime::availableThreads();
   machine.features = runtime::machineFeatures();
-  runtime::ThreadPool pool(1);
   machine.details.emplace_back();
-  if (auto memory = runtime::createHostDriver(pool)->memoryInfo()) {
+  if (auto memory = runtime::readHostMemory()) {
     host.memory = memory->total;
     machine.details.back().free = memory->free;
   }

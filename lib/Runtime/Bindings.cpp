@@ -23,16 +23,16 @@ Bindings::Bindings(std::shared_ptr<const LoadedPlan> plan, unsigned function)
     : loaded(std::move(plan)), functionNumber(function), inputs(info().inputs.size()),
       outputs(info().outputs.size()) {}
 
-Expected<std::unique_ptr<Bindings>> Bindings::create(std::shared_ptr<const LoadedPlan> plan,
+Expected<std::shared_ptr<Bindings>> Bindings::create(std::shared_ptr<const LoadedPlan> plan,
                                                      unsigned function) {
   if (function >= plan->functions().size())
     return Status::invalidArgument("'" + plan->name() + "' has " +
                                    std::to_string(plan->functions().size()) +
                                    " functions, there is no number " + std::to_string(function));
-  return std::unique_ptr<Bindings>(new Bindings(std::move(plan), function));
+  return std::shared_ptr<Bindings>(new Bindings(std::move(plan), function));
 }
 
-Expected<std::unique_ptr<Bindings>> Bindings::create(std::shared_ptr<const LoadedPlan> plan,
+Expected<std::shared_ptr<Bindings>> Bindings::create(std::shared_ptr<const LoadedPlan> plan,
                                                      std::string_view function) {
   Expected<unsigned> index = plan->functionIndex(function);
   if (!index)
@@ -66,8 +66,17 @@ Status Bindings::bindOutput(std::string_view name, const Tensor &tensor) {
   return index ? bindOutput(*index, tensor) : index.status();
 }
 
+Status Bindings::checkIdle() const {
+  if (!isRunning.load(std::memory_order_acquire))
+    return {};
+  return Status::failedPrecondition("a run of function '" + info().name +
+                                    "' with these bindings is under way; wait for its fence, or "
+                                    "use other bindings");
+}
+
 Status Bindings::bind(Slot &slot, const BindingInfo &binding, const char *kind,
                       const Tensor &tensor) {
+  GANTRY_RETURN_IF_ERROR(checkIdle());
   if (tensor.type() != binding.type)
     return Status::invalidArgument(nameBinding(info(), kind, binding) + ": expected " +
                                    binding.type.str() + ", got " + tensor.type().str());
@@ -76,8 +85,8 @@ Status Bindings::bind(Slot &slot, const BindingInfo &binding, const char *kind,
     return Status::invalidArgument(nameBinding(info(), kind, binding) + ": expected " +
                                    formatBytes(bytes) + " of data, got a null pointer");
   // Host memory and the memory of devices that run inline are the same thing.
-  bool onHost = !tensor.device() || tensor.device()->driver().runsInline();
-  bool wantsHost = binding.device->driver().runsInline();
+  bool onHost = !tensor.device() || tensor.device()->runsInline();
+  bool wantsHost = binding.device->runsInline();
   if (!onHost && tensor.device() != binding.device)
     return Status::unsupported(nameBinding(info(), kind, binding) + " is on '" +
                                binding.device->name() + "', its data on '" +
@@ -122,7 +131,7 @@ Expected<Tensor> Bindings::output(unsigned index) {
     GANTRY_RETURN_IF_ERROR(allocateOwn(slot, binding));
     slot.address = binding.type.byteSize() == 0 ? emptyTensor : slot.memory->data();
   }
-  Device *device = binding.device->driver().runsInline() ? nullptr : binding.device;
+  Device *device = binding.device->runsInline() ? nullptr : binding.device;
   return Tensor::share(binding.type, slot.address, slot.memory, device);
 }
 
@@ -177,24 +186,43 @@ Status Bindings::copyIn() {
       continue;
     Device *device = info().inputs[i].device;
     uint64_t bytes = inputs[i].tensor.byteSize();
-    GANTRY_RETURN_IF_ERROR(
-        device->driver().upload(inputs[i].address, inputs[i].tensor.data(), bytes));
+    GANTRY_RETURN_IF_ERROR(device->upload(inputs[i].address, inputs[i].tensor.data(), bytes));
     device->countStaged(bytes);
   }
   return {};
 }
 
-Status Bindings::copyOut() {
+Status Bindings::copyOut(Where where) {
   for (unsigned i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].staged)
-      continue;
     Device *device = info().outputs[i].device;
+    if (!outputs[i].staged || (where == Where::inlineDevices && !device->runsInline()))
+      continue;
     uint64_t bytes = outputs[i].tensor.byteSize();
-    GANTRY_RETURN_IF_ERROR(
-        device->driver().download(outputs[i].tensor.data(), outputs[i].address, bytes));
+    GANTRY_RETURN_IF_ERROR(device->download(outputs[i].tensor.data(), outputs[i].address, bytes));
     device->countStaged(bytes);
   }
   return {};
+}
+
+std::vector<OutputCopy> Bindings::startLater() {
+  isRunning.store(true, std::memory_order_relaxed);
+  std::vector<OutputCopy> copies;
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    Device *device = info().outputs[i].device;
+    if (!outputs[i].staged || device->runsInline())
+      continue;
+    uint64_t bytes = outputs[i].tensor.byteSize();
+    copies.push_back({device, outputs[i].tensor.data(), outputs[i].address, bytes});
+    device->countStaged(bytes);
+  }
+  return copies;
+}
+
+/// What is left lies in host memory, which any thread may copy.
+Status Bindings::finishLater() {
+  Status status = copyOut(Where::inlineDevices);
+  isRunning.store(false, std::memory_order_release);
+  return status;
 }
 
 } // namespace gantry::runtime

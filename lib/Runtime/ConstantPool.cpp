@@ -8,7 +8,7 @@ namespace {
 
 bool sameBytes(const ConstantArena &arena, const std::vector<const uint8_t *> &bytes) {
   // Memory of other devices is not ours to read: there the 64-bit hashes and sizes must do.
-  if (!arena.device->driver().runsInline())
+  if (!arena.device->runsInline())
     return true;
   for (size_t i = 0; i < arena.ranges.size(); ++i) {
     const ConstantRange &range = arena.ranges[i];

@@ -1,4 +1,4 @@
-// Accounting around a driver's memory: the limit is enforced here, for every driver alike.
+// Accounting around a device's memory: the limit is enforced here, for every driver alike.
 #include "gantry/Runtime/Device.h"
 
 #include "gantry/Support/Bytes.h"
@@ -17,7 +17,7 @@ Status Device::checkFits(uint64_t bytes, const std::string &what) {
                               ", the limit is " + formatBytes(memoryLimit) + " and " +
                               formatBytes(used) + " are in use; raise the limit to at least " +
                               formatBytes(used + bytes));
-  Expected<MemoryInfo> info = deviceDriver.memoryInfo();
+  Expected<MemoryInfo> info = memoryInfo();
   if (!info)
     return info.status();
   if (bytes > info->free)
@@ -46,7 +46,7 @@ Expected<Allocation> Device::allocate(uint64_t bytes, const std::string &what) {
     return Allocation();
   if (!reserve(bytes))
     return checkFits(bytes, what);
-  Expected<void *> data = deviceDriver.allocate(bytes);
+  Expected<void *> data = takeMemory(bytes);
   if (!data) {
     add(inUse, -bytes);
     const Status &why = data.status();
@@ -57,7 +57,7 @@ Expected<Allocation> Device::allocate(uint64_t bytes, const std::string &what) {
 }
 
 void Device::release(void *data, uint64_t bytes) {
-  deviceDriver.release(data, bytes);
+  giveMemory(data, bytes);
   add(inUse, -bytes);
 }
 

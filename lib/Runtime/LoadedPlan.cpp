@@ -1,5 +1,5 @@
-// Loading, in the order in which it can fail cheaply: devices, memory, CPU features and code, and
-// only then the constants, which cost the most.
+// Loading, in the order in which it can fail cheaply: devices, a variant of each kernel, code,
+// memory, and only then the constants, which cost the most.
 #include "gantry/Runtime/LoadedPlan.h"
 
 #include "ConstantPool.h"
@@ -7,7 +7,7 @@
 #include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
-#include "gantry/Runtime/CPUFeatures.h"
+#include "gantry/Runtime/Driver.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
@@ -45,14 +45,6 @@ Expected<unsigned> indexOf(const FunctionInfo &function, const std::vector<Bindi
   return Status::notFound(
       "function '" + function.name + "' has no " + kind + " '" + std::string(name) + "'; " +
       (known.empty() ? "it has none" : "the " + std::string(kind) + "s are " + known));
-}
-
-/// The driver that a device asks for; plans from before a driver was named mean the usual one.
-std::string driverOf(const fb::Device &device) {
-  std::string_view name = textOf(device.driver());
-  if (!name.empty())
-    return std::string(name);
-  return device.type() == fb::DeviceType::cpu ? "host" : "cuda";
 }
 
 } // namespace
@@ -101,6 +93,7 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
       new LoadedPlan(std::move(runtime), std::move(file), std::move(name)));
   auto run = [&]() -> Status {
     GANTRY_RETURN_IF_ERROR(loaded->findDevices());
+    GANTRY_RETURN_IF_ERROR(loaded->chooseKernels());
     GANTRY_RETURN_IF_ERROR(loaded->loadKernels());
     GANTRY_RETURN_IF_ERROR(loaded->checkMemory());
     return loaded->loadConstants();
@@ -148,8 +141,7 @@ Status LoadedPlan::findDevices() {
       planDevices.push_back(nullptr);
       continue;
     }
-    const std::string &name = (*names)[planDevices.size()];
-    Expected<Device *> found = owner->device(name, driverOf(*device), device->memory_limit());
+    Expected<Device *> found = findDevice(*device, (*names)[planDevices.size()]);
     if (!found)
       return found.status();
     planDevices.push_back(*found);
@@ -157,9 +149,34 @@ Status LoadedPlan::findDevices() {
   return {};
 }
 
-bool LoadedPlan::isSimulated() const {
-  return std::any_of(planDevices.begin(), planDevices.end(), [&](const Device *device) {
-    return device && owner->simMachine().owns(device->driver());
+/// Of the first driver that has it. What stands in is remarked, since it is not what was planned.
+Expected<Device *> LoadedPlan::findDevice(const fb::Device &device, const std::string &name) {
+  const std::vector<std::string_view> drivers = plan::driversOf(device);
+  Status lack;
+  for (std::string_view driver : drivers) {
+    Expected<Device *> found = owner->device(name, std::string(driver), device.memory_limit());
+    if (!found && found.status().code() != StatusCode::unavailable)
+      return found.status();
+    if (!found) {
+      if (lack.ok())
+        lack = found.status();
+      continue;
+    }
+    if (driver != drivers.front())
+      owner->log(Severity::remark, "'" + fileName + "': the driver '" + std::string(driver) +
+                                       "' stands in: " + lack.message());
+    return found;
+  }
+  std::string others;
+  for (size_t i = 1; i < drivers.size(); ++i)
+    others += (others.empty() ? "; nor is there one that may stand in: " : ", ") +
+              std::string(drivers[i]);
+  return Status(lack.code(), lack.message() + others);
+}
+
+bool LoadedPlan::hasVirtualClock() const {
+  return std::any_of(planDevices.begin(), planDevices.end(), [](const Device *device) {
+    return device && device->driver().hasVirtualClock();
   });
 }
 
@@ -193,7 +210,7 @@ Status LoadedPlan::checkMemory() const {
       if (planDevices[arena->device()] == planDevices[d])
         bytes[static_cast<size_t>(arena->kind())] += arena->size();
     // Constants of the host are used where the file is mapped; they need no memory of ours.
-    uint64_t constantBytes = planDevices[d]->driver().runsInline() ? 0 : bytes[0];
+    uint64_t constantBytes = planDevices[d]->runsInline() ? 0 : bytes[0];
     uint64_t total = constantBytes + bytes[1] + bytes[2];
     if (total == 0)
       continue;
@@ -253,8 +270,7 @@ const uint8_t *startInPlace(const ArenaContents &contents) {
 Status copyContents(const ArenaContents &contents, Device &device, uint8_t *data) {
   for (size_t i = 0; i < contents.ranges.size(); ++i) {
     const ConstantRange &range = contents.ranges[i];
-    GANTRY_RETURN_IF_ERROR(
-        device.driver().upload(data + range.offset, contents.bytes[i], range.size));
+    GANTRY_RETURN_IF_ERROR(device.upload(data + range.offset, contents.bytes[i], range.size));
   }
   return {};
 }
@@ -275,13 +291,13 @@ Status LoadedPlan::loadArena(uint32_t index) {
   // end.
   if (!contents.ranges.empty())
     loaded->size = contents.ranges.back().offset + contents.ranges.back().size;
-  const uint8_t *inPlace = device->driver().runsInline() ? startInPlace(contents) : nullptr;
+  const uint8_t *inPlace = device->runsInline() ? startInPlace(contents) : nullptr;
   if (inPlace) {
     loaded->data = inPlace;
     loaded->file = std::make_shared<const plan::PlanFile>(planFile);
     device->countMapped(static_cast<int64_t>(loaded->size));
   } else {
-    if (device->driver().runsInline() && loaded->size > 0)
+    if (device->runsInline() && loaded->size > 0)
       owner->log(Severity::remark, "'" + fileName + "': " + formatBytes(loaded->size) +
                                        " of constants are copied, since they do not lie in the "
                                        "file as in their arena");
@@ -322,72 +338,168 @@ std::span<const uint8_t> LoadedPlan::constantsArena(uint32_t arena) const {
   return {constants[arena]->data, constants[arena]->size};
 }
 
-Status LoadedPlan::loadKernels() {
-  kernels.resize(countOf(metadata().kernels()));
+// ---- kernels ----
+
+Status LoadedPlan::chooseKernels() {
+  choicesOf.resize(countOf(metadata().kernels()));
   for (const fb::Function *function : each(metadata().functions()))
     for (const fb::Block *block : each(function->blocks()))
       for (const fb::Command *command : each(block->commands()))
         if (command->opcode() == fb::Opcode::launch)
-          GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *command, loadKernel(*command)));
+          GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *command, chooseKernel(*command)));
+  logPassedOver();
   return {};
 }
 
-Status LoadedPlan::loadKernel(const fb::Command &command) {
-  std::vector<LoadedKernel> &loaded = kernels[command.kernel()];
-  Driver &driver = planDevices[command.device()]->driver();
-  for (const LoadedKernel &known : loaded)
-    if (known.driver == driver.name())
-      return {};
+namespace {
+
+VariantNeeds needsOf(const fb::Plan &plan, const plan::KernelVariant &variant) {
+  VariantNeeds needs;
+  needs.features = variant.features;
+  needs.archMin = variant.archMin, needs.archMax = variant.archMax;
+  needs.library = variant.library, needs.libraryVersion = variant.libraryVersion;
+  if (variant.source == fb::KernelSource::library)
+    needs.source = VariantNeeds::Source::library;
+  if (variant.source == fb::KernelSource::registered)
+    needs.source = VariantNeeds::Source::registered;
+  if (variant.source != fb::KernelSource::code)
+    return needs;
+  const fb::Code &code = *plan.code()->Get(variant.code);
+  needs.target = textOf(code.target());
+  for (const flatbuffers::String *feature : each(code.features()))
+    needs.features.push_back(textOf(feature));
+  return needs;
+}
+
+std::string joined(const std::vector<std::string> &parts) {
+  std::string text;
+  for (const std::string &part : parts)
+    text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+} // namespace
+
+Unmet LoadedPlan::unmet(const plan::KernelVariant &variant, const Device &device) const {
+  if (Unmet lack = device.unmet(needsOf(metadata(), variant)))
+    return lack;
+  if (variant.source != fb::KernelSource::registered)
+    return {};
+  Expected<KernelFn> registered = owner->kernels().find(std::string(variant.symbol));
+  return registered ? Unmet() : Unmet{registered.status().message(), ""};
+}
+
+const KernelChoice *LoadedPlan::choiceOf(uint32_t kernel, const Device *device) const {
+  for (uint32_t index : choicesOf[kernel])
+    if (choices[index].device == device)
+      return &choices[index];
+  return nullptr;
+}
+
+Status LoadedPlan::chooseKernel(const fb::Command &command) {
+  Device *device = planDevices[command.device()];
+  if (choiceOf(command.kernel(), device))
+    return {};
   const fb::Kernel &kernel = *metadata().kernels()->Get(command.kernel());
-  std::string symbol = kernel.symbol()->str();
-  if (kernel.custom()) {
-    if (!driver.runsInline())
-      return Status::unsupported("registered kernels run on CPUs only");
+  const std::vector<plan::KernelVariant> variants = plan::variantsOf(metadata(), kernel);
+  std::vector<std::string> passedOver;
+  Unmet lack;
+  StatusCode code = StatusCode::unsupported;
+  for (uint32_t i = 0; i < variants.size(); ++i) {
+    if (variants[i].driver != device->driver().name())
+      continue;
+    lack = unmet(variants[i], *device);
+    if (!lack) {
+      choicesOf[command.kernel()].push_back(static_cast<uint32_t>(choices.size()));
+      choices.push_back(
+          {command.kernel(), device, i, variants[i], std::move(passedOver), &command});
+      return {};
+    }
+    passedOver.push_back(variants[i].describe(metadata()) + ": " + lack.what);
+    if (variants[i].source == fb::KernelSource::registered)
+      code = StatusCode::notFound;
+  }
+  const std::string driver(device->driver().name());
+  if (passedOver.empty() && kernel.custom())
+    return Status::unsupported("registered kernels run on CPUs only");
+  if (passedOver.empty())
+    return Status::unsupported("kernel '" + kernel.symbol()->str() +
+                               "' has no variant for the driver '" + driver + "'");
+  const std::string remedy = lack.remedy.empty() ? "" : "; " + lack.remedy;
+  if (passedOver.size() == 1)
+    return Status(code, lack.what + remedy);
+  return Status::unsupported("none of the " + std::to_string(passedOver.size()) +
+                             " variants of kernel '" + kernel.symbol()->str() +
+                             "' for the driver '" + driver + "' runs here: " + joined(passedOver) +
+                             remedy);
+}
+
+/// One line for all kernels that go the same way for the same reasons.
+void LoadedPlan::logPassedOver() const {
+  std::vector<std::pair<std::string, std::vector<const KernelChoice *>>> groups;
+  for (const KernelChoice &choice : choices) {
+    if (choice.passedOver.empty())
+      continue;
+    std::string way = " on '" + choice.device->name() + "' as " +
+                      choice.variant.describe(metadata()) +
+                      ", since others are not possible here: " + joined(choice.passedOver);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto &known) { return known.first == way; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), {std::move(way), {}});
+    group->second.push_back(&choice);
+  }
+  for (const auto &[way, members] : groups) {
+    std::string who =
+        "kernel '" + metadata().kernels()->Get(members[0]->kernel)->symbol()->str() + "' runs";
+    if (members.size() > 1)
+      who = std::to_string(members.size()) + " kernels run";
+    owner->log(Severity::remark, "'" + fileName + "': " + who + way);
+  }
+}
+
+Status LoadedPlan::loadKernels() {
+  for (KernelChoice &choice : choices)
+    GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *choice.firstLaunch, loadKernel(choice)));
+  return {};
+}
+
+Status LoadedPlan::loadKernel(KernelChoice &choice) {
+  const std::string symbol(choice.variant.symbol);
+  if (choice.variant.source == fb::KernelSource::registered) {
     Expected<KernelFn> fn = owner->kernels().find(symbol);
     if (!fn)
       return fn.status();
-    loaded.push_back({driver.name(), reinterpret_cast<KernelHandle>(*fn)});
+    choice.handle = reinterpret_cast<KernelHandle>(*fn);
     return {};
   }
-  Expected<CodeObject *> code = loadCode(kernel.code(), driver);
+  // No driver has libraries so far, so that none is ever chosen.
+  if (choice.variant.source == fb::KernelSource::library)
+    return Status::internal("a library's kernel was chosen");
+  Expected<CodeObject *> code = loadCode(choice.variant.code, *choice.device);
   if (!code)
     return code.status();
   Expected<KernelHandle> handle = (*code)->lookup(symbol);
   if (!handle)
     return handle.status();
-  loaded.push_back({driver.name(), *handle});
+  choice.handle = *handle;
   return {};
 }
 
-Expected<CodeObject *> LoadedPlan::loadCode(uint32_t index, Driver &driver) {
+Expected<CodeObject *> LoadedPlan::loadCode(uint32_t index, Device &device) {
   for (LoadedCode &loaded : codes)
-    if (loaded.code == index && loaded.driver->name() == driver.name())
+    if (loaded.code == index && loaded.domain == device.codeDomain())
       return loaded.object.get();
-  const fb::Code &code = *metadata().code()->Get(index);
-  if (code.kind() == fb::CodeKind::elfSharedObject) {
-    std::string_view target = textOf(code.target());
-    if (!target.empty() && target != machineTarget())
-      return Status::unsupported("the plan's code is for " + std::string(target) +
-                                 ", this machine is " + std::string(machineTarget()));
-    std::vector<std::string> required;
-    for (const flatbuffers::String *feature : each(code.features()))
-      required.push_back(feature->str());
-    if (!required.empty())
-      GANTRY_RETURN_IF_ERROR(checkCPUFeatures(required, machineFeatures()));
-  }
-  Expected<std::unique_ptr<CodeObject>> object = driver.loadCode(planFile.bytesOf(code));
+  Expected<std::unique_ptr<CodeObject>> object =
+      device.loadCode(planFile.bytesOf(*metadata().code()->Get(index)));
   if (!object)
     return object.status();
-  codes.push_back({index, &driver, object.take()});
+  codes.push_back({index, device.codeDomain(), object.take()});
   return codes.back().object.get();
 }
 
-KernelHandle LoadedPlan::kernel(const fb::Command &command) const {
-  std::string_view driver = planDevices[command.device()]->driver().name();
-  for (const LoadedKernel &loaded : kernels[command.kernel()])
-    if (loaded.driver == driver)
-      return loaded.handle;
-  return nullptr;
+const KernelChoice &LoadedPlan::kernel(const fb::Command &command) const {
+  return *choiceOf(command.kernel(), planDevices[command.device()]);
 }
 
 } // namespace gantry::runtime

@@ -1,9 +1,9 @@
-#include "Program.h"
+#include "gantry/Runtime/Program.h"
 
 #include "gantry/Plan/Views.h"
+#include "gantry/Runtime/Driver.h"
+#include "gantry/Runtime/State.h"
 #include "gantry/Support/Bytes.h"
-
-#include <chrono>
 
 namespace gantry::runtime {
 
@@ -23,8 +23,8 @@ public:
     program.inputs.resize(function.inputs.size());
     program.outputs.resize(function.outputs.size());
     GANTRY_RETURN_IF_ERROR(flatten(0));
-    for (size_t i = 0; i < program.steps.size(); ++i)
-      program.steps[i].buffers = program.slots.data() + firstSlot[i];
+    for (size_t i = 0; i < program.allSteps.size(); ++i)
+      program.allSteps[i].buffers = program.slots.data() + firstSlot[i];
     return {};
   }
 
@@ -63,40 +63,54 @@ private:
     return Status::unsupported("unknown opcode");
   }
 
-  Step &append(Step::Kind kind, const fb::Command &command) {
+  /// A step that `device` does, else the command's own.
+  Step &append(Step::Kind kind, const fb::Command &command, Device *device = nullptr) {
     firstSlot.push_back(program.slots.size());
     if (program.commands.empty() || program.commands.back() != &command)
       program.commands.push_back(&command);
     Step step;
     step.kind = kind;
     step.command = static_cast<uint32_t>(program.commands.size() - 1);
-    step.device = plan.device(command.device());
-    program.steps.push_back(step);
-    return program.steps.back();
+    step.queue = queueOf(device ? device : plan.device(command.device()), command);
+    program.allSteps.push_back(step);
+    return program.allSteps.back();
+  }
+
+  /// The queue of `device` for what the plan has on the command's queue.
+  Queue *queueOf(Device *device, const fb::Command &command) {
+    for (const Program::OwnQueue &own : program.ownQueues)
+      if (own.device == device && own.plannedDevice == command.device() &&
+          own.plannedQueue == command.queue())
+        return own.queue.get();
+    program.ownQueues.push_back({device, command.device(), command.queue(), device->createQueue()});
+    return program.ownQueues.back().queue.get();
   }
 
   void addOrder(const fb::Command &command) {
-    if (!program.simulated)
+    if (program.isInline)
       return;
     bool isSignal = command.opcode() == fb::Opcode::signal;
     append(isSignal ? Step::Kind::signal : Step::Kind::wait, command).target = command.signal();
   }
 
   void addJoin(const fb::Command &command) {
-    if (program.simulated)
+    if (!program.isInline)
       append(Step::Kind::join, command);
   }
 
-  uint32_t here() const { return static_cast<uint32_t>(program.steps.size()); }
+  uint32_t here() const { return static_cast<uint32_t>(program.allSteps.size()); }
 
   Status addLaunch(const fb::Command &command) {
     if (command.items() == 0)
       return {};
-    bool runsInline = plan.device(command.device())->driver().runsInline();
+    bool runsInline = plan.device(command.device())->runsInline();
     Step &step = append(runsInline ? Step::Kind::call : Step::Kind::launch, command);
-    step.kernel = plan.kernel(command);
-    step.items = static_cast<int64_t>(command.items());
-    step.grain = static_cast<int64_t>(command.grain());
+    const KernelChoice &kernel = plan.kernel(command);
+    step.kernel = kernel.handle;
+    step.items =
+        static_cast<int64_t>(kernel.variant.items ? kernel.variant.items : command.items());
+    step.grain =
+        static_cast<int64_t>(kernel.variant.grain ? kernel.variant.grain : command.grain());
     step.numBuffers = countOf(command.buffers());
     for (const fb::BufferRef *buffer : each(command.buffers()))
       GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
@@ -107,20 +121,19 @@ private:
     const plan::Copied first = plan::copiedBy(command, 0);
     Device *from = deviceOf(first.source), *to = deviceOf(first.target);
     Step::Kind kind = Step::Kind::copy;
-    if (&from->driver() != &to->driver()) {
-      if (from->driver().runsInline())
+    if (from != to && !(from->runsInline() && to->runsInline())) {
+      if (from->runsInline())
         kind = Step::Kind::upload;
-      else if (to->driver().runsInline())
+      else if (to->runsInline())
         kind = Step::Kind::download;
-      else if (from->driver().name() == to->driver().name())
+      else if (&from->driver() == &to->driver())
         kind = Step::Kind::copyFrom;
       else
         return Status::unsupported("a copy from a device of driver '" +
                                    std::string(from->driver().name()) + "' to one of driver '" +
                                    std::string(to->driver().name()) + "'");
     }
-    Step &step = append(kind, command);
-    step.device = kind == Step::Kind::download ? from : to;
+    Step &step = append(kind, command, kind == Step::Kind::download ? from : to);
     step.source = from;
     step.numBuffers = countOf(command.buffers());
     for (const fb::BufferRef *buffer : each(command.buffers()))
@@ -144,9 +157,9 @@ private:
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(0)));
     uint32_t skip = here();
     append(Step::Kind::jump, command);
-    program.steps[test].target = here();
+    program.allSteps[test].target = here();
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(1)));
-    program.steps[skip].target = here();
+    program.allSteps[skip].target = here();
     addJoin(command);
     return {};
   }
@@ -160,17 +173,14 @@ private:
     GANTRY_RETURN_IF_ERROR(addTest(command));
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(1)));
     append(Step::Kind::jump, command).target = begin;
-    program.steps[test].target = here();
+    program.allSteps[test].target = here();
     return {};
   }
 
   Status addTest(const fb::Command &command) {
     Device *device = deviceOf(*command.condition());
-    if (!device->driver().runsInline() && !program.simulated)
-      return Status::unsupported("its condition is not in host memory");
-    Step &step = append(Step::Kind::jumpIfFalse, command);
+    Step &step = append(Step::Kind::jumpIfFalse, command, device);
     step.numBuffers = 1;
-    step.device = device;
     return addSlot(*command.condition());
   }
 
@@ -232,7 +242,8 @@ Expected<std::unique_ptr<Program>> Program::build(const LoadedPlan &plan, unsign
                                                   const State *state) {
   std::unique_ptr<Program> program(new Program(plan));
   program->source = plan.functions()[function].source;
-  program->simulated = plan.isSimulated();
+  for (const Device *device : plan.devices())
+    program->isInline &= !device || device->runsInline();
   GANTRY_RETURN_IF_ERROR(
       Flattener(plan, plan.functions()[function], transient, state, *program).run());
   return program;
@@ -246,97 +257,54 @@ void Program::patch(BoundSlots &bound, uint8_t *address) {
   bound.address = address;
 }
 
+std::vector<Queue *> Program::queues() const {
+  std::vector<Queue *> all;
+  for (const OwnQueue &own : ownQueues)
+    all.push_back(own.queue.get());
+  return all;
+}
+
+Status Program::withStep(const Step &step, Status status) const {
+  return withCommand(loaded.metadata(), commandOf(step), std::move(status));
+}
+
 /// Counted on the device that the plan's ledger counts it on: the GPU, of two the target.
-Status Program::performCopy(const Step &step) {
-  const fb::Command &command = *commands[step.command];
-  Driver &driver = step.device->driver();
+Status Program::performCopy(const Step &step) const {
+  const fb::Command &command = commandOf(step);
+  Queue &queue = *step.queue;
   for (uint32_t i = 0; i < step.numBuffers; i += 2) {
     const void *source = step.buffers[i];
     void *target = step.buffers[i + 1];
     const uint64_t bytes = command.buffers()->Get(i)->size();
-    step.device->countCopy(command.copy_kind(), bytes, i == 0);
+    queue.device().countCopy(command.copy_kind(), bytes, i == 0);
     Status status;
     if (step.kind == Step::Kind::copy)
-      status = driver.copy(target, source, bytes);
+      status = queue.copy(target, source, bytes);
     else if (step.kind == Step::Kind::upload)
-      status = driver.upload(target, source, bytes);
+      status = queue.upload(target, source, bytes);
     else if (step.kind == Step::Kind::download)
-      status = driver.download(target, source, bytes);
+      status = queue.download(target, source, bytes);
     else
-      status = driver.copyFrom(step.source->driver(), target, source, bytes);
+      status = queue.copyFrom(*step.source, target, source, bytes);
     GANTRY_RETURN_IF_ERROR(status);
   }
   return {};
 }
 
-/// Everything that may fail, or is not worth a place in the hot loop.
-Status Program::perform(const Step &step) {
-  Driver &driver = step.device->driver();
+Status Program::perform(const Step &step) const {
   switch (step.kind) {
   case Step::Kind::launch:
-    return driver.launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain});
+    return step.queue->launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain});
   case Step::Kind::copy:
   case Step::Kind::upload:
   case Step::Kind::download:
   case Step::Kind::copyFrom:
     return performCopy(step);
   case Step::Kind::fill:
-    return driver.fill(step.buffers[0], step.value, static_cast<uint64_t>(step.items));
+    return step.queue->fill(step.buffers[0], step.value, static_cast<uint64_t>(step.items));
   default:
     return {};
   }
-}
-
-/// The hot loop. `observe(step, run)` calls run() and may look at the clock around it.
-template <typename Observe>
-Status Program::execute(ThreadPool &pool, Observe observe) {
-  const Step *begin = steps.data();
-  const Step *end = begin + steps.size();
-  for (const Step *step = begin; step != end;) {
-    switch (step->kind) {
-    case Step::Kind::call:
-      observe(*step, [&] {
-        pool.parallelFor(reinterpret_cast<KernelFn>(step->kernel), step->buffers, step->items,
-                         step->grain);
-      });
-      ++step;
-      break;
-    case Step::Kind::jumpIfFalse:
-      step = *static_cast<const uint8_t *>(step->buffers[0]) ? step + 1 : begin + step->target;
-      break;
-    case Step::Kind::jump:
-      step = begin + step->target;
-      break;
-    default: {
-      Status status;
-      observe(*step, [&] { status = perform(*step); });
-      if (!status.ok())
-        return withCommand(plan.metadata(), *commands[step->command], std::move(status));
-      ++step;
-    }
-    }
-  }
-  return {};
-}
-
-Status Program::run(ThreadPool &pool) {
-  return execute(pool, [](const Step &, auto run) { run(); });
-}
-
-Status Program::runTimed(ThreadPool &pool, std::vector<CommandTime> &times) {
-  using Clock = std::chrono::steady_clock;
-  times.resize(commands.size());
-  Status status = execute(pool, [&](const Step &step, auto run) {
-    Clock::time_point start = Clock::now();
-    run();
-    auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-    CommandTime &time = times[step.command];
-    time.command = commands[step.command];
-    time.nanoseconds += static_cast<uint64_t>(passed.count());
-    ++time.calls;
-  });
-  std::erase_if(times, [](const CommandTime &time) { return !time.command; });
-  return status;
 }
 
 } // namespace gantry::runtime

@@ -1,15 +1,12 @@
 #include "gantry/Runtime/Runtime.h"
 
 #include "ConstantPool.h"
-#include "gantry/Runtime/HostDriver.h"
-#include "gantry/Support/Bytes.h"
 
 namespace gantry::runtime {
 
 Runtime::Runtime(RuntimeOptions options)
-    : options(std::move(options)), pool(this->options.threads), machine(pool),
+    : options(std::move(options)), pool(this->options.threads),
       constants(std::make_unique<ConstantPool>()) {
-  drivers.push_back(createHostDriver(pool));
   if (this->options.threads > pool.size())
     log(Severity::warning, "the system gave " + std::to_string(pool.size()) + " of " +
                                std::to_string(this->options.threads) + " threads");
@@ -42,7 +39,7 @@ Status Runtime::configureDevices(const RuntimeOptions &changed) {
         "devices cannot be configured any more: a plan that uses '" + knownDevices.front()->name() +
         "' has been loaded in this runtime; configure before, or make another runtime");
   options.hostMemoryLimit = changed.hostMemoryLimit;
-  options.simOrder = changed.simOrder;
+  options.commandOrder = changed.commandOrder;
   options.bindings = changed.bindings;
   return {};
 }
@@ -54,43 +51,31 @@ Driver *Runtime::driver(std::string_view name) const {
   return nullptr;
 }
 
-/// Each simulated device is a driver of its own, since its memory is.
-Expected<Device *> Runtime::simDevice(const std::string &fullName, uint64_t bytes) {
-  uint64_t memory = bytes ? bytes : simDefaultMemory;
-  for (auto &device : knownDevices) {
-    if (device->name() != fullName || !machine.owns(device->driver()))
-      continue;
-    if (device->limit() == memory)
-      return device.get();
-    return Status::failedPrecondition("'" + fullName + "' is simulated with " +
-                                      formatBytes(device->limit()) +
-                                      " of memory by an earlier plan, now with " +
-                                      formatBytes(memory) + "; load the plan in another runtime");
-  }
-  simDrivers.push_back(machine.addDevice(fullName, memory));
-  knownDevices.push_back(std::make_unique<Device>(fullName, *simDrivers.back(), memory));
-  return knownDevices.back().get();
+Status Runtime::noDriver(const std::string &fullName, const std::string &driverName) const {
+  std::string known;
+  for (auto &each : drivers)
+    known += (known.empty() ? "" : ", ") + std::string(each->name());
+  return Status::unavailable("'" + fullName + "' needs the driver '" + driverName + "'; " +
+                             (known.empty() ? "there is none" : "the drivers are " + known));
 }
 
 Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName,
-                                   uint64_t simMemory) {
+                                   uint64_t plannedMemory) {
   std::lock_guard lock(mutex);
   Driver *found = driver(driverName);
-  if (!found && driverName == "sim")
-    return simDevice(fullName, simMemory);
-  for (auto &device : knownDevices)
-    if (device->name() == fullName && device->driver().name() == driverName)
-      return device.get();
-  if (!found) {
-    std::string known;
-    for (auto &each : drivers)
-      known += std::string(each->name()) + ", ";
-    known += "sim";
-    return Status::unavailable("'" + fullName + "' needs the driver '" + driverName +
-                               "'; the drivers are " + known);
+  if (!found)
+    return noDriver(fullName, driverName);
+  const DeviceRequest request{fullName, plannedMemory, options.hostMemoryLimit};
+  for (auto &device : knownDevices) {
+    if (device->name() != fullName || &device->driver() != found)
+      continue;
+    GANTRY_RETURN_IF_ERROR(found->checkReuse(*device, request));
+    return device.get();
   }
-  uint64_t limit = found->runsInline() ? options.hostMemoryLimit : 0;
-  knownDevices.push_back(std::make_unique<Device>(fullName, *found, limit));
+  Expected<std::unique_ptr<Device>> opened = found->open(request);
+  if (!opened)
+    return opened.status();
+  knownDevices.push_back(opened.take());
   return knownDevices.back().get();
 }
 

@@ -1,11 +1,8 @@
 #include "gantry/Runtime/Session.h"
 
-#include "Program.h"
-#include "drivers/sim/SimExecutor.h"
+#include "PendingRun.h"
 #include "gantry/Plan/Views.h"
-
-#include <shared_mutex>
-#include <unordered_map>
+#include "gantry/Runtime/Program.h"
 
 namespace gantry::runtime {
 
@@ -13,13 +10,13 @@ namespace fb = plan::fb;
 using plan::countOf;
 
 Session::Session(std::shared_ptr<const LoadedPlan> plan)
-    : loaded(std::move(plan)), simOrder(loaded->runtime().simOrder()) {}
+    : loaded(std::move(plan)), order(loaded->runtime().commandOrder()) {}
 
 Session::~Session() = default;
 
-Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedPlan> plan,
+Expected<std::shared_ptr<Session>> Session::create(std::shared_ptr<const LoadedPlan> plan,
                                                    std::shared_ptr<State> state) {
-  std::unique_ptr<Session> session(new Session(std::move(plan)));
+  std::shared_ptr<Session> session(new Session(std::move(plan)));
   const LoadedPlan &loaded = *session->loaded;
   if (!state && countOf(loaded.metadata().variables()) != 0) {
     Expected<std::shared_ptr<State>> made = State::create(session->loaded);
@@ -38,7 +35,9 @@ Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedP
         Program::build(loaded, i, starts, session->sharedState.get());
     if (!program)
       return program.status();
-    session->programs.push_back(program.take());
+    Function function{program.take(), nullptr};
+    function.executor = createExecutor(*function.program, loaded.runtime().threadPool());
+    session->functions.push_back(std::move(function));
   }
   return session;
 }
@@ -68,90 +67,80 @@ Status Session::prepare(Bindings &bindings) {
   return bindings.prepare();
 }
 
-template <typename Run>
-Status Session::runLocked(Bindings &bindings, Run run) {
-  std::lock_guard guard(mutex);
-  Program &program = *programs[bindings.function()];
-  // Defer both: which one is taken depends on the function, and neither when it has no variables.
-  std::unique_lock<std::shared_mutex> writing;
-  std::shared_lock<std::shared_mutex> reading;
+/// Which lock of the state is taken depends on the function, and neither when it has no variables.
+RunLocks Session::lockFor(const Bindings &bindings) {
+  RunLocks locks{std::unique_lock(mutex), {}, {}};
   if (sharedState && bindings.info().writesVariables)
-    writing = std::unique_lock(sharedState->lock());
-  else if (sharedState && program.readsVariables())
-    reading = std::shared_lock(sharedState->lock());
+    locks.writing = std::unique_lock(sharedState->lock());
+  else if (sharedState && functions[bindings.function()].program->readsVariables())
+    locks.reading = std::shared_lock(sharedState->lock());
+  return locks;
+}
 
+/// Lets the program see the bindings, and brings in what is staged.
+Status Session::begin(Bindings &bindings) {
+  GANTRY_RETURN_IF_ERROR(bindings.checkIdle());
+  Program &program = *functions[bindings.function()].program;
   for (unsigned i = 0; i < bindings.inputs.size(); ++i)
     program.setInput(i, bindings.inputs[i].address);
   for (unsigned i = 0; i < bindings.outputs.size(); ++i)
     program.setOutput(i, bindings.outputs[i].address);
-  GANTRY_RETURN_IF_ERROR(bindings.copyIn());
-  GANTRY_RETURN_IF_ERROR(run(program));
+  lastExecutor = functions[bindings.function()].executor.get();
+  return bindings.copyIn();
+}
+
+template <typename Run>
+Status Session::runLocked(Bindings &bindings, Run run) {
+  RunLocks locks = lockFor(bindings);
+  GANTRY_RETURN_IF_ERROR(begin(bindings));
+  GANTRY_RETURN_IF_ERROR(run(*functions[bindings.function()].executor));
   return bindings.copyOut();
 }
 
-void Session::setSimOrder(SimOrder order) {
+void Session::setCommandOrder(CommandOrder wanted) {
   std::lock_guard guard(mutex);
-  simOrder = order;
+  order = wanted;
 }
 
-std::vector<SimEvent> Session::timeline() const {
+std::vector<CommandEvent> Session::timeline() const {
   std::lock_guard guard(mutex);
-  return lastTimeline;
+  if (!lastExecutor)
+    return {};
+  std::span<const CommandEvent> events = lastExecutor->timeline();
+  return {events.begin(), events.end()};
 }
 
-Status Session::runSimulated(Program &program) {
-  Runtime &runtime = loaded->runtime();
-  lastTimeline.clear();
-  Status status =
-      SimExecutor(program, runtime.simMachine(), runtime.threadPool(), simOrder, lastTimeline)
-          .run();
-  runtime.simMachine().close();
-  return status;
+Expected<std::shared_ptr<PendingRun>> Session::start(Bindings &bindings) {
+  RunLocks locks = lockFor(bindings);
+  GANTRY_RETURN_IF_ERROR(begin(bindings));
+  const std::vector<OutputCopy> outputs = bindings.startLater();
+  auto pending = std::make_shared<PendingRun>(shared_from_this(), bindings.shared_from_this(),
+                                              std::move(locks));
+  pending->keep(pending);
+  functions[bindings.function()].executor->start(order, outputs, *pending);
+  return pending;
 }
-
-namespace {
-
-/// On a simulated plan the clock is the virtual one.
-std::vector<CommandTime> sumTimes(const std::vector<SimEvent> &timeline) {
-  std::vector<CommandTime> times;
-  std::unordered_map<const fb::Command *, size_t> places;
-  for (const SimEvent &event : timeline) {
-    auto [place, isNew] = places.try_emplace(event.command, times.size());
-    if (isNew)
-      times.push_back({event.command, 0, 0});
-    CommandTime &time = times[place->second];
-    time.nanoseconds += static_cast<uint64_t>((event.end - event.start) * 1e9 + 0.5);
-    ++time.calls;
-  }
-  return times;
-}
-
-} // namespace
 
 Expected<Fence> Session::submit(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(prepare(bindings));
-  ThreadPool &pool = loaded->runtime().threadPool();
-  return Fence(runLocked(bindings, [&](Program &program) {
-    return program.isSimulated() ? runSimulated(program) : program.run(pool);
-  }));
+  if (!functions[bindings.function()].executor->runsLater())
+    return Fence(run(bindings));
+  Expected<std::shared_ptr<PendingRun>> pending = start(bindings);
+  if (!pending)
+    return Fence(pending.status());
+  return Fence(pending.take());
 }
 
 Status Session::run(Bindings &bindings) {
-  Expected<Fence> fence = submit(bindings);
-  return fence ? fence->wait() : fence.status();
+  GANTRY_RETURN_IF_ERROR(prepare(bindings));
+  return runLocked(bindings, [&](Executor &executor) { return executor.run(order); });
 }
 
 Expected<std::vector<CommandTime>> Session::runTimed(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(prepare(bindings));
-  ThreadPool &pool = loaded->runtime().threadPool();
   std::vector<CommandTime> times;
-  GANTRY_RETURN_IF_ERROR(runLocked(bindings, [&](Program &program) {
-    if (!program.isSimulated())
-      return program.runTimed(pool, times);
-    Status status = runSimulated(program);
-    times = sumTimes(lastTimeline);
-    return status;
-  }));
+  GANTRY_RETURN_IF_ERROR(
+      runLocked(bindings, [&](Executor &executor) { return executor.runTimed(order, times); }));
   return times;
 }
 

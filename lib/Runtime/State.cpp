@@ -24,7 +24,7 @@ Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan>
     if (!memory)
       return memory.status();
     state->arenas[i] = memory.take();
-    GANTRY_RETURN_IF_ERROR(device->driver().fill(state->arenas[i].data(), 0, arena.size()));
+    GANTRY_RETURN_IF_ERROR(device->fill(state->arenas[i].data(), 0, arena.size()));
   }
   for (const fb::Variable *variable : each(metadata.variables())) {
     auto shape = plan::shapeOf(*variable->type());
@@ -36,8 +36,7 @@ Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan>
     const Variable &made = state->all.back();
     std::span<const uint8_t> initial = plan->file().bytesOf(*variable);
     if (!initial.empty())
-      GANTRY_RETURN_IF_ERROR(
-          made.device->driver().upload(made.data, initial.data(), initial.size()));
+      GANTRY_RETURN_IF_ERROR(made.device->upload(made.data, initial.data(), initial.size()));
   }
   return state;
 }
@@ -78,8 +77,7 @@ Expected<std::vector<const State::Variable *>> State::match(std::span<const Valu
 Status State::upload(const Variable &variable, const void *data) {
   for (const Variable &each : all)
     if (&each == &variable || each.mirrorOf == variable.name)
-      GANTRY_RETURN_IF_ERROR(
-          each.device->driver().upload(each.data, data, variable.type.byteSize()));
+      GANTRY_RETURN_IF_ERROR(each.device->upload(each.data, data, variable.type.byteSize()));
   return {};
 }
 
@@ -88,8 +86,7 @@ Status State::read(std::string_view name, void *data) const {
   if (!variable)
     return variable.status();
   std::shared_lock guard(mutex);
-  return (*variable)->device->driver().download(data, (*variable)->data,
-                                                (*variable)->type.byteSize());
+  return (*variable)->device->download(data, (*variable)->data, (*variable)->type.byteSize());
 }
 
 Status State::write(std::string_view name, const void *data) {
@@ -107,8 +104,8 @@ Status State::read(std::span<const Value> values) const {
   std::shared_lock guard(mutex);
   for (size_t i = 0; i < values.size(); ++i) {
     const Variable &variable = *(*matched)[i];
-    GANTRY_RETURN_IF_ERROR(variable.device->driver().download(
-        values[i].tensor.data(), variable.data, variable.type.byteSize()));
+    GANTRY_RETURN_IF_ERROR(variable.device->download(values[i].tensor.data(), variable.data,
+                                                     variable.type.byteSize()));
   }
   return {};
 }

@@ -33,7 +33,7 @@ void session(benchmark::State &state) {
   options.threads = static_cast<unsigned>(state.range(0));
   PlanBuilder builder;
   build(builder);
-  auto plan = builder.load(Runtime::create(options)).take();
+  auto plan = builder.load(createRuntime(options)).take();
   auto session = Session::create(plan).take();
   auto bindings = Bindings::create(plan, 0u).take();
   for (auto _ : state)
@@ -49,7 +49,7 @@ void shortestRun(benchmark::State &state) {
   uint32_t kernel = builder.addKernel("nothing", builder.addCode(testKernels()));
   builder.addFunction("main");
   builder.launch(kernel, {}, {}, 1);
-  auto plan = builder.load(Runtime::create()).take();
+  auto plan = builder.load(createRuntime()).take();
   auto session = Session::create(plan).take();
   auto bindings = Bindings::create(plan, 0u).take();
   for (auto _ : state)

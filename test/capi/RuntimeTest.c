@@ -71,6 +71,7 @@ static void test_runtime(void) {
 static void test_queries(gantry_plan_t *plan) {
   gantry_tensor_info_t info;
   uint32_t index = 9;
+  gantry_kernel_choice_t choice = {0};
   const char *json = NULL;
   EXPECT(gantry_plan_num_functions(plan) == 1);
   EXPECT(strcmp(gantry_plan_function_name(plan, 0), "main") == 0);
@@ -90,6 +91,15 @@ static void test_queries(gantry_plan_t *plan) {
   NEED(gantry_plan_find_input(plan, 0, "x", &index));
   NEED(gantry_plan_find_output(plan, 0, "y", &index));
   EXPECT_ERROR(gantry_plan_find_input(plan, 0, "z", &index), GANTRY_NOT_FOUND, "'x' f32[4]");
+  EXPECT(gantry_plan_num_kernel_choices(plan) == 2 && gantry_plan_num_kernel_choices(NULL) == 0);
+  EXPECT_ERROR(gantry_plan_kernel_choice(plan, 0, &choice), GANTRY_INVALID_ARGUMENT, "struct_size");
+  choice.struct_size = sizeof choice;
+  EXPECT_ERROR(gantry_plan_kernel_choice(plan, 2, &choice), GANTRY_INVALID_ARGUMENT,
+               "there is no kernel choice number 2 of 2");
+  NEED(gantry_plan_kernel_choice(plan, 0, &choice));
+  EXPECT(strcmp(choice.kernel, "add_f32") == 0 && strcmp(choice.driver, "host") == 0);
+  EXPECT(choice.variant == 0 && !choice.passed_over[0] && strstr(choice.device, "CPU:0"));
+  EXPECT(strcmp(choice.description, "code on host") == 0);
   NEED(gantry_plan_describe_json(plan, &json));
   EXPECT(json[0] == '{' && strstr(json, "\"symbol\":\"add_f32\""));
 }
@@ -119,12 +129,21 @@ static void test_running(gantry_session_t *session, gantry_bindings_t *bindings,
   gantry_fence_t *fence = NULL;
   gantry_command_time_t times[1];
   size_t count = 0;
+  int done = 0;
   NEED(gantry_session_run(session, bindings));
   EXPECT(y[0] == 12 && y[3] == 24);
   y[0] = 0;
   NEED(gantry_session_submit(session, bindings, &fence));
   NEED(gantry_fence_wait(fence));
   EXPECT(gantry_fence_done(fence) == 1 && y[0] == 12);
+  NEED(gantry_fence_poll(fence, &done));
+  EXPECT(done == 1);
+  done = 0;
+  NEED(gantry_fence_wait_for(fence, UINT64_MAX, &done));
+  EXPECT(done == 1);
+  EXPECT_ERROR(gantry_fence_poll(NULL, &done), GANTRY_INVALID_ARGUMENT, "gantry_fence_poll");
+  EXPECT_ERROR(gantry_fence_wait_for(fence, 0, NULL), GANTRY_INVALID_ARGUMENT,
+               "gantry_fence_wait_for");
   gantry_fence_destroy(fence);
   NEED(gantry_session_run_timed(session, bindings, times, 1, &count));
   EXPECT(count == 2); /* more than fit */

@@ -1,10 +1,12 @@
-// What every driver must do, whatever it drives. A driver registers in a file of its own:
+// What every driver must do, whatever it drives, and each of its devices. A driver registers in a
+// file of its own:
 //
 //   INSTANTIATE_TEST_SUITE_P(host, DriverConformance, ::testing::Values(DriverCase{...}));
 //
 // A driver whose hardware or library is not here gives its reason in `create`, and the tests skip.
 #pragma once
 
+#include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/Driver.h"
 
 #include <functional>
@@ -25,31 +27,22 @@ struct DriverCase {
 
 class DriverConformance : public ::testing::TestWithParam<DriverCase> {
 protected:
-  void SetUp() override {
-    Expected<std::unique_ptr<Driver>> made = GetParam().create();
-    if (!made)
-      GTEST_SKIP() << made.status().message();
-    driver = made.take();
-  }
+  /// A device and a queue of it are open.
+  void SetUp() override;
 
-  /// Device memory for the length of a test.
-  class Memory {
-  public:
-    Memory(Driver &driver, uint64_t bytes);
-    ~Memory();
-    Memory(const Memory &) = delete;
-    uint8_t *data() const { return start; }
+  std::unique_ptr<Device> open(const std::string &name);
 
-  private:
-    Driver &driver;
-    uint64_t bytes;
-    uint8_t *start = nullptr;
-  };
-
-  std::vector<uint8_t> read(const void *data, uint64_t bytes);
+  static std::vector<uint8_t> read(Device &device, const void *data, uint64_t bytes);
+  std::vector<uint8_t> read(const void *data, uint64_t bytes) { return read(*device, data, bytes); }
   void write(void *data, const std::vector<uint8_t> &bytes);
 
-  std::unique_ptr<Driver> driver;
+  /// Device memory for the length of a test.
+  static Allocation take(Device &device, uint64_t bytes);
+  Allocation take(uint64_t bytes) { return take(*device, bytes); }
+
+  std::unique_ptr<Driver> driver; // first: it outlives its devices
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Queue> queue;
 };
 
 } // namespace gantry::runtime::test

@@ -1,5 +1,5 @@
 // The host driver in the conformance suite, with one thread and with several.
-#include "gantry/Runtime/HostDriver.h"
+#include "gantry/Drivers/HostDriver.h"
 
 #include "DriverConformance.h"
 #include "gantry/Runtime/ThreadPool.h"

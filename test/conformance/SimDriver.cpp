@@ -1,5 +1,5 @@
 // The driver of simulated devices in the conformance suite.
-#include "gantry/Runtime/SimDriver.h"
+#include "gantry/Drivers/SimDriver.h"
 
 #include "DriverConformance.h"
 #include "gantry/Runtime/ThreadPool.h"
@@ -12,8 +12,7 @@ namespace {
 
 Expected<std::unique_ptr<Driver>> create() {
   static ThreadPool pool(3);
-  static SimMachine machine(pool);
-  return machine.addDevice("a device", 0);
+  return createSimDriver(pool);
 }
 
 std::vector<uint8_t> code() {

@@ -3,6 +3,7 @@
 //
 // Plans are compiled here, taken apart, changed in one place and put together again.
 #include "gantry-c/compiler.h"
+#include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Session.h"
@@ -74,8 +75,8 @@ EditablePlan compile(const std::string &path, std::vector<std::string> flags) {
 /// Everything to run a plan's first function with made-up inputs.
 struct World {
   std::shared_ptr<Runtime> runtime;
-  std::unique_ptr<Session> session;
-  std::unique_ptr<Bindings> bindings;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<Bindings> bindings;
   std::vector<Tensor> inputs;
   Status status; ///< why it did not come so far
 
@@ -84,7 +85,7 @@ struct World {
       status = file.status();
       return;
     }
-    runtime = Runtime::create({.threads = 1});
+    runtime = createRuntime({.threads = 1});
     auto loaded = LoadedPlan::load(runtime, file.take(), "plan");
     if (!loaded) {
       status = loaded.status();
@@ -110,10 +111,10 @@ struct World {
         tensor.dataAs<int32_t>()[i] = 3;
   }
 
-  Status run(SimOrder order) {
+  Status run(CommandOrder order) {
     if (!status.ok())
       return status;
-    session->setSimOrder(order);
+    session->setCommandOrder(order);
     return session->run(*bindings);
   }
   std::vector<uint8_t> output() {
@@ -169,11 +170,11 @@ protected:
 
 TEST_P(SimPlans, everyLegalOrderGivesTheSameBytes_d6) {
   World world(plan->file);
-  ASSERT_TRUE(world.run(SimOrder::virtualTime()).ok());
+  ASSERT_TRUE(world.run(CommandOrder::virtualTime()).ok());
   std::vector<uint8_t> expected = world.output();
   EXPECT_TRUE(std::any_of(expected.begin(), expected.end(), [](uint8_t b) { return b != 0; }));
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    Status status = world.run(SimOrder::random(seed));
+    Status status = world.run(CommandOrder::random(seed));
     ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.message();
     ASSERT_EQ(world.output(), expected) << "seed " << seed;
   }
@@ -188,7 +189,8 @@ TEST_P(SimPlans, everyWaitIsNeededAndItsLackIsNamed_d6) {
     uint32_t semaphore = commands[at.command]->signal;
     commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(at.command));
     // Not by luck: whatever the order in which the commands happen to run.
-    for (SimOrder order : {SimOrder::virtualTime(), SimOrder::random(1), SimOrder::random(2)}) {
+    for (CommandOrder order :
+         {CommandOrder::virtualTime(), CommandOrder::random(1), CommandOrder::random(2)}) {
       World world(plan->seal(changed));
       Status status = world.run(order);
       ASSERT_FALSE(status.ok()) << "without the wait for semaphore " << semaphore << " in block "
@@ -215,7 +217,7 @@ TEST_P(SimPlans, anArgumentInAForeignArenaIsRefused_d6) {
         fb::PlanT changed = plan->copy();
         changed.functions[0]->blocks[at.block]->commands[at.command]->buffers[i] = {
             fb::Space::arena, a, 0, buffer.size()};
-        Status status = World(plan->seal(changed)).run(SimOrder::virtualTime());
+        Status status = World(plan->seal(changed)).run(CommandOrder::virtualTime());
         ASSERT_FALSE(status.ok());
         // The file is refused before anything runs; the executor, which would see it too, has its
         // own tests.
@@ -241,9 +243,10 @@ INSTANTIATE_TEST_SUITE_P(, SimPlans,
                          [](const auto &info) { return std::string(info.param.name); });
 
 /// The longest command of a kind in a run: when, in seconds.
-SimEvent longestOf(const std::vector<SimEvent> &timeline, fb::Opcode opcode, uint32_t queue) {
-  SimEvent longest;
-  for (const SimEvent &event : timeline)
+CommandEvent longestOf(const std::vector<CommandEvent> &timeline, fb::Opcode opcode,
+                       uint32_t queue) {
+  CommandEvent longest;
+  for (const CommandEvent &event : timeline)
     if (event.command->opcode() == opcode && event.queue == queue &&
         event.end - event.start > longest.end - longest.start)
       longest = event;
@@ -254,10 +257,10 @@ TEST(SimOverlap, aCopyAndAComputeTakeAsLongAsTheLonger_x2) {
   EditablePlan plan =
       compile(GANTRY_INPUTS "/overlap.mlir", {"topology=" GANTRY_INPUTS "/overlap.json"});
   World world(plan.file);
-  Status status = world.run(SimOrder::virtualTime());
+  Status status = world.run(CommandOrder::virtualTime());
   ASSERT_TRUE(status.ok()) << status.message();
-  SimEvent copy = longestOf(world.session->timeline(), fb::Opcode::copy, uploadQueue);
-  SimEvent compute = longestOf(world.session->timeline(), fb::Opcode::launch, computeQueue);
+  CommandEvent copy = longestOf(world.session->timeline(), fb::Opcode::copy, uploadQueue);
+  CommandEvent compute = longestOf(world.session->timeline(), fb::Opcode::launch, computeQueue);
   double longer = std::max(copy.end - copy.start, compute.end - compute.start);
   // Of equal length, or the test would show nothing.
   ASSERT_GT(std::min(copy.end - copy.start, compute.end - compute.start), 0.95 * longer);

@@ -5,10 +5,10 @@
 #include "Text.h"
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Drivers/CPUFeatures.h"
 #include "gantry/Machine/Calibrate.h"
 #include "gantry/Machine/Libraries.h"
 #include "gantry/Machine/Machine.h"
-#include "gantry/Runtime/CPUFeatures.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Version.h"
 

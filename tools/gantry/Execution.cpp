@@ -5,6 +5,7 @@
 
 #include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
+#include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Runtime/Tensor.h"
 
 #include <algorithm>
@@ -200,10 +201,10 @@ Status configureDevices(const Options &options, runtime::RuntimeOptions &setting
   }
   if (options.simOrder.empty())
     return {};
-  auto order = runtime::SimOrder::parse(options.simOrder);
+  auto order = runtime::CommandOrder::parse(options.simOrder);
   if (!order)
     return Status(order.status().code(), "--sim-order: " + order.status().message());
-  settings.simOrder = *order;
+  settings.commandOrder = *order;
   return {};
 }
 } // namespace
@@ -216,7 +217,7 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   settings.threads = static_cast<unsigned>(options.threads);
   settings.log = logRuntimeLine;
   GANTRY_RETURN_IF_ERROR(configureDevices(options, settings));
-  execution.runtime = runtime::Runtime::create(std::move(settings));
+  execution.runtime = runtime::createRuntime(std::move(settings));
   auto loaded = runtime::LoadedPlan::load(execution.runtime, model.file, options.file);
   if (!loaded)
     return loaded.status();
@@ -266,7 +267,7 @@ Status Execution::bindOutputs() {
   const auto &infos = function().outputs;
   outputs.reserve(infos.size());
   for (unsigned i = 0; i < infos.size(); ++i) {
-    if (infos[i].device->driver().runsInline())
+    if (infos[i].device->runsInline())
       continue;
     auto array = Array::make(infos[i].type.element, infos[i].type.shape);
     if (!array)
@@ -279,10 +280,10 @@ Status Execution::bindOutputs() {
 }
 
 std::optional<double> Execution::virtualSeconds() const {
-  if (!loaded->isSimulated())
+  if (!loaded->hasVirtualClock())
     return std::nullopt;
   double latest = 0;
-  for (const runtime::SimEvent &event : session->timeline())
+  for (const runtime::CommandEvent &event : session->timeline())
     latest = std::max(latest, event.end);
   return latest;
 }

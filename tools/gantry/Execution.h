@@ -52,7 +52,7 @@ public:
   /// Seconds that the last run took on the virtual clock; none when nothing is simulated.
   std::optional<double> virtualSeconds() const;
   /// What the last run did on the virtual clock of simulated devices.
-  std::vector<runtime::SimEvent> timeline() const { return session->timeline(); }
+  std::vector<runtime::CommandEvent> timeline() const { return session->timeline(); }
   const runtime::LoadedPlan &plan() const { return *loaded; }
   /// The session's variables; null when the plan has none.
   runtime::State *state() const { return session->state().get(); }
@@ -67,12 +67,12 @@ private:
 
   std::shared_ptr<runtime::Runtime> runtime;
   std::shared_ptr<const runtime::LoadedPlan> loaded;
-  std::unique_ptr<runtime::Session> session;
+  std::shared_ptr<runtime::Session> session;
   Status bindInputs(const Options &options, GivenArrays given);
   Status bindOutputs();
 
   std::vector<arrays::Array> inputs, outputs; ///< bound, so alive as long as the bindings
-  std::unique_ptr<runtime::Bindings> bindings;
+  std::shared_ptr<runtime::Bindings> bindings;
   double loadTime = 0;
 };
 

@@ -6,7 +6,7 @@
 #include "Explain.h"
 #include "PlacementLog.h"
 
-#include "gantry/Runtime/SimDriver.h"
+#include "gantry/Drivers/SimDriver.h"
 #include "gantry/Support/JSONWriter.h"
 
 namespace gantry::tool {
@@ -42,13 +42,13 @@ Expected<std::vector<plan::Moment>> runOnVirtualClock(const Options &options, co
   auto execution = Execution::prepare(options, model, {});
   if (!execution)
     return execution.status();
-  if (!execution->plan().isSimulated())
+  if (!execution->plan().hasVirtualClock())
     return Status::invalidArgument(
         "--timeline draws the virtual clock of simulated devices, and '" + options.file +
         "' has none; compile it with --devices=... --simulate");
   GANTRY_RETURN_IF_ERROR(execution->run());
   std::vector<plan::Moment> moments;
-  for (const runtime::SimEvent &event : execution->timeline())
+  for (const runtime::CommandEvent &event : execution->timeline())
     moments.push_back({event.command, event.start, event.end});
   return moments;
 }

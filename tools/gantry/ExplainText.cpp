@@ -6,6 +6,7 @@
 #include "Text.h"
 #include "Timeline.h"
 
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Support/Bytes.h"
 
 #include <map>
@@ -176,6 +177,32 @@ void printKernels(const Subject &subject, const fb::Function &function) {
     std::fputs(table.text().c_str(), stdout);
 }
 
+/// "code of avx512f on host, else code on host" for each driver on which there is a choice.
+std::vector<std::string> variantChoices(const fb::Plan &plan, const fb::Kernel &kernel) {
+  std::map<std::string_view, std::vector<std::string>> byDriver;
+  for (const KernelVariant &variant : variantsOf(plan, kernel))
+    byDriver[variant.driver].push_back(variant.describe(plan));
+  std::vector<std::string> choices;
+  for (const auto &[driver, variants] : byDriver) {
+    if (variants.size() < 2)
+      continue;
+    choices.emplace_back();
+    for (const std::string &variant : variants)
+      choices.back() += (choices.back().empty() ? "" : ", else ") + variant;
+  }
+  return choices;
+}
+
+/// What load chooses among, a line for all kernels with the same choice.
+void printVariants(const fb::Plan &plan) {
+  std::map<std::string, size_t> kernels;
+  for (const fb::Kernel *kernel : listOf(plan.kernels()))
+    for (const std::string &choice : variantChoices(plan, *kernel))
+      ++kernels[choice];
+  for (const auto &[choice, count] : kernels)
+    std::printf("%s: %s\n", counted(count, "kernel").c_str(), choice.c_str());
+}
+
 void printMemoryOverTime(const Subject &subject, const fb::Function &function, uint32_t device,
                          uint32_t arena) {
   const auto commands = commandsOf(function);
@@ -238,6 +265,7 @@ void printMemory(const Subject &subject, const fb::Function &function) {
 void explainForPeople(const Subject &subject, const std::vector<plan::Moment> &moments) {
   const Options &options = subject.options;
   printHeader(subject);
+  printVariants(subject.plan);
   for (const fb::Function *function : subject.functions()) {
     const Ledger ledger = Ledger::of(subject.plan, *function);
     std::printf("\nfunction %s\n", function->name()->c_str());

@@ -14,6 +14,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <cstring>
+#include <map>
 
 namespace gantry::tool {
 
@@ -185,6 +186,16 @@ Expected<bool> compareOutputs(const Options &options, Execution &execution,
   return agree;
 }
 
+/// Which variants the kernels run as, a line for each way.
+void printVariants(const runtime::LoadedPlan &plan) {
+  std::map<std::string, size_t> ways;
+  for (const runtime::KernelChoice &choice : plan.kernelChoices())
+    ++ways[" on " + shortDeviceName(choice.device->name()) + ": " +
+           choice.variant.describe(plan.metadata())];
+  for (const auto &[way, kernels] : ways)
+    printNote(counted(kernels, "kernel") + way);
+}
+
 /// -v. Fails when the runtime copied what the plan does not say.
 Status describeRun(const Options &options, const Prepared &prepared, const CounterCheck &counters,
                    double runMilliseconds) {
@@ -196,6 +207,7 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
                    runMilliseconds / static_cast<double>(options.repeat)));
   if (const auto seconds = execution.virtualSeconds())
     printNote("on the virtual clock: " + formatSeconds(*seconds));
+  printVariants(execution.plan());
   std::fputs(memorySummary(model.plan()).c_str(), stderr);
   GANTRY_RETURN_IF_ERROR(counters.compare(options.repeat));
   printNote(counters.summary(options.repeat));

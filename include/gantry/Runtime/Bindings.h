@@ -9,21 +9,24 @@
 // Bindings' own, allocated before the first run.
 #pragma once
 
+#include "gantry/Runtime/Executor.h"
 #include "gantry/Runtime/LoadedPlan.h"
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 namespace gantry::runtime {
 
-/// For one function of one plan, usable with every session of it, by one thread at a time.
-class Bindings {
+/// For one function of one plan, usable with every session of it, by one thread and for one run at
+/// a time: while a run that was submitted goes on, nothing can be bound (FAILED_PRECONDITION).
+class Bindings : public std::enable_shared_from_this<Bindings> {
 public:
   /// NOT_FOUND for an unknown function.
-  static Expected<std::unique_ptr<Bindings>> create(std::shared_ptr<const LoadedPlan> plan,
+  static Expected<std::shared_ptr<Bindings>> create(std::shared_ptr<const LoadedPlan> plan,
                                                     std::string_view function);
-  static Expected<std::unique_ptr<Bindings>> create(std::shared_ptr<const LoadedPlan> plan,
+  static Expected<std::shared_ptr<Bindings>> create(std::shared_ptr<const LoadedPlan> plan,
                                                     unsigned function);
 
   /// Binds an array of exactly the declared type; it must stay until it is bound anew or the last
@@ -43,6 +46,7 @@ public:
   const FunctionInfo &info() const { return loaded->functions()[functionNumber]; }
 
 private:
+  friend class PendingRun;
   friend class Session;
 
   struct Slot {
@@ -60,12 +64,21 @@ private:
   Status prepare();
   Status checkOverlaps() const;
   Status copyIn();
-  Status copyOut();
+  enum class Where { everywhere, inlineDevices };
+  Status copyOut(Where where = Where::everywhere);
+
+  /// FAILED_PRECONDITION while a run that was submitted goes on.
+  Status checkIdle() const;
+  /// Begins such a run; gives what is to be copied behind its commands.
+  std::vector<OutputCopy> startLater();
+  /// Ends it, on whichever thread.
+  Status finishLater();
 
   std::shared_ptr<const LoadedPlan> loaded;
   unsigned functionNumber;
   std::vector<Slot> inputs, outputs;
   bool ready = false;
+  std::atomic<bool> isRunning{false}; ///< a submitted run goes on
 };
 
 } // namespace gantry::runtime

@@ -1,20 +1,34 @@
-// A device as the runtime uses it: a driver, a limit, and the counters that must equal the plan.
+// A device: memory, code and queues as its driver has them, a limit, and the counters that must
+// equal the plan.
 //
-// Every byte that Gantry takes passes through Device::allocate, and every byte that it moves
-// through copy, upload or download, so the counters are exact (spec M1, X3).
+// Every byte that Gantry takes passes through Device::allocate, and every byte that it moves is
+// counted here, so the counters are exact (spec M1, X3). A device knows nothing of plans, tensors
+// or sessions. No two devices share anything unless their driver says so.
 #pragma once
 
 #include "gantry/Plan/Ledger.h"
-#include "gantry/Runtime/Driver.h"
+#include "gantry/Runtime/Kernel.h"
+#include "gantry/Runtime/Queue.h"
 #include "gantry/Support/Status.h"
 
 #include <array>
 #include <atomic>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gantry::runtime {
 
 class Device;
+class Driver;
+
+/// Memory of a device at this moment, in bytes.
+struct MemoryInfo {
+  uint64_t total = 0;
+  uint64_t free = 0;
+};
 
 /// Device memory that is given back when the object goes. Move only; empty when default-made.
 class Allocation {
@@ -44,6 +58,32 @@ private:
   uint64_t length = 0;
 };
 
+/// Machine code that a device has loaded; unloaded when destroyed.
+class CodeObject {
+public:
+  virtual ~CodeObject() = default;
+  /// NOT_FOUND when the code has no such symbol.
+  virtual Expected<KernelHandle> lookup(const std::string &symbol) = 0;
+};
+
+/// What a variant of a kernel needs of the device that is to run it.
+struct VariantNeeds {
+  enum class Source { code, library, registered };
+  Source source = Source::code;
+  std::string_view target;                ///< of code: x86-64, aarch64, sm_90; empty: any
+  std::vector<std::string_view> features; ///< CPU features
+  uint32_t archMin = 0, archMax = 0;      ///< architecture of the device; 0: no bound
+  std::string_view library;               ///< of source library
+  std::string_view libraryVersion;        ///< the oldest that will do; empty: any
+};
+
+/// Why a device cannot run a variant; `what` is empty when it can.
+struct Unmet {
+  std::string what;   ///< "this machine's CPU lacks avx512f"
+  std::string remedy; ///< what to do about it; may be empty
+  explicit operator bool() const { return !what.empty(); }
+};
+
 /// A snapshot of a device's counters, since the runtime was created.
 struct DeviceStats {
   uint64_t bytesInUse = 0;  ///< allocated by Gantry now
@@ -58,22 +98,54 @@ struct DeviceStats {
   plan::CopyTally load; ///< constants that plans want elsewhere: plan::Ledger::atLoad
 };
 
+/// Thread-safe. Opened by its driver, which outlives it.
 class Device {
 public:
   /// `limit` in bytes, 0 for none.
   Device(std::string name, Driver &driver, uint64_t limit)
-      : fullName(std::move(name)), deviceDriver(driver), memoryLimit(limit) {}
+      : fullName(std::move(name)), owner(driver), memoryLimit(limit) {}
+  virtual ~Device() = default;
+  Device(const Device &) = delete;
 
   const std::string &name() const { return fullName; }
-  Driver &driver() const { return deviceDriver; }
+  Driver &driver() const { return owner; }
   uint64_t limit() const { return memoryLimit; }
+
+  // ---- what a driver writes ----
+
+  /// Whether the caller can read and write device memory through plain pointers, and a launch is a
+  /// call of a KernelFn that an executor may make itself. Everything is then done on return.
+  virtual bool runsInline() const = 0;
+
+  virtual Expected<MemoryInfo> memoryInfo() = 0;
+
+  /// Whether the device could run a variant that needs this.
+  virtual Unmet unmet(const VariantNeeds &needs) const = 0;
+
+  /// Loads an object of machine code of the driver's kind; the bytes may go away afterwards.
+  /// CORRUPT when they are not that, UNAVAILABLE when the system refuses them.
+  virtual Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) = 0;
+
+  /// Devices that answer the same share code: kernels that one has loaded run on all of them, as
+  /// long as one of them is open. Devices have code of their own unless their driver says more.
+  virtual const void *codeDomain() const { return this; }
+
+  virtual std::unique_ptr<Queue> createQueue() = 0;
+  virtual std::unique_ptr<Event> createEvent() = 0;
+
+  /// Done on return, apart from all queues: for what happens outside of runs.
+  virtual Status upload(void *destination, const void *source, uint64_t bytes) = 0;
+  virtual Status download(void *destination, const void *source, uint64_t bytes) = 0;
+  virtual Status fill(void *destination, uint8_t value, uint64_t bytes) = 0;
+
+  // ---- memory and counters, for every driver alike ----
 
   /// Whether `bytes` more could be allocated: under the limit, and free at this moment (spec M2).
   /// `what` says what for, with its parts: "plan 'x.gantry' (constants 3 MiB, ...)".
   Status checkFits(uint64_t bytes, const std::string &what);
 
-  /// Counted memory; an empty Allocation for 0 bytes. DOES_NOT_FIT names device, asked, in use,
-  /// limit.
+  /// Counted memory, aligned to bufferAlignment, contents undefined; an empty Allocation for 0
+  /// bytes. DOES_NOT_FIT names device, asked, in use, limit.
   Expected<Allocation> allocate(uint64_t bytes, const std::string &what);
 
   DeviceStats stats() const;
@@ -85,6 +157,12 @@ public:
   void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes, true); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }
+
+protected:
+  /// `bytes` (more than 0) of device memory. DOES_NOT_FIT when there is not as much.
+  virtual Expected<void *> takeMemory(uint64_t bytes) = 0;
+  /// Gives back what takeMemory gave, with the same size.
+  virtual void giveMemory(void *data, uint64_t bytes) = 0;
 
 private:
   friend class Allocation;
@@ -107,7 +185,7 @@ private:
   void release(void *data, uint64_t bytes);
 
   std::string fullName;
-  Driver &deviceDriver;
+  Driver &owner;
   uint64_t memoryLimit;
   Counter inUse{0}, peak{0}, mappedBytes{0}, allocations{0};
   Counter stagedCopies{0}, stagedBytes{0};

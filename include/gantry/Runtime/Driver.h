@@ -1,86 +1,57 @@
-// What the runtime asks of a kind of device: memory, bytes moved, code loaded, kernels started.
+// A kind of device: finds and opens devices, and says what runs programs that use them.
 //
-// A driver knows nothing of plans, tensors or sessions. The conformance suite (test/conformance)
-// states what every driver must do; host is here, the simulator and CUDA register the same way.
+// The runtime knows drivers by this interface alone. They live in lib/Drivers, which puts those
+// that are built in together (gantry/Drivers/BuiltIn.h). The conformance suite (test/conformance)
+// states what every driver and its devices must do.
 #pragma once
 
-#include "gantry/Runtime/Kernel.h"
 #include "gantry/Support/Status.h"
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace gantry::runtime {
 
-/// Memory of a device at this moment, in bytes.
-struct MemoryInfo {
-  uint64_t total = 0;
-  uint64_t free = 0;
+class Device;
+class Executor;
+class Program;
+
+/// Which device a plan wants.
+struct DeviceRequest {
+  std::string name;             ///< full: /job:localhost/replica:0/task:0/device:GPU:0
+  uint64_t plannedMemory = 0;   ///< bytes that the plan was made for; 0: what is there
+  uint64_t hostMemoryLimit = 0; ///< bytes that may be taken of the host's memory; 0: no limit
 };
 
-/// A kernel that a driver can launch: a KernelFn for drivers that run inline, else the driver's own
-/// handle. Valid as long as the CodeObject that it came from.
-using KernelHandle = void *;
-
-/// Machine code that a driver has loaded; unloaded when destroyed.
-class CodeObject {
-public:
-  virtual ~CodeObject() = default;
-  /// NOT_FOUND when the code has no such symbol.
-  virtual Expected<KernelHandle> lookup(const std::string &symbol) = 0;
-};
-
-/// One kernel call; the arrays live until the launch has finished.
-struct Launch {
-  KernelHandle kernel = nullptr;
-  void *const *buffers = nullptr;
-  uint32_t numBuffers = 0;
-  int64_t items = 0;
-  int64_t grain = 1;
-};
-
+/// Thread-safe. Outlives its devices.
 class Driver {
 public:
   virtual ~Driver() = default;
 
-  /// "host", "sim" or "cuda": what a plan's device names.
+  /// "host", "sim" or "cuda": what a plan's device and a kernel's variant name.
   virtual std::string_view name() const = 0;
 
-  /// Whether the caller can read and write device memory through plain pointers, and a launch is a
-  /// call of a KernelFn that the executor may make itself. Everything is then done on return.
-  virtual bool runsInline() const = 0;
+  /// A device of its own for each call. UNAVAILABLE when this machine has none of that name; then a
+  /// driver that the plan lets stand in is asked.
+  virtual Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) = 0;
 
-  virtual Expected<MemoryInfo> memoryInfo() = 0;
-
-  /// `bytes` (more than 0) of device memory, aligned to bufferAlignment, contents undefined.
-  /// DOES_NOT_FIT when there is not as much.
-  virtual Expected<void *> allocate(uint64_t bytes) = 0;
-  /// Gives back what allocate gave, with the same size.
-  virtual void release(void *data, uint64_t bytes) = 0;
-
-  /// Copies inside the device. The ranges may overlap.
-  virtual Status copy(void *destination, const void *source, uint64_t bytes) = 0;
-  /// Copies from host memory to the device, and back. Done on return.
-  virtual Status upload(void *destination, const void *source, uint64_t bytes) = 0;
-  virtual Status download(void *destination, const void *source, uint64_t bytes) = 0;
-  /// Copies from memory of another device, whose driver has the same name. Unless a kind of device
-  /// can do it, UNSUPPORTED.
-  virtual Status copyFrom(Driver &source, void *destination, const void *data, uint64_t bytes) {
-    (void)destination, (void)data, (void)bytes;
-    return Status::unsupported("a copy from a device of driver '" + std::string(source.name()) +
-                               "' to one of driver '" + std::string(name()) + "'");
+  /// Whether an open device is what another plan asks for. FAILED_PRECONDITION says what differs.
+  virtual Status checkReuse(const Device &device, const DeviceRequest &request) const {
+    (void)device, (void)request;
+    return {};
   }
-  /// Sets every byte.
-  virtual Status fill(void *destination, uint8_t value, uint64_t bytes) = 0;
 
-  /// Loads an object of machine code of the driver's kind; the bytes may go away afterwards.
-  /// CORRUPT when they are not that, UNAVAILABLE when the system refuses them.
-  virtual Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) = 0;
+  /// What runs a program that uses devices of this driver. Null for the runtime's own executors:
+  /// inline where all devices run inline, else by queues.
+  virtual std::unique_ptr<Executor> createExecutor(Program &program) {
+    (void)program;
+    return nullptr;
+  }
 
-  virtual Status launch(const Launch &launch) = 0;
+  /// Whether that executor counts time on a clock of its own; sessions then have a timeline.
+  virtual bool hasVirtualClock() const { return false; }
 };
 
 } // namespace gantry::runtime

@@ -1,6 +1,7 @@
 // A plan that is ready to run here: devices found, code loaded, constants in place.
 #pragma once
 
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Runtime/Runtime.h"
 #include "gantry/Runtime/Tensor.h"
@@ -35,6 +36,19 @@ struct FunctionInfo {
   Expected<unsigned> outputIndex(std::string_view name) const;
 };
 
+/// Which variant of a kernel runs on a device: the first of those for the device's driver whose
+/// needs are met.
+struct KernelChoice {
+  uint32_t kernel = 0; ///< index into Plan.kernels
+  Device *device = nullptr;
+  uint32_t number = 0; ///< of the variant, among all of the kernel's
+  plan::KernelVariant variant;
+  /// Those for the driver that come before it, each with what it lacks here.
+  std::vector<std::string> passedOver;
+  const plan::fb::Command *firstLaunch = nullptr; ///< for messages
+  KernelHandle handle = nullptr;
+};
+
 struct LoadOptions {
   /// How much of the file is checked; see plan::Check.
   plan::ReadOptions read;
@@ -43,10 +57,12 @@ struct LoadOptions {
 /// Immutable and thread-safe once loaded. States and sessions of it keep it alive.
 class LoadedPlan {
 public:
-  /// Maps and loads a plan file. Errors: those of plan::PlanFile::open; UNSUPPORTED (the machine
-  /// lacks a CPU feature), UNAVAILABLE (driver, code refused by the system), NOT_FOUND (a custom
-  /// kernel), DOES_NOT_FIT (the plan's constants, variables and one session exceed limit or
-  /// memory).
+  /// Maps and loads a plan file. Errors: those of plan::PlanFile::open; UNSUPPORTED (a kernel has
+  /// no variant that runs here: each is named with what it lacks), UNAVAILABLE (driver, code
+  /// refused by the system), NOT_FOUND (a registered kernel), DOES_NOT_FIT (the plan's constants,
+  /// variables and one session exceed limit or memory). All of them come before anything is
+  /// allocated. A variant that is not its kernel's first, and a driver that stands in, are remarked
+  /// in the log.
   static Expected<std::shared_ptr<const LoadedPlan>>
   open(std::shared_ptr<Runtime> runtime, const std::string &path, const LoadOptions &options = {});
 
@@ -67,16 +83,19 @@ public:
 
   /// Device of the plan's device index; null when nothing of the plan is on it.
   Device *device(uint32_t index) const { return planDevices[index]; }
+  std::span<Device *const> devices() const { return planDevices; }
 
-  /// Whether devices of the plan are simulated on this machine (spec D6).
-  bool isSimulated() const;
+  /// Whether runs count time on a virtual clock: some device is simulated (spec D6).
+  bool hasVirtualClock() const;
 
   /// A constants arena up to the end of its last constant; empty for arenas of other kinds.
   /// Addresses are the device's.
   std::span<const uint8_t> constantsArena(uint32_t arena) const;
 
+  /// What was chosen for each kernel on each device that launches it, in the order of the launches.
+  std::span<const KernelChoice> kernelChoices() const { return choices; }
   /// Kernel of a launch command.
-  KernelHandle kernel(const plan::fb::Command &command) const;
+  const KernelChoice &kernel(const plan::fb::Command &command) const;
 
 private:
   LoadedPlan(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::string name)
@@ -84,24 +103,25 @@ private:
 
   struct LoadedCode {
     uint32_t code;
-    Driver *driver;
+    const void *domain; ///< Device::codeDomain
     std::unique_ptr<CodeObject> object;
-  };
-  /// A kernel on the devices of one driver name: simulated devices share what they load.
-  struct LoadedKernel {
-    std::string_view driver;
-    KernelHandle handle = nullptr;
   };
 
   Status findDevices();
+  Expected<Device *> findDevice(const plan::fb::Device &device, const std::string &name);
   void describeFunctions();
   Status checkMemory() const;
   Status loadConstants();
   Status loadArena(uint32_t arena);
   void countLoadCopies(uint32_t arena) const;
+  Status chooseKernels();
+  Status chooseKernel(const plan::fb::Command &command);
+  const KernelChoice *choiceOf(uint32_t kernel, const Device *device) const;
+  Unmet unmet(const plan::KernelVariant &variant, const Device &device) const;
+  void logPassedOver() const;
   Status loadKernels();
-  Status loadKernel(const plan::fb::Command &command);
-  Expected<CodeObject *> loadCode(uint32_t code, Driver &driver);
+  Status loadKernel(KernelChoice &choice);
+  Expected<CodeObject *> loadCode(uint32_t code, Device &device);
 
   std::shared_ptr<Runtime> owner; // first: everything below needs it when it goes
   plan::PlanFile planFile;
@@ -110,7 +130,8 @@ private:
   std::vector<FunctionInfo> functionInfos;
   std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
   std::vector<LoadedCode> codes;
-  std::vector<std::vector<LoadedKernel>> kernels; // by kernel; empty when no launch uses it
+  std::vector<KernelChoice> choices;
+  std::vector<std::vector<uint32_t>> choicesOf; // by kernel: indices into choices
 };
 
 /// How a command is named in messages: "'conv2d' on CPU:0 (model.onnx:12:3)".

@@ -8,8 +8,9 @@
 
 #include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/DeviceBinding.h"
+#include "gantry/Runtime/Driver.h"
+#include "gantry/Runtime/Executor.h"
 #include "gantry/Runtime/KernelRegistry.h"
-#include "gantry/Runtime/SimDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Status.h"
 
@@ -35,8 +36,8 @@ struct RuntimeOptions {
   /// Bytes that Gantry may allocate on each host device; 0 for what is free.
   uint64_t hostMemoryLimit = 0;
   LogCallback log = {};
-  /// In what order simulated plans run, unless their session says another.
-  SimOrder simOrder = {};
+  /// In what order plans on a virtual clock run, unless their session says another.
+  CommandOrder commandOrder = {};
   /// Devices of plans that run on others (spec D9).
   std::vector<DeviceBinding> bindings = {};
 };
@@ -44,6 +45,7 @@ struct RuntimeOptions {
 /// Thread-safe.
 class Runtime {
 public:
+  /// Without drivers; createRuntime of gantry/Drivers/BuiltIn.h adds those that are built in.
   static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
   ~Runtime();
 
@@ -51,25 +53,24 @@ public:
   /// device exists.
   Status addDriver(std::unique_ptr<Driver> driver);
 
-  /// Changes what the options say about devices: limit of the host, order of simulated plans,
+  /// Changes what the options say about devices: limit of the host, order on the virtual clock,
   /// bindings; threads and log stay. FAILED_PRECONDITION once a plan has been loaded (spec D8).
   Status configureDevices(const RuntimeOptions &changed);
 
   /// The driver of that name; null when there is none.
   Driver *driver(std::string_view name) const;
 
-  /// The device of that full name; made at the first call and then kept. UNAVAILABLE when no such
-  /// driver is built in. `simMemory` is the memory of a simulated device, 0 for simDefaultMemory;
-  /// FAILED_PRECONDITION when the device has another size already.
+  /// The device of that full name; opened at the first call and then kept. `plannedMemory`: see
+  /// DeviceRequest. UNAVAILABLE when there is no such driver, or it has no such device;
+  /// FAILED_PRECONDITION when the device is open and not what is asked for.
   Expected<Device *> device(const std::string &fullName, const std::string &driverName,
-                            uint64_t simMemory = 0);
+                            uint64_t plannedMemory = 0);
 
   /// Devices that plans have used, in order of first use.
   std::vector<Device *> devices() const;
 
   ThreadPool &threadPool() { return pool; }
-  SimMachine &simMachine() { return machine; }
-  SimOrder simOrder() const { return options.simOrder; }
+  CommandOrder commandOrder() const { return options.commandOrder; }
   std::span<const DeviceBinding> bindings() const { return options.bindings; }
   KernelRegistry &kernels() { return registry; }
   ConstantPool &constantPool() { return *constants; }
@@ -80,17 +81,15 @@ public:
 
 private:
   explicit Runtime(RuntimeOptions options);
-  Expected<Device *> simDevice(const std::string &fullName, uint64_t bytes);
+  Status noDriver(const std::string &fullName, const std::string &driverName) const;
 
   RuntimeOptions options;
   ThreadPool pool;
-  SimMachine machine;
   KernelRegistry registry;
   std::unique_ptr<ConstantPool> constants;
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Driver>> drivers;
-  std::vector<std::unique_ptr<Driver>> simDrivers; ///< one per simulated device
-  std::vector<std::unique_ptr<Device>> knownDevices;
+  std::vector<std::unique_ptr<Device>> knownDevices; ///< behind the drivers: they go first
 };
 
 } // namespace gantry::runtime

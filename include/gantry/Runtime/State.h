@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry/Runtime/LoadedPlan.h"
+#include "gantry/Runtime/RunLock.h"
 #include "gantry/Runtime/Tensor.h"
 
 #include <memory>
@@ -51,7 +52,8 @@ public:
   /// state was made for, as long as it has the same variables (by name and type).
   Expected<uint8_t *> resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const;
 
-  std::shared_mutex &lock() const { return mutex; }
+  /// Held by a run until it is over, which may be on another thread.
+  RunLock &lock() const { return mutex; }
 
 private:
   explicit State(std::shared_ptr<const LoadedPlan> plan) : plan(std::move(plan)) {}
@@ -63,7 +65,7 @@ private:
   std::shared_ptr<const LoadedPlan> plan; // keeps the devices alive
   std::vector<Allocation> arenas;         // by arena
   std::vector<Variable> all;
-  mutable std::shared_mutex mutex;
+  mutable RunLock mutex;
 };
 
 } // namespace gantry::runtime

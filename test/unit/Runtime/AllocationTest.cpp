@@ -68,7 +68,7 @@ TEST_P(Allocation, noneFromTheSecondRunOn_m1) {
   constexpr uint64_t n = 4096;
   RuntimeOptions options;
   options.threads = GetParam();
-  auto runtime = Runtime::create(options);
+  auto runtime = createRuntime(options);
   PlanBuilder builder;
   build(builder, n);
   auto plan = builder.load(runtime);

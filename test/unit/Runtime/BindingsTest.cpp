@@ -17,7 +17,7 @@ protected:
     b.addInput("bias", {12});
     b.addOutput("sum", {12});
     b.launch(add, {input(0, 48), input(1, 48)}, {output(0, 48)}, 12);
-    runtime = Runtime::create();
+    runtime = createRuntime();
     plan = b.load(runtime).take();
     session = Session::create(plan).take();
     bindings = Bindings::create(plan, 0u).take();
@@ -26,8 +26,8 @@ protected:
 
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const LoadedPlan> plan;
-  std::unique_ptr<Session> session;
-  std::unique_ptr<Bindings> bindings;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<Bindings> bindings;
   alignas(64) float image[16] = {}, bias[16] = {}, sum[16] = {};
 };
 

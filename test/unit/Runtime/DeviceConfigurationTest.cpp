@@ -1,6 +1,6 @@
 // Devices of plans on other devices (spec D9), and when that can be said (spec D8).
+#include "gantry/Drivers/SimDriver.h"
 #include "gantry/Runtime/DeviceBinding.h"
-#include "gantry/Runtime/SimDriver.h"
 
 #include "Runtime/PlanBuilder.h"
 
@@ -26,7 +26,7 @@ std::string devicesWith(std::vector<DeviceBinding> bindings) {
   options.threads = 1;
   options.bindings = std::move(bindings);
   TwoGPUs builder;
-  auto plan = builder.load(Runtime::create(std::move(options)));
+  auto plan = builder.load(createRuntime(std::move(options)));
   if (!plan)
     return plan.status().message();
   std::string names;
@@ -62,7 +62,7 @@ TEST(DeviceBinding, d9_limits_hold_where_it_is_bound) {
   RuntimeOptions options;
   options.threads = 1;
   options.bindings = {binding("GPU:0=GPU:3")};
-  auto runtime = Runtime::create(std::move(options));
+  auto runtime = createRuntime(std::move(options));
   ASSERT_TRUE(runtime->device(task + "GPU:3", "sim", 2 << 20).ok());
   TwoGPUs builder;
   builder.plan.devices[1]->memory_limit = 1 << 20;
@@ -85,16 +85,16 @@ TEST(DeviceBinding, Malformed) {
 }
 
 TEST(DeviceConfiguration, d8_only_before_the_first_plan) {
-  auto runtime = Runtime::create({.threads = 1});
+  auto runtime = createRuntime({.threads = 1});
   EXPECT_OK(runtime->configureDevices({.hostMemoryLimit = 1 << 20,
-                                       .simOrder = SimOrder::random(3),
+                                       .commandOrder = CommandOrder::random(3),
                                        .bindings = {binding("GPU:0=GPU:2")}}));
   TwoGPUs builder;
   auto plan = builder.load(runtime);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ((*plan)->device(0)->limit(), uint64_t(1) << 20);
   EXPECT_EQ((*plan)->device(1)->name(), task + "GPU:2");
-  EXPECT_TRUE(runtime->simOrder().isRandom);
+  EXPECT_TRUE(runtime->commandOrder().isRandom);
   Status late = runtime->configureDevices({});
   EXPECT_EQ(late.code(), StatusCode::failedPrecondition);
   EXPECT_EQ(late.message(), "devices cannot be configured any more: a plan that uses '" + task +
@@ -102,12 +102,12 @@ TEST(DeviceConfiguration, d8_only_before_the_first_plan) {
                                 "another runtime");
 }
 
-TEST(SimOrder, ParsesItsNames) {
-  EXPECT_FALSE(SimOrder::parse("virtual")->isRandom);
-  EXPECT_TRUE(SimOrder::parse("random:17")->isRandom);
-  EXPECT_EQ(SimOrder::parse("random:17")->seed, 17u);
+TEST(CommandOrder, ParsesItsNames) {
+  EXPECT_FALSE(CommandOrder::parse("virtual")->isRandom);
+  EXPECT_TRUE(CommandOrder::parse("random:17")->isRandom);
+  EXPECT_EQ(CommandOrder::parse("random:17")->seed, 17u);
   for (const char *text : {"", "random", "random:", "random:x", "random:1 ", "random:-1"})
-    EXPECT_EQ(SimOrder::parse(text).status().message(),
+    EXPECT_EQ(CommandOrder::parse(text).status().message(),
               "unknown order of simulated commands '" + std::string(text) +
                   "'; the orders are virtual and random:SEED");
 }

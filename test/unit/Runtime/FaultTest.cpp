@@ -42,7 +42,7 @@ struct World {
   PlanBuilder builder;
 
   explicit World(Memory memory) {
-    runtime = Runtime::create();
+    runtime = createRuntime();
     uint32_t device = 0;
     std::string driver = "host";
     if (memory == Memory::apart) {
@@ -168,7 +168,7 @@ TEST(FaultMessage, driversComeBeforePlans) {
 TEST(Devices, copyBetweenHostAndADeviceApart_x3) {
   Faults faults;
   Ledger ledger;
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   ASSERT_OK(
       runtime->addDriver(std::make_unique<FaultyDriver>("sim", Memory::apart, faults, ledger)));
   PlanBuilder b;

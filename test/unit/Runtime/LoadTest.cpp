@@ -26,7 +26,7 @@ fb::CommandT &buildDouble(PlanBuilder &b, uint32_t kernel) {
 
 void expectLoadError(PlanBuilder &b, StatusCode code, const std::string &message,
                      RuntimeOptions options = {}) {
-  auto plan = b.load(Runtime::create(std::move(options)));
+  auto plan = b.load(createRuntime(std::move(options)));
   EXPECT_EQ(plan.status().code(), code);
   EXPECT_EQ(plan.status().message(), message);
 }
@@ -44,7 +44,7 @@ TEST(Load, namesAForeignTarget) {
   PlanBuilder b;
   buildDouble(b, b.addKernel("double_f32", b.addCode(testKernels())));
   b.plan.code[0]->target = "vax";
-  auto plan = b.load(Runtime::create());
+  auto plan = b.load(createRuntime());
   EXPECT_EQ(plan.status().code(), StatusCode::unsupported);
   EXPECT_NE(plan.status().message().find("the plan's code is for vax, this machine is "),
             std::string::npos);
@@ -75,7 +75,7 @@ void timesTen(void *const *buffers, int64_t begin, int64_t end) {
 TEST(Load, runsRegisteredKernels_g5) {
   PlanBuilder b;
   buildDouble(b, b.addCustomKernel("my.double"));
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   ASSERT_OK(runtime->kernels().add("my.double", timesTen));
   EXPECT_OK(runtime->kernels().add("my.double", timesTen));
   EXPECT_EQ(runtime->kernels().add("my.double", [](void *const *, int64_t, int64_t) {}).message(),
@@ -111,7 +111,7 @@ TEST(Load, leavesADeviceAloneThatThePlanDoesNotUse_m7) {
   b.addArena(fb::ArenaKind::constants, 0,
              b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda"));
   b.addFunction("main");
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   auto plan = b.load(runtime);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ((*plan)->device(1), nullptr);
@@ -137,7 +137,7 @@ TEST(Load, refusesAPlanOverTheFreeMemory_m2) {
   PlanBuilder b;
   b.addArena(fb::ArenaKind::transient, uint64_t(1) << 60);
   b.addFunction("main");
-  auto plan = b.load(Runtime::create());
+  auto plan = b.load(createRuntime());
   EXPECT_EQ(plan.status().code(), StatusCode::doesNotFit);
   EXPECT_NE(plan.status().message().find("are free at the moment"), std::string::npos);
 }
@@ -148,7 +148,7 @@ TEST(Load, aSecondSessionOverTheLimitFailsAndTheFirstGoesOn_m5) {
   b.addFunction("main");
   RuntimeOptions options;
   options.hostMemoryLimit = 3 << 19;
-  auto runtime = Runtime::create(options);
+  auto runtime = createRuntime(options);
   auto plan = b.load(runtime);
   auto first = Session::create(*plan);
   ASSERT_TRUE(first.ok());
@@ -166,7 +166,7 @@ TEST(Load, refusesDamagedCode) {
   auto load = [](std::vector<uint8_t> bytes) {
     PlanBuilder b;
     buildDouble(b, b.addKernel("double_f32", b.addCode(bytes)));
-    return b.load(Runtime::create()).status();
+    return b.load(createRuntime()).status();
   };
   EXPECT_TRUE(load(good).ok());
   // Cut anywhere: never a crash, though the plan's checksums are right. (What is cut off the end
@@ -182,7 +182,7 @@ TEST(Load, refusesDamagedCode) {
 
 /// The system's loader recognises files by name, and names come back with descriptor numbers.
 TEST(Load, plansLoadedOneAfterAnotherKeepTheirOwnCode) {
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   auto load = [&](const char *object) {
     PlanBuilder b;
     buildDouble(b, b.addKernel("double_f32", b.addCode(testKernels(object))));
@@ -238,7 +238,7 @@ TEST(Load, survivesAnyMetadataThatTheReaderAccepts) {
   std::memcpy(&header, bytes->data(), sizeof header);
   RuntimeOptions options;
   options.hostMemoryLimit = 64 << 20; // an arena's damaged size shall not fill the machine
-  auto runtime = Runtime::create(options);
+  auto runtime = createRuntime(options);
   unsigned accepted = 0;
   for (uint64_t i = 0; i < header.metadataSize; ++i)
     for (uint8_t flip : {uint8_t(0x01), uint8_t(0x40), uint8_t(0xff)}) {
@@ -293,7 +293,7 @@ protected:
   }
 
   std::vector<std::string> log;
-  std::shared_ptr<Runtime> runtime = Runtime::create(logTo(log));
+  std::shared_ptr<Runtime> runtime = createRuntime(logTo(log));
 };
 
 TEST_F(Constants, areUsedInPlaceWhenLaidOutAsInTheFile) {

@@ -1,6 +1,7 @@
 // Plans by hand, for tests of the runtime: one host device, buffers where the test says.
 #pragma once
 
+#include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Runtime/LoadedPlan.h"

@@ -37,13 +37,13 @@ void buildAffine(PlanBuilder &b) {
 struct Loaded {
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const LoadedPlan> plan;
-  std::unique_ptr<Session> session;
-  std::unique_ptr<Bindings> bindings;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<Bindings> bindings;
 };
 
 Loaded load(PlanBuilder &builder, RuntimeOptions options = {}) {
   Loaded loaded;
-  loaded.runtime = Runtime::create(std::move(options));
+  loaded.runtime = createRuntime(std::move(options));
   auto plan = builder.load(loaded.runtime);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   loaded.plan = plan.take();

@@ -1,9 +1,10 @@
 // Simulated devices: separate memory, queues, virtual time, legal orders, missing waits (spec D6).
 #include "gantry/Device/CostModel.h"
+#include "gantry/Drivers/SimDriver.h"
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Views.h"
+#include "gantry/Runtime/ImmediateDevice.h"
 #include "gantry/Runtime/Session.h"
-#include "gantry/Runtime/SimDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
 
 #include "Runtime/PlanBuilder.h"
@@ -66,12 +67,12 @@ struct SimBuilder : PlanBuilder {
 struct World {
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const LoadedPlan> plan;
-  std::unique_ptr<Session> session;
-  std::unique_ptr<Bindings> bindings;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<Bindings> bindings;
 
   explicit World(PlanBuilder &builder, RuntimeOptions options = {}) {
     options.threads = 1;
-    runtime = Runtime::create(std::move(options));
+    runtime = createRuntime(std::move(options));
     auto loaded = builder.load(runtime);
     EXPECT_TRUE(loaded.ok()) << loaded.status().message();
     if (!loaded)
@@ -98,13 +99,13 @@ struct World {
   }
   std::string names() {
     std::string all;
-    for (const SimEvent &event : session->timeline())
+    for (const CommandEvent &event : session->timeline())
       all += event.command->name()->str() + ' ';
     return all;
   }
   double end() {
     double latest = 0;
-    for (const SimEvent &event : session->timeline())
+    for (const CommandEvent &event : session->timeline())
       latest = std::max(latest, event.end);
     return latest;
   }
@@ -170,7 +171,7 @@ TEST(Sim, countsConstantsThatAreWantedElsewhereOncePerArena_x3) {
   b.plan.constants[0]->home = 0;
   b.plan.constants[1]->home = 2;
   b.addFunction("main");
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   auto first = b.load(runtime), again = b.load(runtime);
   ASSERT_TRUE(first.ok() && again.ok());
   std::vector<plan::CopyTally> ledger = plan::copiesAtLoad((*first)->metadata());
@@ -191,7 +192,7 @@ TEST(Sim, aRunIsPredicted_d6) {
   ASSERT_OK(w.session->run(*w.bindings));
   const auto predicted = plan::predictRun(w.plan->metadata(), *w.plan->functions()[0].source);
   std::map<const fb::Command *, std::pair<double, double>> ran;
-  for (const SimEvent &event : w.session->timeline())
+  for (const CommandEvent &event : w.session->timeline())
     ran[event.command] = {event.start, event.end};
   ASSERT_EQ(predicted.size(), ran.size());
   for (const plan::Moment &moment : predicted) {
@@ -270,7 +271,7 @@ TEST(Sim, severalValuesAreOneTransfer_x5) {
             plan::Ledger::of(w.plan->metadata(), *w.plan->functions()[0].source).perRun[1]);
   // One latency, and all bytes.
   EXPECT_EQ(w.names(), "lower sum down ");
-  const SimEvent up = w.session->timeline().front();
+  const CommandEvent up = w.session->timeline().front();
   EXPECT_DOUBLE_EQ(up.end - up.start, StandInRates::linkLatency +
                                           static_cast<double>(bytes) / StandInRates::linkBandwidth);
 }
@@ -298,7 +299,7 @@ TEST(Sim, everyLegalOrderGivesTheSameBytes_d6) {
   std::set<std::string> orders;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     std::fill_n(w.bindings->output(0u)->dataAs<float>(), n, -1.0f);
-    w.session->setSimOrder(SimOrder::random(seed));
+    w.session->setCommandOrder(CommandOrder::random(seed));
     ASSERT_OK(w.session->run(*w.bindings));
     ASSERT_EQ(w.output(0), y0) << seed;
     ASSERT_EQ(w.output(1), y1) << seed;
@@ -311,7 +312,7 @@ TEST(Sim, theSameSeedGivesTheSameOrder) {
   SimBuilder b(2);
   buildPipeline(b);
   RuntimeOptions options;
-  options.simOrder = SimOrder::random(7);
+  options.commandOrder = CommandOrder::random(7);
   World w(b, options), other(b, options);
   for (World *each : {&w, &other}) {
     each->bindRamp(0);
@@ -345,7 +346,7 @@ TEST(Sim, namesEachMissingWaitInEveryOrder_d6) {
     World w(b);
     w.bindRamp(0);
     for (uint64_t seed = 0; seed < 20; ++seed) {
-      w.session->setSimOrder(seed ? SimOrder::random(seed) : SimOrder::virtualTime());
+      w.session->setCommandOrder(seed ? CommandOrder::random(seed) : CommandOrder::virtualTime());
       Status status = w.session->run(*w.bindings);
       ASSERT_EQ(status.code(), StatusCode::corrupt) << dropped;
       EXPECT_NE(status.message().find(expected[dropped]), std::string::npos)
@@ -428,7 +429,7 @@ TEST(Sim, runsLoopsAndBranchesInEveryOrder) {
   ASSERT_OK(w.bindings->bindInput(0, Tensor::borrow({ElementType::f32, {1}}, &v)));
   ASSERT_OK(w.bindings->bindInput(1, Tensor::borrow({ElementType::f32, {1}}, &limit)));
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    w.session->setSimOrder(SimOrder::random(seed));
+    w.session->setCommandOrder(CommandOrder::random(seed));
     ASSERT_OK(w.session->run(*w.bindings));
     EXPECT_EQ(*w.bindings->output(0u)->dataAs<float>(), 12.0f);
   }
@@ -493,9 +494,12 @@ TEST(Sim, refusesArgumentsInForeignMemory_d6) {
 
 TEST(SimDriver, refusesMemoryOfAnotherDevice_d6) {
   ThreadPool pool(1);
-  SimMachine machine(pool);
-  auto a = machine.addDevice("GPU:0", 1 << 20), b = machine.addDevice("GPU:1", 1 << 20);
-  void *inA = *a->allocate(64), *inB = *b->allocate(64);
+  auto driver = createSimDriver(pool);
+  auto openedA = driver->open({"GPU:0", 1 << 20}), openedB = driver->open({"GPU:1", 1 << 20});
+  auto *a = static_cast<ImmediateDevice *>(openedA->get());
+  auto *b = static_cast<ImmediateDevice *>(openedB->get());
+  Allocation memoryOfA = a->allocate(64, "test").take(), memoryOfB = b->allocate(64, "test").take();
+  void *inA = memoryOfA.data(), *inB = memoryOfB.data();
   float host[16] = {1, 2};
   EXPECT_EQ(a->upload(inB, host, 64).message(),
             "64 bytes lie in the memory of 'GPU:1', expected an allocation of 'GPU:0'");
@@ -512,22 +516,20 @@ TEST(SimDriver, refusesMemoryOfAnotherDevice_d6) {
   float back[16] = {};
   ASSERT_OK(b->download(back, inB, 64));
   EXPECT_EQ(back[1], 2.0f);
-  a->release(inA, 64);
+  memoryOfA = Allocation();
   EXPECT_EQ(a->upload(inA, host, 64).code(), StatusCode::invalidArgument); // no longer its own
-  b->release(inB, 64);
 }
 
 TEST(SimDriver, givesNoMoreThanItHas_m5) {
   ThreadPool pool(1);
-  SimMachine machine(pool);
-  auto device = machine.addDevice("GPU:0", 100000);
-  void *first = *device->allocate(60000);
-  EXPECT_EQ(device->allocate(40001).status().code(), StatusCode::doesNotFit);
-  void *rest = *device->allocate(40000); // exactly full, however the pages fall
+  auto driver = createSimDriver(pool);
+  auto device = driver->open({"GPU:0", 100000}).take();
+  Allocation first = device->allocate(60000, "test").take();
+  EXPECT_EQ(device->allocate(40001, "test").status().code(), StatusCode::doesNotFit);
+  Allocation rest = device->allocate(40000, "test").take(); // exactly full, however the pages fall
   EXPECT_EQ(device->memoryInfo()->free, 0u);
-  device->release(first, 60000);
+  first = Allocation();
   EXPECT_EQ(device->memoryInfo()->free, 60000u);
-  device->release(rest, 40000);
 }
 
 float *volatile stolen = nullptr;
@@ -546,7 +548,7 @@ TEST(SimDeath, memoryOfOtherDevicesIsInaccessible_d6) {
   b.compute("thief", kernel, SimBuilder::cpu, {}, output(0, bytes), 0, 1);
   RuntimeOptions options;
   options.threads = 1;
-  auto runtime = Runtime::create(options);
+  auto runtime = createRuntime(options);
   ASSERT_OK(runtime->kernels().add("steal", steal));
   auto plan = b.load(runtime);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -565,7 +567,7 @@ TEST(Sim, enforcesTheLimitOfThePlan_m2) {
   b.addArena(fb::ArenaKind::variables, 1 << 20, 1);
   b.addFunction("main");
   b.plan.devices[1]->memory_limit = 2 << 20;
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   auto plan = b.load(runtime);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), StatusCode::doesNotFit);
@@ -590,7 +592,7 @@ TEST(Sim, deviceKeepsItsSize_d8) {
   }
   small.plan.devices[1]->memory_limit = 1 << 20;
   large.plan.devices[1]->memory_limit = 2 << 20;
-  auto runtime = Runtime::create();
+  auto runtime = createRuntime();
   auto first = small.load(runtime), second = large.load(runtime);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(second.status().message(),
@@ -627,7 +629,7 @@ double endOf(bool ordered) {
   auto x = Tensor::allocate({ElementType::f32, {250000}});
   EXPECT_TRUE(w.bindings->bindInput(0, *x).ok());
   EXPECT_TRUE(w.session->run(*w.bindings).ok());
-  for (const SimEvent &event : w.session->timeline()) {
+  for (const CommandEvent &event : w.session->timeline()) {
     EXPECT_NEAR(event.end - event.start, 1e-3, StandInRates::gpuLaunch + 1e-9);
     EXPECT_EQ(event.device, w.plan->device(1));
     EXPECT_EQ(event.queue, event.command->name()->str() == "copy" ? copyQueue : computeQueue);

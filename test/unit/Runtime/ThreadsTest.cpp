@@ -45,7 +45,7 @@ protected:
   Threads() {
     RuntimeOptions options;
     options.threads = 3;
-    runtime = Runtime::create(options);
+    runtime = createRuntime(options);
     PlanBuilder b;
     build(b);
     plan = b.load(runtime).take();

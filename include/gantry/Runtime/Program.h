@@ -1,25 +1,29 @@
-// A function of a plan as the executor runs it: one flat array of steps with absolute addresses.
+// A function of a plan as executors run it: one flat array of steps with absolute addresses.
 //
-// Made once per session. Branches and loops become jumps. On real devices signals and waits between
-// queues vanish, since those so far do everything in program order (and the plan's validator has
-// checked that the order of commands is one in which every wait comes after its signal); a plan
-// with simulated devices keeps them for drivers/sim/SimExecutor.h. A run touches nothing but steps,
-// buffer pointers and, where inputs and outputs moved since the last run, patches.
+// Made once per session. Branches and loops become jumps. Where all devices run inline, signals and
+// waits between queues vanish, since everything is done in program order (and the plan's validator
+// has checked that the order of commands is one in which every wait comes after its signal). A run
+// touches nothing but steps, buffer pointers and, where inputs and outputs moved since the last
+// run, patches.
 #pragma once
 
-#include "gantry/Runtime/Session.h"
+#include "gantry/Runtime/LoadedPlan.h"
+#include "gantry/Runtime/Queue.h"
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace gantry::runtime {
+
+class State;
 
 /// One thing to do, in one cache line.
 struct Step {
   enum class Kind : uint8_t {
     call,   ///< a KernelFn on the thread pool
-    launch, ///< a kernel of a driver that does not run inline
+    launch, ///< a kernel of a device that does not run inline
     copy,   ///< inside a device, or between devices that run inline
     upload,
     download,
@@ -27,7 +31,7 @@ struct Step {
     fill,
     jumpIfFalse, ///< when the byte at buffers[0] is 0
     jump,
-    // Of simulated plans only:
+    // Where not all devices run inline:
     signal, ///< `target`: the semaphore
     wait,   ///< `target`: the semaphore
     join,   ///< where blocks begin and end: all queues come together
@@ -36,12 +40,12 @@ struct Step {
   uint8_t value = 0;   ///< fill
   uint32_t target = 0; ///< jump: index of a step
   uint32_t numBuffers = 0;
-  uint32_t command = 0; ///< index into Program::commands
+  uint32_t command = 0; ///< index of its command in the program
   KernelHandle kernel = nullptr;
   void **buffers = nullptr;
   int64_t items = 0; ///< work items, or bytes of a fill
   int64_t grain = 1;
-  Device *device = nullptr;
+  Queue *queue = nullptr;   ///< of the device that does it
   Device *source = nullptr; ///< copyFrom
 };
 static_assert(sizeof(Step) <= 64);
@@ -60,14 +64,21 @@ public:
   void setOutput(unsigned index, uint8_t *address) { patch(outputs[index], address); }
 
   bool readsVariables() const { return usesVariables; }
+  /// Whether every device of the plan runs inline.
+  bool runsInline() const { return isInline; }
 
-  /// Runs all steps. An error names the command.
-  Status run(ThreadPool &pool);
-  /// The same with a clock around each step; `times` gets one entry per command that ran.
-  Status runTimed(ThreadPool &pool, std::vector<CommandTime> &times);
+  const LoadedPlan &plan() const { return loaded; }
+  const plan::fb::Function &function() const { return *source; }
+  std::span<const Step> steps() const { return allSteps; }
+  size_t numCommands() const { return commands.size(); }
+  const plan::fb::Command &commandOf(const Step &step) const { return *commands[step.command]; }
+  /// The queues that its steps use, each once.
+  std::vector<Queue *> queues() const;
 
-  /// Whether the plan has simulated devices: then a SimExecutor runs the steps, not this.
-  bool isSimulated() const { return simulated; }
+  /// Puts a launch, copy or fill on its queue.
+  Status perform(const Step &step) const;
+  /// `status` with the step's command in front of its message; a success stays one.
+  Status withStep(const Step &step, Status status) const;
 
 private:
   struct BoundSlots {
@@ -78,24 +89,27 @@ private:
     std::vector<Use> uses;
     uint8_t *address = nullptr;
   };
+  /// Commands of one device and queue of the plan that one device carries out.
+  struct OwnQueue {
+    Device *device;
+    uint32_t plannedDevice, plannedQueue;
+    std::unique_ptr<Queue> queue;
+  };
   friend class Flattener;
-  friend class SimExecutor;
 
-  explicit Program(const LoadedPlan &plan) : plan(plan) {}
+  explicit Program(const LoadedPlan &plan) : loaded(plan) {}
   void patch(BoundSlots &bound, uint8_t *address);
-  template <typename Observe>
-  Status execute(ThreadPool &pool, Observe observe);
-  Status perform(const Step &step);
-  Status performCopy(const Step &step);
+  Status performCopy(const Step &step) const;
 
-  const LoadedPlan &plan;
+  const LoadedPlan &loaded;
   const plan::fb::Function *source = nullptr;
-  std::vector<Step> steps;
+  std::vector<OwnQueue> ownQueues;
+  std::vector<Step> allSteps;
   std::vector<void *> slots; ///< buffer pointers of all steps, one after the other
   std::vector<const plan::fb::Command *> commands;
   std::vector<BoundSlots> inputs, outputs;
   bool usesVariables = false;
-  bool simulated = false;
+  bool isInline = true;
 };
 
 } // namespace gantry::runtime

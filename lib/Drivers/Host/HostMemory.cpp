@@ -1,5 +1,5 @@
 // MemAvailable rather than MemFree: page cache is memory that the system gives back when asked.
-#include "HostMemory.h"
+#include "gantry/Drivers/HostDriver.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,6 +45,7 @@ void applyContainerLimit(MemoryInfo &info) {
 
 } // namespace
 
+/// From /proc/meminfo (MemTotal, MemAvailable), lowered to what the cgroup of the process allows.
 Expected<MemoryInfo> readHostMemory() {
   char text[2048];
   readSmallFile("/proc/meminfo", text);

@@ -1,8 +1,9 @@
 // Host memory and kernels.
-#include "gantry/Runtime/HostDriver.h"
+#include "gantry/Drivers/HostDriver.h"
 
-#include "HostMemory.h"
 #include "SharedObject.h"
+#include "gantry/Drivers/CPUFeatures.h"
+#include "gantry/Runtime/ImmediateDevice.h"
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Bytes.h"
 
@@ -19,24 +20,14 @@ namespace {
 constexpr uint64_t hugePageSize = uint64_t(2) << 20;
 constexpr uint64_t hugePageThreshold = 2 * hugePageSize;
 
-class HostDriver final : public Driver {
+class HostDevice final : public ImmediateDevice {
 public:
-  explicit HostDriver(ThreadPool &pool) : pool(pool) {}
+  HostDevice(const DeviceRequest &request, Driver &driver, ThreadPool &pool)
+      : ImmediateDevice(request.name, driver, request.hostMemoryLimit), pool(pool) {}
 
-  std::string_view name() const override { return "host"; }
   bool runsInline() const override { return true; }
   Expected<MemoryInfo> memoryInfo() override { return readHostMemory(); }
-
-  Expected<void *> allocate(uint64_t bytes) override {
-    bool huge = bytes >= hugePageThreshold;
-    void *data = nullptr;
-    if (posix_memalign(&data, huge ? hugePageSize : bufferAlignment, bytes) != 0)
-      return Status::doesNotFit("the system has no " + formatBytes(bytes) + " of memory to give");
-    if (huge) // advice only: nothing depends on it
-      (void)madvise(data, bytes, MADV_HUGEPAGE);
-    return data;
-  }
-  void release(void *data, uint64_t) override { std::free(data); }
+  Unmet unmet(const VariantNeeds &needs) const override { return unmetByHost(needs); }
 
   Status copy(void *destination, const void *source, uint64_t bytes) override {
     if (bytes != 0)
@@ -63,6 +54,31 @@ public:
     pool.parallelFor(reinterpret_cast<KernelFn>(launch.kernel), launch.buffers, launch.items,
                      launch.grain);
     return {};
+  }
+
+protected:
+  Expected<void *> takeMemory(uint64_t bytes) override {
+    bool huge = bytes >= hugePageThreshold;
+    void *data = nullptr;
+    if (posix_memalign(&data, huge ? hugePageSize : bufferAlignment, bytes) != 0)
+      return Status::doesNotFit("the system has no " + formatBytes(bytes) + " of memory to give");
+    if (huge) // advice only: nothing depends on it
+      (void)madvise(data, bytes, MADV_HUGEPAGE);
+    return data;
+  }
+  void giveMemory(void *data, uint64_t) override { std::free(data); }
+
+private:
+  ThreadPool &pool;
+};
+
+class HostDriver final : public Driver {
+public:
+  explicit HostDriver(ThreadPool &pool) : pool(pool) {}
+
+  std::string_view name() const override { return "host"; }
+  Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) override {
+    return std::unique_ptr<Device>(std::make_unique<HostDevice>(request, *this, pool));
   }
 
 private:

@@ -2,7 +2,7 @@
 //
 // Commands of one (device, queue) run in the plan's order; a wait holds its queue until the
 // semaphore is signalled. Of the commands at the heads of their queues the one that can start first
-// on the virtual clock runs next, or with SimOrder::random any of those that may.
+// on the virtual clock runs next, or with CommandOrder::random any of those that may.
 //
 // A branch or loop joins all queues, where its condition is read and where its blocks end: this is
 // what the plan's validator assumes when it lets no wait rely on a signal of a block that has
@@ -10,10 +10,11 @@
 // leave open is an error that names both commands.
 #pragma once
 
-#include "Program.h"
 #include "RaceCheck.h"
+#include "SimDriver.h"
 #include "gantry/Plan/CommandClock.h"
-#include "gantry/Runtime/SimDriver.h"
+#include "gantry/Runtime/Executor.h"
+#include "gantry/Runtime/Program.h"
 
 #include <cstdint>
 #include <map>
@@ -24,10 +25,10 @@
 namespace gantry::runtime {
 
 /// One run of one program; made for it and then dropped.
-class SimExecutor {
+class SimRun {
 public:
-  SimExecutor(Program &program, SimMachine &machine, ThreadPool &pool, SimOrder order,
-              std::vector<SimEvent> &timeline);
+  SimRun(const Program &program, SimDriver &machine, ThreadPool &pool, CommandOrder order,
+         std::vector<CommandEvent> &timeline);
 
   /// CORRUPT for a missing wait, INVALID_ARGUMENT for an argument in foreign memory; both before
   /// the command runs. `timeline` gets what ran, in the order in which it did.
@@ -47,10 +48,8 @@ private:
   };
 
   static bool isJoin(const Step &step);
-  const plan::fb::Command &commandOf(const Step &step) const {
-    return *program.commands[step.command];
-  }
-  const Step &stepAt(StepIndex index) const { return program.steps[index]; }
+  const plan::fb::Command &commandOf(const Step &step) const { return program.commandOf(step); }
+  const Step &stepAt(StepIndex index) const { return program.steps()[index]; }
 
   void enqueue(StepIndex index);
   Status runQueues();
@@ -66,11 +65,11 @@ private:
   Status deadlock() const;
   void join();
 
-  Program &program;
-  SimMachine &machine;
+  const Program &program;
+  SimDriver &machine;
   ThreadPool &pool;
-  SimOrder order;
-  std::vector<SimEvent> &timeline;
+  CommandOrder order;
+  std::vector<CommandEvent> &timeline;
   const plan::fb::Plan &metadata;
   const plan::fb::Function &function;
   plan::CommandClock clock;

@@ -1,4 +1,4 @@
-#include "SimExecutor.h"
+#include "SimRun.h"
 
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/ThreadPool.h"
@@ -26,12 +26,12 @@ std::string describeBuffer(const fb::BufferRef &buffer) {
 
 } // namespace
 
-SimExecutor::SimExecutor(Program &program, SimMachine &machine, ThreadPool &pool, SimOrder order,
-                         std::vector<SimEvent> &timeline)
+SimRun::SimRun(const Program &program, SimDriver &machine, ThreadPool &pool, CommandOrder order,
+               std::vector<CommandEvent> &timeline)
     : program(program), machine(machine), pool(pool), order(order), timeline(timeline),
-      metadata(program.plan.metadata()), function(*program.source), clock(metadata, function),
+      metadata(program.plan().metadata()), function(program.function()), clock(metadata, function),
       semaphores(function.num_semaphores()), random(order.seed), races(0, 0) {
-  for (const Step &step : program.steps) {
+  for (const Step &step : program.steps()) {
     const fb::Command &command = commandOf(step);
     if (queueIndex.try_emplace({command.device(), command.queue()}, queues.size()).second)
       queues.push_back({command.device(), command.queue(), 0, {}, 0});
@@ -39,13 +39,13 @@ SimExecutor::SimExecutor(Program &program, SimMachine &machine, ThreadPool &pool
   races = RaceCheck(queues.size(), semaphores.size());
 }
 
-bool SimExecutor::isJoin(const Step &step) {
+bool SimRun::isJoin(const Step &step) {
   return step.kind == Step::Kind::join || step.kind == Step::Kind::jump ||
          step.kind == Step::Kind::jumpIfFalse;
 }
 
-Status SimExecutor::run() {
-  auto end = static_cast<StepIndex>(program.steps.size());
+Status SimRun::run() {
+  auto end = static_cast<StepIndex>(program.steps().size());
   for (StepIndex at = 0; at < end;) {
     for (; at < end && !isJoin(stepAt(at)); ++at)
       enqueue(at);
@@ -60,7 +60,7 @@ Status SimExecutor::run() {
   return {};
 }
 
-void SimExecutor::enqueue(StepIndex index) {
+void SimRun::enqueue(StepIndex index) {
   const fb::Command &command = commandOf(stepAt(index));
   queues[queueIndex[{command.device(), command.queue()}]].todo.push_back(index);
   // In a later pass of a loop the signal of the pass before must not count.
@@ -69,7 +69,7 @@ void SimExecutor::enqueue(StepIndex index) {
 }
 
 /// Joins all queues, and decides where to go on.
-Expected<SimExecutor::StepIndex> SimExecutor::runControl(StepIndex index) {
+Expected<SimRun::StepIndex> SimRun::runControl(StepIndex index) {
   join();
   const Step &step = stepAt(index);
   if (step.kind == Step::Kind::join)
@@ -78,15 +78,15 @@ Expected<SimExecutor::StepIndex> SimExecutor::runControl(StepIndex index) {
     return step.target;
   GANTRY_RETURN_IF_ERROR(checkArguments(step));
   uint8_t condition = 0;
-  Driver &driver = step.device->driver();
-  if (driver.runsInline())
+  Device &device = step.queue->device();
+  if (device.runsInline())
     condition = *static_cast<const uint8_t *>(step.buffers[0]);
   else
-    GANTRY_RETURN_IF_ERROR(driver.download(&condition, step.buffers[0], 1));
+    GANTRY_RETURN_IF_ERROR(device.download(&condition, step.buffers[0], 1));
   return condition ? index + 1 : step.target;
 }
 
-void SimExecutor::join() {
+void SimRun::join() {
   double latest = 0;
   for (const Queue &queue : queues)
     latest = std::max(latest, queue.time);
@@ -95,7 +95,7 @@ void SimExecutor::join() {
   races.join();
 }
 
-Status SimExecutor::runQueues() {
+Status SimRun::runQueues() {
   size_t left = 0;
   for (const Queue &queue : queues)
     left += queue.todo.size();
@@ -112,7 +112,7 @@ Status SimExecutor::runQueues() {
   return {};
 }
 
-bool SimExecutor::mayStart(const Queue &queue) const {
+bool SimRun::mayStart(const Queue &queue) const {
   if (queue.next == queue.todo.size())
     return false;
   const Step &step = stepAt(queue.todo[queue.next]);
@@ -121,7 +121,7 @@ bool SimExecutor::mayStart(const Queue &queue) const {
 
 /// When the head of the queue can start: the queue is done with what came before, and what the
 /// command needs is free.
-double SimExecutor::startOf(const Queue &queue) {
+double SimRun::startOf(const Queue &queue) {
   const Step &step = stepAt(queue.todo[queue.next]);
   if (step.kind == Step::Kind::signal)
     return queue.time;
@@ -130,7 +130,7 @@ double SimExecutor::startOf(const Queue &queue) {
   return std::max(queue.time, busyUntil[clock.resource(commandOf(step))]);
 }
 
-SimExecutor::Queue *SimExecutor::choose() {
+SimRun::Queue *SimRun::choose() {
   std::vector<Queue *> ready;
   for (Queue &queue : queues)
     if (mayStart(queue))
@@ -145,7 +145,7 @@ SimExecutor::Queue *SimExecutor::choose() {
                            [&](Queue *a, Queue *b) { return key(a) < key(b); });
 }
 
-Status SimExecutor::start(Queue &queue) {
+Status SimRun::start(Queue &queue) {
   StepIndex index = queue.todo[queue.next];
   const Step &step = stepAt(index);
   const fb::Command &command = commandOf(step);
@@ -167,7 +167,8 @@ Status SimExecutor::start(Queue &queue) {
       return withCommand(metadata, command, std::move(status));
     double end = begin + clock.duration(command);
     busyUntil[clock.resource(command)] = end;
-    timeline.push_back({&command, program.plan.device(command.device()), queue.number, begin, end});
+    timeline.push_back(
+        {&command, program.plan().device(command.device()), queue.number, begin, end});
     queue.time = end;
     ++queue.next;
     return {};
@@ -178,19 +179,19 @@ Status SimExecutor::start(Queue &queue) {
 }
 
 /// Commands of the host run while no device's memory is open; drivers open their own.
-Status SimExecutor::perform(const Step &step) {
+Status SimRun::perform(const Step &step) {
   if (step.kind == Step::Kind::call)
     return machine.runOnHost([&] {
       pool.parallelFor(reinterpret_cast<KernelFn>(step.kernel), step.buffers, step.items,
                        step.grain);
       return Status();
     });
-  bool onHost = step.device->driver().runsInline();
+  bool onHost = step.queue->device().runsInline();
   return onHost ? machine.runOnHost([&] { return program.perform(step); }) : program.perform(step);
 }
 
 /// Every argument lies in memory of the device that is to use it.
-Status SimExecutor::checkArguments(const Step &step) const {
+Status SimRun::checkArguments(const Step &step) const {
   const fb::Command &command = commandOf(step);
   for (uint32_t i = 0; i < step.numBuffers; ++i) {
     const fb::BufferRef &buffer =
@@ -199,10 +200,10 @@ Status SimExecutor::checkArguments(const Step &step) const {
       continue;
     bool isLaunch = command.opcode() == fb::Opcode::launch;
     Device &wanted =
-        *program.plan.device(isLaunch ? command.device() : deviceOf(metadata, function, buffer));
+        *program.plan().device(isLaunch ? command.device() : deviceOf(metadata, function, buffer));
     std::string owner = machine.ownerOf(step.buffers[i]);
-    bool simulated = machine.owns(wanted.driver());
-    if (simulated ? machine.holds(wanted.driver(), step.buffers[i], buffer.size()) : owner.empty())
+    bool simulated = machine.owns(wanted);
+    if (simulated ? machine.holds(wanted, step.buffers[i], buffer.size()) : owner.empty())
       continue;
     std::string where = owner.empty() ? "the host" : "'" + owner + "'";
     if (simulated && owner == wanted.name())
@@ -214,7 +215,7 @@ Status SimExecutor::checkArguments(const Step &step) const {
   return {};
 }
 
-Status SimExecutor::checkOrder(const Queue &queue, StepIndex index) {
+Status SimRun::checkOrder(const Queue &queue, StepIndex index) {
   const Step &step = stepAt(index);
   const fb::Command &command = commandOf(step);
   auto number = static_cast<size_t>(&queue - queues.data());
@@ -229,7 +230,7 @@ Status SimExecutor::checkOrder(const Queue &queue, StepIndex index) {
 }
 
 /// Names the two in the plan's order, whichever came first in this run.
-Status SimExecutor::missingWait(RaceCheck::Use a, RaceCheck::Use b) const {
+Status SimRun::missingWait(RaceCheck::Use a, RaceCheck::Use b) const {
   if (b.step < a.step)
     std::swap(a, b);
   auto use = [&](const RaceCheck::Use &each) {
@@ -245,7 +246,7 @@ Status SimExecutor::missingWait(RaceCheck::Use a, RaceCheck::Use b) const {
                          second);
 }
 
-Status SimExecutor::deadlock() const {
+Status SimRun::deadlock() const {
   for (const Queue &queue : queues)
     if (queue.next < queue.todo.size()) {
       const Step &step = stepAt(queue.todo[queue.next]);

@@ -1,8 +1,9 @@
-// Which instruction sets this machine has, by the names of /proc/cpuinfo.
+// What this machine's CPU can run: instruction sets by the names of /proc/cpuinfo.
 #pragma once
 
-#include "gantry/Support/Status.h"
+#include "gantry/Runtime/Device.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,11 @@ std::vector<std::string> parseCPUFeatures(std::string_view cpuinfo);
 /// This machine's features, read anew at each call.
 std::vector<std::string> machineFeatures();
 
-/// UNSUPPORTED, naming what is missing, unless `available` (sorted) has all of `required`.
-Status checkCPUFeatures(const std::vector<std::string> &required,
-                        const std::vector<std::string> &available);
+/// Names what is missing, unless `available` (sorted) has all of `required`.
+Unmet unmetByCPU(std::span<const std::string_view> required,
+                 const std::vector<std::string> &available);
+
+/// What this machine's CPU lacks for a variant; its features are read once.
+Unmet unmetByHost(const VariantNeeds &needs);
 
 } // namespace gantry::runtime

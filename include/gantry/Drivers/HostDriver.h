@@ -2,6 +2,7 @@
 // pool.
 #pragma once
 
+#include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/Driver.h"
 
 #include <memory>
@@ -12,5 +13,8 @@ class ThreadPool;
 
 /// `pool` must outlive the driver.
 std::unique_ptr<Driver> createHostDriver(ThreadPool &pool);
+
+/// Memory of the machine, or of the container that we are in.
+Expected<MemoryInfo> readHostMemory();
 
 } // namespace gantry::runtime

@@ -1,7 +1,7 @@
 // Machine code of a plan as a shared object that is loaded from memory.
 #pragma once
 
-#include "gantry/Runtime/Driver.h"
+#include "gantry/Runtime/Device.h"
 
 #include <memory>
 #include <span>

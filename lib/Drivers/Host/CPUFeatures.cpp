@@ -1,6 +1,6 @@
 // /proc/cpuinfo rather than cpuid: it says what the kernel lets programs use, on every
 // architecture.
-#include "gantry/Runtime/CPUFeatures.h"
+#include "gantry/Drivers/CPUFeatures.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -55,16 +55,31 @@ std::vector<std::string> machineFeatures() {
   return parseCPUFeatures(std::string_view(text).substr(0, length));
 }
 
-Status checkCPUFeatures(const std::vector<std::string> &required,
-                        const std::vector<std::string> &available) {
+Unmet unmetByCPU(std::span<const std::string_view> required,
+                 const std::vector<std::string> &available) {
   std::string missing;
-  for (const std::string &feature : required)
+  for (std::string_view feature : required)
     if (!std::binary_search(available.begin(), available.end(), feature))
-      missing += (missing.empty() ? "" : ", ") + feature;
+      missing += (missing.empty() ? "" : ", ") + std::string(feature);
   if (missing.empty())
     return {};
-  return Status::unsupported("this machine's CPU lacks " + missing +
-                             "; compile the graph here, or for an older CPU with --target-cpu");
+  return {"this machine's CPU lacks " + missing,
+          "compile the graph here, or for an older CPU with --target-cpu"};
+}
+
+Unmet unmetByHost(const VariantNeeds &needs) {
+  if (needs.source == VariantNeeds::Source::library)
+    return {"the library '" + std::string(needs.library) + "' is not used on CPUs", ""};
+  if (!needs.target.empty() && needs.target != machineTarget())
+    return {"the plan's code is for " + std::string(needs.target) + ", this machine is " +
+                std::string(machineTarget()),
+            ""};
+  if (needs.archMin != 0 || needs.archMax != 0)
+    return {"CPUs have features, not the architecture numbers of GPUs", ""};
+  if (needs.features.empty())
+    return {};
+  static const std::vector<std::string> available = machineFeatures();
+  return unmetByCPU(needs.features, available);
 }
 
 } // namespace gantry::runtime

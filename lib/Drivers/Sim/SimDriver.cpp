@@ -1,48 +1,48 @@
-// The driver of a simulated device, and the machine that makes the devices take turns.
+// The driver of simulated devices, which makes them take turns, and the devices.
 //
 // Memory is opened when a call needs it and closed when another device's call does, so a plan that
 // stays on one device pays for protection once. Every address is checked before it is touched.
-#include "gantry/Runtime/SimDriver.h"
+#include "SimDriver.h"
 
-#include "SimMemory.h"
-#include "drivers/host/SharedObject.h"
+#include "Host/SharedObject.h"
+#include "SimExecutor.h"
+#include "gantry/Drivers/CPUFeatures.h"
+#include "gantry/Runtime/ImmediateDevice.h"
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace gantry::runtime {
 
-class SimDriver final : public Driver {
+class SimDevice final : public ImmediateDevice {
 public:
-  SimDriver(SimMachine &machine, std::string device, uint64_t bytes)
-      : machine(machine), memory(std::move(device), bytes) {
+  SimDevice(SimDriver &machine, const std::string &name, uint64_t bytes)
+      : ImmediateDevice(name, machine, bytes), machine(machine), memory(name, bytes) {
     std::lock_guard turn(machine.mutex);
     machine.members.push_back({this, &memory});
   }
-  ~SimDriver() override {
+  ~SimDevice() override {
     std::lock_guard turn(machine.mutex);
-    std::erase_if(machine.members, [&](auto &member) { return member.driver == this; });
+    std::erase_if(machine.members, [&](auto &member) { return member.device == this; });
   }
 
-  std::string_view name() const override { return "sim"; }
   bool runsInline() const override { return false; }
+
+  Unmet unmet(const VariantNeeds &needs) const override {
+    if (needs.source == VariantNeeds::Source::registered)
+      return {"registered kernels run on CPUs only", ""};
+    return unmetByHost(needs);
+  }
+
+  /// All of them run on the same host, which keeps the code once.
+  const void *codeDomain() const override { return &machine; }
 
   Expected<MemoryInfo> memoryInfo() override {
     std::lock_guard turn(machine.mutex);
     return MemoryInfo{memory.total(), memory.free()};
   }
-  Expected<void *> allocate(uint64_t bytes) override {
-    std::lock_guard turn(machine.mutex);
-    return memory.allocate(bytes);
-  }
-  void release(void *data, uint64_t bytes) override {
-    std::lock_guard turn(machine.mutex);
-    memory.release(data, bytes);
-  }
-
   Status copy(void *destination, const void *source, uint64_t bytes) override {
     return access({&memory}, bytes, {{&memory, destination}, {&memory, source}},
                   [&] { std::memmove(destination, source, bytes); });
@@ -59,10 +59,10 @@ public:
     return access({&memory}, bytes, {{&memory, destination}},
                   [&] { std::memset(destination, value, bytes); });
   }
-  Status copyFrom(Driver &source, void *destination, const void *data, uint64_t bytes) override {
+  Status copyFrom(Device &source, void *destination, const void *data, uint64_t bytes) override {
     if (!machine.owns(source))
-      return Driver::copyFrom(source, destination, data, bytes);
-    SimMemory *theirs = &static_cast<SimDriver &>(source).memory;
+      return ImmediateDevice::copyFrom(source, destination, data, bytes);
+    SimMemory *theirs = &static_cast<SimDevice &>(source).memory;
     return access({&memory, theirs}, bytes, {{&memory, destination}, {theirs, data}},
                   [&] { std::memmove(destination, data, bytes); });
   }
@@ -84,6 +84,16 @@ public:
     machine.pool.parallelFor(reinterpret_cast<KernelFn>(launch.kernel), launch.buffers,
                              launch.items, launch.grain);
     return {};
+  }
+
+protected:
+  Expected<void *> takeMemory(uint64_t bytes) override {
+    std::lock_guard turn(machine.mutex);
+    return memory.allocate(bytes);
+  }
+  void giveMemory(void *data, uint64_t bytes) override {
+    std::lock_guard turn(machine.mutex);
+    memory.release(data, bytes);
   }
 
 private:
@@ -121,36 +131,45 @@ private:
                                         : "memory of the host"));
   }
 
-  SimMachine &machine;
+  SimDriver &machine;
   SimMemory memory;
 };
 
-Expected<SimOrder> SimOrder::parse(std::string_view text) {
-  if (text == "virtual")
-    return virtualTime();
-  constexpr std::string_view prefix = "random:";
-  uint64_t seed = 0;
-  if (text.starts_with(prefix)) {
-    const char *end = text.data() + text.size();
-    auto [at, error] = std::from_chars(text.data() + prefix.size(), end, seed);
-    if (error == std::errc() && at == end)
-      return random(seed);
-  }
-  return Status::invalidArgument("unknown order of simulated commands '" + std::string(text) +
-                                 "'; the orders are virtual and random:SEED");
+std::unique_ptr<Driver> createSimDriver(ThreadPool &pool) {
+  return std::make_unique<SimDriver>(pool);
 }
 
-std::unique_ptr<Driver> SimMachine::addDevice(std::string name, uint64_t bytes) {
-  return std::make_unique<SimDriver>(*this, std::move(name), bytes ? bytes : simDefaultMemory);
+namespace {
+uint64_t memoryOf(const DeviceRequest &request) {
+  return request.plannedMemory ? request.plannedMemory : simDefaultMemory;
+}
+} // namespace
+
+Expected<std::unique_ptr<Device>> SimDriver::open(const DeviceRequest &request) {
+  return std::unique_ptr<Device>(
+      std::make_unique<SimDevice>(*this, request.name, memoryOf(request)));
 }
 
-bool SimMachine::owns(const Driver &driver) const {
+Status SimDriver::checkReuse(const Device &device, const DeviceRequest &request) const {
+  if (device.limit() == memoryOf(request))
+    return {};
+  return Status::failedPrecondition(
+      "'" + device.name() + "' is simulated with " + formatBytes(device.limit()) +
+      " of memory by an earlier plan, now with " + formatBytes(memoryOf(request)) +
+      "; load the plan in another runtime");
+}
+
+std::unique_ptr<Executor> SimDriver::createExecutor(Program &program) {
+  return std::make_unique<SimExecutor>(program, *this, pool);
+}
+
+bool SimDriver::owns(const Device &device) const {
   std::lock_guard turn(mutex);
   return std::any_of(members.begin(), members.end(),
-                     [&](const Member &member) { return member.driver == &driver; });
+                     [&](const Member &member) { return member.device == &device; });
 }
 
-std::string SimMachine::ownerOf(const void *data) const {
+std::string SimDriver::ownerOf(const void *data) const {
   std::lock_guard turn(mutex);
   for (const Member &member : members)
     if (member.memory->covers(data))
@@ -158,27 +177,27 @@ std::string SimMachine::ownerOf(const void *data) const {
   return {};
 }
 
-bool SimMachine::holds(const Driver &driver, const void *data, uint64_t bytes) const {
+bool SimDriver::holds(const Device &device, const void *data, uint64_t bytes) const {
   std::lock_guard turn(mutex);
   for (const Member &member : members)
-    if (member.driver == &driver)
+    if (member.device == &device)
       return member.memory->holds(data, bytes);
   return false;
 }
 
-Status SimMachine::runOnHost(const std::function<Status()> &work) {
+Status SimDriver::runOnHost(const std::function<Status()> &work) {
   std::unique_lock<std::mutex> turn;
   GANTRY_RETURN_IF_ERROR(open({}, turn));
   return work();
 }
 
-void SimMachine::close() {
+void SimDriver::close() {
   std::unique_lock<std::mutex> turn;
   (void)open({}, turn); // what could not be closed is reported by the next command
 }
 
-Status SimMachine::open(std::initializer_list<SimMemory *> wanted,
-                        std::unique_lock<std::mutex> &turn) {
+Status SimDriver::open(std::initializer_list<SimMemory *> wanted,
+                       std::unique_lock<std::mutex> &turn) {
   turn = std::unique_lock(mutex);
   for (const Member &member : members) {
     bool isWanted = std::find(wanted.begin(), wanted.end(), member.memory) != wanted.end();
