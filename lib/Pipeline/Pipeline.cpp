@@ -1,7 +1,8 @@
 // The pipeline: how a graph becomes commands over buffers. Read it from top to bottom.
 //
 // It is a pure function of the module, its topology and the options. A verify pass ends each phase
-// and says what the next one may rely on; it is always on, since a wrong plan is worse than none.
+// up to Fuse and says what the next one may rely on; what Kernel, Schedule and Memory made is
+// judged at the end. All are always on, since a wrong plan is worse than none.
 
 #include "gantry/Pipeline/Pipeline.h"
 
@@ -146,6 +147,8 @@ static void addMemory(OpPassManager &pm) {
   pm.addPass(createOrderQueuesPass());
   pm.addPass(createCheckLimitsPass());
   pm.addPass(createVerifyPlanPass());
+  // Nothing below looks again at what may run at the same time.
+  pm.addPass(createVerifyCommandsPass());
 }
 
 void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Phase last,

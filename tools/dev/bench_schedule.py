@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PASSES = ["lower-to-plan", "order-commands", "coalesce-copies", "plan-memory", "order-queues",
-          "check-limits", "verify-plan"]
+          "check-limits", "verify-plan", "verify-commands"]
 DEVICE = "/job:localhost/replica:0/task:0/device:"
 TENSOR = "tensor<64xf32>"
 FLOPS, BANDWIDTH, LAUNCH = 19.5e12, 1555e9, 3e-6  # as CostModel.h stands in for a GPU

@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+"""Checks that what has one home in the compiler is not asked for elsewhere.
+
+Each rule is a pattern, the folders that it is about, and a table of the files that may use it, with
+how often: a use that is not in the table is an offence, and so is a table that says more than there
+is. Also: no name of an attribute is spelled as a literal in two files.
+
+Usage: check_homes.py [ROOT]      exit status 1 and one line per offence
+"""
+
+import collections
+import dataclasses
+import pathlib
+import re
+import sys
+
+
+@dataclasses.dataclass
+class Rule:
+    what: str
+    instead: str
+    pattern: re.Pattern
+    folders: tuple
+    allowed: dict  # path -> number of uses
+
+
+BELOW_PIPELINE = ("lib/Analysis", "lib/AutoPlacement", "lib/Device", "lib/Dialect", "lib/Frontend",
+                  "lib/Judge", "lib/Packing", "lib/Placement", "lib/Plan", "lib/Queues", "lib/Target",
+                  "lib/Transforms")
+CONTROL_FLOW = (r"\b(?:isa|cast|dyn_cast|isa_and_present|isa_and_nonnull|dyn_cast_or_null|"
+                r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!planir::)(?:IfOp|WhileOp)\b")
+RULES = [
+    Rule("the text of a device's name", "take a DeviceName, or the attribute that holds the parts",
+         re.compile(r"\bDeviceName::parse\("), ("lib",), {
+             "lib/Analysis/Homes.cpp": 1,
+             "lib/Analysis/Segments.cpp": 1,
+             "lib/Dialect/Gantry/IR/GantryDialect.cpp": 1,
+             "lib/Dialect/Gantry/IR/Topology.cpp": 2,
+             "lib/Dialect/Gantry/IR/Variables.cpp": 1,
+             "lib/Dialect/Gantry/IR/Verify.cpp": 1,
+             "lib/Frontend/ONNX/Importer.cpp": 1,
+             "lib/Pipeline/PlacementGraph.cpp": 2,
+             "lib/Pipeline/Replicate.cpp": 1,
+             "lib/Pipeline/Search.cpp": 1,
+             "lib/Placement/Lock.cpp": 1,
+             "lib/Placement/Rules.cpp": 1,
+             "lib/Plan/PlanTopology.cpp": 1,
+             "lib/Plan/ValidateTables.cpp": 1,
+             "lib/Transforms/Copy/CheckCopyBudget.cpp": 1,
+             "lib/Transforms/Place/AssignDevices.cpp": 3,
+             "lib/Transforms/Place/PlacementInput.cpp": 2,
+             "lib/Transforms/Replicate/ExpandCollectives.cpp": 1,
+             "lib/Transforms/Replicate/Replicas.cpp": 3,
+             "lib/Transforms/Resolve/ResolveScopes.cpp": 2,
+             "lib/Transforms/Resolve/ResolveVariables.cpp": 4,
+             "lib/Transforms/Schedule/Declarations.cpp": 1,
+         }),
+    Rule("a cast to an op of control flow", "ask MLIR's region and branch interfaces",
+         re.compile(CONTROL_FLOW),
+         ("lib/Analysis", "lib/Pipeline", "lib/Target", "lib/Transforms"), {
+             "lib/Analysis/Homes.cpp": 4,
+             "lib/Transforms/Copy/CheckCopyBudget.cpp": 2,
+             "lib/Transforms/Place/AssignDevices.cpp": 1,
+             "lib/Transforms/Place/PlacementInput.cpp": 5,
+             "lib/Transforms/Place/Settle.cpp": 6,
+             "lib/Transforms/Place/VerifyPlaced.cpp": 1,
+             "lib/Transforms/Replicate/CheckCollectives.cpp": 4,
+             "lib/Transforms/Replicate/ExpandReplicas.cpp": 4,
+             "lib/Transforms/Resolve/ResolveVariables.cpp": 2,
+             "lib/Transforms/Schedule/LowerToPlan.cpp": 3,
+             "lib/Transforms/Simplify/InferShapes.cpp": 2,
+         }),
+    Rule("a file", "take bytes: Pipeline, Frontend and the plan's reader and writer open files",
+         re.compile(r"\bMappedFile::open\(|\bFileBytes::open\(|\bwriteFile\(|\b[io]?fstream\b|\bfopen\(|::open\(|"
+                    r"\bMemoryBuffer::getFile\w*\(|\bopen(?:Input|Output)File\(|\braw_fd_ostream\b|"
+                    r"\bcreateTemporaryFile\("), BELOW_PIPELINE, {
+             "lib/Device/TopologyFlags.cpp": 1,
+             "lib/Frontend/Frontend.cpp": 1,
+             "lib/Frontend/ONNX/ExternalData.cpp": 2,
+             "lib/Placement/Lock.cpp": 1,
+             "lib/Placement/Rules.cpp": 1,
+             "lib/Plan/PlanFile.cpp": 2,
+             "lib/Plan/PlanWriter.cpp": 1,
+             "lib/Target/CPU/EmitCode.cpp": 3,
+             "lib/Target/Plan/WritePlan.cpp": 1,
+         }),
+]
+# Where names of devices come in as text, and layers that are not the compiler's.
+NOT_ASKED = ("lib/Arrays", "lib/CAPI", "lib/Device", "lib/Drivers", "lib/Machine", "lib/Runtime")
+
+ATTRIBUTE = re.compile(
+    r'"(gantry\.[a-z_.]+)"|'
+    r"(?:getAttrOfType<[\w:]+>|getAttr|hasAttr|setAttr|removeAttr|getAs<[\w:]+>|"
+    r'(?:get|has|set|remove)DiscardableAttr|getNamedAttr)\("([a-z_.]+)"')
+COMMENT = re.compile(r"//[^\"]*$")
+
+
+def sources(root, folder):
+    """(path relative to the root, lines without comments) of the C++ files below a folder."""
+    for file in sorted((root / folder).rglob("*")):
+        if file.suffix in (".cpp", ".h"):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            yield str(file.relative_to(root)), [COMMENT.sub("", line) for line in lines]
+
+
+def uses_of(rule, root):
+    """path -> line numbers."""
+    uses = collections.defaultdict(list)
+    for folder in rule.folders:
+        for path, lines in sources(root, folder):
+            if rule.folders == ("lib",) and path.startswith(NOT_ASKED):
+                continue
+            for number, line in enumerate(lines, 1):
+                uses[path] += [number] * len(rule.pattern.findall(line))
+    return {path: numbers for path, numbers in uses.items() if numbers}
+
+
+def offences_of(rule, root):
+    uses = uses_of(rule, root)
+    for path, numbers in uses.items():
+        if len(numbers) > rule.allowed.get(path, 0):
+            lines = ", ".join(map(str, numbers))
+            yield (f"{path}:{lines}: error: {rule.what}: {len(numbers)} uses, allowed are "
+                   f"{rule.allowed.get(path, 0)}; {rule.instead}")
+    for path, count in rule.allowed.items():
+        if len(uses.get(path, [])) < count:
+            yield (f"{path}: error: {rule.what}: {len(uses.get(path, []))} uses, the table of "
+                   f"check_homes.py says {count}; lower it")
+
+
+def spelled_twice(root):
+    """Attribute names that more than one file of the compiler spells."""
+    files = collections.defaultdict(set)
+    for folder in ("include/gantry", "lib"):
+        for path, lines in sources(root, folder):
+            if path.startswith(("lib/Frontend/ONNX", *NOT_ASKED)):
+                continue  # names of ONNX's attributes, and layers without MLIR
+            for line in lines:
+                for match in ATTRIBUTE.finditer(line):
+                    files[match.group(1) or match.group(2)].add(path)
+    for name, paths in sorted(files.items()):
+        if len(paths) > 1:
+            yield (f"{sorted(paths)[0]}: error: the attribute name '{name}' is spelled in "
+                   f"{', '.join(sorted(paths))} too; name it once, in the dialect")
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).parents[2]
+    offences = [each for rule in RULES for each in offences_of(rule, root)]
+    offences += spelled_twice(root)
+    print("\n".join(offences), end="\n" if offences else "")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
