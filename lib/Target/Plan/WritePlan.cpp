@@ -523,6 +523,14 @@ LogicalResult gantry::writePlanFile(ModuleOp module, const CPUCode &code, const 
   return report(module, writer.file.writeFile(writer.plan, path));
 }
 
+LogicalResult gantry::writePlanTo(ModuleOp module, const CPUCode &code, const PlanInfo &info,
+                                  const PlanSink &sink) {
+  Writer writer(module, code);
+  if (failed(writer.build(info)))
+    return failure();
+  return report(module, writer.file.writeTo(writer.plan, sink));
+}
+
 FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const CPUCode &code,
                                                 const PlanInfo &info) {
   Writer writer(module, code);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Support/Status.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
 #include <map>
+#include <span>
 
 namespace gantry {
 
@@ -32,6 +34,13 @@ struct PlanInfo {
 /// are streamed. Diagnostics go to the module's context.
 llvm::LogicalResult writePlanFile(mlir::ModuleOp module, const CPUCode &code, const PlanInfo &info,
                                   const std::string &path);
+
+/// Receives the bytes of a plan in their order; a failure ends the writing.
+using PlanSink = std::function<Status(std::span<const uint8_t>)>;
+
+/// The same file to wherever the caller wants it.
+llvm::LogicalResult writePlanTo(mlir::ModuleOp module, const CPUCode &code, const PlanInfo &info,
+                                const PlanSink &sink);
 
 /// The same file in memory.
 llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const CPUCode &code,
