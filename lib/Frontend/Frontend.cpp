@@ -105,14 +105,26 @@ static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
   return failure();
 }
 
+/// Shapes of a graph in MLIR depend on no values.
+static LogicalResult refuseValues(const GraphFile &file, const ImportOptions &options,
+                                  MLIRContext *context) {
+  if (options.values.empty())
+    return success();
+  return emitError(placeOf(file, context))
+         << "a value is given for '" << options.values.front().name
+         << "'; shapes of a graph in MLIR depend on no input's value, so it stays an input";
+}
+
 OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
   if (failed(checkContent(decoded->file, decoded->context)))
     return {};
   OwningOpRef<ModuleOp> module;
-  if (!decoded->isOnnx())
+  if (decoded->isOnnx()) {
+    if (succeeded(decoded->decode()))
+      module = decoded->importModel(options);
+  } else if (succeeded(refuseValues(decoded->file, options, decoded->context))) {
     module = readMlir(decoded->file.bytes, decoded->file.baseName(), decoded->context);
-  else if (succeeded(decoded->decode()))
-    module = decoded->importModel(options);
+  }
   if (module && failed(checkEntry(*module, options.entry)))
     return {};
   return module;
@@ -164,6 +176,16 @@ static GraphReport checkMlir(ModuleOp module) {
   describeMlir(module, report);
   findGaps(module, report);
   return report;
+}
+
+FailureOr<std::vector<std::string>> GraphImporter::shapeInputs(const ImportOptions &options) {
+  if (!decoded->isOnnx())
+    return std::vector<std::string>();
+  if (failed(decoded->decode()))
+    return failure();
+  GraphReport report;
+  onnx::describeModel(*decoded->model, options, report);
+  return std::move(report.shapeInputs);
 }
 
 std::optional<GraphReport> GraphImporter::check(const ImportOptions &options) {

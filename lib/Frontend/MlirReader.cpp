@@ -107,8 +107,12 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
     return {};
   auto sources = std::make_shared<llvm::SourceMgr>();
   // The parser's locations are in the file that its buffer is called.
-  llvm::MemoryBufferRef named(buffer->getBuffer(), name);
-  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(named), llvm::SMLoc());
+  // Of text it reads on to a terminator, which memory of a caller does not have.
+  StringRef bytes = buffer->getBuffer();
+  sources->AddNewSourceBuffer(bytes.starts_with("ML\xefR")
+                                  ? llvm::MemoryBuffer::getMemBuffer(bytes, name, false)
+                                  : llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
+                              llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
   return module && succeeded(checkSizes(*module)) ? std::move(module) : nullptr;

@@ -67,7 +67,6 @@ struct Replication {
   SmallVector<Part> parts = {};
 
   LogicalResult run();
-  LogicalResult parseList();
   LogicalResult findFunction();
   LogicalResult wrap(int64_t batch);
 
@@ -81,38 +80,6 @@ struct Replication {
   LogicalResult standSideBySide();
 };
 } // namespace
-
-LogicalResult Replication::parseList() {
-  SmallVector<StringRef> entries;
-  StringRef(options.replicate).split(entries, ',');
-  SmallVector<int64_t> given;
-  for (StringRef entry : entries) {
-    auto [name, weight] = entry.trim().split('=');
-    Expected<DeviceName> device = DeviceName::parse(name.str());
-    if (!device)
-      return module.emitError() << "--replicate " << options.replicate << ": "
-                                << device.status().message();
-    if (llvm::is_contained(devices, device->str()))
-      return module.emitError() << "--replicate " << options.replicate << " lists '" << name
-                                << "' twice";
-    devices.push_back(device->str());
-    int64_t number;
-    if (!entry.contains('='))
-      continue;
-    if (weight.getAsInteger(10, number) || number < 0 || number > (int64_t(1) << 31))
-      return module.emitError() << "--replicate " << options.replicate << ": the weight '" << weight
-                                << "' of '" << name << "' is not a number from 0 to 2^31";
-    given.push_back(number);
-  }
-  if (!given.empty() && given.size() != devices.size())
-    return module.emitError() << "--replicate " << options.replicate
-                              << ": give all devices a weight, or none";
-  if (!given.empty() && llvm::all_of(given, [](int64_t weight) { return weight == 0; }))
-    return module.emitError() << "--replicate " << options.replicate << ": no weight is above 0";
-  if (!given.empty())
-    weights = given;
-  return success();
-}
 
 LogicalResult Replication::findFunction() {
   SmallVector<func::FuncOp> funcs;
@@ -400,7 +367,7 @@ FailureOr<std::optional<int64_t>> Replication::batchSize(ArrayRef<std::string> n
 }
 
 LogicalResult Replication::run() {
-  if (failed(parseList()) || failed(findFunction()))
+  if (failed(findFunction()))
     return failure();
   for (Type type : func.getArgumentTypes())
     if (firstDim(type) == ShapedType::kDynamic)
@@ -425,5 +392,9 @@ LogicalResult gantry::replicateFunction(ModuleOp module, GraphImporter &importer
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
   Replication replication{module, importer, import, options};
+  for (const DeviceName &device : options.replicate->devices)
+    replication.devices.push_back(device.str());
+  if (const auto &weights = options.replicate->weights)
+    replication.weights.emplace(weights->begin(), weights->end());
   return replication.run();
 }

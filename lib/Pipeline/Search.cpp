@@ -138,8 +138,6 @@ OwningOpRef<ModuleOp> PlacementSearch::placedBy(PlacementPolicy policy, ModuleOp
   OwningOpRef<ModuleOp> copy = module.clone();
   CompileOptions other = options;
   other.placement = policy;
-  other.writePlacementLock.clear();
-  other.whyNot.clear();
   PassManager pm(module.getContext());
   buildPipeline(pm, other, Phase::place, Phase::place);
   // Its remarks would be told twice; its errors will be told when the module itself is placed.

@@ -136,6 +136,10 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> import(const ImportOptions &options);
   std::optional<GraphReport> check(const ImportOptions &options);
 
+  /// Names of the inputs that decide shapes and have no value in `options` yet: importing needs
+  /// one. None for a graph in MLIR. Fails when the file cannot be read.
+  llvm::FailureOr<std::vector<std::string>> shapeInputs(const ImportOptions &options);
+
   /// Inputs that get all of their sizes while importing, as the file declares them: those of an
   /// ONNX model. None for a graph in MLIR, which keeps its dimensions open.
   std::vector<GraphPort> inputsToSize();

@@ -50,9 +50,9 @@ static SmallVector<Copied> collect(func::FuncOp func, const copy::Homes &homes) 
   return copies;
 }
 
-Expected<CopyBudget> gantry::copyBudgetOf(func::FuncOp func, StringRef others) {
+Expected<CopyBudget> gantry::copyBudgetOf(func::FuncOp func, const CopyBudget &others) {
   auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
-  return parseCopyBudget((own ? own.getValue() : others).str());
+  return own ? parseCopyBudget(own.str()) : others;
 }
 
 void gantry::forEachCopyInLoop(func::FuncOp func, function_ref<void(CopyOp, CopyDirection)> visit) {
@@ -65,6 +65,18 @@ void gantry::forEachCopyInLoop(func::FuncOp func, function_ref<void(CopyOp, Copy
 namespace {
 struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> {
   using CheckCopyBudgetPassBase::CheckCopyBudgetPassBase;
+  explicit CheckCopyBudget(const CopyBudget &others) : others(others) {}
+
+  /// The option is text for gantry-opt alone.
+  LogicalResult initialize(MLIRContext *context) override {
+    if (maxCopy.empty())
+      return success();
+    Expected<CopyBudget> budget = parseCopyBudget(maxCopy);
+    if (!budget)
+      return emitError(UnknownLoc::get(context)) << budget.status().message();
+    others = *budget;
+    return success();
+  }
 
   void runOnOperation() override {
     copy::Homes homes(getOperation());
@@ -74,10 +86,9 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
   }
 
   LogicalResult check(func::FuncOp func, const copy::Homes &homes) {
-    Expected<CopyBudget> budget = copyBudgetOf(func, maxCopy);
+    Expected<CopyBudget> budget = copyBudgetOf(func, others);
     if (!budget)
-      return emitError(func->hasAttr(kMaxCopyAttr) ? func.getLoc() : UnknownLoc::get(&getContext()))
-             << budget.status().message();
+      return func.emitError() << budget.status().message();
     if (budget->isEmpty())
       return success();
     SmallVector<Copied> copies = collect(func, homes);
@@ -143,5 +154,11 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
       text += ", for " + op.getCause()->str();
     return text + (each.inLoop ? ", in every pass of a loop" : "");
   }
+
+  CopyBudget others;
 };
 } // namespace
+
+std::unique_ptr<Pass> gantry::createCheckCopyBudgetPass(const CopyBudget &others) {
+  return std::make_unique<CheckCopyBudget>(others);
+}

@@ -3,7 +3,6 @@
 #include "PlacementInput.h"
 #include "Reasons.h"
 #include "Settle.h"
-#include "gantry/Support/File.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -124,7 +123,8 @@ private:
 };
 
 struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
-  using AssignDevicesPassBase::AssignDevicesPassBase;
+  AssignDevices() = default;
+  explicit AssignDevices(PlacementRequests requests) : requests(std::move(requests)) {}
 
   void runOnOperation() override {
     if (failed(place()))
@@ -137,19 +137,16 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
     if (!attr || attr.getDevices().empty())
       return module.emitError("the module has no topology to place ops on");
     Topology topology = getTopology(module);
-    place::Options options{follow, soft, {rules.begin(), rules.end()}, lock};
-    Input in(module, topology, options);
+    Input in(module, topology, requests);
     if (failed(in.build()))
       return failure();
     placement::Outcome outcome = placement::solve(in.problem);
-    if (!whyNot.empty())
-      return answerWhyNot(in, outcome);
     if (!outcome.ok())
       return report(in, outcome);
     if (Status judged = placement::validate(in.problem, outcome.decisions); !judged.ok())
       return module.emitError() << "internal error: " << judged.message();
     Writer(in, outcome).run();
-    return writeLock.empty() ? success() : writeLockFile();
+    return success();
   }
 
   /// Tells the first failures. Constants of a scope fail with the ops around them, and are told
@@ -167,101 +164,10 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
     return failure();
   }
 
-  /// Leaves the answer on the module, for whoever runs the pipeline to print.
-  LogicalResult answerWhyNot(const Input &in, const placement::Outcome &outcome) {
-    auto [op, deviceText] = StringRef(whyNot).rsplit('=');
-    Location loc = UnknownLoc::get(&getContext());
-    Expected<DeviceName> wanted = DeviceName::parse(deviceText.str());
-    if (op.empty() || !wanted)
-      return emitError(loc) << "--why-not '" << whyNot << "' is not OP=DEVICE"
-                            << (wanted ? "" : ": " + wanted.status().message());
-    uint32_t device = placement::none;
-    for (uint32_t d : placement::preference(in.problem))
-      if (device == placement::none && wanted->matches(in.problem.devices[d]))
-        device = d;
-    if (device == placement::none)
-      return emitError(loc) << "--why-not: '" << wanted->withDefaultTask().str()
-                            << "': unknown device; the devices are " << topologyList(in);
-    SmallVector<uint32_t> found = findOps(in, op);
-    std::string text = describeGenerators(in, op, in.shortName(in.problem.devices[device]));
-    if (found.empty() && text.empty())
-      return reportNoSuchOp(in, op);
-    for (uint32_t node : found)
-      text += describeWhyNot(in, node, device, placement::whyNot(in.problem, node, device),
-                             &outcome.decisions[node]);
-    getOperation()->setAttr(kWhyNotAttr, StringAttr::get(&getContext(), text));
-    return success();
-  }
-
-  static std::string topologyList(const Input &in) { return in.topology.deviceList(); }
-
-  /// Ops of that name, else those of that log name.
-  static SmallVector<uint32_t> findOps(const Input &in, StringRef text) {
-    SmallVector<uint32_t> byName, byLogName;
-    for (auto [i, node] : llvm::enumerate(in.nodes)) {
-      if (node.type != Node::op)
-        continue;
-      if (node.name() == text)
-        byName.push_back(uint32_t(i));
-      if (cast<KernelOpInterface>(node.owner).getLogName() == text)
-        byLogName.push_back(uint32_t(i));
-    }
-    return byName.empty() ? byLogName : byName;
-  }
-
-  /// Generators have no node unless they ask for a device; then asking is all there is to do.
-  static std::string describeGenerators(const Input &in, StringRef text, StringRef device) {
-    std::string answer;
-    for (Operation *op : in.generators) {
-      StringRef logName = cast<KernelOpInterface>(op).getLogName();
-      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
-      if (logName == text || (name && name == text))
-        answer += "'" + logName.str() + "'" + (name ? " ('" + name.str() + "')" : "") +
-                  " goes with what uses it; for " + device.str() + ":\n- ask for " + device.str() +
-                  ": gantry.device = #gantry.device<\"" + device.str() + "\">\n";
-    }
-    return answer;
-  }
-
-  static LogicalResult reportNoSuchOp(const Input &in, StringRef text) {
-    auto error = emitError(UnknownLoc::get(in.module.getContext()))
-                 << "--why-not: no op is named '" << text << "'; the ops are ";
-    unsigned listed = 0;
-    for (const Node &node : in.nodes) {
-      if (node.type != Node::op || node.name().empty())
-        continue;
-      if (listed == kMaxReported)
-        return error << ", ...";
-      error << (listed++ ? ", " : "") << "'" << node.name() << "'";
-    }
-    return error << (listed ? "" : "unnamed");
-  }
-
-  LogicalResult writeLockFile() {
-    std::vector<placement::LockEntry> entries;
-    getOperation().walk([&](KernelOpInterface op) {
-      auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
-      auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
-      auto func = op->getParentOfType<func::FuncOp>();
-      // What goes with its uses would not be cloned for them any more.
-      if (!decision || !device || !name || !func || isGeneratorOf(op))
-        return;
-      entries.push_back(
-          {func.getSymName().str(), name.str(), *DeviceName::parse(device.getSpelling().str()), 0});
-    });
-    std::string text = placement::formatLock(std::move(entries));
-    Status written = writeFileAtomically(
-        writeLock, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-    if (!written.ok())
-      return emitError(UnknownLoc::get(&getContext()))
-             << "--write-placement-lock: " << written.message();
-    return success();
-  }
-
-  static bool isGeneratorOf(KernelOpInterface op) {
-    return op.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0 &&
-           op->getAttrOfType<DecisionAttr>(kPlacementAttr).getRule() == "inferred";
-  }
+  PlacementRequests requests;
 };
 } // namespace
+
+std::unique_ptr<Pass> gantry::createAssignDevicesPass(PlacementRequests requests) {
+  return std::make_unique<AssignDevices>(std::move(requests));
+}

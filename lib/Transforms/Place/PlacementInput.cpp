@@ -71,8 +71,6 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult readRules();
-  LogicalResult readLock();
   uint32_t addNode(Node node);
   void addVariables();
   void addEnds(func::FuncOp func);
@@ -95,21 +93,26 @@ private:
   Softness softness(StringAttr soft) const {
     if (soft)
       return soft == "prefer" ? Softness::prefer : soft == "any" ? Softness::any : Softness::strict;
-    return in.options.soft ? Softness::prefer : Softness::strict;
+    return in.requests.soft ? Softness::prefer : Softness::strict;
   }
+
+  const std::vector<placement::LockEntry> &locks() const { return in.requests.lock.entries; }
 
   Input &in;
   bool several;
   /// Who makes a value: a node (< size) or a fixed device (as ~device); absent: nobody.
   llvm::DenseMap<Value, int64_t> makers;
   llvm::StringMap<uint32_t> variables;
-  std::vector<placement::LockEntry> locks;
   llvm::StringMap<std::pair<uint32_t, bool>> lockOf; ///< "function\0name" → entry, used
   std::map<std::pair<void *, void *>, uint32_t> kernelCache;
 };
 
+static std::string lockKey(StringRef function, StringRef name) {
+  return (function + Twine('\0') + name).str();
+}
+
 LogicalResult InputBuilder::run() {
-  in.problem.policy = in.options.follow ? placement::Policy::follow : placement::Policy::first;
+  in.problem.policy = in.requests.follow ? placement::Policy::follow : placement::Policy::first;
   DeviceName cpu;
   cpu.type = DeviceType::CPU;
   for (uint32_t d : placement::preference(in.problem))
@@ -117,8 +120,8 @@ LogicalResult InputBuilder::run() {
       in.host = d;
       break;
     }
-  if (failed(readRules()) || failed(readLock()))
-    return failure();
+  for (auto [i, entry] : llvm::enumerate(locks()))
+    lockOf[lockKey(entry.function, entry.op)] = {uint32_t(i), false};
   in.hostArithmetic = findHostArithmetic(in.module);
   addVariables();
   for (auto func : in.module.getOps<func::FuncOp>())
@@ -134,14 +137,6 @@ LogicalResult InputBuilder::run() {
 // Rules and locks
 //===----------------------------------------------------------------------===//
 
-LogicalResult InputBuilder::readRules() {
-  auto rules = placement::readRules(in.options.rules);
-  if (!rules)
-    return emitError(UnknownLoc::get(in.module.getContext())) << rules.status().message();
-  in.rules = placement::RuleSet(rules.take());
-  return success();
-}
-
 void InputBuilder::reportUnusedRules() {
   for (uint32_t index : in.rules.unmatched()) {
     const placement::Rule &rule = in.rules.rule(index);
@@ -150,28 +145,11 @@ void InputBuilder::reportUnusedRules() {
   }
 }
 
-static std::string lockKey(StringRef function, StringRef name) {
-  return (function + Twine('\0') + name).str();
-}
-
-LogicalResult InputBuilder::readLock() {
-  if (in.options.lock.empty())
-    return success();
-  auto entries = placement::readLock(in.options.lock);
-  if (!entries)
-    return emitError(UnknownLoc::get(in.module.getContext()))
-           << "--placement-lock: " << entries.status().message();
-  locks = entries.take();
-  for (auto [i, entry] : llvm::enumerate(locks))
-    lockOf[lockKey(entry.function, entry.op)] = {uint32_t(i), false};
-  return success();
-}
-
 LogicalResult InputBuilder::reportUnusedLocks() {
-  for (const placement::LockEntry &entry : locks)
+  for (const placement::LockEntry &entry : locks())
     if (!lockOf[lockKey(entry.function, entry.op)].second)
       return emitError(UnknownLoc::get(in.module.getContext()))
-             << in.options.lock << ":" << entry.line << ": the lock is stale: '" << entry.op
+             << in.requests.lock.file << ":" << entry.line << ": the lock is stale: '" << entry.op
              << "' of '" << entry.function
              << "' is not in the graph; write a new one with --write-placement-lock";
   return success();
@@ -352,9 +330,9 @@ void InputBuilder::addLock(uint32_t node, Operation *op) {
   if (found == lockOf.end())
     return;
   found->second.second = true;
-  const placement::LockEntry &entry = locks[found->second.first];
+  const placement::LockEntry &entry = locks()[found->second.first];
   constrain(node, Kind::lock, Softness::strict, entry.device,
-            {op->getLoc(), "locked by " + in.options.lock + ":" + std::to_string(entry.line)});
+            {op->getLoc(), "locked by " + in.requests.lock.file + ":" + std::to_string(entry.line)});
 }
 
 void InputBuilder::addOp(Operation &op, Node::Type type) {

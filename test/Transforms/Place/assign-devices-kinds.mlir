@@ -1,6 +1,6 @@
 // Each kind of decision, with its words.
 // RUN: split-file %s %t
-// RUN: gantry-opt %t/kinds.mlir --gantry-assign-devices="rules=op:Abs=GPU:1,op:Erf=CPU:0 lock=%t/lock.txt" --mlir-print-local-scope | FileCheck %s
+// RUN: gantry-opt %t/kinds.mlir --gantry-place="rules=op:Abs=GPU:1,op:Erf=CPU:0 lock=%t/lock.txt" --mlir-print-local-scope | FileCheck %s
 
 // CHECK-LABEL: @kinds
 // CHECK: gantry.relu {{.*}}device:GPU:0">{{.*}}<"default", "GPUs before CPUs, then the lowest id">

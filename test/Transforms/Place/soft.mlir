@@ -1,5 +1,5 @@
 // Soft placement: what falls back, and the remark that says so.
-// RUN: gantry-opt %s --gantry-assign-devices=soft=true -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: gantry-opt %s --gantry-place=soft=true -split-input-file -verify-diagnostics | FileCheck %s
 
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
   // CHECK-LABEL: @p5_flag
