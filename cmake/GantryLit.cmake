@@ -28,6 +28,7 @@ endfunction()
 
 set(dev ${PROJECT_SOURCE_DIR}/tools/dev)
 gantry_add_lock(layers ${GANTRY_PYTHON} ${dev}/check_layers.py)
+gantry_add_lock(homes ${GANTRY_PYTHON} ${dev}/check_homes.py)
 gantry_add_lock(pass-tests ${GANTRY_PYTHON} ${dev}/check_pass_tests.py)
 gantry_add_lock(docs ${GANTRY_PYTHON} ${dev}/check_docs.py --build-dir ${PROJECT_BINARY_DIR})
 if(GANTRY_BUILD_COMPILER)

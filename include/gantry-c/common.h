@@ -51,6 +51,15 @@ typedef enum gantry_element_type_t {
   GANTRY_I1 = 12
 } gantry_element_type_t;
 
+/** A named tensor in the caller's memory: row-major and contiguous. */
+typedef struct gantry_value_t {
+  const char *name;
+  gantry_element_type_t element;
+  uint32_t rank;
+  const int64_t *dims; /**< `rank` of them; may be null for a scalar */
+  void *data;          /**< may be null when there are no elements */
+} gantry_value_t;
+
 /** Severity of a line given to a log callback. */
 typedef enum gantry_severity_t {
   GANTRY_SEVERITY_NOTE = 0,

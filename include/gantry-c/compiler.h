@@ -1,7 +1,9 @@
-/* Gantry C API, compiler half (libgantry-compiler): graph file in, plan out.
+/* Gantry C API, compiler half (libgantry-compiler): graph in, plan out.
  *
- * The tool opens this library with dlopen only when it is given a graph, so that running a plan
- * needs no MLIR. Ownership and errors: common.h. */
+ * A request says what to compile and how; an artifact is what came of it. The tool opens this
+ * library with dlopen only when it is given a graph, so that running a plan needs no MLIR.
+ * Ownership and errors: common.h. All calls are thread-safe; concurrent ones are independent but
+ * for linking, which is serialised. See examples/compile_in_memory.c. */
 #ifndef GANTRY_C_COMPILER_H
 #define GANTRY_C_COMPILER_H
 
@@ -14,37 +16,122 @@ extern "C" {
 /** What a compilation made: a plan's bytes, or text when a phase was asked for. */
 typedef struct gantry_artifact_t gantry_artifact_t;
 
-/** Compiles the graph in `file` (.mlir text or bytecode, .onnx; "-" reads standard input).
- *
- * `flags` are the compile flags of the tool (include/gantry/Support/CompileFlags.def), each one
- * string "name=value" or "name", without leading dashes and in the order given: "dim=batch=8",
- * "stop-after=simplify". More are for programs: "write-to=FILE" writes the plan straight to a
- * file, streaming the weights; the artifact is then empty. With "write-above=BYTES" that is done
- * for a plan only whose constants take at least so many bytes. "why-not=OP=DEVICE" asks instead of
- * compiling: the artifact is text, the least that would have to change for the op to be there.
- * Diagnostics go to `log`, one call a line, with locations in the graph file. `*artifact` is set on
- * success only. Thread-safe; concurrent calls are independent but for linking, which is serialised.
- * Errors: INVALID_ARGUMENT for all that is wrong with file, graph or flags, or not supported; each
- * fault was logged, and the first is gantry_compiler_last_error(). */
-GANTRY_API gantry_status_t gantry_compile(const char *file, const char *const *flags,
-                                          size_t num_flags, gantry_log_callback_t log,
-                                          void *context, gantry_artifact_t **artifact);
+/** What is known of a graph before it is compiled. */
+typedef struct gantry_graph_info_t gantry_graph_info_t;
 
-/** As gantry_compile, but only says what of the graph is supported: the artifact is a report for
- * people, or JSON with the flag "json". GANTRY_UNSUPPORTED when something is not, with the artifact
- * set all the same. */
-GANTRY_API gantry_status_t gantry_check(const char *file, const char *const *flags,
-                                        size_t num_flags, gantry_log_callback_t log, void *context,
-                                        gantry_artifact_t **artifact);
+/* ---- what to compile --------------------------------------------------------------------------
+ */
+
+/** A graph and how to compile it. Zero-initialise, set struct_size, then `file` or `data`, then
+ * what matters to you; everything is borrowed for the call. */
+typedef struct gantry_compile_request_t {
+  size_t struct_size; /**< sizeof(gantry_compile_request_t) */
+
+  /** The graph: a file (.mlir text or bytecode, .onnx), or its bytes. The format is told by the
+   * content. Give one of them. */
+  const char *file;
+  const void *data;
+  size_t data_size;
+  const char *name;   /**< what messages call `data`; null: "<memory>" */
+  const char *folder; /**< where external data of `data` is looked for; null: the current one */
+
+  /** Values of inputs that shapes depend on, which are read, not changed. Each must be an input,
+   * which becomes a constant. */
+  const gantry_value_t *values;
+  size_t num_values;
+  /** Values of inputs, of which those are compiled in that shapes depend on; the others stay
+   * inputs. gantry_artifact_shape_value tells which. */
+  const gantry_value_t *candidates;
+  size_t num_candidates;
+
+  /** The compile flags of the tool (include/gantry/Support/CompileFlags.def), each one string
+   * "name=value" or "name", without leading dashes and in the order given: "dim=batch=8",
+   * "stop-after=simplify". */
+  const char *const *flags;
+  size_t num_flags;
+
+  /** A file that the plan is written to, whole or not at all, the weights streamed; the artifact
+   * then has no bytes. Null: the artifact has them. */
+  const char *output;
+  /** An artifact whose constants take at least so many bytes is kept in a nameless file in TMPDIR,
+   * which it maps, not in memory; 0: always in memory. */
+  uint64_t scratch_above;
+
+  /** Receives diagnostics, one call a line, with locations in the graph; may be null. */
+  gantry_log_callback_t log;
+  void *log_context;
+} gantry_compile_request_t;
+
+/* ---- compiling --------------------------------------------------------------------------------
+ */
+
+/** Compiles a graph. `*artifact` is set on success only. Errors: INVALID_ARGUMENT for all that is
+ * wrong with graph, values or flags, or not supported; DOES_NOT_FIT when a device's memory is too
+ * small. Each fault was logged, and the first is gantry_compiler_last_error(). */
+GANTRY_API gantry_status_t gantry_compile(const gantry_compile_request_t *request,
+                                          gantry_artifact_t **artifact);
+
+/** Asks instead of compiling: the artifact is text, the least that would have to change for the op
+ * of that name (or of that kind, "MatMul") to be placed on `device`, "GPU:1". Errors as
+ * gantry_compile, and INVALID_ARGUMENT for an op or a device that is not there. */
+GANTRY_API gantry_status_t gantry_why_not(const gantry_compile_request_t *request, const char *op,
+                                          const char *device, gantry_artifact_t **artifact);
 
 /** The artifact's bytes: `*size` of them, 64-byte aligned, valid until it is destroyed. */
 GANTRY_API const void *gantry_artifact_data(const gantry_artifact_t *artifact, size_t *size);
+/** The candidates that were compiled in, by name: they are inputs of the plan no more. */
+GANTRY_API size_t gantry_artifact_num_shape_values(const gantry_artifact_t *artifact);
+/** Null when there is no candidate of that index. */
+GANTRY_API const char *gantry_artifact_shape_value(const gantry_artifact_t *artifact, size_t index);
 GANTRY_API void gantry_artifact_destroy(gantry_artifact_t *artifact);
 
 /** Prints a plan file as text of the plan dialect (what --stop-after=memory prints for its graph).
  */
 GANTRY_API gantry_status_t gantry_plan_to_text(const void *plan, size_t size,
                                                gantry_artifact_t **artifact);
+
+/* ---- looking at a graph -----------------------------------------------------------------------
+ */
+
+/** Looks at a graph without compiling it: its ports, what is open, what of it is not supported.
+ * GANTRY_UNSUPPORTED when something is not, with `*info` set all the same; other errors, without
+ * it, are those of gantry_compile. Of the request only the graph, values and flags about them
+ * count. */
+GANTRY_API gantry_status_t gantry_check(const gantry_compile_request_t *request,
+                                        gantry_graph_info_t **info);
+
+/** An input or output as the file declares it; borrowed from the graph's info. */
+typedef struct gantry_port_t {
+  size_t struct_size; /**< set to sizeof(gantry_port_t) before the call */
+  const char *name;
+  const char *type;             /**< as reports print it: "f32[batch,3,224,224]" */
+  int32_t element;              /**< a gantry_element_type_t; -1 for what Gantry has not */
+  int32_t rank;                 /**< -1 when it is not declared, and for what is no tensor */
+  const int64_t *dims;          /**< `rank` sizes; -1 for an open one */
+  const char *const *dim_names; /**< what the flag "dim" calls open ones; null for the others */
+} gantry_port_t;
+
+GANTRY_API size_t gantry_graph_info_num_inputs(const gantry_graph_info_t *info);
+GANTRY_API gantry_status_t gantry_graph_info_input(const gantry_graph_info_t *info, size_t index,
+                                                   gantry_port_t *port);
+GANTRY_API size_t gantry_graph_info_num_outputs(const gantry_graph_info_t *info);
+GANTRY_API gantry_status_t gantry_graph_info_output(const gantry_graph_info_t *info, size_t index,
+                                                    gantry_port_t *port);
+
+/** Dimensions whose sizes are still to be given, with the flag "dim" under these names. The names
+ * here and below are null when there is none of that index. */
+GANTRY_API size_t gantry_graph_info_num_open_dims(const gantry_graph_info_t *info);
+GANTRY_API const char *gantry_graph_info_open_dim(const gantry_graph_info_t *info, size_t index);
+
+/** Inputs whose values decide shapes and are still to be given, as values or candidates. */
+GANTRY_API size_t gantry_graph_info_num_shape_inputs(const gantry_graph_info_t *info);
+GANTRY_API const char *gantry_graph_info_shape_input(const gantry_graph_info_t *info, size_t index);
+
+/** All that is known, for people and as JSON; both end in a newline. */
+GANTRY_API const char *gantry_graph_info_text(const gantry_graph_info_t *info);
+GANTRY_API const char *gantry_graph_info_json(const gantry_graph_info_t *info);
+
+GANTRY_API void gantry_graph_info_destroy(gantry_graph_info_t *info);
 
 /** Message of the calling thread's last failing call into this library; never null. */
 GANTRY_API const char *gantry_compiler_last_error(void);

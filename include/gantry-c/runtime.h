@@ -214,16 +214,8 @@ GANTRY_API gantry_status_t gantry_state_read(const gantry_state_t *state, const 
 GANTRY_API gantry_status_t gantry_state_write(gantry_state_t *state, const char *name,
                                               const void *data, size_t size);
 
-/** A variable with memory for its value: row-major, contiguous, of exactly the variable's type. */
-typedef struct gantry_value_t {
-  const char *name;
-  gantry_element_type_t element;
-  uint32_t rank;
-  const int64_t *dims; /**< `rank` of them */
-  void *data;          /**< read, not changed, by gantry_state_write_values */
-} gantry_value_t;
-
-/** Copies `count` variables out or in with no run in between. All are checked before the first is
+/** Copies `count` variables out or in with no run in between; each value has exactly its variable's
+ * type, and writing does not change it. All are checked before the first is
  * copied: when a call fails with NOT_FOUND, which lists the variables, or INVALID_ARGUMENT (another
  * type; given twice), nothing has been copied. Variables that are not given keep their values.
  * Mirrors can be read, but only be written through their variable.

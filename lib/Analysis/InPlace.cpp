@@ -11,9 +11,7 @@ static bool isReadWhereWritten(Value value, DenseSet<Value> &seen) {
     Operation *user = use.getOwner();
     if (isa<YieldOp>(user))
       return true;
-    auto inPlace = dyn_cast<InPlaceOpInterface>(user);
-    return inPlace && user->getNumResults() == 1 &&
-           llvm::is_contained(inPlace.getInPlaceOperands(), use.getOperandNumber()) &&
+    return user->getNumResults() == 1 && isElementwiseUse(use) &&
            isReadWhereWritten(user->getResult(0), seen);
   });
 }

@@ -67,8 +67,7 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
   Topology topology;
   DenseMap<std::pair<unsigned, int64_t>, uint32_t> physical;
   for (auto op : module.getOps<planir::DeviceOp>()) {
-    Expected<DeviceName> name = DeviceName::parse(op.getDevice().str());
-    DeviceName full = name ? *name : DeviceName::local(DeviceType::CPU, 0);
+    const DeviceName &full = op.getDevice().getName();
     unsigned type = full.type == DeviceType::GPU;
     auto [known, isNew] = physical.try_emplace({type, op.getPhysical()}, topology.physical.size());
     if (isNew) {

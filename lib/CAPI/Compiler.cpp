@@ -1,4 +1,4 @@
-// The compiler half of the C API: strings in, an artifact out, diagnostics to a callback.
+// The compiler half of the C API: a request in, an artifact out, diagnostics to a callback.
 
 #include "gantry-c/compiler.h"
 
@@ -11,11 +11,56 @@
 
 #include "mlir/IR/MLIRContext.h"
 
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <variant>
+
 using namespace mlir;
 using namespace gantry;
 
 struct gantry_artifact_t {
-  AlignedBuffer bytes;
+  std::variant<AlignedBuffer, MappedFile> bytes;
+  std::vector<std::string> shapeValues;
+};
+
+namespace {
+/// A port with what its C form points to.
+struct Port {
+  std::string name, type;
+  int32_t element = -1, rank = -1;
+  std::vector<int64_t> dims;
+  std::vector<std::string> dimNames;
+  std::vector<const char *> dimNamePointers;
+
+  explicit Port(const GraphPort &port) : name(port.name), type(port.type()) {
+    if (port.element)
+      element = static_cast<int32_t>(*port.element);
+    if (!port.dims)
+      return;
+    rank = static_cast<int32_t>(port.dims->size());
+    for (size_t axis = 0; axis < port.dims->size(); ++axis) {
+      dims.push_back((*port.dims)[axis].size.value_or(-1));
+      dimNames.push_back(port.dimName(axis));
+    }
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      dimNamePointers.push_back(dims[axis] < 0 ? dimNames[axis].c_str() : nullptr);
+  }
+};
+} // namespace
+
+struct gantry_graph_info_t {
+  GraphReport report;
+  std::deque<Port> inputs, outputs; ///< a deque: what they point to stays where it is
+  std::string text, json;
+
+  explicit gantry_graph_info_t(GraphReport given)
+      : report(std::move(given)), inputs(report.inputs.begin(), report.inputs.end()),
+        outputs(report.outputs.begin(), report.outputs.end()) {
+    llvm::raw_string_ostream textStream(text), jsonStream(json);
+    printReport(report, textStream);
+    printReportAsJson(report, jsonStream);
+  }
 };
 
 static thread_local std::string lastError;
@@ -30,6 +75,7 @@ namespace {
 struct DiagnosticSink {
   gantry_log_callback_t log;
   void *context;
+  GivenFile file;
   std::string firstError;
   gantry_status_t status = GANTRY_INVALID_ARGUMENT; ///< of the first error
   ScopedDiagnosticHandler handler;
@@ -41,14 +87,14 @@ struct DiagnosticSink {
         }) {}
 
   void report(Diagnostic &diagnostic) {
-    std::string text = lineOf(diagnostic);
+    std::string text = lineOf(diagnostic, file);
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error && firstError.empty()) {
       firstError = text;
       status = static_cast<gantry_status_t>(statusCodeOf(diagnostic));
     }
     emit(severityOf(diagnostic.getSeverity()), text);
     for (Diagnostic &note : diagnostic.getNotes())
-      emit(GANTRY_SEVERITY_NOTE, lineOf(note));
+      emit(GANTRY_SEVERITY_NOTE, lineOf(note, file));
   }
 
   void emit(gantry_severity_t severity, const std::string &text) {
@@ -71,92 +117,249 @@ struct DiagnosticSink {
   }
 };
 
-/// A context with all dialects, and the flags read.
-struct Session {
-  MLIRContext mlir;
-  DiagnosticSink sink;
-  std::optional<CompileOptions> options;
-  std::string flagError;
-  bool json = false;
+/// The caller's request; one that was built against a shorter, older struct has zeros for what it
+/// does not know.
+struct Request : gantry_compile_request_t {
+  std::string wrong; ///< empty when it can be read
 
-  Session(const char *const *flags, size_t count, gantry_log_callback_t log, void *context)
-      : mlir(registry()), sink(mlir, log, context) {
-    // The op at fault may be the whole module; its location says which one it is.
-    mlir.printOpOnDiagnostic(false);
-    llvm::SmallVector<llvm::StringRef> list;
-    for (size_t i = 0; i < count; ++i) {
-      llvm::StringRef flag = flags[i];
-      // How a report is printed is not a matter of compiling.
-      if (flag == "json")
-        json = true;
-      else
-        list.push_back(flag);
+  explicit Request(const gantry_compile_request_t *given) : gantry_compile_request_t{} {
+    if (!given || given->struct_size < sizeof(size_t)) {
+      wrong = given ? "struct_size is not set" : "it is a null pointer";
+      return;
     }
-    options = parseCompileFlags(list, flagError);
+    std::memcpy(static_cast<gantry_compile_request_t *>(this), given,
+                std::min(given->struct_size, sizeof(gantry_compile_request_t)));
+    if (!file == !data)
+      wrong =
+          file ? "it has both a file and data; give one of them" : "it has neither a file nor data";
+    needList(flags, num_flags, "flags");
+    needList(values, num_values, "values");
+    needList(candidates, num_candidates, "candidates");
   }
 
+private:
+  void needList(const void *list, size_t count, const char *what) {
+    if (count && !list)
+      wrong = std::string(what) + " is a null pointer, and num_" + what + " is " +
+              std::to_string(count);
+  }
+};
+
+/// What a request asks for, read, and a context to do it in.
+struct Session {
+  const Request &request;
+  MLIRContext mlir;
+  DiagnosticSink sink;
+  CompileOptions options;
+  GraphFile file;
+
+  explicit Session(const Request &request)
+      : request(request), mlir(registry()), sink(mlir, request.log, request.log_context) {
+    // The op at fault may be the whole module; its location says which one it is.
+    mlir.printOpOnDiagnostic(false);
+  }
+
+  LogicalResult open() { return success(succeeded(readOptions()) && succeeded(openFile())); }
+
+  gantry_status_t failWith(const std::string &why) {
+    (void)refuse(why);
+    return failWithDiagnostic("");
+  }
+
+  /// What the last call says of a failure whose diagnostics the sink has heard.
+  gantry_status_t failWithDiagnostic(const char *otherwise) {
+    return fail(sink.status, sink.firstError.empty() ? otherwise : sink.firstError);
+  }
+
+private:
   static DialectRegistry registry() {
     DialectRegistry dialects;
     registerDialects(dialects);
     return dialects;
+  }
+
+  LogicalResult refuse(const llvm::Twine &why) { return emitError(UnknownLoc::get(&mlir)) << why; }
+
+  LogicalResult readOptions() {
+    Expected<CompileOptions> read = readCompileFlags(
+        llvm::SmallVector<llvm::StringRef>(request.flags, request.flags + request.num_flags));
+    if (!read)
+      return refuse(read.status().message());
+    options = read.take();
+    if (failed(addValues(request.values, request.num_values, options.graph.values)))
+      return failure();
+    return addValues(request.candidates, request.num_candidates, options.candidates);
+  }
+
+  LogicalResult addValues(const gantry_value_t *values, size_t count,
+                          std::vector<InputValue> &into) {
+    for (const gantry_value_t &value : llvm::ArrayRef(values, count)) {
+      std::string name = value.name ? value.name : "";
+      if (value.element < 0 || unsigned(value.element) >= numElementTypes)
+        return refuse("the value for input '" + name + "' has the element type " +
+                      llvm::Twine(int(value.element)) + ", which does not exist");
+      if (value.rank && !value.dims)
+        return refuse("the value for input '" + name + "' has " + llvm::Twine(value.rank) +
+                      " dimensions, but dims is a null pointer");
+      arrays::ArrayView array{static_cast<ElementType>(value.element),
+                              {value.dims, value.rank},
+                              static_cast<const uint8_t *>(value.data)};
+      std::optional<uint64_t> elements = arrays::elementCount(array.shape);
+      if (!elements)
+        return refuse("the value for input '" + name +
+                      "' has dimensions that are negative or too large");
+      if (*elements && !value.data)
+        return refuse("the value for input '" + name + "' has " + llvm::Twine(*elements) +
+                      " elements, but data is a null pointer");
+      if (llvm::any_of(into, [&](const InputValue &other) { return other.name == name; }))
+        return refuse("the value for input '" + name + "' is given twice");
+      into.push_back(makeInputValue(std::move(name), array));
+    }
+    return success();
+  }
+
+  LogicalResult openFile() {
+    if (request.file) {
+      std::optional<GraphFile> opened = openGraph(request.file, &mlir);
+      if (!opened)
+        return failure();
+      file = std::move(*opened);
+    } else {
+      const char *name = request.name ? request.name : "<memory>";
+      llvm::StringRef bytes(static_cast<const char *>(request.data), request.data_size);
+      file = {llvm::MemoryBuffer::getMemBuffer(bytes, name, /*RequiresNullTerminator=*/false), name,
+              request.folder ? request.folder : ""};
+    }
+    sink.file = {file.baseName().str(), file.name};
+    return success();
   }
 };
 } // namespace
 
 static gantry_artifact_t *makeArtifact(llvm::StringRef text) {
   return new gantry_artifact_t{
-      AlignedBuffer::copyOf({reinterpret_cast<const uint8_t *>(text.data()), text.size()})};
+      AlignedBuffer::copyOf({reinterpret_cast<const uint8_t *>(text.data()), text.size()}), {}};
+}
+
+/// A request that cannot be read, or an argument that is missing.
+static std::optional<std::string> whyRefused(const Request &request, const char *call,
+                                             bool hasArguments) {
+  if (!request.wrong.empty())
+    return std::string(call) + ": the request cannot be read: " + request.wrong;
+  if (!hasArguments)
+    return std::string(call) + ": an argument is a null pointer";
+  return std::nullopt;
+}
+
+/// The string of that index; null when there is none.
+static const char *nameAt(const std::vector<std::string> &names, size_t index) {
+  return index < names.size() ? names[index].c_str() : nullptr;
+}
+
+static gantry_status_t describePort(const std::deque<Port> &ports, size_t index, const char *what,
+                                    gantry_port_t *port) {
+  if (!port || port->struct_size < sizeof(size_t))
+    return fail(GANTRY_INVALID_ARGUMENT, "gantry_port_t: struct_size is not set");
+  if (index >= ports.size())
+    return fail(GANTRY_INVALID_ARGUMENT, std::string("there is no ") + what + " number " +
+                                             std::to_string(index) + " of " +
+                                             std::to_string(ports.size()));
+  const Port &from = ports[index];
+  const gantry_port_t full{
+      port->struct_size, from.name.c_str(), from.type.c_str(),          from.element,
+      from.rank,         from.dims.data(),  from.dimNamePointers.data()};
+  std::memcpy(port, &full, std::min(port->struct_size, sizeof full));
+  return GANTRY_OK;
 }
 
 extern "C" {
 
-gantry_status_t gantry_compile(const char *file, const char *const *flags, size_t num_flags,
-                               gantry_log_callback_t log, void *context,
+gantry_status_t gantry_compile(const gantry_compile_request_t *given,
                                gantry_artifact_t **artifact) {
-  if (!file || !artifact || (num_flags && !flags))
-    return fail(GANTRY_INVALID_ARGUMENT,
-                "gantry_compile: file, flags and artifact must not be null");
-  Session session(flags, num_flags, log, context);
-  if (!session.options)
-    return fail(GANTRY_INVALID_ARGUMENT, session.flagError);
-  auto compiled = compileGraph(file, *session.options, session.mlir, [&](llvm::StringRef phase) {
-    session.sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str());
-  });
-  if (failed(compiled)) {
-    std::string why =
-        session.sink.firstError.empty() ? "compilation failed" : session.sink.firstError;
-    return fail(session.sink.status, why);
-  }
-  if (!compiled->text.empty())
-    *artifact = makeArtifact(compiled->text);
-  else
-    *artifact = new gantry_artifact_t{std::move(compiled->plan)};
+  const Request request(given);
+  if (auto why = whyRefused(request, "gantry_compile", artifact))
+    return fail(GANTRY_INVALID_ARGUMENT, *why);
+  Session session(request);
+  if (failed(session.open()))
+    return session.failWithDiagnostic("the request could not be read");
+  const PlanOutput output{request.output ? request.output : "", request.scratch_above};
+  FailureOr<Compiled> compiled =
+      compileGraph(session.file, session.options, output, session.mlir, [&](llvm::StringRef phase) {
+        session.sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str());
+      });
+  if (failed(compiled))
+    return session.failWithDiagnostic("compilation failed");
+  *artifact = compiled->text.empty() ? new gantry_artifact_t{std::move(compiled->plan), {}}
+                                     : makeArtifact(compiled->text);
+  (*artifact)->shapeValues = std::move(compiled->shapeValues);
   return GANTRY_OK;
 }
 
-gantry_status_t gantry_check(const char *file, const char *const *flags, size_t num_flags,
-                             gantry_log_callback_t log, void *context,
-                             gantry_artifact_t **artifact) {
-  if (!file || !artifact || (num_flags && !flags))
-    return fail(GANTRY_INVALID_ARGUMENT, "gantry_check: file, flags and artifact must not be null");
-  Session session(flags, num_flags, log, context);
-  if (!session.options)
-    return fail(GANTRY_INVALID_ARGUMENT, session.flagError);
-  auto import = readImportOptions(*session.options, session.mlir);
-  if (failed(import))
-    return fail(GANTRY_INVALID_ARGUMENT, session.sink.firstError);
-  std::optional<GraphReport> report = checkGraph(file, *import, &session.mlir);
+gantry_status_t gantry_why_not(const gantry_compile_request_t *given, const char *op,
+                               const char *device, gantry_artifact_t **artifact) {
+  const Request request(given);
+  if (auto why = whyRefused(request, "gantry_why_not", op && device && artifact))
+    return fail(GANTRY_INVALID_ARGUMENT, *why);
+  Session session(request);
+  if (failed(session.open()))
+    return session.failWithDiagnostic("the request could not be read");
+  Expected<WhyNotQuestion> question = readWhyNot(op, device);
+  if (!question)
+    return session.failWith(question.status().message());
+  FailureOr<std::string> answer =
+      explainWhyNot(session.file, session.options, *question, session.mlir);
+  if (failed(answer))
+    return session.failWithDiagnostic("the question could not be answered");
+  *artifact = makeArtifact(*answer);
+  return GANTRY_OK;
+}
+
+gantry_status_t gantry_check(const gantry_compile_request_t *given, gantry_graph_info_t **info) {
+  const Request request(given);
+  if (auto why = whyRefused(request, "gantry_check", info))
+    return fail(GANTRY_INVALID_ARGUMENT, *why);
+  Session session(request);
+  if (failed(session.open()))
+    return session.failWithDiagnostic("the request could not be read");
+  std::optional<GraphReport> report =
+      checkGraph(session.file, session.options.graph, &session.mlir);
   if (!report)
-    return fail(GANTRY_INVALID_ARGUMENT, session.sink.firstError);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  session.json ? printReportAsJson(*report, os) : printReport(*report, os);
-  *artifact = makeArtifact(text);
-  if (!report->isSupported())
-    return fail(GANTRY_UNSUPPORTED, "the graph has " + std::to_string(report->issues.size()) +
+    return session.failWithDiagnostic("the graph could not be read");
+  *info = new gantry_graph_info_t(std::move(*report));
+  const GraphReport &found = (*info)->report;
+  if (!found.isSupported())
+    return fail(GANTRY_UNSUPPORTED, "the graph has " + std::to_string(found.issues.size()) +
                                         " unsupported nodes; the report lists them");
   return GANTRY_OK;
 }
+
+size_t gantry_graph_info_num_inputs(const gantry_graph_info_t *info) { return info->inputs.size(); }
+gantry_status_t gantry_graph_info_input(const gantry_graph_info_t *info, size_t index,
+                                        gantry_port_t *port) {
+  return describePort(info->inputs, index, "input", port);
+}
+size_t gantry_graph_info_num_outputs(const gantry_graph_info_t *info) {
+  return info->outputs.size();
+}
+gantry_status_t gantry_graph_info_output(const gantry_graph_info_t *info, size_t index,
+                                         gantry_port_t *port) {
+  return describePort(info->outputs, index, "output", port);
+}
+size_t gantry_graph_info_num_open_dims(const gantry_graph_info_t *info) {
+  return info->report.openDims.size();
+}
+const char *gantry_graph_info_open_dim(const gantry_graph_info_t *info, size_t index) {
+  return nameAt(info->report.openDims, index);
+}
+size_t gantry_graph_info_num_shape_inputs(const gantry_graph_info_t *info) {
+  return info->report.shapeInputs.size();
+}
+const char *gantry_graph_info_shape_input(const gantry_graph_info_t *info, size_t index) {
+  return nameAt(info->report.shapeInputs, index);
+}
+const char *gantry_graph_info_text(const gantry_graph_info_t *info) { return info->text.c_str(); }
+const char *gantry_graph_info_json(const gantry_graph_info_t *info) { return info->json.c_str(); }
+void gantry_graph_info_destroy(gantry_graph_info_t *info) { delete info; }
 
 gantry_status_t gantry_plan_to_text(const void *plan, size_t size, gantry_artifact_t **artifact) {
   if (!plan || !artifact)
@@ -174,9 +377,21 @@ gantry_status_t gantry_plan_to_text(const void *plan, size_t size, gantry_artifa
 }
 
 const void *gantry_artifact_data(const gantry_artifact_t *artifact, size_t *size) {
+  std::span<const uint8_t> bytes;
+  if (artifact)
+    bytes = std::visit([](const auto &held) -> std::span<const uint8_t> { return held.bytes(); },
+                       artifact->bytes);
   if (size)
-    *size = artifact ? artifact->bytes.size() : 0;
-  return artifact ? artifact->bytes.data() : nullptr;
+    *size = bytes.size();
+  return bytes.data();
+}
+
+size_t gantry_artifact_num_shape_values(const gantry_artifact_t *artifact) {
+  return artifact->shapeValues.size();
+}
+
+const char *gantry_artifact_shape_value(const gantry_artifact_t *artifact, size_t index) {
+  return nameAt(artifact->shapeValues, index);
 }
 
 void gantry_artifact_destroy(gantry_artifact_t *artifact) { delete artifact; }

@@ -5,7 +5,6 @@
 #include "gantry/Device/Topology.h"
 
 #include "gantry/Support/Bytes.h"
-#include "gantry/Support/File.h"
 
 #include <algorithm>
 #include <map>
@@ -64,35 +63,8 @@ void renumber(Topology &topology) {
             [](const LogicalDevice &a, const LogicalDevice &b) { return a.name < b.name; });
 }
 
-struct Split {
-  DeviceName name; ///< partial
-  std::vector<uint64_t> limits;
-};
-
-/// "GPU:0=1GiB,1GiB"
-Expected<Split> parseSplit(std::string_view text) {
-  size_t equals = text.find('=');
-  if (equals == std::string_view::npos)
-    return Status::invalidArgument("'" + std::string(text) +
-                                   "' has no limits; write it like GPU:0=1GiB,1GiB");
-  Expected<DeviceName> name = parseGPU(text.substr(0, equals));
-  if (!name)
-    return name.status();
-  Split split{name.take(), {}};
-  for (std::string_view part : splitList(text.substr(equals + 1))) {
-    Expected<uint64_t> limit = parseByteCount(part);
-    if (!limit)
-      return limit.status();
-    if (*limit == 0)
-      return Status::invalidArgument("'" + std::string(text) +
-                                     "': a limit of 0 bytes holds nothing");
-    split.limits.push_back(*limit);
-  }
-  return split;
-}
-
 /// Puts the parts in the place of the one logical device that stood for `physical`.
-Status splitOne(Topology &topology, uint32_t physical, const Split &split) {
+Status splitOne(Topology &topology, uint32_t physical, const GPUSplit &split) {
   auto isOn = [&](const LogicalDevice &device) { return device.physical == physical; };
   auto &logical = topology.logical;
   std::string name = "'" + topology.physical[physical].name.shortStr() + "'";
@@ -118,56 +90,71 @@ Status inFlag(const char *flag, const Status &status) {
   return status.ok() ? status : Status(status.code(), std::string(flag) + ": " + status.message());
 }
 
-Expected<Topology> readFile(const std::string &path) {
-  Expected<MappedFile> file = MappedFile::open(path);
-  if (!file)
-    return file.status();
-  std::span<const uint8_t> bytes = file->bytes();
-  Expected<Topology> topology =
-      Topology::fromJSON({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
-  if (!topology)
-    return Status(topology.status().code(), "'" + path + "': " + topology.status().message());
-  return topology;
-}
 } // namespace
 
-Expected<Topology> Topology::withVisible(std::string_view list) const {
-  std::vector<DeviceName> wanted;
-  if (list != "none")
-    for (std::string_view text : splitList(list)) {
-      bool isNumber = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-      Expected<DeviceName> name = parseGPU((isNumber ? "GPU:" : "") + std::string(text));
-      if (!name)
-        return name.status();
-      auto isWanted = [&](const PhysicalDevice &device) { return name->matches(device.name); };
-      if (std::none_of(physical.begin(), physical.end(), isWanted))
-        return unknownGPU(*this, text);
-      wanted.push_back(name.take());
-    }
-  Topology visible = *this;
-  std::erase_if(visible.logical, [&](const LogicalDevice &device) {
-    const PhysicalDevice &on = physical[device.physical];
-    return isGPU(on) && std::none_of(wanted.begin(), wanted.end(),
-                                     [&](const DeviceName &name) { return name.matches(on.name); });
-  });
-  renumber(visible);
+Expected<VisibleGPUs> VisibleGPUs::parse(std::string_view text) {
+  VisibleGPUs visible;
+  if (text == "none")
+    return visible;
+  for (std::string_view part : splitList(text)) {
+    bool isNumber = !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+    Expected<DeviceName> name = parseGPU((isNumber ? "GPU:" : "") + std::string(part));
+    if (!name)
+      return name.status();
+    visible.gpus.push_back({name.take(), std::string(part)});
+  }
   return visible;
 }
 
-Expected<Topology> Topology::withSplits(std::span<const std::string> splits) const {
+Expected<GPUSplit> GPUSplit::parse(std::string_view text) {
+  size_t equals = text.find('=');
+  if (equals == std::string_view::npos)
+    return Status::invalidArgument("'" + std::string(text) +
+                                   "' has no limits; write it like GPU:0=1GiB,1GiB");
+  Expected<DeviceName> name = parseGPU(text.substr(0, equals));
+  if (!name)
+    return name.status();
+  GPUSplit split{{name.take(), std::string(text.substr(0, equals))}, {}};
+  for (std::string_view part : splitList(text.substr(equals + 1))) {
+    Expected<uint64_t> limit = parseByteCount(part);
+    if (!limit)
+      return limit.status();
+    if (*limit == 0)
+      return Status::invalidArgument("'" + std::string(text) +
+                                     "': a limit of 0 bytes holds nothing");
+    split.limits.push_back(*limit);
+  }
+  return split;
+}
+
+Expected<Topology> Topology::withVisible(const VisibleGPUs &visible) const {
+  for (const GPURequest &wanted : visible.gpus)
+    if (std::none_of(
+            physical.begin(), physical.end(),
+            [&](const PhysicalDevice &device) { return wanted.name.matches(device.name); }))
+      return unknownGPU(*this, wanted.text);
   Topology result = *this;
-  for (const std::string &text : splits) {
-    Expected<Split> split = parseSplit(text);
-    if (!split)
-      return split.status();
+  std::erase_if(result.logical, [&](const LogicalDevice &device) {
+    const PhysicalDevice &on = physical[device.physical];
+    return isGPU(on) &&
+           std::none_of(visible.gpus.begin(), visible.gpus.end(),
+                        [&](const GPURequest &wanted) { return wanted.name.matches(on.name); });
+  });
+  renumber(result);
+  return result;
+}
+
+Expected<Topology> Topology::withSplits(std::span<const GPUSplit> splits) const {
+  Topology result = *this;
+  for (const GPUSplit &split : splits) {
     bool found = false;
     for (uint32_t i = 0; i < physical.size(); ++i)
-      if (split->name.matches(physical[i].name)) {
-        GANTRY_RETURN_IF_ERROR(splitOne(result, i, *split));
+      if (split.gpu.name.matches(physical[i].name)) {
+        GANTRY_RETURN_IF_ERROR(splitOne(result, i, split));
         found = true;
       }
     if (!found)
-      return unknownGPU(*this, text.substr(0, text.find('=')));
+      return unknownGPU(*this, split.gpu.text);
   }
   renumber(result);
   GANTRY_RETURN_IF_ERROR(result.check());
@@ -182,8 +169,9 @@ Topology Topology::simulated() const {
   return result;
 }
 
-Expected<Topology> applyFlags(const TopologyFlags &flags, const Topology &machine) {
-  Topology topology = machine;
+Expected<TopologyRequest> TopologyRequest::parse(const TopologyFlags &flags) {
+  TopologyRequest request;
+  request.simulate = flags.simulate;
   if (!flags.devices.empty() && !flags.file.empty())
     return Status::invalidArgument("--devices=" + flags.devices + " and --topology=" + flags.file +
                                    " both say what the devices are; give one of them");
@@ -191,27 +179,46 @@ Expected<Topology> applyFlags(const TopologyFlags &flags, const Topology &machin
     Expected<Topology> listed = Topology::fromFlag(flags.devices);
     if (!listed)
       return inFlag("--devices", listed.status());
-    topology = listed.take();
+    request.devices = listed.take();
   }
   if (!flags.file.empty()) {
-    Expected<Topology> read = readFile(flags.file);
+    Expected<Topology> read = Topology::fromJSON(flags.json);
     if (!read)
-      return inFlag("--topology", read.status());
-    topology = read.take();
+      return Status(read.status().code(),
+                    "--topology: '" + flags.file + "': " + read.status().message());
+    request.devices = read.take();
+    request.isComplete = true;
   }
   if (!flags.visible.empty()) {
-    Expected<Topology> visible = topology.withVisible(flags.visible);
+    Expected<VisibleGPUs> visible = VisibleGPUs::parse(flags.visible);
     if (!visible)
       return inFlag("--visible", visible.status());
-    topology = visible.take();
+    request.visible = visible.take();
   }
-  if (!flags.splits.empty()) {
-    Expected<Topology> split = topology.withSplits(flags.splits);
+  for (const std::string &text : flags.splits) {
+    Expected<GPUSplit> split = GPUSplit::parse(text);
+    if (!split)
+      return inFlag("--split", split.status());
+    request.splits.push_back(split.take());
+  }
+  return request;
+}
+
+Expected<Topology> TopologyRequest::applyTo(const Topology &machine) const {
+  Topology topology = devices ? *devices : machine;
+  if (visible) {
+    Expected<Topology> fewer = topology.withVisible(*visible);
+    if (!fewer)
+      return inFlag("--visible", fewer.status());
+    topology = fewer.take();
+  }
+  if (!splits.empty()) {
+    Expected<Topology> split = topology.withSplits(splits);
     if (!split)
       return inFlag("--split", split.status());
     topology = split.take();
   }
-  if (!flags.simulate)
+  if (!simulate)
     return topology;
   if (std::none_of(topology.physical.begin(), topology.physical.end(), isGPU))
     return Status::invalidArgument(

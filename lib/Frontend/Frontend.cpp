@@ -16,14 +16,6 @@ using namespace gantry;
 
 namespace {
 enum class Format { Mlir, Onnx };
-
-/// The file with what is known about it.
-struct Source {
-  std::shared_ptr<llvm::MemoryBuffer> buffer;
-  std::string name;   ///< for messages and locations
-  std::string folder; ///< where external data may be
-  Format format = Format::Onnx;
-};
 } // namespace
 
 /// Text has no control characters; an ONNX model begins with a field number, which is one, or holds
@@ -37,46 +29,71 @@ static Format tellFormat(StringRef bytes) {
   return Format::Mlir;
 }
 
-static std::optional<Source> makeSource(std::unique_ptr<llvm::MemoryBuffer> buffer, StringRef name,
-                                        StringRef folder, MLIRContext *context) {
-  Source source;
-  source.buffer = std::move(buffer);
-  source.name = name.str();
-  source.folder = folder.str();
-  source.format = tellFormat(source.buffer->getBuffer());
-  if (source.buffer->getBufferSize() == 0) {
-    emitError(FileLineColLoc::get(context, name, 0, 0))
-        << "the file is empty; expected an ONNX model or a graph in MLIR";
-    return std::nullopt;
-  }
-  return source;
-}
+StringRef GraphFile::baseName() const { return llvm::sys::path::filename(name); }
 
-static std::optional<Source> openSource(StringRef path, MLIRContext *context) {
+std::optional<GraphFile> gantry::openGraph(StringRef path, MLIRContext *context) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
     emitError(FileLineColLoc::get(context, path, 0, 0))
         << "cannot read '" << path << "': " << buffer.getError().message();
     return std::nullopt;
   }
-  return makeSource(std::move(*buffer), path == "-" ? "<stdin>" : path,
-                    path == "-" ? "." : llvm::sys::path::parent_path(path), context);
+  if (path == "-")
+    return GraphFile{std::move(*buffer), "<stdin>", "."};
+  return GraphFile{std::move(*buffer), path.str(), llvm::sys::path::parent_path(path).str()};
+}
+
+/// The place of everything that is wrong with the file as a whole.
+static Location placeOf(const GraphFile &file, MLIRContext *context) {
+  return FileLineColLoc::get(context, file.baseName(), 0, 0);
+}
+
+static LogicalResult checkContent(const GraphFile &file, MLIRContext *context) {
+  if (file.bytes->getBufferSize() > 0)
+    return success();
+  return emitError(placeOf(file, context))
+         << "the file is empty; expected an ONNX model or a graph in MLIR";
 }
 
 static void loadDialects(MLIRContext *context) {
   context->loadDialect<GantryDialect, func::FuncDialect>();
 }
 
-/// Decodes an ONNX file, or says why not.
-static std::optional<onnx::Model> decode(const Source &source, MLIRContext *context) {
-  onnx::Model model;
-  std::string error;
-  if (onnx::decodeModel(source.buffer->getBuffer(), model, error))
-    return model;
-  emitError(FileLineColLoc::get(context, source.name, 0, 0))
-      << "this is neither MLIR nor a valid ONNX model: " << error;
-  return std::nullopt;
+//===----------------------------------------------------------------------===//
+// Importing
+//===----------------------------------------------------------------------===//
+
+struct GraphImporter::Decoded {
+  GraphFile file;
+  MLIRContext *context;
+  std::optional<onnx::Model> model; ///< once it was needed
+  onnx::TensorReader tensors;
+
+  bool isOnnx() const { return tellFormat(file.bytes->getBuffer()) == Format::Onnx; }
+
+  LogicalResult decode() {
+    if (model)
+      return success();
+    onnx::Model read;
+    std::string error;
+    if (!onnx::decodeModel(file.bytes->getBuffer(), read, error))
+      return emitError(placeOf(file, context))
+             << "this is neither MLIR nor a valid ONNX model: " << error;
+    model = std::move(read);
+    return success();
+  }
+
+  OwningOpRef<ModuleOp> importModel(const ImportOptions &options, GraphReport *report = nullptr) {
+    return onnx::importModel({&*model, &tensors, &options, file.baseName().str(), report}, context);
+  }
+};
+
+GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context)
+    : decoded(new Decoded{file, context, {}, {file.bytes, file.folder, context}}) {
+  loadDialects(context);
 }
+
+GraphImporter::~GraphImporter() = default;
 
 /// The function asked for must be there.
 static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
@@ -88,32 +105,41 @@ static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
   return failure();
 }
 
-static OwningOpRef<ModuleOp> importSource(const Source &source, const ImportOptions &options,
-                                          MLIRContext *context) {
-  loadDialects(context);
+/// Shapes of a graph in MLIR depend on no values.
+static LogicalResult refuseValues(const GraphFile &file, const ImportOptions &options,
+                                  MLIRContext *context) {
+  if (options.values.empty())
+    return success();
+  return emitError(placeOf(file, context))
+         << "a value is given for '" << options.values.front().name
+         << "'; shapes of a graph in MLIR depend on no input's value, so it stays an input";
+}
+
+OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
+  if (failed(checkContent(decoded->file, decoded->context)))
+    return {};
   OwningOpRef<ModuleOp> module;
-  if (source.format == Format::Mlir) {
-    module = readMlir(source.buffer, source.name, context);
-  } else if (auto model = decode(source, context)) {
-    onnx::TensorReader tensors(source.buffer, source.folder, context);
-    module = onnx::importModel({&*model, &tensors, &options, source.name, nullptr}, context);
+  if (decoded->isOnnx()) {
+    if (succeeded(decoded->decode()))
+      module = decoded->importModel(options);
+  } else if (succeeded(refuseValues(decoded->file, options, decoded->context))) {
+    module = readMlir(decoded->file.bytes, decoded->file.baseName(), decoded->context);
   }
   if (module && failed(checkEntry(*module, options.entry)))
     return {};
   return module;
 }
 
-OwningOpRef<ModuleOp> gantry::importGraph(StringRef path, const ImportOptions &options,
+OwningOpRef<ModuleOp> gantry::importGraph(const GraphFile &file, const ImportOptions &options,
                                           MLIRContext *context) {
-  std::optional<Source> source = openSource(path, context);
-  return source ? importSource(*source, options, context) : nullptr;
+  return GraphImporter(file, context).import(options);
 }
 
-OwningOpRef<ModuleOp> gantry::importGraph(std::unique_ptr<llvm::MemoryBuffer> file, StringRef name,
-                                          StringRef folder, const ImportOptions &options,
-                                          MLIRContext *context) {
-  std::optional<Source> source = makeSource(std::move(file), name, folder, context);
-  return source ? importSource(*source, options, context) : nullptr;
+std::vector<GraphPort> GraphImporter::inputsToSize() {
+  GraphReport report;
+  if (decoded->isOnnx() && succeeded(decoded->decode()))
+    onnx::describeModel(*decoded->model, {}, report);
+  return report.inputs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,38 +178,48 @@ static GraphReport checkMlir(ModuleOp module) {
   return report;
 }
 
-std::optional<GraphReport> gantry::checkGraph(StringRef path, const ImportOptions &options,
-                                              MLIRContext *context) {
-  std::optional<Source> source = openSource(path, context);
-  if (!source)
+FailureOr<std::vector<std::string>> GraphImporter::shapeInputs(const ImportOptions &options) {
+  if (!decoded->isOnnx())
+    return std::vector<std::string>();
+  if (failed(decoded->decode()))
+    return failure();
+  GraphReport report;
+  onnx::describeModel(*decoded->model, options, report);
+  return std::move(report.shapeInputs);
+}
+
+std::optional<GraphReport> GraphImporter::check(const ImportOptions &options) {
+  if (failed(checkContent(decoded->file, decoded->context)))
     return std::nullopt;
-  loadDialects(context);
-  if (source->format == Format::Mlir) {
-    auto module = readMlir(source->buffer, source->name, context);
+  if (!decoded->isOnnx()) {
+    auto module = import({});
     return module ? std::optional(checkMlir(*module)) : std::nullopt;
   }
-  auto model = decode(*source, context);
-  if (!model)
+  if (failed(decoded->decode()))
     return std::nullopt;
   GraphReport report;
   report.format = "ONNX";
-  onnx::describeModel(*model, options, report);
+  onnx::describeModel(*decoded->model, options, report);
   // Types, attributes and shapes can only be judged by importing. With dimensions or values still
   // to be given that cannot be done; then the ops alone are.
   if (!report.openDims.empty() || !report.shapeInputs.empty())
     return report;
   report.issues.clear();
-  onnx::TensorReader tensors(source->buffer, source->folder, context);
   std::string message;
-  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler collect(decoded->context, [&](Diagnostic &diagnostic) {
     if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       message = diagnostic.str();
     return success();
   });
-  auto module = onnx::importModel({&*model, &tensors, &options, source->name, &report}, context);
+  auto module = decoded->importModel(options, &report);
   if (!module && report.issues.empty())
     report.issues.push_back({"", "", "", 0, message});
   if (module)
     findGaps(*module, report);
   return report;
+}
+
+std::optional<GraphReport> gantry::checkGraph(const GraphFile &file, const ImportOptions &options,
+                                              MLIRContext *context) {
+  return GraphImporter(file, context).check(options);
 }

@@ -106,7 +106,12 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
   if (failed(checkText(buffer->getBuffer(), name, context)))
     return {};
   auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(buffer->getMemBufferRef()),
+  // The parser's locations are in the file that its buffer is called.
+  // Of text it reads on to a terminator, which memory of a caller does not have.
+  StringRef bytes = buffer->getBuffer();
+  sources->AddNewSourceBuffer(bytes.starts_with("ML\xefR")
+                                  ? llvm::MemoryBuffer::getMemBuffer(bytes, name, false)
+                                  : llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
                               llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
@@ -117,27 +122,27 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
 // Description
 //===----------------------------------------------------------------------===//
 
-/// "f32[2,?]" of a tensor type.
-static std::string typeText(mlir::Type type) {
+/// The plan and the tools call unsigned types u8, u16, ...
+static std::string nameOf(mlir::Type element) {
   std::string text;
-  llvm::raw_string_ostream os(text);
+  llvm::raw_string_ostream(text) << element;
+  return StringRef(text).starts_with("ui") ? "u" + text.substr(2) : text;
+}
+
+static GraphPort makePort(std::string name, mlir::Type type) {
+  GraphPort port;
+  port.name = std::move(name);
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor) {
-    os << type;
-    return text;
-  }
-  std::string element;
-  llvm::raw_string_ostream(element) << tensor.getElementType();
-  // The plan and the tools call unsigned types u8, u16, ...
-  StringRef shown = element;
-  if (shown.consume_front("ui"))
-    os << 'u';
-  os << shown << '[';
-  llvm::interleave(
-      tensor.getShape(), os,
-      [&](int64_t size) { ShapedType::isDynamic(size) ? os << '?' : os << size; }, ",");
-  os << ']';
-  return text;
+  port.isTensor = bool(tensor);
+  port.kind = nameOf(tensor ? tensor.getElementType() : type);
+  if (!tensor)
+    return port;
+  port.element = elementTypeNamed(port.kind);
+  auto &dims = port.dims.emplace();
+  for (int64_t size : tensor.getShape())
+    dims.push_back(ShapedType::isDynamic(size) ? GraphPort::Dim{std::nullopt}
+                                               : GraphPort::Dim{size});
+  return port;
 }
 
 void gantry::describeMlir(ModuleOp module, GraphReport &report) {
@@ -151,7 +156,7 @@ void gantry::describeMlir(ModuleOp module, GraphReport &report) {
   for (func::FuncOp function : module.getOps<func::FuncOp>()) {
     auto port = [&](StringAttr name, StringRef otherwise, size_t i, mlir::Type type) {
       std::string text = name ? name.getValue().str() : (otherwise + Twine(i)).str();
-      return GraphReport::Port{text, typeText(type)};
+      return makePort(std::move(text), type);
     };
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       report.inputs.push_back(

@@ -9,10 +9,26 @@
 using namespace gantry;
 namespace json = llvm::json;
 
-static void printPorts(llvm::StringRef what, const std::vector<GraphReport::Port> &ports,
+std::string GraphPort::type() const {
+  if (!isTensor)
+    return kind;
+  if (!dims)
+    return kind + "[...]";
+  std::vector<std::string> texts;
+  for (const Dim &dim : *dims)
+    texts.push_back(dim.size ? std::to_string(*dim.size) : dim.name.empty() ? "?" : dim.name);
+  return kind + "[" + llvm::join(texts, ",") + "]";
+}
+
+std::string GraphPort::dimName(size_t axis) const {
+  const std::string &given = (*dims)[axis].name;
+  return given.empty() ? name + ":" + std::to_string(axis) : given;
+}
+
+static void printPorts(llvm::StringRef what, const std::vector<GraphPort> &ports,
                        llvm::raw_ostream &os) {
-  for (const GraphReport::Port &port : ports)
-    os << what << " " << port.name << ": " << port.type << "\n";
+  for (const GraphPort &port : ports)
+    os << what << " " << port.name << ": " << port.type() << "\n";
 }
 
 void gantry::printReport(const GraphReport &report, llvm::raw_ostream &os) {
@@ -47,11 +63,11 @@ void gantry::printReport(const GraphReport &report, llvm::raw_ostream &os) {
 }
 
 void gantry::printReportAsJson(const GraphReport &report, llvm::raw_ostream &os) {
-  auto ports = [](const std::vector<GraphReport::Port> &from) {
+  auto ports = [](const std::vector<GraphPort> &from) {
     json::Array array;
-    for (const GraphReport::Port &port : from)
+    for (const GraphPort &port : from)
       array.push_back(
-          json::Object{{"name", json::fixUTF8(port.name)}, {"type", json::fixUTF8(port.type)}});
+          json::Object{{"name", json::fixUTF8(port.name)}, {"type", json::fixUTF8(port.type())}});
     return array;
   };
   auto strings = [](const std::vector<std::string> &from) {

@@ -12,12 +12,6 @@
 using namespace mlir;
 using namespace gantry;
 
-bool gantry::isElementwise(Operation *op) {
-  // Batch normalisation fuses like the others but reads its operands by channel.
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && !isa<BatchNormOp>(op) && kernel.getFusionKind() == FusionKind::Elementwise;
-}
-
 //===----------------------------------------------------------------------===//
 // Casts
 //===----------------------------------------------------------------------===//

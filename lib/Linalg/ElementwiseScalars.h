@@ -10,10 +10,8 @@ namespace gantry {
 
 class Emitter;
 
-/// Whether emitScalar knows `op`.
-bool isElementwise(mlir::Operation *op);
-
-/// One element of the result of `op` from one element of each operand. `scalars` and the value
+/// One element of the result of `op` from one element of each operand; null when there is no such
+/// formula. `scalars` and the value
 /// returned have signless storage types; the op's own types tell signed from unsigned. f16 and bf16
 /// are computed in f32.
 mlir::Value emitScalar(mlir::Operation *op, mlir::OpBuilder &builder, mlir::Location loc,

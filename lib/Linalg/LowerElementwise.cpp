@@ -13,7 +13,7 @@ struct LowerElementwise : OpInterfaceConversionPattern<KernelOpInterface> {
 
   LogicalResult matchAndRewrite(KernelOpInterface op, ArrayRef<Value> operands,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!isElementwise(op))
+    if (op.getFusionKind() != FusionKind::Elementwise)
       return failure();
     Emitter b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());

@@ -38,7 +38,8 @@ struct LowerOp : mlir::OpConversionPattern<Op> {
 
 template <typename Op, auto lower>
 void addLowering(SignlessTypeConverter &converter, mlir::RewritePatternSet &patterns) {
-  patterns.add<LowerOp<Op, lower>>(converter, patterns.getContext());
+  // What an op has of its own comes before what it shares with all elementwise ops.
+  patterns.add<LowerOp<Op, lower>>(converter, patterns.getContext(), /*benefit=*/2);
 }
 
 void populateElementwisePatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);

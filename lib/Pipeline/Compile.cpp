@@ -2,12 +2,10 @@
 
 #include "Replicate.h"
 #include "Search.h"
-#include "Topology.h"
-#include "gantry/Arrays/Files.h"
+#include "TopologyOptions.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
-#include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Target.h"
@@ -15,7 +13,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/Path.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -52,58 +50,27 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
   return success();
 }
 
-/// Reads what `--value NAME=FILE` gives; whether the graph has such an input is the frontend's
-/// matter.
-static FailureOr<InputValue> readValue(StringRef text, Location loc) {
-  auto [name, file] = text.split('=');
-  if (name.empty() || file.empty())
-    return emitError(loc) << "--value '" << text << "' is not NAME=FILE.npy";
-  auto read = arrays::readArray(file.str());
-  if (!read)
-    return emitError(loc) << "--value " << name << ": " << read.status().message();
-  const arrays::ArrayView array = read->array.view();
-  InputValue value;
-  value.name = name.str();
-  value.shape = read->array.shape;
-  if (arrays::isFloat(array.element)) {
-    std::vector<double> &numbers = value.elements.emplace<std::vector<double>>();
-    for (uint64_t i = 0; i < array.count(); ++i)
-      numbers.push_back(arrays::valueAt(array, i));
-  } else {
-    std::vector<int64_t> &numbers = value.elements.emplace<std::vector<int64_t>>();
-    for (uint64_t i = 0; i < array.count(); ++i)
-      numbers.push_back(arrays::integerAt(array, i));
-  }
-  return value;
-}
-
-FailureOr<ImportOptions> gantry::readImportOptions(const CompileOptions &options,
-                                                   MLIRContext &context) {
-  Location loc = UnknownLoc::get(&context);
-  ImportOptions import;
-  import.entry = options.entry;
-  for (const std::string &text : options.dims) {
-    auto [name, number] = StringRef(text).rsplit('=');
-    int64_t size;
-    if (name.empty() || number.getAsInteger(10, size) || size < 0)
-      return emitError(loc) << "--dim '" << text << "' is not NAME=SIZE";
-    import.dims.emplace_back(name.str(), size);
-  }
-  for (const std::string &text : options.values) {
-    FailureOr<InputValue> value = readValue(text, loc);
-    if (failed(value))
-      return failure();
-    for (const InputValue &other : import.values)
-      if (other.name == value->name)
-        return emitError(loc) << "--value " << value->name << " is given twice";
-    import.values.push_back(std::move(*value));
-  }
-  return import;
-}
-
 //===----------------------------------------------------------------------===//
 // One compilation, step by step
 //===----------------------------------------------------------------------===//
+
+/// The values that the importer needs, of those that are there for it.
+static FailureOr<ImportOptions> addShapeValues(GraphImporter &importer,
+                                               const CompileOptions &options,
+                                               std::vector<std::string> &taken) {
+  ImportOptions import = options.graph;
+  if (options.candidates.empty())
+    return import;
+  FailureOr<std::vector<std::string>> wanted = importer.shapeInputs(import);
+  if (failed(wanted))
+    return failure();
+  for (const InputValue &candidate : options.candidates)
+    if (llvm::is_contained(*wanted, candidate.name)) {
+      import.values.push_back(candidate);
+      taken.push_back(candidate.name);
+    }
+  return import;
+}
 
 /// The policy that holds, by its name on the command line.
 static std::string placementName(const CompileOptions &options) {
@@ -122,8 +89,9 @@ static std::string placementName(const CompileOptions &options) {
 
 namespace {
 struct Compilation {
-  StringRef path;
+  const GraphFile &file;
   const CompileOptions &options;
+  const PlanOutput &output;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   Compiled result;
@@ -134,18 +102,18 @@ struct Compilation {
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
 
   LogicalResult importModule() {
-    FailureOr<ImportOptions> import = readImportOptions(options, context);
+    GraphImporter importer(file, &context);
+    FailureOr<ImportOptions> import = addShapeValues(importer, options, result.shapeValues);
     if (failed(import))
       return failure();
-    module = importGraph(path, *import, &context);
+    module = importer.import(*import);
     if (!module)
       return failure();
     if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
-    if (failed(selectEntry(*module, options.entry)))
+    if (failed(selectEntry(*module, options.graph.entry)))
       return failure();
-    return options.replicate.empty() ? success()
-                                     : replicateFunction(*module, path, *import, options);
+    return options.replicate ? replicateFunction(*module, importer, *import, options) : success();
   }
 
   /// Sizes that the importer has used up name no open dimension any more.
@@ -158,7 +126,7 @@ struct Compilation {
     if (llvm::none_of(module->getOps<func::FuncOp>(), [&](func::FuncOp func) {
           return llvm::any_of(func.getArgumentTypes(), isOpen);
         }))
-      passes.dims.clear();
+      passes.graph.dims.clear();
     return passes;
   }
 
@@ -177,6 +145,16 @@ struct Compilation {
     return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last, first); });
   }
 
+  /// The phases up to Place, and what a search has to suggest.
+  LogicalResult prepareForPlace() {
+    CompileOptions passes = passOptions();
+    if (failed(runPhases(passes, Phase::import, Phase::replicate)))
+      return failure();
+    return options.placement == PlacementPolicy::automatic
+               ? PlacementSearch(passes).suggest(*module)
+               : success();
+  }
+
   /// All phases up to `last`.
   LogicalResult runPhases(Phase last) {
     CompileOptions passes = passOptions();
@@ -193,12 +171,19 @@ struct Compilation {
     isPlaced = succeeded(runPhases(passes, Phase::place, Phase::place));
     if (!isPlaced)
       return failure();
-    if (!options.whyNot.empty()) {
-      result.text = (*module)->getAttrOfType<StringAttr>(kWhyNotAttr).str();
-      return success();
-    }
+    if (!options.writePlacementLock.empty() && failed(writePlacementLock()))
+      return failure();
     predictSeconds(*module, options.fuse, predictions);
     return runPhases(passes, Phase::copy, last);
+  }
+
+  LogicalResult writePlacementLock() {
+    std::string text = placement::formatLock(placementLockOf(*module));
+    Status written = writeFileAtomically(
+        options.writePlacementLock, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    return written.ok() ? success()
+                        : emitError(UnknownLoc::get(&context))
+                              << "--write-placement-lock: " << written.message();
   }
 
   /// Predicted memory is not planned memory: when the plan is over a limit after all, the search
@@ -258,31 +243,52 @@ struct Compilation {
 
   LogicalResult writePlan() {
     PlanInfo info;
-    info.source = llvm::sys::path::filename(path).str();
-    info.path = path.str();
+    info.source = file.baseName().str();
+    info.sourceHash = hashBytes(llvm::arrayRefFromStringRef(file.bytes->getBuffer()));
     info.remarks = remarks;
-    if (auto file = MappedFile::open(path.str()); file.ok())
-      info.sourceHash = hashBytes(file->bytes());
     info.placement = placementName(options);
     info.predictions = predictions;
+    if (!output.file.empty())
+      return writePlanFile(*module, info, output.file);
+    return isForScratch() ? keepInScratchFile(info) : keepInMemory(info);
+  }
+
+  bool isForScratch() {
     uint64_t constants = 0;
     for (auto constant : module->getOps<planir::ConstantOp>())
       constants += constant.getSize();
-    if (!options.output.empty() && constants >= options.outputAbove)
-      return writePlanFile(*module, info, options.output);
+    return output.scratchAbove != 0 && constants >= output.scratchAbove;
+  }
+
+  LogicalResult keepInMemory(const PlanInfo &info) {
     FailureOr<AlignedBuffer> bytes = writePlanBytes(*module, info);
     if (failed(bytes))
       return failure();
     result.plan = std::move(*bytes);
     return success();
   }
+
+  /// Weights are not held in memory a second time. Without a folder to write to they are, though.
+  LogicalResult keepInScratchFile(const PlanInfo &info) {
+    Expected<NamelessFile> scratch = NamelessFile::create();
+    if (!scratch)
+      return keepInMemory(info);
+    if (failed(writePlanTo(*module, info,
+                           [&](std::span<const uint8_t> bytes) { return scratch->write(bytes); })))
+      return failure();
+    Expected<MappedFile> mapped = scratch->map();
+    if (!mapped)
+      return emitError(UnknownLoc::get(&context)) << mapped.status().message();
+    result.plan = mapped.take();
+    return success();
+  }
 };
 } // namespace
 
-FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &options,
-                                         MLIRContext &context,
+FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOptions &options,
+                                         const PlanOutput &output, MLIRContext &context,
                                          function_ref<void(StringRef)> progress) {
-  Compilation compilation{path, options, context, {}, {}, {}, {}, false};
+  Compilation compilation{file, options, output, context, {}, {}, {}, {}, false};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
@@ -294,14 +300,10 @@ FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &o
     return failure();
   if (!compilation.stopsAt(Phase::import)) {
     progress("compile");
-    Phase last = !options.whyNot.empty()
-                     ? Phase::place
-                     : std::min(options.stopAfter.value_or(Phase::memory), Phase::memory);
-    if (failed(compilation.runPhases(last)))
+    if (failed(compilation.runPhases(
+            std::min(options.stopAfter.value_or(Phase::memory), Phase::memory))))
       return failure();
   }
-  if (!options.whyNot.empty())
-    return std::move(compilation.result);
   if (options.stopAfter && *options.stopAfter <= Phase::memory) {
     compilation.result.text = print(*compilation.module);
     return std::move(compilation.result);
@@ -315,4 +317,14 @@ FailureOr<Compiled> gantry::compileGraph(StringRef path, const CompileOptions &o
       return failure();
   }
   return std::move(compilation.result);
+}
+
+FailureOr<std::string> gantry::explainWhyNot(const GraphFile &file, const CompileOptions &options,
+                                             const WhyNotQuestion &question, MLIRContext &context) {
+  const PlanOutput nowhere;
+  Compilation compilation{file, options, nowhere, context, {}, {}, {}, {}, false};
+  if (failed(compilation.importModule()) || failed(compilation.prepareForPlace()))
+    return failure();
+  return explainWhyNot(*compilation.module, placementRequests(options), question.op,
+                       question.device);
 }

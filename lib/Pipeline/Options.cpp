@@ -1,6 +1,11 @@
-// Compile flags: from the strings of the tool and the C API to CompileOptions.
+// Compile flags: from the strings of the tool and the C API, and the files that they name, to
+// CompileOptions. Behind this nobody reads text or opens files for a flag.
 
 #include "gantry/Pipeline/Pipeline.h"
+
+#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Transforms/SpecializeShapes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -30,15 +35,70 @@ static std::string knownFlags() {
   return text;
 }
 
+static std::string textOf(const MappedFile &file) {
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
+/// Every element of the array as a Number, which holds all values of its type.
+template <typename Number, typename Get>
+static std::vector<Number> numbersOf(const arrays::ArrayView &array, Get get) {
+  std::vector<Number> numbers;
+  numbers.reserve(array.count());
+  for (uint64_t i = 0; i < array.count(); ++i)
+    numbers.push_back(get(array, i));
+  return numbers;
+}
+
+InputValue gantry::makeInputValue(std::string name, const arrays::ArrayView &array) {
+  InputValue value;
+  value.name = std::move(name);
+  value.shape.assign(array.shape.begin(), array.shape.end());
+  if (arrays::isFloat(array.element))
+    value.elements = numbersOf<double>(array, arrays::valueAt);
+  else
+    value.elements = numbersOf<int64_t>(array, arrays::integerAt);
+  return value;
+}
+
+/// The one place where flags become names of devices; lists and rules are read by their libraries.
+static Expected<DeviceName> readDevice(StringRef text) { return DeviceName::parse(text.str()); }
+
+Expected<WhyNotQuestion> gantry::readWhyNot(StringRef op, StringRef device) {
+  Expected<DeviceName> wanted = readDevice(device);
+  if (op.empty() || !wanted)
+    return Status::invalidArgument("--why-not '" + op.str() + "=" + device.str() +
+                                   "' is not OP=DEVICE" +
+                                   (wanted ? "" : ": " + wanted.status().message()));
+  return WhyNotQuestion{op.str(), wanted.take()};
+}
+
 namespace {
 /// Reads one flag after the other; the first that is wrong ends it.
 struct FlagReader {
   CompileOptions options;
+  TopologyFlags topology; ///< they are about one another, so they are read together at the end
   std::string error;
 
   LogicalResult fail(const llvm::Twine &message) {
     error = message.str();
     return llvm::failure();
+  }
+
+  /// What was read, or why it could not be.
+  template <typename T>
+  LogicalResult take(Expected<T> read, T &into) {
+    if (!read)
+      return fail(read.status().message());
+    into = read.take();
+    return llvm::success();
+  }
+
+  template <typename T>
+  LogicalResult append(Expected<T> read, std::vector<T> &into) {
+    if (!read)
+      return fail(read.status().message());
+    into.push_back(read.take());
+    return llvm::success();
   }
 
   template <typename Number>
@@ -84,37 +144,103 @@ struct FlagReader {
     return llvm::success();
   }
 
-  /// Where flags that are one text each go; null for others.
+  /// NAME=FILE; whether the graph has such an input is the frontend's matter.
+  LogicalResult readValue(StringRef text) {
+    auto [name, file] = text.split('=');
+    if (name.empty() || file.empty())
+      return fail("--value '" + text + "' is not NAME=FILE.npy");
+    for (const InputValue &other : options.graph.values)
+      if (other.name == name)
+        return fail("--value " + name + " is given twice");
+    Expected<arrays::NamedArray> read = arrays::readArray(file.str());
+    if (!read)
+      return fail("--value " + name + ": " + read.status().message());
+    options.graph.values.push_back(makeInputValue(name.str(), read->array.view()));
+    return llvm::success();
+  }
+
+  /// A rule, or @FILE of rules.
+  LogicalResult readRules(StringRef text) {
+    if (!text.consume_front("@"))
+      return append(placement::parseRule(text), options.rules);
+    Expected<MappedFile> file = MappedFile::open(text.str());
+    if (!file)
+      return fail("--place: " + file.status().message());
+    std::vector<placement::Rule> rules;
+    if (failed(take(placement::parseRules(textOf(*file), text.str()), rules)))
+      return llvm::failure();
+    llvm::append_range(options.rules, rules);
+    return llvm::success();
+  }
+
+  LogicalResult readLock(StringRef name) {
+    Expected<MappedFile> file = MappedFile::open(name.str());
+    if (!file)
+      return fail("--placement-lock: " + file.status().message());
+    Expected<std::vector<placement::LockEntry>> entries = placement::parseLock(textOf(*file));
+    if (!entries)
+      return fail("--placement-lock: " + name + ": " + entries.status().message());
+    options.placementLock = {name.str(), entries.take()};
+    return llvm::success();
+  }
+
+  /// "GPU:0,GPU:1", or with a weight for each, "GPU:0=2,GPU:1=1".
+  LogicalResult readReplicate(StringRef text) {
+    llvm::SmallVector<StringRef> entries;
+    text.split(entries, ',');
+    ReplicaList list;
+    std::vector<int64_t> weights;
+    for (StringRef entry : entries) {
+      auto [name, weight] = entry.trim().split('=');
+      Expected<DeviceName> device = readDevice(name);
+      if (!device)
+        return fail("--replicate " + text + ": " + device.status().message());
+      if (llvm::is_contained(list.devices, *device))
+        return fail("--replicate " + text + " lists '" + name + "' twice");
+      list.devices.push_back(device.take());
+      int64_t number;
+      if (!entry.contains('='))
+        continue;
+      if (weight.getAsInteger(10, number) || number < 0 || number > (int64_t(1) << 31))
+        return fail("--replicate " + text + ": the weight '" + weight + "' of '" + name +
+                    "' is not a number from 0 to 2^31");
+      weights.push_back(number);
+    }
+    if (!weights.empty() && weights.size() != list.devices.size())
+      return fail("--replicate " + text + ": give all devices a weight, or none");
+    if (!weights.empty() && llvm::all_of(weights, [](int64_t weight) { return weight == 0; }))
+      return fail("--replicate " + text + ": no weight is above 0");
+    if (!weights.empty())
+      list.weights = std::move(weights);
+    options.replicate = std::move(list);
+    return llvm::success();
+  }
+
+  LogicalResult readTopology() {
+    if (!topology.file.empty() && topology.devices.empty()) {
+      Expected<MappedFile> file = MappedFile::open(topology.file);
+      if (!file)
+        return fail("--topology: " + file.status().message());
+      topology.json = textOf(*file);
+    }
+    return take(TopologyRequest::parse(topology), options.devices);
+  }
+
+  /// Where flags that are kept as the text they are go; null for others.
   std::string *findText(StringRef name) {
     return llvm::StringSwitch<std::string *>(name)
-        .Case("entry", &options.entry)
-        .Case("write-to", &options.output)
-        .Case("devices", &options.devices)
-        .Case("topology", &options.topology)
-        .Case("visible", &options.visible)
-        .Case("placement-lock", &options.placementLock)
+        .Case("entry", &options.graph.entry)
         .Case("write-placement-lock", &options.writePlacementLock)
-        .Case("why-not", &options.whyNot)
-        .Case("max-copy", &options.maxCopy)
-        .Case("replicate", &options.replicate)
+        .Case("devices", &topology.devices)
+        .Case("topology", &topology.file)
+        .Case("visible", &topology.visible)
         .Default(nullptr);
   }
 
-  /// The same for flags that may be given several times.
-  std::vector<std::string> *findList(StringRef name) {
-    return llvm::StringSwitch<std::vector<std::string> *>(name)
-        .Case("dim", &options.dims)
-        .Case("value", &options.values)
-        .Case("split", &options.splits)
-        .Case("place", &options.rules)
-        .Case("also", &options.also)
-        .Default(nullptr);
-  }
-
-  /// And for switches.
+  /// The same for switches.
   bool *findSwitch(StringRef name) {
     return llvm::StringSwitch<bool *>(name)
-        .Case("simulate", &options.simulate)
+        .Case("simulate", &topology.simulate)
         .Case("soft-placement", &options.softPlacement)
         .Case("first-replica", &options.firstReplica)
         .Case("verify-each", &options.verifyEach)
@@ -125,16 +251,28 @@ struct FlagReader {
   LogicalResult read(StringRef name, StringRef value) {
     if (std::string *text = findText(name))
       *text = value.str();
-    else if (std::vector<std::string> *list = findList(name))
-      list->push_back(value.str());
     else if (bool *on = findSwitch(name))
       *on = true;
     else if (name == "target-cpu")
       return readCPUs(value);
     else if (name == "no-fuse")
       options.fuse = false;
-    else if (name == "write-above")
-      return readNumber(name, value, "a number of bytes", options.outputAbove);
+    else if (name == "dim")
+      return append(parseDimSize(value), options.graph.dims);
+    else if (name == "value")
+      return readValue(value);
+    else if (name == "split")
+      topology.splits.push_back(value.str());
+    else if (name == "place")
+      return readRules(value);
+    else if (name == "placement-lock")
+      return readLock(value);
+    else if (name == "also")
+      options.also.push_back(value.str());
+    else if (name == "max-copy")
+      return take(parseCopyBudget(value.str()), options.maxCopy);
+    else if (name == "replicate")
+      return readReplicate(value);
     else if (name == "search-steps")
       return readNumber(name, value, "a number of steps", options.searchSteps);
     else if (name == "stop-after")
@@ -150,15 +288,14 @@ struct FlagReader {
 };
 } // namespace
 
-std::optional<CompileOptions> gantry::parseCompileFlags(llvm::ArrayRef<StringRef> flags,
-                                                        std::string &error) {
+Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flags) {
   FlagReader reader;
   for (StringRef flag : flags) {
     auto [name, value] = flag.split('=');
-    if (failed(reader.read(name, value))) {
-      error = reader.error;
-      return std::nullopt;
-    }
+    if (failed(reader.read(name, value)))
+      return Status::invalidArgument(reader.error);
   }
-  return reader.options;
+  if (failed(reader.readTopology()))
+    return Status::invalidArgument(reader.error);
+  return std::move(reader.options);
 }

@@ -7,7 +7,9 @@
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/Passes.h"
+#include "gantry/Transforms/SpecializeShapes.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -41,9 +43,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createVerifyResolvedPass());
 
   // Sizes first: shape arithmetic folds only when they are known.
-  SpecializeShapesPassOptions specialize;
-  llvm::append_range(specialize.dims, options.dims);
-  pm.addPass(createSpecializeShapesPass(specialize));
+  pm.addPass(createSpecializeShapesPass(options.graph.dims));
   // Each shard of a replicated region has shapes of its own, so the replicas become ops here.
   pm.addNestedPass<func::FuncOp>(createExpandReplicasPass());
   addCanonicalizer(pm);
@@ -74,19 +74,8 @@ static void addReplicate(OpPassManager &pm) {
 // Place: a device for every op
 //===----------------------------------------------------------------------===//
 
-static void addPlace(OpPassManager &pm, const CompileOptions &options) {
-  AssignDevicesPassOptions place;
-  // Explicit copies mean that ops stay with their operands, unless a policy is given (P14).
-  place.follow = options.placement == PlacementPolicy::follow ||
-                 (options.placement == PlacementPolicy::unset && options.explicitCopies);
-  place.soft = options.softPlacement;
-  llvm::append_range(place.rules, options.rules);
-  place.lock = options.placementLock;
-  place.writeLock = options.writePlacementLock;
-  place.whyNot = options.whyNot;
-  pm.addPass(createAssignDevicesPass(place));
-  if (!options.whyNot.empty())
-    return;
+static void addPlace(OpPassManager &pm, PlacementRequests requests) {
+  pm.addPass(createAssignDevicesPass(std::move(requests)));
   pm.addPass(createVerifyPlacedPass());
 }
 
@@ -102,9 +91,7 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createInsertCopiesPass(insert));
   pm.addPass(createVerifyCopiesPass());
 
-  CheckCopyBudgetPassOptions budget;
-  budget.maxCopy = options.maxCopy;
-  pm.addPass(createCheckCopyBudgetPass(budget));
+  pm.addPass(createCheckCopyBudgetPass(options.maxCopy));
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,7 +151,7 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
   if (includes(Phase::replicate))
     addReplicate(pm);
   if (includes(Phase::place))
-    addPlace(pm, options);
+    addPlace(pm, placementRequests(options));
   if (includes(Phase::copy))
     addCopy(pm, options);
   if (includes(Phase::fuse))
@@ -177,7 +164,57 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
     addMemory(pm);
 }
 
+PlacementRequests gantry::placementRequests(const CompileOptions &options) {
+  // Explicit copies mean that ops stay with their operands, unless a policy is given (P14).
+  bool follow = options.placement == PlacementPolicy::follow ||
+                (options.placement == PlacementPolicy::unset && options.explicitCopies);
+  return {follow, options.softPlacement, options.rules, options.placementLock};
+}
+
+namespace {
+/// Place's requests as gantry-opt takes them: --gantry-place="rules=op:MatMul=GPU:1 lock=FILE".
+struct PlaceOptions : PassPipelineOptions<PlaceOptions> {
+  Option<bool> follow{*this, "follow", llvm::cl::desc("as --placement=follow")};
+  Option<bool> soft{*this, "soft", llvm::cl::desc("as --soft-placement")};
+  ListOption<std::string> rules{*this, "rules", llvm::cl::desc("each as --place")};
+  Option<std::string> lock{*this, "lock", llvm::cl::desc("as --placement-lock")};
+
+  std::vector<std::string> flags() const {
+    std::vector<std::string> flags;
+    if (follow)
+      flags.push_back("placement=follow");
+    if (soft)
+      flags.push_back("soft-placement");
+    for (const std::string &rule : rules)
+      flags.push_back("place=" + rule);
+    if (!lock.empty())
+      flags.push_back("placement-lock=" + lock);
+    return flags;
+  }
+};
+} // namespace
+
+/// A registration by hand: the reading of rules and locks may fail.
+static void registerPlacePipeline() {
+  registerPassPipeline(
+      "gantry-place", "The phase Place, with requests from outside the graph",
+      [](OpPassManager &pm, StringRef text, function_ref<LogicalResult(const Twine &)> fail) {
+        PlaceOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        std::vector<std::string> flags = options.flags();
+        Expected<CompileOptions> read =
+            readCompileFlags(SmallVector<StringRef>(flags.begin(), flags.end()));
+        if (!read)
+          return fail(read.status().message());
+        addPlace(pm, placementRequests(*read));
+        return success();
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> visit) { visit(PlaceOptions()); });
+}
+
 void gantry::registerPipelines() {
+  registerPlacePipeline();
   PassPipelineRegistration<>(
       "gantry-pipeline", "All phases from a graph to a plan with offsets",
       [](OpPassManager &pm) { buildPipeline(pm, CompileOptions(), Phase::memory); });

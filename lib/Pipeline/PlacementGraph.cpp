@@ -27,9 +27,8 @@ Machine::Machine(ModuleOp module) : topology(getTopology(module)), costs(CostMod
 std::optional<uint32_t> Machine::find(DeviceAttr name) const {
   if (!name)
     return std::nullopt;
-  Expected<DeviceName> parsed = DeviceName::parse(name.getSpelling().str());
-  for (uint32_t d = 0; parsed && d < numDevices(); ++d)
-    if (nameOf(d) == *parsed)
+  for (uint32_t d = 0; d < numDevices(); ++d)
+    if (nameOf(d) == name.getName())
       return d;
   return std::nullopt;
 }
@@ -199,9 +198,7 @@ private:
     Operation *root = ops.back();
     // Runs nowhere, but its value has to be there; before Place the name may be a partial one.
     if (auto copy = dyn_cast<CopyOp>(root))
-      return DeviceName::parse(copy.getDevice().str())->matches(machine.nameOf(device))
-                 ? 0
-                 : notAllowed;
+      return copy.getDevice().getName().matches(machine.nameOf(device)) ? 0 : notAllowed;
     double inside = 0;
     Work whole{0, 0,
                root->getNumResults() ? elementOf(root->getResult(0).getType()) : ElementType::f32};

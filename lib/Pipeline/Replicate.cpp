@@ -1,17 +1,17 @@
 // A graph in MLIR keeps its open batch, so its function is wrapped in one gantry.replicate. An ONNX
-// file is imported for sizes that are known, with its shape arithmetic done: it is imported once
-// more for each size that shards have, and the bodies stand side by side. Which results are joined
-// is told by their types at these sizes.
+// model is imported for sizes that are known, with its shape arithmetic done: decoded once, it
+// gives a function for each size that shards have, and the bodies stand side by side. Which results
+// are joined is told by their types at these sizes.
 
 #include "Replicate.h"
 
-#include "gantry/Device/DeviceName.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
 
@@ -19,65 +19,68 @@ using namespace mlir;
 using namespace gantry;
 
 namespace {
-struct Replication {
-  ModuleOp module;
-  StringRef path;
-  const ImportOptions &import;
-  const CompileOptions &options;
-  SmallVector<std::string> devices;
-  std::optional<SmallVector<int64_t>> weights;
-  func::FuncOp func;
-
-  LogicalResult run();
-  LogicalResult parseList();
-  LogicalResult findFunction();
-
-  std::optional<std::vector<std::string>> openBatch();
-  LogicalResult wrap(int64_t batch);
-  FailureOr<OwningOpRef<ModuleOp>> importShard(ArrayRef<std::string> names, int64_t size);
-  LogicalResult standSideBySide(ArrayRef<std::string> names, int64_t batch);
-};
-
 /// One replica of a function that was imported for its shard.
 struct Part {
   unsigned number;
   Shard shard;
   func::FuncOp body;
   IRMapping values;
+
+  Value result(unsigned i) { return body.getBody().front().getTerminator()->getOperand(i); }
+};
+
+/// Weights of the same bytes are one for all replicas, whichever tensors of the model hold them.
+struct SharedWeights {
+  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
+
+  static ArrayRef<char> bytesOf(ElementsAttr value) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+    return blob ? blob->getData() : ArrayRef<char>();
+  }
+
+  ElementsAttr unify(ElementsAttr value) {
+    ArrayRef<char> bytes = bytesOf(value);
+    if (bytes.empty())
+      return value;
+    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
+    // The same tensor in another size of the graph is the same attribute; no byte is looked at.
+    if (llvm::is_contained(same, value))
+      return value;
+    for (ElementsAttr other : same)
+      if (bytesOf(other) == bytes)
+        return other;
+    same.push_back(value);
+    return value;
+  }
+};
+
+/// One --replicate on its way.
+struct Replication {
+  ModuleOp module;
+  GraphImporter &importer;
+  const ImportOptions &import;
+  const CompileOptions &options;
+  SmallVector<Attribute> devices = {};
+  std::optional<SmallVector<int64_t>> weights = {};
+  func::FuncOp func = {};
+  std::map<int64_t, OwningOpRef<ModuleOp>> forms = {}; ///< the graph, by the size of a shard
+  SmallVector<Part> parts = {};
+
+  LogicalResult run();
+  LogicalResult findFunction();
+  LogicalResult wrap(int64_t batch);
+
+  std::vector<std::string> openBatch();
+  FailureOr<std::optional<int64_t>> batchSize(ArrayRef<std::string> names);
+  FailureOr<OwningOpRef<ModuleOp>> importShard(ArrayRef<std::string> names, int64_t size);
+  LogicalResult importParts(ArrayRef<std::string> names, int64_t batch);
+  LogicalResult enter(Part &part, Block &block, OpBuilder &builder);
+  void cloneBody(Part &part, SharedWeights &shared, OpBuilder &builder);
+  FailureOr<Value> join(unsigned i, Type type, const DenseSet<Value> &batched, OpBuilder &builder);
+  LogicalResult standSideBySide();
 };
 } // namespace
-
-LogicalResult Replication::parseList() {
-  SmallVector<StringRef> entries;
-  StringRef(options.replicate).split(entries, ',');
-  SmallVector<int64_t> given;
-  for (StringRef entry : entries) {
-    auto [name, weight] = entry.trim().split('=');
-    Expected<DeviceName> device = DeviceName::parse(name.str());
-    if (!device)
-      return module.emitError() << "--replicate " << options.replicate << ": "
-                                << device.status().message();
-    if (llvm::is_contained(devices, device->str()))
-      return module.emitError() << "--replicate " << options.replicate << " lists '" << name
-                                << "' twice";
-    devices.push_back(device->str());
-    int64_t number;
-    if (!entry.contains('='))
-      continue;
-    if (weight.getAsInteger(10, number) || number < 0 || number > (int64_t(1) << 31))
-      return module.emitError() << "--replicate " << options.replicate << ": the weight '" << weight
-                                << "' of '" << name << "' is not a number from 0 to 2^31";
-    given.push_back(number);
-  }
-  if (!given.empty() && given.size() != devices.size())
-    return module.emitError() << "--replicate " << options.replicate
-                              << ": give all devices a weight, or none";
-  if (!given.empty() && llvm::all_of(given, [](int64_t weight) { return weight == 0; }))
-    return module.emitError() << "--replicate " << options.replicate << ": no weight is above 0";
-  if (!given.empty())
-    weights = given;
-  return success();
-}
 
 LogicalResult Replication::findFunction() {
   SmallVector<func::FuncOp> funcs;
@@ -129,12 +132,20 @@ static LogicalResult refuseOutput(func::FuncOp func, unsigned i, Type type) {
                              "gantry.replicate and say \"sum\" or \"mean\"";
 }
 
+/// The variable that the op gives another value, or null.
+static FlatSymbolRefAttr assignedVariable(Operation *op) {
+  return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
+      .Case<AssignOp, AssignAddOp>([](auto assign) { return assign.getVariableAttr(); })
+      .Default([](Operation *) { return FlatSymbolRefAttr(); });
+}
+
 /// Mirrors of a variable have to stay the same.
 static LogicalResult checkAssignments(func::FuncOp func, const DenseSet<Value> &batched) {
   auto result = func.walk([&](Operation *op) {
-    if (!isa<AssignOp, AssignAddOp>(op) || !dependsOn(op->getOperand(0), batched))
+    FlatSymbolRefAttr variable = assignedVariable(op);
+    if (!variable || !dependsOn(op->getOperand(0), batched))
       return WalkResult::advance();
-    op->emitError() << "--replicate: '" << op->getAttr("variable")
+    op->emitError() << "--replicate: '" << variable
                     << "' is assigned what is computed from the batch, and every replica would "
                        "assign another value; write the graph with gantry.replicate and "
                        "gantry.all_reduce";
@@ -158,13 +169,15 @@ LogicalResult Replication::wrap(int64_t batch) {
     bool isBatched = firstDim(argument.getType()) == batch;
     if (isBatched)
       batched.insert(argument);
-    inputs.push_back(b.getStringAttr(isBatched ? "split 0" : "broadcast"));
+    inputs.push_back(ReplicaModeAttr::get(func.getContext(),
+                                          isBatched ? ReplicaKind::Split : ReplicaKind::Broadcast));
   }
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
     bool isJoined = firstDim(value.getType()) == batch && dependsOn(value, batched);
     if (!isJoined && dependsOn(value, batched))
       return refuseOutput(func, i, value.getType());
-    outputs.push_back(b.getStringAttr(isJoined ? "gather 0" : "same"));
+    outputs.push_back(ReplicaModeAttr::get(func.getContext(),
+                                           isJoined ? ReplicaKind::Gather : ReplicaKind::Same));
   }
   if (failed(checkAssignments(func, batched)))
     return failure();
@@ -172,12 +185,11 @@ LogicalResult Replication::wrap(int64_t batch) {
   auto *outer = new Block();
   for (BlockArgument argument : body.getArguments())
     outer->addArgument(argument.getType(), argument.getLoc());
-  SmallVector<StringRef> names(devices.begin(), devices.end());
   OpBuilder builder(func.getContext());
   builder.setInsertionPointToEnd(outer);
   auto replicate = ReplicateOp::create(
       builder, func.getLoc(), end->getOperandTypes(), outer->getArguments(),
-      b.getStrArrayAttr(names), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
+      b.getArrayAttr(devices), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
       b.getArrayAttr(inputs), b.getArrayAttr(outputs));
   auto yielded = llvm::to_vector(end->getOperands());
   func::ReturnOp::create(builder, end->getLoc(), replicate.getResults());
@@ -195,25 +207,17 @@ LogicalResult Replication::wrap(int64_t batch) {
 
 /// What the file calls the open first dimensions of its inputs; none when it opens none or keeps
 /// them open in the module.
-std::optional<std::vector<std::string>> Replication::openBatch() {
-  std::optional<GraphReport> report = checkGraph(path, {}, module.getContext());
-  if (!report || report->format != "ONNX")
-    return std::nullopt;
-  llvm::SetVector<StringRef> found;
+std::vector<std::string> Replication::openBatch() {
   std::vector<std::string> names;
-  for (const GraphReport::Port &port : report->inputs) {
-    StringRef dim = StringRef(port.type).split('[').second.take_until(
-        [](char c) { return c == ',' || c == ']'; });
-    int64_t size;
+  for (const GraphPort &port : importer.inputsToSize()) {
     bool isGiven =
         llvm::any_of(import.values, [&](auto &value) { return value.name == port.name; });
-    if (dim.empty() || isGiven || !dim.getAsInteger(10, size))
+    if (isGiven || !port.dims || port.dims->empty() || port.dims->front().size)
       continue;
-    std::string name = dim == "?" ? port.name + ":0" : dim.str();
-    if (!llvm::is_contained(names, name))
+    if (std::string name = port.dimName(0); !llvm::is_contained(names, name))
       names.push_back(name);
   }
-  return names.empty() ? std::nullopt : std::optional(names);
+  return names;
 }
 
 /// Whether a --dim is about the batch: by its name, or by the place of an input's first dimension.
@@ -227,7 +231,7 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
   for (auto &[name, value] : shard.dims)
     if (isBatch(name, names))
       value = size;
-  OwningOpRef<ModuleOp> imported = importGraph(path, shard, module.getContext());
+  OwningOpRef<ModuleOp> imported = importer.import(shard);
   if (!imported)
     return failure();
   PassManager pm(module.getContext());
@@ -238,139 +242,139 @@ FailureOr<OwningOpRef<ModuleOp>> Replication::importShard(ArrayRef<std::string> 
   return imported;
 }
 
-namespace {
-/// Weights that several imports read are one: they would be in the plan several times.
-struct SharedWeights {
-  std::map<std::pair<const void *, size_t>, SmallVector<ElementsAttr>> known; ///< by type and size
-
-  static ArrayRef<char> bytesOf(ElementsAttr value) {
-    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
-    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-    return blob ? blob->getData() : ArrayRef<char>();
-  }
-
-  ElementsAttr unify(ElementsAttr value) {
-    ArrayRef<char> bytes = bytesOf(value);
-    if (bytes.empty())
-      return value;
-    auto &same = known[{value.getType().getAsOpaquePointer(), bytes.size()}];
-    for (ElementsAttr other : same)
-      if (bytesOf(other) == bytes)
-        return other;
-    same.push_back(value);
-    return value;
-  }
-};
-} // namespace
-
-/// Clones the shard's function for each replica that has a shard and joins what they give.
-LogicalResult Replication::standSideBySide(ArrayRef<std::string> names, int64_t batch) {
+/// A function for each replica that has a shard; of an empty batch the first one makes the empty
+/// results.
+LogicalResult Replication::importParts(ArrayRef<std::string> names, int64_t batch) {
   std::optional<ArrayRef<int64_t>> given;
   if (weights)
     given = *weights;
-  SmallVector<Shard> shards = cutIntoShards(batch, devices.size(), given);
-  std::map<int64_t, OwningOpRef<ModuleOp>> imports;
-  SmallVector<Part> parts;
-  for (auto [i, shard] : llvm::enumerate(shards)) {
-    if (shard.size == 0 && batch != 0)
+  for (auto [i, shard] : llvm::enumerate(cutIntoShards(batch, devices.size(), given))) {
+    if (shard.size == 0 && (batch != 0 || i > 0))
       continue; // nothing is left to compute for it
-    if (!imports.contains(shard.size)) {
+    auto [known, fresh] = forms.try_emplace(shard.size);
+    if (fresh) {
       FailureOr<OwningOpRef<ModuleOp>> imported = importShard(names, shard.size);
       if (failed(imported))
         return failure();
-      imports[shard.size] = std::move(*imported);
+      known->second = std::move(*imported);
     }
-    auto body = imports[shard.size]->lookupSymbol<func::FuncOp>(func.getSymName());
+    auto body = known->second->lookupSymbol<func::FuncOp>(func.getSymName());
     if (!body || body.getNumArguments() != func.getNumArguments())
       return func.emitError() << "--replicate: '" << func.getSymName()
                               << "' has other inputs for a batch of " << shard.size;
     parts.push_back({unsigned(i), shard, body, {}});
-    if (batch == 0)
-      break;
   }
+  return success();
+}
 
+/// What the replica gets of the function's arguments.
+LogicalResult Replication::enter(Part &part, Block &block, OpBuilder &builder) {
+  for (auto [i, argument, own] : llvm::enumerate(block.getArguments(), part.body.getArguments())) {
+    auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
+    Value value = argument;
+    if (argument.getType() != own.getType())
+      value = sliceShard(builder, func.getLoc(), argument, 0, part.shard,
+                         (name ? name.getValue() : StringRef("input")) + Twine("/replica_") +
+                             Twine(part.number));
+    if (value.getType() != own.getType())
+      return func.emitError() << "--replicate: input " << i << " is " << argument.getType()
+                              << ", for a batch of " << part.shard.size << " it is "
+                              << own.getType() << "; only the first dimension can be the batch";
+    part.values.map(own, value);
+  }
+  return success();
+}
+
+void Replication::cloneBody(Part &part, SharedWeights &shared, OpBuilder &builder) {
+  ReplicaMark mark{
+      part.number, cast<DeviceAttr>(devices[part.number]), LocationAttr(func.getLoc()), {}};
+  for (Operation &op : part.body.getBody().front().without_terminator())
+    builder.clone(op, part.values)->walk([&](Operation *made) {
+      markAsReplica(made, mark);
+      if (auto constant = dyn_cast<ConstantOp>(made))
+        constant.setValueAttr(shared.unify(constant.getValueAttr()));
+    });
+}
+
+/// Whether the parts, one after the other along the first dimension, are of this type.
+static bool makeUp(ArrayRef<Value> parts, RankedTensorType whole) {
+  int64_t rows = 0;
+  for (Value value : parts) {
+    auto part = cast<RankedTensorType>(value.getType());
+    if (whole.getRank() == 0 || part.getRank() != whole.getRank() ||
+        part.getShape().drop_front() != whole.getShape().drop_front())
+      return false;
+    rows += part.getDimSize(0);
+  }
+  return rows == whole.getDimSize(0);
+}
+
+/// Result `i`: what all replicas give if they agree on it, else their parts joined.
+FailureOr<Value> Replication::join(unsigned i, Type type, const DenseSet<Value> &batched,
+                                   OpBuilder &builder) {
+  SmallVector<Value> values;
+  for (Part &part : parts)
+    values.push_back(part.values.lookupOrDefault(part.result(i)));
+  if (parts.size() == 1 || !dependsOn(parts.front().result(i), batched))
+    return values.front();
+  auto tensor = cast<RankedTensorType>(type);
+  if (!makeUp(values, tensor))
+    return refuseOutput(func, i, type);
+  auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
+  joined->setAttr(kDeviceAttr, requestOfResult(func, i));
+  joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
+  joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
+  return joined.getResult();
+}
+
+/// The function's body anew: the parts' bodies one after the other, and their results joined.
+LogicalResult Replication::standSideBySide() {
   Block &old = func.getBody().front();
   SmallVector<Type> wanted(func.getFunctionType().getResults());
-  auto *next = new Block();
+  auto *block = new Block();
   for (BlockArgument argument : old.getArguments())
-    next->addArgument(argument.getType(), argument.getLoc());
-  func.getBody().push_back(next);
+    block->addArgument(argument.getType(), argument.getLoc());
+  func.getBody().push_back(block);
   old.erase();
   OpBuilder builder(func.getContext());
-  builder.setInsertionPointToEnd(next);
-  SharedWeights sharedWeights;
+  builder.setInsertionPointToEnd(block);
+  SharedWeights shared;
   for (Part &part : parts) {
-    for (auto [i, argument, own] :
-         llvm::enumerate(next->getArguments(), part.body.getArguments())) {
-      auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
-      Value value = argument;
-      if (argument.getType() != own.getType())
-        value = sliceShard(builder, func.getLoc(), argument, 0, part.shard,
-                           (name ? name.getValue() : StringRef("input")) + Twine("/replica_") +
-                               Twine(part.number));
-      if (value.getType() != own.getType())
-        return func.emitError() << "--replicate: input " << i << " is " << argument.getType()
-                                << ", for a batch of " << part.shard.size << " it is "
-                                << own.getType() << "; only the first dimension can be the batch";
-      part.values.map(own, value);
-    }
-    ReplicaMark mark{part.number,
-                     makeDeviceAttr(func.getContext(), devices[part.number]),
-                     LocationAttr(func.getLoc()),
-                     {}};
-    for (Operation &op : part.body.getBody().front().without_terminator())
-      builder.clone(op, part.values)->walk([&](Operation *made) {
-        markAsReplica(made, mark);
-        if (auto constant = dyn_cast<ConstantOp>(made))
-          constant.setValueAttr(sharedWeights.unify(constant.getValueAttr()));
-      });
+    if (failed(enter(part, *block, builder)))
+      return failure();
+    cloneBody(part, shared, builder);
   }
-
+  DenseSet<Value> batched;
+  for (auto [argument, own] : llvm::zip(block->getArguments(), parts.front().body.getArguments()))
+    if (argument.getType() != own.getType())
+      batched.insert(own);
   SmallVector<Value> results;
   for (auto [i, type] : llvm::enumerate(wanted)) {
-    SmallVector<Value> values;
-    for (Part &part : parts)
-      values.push_back(
-          part.values.lookupOrDefault(part.body.getBody().front().getTerminator()->getOperand(i)));
-    if (parts.size() == 1) {
-      results.push_back(values.front());
-      continue;
-    }
-    DenseSet<Value> batched;
-    Part &first = parts.front();
-    for (auto [argument, own] : llvm::zip(next->getArguments(), first.body.getArguments()))
-      if (argument.getType() != own.getType())
-        batched.insert(own);
-    Value own = first.body.getBody().front().getTerminator()->getOperand(i);
-    if (!dependsOn(own, batched)) {
-      results.push_back(values.front());
-      continue;
-    }
-    int64_t rows = 0;
-    for (Value value : values)
-      rows += std::max<int64_t>(firstDim(value.getType()), 0);
-    auto tensor = cast<RankedTensorType>(type);
-    bool fits = tensor.getRank() && rows == tensor.getDimSize(0);
-    for (Value value : values) {
-      auto part = cast<RankedTensorType>(value.getType());
-      fits = fits && part.getRank() == tensor.getRank() &&
-             part.getShape().drop_front() == tensor.getShape().drop_front();
-    }
-    if (!fits)
-      return refuseOutput(func, i, type);
-    auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
-    auto home = func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr);
-    joined->setAttr(kDeviceAttr, home ? home : makeDeviceAttr(func.getContext(), "CPU:0"));
-    joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
-    joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
-    results.push_back(joined);
+    FailureOr<Value> result = join(i, type, batched, builder);
+    if (failed(result))
+      return failure();
+    results.push_back(*result);
   }
   func::ReturnOp::create(builder, func.getLoc(), results);
   return success();
 }
 
+/// The size that --dim gives the batch; none when it gives none.
+FailureOr<std::optional<int64_t>> Replication::batchSize(ArrayRef<std::string> names) {
+  std::optional<int64_t> batch;
+  for (auto &[name, size] : import.dims) {
+    if (!isBatch(name, names))
+      continue;
+    if (batch && *batch != size)
+      return func.emitError() << "--replicate: inputs begin with dimensions of " << *batch
+                              << " and of " << size << "; they need to be the same batch";
+    batch = size;
+  }
+  return batch;
+}
+
 LogicalResult Replication::run() {
-  if (failed(parseList()) || failed(findFunction()))
+  if (failed(findFunction()))
     return failure();
   for (Type type : func.getArgumentTypes())
     if (firstDim(type) == ShapedType::kDynamic)
@@ -380,25 +384,24 @@ LogicalResult Replication::run() {
   if (known == func.getArgumentTypes().end())
     return func.emitError() << "--replicate: '" << func.getSymName()
                             << "' has no input with a batch to split";
-  std::optional<std::vector<std::string>> names;
-  if (path != "-")
-    names = openBatch();
-  if (!names)
+  std::vector<std::string> names = openBatch();
+  if (names.empty())
     return wrap(firstDim(*known));
-  std::optional<int64_t> batch;
-  for (auto &[name, size] : import.dims)
-    if (isBatch(name, *names)) {
-      if (batch && *batch != size)
-        return func.emitError() << "--replicate: inputs begin with dimensions of " << *batch
-                                << " and of " << size << "; they need to be the same batch";
-      batch = size;
-    }
-  return batch ? standSideBySide(*names, *batch) : wrap(firstDim(*known));
+  FailureOr<std::optional<int64_t>> batch = batchSize(names);
+  if (failed(batch))
+    return failure();
+  if (!*batch)
+    return wrap(firstDim(*known));
+  return success(succeeded(importParts(names, **batch)) && succeeded(standSideBySide()));
 }
 
-LogicalResult gantry::replicateFunction(ModuleOp module, StringRef path,
+LogicalResult gantry::replicateFunction(ModuleOp module, GraphImporter &importer,
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
-  Replication replication{module, path, import, options, {}, std::nullopt, {}};
+  Replication replication{module, importer, import, options};
+  for (const DeviceName &device : options.replicate->devices)
+    replication.devices.push_back(DeviceAttr::get(module.getContext(), device));
+  if (const auto &weights = options.replicate->weights)
+    replication.weights.emplace(weights->begin(), weights->end());
   return replication.run();
 }

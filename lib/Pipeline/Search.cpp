@@ -7,8 +7,8 @@
 
 #include "Search.h"
 
+#include "gantry/Analysis/Copies.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
-#include "gantry/Transforms/CopyBudget.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/BitVector.h"
@@ -36,12 +36,10 @@ static auto publicFunctions(ModuleOp module) {
 static llvm::BitVector allowedByRequest(const Machine &machine, Operation *op) {
   llvm::BitVector allowed(machine.numDevices());
   auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-  auto soft = op->getAttrOfType<StringAttr>(kSoftAttr);
-  Expected<DeviceName> name =
-      DeviceName::parse(request ? request.getSpelling().str() : "/device:*");
-  bool isStrict = request && name && (!soft || soft.getValue() == "strict");
+  auto soft = op->getAttrOfType<SoftModeAttr>(kSoftAttr);
+  bool isStrict = request && (!soft || soft.getValue() == SoftMode::Strict);
   for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    if (hasKernelOn(machine, op, d) && (!isStrict || name->matches(machine.nameOf(d))))
+    if (hasKernelOn(machine, op, d) && (!isStrict || request.getName().matches(machine.nameOf(d))))
       allowed.set(d);
   return allowed.any() ? allowed : allowed.flip();
 }
@@ -61,37 +59,15 @@ void gantry::predictBounds(ModuleOp module, bool fuse, Predictions &predictions)
   }
 }
 
-/// Where the op is; one with regions is where the largest of its results lives, or else the first
-/// op inside.
-static std::optional<uint32_t> placeOf(const Machine &machine, Operation *op) {
-  std::optional<uint32_t> device = machine.find(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
-  if (device || !op->getNumRegions())
-    return device;
-  if (auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr)) {
-    uint64_t most = 0;
-    for (auto [home, result] : llvm::zip(homes.getAsRange<DeviceAttr>(), op->getResults()))
-      if (auto type = dyn_cast<RankedTensorType>(result.getType());
-          type && type.hasStaticShape() && getByteSize(type) >= most) {
-        most = getByteSize(type);
-        device = machine.find(home);
-      }
-  }
-  if (!device)
-    op->walk([&](KernelOpInterface nested) {
-      device = machine.find(nested->getAttrOfType<DeviceAttr>(kDeviceAttr));
-      return device ? WalkResult::interrupt() : WalkResult::advance();
-    });
-  return device;
-}
-
 void gantry::predictSeconds(ModuleOp module, bool fuse, Predictions &predictions) {
   Machine machine(module);
+  Homes homes(module);
   for (func::FuncOp func : publicFunctions(module)) {
     DenseMap<Operation *, std::optional<uint32_t>> known;
     auto mayRun = [&](Operation *op, uint32_t device) {
       auto [entry, isNew] = known.try_emplace(op);
       if (isNew)
-        entry->second = placeOf(machine, op);
+        entry->second = machine.find(homes.deviceOf(op));
       return !entry->second || *entry->second == device;
     };
     PlacementGraph graph(machine, func, func, mayRun, fuse);
@@ -138,8 +114,6 @@ OwningOpRef<ModuleOp> PlacementSearch::placedBy(PlacementPolicy policy, ModuleOp
   OwningOpRef<ModuleOp> copy = module.clone();
   CompileOptions other = options;
   other.placement = policy;
-  other.writePlacementLock.clear();
-  other.whyNot.clear();
   PassManager pm(module.getContext());
   buildPipeline(pm, other, Phase::place, Phase::place);
   // Its remarks would be told twice; its errors will be told when the module itself is placed.
@@ -188,6 +162,7 @@ static CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
 /// copies are known once they are there.
 bool PlacementSearch::leaveLoops(ModuleOp module) {
   Machine machine(module);
+  Homes homes(module);
   size_t before = barred.size();
   auto bar = [&](func::FuncOp func, Operation *nested, CopyDirection direction) {
     auto name = nested->getAttrOfType<StringAttr>(kNameAttr);
@@ -200,11 +175,12 @@ bool PlacementSearch::leaveLoops(ModuleOp module) {
   };
   for (func::FuncOp func : publicFunctions(module)) {
     CopyBudget budget = budgetOf(func, options);
-    forEachCopyInLoop(func, [&](CopyOp copy, CopyDirection direction) {
-      if (budget.of(direction))
-        func.getBody().front().findAncestorOpInBlock(*copy)->walk(
-            [&](KernelOpInterface nested) { bar(func, nested, direction); });
-    });
+    for (const CountedCopy &copy : countCopies(func, homes))
+      if (copy.inLoop && copy.direction && budget.of(*copy.direction))
+        func.getBody()
+            .front()
+            .findAncestorOpInBlock(*CopyOp(copy.op))
+            ->walk([&](KernelOpInterface nested) { bar(func, nested, *copy.direction); });
   }
   return barred.size() > before;
 }
@@ -345,7 +321,7 @@ std::string whatIsOver(const AutoProblem &problem, const AutoSchedule &schedule)
 void apply(const Machine &machine, func::FuncOp func, const PlacementGraph &graph,
            const placement::AutoOutcome &outcome, const std::vector<uint32_t> &written) {
   for (auto [ops, device] : llvm::zip(graph.tasks, outcome.placement.devices)) {
-    auto suggestion = DeviceAttr::get(func.getContext(), machine.nameOf(device).str());
+    auto suggestion = DeviceAttr::get(func.getContext(), machine.nameOf(device));
     for (Operation *op : ops)
       op->walk([&](KernelOpInterface nested) { nested->setAttr(kSearchAttr, suggestion); });
   }

@@ -1,8 +1,6 @@
 // Writing and reading of placement locks.
 #include "gantry/Placement/Lock.h"
 
-#include "gantry/Support/File.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -106,17 +104,6 @@ Expected<std::vector<LockEntry>> parseLock(std::string_view text) {
   if (!begun)
     return Status::corrupt("the placement lock is empty; the first line must be '" +
                            std::string(header) + "'");
-  return entries;
-}
-
-Expected<std::vector<LockEntry>> readLock(const std::string &name) {
-  Expected<MappedFile> file = MappedFile::open(name);
-  if (!file)
-    return file.status();
-  auto entries =
-      parseLock({reinterpret_cast<const char *>(file->bytes().data()), file->bytes().size()});
-  if (!entries)
-    return Status(entries.status().code(), name + ": " + entries.status().message());
   return entries;
 }
 

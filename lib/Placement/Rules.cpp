@@ -1,7 +1,6 @@
 // Reading and matching of placement rules.
 #include "gantry/Placement/Rules.h"
 
-#include "gantry/Support/File.h"
 #include "gantry/Support/Text.h"
 
 #include <algorithm>
@@ -84,34 +83,19 @@ Expected<Rule> parseRule(std::string_view text, std::string origin) {
   return rule;
 }
 
-Expected<std::vector<Rule>> readRules(std::span<const std::string> given) {
+Expected<std::vector<Rule>> parseRules(std::string_view text, const std::string &file) {
   std::vector<Rule> rules;
-  auto add = [&](std::string_view text, std::string origin) -> Status {
-    Expected<Rule> rule = parseRule(text, std::move(origin));
+  for (uint32_t line = 1; !text.empty(); ++line) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view content = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    content = trim(content.substr(0, content.find('#')));
+    if (content.empty())
+      continue;
+    Expected<Rule> rule = parseRule(content, file + ":" + std::to_string(line));
     if (!rule)
       return rule.status();
     rules.push_back(rule.take());
-    return {};
-  };
-  for (const std::string &text : given) {
-    if (!text.starts_with('@')) {
-      GANTRY_RETURN_IF_ERROR(add(text, "--place"));
-      continue;
-    }
-    std::string name = text.substr(1);
-    Expected<MappedFile> file = MappedFile::open(name);
-    if (!file)
-      return Status(file.status().code(), "--place: " + file.status().message());
-    std::string_view rest(reinterpret_cast<const char *>(file->bytes().data()),
-                          file->bytes().size());
-    for (uint32_t line = 1; !rest.empty(); ++line) {
-      size_t end = std::min(rest.find('\n'), rest.size());
-      std::string_view rule = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      rule = trim(rule.substr(0, rule.find('#')));
-      if (!rule.empty())
-        GANTRY_RETURN_IF_ERROR(add(rule, name + ":" + std::to_string(line)));
-    }
   }
   return rules;
 }

@@ -18,12 +18,16 @@ Driver driverOf(const fb::Device &device) {
 }
 } // namespace
 
+Expected<DeviceName> nameOf(const fb::Device &device) {
+  return DeviceName::parse(textOf(device.name()));
+}
+
 Topology topologyOf(const fb::Plan &plan) {
   Topology topology;
   // Physical devices are numbered per task and type; the plan stores only their numbers.
   std::map<std::tuple<std::string, uint32_t, fb::DeviceType, uint32_t>, uint32_t> known;
   for (const fb::Device *device : each(plan.devices())) {
-    Expected<DeviceName> parsed = DeviceName::parse(textOf(device->name()));
+    Expected<DeviceName> parsed = nameOf(*device);
     DeviceName name =
         parsed ? parsed.take()
                : DeviceName::local(device->type() == fb::DeviceType::cpu ? DeviceType::CPU

@@ -176,6 +176,11 @@ Status PlanWriter::writeFile(const fb::PlanT &plan, const std::string &path) con
   return file->commit();
 }
 
+Status PlanWriter::writeTo(const fb::PlanT &plan, const Sink &sink) const {
+  Expected<Layout> layout = layOut(plan);
+  return layout ? emit(*layout, sink) : layout.status();
+}
+
 Expected<AlignedBuffer> PlanWriter::toBytes(const fb::PlanT &plan) const {
   Expected<Layout> layout = layOut(plan);
   if (!layout)

@@ -2,9 +2,9 @@
 // it.
 #include "Walk.h"
 
-#include "gantry/Device/DeviceName.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Ledger.h"
+#include "gantry/Plan/PlanTopology.h"
 
 #include <algorithm>
 #include <limits>
@@ -49,7 +49,7 @@ private:
       place = "devices[" + number(index++) + "]";
       if (!inEnum(device->type()))
         return fail("unknown type " + number(static_cast<uint8_t>(device->type())));
-      Expected<DeviceName> name = DeviceName::parse(textOf(device->name()));
+      Expected<DeviceName> name = nameOf(*device);
       if (!name)
         return fail(name.status().message());
       // The canonical form only: placement logs and errors print the name as it stands here.

@@ -32,6 +32,22 @@ int openRetrying(const char *path, int flags, mode_t mode = 0) {
   while (descriptor < 0 && errno == EINTR);
   return descriptor;
 }
+
+/// The error number, 0 for none.
+int writeAll(int descriptor, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    // Linux takes at most 2 GiB a call.
+    size_t piece = std::min<size_t>(bytes.size(), size_t(1) << 30);
+    ssize_t written = ::write(descriptor, bytes.data(), piece);
+    if (written < 0) {
+      if (errno == EINTR)
+        continue;
+      return errno;
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return 0;
+}
 } // namespace
 
 Expected<MappedFile> MappedFile::open(const std::string &path) {
@@ -120,18 +136,8 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::write(std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    // Linux takes at most 2 GiB a call.
-    size_t piece = std::min<size_t>(bytes.size(), size_t(1) << 30);
-    ssize_t written = ::write(descriptor, bytes.data(), piece);
-    if (written < 0) {
-      if (errno == EINTR)
-        continue;
-      return fileError(path, "write", errno);
-    }
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return {};
+  int error = writeAll(descriptor, bytes);
+  return error ? fileError(path, "write", error) : Status();
 }
 
 Status AtomicFile::commit() {
@@ -144,6 +150,46 @@ Status AtomicFile::commit() {
     return fileError(path, "write", errno);
   temporary.clear();
   return {};
+}
+
+Expected<NamelessFile> NamelessFile::create() {
+  const char *given = std::getenv("TMPDIR");
+  std::string folder = given && *given ? given : "/tmp";
+  std::string name = folder + "/gantry-XXXXXX";
+  int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    return fileError(folder, "write a temporary file in", errno);
+  ::unlink(name.c_str());
+  return NamelessFile(descriptor, std::move(folder));
+}
+
+NamelessFile::NamelessFile(NamelessFile &&other) noexcept
+    : descriptor(std::exchange(other.descriptor, -1)), folder(std::move(other.folder)) {}
+
+NamelessFile::~NamelessFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+Status NamelessFile::write(std::span<const uint8_t> bytes) {
+  int error = writeAll(descriptor, bytes);
+  if (!error)
+    return {};
+  Status status = fileError(folder, "write a temporary file in", error);
+  return Status(status.code(), status.message() + "; set TMPDIR to a folder with more room");
+}
+
+Expected<MappedFile> NamelessFile::map() const {
+  struct stat info;
+  if (::fstat(descriptor, &info) != 0)
+    return fileError(folder, "read a temporary file in", errno);
+  auto size = static_cast<uint64_t>(info.st_size);
+  void *data = nullptr;
+  if (size != 0)
+    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED)
+    return fileError(folder, "map a temporary file in", errno);
+  return MappedFile(static_cast<const uint8_t *>(data), size);
 }
 
 Status writeFileAtomically(const std::string &path, std::span<const uint8_t> bytes) {

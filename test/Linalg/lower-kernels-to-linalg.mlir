@@ -5,7 +5,7 @@
 // The kernel's own attributes go along, and unsigned types lose their sign.
 // CHECK-LABEL: func.func private @add_0(
 // CHECK-SAME:    %[[A:.*]]: tensor<4xi8>, %[[B:.*]]: tensor<4xi8>) -> tensor<4xi8>
-// CHECK-SAME:    attributes {gantry.device = #gantry.device<"/device:CPU:0">}
+// CHECK-SAME:    attributes {gantry.device = #gantry.device<"CPU:0">}
 // CHECK:         %[[SUM:.*]] = linalg.generic
 // CHECK-SAME:      ins(%[[A]], %[[B]]
 // CHECK:         return %[[SUM]] : tensor<4xi8>

@@ -17,7 +17,7 @@
 
 // SIMPLIFY-NOT: gantry.on
 // SIMPLIFY-NOT: call @layer
-// SIMPLIFY: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/device:CPU:0">, gantry.name = "Relu/output0.0.0", gantry.origin = 
+// SIMPLIFY: gantry.relu %{{.*}} {gantry.device = #gantry.device<"CPU:0">, gantry.name = "Relu/output0.0.0", gantry.origin = 
 // SIMPLIFY-NOT: func.func private
 
 // PLACE: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">{{[,}]}}

@@ -62,7 +62,13 @@ EditablePlan compile(const std::string &path, std::vector<std::string> flags) {
   for (const std::string &flag : flags)
     pointers.push_back(flag.c_str());
   gantry_artifact_t *artifact = nullptr;
-  gantry_compile(path.c_str(), pointers.data(), pointers.size(), printError, nullptr, &artifact);
+  gantry_compile_request_t request{};
+  request.struct_size = sizeof request;
+  request.file = path.c_str();
+  request.flags = pointers.data();
+  request.num_flags = pointers.size();
+  request.log = printError;
+  gantry_compile(&request, &artifact);
   size_t size = 0;
   const void *data = artifact ? gantry_artifact_data(artifact, &size) : nullptr;
   auto file = plan::PlanFile::copyOf({static_cast<const uint8_t *>(data), size});

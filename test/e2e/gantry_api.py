@@ -6,7 +6,6 @@ exception Refused with everything that it said; any other failing call is an Api
 """
 
 import ctypes
-import json
 import re
 
 import numpy as np
@@ -32,6 +31,21 @@ class TensorInfo(ctypes.Structure):
 
     def shape(self):
         return tuple(self.dims[axis] for axis in range(self.rank))
+
+
+class Value(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("element", ctypes.c_int), ("rank", ctypes.c_uint32),
+                ("dims", ctypes.POINTER(ctypes.c_int64)), ("data", ctypes.c_void_p)]
+
+
+class CompileRequest(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("file", ctypes.c_char_p), ("data", ctypes.c_void_p),
+                ("data_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("folder", ctypes.c_char_p),
+                ("values", ctypes.POINTER(Value)), ("num_values", ctypes.c_size_t),
+                ("candidates", ctypes.POINTER(Value)), ("num_candidates", ctypes.c_size_t),
+                ("flags", ctypes.POINTER(ctypes.c_char_p)), ("num_flags", ctypes.c_size_t),
+                ("output", ctypes.c_char_p), ("scratch_above", ctypes.c_uint64),
+                ("log", LOG), ("log_context", ctypes.c_void_p)]
 
 
 class ApiError(Exception):
@@ -86,8 +100,17 @@ def _runtime_handle():
     return _runtime
 
 
-def _call_compiler(function, file, flags):
-    """(status, artifact's bytes or None, error lines)."""
+def _value(name, array):
+    """The array as the C API takes it, and what must live as long."""
+    array = np.array(array, order="C", copy=True)
+    dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+    return Value(name.encode(), DTYPES.index(array.dtype.type), array.ndim, dims,
+                 array.ctypes.data_as(ctypes.c_void_p)), (array, dims)
+
+
+def compile_model(file, flags, candidates):
+    """Bytes of the plan; Refused when the compiler says no. Of `candidates`, arrays by name, those
+    are compiled in that shapes depend on."""
     lines = []
 
     @LOG
@@ -95,47 +118,28 @@ def _call_compiler(function, file, flags):
         if severity == 3:
             lines.append(text.decode("utf-8", "replace"))
 
-    encoded = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
+    values, kept = zip(*(_value(*item) for item in candidates.items())) if candidates else ((), ())
+    request = CompileRequest(struct_size=ctypes.sizeof(CompileRequest), file=str(file).encode(),
+                             candidates=(Value * len(values))(*values), num_candidates=len(values),
+                             flags=(ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags)),
+                             num_flags=len(flags), log=log)
     artifact = ctypes.c_void_p()
-    status = function(str(file).encode(), encoded, ctypes.c_size_t(len(flags)), log, None, ctypes.byref(artifact))
-    if status and not lines:
-        lines.append(compiler.gantry_compiler_last_error().decode("utf-8", "replace"))
-    content = None
-    if artifact.value:
-        size = ctypes.c_size_t()
-        data = compiler.gantry_artifact_data(artifact, ctypes.byref(size))
-        content = ctypes.string_at(data, size.value)
-        compiler.gantry_artifact_destroy(artifact)
-    return status, content, lines
-
-
-def compile_model(file, flags):
-    """Bytes of the plan; Refused when the compiler says no."""
-    status, content, lines = _call_compiler(compiler.gantry_compile, file, flags)
+    status = compiler.gantry_compile(ctypes.byref(request), ctypes.byref(artifact))
+    del kept  # the arrays had to live until here
     if status:
-        raise Refused(status, lines)
+        raise Refused(status, lines or [compiler.gantry_compiler_last_error().decode("utf-8", "replace")])
+    size = ctypes.c_size_t()
+    data = compiler.gantry_artifact_data(artifact, ctypes.byref(size))
+    content = ctypes.string_at(data, size.value)
+    compiler.gantry_artifact_destroy(artifact)
     return content
 
 
-def shape_inputs(file, flags):
-    """Names of the inputs whose values the graph's shapes depend on, as `gantry check` tells them."""
-    _, report, _ = _call_compiler(compiler.gantry_check, file, ["json", *flags])
-    return json.loads(report).get("shape_inputs", []) if report else []
-
-
-def compile_for(file, inputs, scratch, dims=()):
-    """Plan of a model for these inputs: the values that decide shapes are given to the compiler.
+def compile_for(file, inputs, dims=()):
+    """Plan of a model for these inputs: the values that decide shapes are compiled in.
 
     `dims` are pairs of a name and a size, for dimensions that the file leaves open."""
-    flags, given = [f"dim={name}={size}" for name, size in dims], set()
-    # Some shapes are only seen once others are known, so ask again until nothing new is wanted.
-    while new := [name for name in shape_inputs(file, flags) if name in inputs and name not in given]:
-        for name in new:
-            given.add(name)
-            path = scratch / f"value{len(given)}.npy"
-            np.save(path, inputs[name])
-            flags.append(f"value={name}={path}")
-    return Plan(compile_model(file, flags))
+    return Plan(compile_model(file, [f"dim={name}={size}" for name, size in dims], inputs))
 
 
 class Plan:

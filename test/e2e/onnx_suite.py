@@ -24,7 +24,6 @@ import json
 import pathlib
 import re
 import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -110,13 +109,13 @@ def drawable(name, inputs, output, value):
     return np.where(value == 0, np.float32(0), scaled)
 
 
-def run_data_set(name, model, file, folder, scratch):
+def run_data_set(name, model, file, folder):
     """Compiles and runs one test_data_set; the status and what it is about."""
     given = [i for i in model.graph.input if i.name not in {t.name for t in model.graph.initializer}]
     inputs = dict(zip((i.name for i in given), load_arrays(folder, "input", given)))
     expected = dict(zip((o.name for o in model.graph.output),
                         load_arrays(folder, "output", model.graph.output)))
-    plan = gantry_api.compile_for(file, inputs, scratch, open_dims(given, inputs).items())
+    plan = gantry_api.compile_for(file, inputs, open_dims(given, inputs).items())
     actual = plan.run({key: value for key, value in inputs.items() if key in plan.inputs})
     status, reason = ("random" if RANDOM.search(name) else "pass"), ""
     if name in OWN_REFERENCE:
@@ -139,16 +138,15 @@ def run_case(name):
     file = folder / "model.onnx"
     model = onnx.load(str(file))
     try:
-        with tempfile.TemporaryDirectory() as scratch:
-            for data_set in sorted(folder.glob("test_data_set_*")):
-                try:
-                    outcome = run_data_set(name, model, file, data_set, pathlib.Path(scratch))
-                except Unreadable:
-                    # No array can be made of these inputs; the compiler has to say no by itself.
-                    gantry_api.compile_for(file, {}, pathlib.Path(scratch))
-                    return "error", "compiled a model whose inputs or outputs are not tensors"
-                if outcome[0] == "wrong":
-                    return outcome
+        for data_set in sorted(folder.glob("test_data_set_*")):
+            try:
+                outcome = run_data_set(name, model, file, data_set)
+            except Unreadable:
+                # No array can be made of these inputs; the compiler has to say no by itself.
+                gantry_api.compile_for(file, {})
+                return "error", "compiled a model whose inputs or outputs are not tensors"
+            if outcome[0] == "wrong":
+                return outcome
     except gantry_api.Refused as refusal:
         if refusal.is_clear():
             return "unsupported", refusal.reason(folder)

@@ -140,13 +140,13 @@ def step(count, batch, weights=None, central=False):
     devices = "[" + ", ".join(f'"GPU:{i}"' for i in range(count)) + "]"
     share = f" weights [{', '.join(map(str, weights))}]" if weights else ""
     types = f"(tensor<{batch}x4xf32>, tensor<{batch}x2xf32>)"
-    reduced = ("%r = gantry.all_reduce %m {kind = \"mean\", gantry.name = \"grad\"} : (tensor<4x2xf32>) -> tensor<4x2xf32>\n"
+    reduced = ("%r = gantry.all_reduce mean %m {gantry.name = \"grad\"} : (tensor<4x2xf32>) -> tensor<4x2xf32>\n"
                "%d = gantry.mul %r, %rate : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>\n"
                "gantry.assign_add @w, %d : tensor<4x2xf32>")
-    gives, results, ends = '["mean"]', "tensor<f32>", "%loss : tensor<f32>"
+    gives, results, ends = '[mean]', "tensor<f32>", "%loss : tensor<f32>"
     after = ""
     if central:
-        reduced, gives = "", '["mean", "mean"]'
+        reduced, gives = "", '[mean, mean]'
         results, ends = "(tensor<f32>, tensor<4x2xf32>)", "%loss, %m : tensor<f32>, tensor<4x2xf32>"
         after = ("%d = gantry.mul %y#1, %rate : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>\n"
                  "gantry.assign_add @w, %d : tensor<4x2xf32>")
@@ -157,7 +157,7 @@ func.func @train(%x: tensor<{batch}x4xf32> {{gantry.name = "x"}}, %y: tensor<{ba
     -> (tensor<f32> {{gantry.name = "loss"}}) {{
   %rate = gantry.constant dense<-0.1> : tensor<f32>
   %one = gantry.constant dense<1> : tensor<i64>
-  %y{":2" if central else ""} = gantry.replicate (%x, %y) on {devices}{share} takes ["split 0", "split 0"] gives {gives}
+  %y{":2" if central else ""} = gantry.replicate (%x, %y) on {devices}{share} takes [split 0, split 0] gives {gives}
       : {types} -> {results} {{
   ^bb0(%a: tensor<?x4xf32>, %t: tensor<?x2xf32>):
     %w = gantry.read @w : tensor<4x2xf32>
@@ -240,11 +240,11 @@ def r4_mirrors_stay_equal(runner, element):
     model = runner.write("mirrors.mlir", f"""
 gantry.variable @w = dense<0.1> : {vector}
 func.func @main(%x: tensor<9x64x{element}> {{gantry.name = "x"}}) -> ({vector} {{gantry.name = "g"}}) {{
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2"] takes ["split 0"] gives ["same"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2"] takes [split 0] gives [same]
       : (tensor<9x64x{element}>) -> {vector} {{
   ^bb0(%a: tensor<?x64x{element}>):
     %s = gantry.reduce_sum %a {{axes = array<i64: 0>}} : (tensor<?x64x{element}>) -> {vector}
-    %r = gantry.all_reduce %s {{kind = "sum"}} : ({vector}) -> {vector}
+    %r = gantry.all_reduce sum %s : ({vector}) -> {vector}
     %q = gantry.mul %r, %r : ({vector}, {vector}) -> {vector}
     gantry.assign_add @w, %q : {vector}
     gantry.yield %q : {vector}
@@ -261,7 +261,7 @@ func.func @main(%x: tensor<9x64x{element}> {{gantry.name = "x"}}) -> ({vector} {
 APART = """
 gantry.variable @w = dense<0.0> : tensor<f32>
 func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry.name = "sum"}) {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["same"] : (tensor<4xf32>) -> tensor<f32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [same] : (tensor<4xf32>) -> tensor<f32> {
   ^bb0(%a: tensor<?xf32>):
     %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     gantry.assign @w, %0 : tensor<f32>
@@ -272,7 +272,7 @@ func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry.n
 """
 PER_REPLICA = """
 func.func @main(%x: tensor<4xf32> {gantry.name = "x"}, %z: tensor<4xf32> {gantry.name = "z"}) -> tensor<4xf32> {
-  %y = gantry.replicate (%x, %z) on ["GPU:0", "GPU:1"] takes ["per replica"] gives ["sum"]
+  %y = gantry.replicate (%x, %z) on ["GPU:0", "GPU:1"] takes [per_replica] gives [sum]
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     gantry.yield %a : tensor<4xf32>
@@ -337,7 +337,7 @@ def r5_inputs_from_a_pipe(runner):
 # The mean of squares: each shard's is rounded to TYPE, so is their mean, and the result may be cast.
 MEAN = """
 func.func @main(%x: tensor<7x64xTYPE> {gantry.name = "x"}) -> (tensor<64xRESULT> {gantry.name = "m"}) {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2"] takes ["split 0"] gives ["mean"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2"] takes [split 0] gives [mean]
       : (tensor<7x64xTYPE>) -> tensor<64xTYPE> {
   ^bb0(%a: tensor<?x64xTYPE>):
     %0 = gantry.mul %a, %a : (tensor<?x64xTYPE>, tensor<?x64xTYPE>) -> tensor<?x64xTYPE>
@@ -374,7 +374,7 @@ LOOP = """
 gantry.variable @w = dense<0.5> : tensor<4x2xf32>
 gantry.variable @steps = dense<0> : tensor<i64>
 func.func private @average(%m: tensor<4x2xf32>) -> tensor<4x2xf32> {
-  %r = gantry.all_reduce %m {kind = "mean"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %r = gantry.all_reduce mean %m : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %r : tensor<4x2xf32>
 }
 func.func @train(%x: tensor<BATCHx4xf32> {gantry.name = "x"}, %y: tensor<BATCHx2xf32> {gantry.name = "y"},
@@ -385,7 +385,7 @@ func.func @train(%x: tensor<BATCHx4xf32> {gantry.name = "x"}, %y: tensor<BATCHx2
   %one = gantry.constant dense<1> : tensor<i64>
   %zero = gantry.constant dense<0> : tensor<i64>
   %huge = gantry.constant dense<1.0e9> : tensor<f32>
-  %z:3 = gantry.replicate (%x, %y, %most) on DEVICES takes ["split 0", "split 0", "broadcast"] gives ["same", "gather 0", "same"]
+  %z:3 = gantry.replicate (%x, %y, %most) on DEVICES takes [split 0, split 0, broadcast] gives [same, gather 0, same]
       : (tensor<BATCHx4xf32>, tensor<BATCHx2xf32>, tensor<i64>) -> (tensor<f32>, tensor<BATCHx2xf32>, tensor<f32>) {
   ^bb0(%a: tensor<?x4xf32>, %t: tensor<?x2xf32>, %n: tensor<i64>):
     %l:3 = gantry.while (%zero, %huge, %t) : (tensor<i64>, tensor<f32>, tensor<?x2xf32>) -> (tensor<i64>, tensor<f32>, tensor<?x2xf32>) {
@@ -401,7 +401,7 @@ func.func @train(%x: tensor<BATCHx4xf32> {gantry.name = "x"}, %y: tensor<BATCHx2
       %e = gantry.sub %q, %t : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
       %s = gantry.mul %e, %e : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
       %own = gantry.reduce_mean %s {axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
-      %next = gantry.all_reduce %own {kind = "mean"} : (tensor<f32>) -> tensor<f32>
+      %next = gantry.all_reduce mean %own : (tensor<f32>) -> tensor<f32>
       %ex = gantry.reshape %e : (tensor<?x2xf32>) -> tensor<?x1x2xf32>
       %ax = gantry.reshape %a : (tensor<?x4xf32>) -> tensor<?x4x1xf32>
       %g = gantry.mul %ax, %ex : (tensor<?x4x1xf32>, tensor<?x1x2xf32>) -> tensor<?x4x2xf32>
@@ -415,7 +415,7 @@ func.func @train(%x: tensor<BATCHx4xf32> {gantry.name = "x"}, %y: tensor<BATCHx2
     }
     %part = gantry.reduce_sum %l#2 {axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
     %sum = gantry.if %wanted -> (tensor<f32>) {
-      %0 = gantry.all_reduce %part {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %0 = gantry.all_reduce sum %part : (tensor<f32>) -> tensor<f32>
       gantry.yield %0 : tensor<f32>
     } else {
       gantry.yield %huge : tensor<f32>
@@ -459,7 +459,7 @@ def r3_control_flow_refused(runner):
     model = runner.write("own.mlir", text)
     _, log = runner.gantry("run", model, *gpus(2)[0], status=1)
     for line in ("'gantry.all_reduce' op is inside of a gantry.while whose condition may differ between the replicas",
-                 "own.mlir:23:12: the condition", "which is \"split 0\""):
+                 "own.mlir:23:12: the condition", "which is split 0"):
         assert line in log, f"expected: {line}\ngot: {log}"
 
 
@@ -647,7 +647,7 @@ CASES = {
         "error: variable 'w' of the replicas differs from that of one device",
         "error: variable 'w' went apart on the replicas: GPU:1 and GPU:0 differ by up to 4, the largest value is 1"),
     "r5_per_replica": lambda r: r5_refused(
-        r, PER_REPLICA, "'gantry.replicate' op has a value for each of 2 replicas (input 0 is \"per replica\"), so there "
+        r, PER_REPLICA, "'gantry.replicate' op has a value for each of 2 replicas (input 0 is per_replica), so there "
                         "is no program for one device to compare it with",
         "this is about the program for one device, with which --check-replicas compares"),
     "r5_nothing_to_compare": lambda r: r5_refused(

@@ -143,6 +143,29 @@ class TextTest(ToolTest):
         run = self.gantry("run", "m.onnx", "--entry", "other")
         self.assertEqual(run.err, "gantry: error: m.onnx: no function is named 'other'; the functions are g\n")
 
+    def test_no_folder_changes_a_plan(self):
+        (self.folder / "deep" / "er").mkdir(parents=True)
+        (self.folder / "g.mlir").write_text(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+            "  %y = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %y : tensor<4xf32>\n}\n")
+        for name in ("m.onnx", "g.mlir"):
+            far = self.folder / "deep" / "er" / name
+            far.write_bytes((self.folder / name).read_bytes())
+            for number, path in enumerate((name, f"deep/er/{name}", far)):
+                self.succeed("compile", path, "-o", f"{number}.gantry")
+            plans = {(self.folder / f"{number}.gantry").read_bytes() for number in range(3)}
+            self.assertEqual(len(plans), 1, name)
+            self.assertNotIn(b"deep", plans.pop())
+
+    def test_errors_name_the_file_as_it_was_given(self):
+        (self.folder / "deep").mkdir()
+        (self.folder / "deep" / "m.onnx").write_bytes((self.folder / "m.onnx").read_bytes())
+        run = self.gantry("run", "deep/m.onnx", "--entry", "other")
+        self.assertEqual(run.err, "gantry: error: deep/m.onnx: no function is named 'other'; the functions are g\n")
+        (self.folder / "deep" / "broken.mlir").write_text("func.func @main(\n")
+        run = self.gantry("run", "deep/broken.mlir")
+        self.assertRegex(run.err, r"^gantry: error: deep/broken\.mlir:\d+:\d+: ")
+
     def test_tables_do_not_repeat_the_path(self):
         explained = self.succeed("explain", self.folder / "m.onnx").out
         self.assertIn("node 'positive'", explained)

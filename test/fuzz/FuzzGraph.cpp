@@ -19,14 +19,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     complained = true;
     return mlir::success();
   });
+  const GraphFile file{llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz", "/nonexistent"};
   ImportOptions options;
   for (const char *name : {"n", "N", "batch"})
     options.dims.push_back({name, 2});
   // Names that the file does not have are errors, so the second try is without.
   for (int i = 0; i < 2; ++i) {
     complained = false;
-    auto module = importGraph(llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz", "/nonexistent",
-                              options, &context);
+    auto module = importGraph(file, options, &context);
     if (module ? mlir::failed(mlir::verify(*module)) : !complained)
       std::abort();
     options.dims.clear();

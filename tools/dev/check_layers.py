@@ -18,6 +18,7 @@ import sys
 SHARED = {
     "Support": set(),
     "Arrays": {"Support"},
+    "Formats": {"Support", "Arrays"},
     "Device": {"Support"},
     "Packing": {"Support"},
     "Placement": {"Support", "Device"},
@@ -34,7 +35,7 @@ RUNTIME = {
 COMPILER = {
     "Dialect": {"Support", "Device"},
     "Analysis": {"Support", "Device", "Queues", "Dialect"},
-    "Frontend": {"Support", "Device", "Dialect", "Analysis"},
+    "Frontend": {"Support", "Formats", "Device", "Dialect", "Analysis"},
     # Kernels in terms that several targets go on from.
     "Linalg": {"Support", "Device", "Dialect"},
     # What a target is; one folder below for each, and for the plan that their code goes into.
@@ -43,8 +44,9 @@ COMPILER = {
     "Target/Plan": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Target"},
     "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Judge", "Dialect",
                    "Analysis", "Target"},
-    "Pipeline": {"Support", "Arrays", "Device", "Packing", "Placement", "AutoPlacement", "Plan",
-                 "Dialect", "Analysis", "Frontend", "Linalg", "Transforms", "Target", "Target/CPU", "Target/Plan"},
+    "Pipeline": {"Support", "Arrays", "Formats", "Device", "Packing", "Placement", "AutoPlacement", "Plan",
+                 "Dialect", "Analysis", "Frontend", "Linalg", "Transforms", "Target", "Target/CPU",
+                 "Target/Plan"},
 }
 EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.

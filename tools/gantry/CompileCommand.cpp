@@ -6,7 +6,7 @@
 #include "PlacementLog.h"
 #include "Reports.h"
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"
 
 #include <filesystem>
@@ -69,12 +69,17 @@ int compileCommand(const Options &options) {
   if (Status status = checkCanBeWritten(*path); !status.ok())
     return report(status);
   // A plan goes straight to its file, so that weights are not copied in memory on the way.
-  std::vector<std::string> more;
+  auto request = requestFor(options);
+  if (!request)
+    return report(request.status());
   const bool throughMemory = options.stopsEarly || *path == "-";
   if (!throughMemory)
-    more.push_back("write-to=" + *path);
+    request->output = *path;
   Stopwatch watch;
-  Outcome outcome = compileGraph(options, more);
+  auto compiler = Compiler::open();
+  if (!compiler)
+    return report(compiler.status());
+  const Outcome outcome = compiler->compile(*request);
   if (!outcome.status.ok())
     return report(outcome.status);
   const double seconds = watch.seconds();
@@ -92,19 +97,16 @@ int checkCommand(const Options &options) {
     return report(Status::invalidArgument(
         "'" + options.file +
         "' is a plan, whose graph was supported; `gantry check` takes a graph"));
-  if (Status status = checkIsFile(options.file); !status.ok())
-    return report(status);
+  auto request = requestFor(options);
+  if (!request)
+    return report(request.status());
   auto compiler = Compiler::open();
   if (!compiler)
     return report(compiler.status());
-  std::vector<std::string> flags = options.compileFlags;
-  if (options.json)
-    flags.push_back("json");
-  const Outcome outcome = compiler->check(options.file, flags);
+  const CheckOutcome outcome = compiler->check(*request);
   // The report says what is not supported, so the status adds one line only when there is none.
-  if (outcome.artifact)
-    if (Status status = write("-", outcome.artifact->bytes()); !status.ok())
-      return report(status);
+  if (const auto &text = options.json ? outcome.json : outcome.text)
+    std::fwrite(text->data(), 1, text->size(), stdout);
   return report(outcome.status);
 }
 

@@ -36,6 +36,44 @@ bool find(void *library, const char *name, Fn &function) {
   return function != nullptr;
 }
 
+/// A request as the C API takes it, with the lists that it points to.
+struct CRequest : gantry_compile_request_t {
+  std::vector<const char *> flagPointers;
+  std::vector<gantry_value_t> values;
+  CompilerLog lines;
+
+  explicit CRequest(const CompileRequest &from) : gantry_compile_request_t{} {
+    for (const std::string &flag : from.flags)
+      flagPointers.push_back(flag.c_str());
+    for (const Candidate &candidate : from.candidates)
+      values.push_back(
+          {candidate.name.c_str(), static_cast<gantry_element_type_t>(candidate.value.element),
+           static_cast<uint32_t>(candidate.value.shape.size()), candidate.value.shape.data(),
+           const_cast<uint8_t *>(candidate.value.data)}); // it is only read
+    struct_size = sizeof(gantry_compile_request_t);
+    if (from.bytes) {
+      data = from.bytes->data();
+      data_size = from.bytes->size();
+      name = "<stdin>";
+    } else {
+      file = from.file.c_str();
+    }
+    candidates = values.data();
+    num_candidates = values.size();
+    flags = flagPointers.data();
+    num_flags = flagPointers.size();
+    output = from.output.empty() ? nullptr : from.output.c_str();
+    scratch_above = from.scratchAbove;
+    log = &CompilerLog::receive;
+    log_context = &lines;
+  }
+
+  /// The first diagnostic is the last error as well; once is enough.
+  Status withoutRepetition(Status status) {
+    return lines.hasTold(status.message()) ? Status(status.code(), "") : status;
+  }
+};
+
 } // namespace
 
 Expected<Compiler> Compiler::open() {
@@ -55,10 +93,16 @@ Expected<Compiler> Compiler::open() {
   // The library stays open: LLVM registers things that must not be unloaded.
   Compiler compiler;
   if (!find(library, "gantry_compile", compiler.compileFn) ||
+      !find(library, "gantry_why_not", compiler.whyNotFn) ||
       !find(library, "gantry_check", compiler.checkFn) ||
       !find(library, "gantry_plan_to_text", compiler.planToTextFn) ||
       !find(library, "gantry_artifact_data", compiler.artifactData) ||
+      !find(library, "gantry_artifact_num_shape_values", compiler.artifactNumShapeValues) ||
+      !find(library, "gantry_artifact_shape_value", compiler.artifactShapeValue) ||
       !find(library, "gantry_artifact_destroy", compiler.artifactDestroy) ||
+      !find(library, "gantry_graph_info_text", compiler.infoText) ||
+      !find(library, "gantry_graph_info_json", compiler.infoJson) ||
+      !find(library, "gantry_graph_info_destroy", compiler.infoDestroy) ||
       !find(library, "gantry_compiler_last_error", compiler.lastError) ||
       !find(library, "gantry_compiler_version", compiler.version))
     return Status{StatusCode::unavailable,
@@ -70,46 +114,54 @@ Expected<Compiler> Compiler::open() {
   return compiler;
 }
 
+Status Compiler::statusOf(gantry_status_t status) const {
+  return status == GANTRY_OK ? Status() : Status(static_cast<StatusCode>(status), lastError());
+}
+
 Outcome Compiler::outcome(gantry_status_t status, gantry_artifact_t *artifact) const {
-  Outcome result;
-  if (status != GANTRY_OK)
-    result.status = Status(static_cast<StatusCode>(status), lastError());
+  Outcome result{statusOf(status), {}};
   if (artifact) {
     result.artifact.emplace();
     result.artifact->handle.reset(artifact, artifactDestroy);
     size_t size = 0;
     const void *data = artifactData(artifact, &size);
     result.artifact->content = {static_cast<const uint8_t *>(data), size};
+    for (size_t i = 0; i < artifactNumShapeValues(artifact); ++i)
+      result.artifact->values.emplace_back(artifactShapeValue(artifact, i));
   }
   return result;
 }
 
-Outcome Compiler::call(CompileFn function, const std::string &file,
-                       const std::vector<std::string> &flags, Diagnostics diagnostics) const {
-  std::vector<const char *> pointers;
-  for (const std::string &flag : flags)
-    pointers.push_back(flag.c_str());
+Outcome Compiler::compile(const CompileRequest &given) const {
+  CRequest request(given);
   gantry_artifact_t *artifact = nullptr;
-  CompilerLog log;
-  const auto discard = [](void *, gantry_severity_t, const char *) {};
-  const gantry_log_callback_t receive =
-      diagnostics == Diagnostics::print ? &CompilerLog::receive : +discard;
-  const gantry_status_t status =
-      function(file.c_str(), pointers.data(), pointers.size(), receive, &log, &artifact);
+  const gantry_status_t status = compileFn(&request, &artifact);
   Outcome result = outcome(status, artifact);
-  // The first diagnostic is the last error as well; once is enough.
-  if (diagnostics == Diagnostics::print && log.hasTold(result.status.message()))
-    result.status = Status(result.status.code(), "");
+  result.status = request.withoutRepetition(result.status);
   return result;
 }
 
-Outcome Compiler::compile(const std::string &file, const std::vector<std::string> &flags) const {
-  return call(compileFn, file, flags, Diagnostics::print);
+Outcome Compiler::whyNot(const CompileRequest &given, const std::string &op,
+                         const std::string &device) const {
+  CRequest request(given);
+  gantry_artifact_t *artifact = nullptr;
+  const gantry_status_t status = whyNotFn(&request, op.c_str(), device.c_str(), &artifact);
+  Outcome result = outcome(status, artifact);
+  result.status = request.withoutRepetition(result.status);
+  return result;
 }
 
-Outcome Compiler::check(const std::string &file, const std::vector<std::string> &flags,
-                        Diagnostics diagnostics) const {
-  return call(checkFn, file, flags, diagnostics);
+CheckOutcome Compiler::check(const CompileRequest &given) const {
+  CRequest request(given);
+  gantry_graph_info_t *info = nullptr;
+  const Status status = statusOf(checkFn(&request, &info));
+  CheckOutcome result{request.withoutRepetition(status), {}, {}};
+  if (info) {
+    result.text = infoText(info);
+    result.json = infoJson(info);
+    infoDestroy(info);
+  }
+  return result;
 }
 
 Outcome Compiler::planToText(std::span<const uint8_t> plan) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gantry-c/compiler.h"
+#include "gantry/Arrays/Array.h"
 #include "gantry/Support/Status.h"
 
 #include <cstdint>
@@ -14,53 +15,79 @@
 
 namespace gantry::tool {
 
-/// What the compiler made; its bytes live as long as it does. Move only.
+/// What the compiler made; its bytes live as long as it does.
 class Artifact {
 public:
   std::span<const uint8_t> bytes() const { return content; }
   std::string_view text() const {
     return {reinterpret_cast<const char *>(content.data()), content.size()};
   }
+  /// Names of the candidates that are compiled in.
+  const std::vector<std::string> &shapeValues() const { return values; }
 
 private:
   friend class Compiler;
   std::shared_ptr<gantry_artifact_t> handle;
   std::span<const uint8_t> content;
+  std::vector<std::string> values;
 };
 
-/// A result that may come with an artifact although it is a failure (a report of `check`). The
-/// status has no message when a printed diagnostic has said the same.
+/// A result of the compiler. The status has no message when a printed diagnostic has said the same.
 struct Outcome {
   Status status;
   std::optional<Artifact> artifact;
 };
 
-/// Whether the compiler's lines go to standard error.
-enum class Diagnostics { print, discard };
+/// What `check` says of a graph; a report comes with the failure that something is not supported.
+struct CheckOutcome {
+  Status status;
+  std::optional<std::string> text, json;
+};
 
-/// libgantry-compiler by its C API.
+/// An array for an input that may decide shapes; borrowed.
+struct Candidate {
+  std::string name;
+  arrays::ArrayView value;
+};
+
+/// A graph and how to compile it.
+struct CompileRequest {
+  std::string file;
+  std::optional<std::span<const uint8_t>> bytes; ///< of standard input, in the place of a file
+  std::vector<std::string> flags;                ///< "dim=batch=8"
+  std::vector<Candidate> candidates;
+  std::string output;        ///< file for the plan; empty: into the artifact
+  uint64_t scratchAbove = 0; ///< bytes of weights from which on the artifact is a mapped file
+};
+
+/// libgantry-compiler by its C API; its lines go to standard error.
 class Compiler {
 public:
   /// Opens the library that GANTRY_COMPILER names, else the one beside this program (../lib), else
   /// what the loader finds. Errors: UNAVAILABLE, which says where it looked.
   static Expected<Compiler> open();
 
-  Outcome compile(const std::string &file, const std::vector<std::string> &flags) const;
-  Outcome check(const std::string &file, const std::vector<std::string> &flags,
-                Diagnostics diagnostics = Diagnostics::print) const;
+  Outcome compile(const CompileRequest &request) const;
+  Outcome whyNot(const CompileRequest &request, const std::string &op,
+                 const std::string &device) const;
+  CheckOutcome check(const CompileRequest &request) const;
   Outcome planToText(std::span<const uint8_t> plan) const;
 
 private:
-  using CompileFn = decltype(&gantry_compile);
-  Outcome call(CompileFn function, const std::string &file, const std::vector<std::string> &flags,
-               Diagnostics diagnostics) const;
   Outcome outcome(gantry_status_t status, gantry_artifact_t *artifact) const;
+  Status statusOf(gantry_status_t status) const;
 
-  CompileFn compileFn = nullptr;
+  decltype(&gantry_compile) compileFn = nullptr;
+  decltype(&gantry_why_not) whyNotFn = nullptr;
   decltype(&gantry_check) checkFn = nullptr;
   decltype(&gantry_plan_to_text) planToTextFn = nullptr;
   decltype(&gantry_artifact_data) artifactData = nullptr;
+  decltype(&gantry_artifact_num_shape_values) artifactNumShapeValues = nullptr;
+  decltype(&gantry_artifact_shape_value) artifactShapeValue = nullptr;
   decltype(&gantry_artifact_destroy) artifactDestroy = nullptr;
+  decltype(&gantry_graph_info_text) infoText = nullptr;
+  decltype(&gantry_graph_info_json) infoJson = nullptr;
+  decltype(&gantry_graph_info_destroy) infoDestroy = nullptr;
   decltype(&gantry_compiler_last_error) lastError = nullptr;
   decltype(&gantry_compiler_version) version = nullptr;
 };

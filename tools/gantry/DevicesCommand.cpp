@@ -10,6 +10,7 @@
 #include "gantry/Machine/Libraries.h"
 #include "gantry/Machine/Machine.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/File.h"
 #include "gantry/Support/Version.h"
 
 #include <algorithm>
@@ -163,11 +164,24 @@ void printForPeople(const Machine &machine, const Topology &topology, bool calib
   std::printf("GPUs: %zu physical, %zu logical\n", physical, logical);
 }
 
+/// What the flags make of the machine.
+Expected<Topology> describedTopology(const Options &options, const Topology &machine) {
+  TopologyFlags flags = flagsOf(options);
+  if (!flags.file.empty()) {
+    auto file = MappedFile::open(flags.file);
+    if (!file)
+      return Status(file.status().code(), "--topology: " + file.status().message());
+    flags.json.assign(file->bytes().begin(), file->bytes().end());
+  }
+  auto request = TopologyRequest::parse(flags);
+  return request ? request->applyTo(machine) : Expected<Topology>(request.status());
+}
+
 } // namespace
 
 int devicesCommand(const Options &options) {
   const Machine machine = machine::readMachine();
-  auto topology = applyFlags(flagsOf(options), machine.topology);
+  auto topology = describedTopology(options, machine.topology);
   if (!topology)
     return report(topology.status());
   if (options.calibrate)

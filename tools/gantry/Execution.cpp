@@ -1,9 +1,8 @@
 #include "Execution.h"
 
 #include "Console.h"
-#include "ShapeInputs.h"
 
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Runtime/Tensor.h"
@@ -295,14 +294,34 @@ Expected<Prepared> Prepared::from(const Options &given) {
   return from(given, inputs.take());
 }
 
-Expected<Prepared> Prepared::from(const Options &given, GivenArrays inputs) {
-  Options options = given;
-  auto held = takeShapeInputs(options, inputs);
-  if (!held)
-    return held.status();
-  auto model = Model::load(options);
+/// Integers may decide shapes; then they are compile-time values (spec G2).
+static std::vector<Candidate> candidatesOf(const GivenArrays &inputs) {
+  std::vector<Candidate> candidates;
+  for (const GivenArray &input : inputs)
+    if (!input.name.empty() && !arrays::isFloat(input.array.element))
+      candidates.push_back({input.name, input.array.view()});
+  return candidates;
+}
+
+/// What is compiled in is no input of the plan any more.
+static void leaveOut(const std::vector<std::string> &compiledIn, bool quiet, GivenArrays &inputs) {
+  for (const std::string &name : compiledIn) {
+    const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                    [&](const GivenArray &given) { return given.name == name; });
+    if (input == inputs.end())
+      continue;
+    if (!quiet)
+      printNote("input '" + name + "' decides shapes: its value " +
+                arrays::formatValues(input->array.view()) + " is compiled in");
+    inputs.erase(input);
+  }
+}
+
+Expected<Prepared> Prepared::from(const Options &options, GivenArrays inputs) {
+  auto model = Model::load(options, candidatesOf(inputs));
   if (!model)
     return model.status();
+  leaveOut(model->shapeValues, options.quietInputs, inputs);
   auto execution = Execution::prepare(options, *model, std::move(inputs));
   if (!execution)
     return execution.status();

@@ -85,7 +85,7 @@ struct Prepared {
   /// binds the others.
   static Expected<Prepared> from(const Options &given);
   /// The same with what --input gave.
-  static Expected<Prepared> from(const Options &given, GivenArrays inputs);
+  static Expected<Prepared> from(const Options &options, GivenArrays inputs);
 };
 
 /// "x: f32[1,784], y: i64[]".

@@ -19,8 +19,13 @@ int explainWhyNot(const Options &options) {
     return report(Status::invalidArgument("'" + options.file +
                                           "' is a plan; --why-not needs the graph, whose "
                                           "constraints the plan does not keep"));
-  const Outcome outcome =
-      compileGraph(options, {"why-not=" + options.whyNot[0] + "=" + options.whyNot[1]});
+  auto request = requestFor(options);
+  if (!request)
+    return report(request.status());
+  auto compiler = Compiler::open();
+  if (!compiler)
+    return report(compiler.status());
+  const Outcome outcome = compiler->whyNot(*request, options.whyNot[0], options.whyNot[1]);
   if (!outcome.status.ok())
     return report(outcome.status);
   const std::string_view text = outcome.artifact->text();

@@ -2,7 +2,7 @@
 #include "Commands.h"
 #include "Console.h"
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -2,14 +2,11 @@
 
 #include "Console.h"
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include <cerrno>
-#include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,92 +14,33 @@ namespace gantry::tool {
 
 namespace {
 
-/// Makes standard input, which was read already, readable once more from its beginning: the
-/// compiler reads "-" by itself.
-Status rewindStandardInput(std::span<const uint8_t> content) {
-  const auto failed = [] {
-    return Status::internal("cannot keep standard input: " + arrays::systemReason(errno));
-  };
-  const int copy = ::memfd_create("stdin", MFD_CLOEXEC);
-  if (copy < 0)
-    return failed();
-  Status status;
-  while (status.ok() && !content.empty()) {
-    const ssize_t count = ::write(copy, content.data(), content.size());
-    if (count < 0)
-      status = failed();
-    else
-      content = content.subspan(static_cast<size_t>(count));
-  }
-  if (status.ok() && (::lseek(copy, 0, SEEK_SET) != 0 || ::dup2(copy, STDIN_FILENO) < 0))
-    status = failed();
-  ::close(copy);
-  return status;
-}
-
 /// Weights from here on are not held in memory a second time.
 constexpr uint64_t largeWeights = uint64_t(256) << 20;
 
-/// An open file in TMPDIR that has no name any more, so that nothing is left behind however the
-/// program ends.
-class NamelessFile {
-public:
-  NamelessFile() {
-    std::error_code error;
-    const auto folder = std::filesystem::temp_directory_path(error);
-    std::string name = (folder / "gantry-XXXXXX").string();
-    if (error || (descriptor = ::mkostemp(name.data(), O_CLOEXEC)) < 0)
-      return; // without one, the plan is compiled into memory
-    ::unlink(name.c_str());
-    place = folder.string();
-  }
-  NamelessFile(const NamelessFile &) = delete;
-  ~NamelessFile() {
-    if (descriptor >= 0)
-      ::close(descriptor);
-  }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor); }
-  /// Flags that make the compiler use it for a large plan.
-  std::vector<std::string> flags() const {
-    if (descriptor < 0)
-      return {};
-    return {"write-to=" + path(), "write-above=" + std::to_string(largeWeights)};
-  }
-  /// Explains a failure to write to it, whose message has its path only.
-  void explainFailure() const {
-    struct stat info;
-    if (descriptor >= 0 && ::fstat(descriptor, &info) == 0 && info.st_size > 0)
-      printNote("the plan was being written to a temporary file in '" + place +
-                "'; set TMPDIR to a folder with more room");
-  }
-
-private:
-  int descriptor = -1;
-  std::string place;
-};
-
-Expected<Model> compileModel(const Options &options) {
+Expected<Model> compileModel(const Options &options, std::vector<Candidate> candidates) {
   Stopwatch watch;
-  const NamelessFile scratch;
-  Outcome outcome = compileGraph(options, scratch.flags());
-  if (!outcome.status.ok()) {
-    scratch.explainFailure();
+  auto request = requestFor(options);
+  if (!request)
+    return request.status();
+  request->candidates = std::move(candidates);
+  request->scratchAbove = largeWeights;
+  auto compiler = Compiler::open();
+  if (!compiler)
+    return compiler.status();
+  Outcome outcome = compiler->compile(*request);
+  if (!outcome.status.ok())
     return outcome.status;
-  }
   const double seconds = watch.seconds();
-  if (outcome.artifact->bytes().empty()) {
-    // What was written a moment ago need not be read back for its checksums.
-    auto file = plan::PlanFile::open(scratch.path(), {plan::Check::metadataOnly});
-    if (!file)
-      return file.status();
-    return Model{file.take(), seconds};
-  }
   auto owner = std::make_shared<const Artifact>(std::move(*outcome.artifact));
-  auto file = plan::PlanFile::fromBytes(owner->bytes(), owner);
+  // What was written to a file a moment ago need not be read back for its checksums.
+  plan::ReadOptions read;
+  if (owner->bytes().size() >= largeWeights)
+    read.check = plan::Check::metadataOnly;
+  auto file = plan::PlanFile::fromBytes(owner->bytes(), owner, read);
   if (!file)
     return Status::internal("the compiler made a plan that cannot be read: " +
                             file.status().message());
-  return Model{file.take(), seconds};
+  return Model{file.take(), seconds, owner->shapeValues()};
 }
 
 Status checkNoCompileFlags(const Options &options) {
@@ -156,40 +94,47 @@ Status checkCanBeWritten(const std::string &path) {
   return ::access(folder.c_str(), W_OK) == 0 ? Status() : cannot(arrays::systemReason(errno));
 }
 
-Outcome compileGraph(const Options &options, const std::vector<std::string> &more) {
-  if (Status status = checkIsFile(options.file); !status.ok())
-    return {status, {}};
+Expected<std::span<const uint8_t>> standardInput() {
+  static const Expected<arrays::FileBytes> content = arrays::FileBytes::open("-");
+  if (!content)
+    return content.status();
+  return content->bytes();
+}
+
+Expected<CompileRequest> requestFor(const Options &options) {
+  GANTRY_RETURN_IF_ERROR(checkIsFile(options.file));
   constexpr std::string_view lock = "write-placement-lock=";
   for (const std::string &flag : options.compileFlags)
     if (flag.starts_with(lock))
-      if (Status status = checkCanBeWritten(flag.substr(lock.size())); !status.ok())
-        return {status, {}};
-  auto compiler = Compiler::open();
-  if (!compiler)
-    return {compiler.status(), {}};
-  std::vector<std::string> flags = options.compileFlags;
-  flags.insert(flags.end(), more.begin(), more.end());
-  return compiler->compile(options.file, flags);
+      GANTRY_RETURN_IF_ERROR(checkCanBeWritten(flag.substr(lock.size())));
+  CompileRequest request;
+  request.file = options.file;
+  request.flags = options.compileFlags;
+  if (options.file == "-") {
+    auto content = standardInput();
+    if (!content)
+      return content.status();
+    request.bytes = *content;
+  }
+  return request;
 }
 
-Expected<Model> Model::load(const Options &options) {
+Expected<Model> Model::load(const Options &options, std::vector<Candidate> candidates) {
   if (options.file == "-") {
-    auto input = arrays::FileBytes::open("-");
+    auto input = standardInput();
     if (!input)
       return input.status();
-    if (!plan::PlanFile::looksLikePlan(input->bytes())) {
-      GANTRY_RETURN_IF_ERROR(rewindStandardInput(input->bytes()));
-      return compileModel(options);
-    }
+    if (!plan::PlanFile::looksLikePlan(*input))
+      return compileModel(options, std::move(candidates));
     GANTRY_RETURN_IF_ERROR(checkNoCompileFlags(options));
-    auto file = plan::PlanFile::copyOf(input->bytes());
-    return file ? Expected<Model>(Model{file.take(), {}}) : Expected<Model>(file.status());
+    auto file = plan::PlanFile::copyOf(*input);
+    return file ? Expected<Model>(Model{file.take(), {}, {}}) : Expected<Model>(file.status());
   }
   if (!isPlanFile(options.file))
-    return compileModel(options);
+    return compileModel(options, std::move(candidates));
   GANTRY_RETURN_IF_ERROR(checkNoCompileFlags(options));
   auto file = plan::PlanFile::open(options.file);
-  return file ? Expected<Model>(Model{file.take(), {}}) : Expected<Model>(file.status());
+  return file ? Expected<Model>(Model{file.take(), {}, {}}) : Expected<Model>(file.status());
 }
 
 } // namespace gantry::tool

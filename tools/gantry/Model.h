@@ -14,11 +14,13 @@ namespace gantry::tool {
 struct Model {
   plan::PlanFile file;
   std::optional<double> compileSeconds; ///< none: FILE was a plan already
+  std::vector<std::string> shapeValues; ///< the candidates that are compiled in
 
   /// Recognises a plan by its first bytes, whatever its name, and compiles anything else: in
   /// memory, or with large weights into a nameless file in TMPDIR, from which they are mapped. The
-  /// compiler's diagnostics have been printed when this fails.
-  static Expected<Model> load(const Options &options);
+  /// compiler's diagnostics have been printed when this fails. Of `candidates` a graph takes the
+  /// values that decide shapes.
+  static Expected<Model> load(const Options &options, std::vector<Candidate> candidates = {});
 
   const plan::fb::Plan &plan() const { return file.plan(); }
 };
@@ -33,8 +35,11 @@ Status checkIsFile(const std::string &path);
 /// Whoever works long for a result asks first. "-" is standard output.
 Status checkCanBeWritten(const std::string &path);
 
-/// Compiles FILE as the options say, `more` being flags for programs (gantry-c/compiler.h); the
-/// compiler's diagnostics have been printed.
-Outcome compileGraph(const Options &options, const std::vector<std::string> &more = {});
+/// What standard input holds: read at the first call, kept for the later ones.
+Expected<std::span<const uint8_t>> standardInput();
+
+/// What to ask the compiler for FILE and its flags. Says first what needs no compiler: no such
+/// file, a lock that cannot be written.
+Expected<CompileRequest> requestFor(const Options &options);
 
 } // namespace gantry::tool

@@ -171,9 +171,6 @@ private:
     for (const CompileFlag &flag : compileFlagTable()) {
       if (flag.name == "stop-after" && which != CompileFlags::all)
         continue;
-      // A question, not a way to compile: `explain` asks it, with two arguments.
-      if (flag.name == "why-not")
-        continue;
       if (which == CompileFlags::aboutDevices && flag.group != "Devices")
         continue;
       const std::string dashed = "--" + flag.name;

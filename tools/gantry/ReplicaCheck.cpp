@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <unistd.h>
 
 namespace gantry::tool {
 
@@ -213,9 +212,6 @@ Options forOneDevice(const Options &options) {
 
 Expected<bool> checkReplicas(const Options &options, Execution &replicated, GivenArrays inputs,
                              const std::vector<arrays::NamedArray> &state) {
-  // What came from standard input is kept in a file, which was read to its end.
-  if (options.file == "-")
-    ::lseek(STDIN_FILENO, 0, SEEK_SET);
   auto prepared = Prepared::from(forOneDevice(options), std::move(inputs));
   if (!prepared) {
     printNote("this is about the program for one device, with which --check-replicas compares");

@@ -6,7 +6,7 @@
 #include "PlacementLog.h"
 #include "ReportPage.h"
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Plan/Views.h"
 
 #include <map>

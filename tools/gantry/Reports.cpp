@@ -2,7 +2,7 @@
 
 #include "Console.h"
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"

@@ -9,7 +9,7 @@
 #include "StateFile.h"
 #include "Text.h"
 
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
 #include "gantry/Support/Bytes.h"
 

@@ -2,7 +2,7 @@
 
 #include "Console.h"
 
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 
 #include <algorithm>
 

@@ -1,4 +1,9 @@
-// Where values live once ops have devices, and where uses need them: what the passes of Copy ask.
+// Where values live, and where uses need them: the one answer to both questions.
+//
+// What an op makes is on the op's device; what a branch or a loop gives, and what it carries, is
+// where `gantry.homes` says; ends of functions are where they say, else on the host (spec P16). A
+// view is where the bytes are that it shows. Constants are put where they are used when the plan is
+// loaded.
 #pragma once
 
 #include "gantry/Device/Topology.h"
@@ -6,22 +11,28 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace gantry::copy {
+namespace gantry {
 
-/// Precondition: placed IR. Devices are given by their full names, as `gantry.device` has them.
+/// Of placed IR: devices are given by their full names.
 class Homes {
 public:
   explicit Homes(mlir::ModuleOp module);
 
-  /// CPU:0 of the first task: where ends of functions and conditions are (spec P16).
+  /// CPU:0 of the first task: where ends of functions and conditions are.
   DeviceAttr host() const { return hostDevice; }
 
-  /// The device that has the bytes of `value`; null for a constant, which is put where it is used
-  /// when the plan is loaded.
+  /// The device that has the bytes of `value`; null for a constant.
   DeviceAttr homeOf(mlir::Value value) const;
 
   /// The same, but a constant that asks for a device is there.
   DeviceAttr askedHomeOf(mlir::Value value) const;
+
+  /// The device on which this use needs its value; null when any will do, as for views and copies.
+  DeviceAttr neededBy(mlir::OpOperand &use) const;
+
+  /// The device that an op runs on; for one with regions that of its largest result, or else of the
+  /// first op inside.
+  DeviceAttr deviceOf(mlir::Operation *op) const;
 
   /// CPU:0 of the task that `device` is in.
   DeviceAttr hostOf(DeviceAttr device) const;
@@ -29,23 +40,26 @@ public:
   /// "GPU:0" where there is one task, else the full name.
   std::string nameOf(DeviceAttr device) const;
 
-  /// The device on which this use needs its value; null when any will do, as for views and copies.
-  DeviceAttr neededBy(mlir::OpOperand &use) const;
+  /// For Place, which finds the homes of results: these count for `op`, whatever its attribute
+  /// says. Null is a home that is not known yet.
+  void decide(mlir::Operation *op, llvm::ArrayRef<DeviceAttr> homes) { decided[op].assign(homes); }
 
 private:
-  DeviceAttr named(mlir::StringAttr spelling) const;
+  DeviceAttr homeOfResult(mlir::OpResult result) const;
   DeviceAttr homeOfArgument(mlir::BlockArgument argument) const;
-  DeviceAttr neededByTerminator(mlir::OpOperand &use) const;
 
   DeviceAttr hostDevice;
   bool severalTasks = false;
   llvm::DenseMap<mlir::Attribute, DeviceAttr> hosts; ///< of the topology's devices
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DeviceAttr>> decided;
 };
 
-/// A use in words, for causes and errors: "MatMul 'fc1' at model.mlir:3:8", "result 0 of '@main'".
-std::string describeUse(mlir::OpOperand &use);
+//===----------------------------------------------------------------------===//
+// Before Place
+//===----------------------------------------------------------------------===//
 
-/// The name of a value in words: "'x'", "argument 0", "the result of MatMul 'fc1'".
-std::string describeValue(mlir::Value value);
+/// The device that an end of a function asks for, or CPU:0, where it is when it asks for none.
+DeviceAttr requestOfArgument(mlir::func::FuncOp func, unsigned index);
+DeviceAttr requestOfResult(mlir::func::FuncOp func, unsigned index);
 
-} // namespace gantry::copy
+} // namespace gantry

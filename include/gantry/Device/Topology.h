@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,29 @@ struct Link {
 /// More devices than any machine has, so few that tables of all pairs of them are small.
 inline constexpr size_t maxDevices = 1024;
 
+/// A physical GPU, or all those whose names a part of one stands for.
+struct GPURequest {
+  DeviceName name;  ///< partial, physical
+  std::string text; ///< as given: "2", "GPU:2"
+};
+
+/// GPUs that a plan may use (D8); empty for none of them.
+struct VisibleGPUs {
+  std::vector<GPURequest> gpus;
+
+  /// Reads "0,2" or "GPU:0,GPU:2"; "none" for none. Errors: INVALID_ARGUMENT.
+  static Expected<VisibleGPUs> parse(std::string_view text);
+};
+
+/// Logical GPUs to make of a physical one, by their limits in bytes (D4).
+struct GPUSplit {
+  GPURequest gpu;
+  std::vector<uint64_t> limits;
+
+  /// Reads "GPU:0=1GiB,1GiB". Errors: INVALID_ARGUMENT.
+  static Expected<GPUSplit> parse(std::string_view text);
+};
+
 struct Topology {
   std::vector<PhysicalDevice> physical;
   std::vector<LogicalDevice> logical; ///< in the order of their names: CPUs of a task first
@@ -74,16 +98,14 @@ struct Topology {
   static Expected<Topology> fromJSON(std::string_view text);
   std::string toJSON() const;
 
-  /// As if the machine had only those GPUs (D8): "0,2" or "GPU:0,GPU:2" of the physical ones,
-  /// "none" for none. The physical devices stay; the logical GPUs that are left are numbered anew.
-  /// INVALID_ARGUMENT for a device that is not there.
-  Expected<Topology> withVisible(std::string_view list) const;
+  /// As if the machine had only those GPUs (D8). The physical devices stay; the logical GPUs that
+  /// are left are numbered anew. INVALID_ARGUMENT for a device that is not there.
+  Expected<Topology> withVisible(const VisibleGPUs &visible) const;
 
-  /// Makes several logical GPUs of a physical one (D4), each text like "GPU:0=1GiB,1GiB". All
-  /// logical GPUs are numbered anew: in the order of physical devices, then of splits.
-  /// INVALID_ARGUMENT for a device that is not there or has limits already, and for limits over its
-  /// memory.
-  Expected<Topology> withSplits(std::span<const std::string> splits) const;
+  /// Makes several logical GPUs of a physical one (D4). All logical GPUs are numbered anew: in the
+  /// order of physical devices, then of splits. INVALID_ARGUMENT for a device that is not there or
+  /// has limits already, and for limits over its memory.
+  Expected<Topology> withSplits(std::span<const GPUSplit> splits) const;
 
   /// The same devices with all GPUs run by the simulator (D6).
   Topology simulated() const;
@@ -105,22 +127,32 @@ struct Topology {
   bool operator==(const Topology &) const = default;
 };
 
-/// What the tools' flags say about devices.
+/// What flags say about devices, as text.
 struct TopologyFlags {
   std::string devices = {};             ///< "CPU:0,GPU:0@16GiB"; empty when not given
-  std::string file = {};                ///< JSON
+  std::string file = {};                ///< name of a JSON file, for messages
+  std::string json = {};                ///< what is in it: whoever has the flags opens files
   std::string visible = {};             ///< "0,2"
   std::vector<std::string> splits = {}; ///< "GPU:0=1GiB,1GiB"
   bool simulate = false;
-
-  bool any() const {
-    return !devices.empty() || !file.empty() || !visible.empty() || !splits.empty() || simulate;
-  }
 };
 
-/// The topology that flags make of what is there without them, `machine`: `devices` or `file` in
-/// its place, then `visible`, `splits` and `simulate`. Errors name the flag: INVALID_ARGUMENT,
-/// NOT_FOUND for the file.
-Expected<Topology> applyFlags(const TopologyFlags &flags, const Topology &machine);
+/// What is asked of the topology: devices in the place of those that are there, and what to change
+/// of them.
+struct TopologyRequest {
+  std::optional<Topology> devices;
+  bool isComplete = false; ///< `devices` came from a file, with drivers and rates
+  std::optional<VisibleGPUs> visible;
+  std::vector<GPUSplit> splits;
+  bool simulate = false;
+
+  /// Errors name the flag: INVALID_ARGUMENT, CORRUPT for a file that is not JSON.
+  static Expected<TopologyRequest> parse(const TopologyFlags &flags);
+
+  bool any() const { return devices || visible || !splits.empty() || simulate; }
+
+  /// The topology that the request makes of what is there without it. Errors name the flag.
+  Expected<Topology> applyTo(const Topology &machine) const;
+};
 
 } // namespace gantry

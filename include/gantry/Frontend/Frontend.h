@@ -5,6 +5,8 @@
 // diagnostic handlers at the node or line it is about.
 #pragma once
 
+#include "gantry/Support/ElementType.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -37,29 +39,51 @@ struct ImportOptions {
   std::string entry = {};
 };
 
-/// Reads the graph in `path` ("-" is standard input). Loads the dialects it needs into `context`.
-/// Returns null after emitting diagnostics. Weights stay in the mapped files, which live until the
-/// context is destroyed.
+/// A graph file, mapped or in memory: read once, imported and checked as often as need be.
+struct GraphFile {
+  std::shared_ptr<llvm::MemoryBuffer> bytes;
+  std::string name;   ///< as the user gave it: "models/bert.onnx", "<stdin>"
+  std::string folder; ///< where external data is looked for; empty is the current one
+
+  /// What locations and plans call the file: its name without folders, so that nothing that is
+  /// compiled depends on where the file lies.
+  llvm::StringRef baseName() const;
+};
+
+/// Opens the file in `path`; "-" is standard input. Nothing after an error, emitted to `context`.
+std::optional<GraphFile> openGraph(llvm::StringRef path, mlir::MLIRContext *context);
+
+/// Reads the graph. Loads the dialects it needs into `context`. Returns null after emitting
+/// diagnostics. Weights stay in the mapped files, which live until the context is destroyed.
 ///
 /// Inputs and outputs of a function carry the file's names as the argument and result attribute
 /// `gantry.name`, every op its node's name as `gantry.name` and in its location. The shapes of an
 /// imported ONNX model are static.
-mlir::OwningOpRef<mlir::ModuleOp> importGraph(llvm::StringRef path, const ImportOptions &options,
+mlir::OwningOpRef<mlir::ModuleOp> importGraph(const GraphFile &file, const ImportOptions &options,
                                               mlir::MLIRContext *context);
 
-/// The same for a file that is in memory already. `name` is for messages and locations; external
-/// data is looked for in `folder`.
-mlir::OwningOpRef<mlir::ModuleOp> importGraph(std::unique_ptr<llvm::MemoryBuffer> file,
-                                              llvm::StringRef name, llvm::StringRef folder,
-                                              const ImportOptions &options,
-                                              mlir::MLIRContext *context);
+/// An input or output of a graph, as the file declares it.
+struct GraphPort {
+  /// A dimension: a size, or open, under a name where the file gives it one.
+  struct Dim {
+    std::optional<int64_t> size;
+    std::string name = {};
+  };
+
+  std::string name;
+  std::string kind;                     ///< "f32"; "string", "sequence", ... of what Gantry has not
+  std::optional<ElementType> element;   ///< none for such
+  std::optional<std::vector<Dim>> dims; ///< none when the rank is not declared, and of no tensor
+  bool isTensor = true;
+
+  /// "f32[batch,3,224,224]", "f32[...]" without a rank, "sequence".
+  std::string type() const;
+  /// The name under which --dim gives the size of an open dimension: the file's, or "INPUT:AXIS".
+  std::string dimName(size_t axis) const;
+};
 
 /// What `gantry check` says about a graph.
 struct GraphReport {
-  struct Port {
-    std::string name;
-    std::string type; ///< "f32[batch,3,224,224]"
-  };
   struct OpCount {
     std::string op; ///< with its domain when that is not ONNX's own: "com.microsoft.Gelu"
     int64_t count = 0;
@@ -85,7 +109,7 @@ struct GraphReport {
   std::string format;   ///< "ONNX" or "MLIR"
   std::string producer; ///< as the file says
   std::vector<std::pair<std::string, int64_t>> opsets;
-  std::vector<Port> inputs, outputs;
+  std::vector<GraphPort> inputs, outputs;
   std::vector<OpCount> ops; ///< sorted by name
   std::vector<Issue> issues;
   std::vector<Gap> gaps;                ///< sorted by op; known when no dimension is open
@@ -98,8 +122,32 @@ struct GraphReport {
 
 /// Looks at all of the graph and collects what importGraph would refuse. Nothing after emitting
 /// diagnostics when the file cannot be read at all.
-std::optional<GraphReport> checkGraph(llvm::StringRef path, const ImportOptions &options,
+std::optional<GraphReport> checkGraph(const GraphFile &file, const ImportOptions &options,
                                       mlir::MLIRContext *context);
+
+/// A graph file that is decoded once and imported in several sizes. Weights that the modules have
+/// in common are one attribute.
+class GraphImporter {
+public:
+  GraphImporter(const GraphFile &file, mlir::MLIRContext *context);
+  ~GraphImporter();
+
+  /// As importGraph and checkGraph.
+  mlir::OwningOpRef<mlir::ModuleOp> import(const ImportOptions &options);
+  std::optional<GraphReport> check(const ImportOptions &options);
+
+  /// Names of the inputs that decide shapes and have no value in `options` yet: importing needs
+  /// one. None for a graph in MLIR. Fails when the file cannot be read.
+  llvm::FailureOr<std::vector<std::string>> shapeInputs(const ImportOptions &options);
+
+  /// Inputs that get all of their sizes while importing, as the file declares them: those of an
+  /// ONNX model. None for a graph in MLIR, which keeps its dimensions open.
+  std::vector<GraphPort> inputsToSize();
+
+private:
+  struct Decoded;
+  std::unique_ptr<Decoded> decoded;
+};
 
 void printReport(const GraphReport &report, llvm::raw_ostream &os);
 void printReportAsJson(const GraphReport &report, llvm::raw_ostream &os);

@@ -1,8 +1,13 @@
 // From a graph file to a plan: the phases in order, and the function that runs them.
 #pragma once
 
+#include "gantry/Arrays/Array.h"
+#include "gantry/Device/CopyBudget.h"
+#include "gantry/Device/Topology.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Support/File.h"
+#include "gantry/Transforms/Placement.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -11,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace gantry {
@@ -26,46 +32,59 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 /// copies.
 enum class PlacementPolicy { unset, first, follow, automatic };
 
-/// Everything that decides what a graph is compiled to; nothing else does.
-struct CompileOptions {
-  std::vector<std::string> dims;   ///< NAME=N for dimensions that the file leaves open
-  std::vector<std::string> values; ///< NAME=FILE.npy for inputs that shapes depend on
-  std::string entry;               ///< compile this function only
+/// What --replicate asks for.
+struct ReplicaList {
+  std::vector<DeviceName> devices;
+  std::optional<std::vector<int64_t>> weights; ///< of the shards; absent: equal ones
+};
 
-  // What for: Topology.cpp makes the module's topology of these.
-  std::string devices;             ///< CPU:0,GPU:0@16GiB; empty: the host, or `topology`
-  std::string topology;            ///< a JSON file
-  std::string visible;             ///< 0,2
-  std::vector<std::string> splits; ///< GPU:0=1GiB,1GiB
-  bool simulate = false;           ///< GPUs are run by the simulator
+/// Everything that decides what a graph is compiled to; nothing else does. Text and files have been
+/// read when there are CompileOptions.
+struct CompileOptions {
+  ImportOptions graph; ///< sizes, values, the function wanted
+  /// Values of inputs, for those of them that shapes depend on; the others stay inputs.
+  std::vector<InputValue> candidates;
+
+  TopologyRequest devices; ///< Topology.cpp makes the module's topology of it
 
   // Where ops go, and what may be copied.
   PlacementPolicy placement = PlacementPolicy::unset;
-  std::vector<std::string> rules; ///< KIND:PATTERN=DEVICE or @FILE
+  std::vector<placement::Rule> rules;
   bool softPlacement = false;
-  std::string placementLock;      ///< read this lock
-  std::string writePlacementLock; ///< write one here
-  std::string whyNot;             ///< OP=DEVICE: only say what would put the op there
+  placement::Lock placementLock;
+  std::string writePlacementLock; ///< write a lock to this file
   bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
-  std::string maxCopy;            ///< d2h:0,h2d:1MiB
-  std::string replicate;          ///< GPU:0,GPU:1 or GPU:0=2,GPU:1=1
-  bool firstReplica = false;      ///< one device for each gantry.replicate, to compare with
-  unsigned searchSteps = 2000;    ///< of local search in automatic placement
+  CopyBudget maxCopy;
+  std::optional<ReplicaList> replicate;
+  bool firstReplica = false;   ///< one device for each gantry.replicate, to compare with
+  unsigned searchSteps = 2000; ///< of local search in automatic placement
 
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
   std::vector<std::string> also;       ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool fuse = true;
-  bool verifyEach = false;  ///< verify after every pass, not only between phases
-  bool printIR = false;     ///< print the IR after every pass to standard error
-  std::string output;       ///< write the plan straight to this file
-  uint64_t outputAbove = 0; ///< only when its constants take at least so many bytes
+  bool verifyEach = false; ///< verify after every pass, not only between phases
+  bool printIR = false;    ///< print the IR after every pass to standard error
 };
 
-/// Reads flags as the tool and the C API give them, "name=value" or "name". On failure `error` says
-/// which flag is wrong and what is known.
-std::optional<CompileOptions> parseCompileFlags(llvm::ArrayRef<llvm::StringRef> flags,
-                                                std::string &error);
+/// Reads flags as the tool and the C API give them, "name=value" or "name", and the files that they
+/// name. Errors say which flag is wrong and what is known: INVALID_ARGUMENT.
+Expected<CompileOptions> readCompileFlags(llvm::ArrayRef<llvm::StringRef> flags);
+
+/// Why an op, by its name or log name, is not on a device.
+struct WhyNotQuestion {
+  std::string op;
+  DeviceName device;
+};
+
+/// Reads the two arguments of --why-not. Errors: INVALID_ARGUMENT.
+Expected<WhyNotQuestion> readWhyNot(llvm::StringRef op, llvm::StringRef device);
+
+/// An array as the value of an input.
+InputValue makeInputValue(std::string name, const arrays::ArrayView &array);
+
+/// What the options ask of Place.
+PlacementRequests placementRequests(const CompileOptions &options);
 
 /// Dialects and interface implementations that the passes need.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -74,22 +93,33 @@ void registerDialects(mlir::DialectRegistry &registry);
 void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase last,
                    Phase first = Phase::import);
 
-/// Registers the whole pipeline as --gantry-pipeline for gantry-opt.
+/// Registers the whole pipeline as --gantry-pipeline for gantry-opt, and its parts.
 void registerPipelines();
 
-/// The part of `options` that the frontend takes, with the arrays of --value read.
-llvm::FailureOr<ImportOptions> readImportOptions(const CompileOptions &options,
-                                                 mlir::MLIRContext &context);
+/// Where a plan is to go.
+struct PlanOutput {
+  std::string file; ///< written whole or not at all; empty: kept for the caller
+  /// A plan that is kept and whose constants take at least so many bytes is kept in a nameless file
+  /// in TMPDIR, mapped; 0: in memory, whatever its size.
+  uint64_t scratchAbove = 0;
+};
 
 /// What a compilation made.
 struct Compiled {
-  AlignedBuffer plan; ///< the plan file's bytes, unless it was written to a file
-  std::string text;   ///< the text of the phase that was asked for
+  std::variant<AlignedBuffer, MappedFile> plan; ///< the plan file's bytes, if they are kept
+  std::string text;                             ///< the text of the phase that was asked for
+  std::vector<std::string> shapeValues;         ///< names of the candidates that were compiled in
 };
 
-/// Compiles the graph in `path`. Diagnostics go to `context`; `progress` is told each phase.
-llvm::FailureOr<Compiled> compileGraph(llvm::StringRef path, const CompileOptions &options,
-                                       mlir::MLIRContext &context,
+/// Compiles the graph. Diagnostics go to `context`; `progress` is told each phase.
+llvm::FailureOr<Compiled> compileGraph(const GraphFile &file, const CompileOptions &options,
+                                       const PlanOutput &output, mlir::MLIRContext &context,
                                        llvm::function_ref<void(llvm::StringRef)> progress);
+
+/// The least that would have to change for the op to be on the device, in words: what the phases up
+/// to Place make of the graph is asked, and nothing is placed. Diagnostics go to `context`.
+llvm::FailureOr<std::string> explainWhyNot(const GraphFile &file, const CompileOptions &options,
+                                           const WhyNotQuestion &question,
+                                           mlir::MLIRContext &context);
 
 } // namespace gantry

@@ -33,7 +33,10 @@ std::string formatLock(std::vector<LockEntry> entries);
 /// Reads one. Errors: INVALID_ARGUMENT or CORRUPT, with the line.
 Expected<std::vector<LockEntry>> parseLock(std::string_view text);
 
-/// The same from a file; errors begin with its name.
-Expected<std::vector<LockEntry>> readLock(const std::string &file);
+/// A lock that was read, with what messages call it.
+struct Lock {
+  std::string file; ///< empty: there is none
+  std::vector<LockEntry> entries;
+};
 
 } // namespace gantry::placement

@@ -36,9 +36,9 @@ std::span<const std::string_view> ruleKinds();
 /// Reads a flag's rule. Errors: INVALID_ARGUMENT, with what is expected.
 Expected<Rule> parseRule(std::string_view text, std::string origin = "--place");
 
-/// Reads what --place was given, in order: rules, or "@FILE" of such lines. Errors:
-/// INVALID_ARGUMENT with file and line, NOT_FOUND for the file.
-Expected<std::vector<Rule>> readRules(std::span<const std::string> given);
+/// Reads the rules of a file's text, one a line; `file` names it in their origins and in errors:
+/// INVALID_ARGUMENT, with the line.
+Expected<std::vector<Rule>> parseRules(std::string_view text, const std::string &file);
 
 /// Whether `text` is what `pattern` describes.
 bool globMatches(std::string_view pattern, std::string_view text);

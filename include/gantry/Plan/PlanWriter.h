@@ -43,6 +43,12 @@ public:
   /// UNSUPPORTED (metadata over 2 GiB), INVALID_ARGUMENT (the path cannot be written).
   Status writeFile(const fb::PlanT &plan, const std::string &path) const;
 
+  /// Receives the bytes of a file in their order; a failure ends the writing.
+  using Sink = std::function<Status(std::span<const uint8_t>)>;
+
+  /// The same bytes to wherever the caller wants them. Errors: as writeFile, and the sink's own.
+  Status writeTo(const fb::PlanT &plan, const Sink &sink) const;
+
   /// The same file in memory.
   Expected<AlignedBuffer> toBytes(const fb::PlanT &plan) const;
 
@@ -54,7 +60,6 @@ private:
     Hasher hasher;
   };
   struct Layout;
-  using Sink = std::function<Status(std::span<const uint8_t>)>;
 
   Expected<Layout> layOut(const fb::PlanT &plan) const;
   Status emit(const Layout &layout, const Sink &sink) const;

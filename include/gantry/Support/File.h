@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace gantry {
 
@@ -23,6 +24,7 @@ public:
   std::span<const uint8_t> bytes() const { return {data, size}; }
 
 private:
+  friend class NamelessFile;
   MappedFile(const uint8_t *data, uint64_t size) : data(data), size(size) {}
   const uint8_t *data = nullptr;
   uint64_t size = 0;
@@ -50,6 +52,28 @@ private:
   int descriptor = -1;
   std::string path;
   std::string temporary; ///< empty when written directly or committed
+};
+
+/// A file in TMPDIR that has no name any more, so that nothing is left behind however the program
+/// ends. Move only.
+class NamelessFile {
+public:
+  static Expected<NamelessFile> create();
+
+  NamelessFile(NamelessFile &&other) noexcept;
+  NamelessFile &operator=(NamelessFile &&) = delete;
+  ~NamelessFile();
+
+  /// Errors: INVALID_ARGUMENT, which names the folder.
+  Status write(std::span<const uint8_t> bytes);
+  /// What was written; the mapping outlives this object.
+  Expected<MappedFile> map() const;
+
+private:
+  NamelessFile(int descriptor, std::string folder)
+      : descriptor(descriptor), folder(std::move(folder)) {}
+  int descriptor = -1;
+  std::string folder;
 };
 
 /// AtomicFile in one call.

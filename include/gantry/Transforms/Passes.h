@@ -11,7 +11,4 @@ namespace gantry {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "gantry/Transforms/Passes.h.inc"
-
-/// On a module that gantry-assign-devices was asked about with `why-not`: the answer in words.
-inline constexpr llvm::StringLiteral kWhyNotAttr = "gantry.why_not";
 } // namespace gantry

@@ -160,15 +160,9 @@ def AssignDevicesPass : Pass<"gantry-assign-devices", "::mlir::ModuleOp"> {
     a view that asks for one has its operand copied there. Generators go to their users' devices, cloned
     for several.
 
-    With `why-not`, the answer is left on the module as `gantry.why_not`, and nothing is placed.
+    Rules, locks and defaults from outside are given to the pass parsed (gantry/Transforms/Placement.h);
+    `gantry-opt --gantry-place="rules=op:MatMul=GPU:1 lock=FILE"` reads them.
   }];
-  let options = [
-    Option<"follow", "follow", "bool", "false", "ops without a request go to their largest inputs">,
-    Option<"soft", "soft", "bool", "false", "requests fall back unless they say otherwise (spec P5)">,
-    ListOption<"rules", "rules", "std::string", "rules from outside, as op:MatMul=GPU:1 or @FILE">,
-    Option<"lock", "lock", "std::string", "", "a placement lock to obey">,
-    Option<"writeLock", "write-lock", "std::string", "", "where to write a placement lock">,
-    Option<"whyNot", "why-not", "std::string", "", "OP=DEVICE: only say what would put the op there">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 

@@ -21,12 +21,11 @@ public:
     for (const Tensor &tensor : model.graph.initializers)
       initializers.insert(tensor.name);
     for (const Function &function : model.functions)
-      functions.insert((function.domain + ":" + function.name).str());
+      functions.insert(functionKey(function.domain, function.name));
   }
 
   void run() {
-    report.producer =
-        llvm::join(llvm::ArrayRef<StringRef>{model.producer, model.producerVersion}, " ");
+    report.producer = (Twine(model.producer) + " " + model.producerVersion).str();
     report.producer = StringRef(report.producer).trim().str();
     for (auto &[domain, version] : model.opsets)
       report.opsets.push_back({display(domain).str(), version});
@@ -38,6 +37,9 @@ public:
   }
 
 private:
+  static std::string functionKey(std::string_view domain, std::string_view name) {
+    return (Twine(domain) + ":" + name).str();
+  }
   static StringRef display(StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
 
   bool isInitializer(StringRef name) const { return initializers.contains(name); }
@@ -45,10 +47,10 @@ private:
     return llvm::any_of(options.values, [&](const InputValue &v) { return v.name == name; });
   }
 
-  static std::string portType(const ValueInfo &port) {
-    switch (port.type.kind) {
+  static StringRef kindOf(const Type &type) {
+    switch (type.kind) {
     case Type::TensorType:
-      break;
+      return nameOf(type.element);
     case Type::SequenceType:
       return "sequence";
     case Type::MapType:
@@ -60,25 +62,32 @@ private:
     default:
       return "unknown";
     }
-    std::string text = nameOf(port.type.element).str();
-    if (!port.type.hasShape)
-      return text + "[...]";
-    text += "[";
-    for (auto [i, dim] : llvm::enumerate(port.type.dims))
-      text += (i ? "," : "") + (dim.isKnown()       ? std::to_string(dim.size)
-                                : dim.param.empty() ? "?"
-                                                    : dim.param.str());
-    return text + "]";
+  }
+
+  static GraphPort makePort(const ValueInfo &value) {
+    GraphPort port;
+    port.name = value.name;
+    port.kind = kindOf(value.type).str();
+    port.isTensor = value.type.kind == Type::TensorType;
+    if (port.isTensor)
+      port.element = elementTypeNamed(port.kind);
+    if (!port.isTensor || !value.type.hasShape)
+      return port;
+    auto &dims = port.dims.emplace();
+    for (const Dim &dim : value.type.dims)
+      dims.push_back(
+          {dim.isKnown() ? std::optional(dim.size) : std::nullopt, std::string(dim.param)});
+    return port;
   }
 
   void describePorts() {
     for (const ValueInfo &input : model.graph.inputs) {
       if (isInitializer(input.name))
         continue;
-      report.inputs.push_back({input.name.str(), portType(input)});
+      report.inputs.push_back(makePort(input));
       for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
-        std::string place = (input.name + ":" + Twine(i)).str();
-        std::string name = dim.param.empty() ? place : dim.param.str();
+        std::string place = std::string(input.name) + ":" + std::to_string(i);
+        std::string name = dim.param.empty() ? place : std::string(dim.param);
         bool given = dim.isKnown() || hasValue(input.name) ||
                      llvm::any_of(options.dims,
                                   [&](auto &d) { return d.first == name || d.first == place; });
@@ -87,18 +96,19 @@ private:
       }
     }
     for (const ValueInfo &output : model.graph.outputs)
-      report.outputs.push_back({output.name.str(), portType(output)});
+      report.outputs.push_back(makePort(output));
   }
 
   bool isFunction(const Node &node) const {
-    return !functions.empty() && functions.contains((node.domain + ":" + node.op).str());
+    return !functions.empty() && functions.contains(functionKey(node.domain, node.op));
   }
 
   void countOps(const std::vector<Node> &nodes, const Opsets &opsets) {
     for (const Node &node : nodes) {
       const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
       bool supported = (entry && entry->handler) || isFunction(node);
-      std::string name = (node.domain.empty() ? "" : node.domain.str() + ".") + node.op.str();
+      std::string name = node.domain.empty() ? "" : std::string(node.domain) + ".";
+      name += node.op;
       auto &count = counts.try_emplace(name, 0, supported).first->second;
       ++count.first;
       if (!supported) {
@@ -108,9 +118,9 @@ private:
             opset = version;
         std::string why =
             entry ? "the op is not supported: " + entry->refusal : "the op is not supported";
-        StringRef first = node.outputs.empty() ? StringRef() : node.outputs.front();
-        report.issues.push_back({(node.name.empty() ? first : node.name).str(), node.op.str(),
-                                 display(node.domain).str(), opset, why});
+        StringRef first = node.outputs.empty() ? StringRef() : StringRef(node.outputs.front());
+        report.issues.push_back({(node.name.empty() ? first : StringRef(node.name)).str(),
+                                 std::string(node.op), display(node.domain).str(), opset, why});
       }
       for (const Attribute &attribute : node.attributes)
         if (attribute.graph)
@@ -142,7 +152,8 @@ private:
           llvm::append_range(pending, maker->inputs);
         continue;
       }
-      if (llvm::any_of(graph.inputs, [&](const ValueInfo &input) { return input.name == name; }))
+      if (llvm::any_of(graph.inputs,
+                       [&](const ValueInfo &input) { return StringRef(input.name) == name; }))
         report.shapeInputs.push_back(name.str());
     }
     llvm::sort(report.shapeInputs);

@@ -94,7 +94,7 @@ private:
 
 } // namespace gantry::onnx
 
-static int64_t opsetOf(const Opsets &opsets, StringRef domain) {
+static int64_t opsetOf(const Opsets &opsets, std::string_view domain) {
   for (auto &[name, version] : opsets)
     if (name == domain)
       return version;
@@ -180,17 +180,22 @@ LogicalResult Importer::checkModel() {
   return success();
 }
 
+/// A dimension by its place; nameless ones are given so.
+static std::string placeOf(const ValueInfo &input, size_t axis) {
+  return std::string(input.name) + ":" + std::to_string(axis);
+}
+
 /// The name under which --dim gives a dimension.
 static std::string dimKey(const ValueInfo &input, size_t axis) {
-  StringRef param = input.type.dims[axis].param;
-  return param.empty() ? (input.name + ":" + Twine(axis)).str() : param.str();
+  std::string_view param = input.type.dims[axis].param;
+  return param.empty() ? placeOf(input, axis) : std::string(param);
 }
 
 LogicalResult Importer::resolveDims() {
   llvm::StringSet<> open;
   for (const ValueInfo &input : model.graph.inputs)
     for (size_t i = 0; i < input.type.dims.size(); ++i) {
-      std::string byPlace = (input.name + ":" + Twine(i)).str();
+      std::string byPlace = placeOf(input, i);
       const Dim &dim = input.type.dims[i];
       if (!dim.isKnown())
         open.insert(dimKey(input, i));
@@ -207,7 +212,7 @@ LogicalResult Importer::resolveDims() {
       return emitError(file) << "dimension '" << name << "' is given twice, as " << it->second
                              << " and " << size;
     bool byPlace = llvm::any_of(model.graph.inputs, [&](const ValueInfo &input) {
-      return StringRef(name).starts_with((input.name + ":").str());
+      return StringRef(name).starts_with(std::string(input.name) + ":");
     });
     if (!open.contains(name) && !byPlace) {
       auto error = emitError(file) << "no open dimension is named '" << name << "'; ";
@@ -223,7 +228,7 @@ LogicalResult Importer::resolveDims() {
 
 /// Null after an error.
 static mlir::Type elementOfInput(const ValueInfo &input, Location file) {
-  mlir::Type element = elementTypeOf(input.type.element, file.getContext());
+  mlir::Type element = makeElementType(input.type.element, file.getContext());
   if (!element)
     emitError(file) << "input '" << input.name << "' has the element type "
                     << nameOf(input.type.element) << ", which is not supported; "
@@ -249,7 +254,7 @@ FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
       shape.push_back(dim.size);
       continue;
     }
-    auto it = dims.find((input.name + ":" + Twine(i)).str());
+    auto it = dims.find(placeOf(input, i));
     if (it == dims.end())
       it = dims.find(dimKey(input, i));
     if (it == dims.end())
@@ -383,7 +388,7 @@ const Function *Importer::findFunction(const Node &node) const {
 
 LogicalResult Importer::reportNode(const Node &node, int64_t opset, StringRef message) {
   if (report) {
-    report->issues.push_back({nameOfNode(node).str(), node.op.str(),
+    report->issues.push_back({nameOfNode(node).str(), std::string(node.op),
                               displayDomain(node.domain).str(), opset, message.str()});
     return success();
   }
@@ -445,24 +450,24 @@ DeviceAttr Importer::readRequest(const Node &node, std::string &wrong) const {
     return refuse("it has " + Twine(node.configurations.size()) +
                   " device configurations; one is supported");
   if (!asked.shardedTensors.empty())
-    return refuse("its device configuration '" + asked.id + "' shards '" +
+    return refuse(Twine("its device configuration '") + asked.id + "' shards '" +
                   asked.shardedTensors.front() +
                   "'; sharding specs are not supported, devices for whole nodes are");
   auto found = llvm::find_if(model.configurations,
                              [&](const DeviceConfiguration &c) { return c.name == asked.id; });
   if (found == model.configurations.end())
-    return refuse("its device configuration '" + asked.id + "' is not among the model's");
+    return refuse(Twine("its device configuration '") + asked.id + "' is not among the model's");
   if (asked.stage >= 0 ? size_t(asked.stage) >= found->devices.size() : found->devices.size() != 1)
-    return refuse("its device configuration '" + asked.id + "' names " +
+    return refuse(Twine("its device configuration '") + asked.id + "' names " +
                   Twine(found->devices.size()) + " devices, and " +
                   (asked.stage >= 0 ? "the node's pipeline stage is " + Twine(asked.stage)
                                     : Twine("no pipeline stage says which one is meant")));
   StringRef device = found->devices[asked.stage >= 0 ? size_t(asked.stage) : 0];
-  Expected<DeviceName> name = DeviceName::parse(device.str());
+  Expected<DeviceName> name = DeviceName::parse(device);
   if (!name)
-    return refuse("its device configuration '" + asked.id + "' names the device '" + device +
+    return refuse(Twine("its device configuration '") + asked.id + "' names the device '" + device +
                   "': " + name.status().message());
-  return DeviceAttr::get(context, name->str());
+  return DeviceAttr::get(context, *name);
 }
 
 /// What shape arithmetic is made of: it is folded wherever it was to run (spec P7).
@@ -499,8 +504,7 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   // A node that gives back what it took has no op that could be somewhere; its value has (P1).
   for (Value &value : results)
     if (request && value && llvm::is_contained(inputs, value) && !isShapeConstant(value))
-      value =
-          CopyOp::create(builder, loc, value, request.getSpelling(), /*force=*/false, StringAttr());
+      value = CopyOp::create(builder, loc, value, request, /*force=*/false, StringAttr());
   return results;
 }
 
@@ -540,7 +544,7 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
     complete &= name.empty() || (i < results.size() && results[i]);
   bool reportedInside = report && report->issues.size() > issuesBefore;
   if (!complete && !poisoned && !reportedInside) {
-    bool lacksOperand = llvm::is_contained(node.inputs, StringRef());
+    bool lacksOperand = llvm::is_contained(node.inputs, std::string_view());
     if (message.empty())
       message = lacksOperand ? "an operand that it needs is left out"
                              : "the import failed without a reason; this is a defect of Gantry";
@@ -613,7 +617,7 @@ Values Importer::callFunction(const Function &callee, NodeContext &call, const N
     // What a call asks for is asked for by all nodes inside that do not ask themselves.
     if (inner.configurations.empty())
       inner.configurations = node.configurations;
-    for (StringRef &operand : inner.inputs)
+    for (std::string_view &operand : inner.inputs)
       if (llvm::is_contained(callee.inputs, operand) && !scope.values.contains(operand))
         operand = "";
   }
@@ -777,10 +781,6 @@ Values NodeContext::finish(OperationState &state) {
   if (isFolded && (isShapeConstant(folded.front()) || mayGiveWay(op, folded.front()))) {
     op->erase();
     return Values(folded.begin(), folded.end());
-  }
-  if (ElementsAttr known = foldIntegers(op)) {
-    op->erase();
-    return {constant(known)};
   }
   return Values(op->result_begin(), op->result_end());
 }

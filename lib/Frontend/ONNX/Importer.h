@@ -7,8 +7,8 @@
 // so that a handler only looks at null where it wants to read a shape.
 #pragma once
 
-#include "Model.h"
 #include "Tensors.h"
+#include "gantry/Formats/ONNX/Model.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Frontend/Frontend.h"
@@ -125,7 +125,7 @@ public:
   size_t numOutputs() const { return node.outputs.size(); }
   bool wantsOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
   llvm::StringRef outputName(size_t i) const {
-    return i < node.outputs.size() ? node.outputs[i] : "";
+    return i < node.outputs.size() ? llvm::StringRef(node.outputs[i]) : "";
   }
 
   //===--- Attributes; reading one marks it as known ---===//
@@ -296,12 +296,6 @@ template <typename Op>
 Values unary(NodeContext &n) {
   return {n.make<Op>(n.input(0))};
 }
-
-/// Elements of `value` when constants decide it (Evaluate.cpp).
-std::optional<Elements> evaluate(Value value);
-/// The result of an op on small integer constants, or null: shape arithmetic that the dialect's own
-/// folding leaves, like transposes and slices of matrices.
-mlir::ElementsAttr foldIntegers(mlir::Operation *op);
 
 /// Imports or checks the model in `file`.
 struct ImportRequest {

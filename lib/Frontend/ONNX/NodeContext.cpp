@@ -46,7 +46,7 @@ double NodeContext::floatAttr(StringRef name, double otherwise) {
 
 StringRef NodeContext::stringAttr(StringRef name, StringRef otherwise) {
   const onnx::Attribute *attr = find(name, onnx::Attribute::String, "a string");
-  return attr ? attr->s : otherwise;
+  return attr ? StringRef(attr->s) : otherwise;
 }
 
 std::optional<Ints> NodeContext::intsAttr(StringRef name) {
@@ -66,7 +66,8 @@ std::optional<std::vector<float>> NodeContext::floatsAttr(StringRef name) {
 
 std::vector<StringRef> NodeContext::stringsAttr(StringRef name) {
   const onnx::Attribute *attr = find(name, onnx::Attribute::Strings, "a list of strings");
-  return attr ? attr->strings : std::vector<StringRef>();
+  return attr ? std::vector<StringRef>(attr->strings.begin(), attr->strings.end())
+              : std::vector<StringRef>();
 }
 
 const Tensor *NodeContext::tensorAttr(StringRef name) {
@@ -86,9 +87,10 @@ void NodeContext::ignoreAttrs(std::initializer_list<StringRef> names) {
 
 mlir::Type NodeContext::elementType(int64_t onnxType) {
   auto type = DataType(int32_t(onnxType));
-  mlir::Type element = elementTypeOf(type, builder.getContext());
+  mlir::Type element = makeElementType(type, builder.getContext());
   if (!element)
-    fail("element type " + nameOf(type) + " is not supported; " + supportedElementTypes() + " are");
+    fail(Twine("element type ") + nameOf(type) + " is not supported; " + supportedElementTypes() +
+         " are");
   return element;
 }
 
@@ -96,8 +98,24 @@ mlir::Type NodeContext::elementType(int64_t onnxType) {
 // Values known now
 //===----------------------------------------------------------------------===//
 
+/// Ops looked at for one value: a limit on time, also where an op is reached along many ways.
+static constexpr int kMaxEvaluatedOps = 1000;
+
+/// Elements of `value` when constants decide it.
+static std::optional<Elements> evaluate(Value value, int &budget) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!op || !type || !type.hasStaticShape() || type.getNumElements() > kMaxEvaluated ||
+      --budget < 0)
+    return std::nullopt;
+  if (ElementsAttr constant = getConstantElements(value))
+    return readElements(constant);
+  return evaluateOp(op, [&](unsigned i) { return evaluate(op->getOperand(i), budget); });
+}
+
 std::optional<Elements> NodeContext::known(Value value) {
-  return value ? evaluate(value) : std::nullopt;
+  int budget = kMaxEvaluatedOps;
+  return value ? evaluate(value, budget) : std::nullopt;
 }
 
 std::optional<Ints> NodeContext::knownInts(Value value) {

@@ -16,41 +16,43 @@ using namespace gantry::onnx;
 /// Constants up to here stand in attributes with their elements (see gantry.constant).
 static constexpr uint64_t kInlineBytes = 1024;
 
-mlir::Type gantry::onnx::elementTypeOf(DataType type, MLIRContext *context) {
+mlir::Type gantry::onnx::makeElementType(DataType type, MLIRContext *context) {
+  std::optional<ElementType> element = elementTypeOf(type);
+  if (!element)
+    return {};
   auto integer = [&](unsigned width,
                      IntegerType::SignednessSemantics sign = IntegerType::Signless) {
     return IntegerType::get(context, width, sign);
   };
-  switch (type) {
-  case DataType::Float:
+  switch (*element) {
+  case ElementType::f32:
     return Float32Type::get(context);
-  case DataType::Double:
+  case ElementType::f64:
     return Float64Type::get(context);
-  case DataType::Float16:
+  case ElementType::f16:
     return Float16Type::get(context);
-  case DataType::Bfloat16:
+  case ElementType::bf16:
     return BFloat16Type::get(context);
-  case DataType::Int8:
+  case ElementType::i8:
     return integer(8);
-  case DataType::Int16:
+  case ElementType::i16:
     return integer(16);
-  case DataType::Int32:
+  case ElementType::i32:
     return integer(32);
-  case DataType::Int64:
+  case ElementType::i64:
     return integer(64);
-  case DataType::Uint8:
+  case ElementType::u8:
     return integer(8, IntegerType::Unsigned);
-  case DataType::Uint16:
+  case ElementType::u16:
     return integer(16, IntegerType::Unsigned);
-  case DataType::Uint32:
+  case ElementType::u32:
     return integer(32, IntegerType::Unsigned);
-  case DataType::Uint64:
+  case ElementType::u64:
     return integer(64, IntegerType::Unsigned);
-  case DataType::Bool:
+  case ElementType::i1:
     return integer(1);
-  default:
-    return {};
   }
+  llvm_unreachable("every element type has a type in MLIR");
 }
 
 StringRef gantry::onnx::supportedElementTypes() {
@@ -76,107 +78,6 @@ gantry::Expected<RankedTensorType> gantry::onnx::makeTensorType(ArrayRef<int64_t
   return RankedTensorType::get(shape, element);
 }
 
-//===----------------------------------------------------------------------===//
-// Elements in and out
-//===----------------------------------------------------------------------===//
-
-/// One element as the type stores it in memory.
-template <typename T>
-static T load(const char *from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-static double loadFloat(const char *from, FloatType type) {
-  unsigned width = type.getWidth();
-  uint64_t bits = 0;
-  std::memcpy(&bits, from, width / 8);
-  APFloat value(type.getFloatSemantics(), APInt(width, bits));
-  bool loses = false;
-  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
-  return value.convertToDouble();
-}
-
-static int64_t loadInt(const char *from, IntegerType type) {
-  bool isUnsigned = type.isUnsigned();
-  switch (type.getWidth()) {
-  case 1:
-    return *from != 0;
-  case 8:
-    return isUnsigned ? int64_t(load<uint8_t>(from)) : load<int8_t>(from);
-  case 16:
-    return isUnsigned ? int64_t(load<uint16_t>(from)) : load<int16_t>(from);
-  case 32:
-    return isUnsigned ? int64_t(load<uint32_t>(from)) : load<int32_t>(from);
-  default:
-    return load<int64_t>(from);
-  }
-}
-
-std::optional<Elements> gantry::onnx::readElements(ElementsAttr attr, int64_t limit) {
-  auto type = dyn_cast<RankedTensorType>(attr.getType());
-  if (!type || type.getNumElements() > limit)
-    return std::nullopt;
-  Elements out;
-  out.isFloat = isa<FloatType>(type.getElementType());
-  if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
-    if (out.isFloat) {
-      for (APFloat value : dense.getValues<APFloat>()) {
-        bool loses = false;
-        value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
-        out.floats.push_back(value.convertToDouble());
-      }
-      return out;
-    }
-    auto integer = cast<IntegerType>(type.getElementType());
-    bool zeroExtend = integer.isUnsigned() || integer.getWidth() == 1;
-    for (const APInt &value : dense.getValues<APInt>())
-      out.ints.push_back(zeroExtend ? int64_t(value.getZExtValue()) : value.getSExtValue());
-    return out;
-  }
-  auto resource = dyn_cast<DenseResourceElementsAttr>(attr);
-  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-  uint64_t step = std::max(type.getElementTypeBitWidth() / 8, 1u);
-  if (!blob || blob->getData().size() != step * uint64_t(type.getNumElements()))
-    return std::nullopt;
-  for (const char *at = blob->getData().begin(); at != blob->getData().end(); at += step)
-    if (out.isFloat)
-      out.floats.push_back(loadFloat(at, cast<FloatType>(type.getElementType())));
-    else
-      out.ints.push_back(loadInt(at, cast<IntegerType>(type.getElementType())));
-  return out;
-}
-
-DenseElementsAttr gantry::onnx::makeElements(RankedTensorType type, const Elements &elements) {
-  if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
-    SmallVector<APFloat> values;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      APFloat value(elements.isFloat ? elements.floats[i] : double(elements.ints[i]));
-      bool loses = false;
-      value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
-      values.push_back(value);
-    }
-    return DenseElementsAttr::get(type, values);
-  }
-  unsigned width = type.getElementTypeBitWidth();
-  SmallVector<APInt> values;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    int64_t value = elements.isFloat ? 0 : elements.ints[i];
-    if (elements.isFloat) {
-      // Saturating, as gantry.cast; NaN becomes 0.
-      double f = elements.floats[i];
-      value = f != f ? 0 : f >= 0x1p63 ? INT64_MAX : f <= -0x1p63 ? INT64_MIN : int64_t(f);
-      if (width == 1)
-        value = f != 0;
-    } else if (width == 1) {
-      value = value != 0;
-    }
-    values.push_back(APInt(width, uint64_t(value), /*isSigned=*/false, /*implicitTrunc=*/true));
-  }
-  return DenseElementsAttr::get(type, values);
-}
-
 ElementsAttr gantry::onnx::makeConstantElements(RankedTensorType type, const Elements &elements,
                                                 StringRef name) {
   DenseElementsAttr dense = makeElements(type, elements);
@@ -190,27 +91,7 @@ ElementsAttr gantry::onnx::makeConstantElements(RankedTensorType type, const Ele
 // Tensors of the file
 //===----------------------------------------------------------------------===//
 
-/// Appends the numbers of a typed field, each cut to `width` bytes.
-template <typename T>
-static void append(std::vector<char> &into, const std::vector<T> &values, size_t width) {
-  for (const T &value : values) {
-    size_t at = into.size();
-    into.resize(at + width);
-    std::memcpy(into.data() + at, &value, std::min(width, sizeof value));
-  }
-}
-
-static std::vector<char> typedBytes(const Tensor &tensor, size_t width) {
-  std::vector<char> bytes;
-  append(bytes, tensor.floats, width);
-  append(bytes, tensor.doubles, width);
-  append(bytes, tensor.int32s, width);
-  append(bytes, tensor.int64s, width);
-  append(bytes, tensor.uint64s, width);
-  return bytes;
-}
-
-static StringRef entryOf(const Tensor &tensor, StringRef key) {
+static StringRef entryOf(const Tensor &tensor, std::string_view key) {
   for (const StringPair &entry : tensor.external)
     if (entry.first == key)
       return entry.second;
@@ -222,10 +103,10 @@ gantry::Expected<TensorReader::Bytes> TensorReader::externalBytes(const Tensor &
   StringRef location = entryOf(tensor, "location");
   uint64_t offset = 0, length = expected;
   for (auto [key, into] :
-       {std::pair<StringRef, uint64_t *>("offset", &offset), {"length", &length}})
+       {std::pair<std::string_view, uint64_t *>("offset", &offset), {"length", &length}})
     if (StringRef text = entryOf(tensor, key); !text.empty() && text.getAsInteger(10, *into))
       return Status::invalidArgument("external data: '" + text.str() + "' is not a valid " +
-                                     key.str());
+                                     std::string(key));
   if (length != expected)
     return Status::invalidArgument("external data '" + location.str() + "': length is " +
                                    std::to_string(length) + ", the tensor has " +
@@ -249,10 +130,10 @@ gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor
     return externalBytes(tensor, expected);
   Bytes bytes;
   if (tensor.hasRaw) {
-    bytes = {ArrayRef<char>(tensor.raw.begin(), tensor.raw.end()), model};
+    bytes = {ArrayRef<char>(tensor.raw.data(), tensor.raw.size()), model};
   } else {
     size_t width = std::max(type.getElementTypeBitWidth() / 8, 1u);
-    auto owned = std::make_shared<std::vector<char>>(typedBytes(tensor, width));
+    auto owned = std::make_shared<std::vector<char>>(packTypedElements(tensor, width));
     bytes = {*owned, owned};
   }
   if (bytes.data.size() != expected)
@@ -262,10 +143,19 @@ gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor
 }
 
 gantry::Expected<ElementsAttr> TensorReader::read(const Tensor &tensor) {
-  mlir::Type element = elementTypeOf(tensor.type, context);
+  if (auto found = known.find(&tensor); found != known.end())
+    return found->second;
+  gantry::Expected<ElementsAttr> made = make(tensor);
+  if (made)
+    known[&tensor] = *made;
+  return made;
+}
+
+gantry::Expected<ElementsAttr> TensorReader::make(const Tensor &tensor) {
+  mlir::Type element = makeElementType(tensor.type, context);
   if (!element || tensor.hasStrings)
-    return Status::unsupported("element type " + nameOf(tensor.type).str() + " is not supported; " +
-                               supportedElementTypes().str() + " are");
+    return Status::unsupported("element type " + std::string(nameOf(tensor.type)) +
+                               " is not supported; " + supportedElementTypes().str() + " are");
   if (tensor.isSegment)
     return Status::unsupported("tensors in segments are not supported");
   auto type = makeTensorType(tensor.dims, element);
@@ -289,6 +179,6 @@ gantry::Expected<ElementsAttr> TensorReader::read(const Tensor &tensor) {
   // The file gives no alignment; whoever reads elements copies them out.
   auto release = [owner = bytes->owner](void *, size_t, size_t) mutable { owner.reset(); };
   AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(data, 1, std::move(release));
-  StringRef name = tensor.name.empty() ? StringRef("constant") : tensor.name;
+  StringRef name = tensor.name.empty() ? StringRef("constant") : StringRef(tensor.name);
   return ElementsAttr(DenseResourceElementsAttr::get(*type, name, std::move(blob)));
 }

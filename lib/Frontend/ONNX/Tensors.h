@@ -2,12 +2,14 @@
 // over the mapped files, so that no weight is copied.
 #pragma once
 
-#include "ExternalData.h"
-#include "Model.h"
+#include "gantry/Dialect/Gantry/IR/Elements.h"
+#include "gantry/Formats/ONNX/ExternalData.h"
+#include "gantry/Formats/ONNX/Model.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <optional>
@@ -16,7 +18,7 @@ namespace gantry::onnx {
 
 /// The element type for `type`, or null for one that Gantry has not (strings, complex, 4 and 8
 /// bits).
-mlir::Type elementTypeOf(DataType type, mlir::MLIRContext *context);
+mlir::Type makeElementType(DataType type, mlir::MLIRContext *context);
 /// "f32, f64, ..." for messages.
 llvm::StringRef supportedElementTypes();
 
@@ -30,23 +32,12 @@ inline constexpr size_t kMaxRank = 32;
 gantry::Expected<mlir::RankedTensorType> makeTensorType(llvm::ArrayRef<int64_t> shape,
                                                         mlir::Type element);
 
-/// Elements of a constant: integers (and truth values), or floating-point numbers.
-struct Elements {
-  bool isFloat = false;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-  size_t size() const { return isFloat ? floats.size() : ints.size(); }
-};
-/// Reads out a constant of at most `limit` elements, wherever they are.
-std::optional<Elements> readElements(mlir::ElementsAttr attr, int64_t limit);
-/// The reverse; numbers are converted to the element type of `type`.
-mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const Elements &elements);
-
-/// The same, in a blob of this name when they are many.
+/// A constant of these elements, in a blob of this name when they are many.
 mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const Elements &elements,
                                         llvm::StringRef name);
 
-/// Makes attributes of tensors; knows the files that hold their bytes.
+/// Makes attributes of tensors, of each tensor of the model one; knows the files that hold their
+/// bytes.
 class TensorReader {
 public:
   TensorReader(std::shared_ptr<llvm::MemoryBuffer> model, std::string folder,
@@ -56,6 +47,7 @@ public:
   Expected<mlir::ElementsAttr> read(const Tensor &tensor);
 
 private:
+  Expected<mlir::ElementsAttr> make(const Tensor &tensor);
   struct Bytes {
     llvm::ArrayRef<char> data;
     std::shared_ptr<const void> owner; ///< keeps `data` alive; a buffer made here, or a mapping
@@ -65,6 +57,7 @@ private:
 
   std::shared_ptr<llvm::MemoryBuffer> model;
   ExternalData external;
+  llvm::DenseMap<const Tensor *, mlir::ElementsAttr> known;
   mlir::MLIRContext *context;
 };
 

@@ -12,13 +12,10 @@ static bool isElementwise(Operation *op) {
   return cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
 }
 
-static ArrayRef<int64_t> resultShape(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-}
-
 bool gantry::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
+  // Elementwise uses all along to the root mean one index space.
   if (op->getNumResults() != 1 || group.size() >= kMaxOps ||
-      !llvm::all_of(op->getUsers(), isElementwise) || resultShape(op) != resultShape(group.front()))
+      !llvm::all_of(op->getUses(), isElementwiseUse))
     return false;
   switch (cast<KernelOpInterface>(op).getFusionKind()) {
   case FusionKind::Elementwise:

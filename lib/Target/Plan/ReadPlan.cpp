@@ -103,7 +103,7 @@ struct Reader {
     b.setInsertionPointToEnd(module.getBody());
     for (auto [i, d] : llvm::enumerate(*plan.devices()))
       planir::DeviceOp::create(
-          b, loc(), b.getStringAttr("d" + Twine(i)), b.getStringAttr(textOf(d->name())),
+          b, loc(), b.getStringAttr("d" + Twine(i)), deviceNamed(textOf(d->name())),
           b.getStringAttr(textOf(d->driver())), i64(d->physical()), i64(d->memory_limit()),
           b.getF64FloatAttr(d->peak_flops()), b.getF64FloatAttr(d->bandwidth()), texts(d->also()));
     for (const fb::Link *link : plan::each(plan.links()))
@@ -135,6 +135,12 @@ struct Reader {
       readKernel(kernel);
     for (const fb::Function *f : *plan.functions())
       readFunction(f);
+  }
+
+  /// The file was checked, so it is a name.
+  DeviceAttr deviceNamed(StringRef text) {
+    auto wrong = [&] { return emitError(loc()); };
+    return DeviceAttr::get(b.getContext(), *readDeviceName(text, wrong));
   }
 
   void readVariable(uint32_t i) {

@@ -82,37 +82,7 @@ struct Writer {
         function->predicted_seconds = steps->second.seconds;
         function->lower_bound_seconds = steps->second.lowerBoundSeconds;
       }
-    leaveOutFolder(info);
     return success();
-  }
-
-  /// The same graph in another folder is the same plan.
-  void leaveOutFolder(const PlanInfo &info) {
-    if (info.path == info.source || info.path.empty())
-      return;
-    auto shorten = [&](std::string &text) {
-      for (size_t at = 0; (at = text.find(info.path, at)) != std::string::npos;
-           at += info.source.size())
-        text.replace(at, info.path.size(), info.source);
-    };
-    for (std::string &text : plan.strings)
-      shorten(text);
-    for (std::string &remark : plan.remarks)
-      shorten(remark);
-    for (auto &function : plan.functions) {
-      for (auto &op : function->placed_ops) {
-        shorten(op->location);
-        shorten(op->reason);
-        for (std::string &rejected : op->rejected)
-          shorten(rejected);
-      }
-      for (auto &block : function->blocks)
-        for (auto &command : block->commands) {
-          shorten(command->location);
-          for (auto &value : command->also)
-            shorten(value->location);
-        }
-    }
   }
 
   //===------------------------------------------------------------------===//
@@ -123,9 +93,9 @@ struct Writer {
     for (auto op : module.getOps<planir::DeviceOp>()) {
       devices[op.getSymName()] = plan.devices.size();
       auto device = std::make_unique<fb::DeviceT>();
-      device->name = op.getDevice().str();
-      device->type =
-          op.getDevice().contains("device:GPU") ? fb::DeviceType::gpu : fb::DeviceType::cpu;
+      const DeviceName &name = op.getDevice().getName();
+      device->name = name.str();
+      device->type = name.type == DeviceType::GPU ? fb::DeviceType::gpu : fb::DeviceType::cpu;
       device->driver = op.getDriver().str();
       device->physical = op.getPhysical();
       device->memory_limit = op.getLimit();
@@ -575,6 +545,14 @@ LogicalResult gantry::writePlanFile(ModuleOp module, const PlanInfo &info,
   if (failed(writer.build(info)))
     return failure();
   return report(module, writer.file.writeFile(writer.plan, path));
+}
+
+LogicalResult gantry::writePlanTo(ModuleOp module, const PlanInfo &info,
+                                  const PlanSink &sink) {
+  Writer writer(module);
+  if (failed(writer.build(info)))
+    return failure();
+  return report(module, writer.file.writeTo(writer.plan, sink));
 }
 
 FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo &info) {

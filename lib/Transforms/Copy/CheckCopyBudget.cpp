@@ -4,9 +4,11 @@
 // "d2h:0,h2d:1MiB". Of a branch the side that copies more counts. A copy inside a loop runs an
 // unknown number of times, so that no budget for its direction can hold.
 
-#include "gantry/Analysis/Homes.h"
+#include "Words.h"
+#include "gantry/Analysis/Copies.h"
+#include "gantry/Analysis/Flow.h"
 #include "gantry/Support/Bytes.h"
-#include "gantry/Transforms/CopyBudget.h"
+#include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -21,66 +23,35 @@ namespace gantry {
 static constexpr size_t kListed = 8;
 
 namespace {
-struct Copied {
-  CopyOp op;
-  std::optional<CopyDirection> direction;
-  uint64_t bytes;
-  bool inLoop;
-
-  Location loc() const { return CopyOp(op).getLoc(); }
-};
-} // namespace
-
-/// Nothing for what stays where it is, and for constants.
-static std::optional<CopyDirection> directionOf(DeviceAttr from, DeviceAttr to) {
-  if (!from || from == to)
-    return std::nullopt;
-  auto nameOf = [](DeviceAttr device) { return *DeviceName::parse(device.getSpelling().str()); };
-  return copyDirection(nameOf(from), nameOf(to));
-}
-
-static SmallVector<Copied> collect(func::FuncOp func, const copy::Homes &homes) {
-  SmallVector<Copied> copies;
-  func.walk([&](CopyOp op) {
-    auto to = DeviceAttr::get(op.getContext(), op.getDevice());
-    copies.push_back({op, directionOf(homes.homeOf(op.getInput()), to),
-                      getByteSize(cast<RankedTensorType>(op.getType())),
-                      bool(op->getParentOfType<WhileOp>())});
-  });
-  return copies;
-}
-
-Expected<CopyBudget> gantry::copyBudgetOf(func::FuncOp func, StringRef others) {
-  auto own = func->getAttrOfType<StringAttr>(kMaxCopyAttr);
-  return parseCopyBudget((own ? own.getValue() : others).str());
-}
-
-void gantry::forEachCopyInLoop(func::FuncOp func, function_ref<void(CopyOp, CopyDirection)> visit) {
-  copy::Homes homes(func->getParentOfType<ModuleOp>());
-  for (const Copied &each : collect(func, homes))
-    if (each.inLoop && each.direction)
-      visit(each.op, *each.direction);
-}
-
-namespace {
 struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> {
   using CheckCopyBudgetPassBase::CheckCopyBudgetPassBase;
+  explicit CheckCopyBudget(const CopyBudget &others) : others(others) {}
+
+  /// The option is text for gantry-opt alone.
+  LogicalResult initialize(MLIRContext *context) override {
+    if (maxCopy.empty())
+      return success();
+    Expected<CopyBudget> budget = parseCopyBudget(maxCopy);
+    if (!budget)
+      return emitError(UnknownLoc::get(context)) << budget.status().message();
+    others = *budget;
+    return success();
+  }
 
   void runOnOperation() override {
-    copy::Homes homes(getOperation());
+    Homes homes(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(check(func, homes)))
         return signalPassFailure();
   }
 
-  LogicalResult check(func::FuncOp func, const copy::Homes &homes) {
-    Expected<CopyBudget> budget = copyBudgetOf(func, maxCopy);
+  LogicalResult check(func::FuncOp func, const Homes &homes) {
+    Expected<CopyBudget> budget = copyBudgetOf(func, others);
     if (!budget)
-      return emitError(func->hasAttr(kMaxCopyAttr) ? func.getLoc() : UnknownLoc::get(&getContext()))
-             << budget.status().message();
+      return func.emitError() << budget.status().message();
     if (budget->isEmpty())
       return success();
-    SmallVector<Copied> copies = collect(func, homes);
+    SmallVector<CountedCopy> copies = countCopies(func, homes);
     LogicalResult result = success();
     for (CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h, CopyDirection::d2d})
       if (std::optional<uint64_t> limit = budget->of(direction);
@@ -94,23 +65,24 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
     uint64_t bytes = 0;
     for (Operation &op : region.front()) {
       bytes += bytesOf.lookup(&op);
-      if (auto branch = dyn_cast<IfOp>(op))
-        bytes +=
-            std::max(sumUp(branch.getThenBody(), bytesOf), sumUp(branch.getElseBody(), bytesOf));
-      else
-        for (Region &inner : op.getRegions())
-          bytes += sumUp(inner, bytesOf);
+      auto branch = dyn_cast<RegionBranchOpInterface>(op);
+      bool isChoice = branch && runsOneRegion(branch);
+      uint64_t inside = 0;
+      for (Region &inner : op.getRegions())
+        inside =
+            isChoice ? std::max(inside, sumUp(inner, bytesOf)) : inside + sumUp(inner, bytesOf);
+      bytes += inside;
     }
     return bytes;
   }
 
-  static LogicalResult checkDirection(func::FuncOp func, const copy::Homes &homes,
-                                      ArrayRef<Copied> all, CopyDirection direction,
+  static LogicalResult checkDirection(func::FuncOp func, const Homes &homes,
+                                      ArrayRef<CountedCopy> all, CopyDirection direction,
                                       uint64_t limit) {
-    SmallVector<Copied> copies;
+    SmallVector<CountedCopy> copies;
     DenseMap<Operation *, uint64_t> bytesOf;
     bool inLoop = false;
-    for (const Copied &each : all)
+    for (const CountedCopy &each : all)
       if (each.direction == direction) {
         copies.push_back(each);
         bytesOf[each.op] = each.bytes;
@@ -119,29 +91,35 @@ struct CheckCopyBudget : gantry::impl::CheckCopyBudgetPassBase<CheckCopyBudget> 
     uint64_t bytes = sumUp(func.getBody(), bytesOf);
     if (bytes <= limit && !inLoop)
       return success();
-    llvm::stable_sort(copies, [](const Copied &a, const Copied &b) { return a.bytes > b.bytes; });
+    llvm::stable_sort(copies,
+                      [](const CountedCopy &a, const CountedCopy &b) { return a.bytes > b.bytes; });
     auto error = func.emitError() << "'@" << func.getSymName() << "' copies "
                                   << (inLoop ? "at least " : "") << formatBytes(bytes)
                                   << " per run " << copyDirectionNames[size_t(direction)]
                                   << ", the budget is " << formatBytes(limit)
                                   << (inLoop ? " and some copies are in a loop" : "")
                                   << "; place their ends on one device, or raise --max-copy";
-    for (const Copied &each : ArrayRef(copies).take_front(kListed))
+    for (const CountedCopy &each : ArrayRef(copies).take_front(kListed))
       error.attachNote(each.loc()) << describe(each, homes);
     if (copies.size() > kListed)
       error.attachNote(func.getLoc()) << "and " << copies.size() - kListed << " smaller ones";
     return error;
   }
 
-  static std::string describe(const Copied &each, const copy::Homes &homes) {
+  static std::string describe(const CountedCopy &each, const Homes &homes) {
     CopyOp op = each.op;
     std::string text = formatBytes(each.bytes) + " from " +
                        homes.nameOf(homes.homeOf(op.getInput())) + " to " +
-                       homes.nameOf(DeviceAttr::get(op.getContext(), op.getDevice())) + ": " +
-                       copy::describeValue(op.getInput());
+                       homes.nameOf(op.getDevice()) + ": " + copy::describeValue(op.getInput());
     if (op.getCause())
       text += ", for " + op.getCause()->str();
     return text + (each.inLoop ? ", in every pass of a loop" : "");
   }
+
+  CopyBudget others;
 };
 } // namespace
+
+std::unique_ptr<Pass> gantry::createCheckCopyBudgetPass(const CopyBudget &others) {
+  return std::make_unique<CheckCopyBudget>(others);
+}

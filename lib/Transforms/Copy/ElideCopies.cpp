@@ -19,8 +19,8 @@ namespace gantry {
 
 /// What `copy` gives when it moves nothing, else null: the value before it, or before the copies
 /// before it, that is on its device.
-static Value findOnDevice(CopyOp copy, const copy::Homes &homes) {
-  auto device = DeviceAttr::get(copy.getContext(), copy.getDevice());
+static Value findOnDevice(CopyOp copy, const Homes &homes) {
+  DeviceAttr device = copy.getDevice();
   Value value = copy.getInput();
   while (true) {
     if (homes.homeOf(value) == device)
@@ -44,7 +44,7 @@ static void goDirectly(CopyOp copy) {
 namespace {
 struct ElideCopies : gantry::impl::ElideCopiesPassBase<ElideCopies> {
   void runOnOperation() override {
-    copy::Homes homes(getOperation());
+    Homes homes(getOperation());
     SmallVector<CopyOp> copies;
     getOperation().walk([&](CopyOp copy) { copies.push_back(copy); });
     for (CopyOp copy : copies)

@@ -5,6 +5,7 @@
 // have the bytes of their source, so what is copied is the source, and the view is made again on
 // the other side. Constants need none: a plan has them on each device that reads them.
 
+#include "Words.h"
 #include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -24,9 +25,9 @@ static constexpr unsigned kReported = 10;
 namespace {
 /// One function.
 struct Inserter {
-  explicit Inserter(const copy::Homes &homes) : homes(homes) {}
+  explicit Inserter(const Homes &homes) : homes(homes) {}
 
-  const copy::Homes &homes;
+  const Homes &homes;
   DenseMap<std::pair<Value, Attribute>, Value> copies; ///< of (value, device)
   DenseMap<void *, Operation *> last; ///< last copy behind an op or at the top of a block
 
@@ -48,7 +49,7 @@ struct Inserter {
 
   /// A copy that the graph asks for shares the one that others need.
   void dissolve(CopyOp asked) {
-    auto device = DeviceAttr::get(asked.getContext(), asked.getDevice());
+    DeviceAttr device = asked.getDevice();
     // A constant is put at load where it is used.
     Value there = bring(asked.getInput(), device, asked->getOpOperand(0));
     asked.replaceAllUsesWith(there);
@@ -88,7 +89,7 @@ struct Inserter {
       builder.setInsertionPointAfter(before);
     else
       builder.setInsertionPointAfterValue(value);
-    auto made = CopyOp::create(builder, cause.getOwner()->getLoc(), value, device.getSpelling(),
+    auto made = CopyOp::create(builder, cause.getOwner()->getLoc(), value, device,
                                /*force=*/false, builder.getStringAttr(copy::describeUse(cause)));
     before = made;
     return made;
@@ -99,7 +100,7 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
   using InsertCopiesPassBase::InsertCopiesPassBase;
 
   void runOnOperation() override {
-    copy::Homes homes(getOperation());
+    Homes homes(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
@@ -111,7 +112,7 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
 
   /// Operands that an op needs on another device, ends of functions apart (spec P14, P16). A
   /// constant counts when the graph says where it is.
-  static LogicalResult refuseMixed(func::FuncOp func, const copy::Homes &homes) {
+  static LogicalResult refuseMixed(func::FuncOp func, const Homes &homes) {
     unsigned refused = 0;
     func.walk([&](Operation *op) {
       SmallVector<OpOperand *> elsewhere;
@@ -138,7 +139,7 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
            (func && !func.getArgAttr(argument.getArgNumber(), kVariableAttr));
   }
 
-  static void report(Operation *op, ArrayRef<OpOperand *> elsewhere, const copy::Homes &homes) {
+  static void report(Operation *op, ArrayRef<OpOperand *> elsewhere, const Homes &homes) {
     auto kernel = dyn_cast<KernelOpInterface>(op);
     auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
     // What a terminator gives is an operand of the branch or loop.

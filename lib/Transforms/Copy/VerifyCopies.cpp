@@ -15,7 +15,7 @@ namespace {
 struct VerifyCopies : gantry::impl::VerifyCopiesPassBase<VerifyCopies> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    copy::Homes homes(getOperation());
+    Homes homes(getOperation());
     auto check = [&](Operation *op) {
       for (OpOperand &use : op->getOpOperands()) {
         DeviceAttr needed = homes.neededBy(use), home = homes.homeOf(use.get());

@@ -84,11 +84,11 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
     Location loc = peak.op ? peak.op->getLoc() : device.getLoc();
     InFlightDiagnostic error = emitError(loc);
     setStatusCode(*error.getUnderlyingDiagnostic(), StatusCode::doesNotFit);
-    error << "the plan needs " << formatBytes(use.total()) << " on '" << device.getDevice()
-          << "', the limit is " << formatBytes(device.getLimit()) << ": constants "
-          << formatBytes(use.constants) << ", variables " << formatBytes(use.variables)
-          << ", inputs and outputs " << formatBytes(use.bound) << ", transient "
-          << formatBytes(use.transient);
+    error << "the plan needs " << formatBytes(use.total()) << " on '"
+          << device.getDevice().getSpelling() << "', the limit is "
+          << formatBytes(device.getLimit()) << ": constants " << formatBytes(use.constants)
+          << ", variables " << formatBytes(use.variables) << ", inputs and outputs "
+          << formatBytes(use.bound) << ", transient " << formatBytes(use.transient);
     if (peak.op)
       error << " (most at " << nameOf(peak.op) << " of '" << peak.func.getSymName() << "')";
     error << "; raise the limit to at least " << use.total()

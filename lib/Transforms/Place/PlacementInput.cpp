@@ -3,6 +3,8 @@
 
 #include "PlacementInput.h"
 
+#include "gantry/Analysis/Flow.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -71,17 +73,17 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult readRules();
-  LogicalResult readLock();
   uint32_t addNode(Node node);
   void addVariables();
   void addEnds(func::FuncOp func);
   void visit(Block &block);
   void visitOp(Operation &op);
+  void visitBranch(RegionBranchOpInterface op);
+  bool takeMaker(Value value, OpOperand *source);
   void addOp(Operation &op, Node::Type type);
   void constrain(uint32_t node, Kind kind, Softness softness, const DeviceName &name,
                  Origin origin);
-  void addRequest(uint32_t node, DeviceAttr request, StringAttr soft, LocationAttr scope,
+  void addRequest(uint32_t node, DeviceAttr request, SoftModeAttr soft, LocationAttr scope,
                   Kind kind = Kind::requested);
   void addGroups(uint32_t node, Attribute names);
   bool addRule(uint32_t node, placement::Subject subject);
@@ -92,24 +94,36 @@ private:
   void reportUnusedRules();
   LogicalResult reportUnusedLocks();
 
-  Softness softness(StringAttr soft) const {
+  Softness softness(SoftModeAttr soft) const {
     if (soft)
-      return soft == "prefer" ? Softness::prefer : soft == "any" ? Softness::any : Softness::strict;
-    return in.options.soft ? Softness::prefer : Softness::strict;
+      switch (soft.getValue()) {
+      case SoftMode::Strict:
+        return Softness::strict;
+      case SoftMode::Prefer:
+        return Softness::prefer;
+      case SoftMode::Any:
+        return Softness::any;
+      }
+    return in.requests.soft ? Softness::prefer : Softness::strict;
   }
+
+  const std::vector<placement::LockEntry> &locks() const { return in.requests.lock.entries; }
 
   Input &in;
   bool several;
   /// Who makes a value: a node (< size) or a fixed device (as ~device); absent: nobody.
   llvm::DenseMap<Value, int64_t> makers;
   llvm::StringMap<uint32_t> variables;
-  std::vector<placement::LockEntry> locks;
   llvm::StringMap<std::pair<uint32_t, bool>> lockOf; ///< "function\0name" → entry, used
   std::map<std::pair<void *, void *>, uint32_t> kernelCache;
 };
 
+static std::string lockKey(StringRef function, StringRef name) {
+  return (function + Twine('\0') + name).str();
+}
+
 LogicalResult InputBuilder::run() {
-  in.problem.policy = in.options.follow ? placement::Policy::follow : placement::Policy::first;
+  in.problem.policy = in.requests.follow ? placement::Policy::follow : placement::Policy::first;
   DeviceName cpu;
   cpu.type = DeviceType::CPU;
   for (uint32_t d : placement::preference(in.problem))
@@ -117,8 +131,8 @@ LogicalResult InputBuilder::run() {
       in.host = d;
       break;
     }
-  if (failed(readRules()) || failed(readLock()))
-    return failure();
+  for (auto [i, entry] : llvm::enumerate(locks()))
+    lockOf[lockKey(entry.function, entry.op)] = {uint32_t(i), false};
   in.hostArithmetic = findHostArithmetic(in.module);
   addVariables();
   for (auto func : in.module.getOps<func::FuncOp>())
@@ -134,14 +148,6 @@ LogicalResult InputBuilder::run() {
 // Rules and locks
 //===----------------------------------------------------------------------===//
 
-LogicalResult InputBuilder::readRules() {
-  auto rules = placement::readRules(in.options.rules);
-  if (!rules)
-    return emitError(UnknownLoc::get(in.module.getContext())) << rules.status().message();
-  in.rules = placement::RuleSet(rules.take());
-  return success();
-}
-
 void InputBuilder::reportUnusedRules() {
   for (uint32_t index : in.rules.unmatched()) {
     const placement::Rule &rule = in.rules.rule(index);
@@ -150,28 +156,11 @@ void InputBuilder::reportUnusedRules() {
   }
 }
 
-static std::string lockKey(StringRef function, StringRef name) {
-  return (function + Twine('\0') + name).str();
-}
-
-LogicalResult InputBuilder::readLock() {
-  if (in.options.lock.empty())
-    return success();
-  auto entries = placement::readLock(in.options.lock);
-  if (!entries)
-    return emitError(UnknownLoc::get(in.module.getContext()))
-           << "--placement-lock: " << entries.status().message();
-  locks = entries.take();
-  for (auto [i, entry] : llvm::enumerate(locks))
-    lockOf[lockKey(entry.function, entry.op)] = {uint32_t(i), false};
-  return success();
-}
-
 LogicalResult InputBuilder::reportUnusedLocks() {
-  for (const placement::LockEntry &entry : locks)
+  for (const placement::LockEntry &entry : locks())
     if (!lockOf[lockKey(entry.function, entry.op)].second)
       return emitError(UnknownLoc::get(in.module.getContext()))
-             << in.options.lock << ":" << entry.line << ": the lock is stale: '" << entry.op
+             << in.requests.lock.file << ":" << entry.line << ": the lock is stale: '" << entry.op
              << "' of '" << entry.function
              << "' is not in the graph; write a new one with --write-placement-lock";
   return success();
@@ -242,9 +231,9 @@ void InputBuilder::constrain(uint32_t node, Kind kind, Softness softness, const 
       {kind, softness, in.problem.intern(name), uint32_t(in.origins.size() - 1)});
 }
 
-void InputBuilder::addRequest(uint32_t node, DeviceAttr request, StringAttr soft,
+void InputBuilder::addRequest(uint32_t node, DeviceAttr request, SoftModeAttr soft,
                               LocationAttr scope, Kind kind) {
-  DeviceName name = *DeviceName::parse(request.getSpelling().str());
+  const DeviceName &name = request.getName();
   // Asking for any device is asking for nothing.
   if (name == DeviceName())
     return;
@@ -275,7 +264,7 @@ void InputBuilder::addVariables() {
     addGroups(node, ArrayAttr::get(op.getContext(), variableGroup(op.getSymNameAttr())));
     addGroups(node, op->getAttr(kColocateAttr));
     if (auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr))
-      addRequest(node, request, op->getAttrOfType<StringAttr>(kSoftAttr),
+      addRequest(node, request, op->getAttrOfType<SoftModeAttr>(kSoftAttr),
                  op->getAttrOfType<LocationAttr>(kOriginAttr), Kind::resource);
     if (std::optional<uint32_t> rule = findRule(op, "variable"))
       constrain(
@@ -295,7 +284,7 @@ void InputBuilder::addEnds(func::FuncOp func) {
     if (variable)
       addGroups(node, ArrayAttr::get(func.getContext(), variableGroup(variable.getAttr())));
     else
-      addRequest(node, request, attrs.getAs<StringAttr>(kSoftAttr), {});
+      addRequest(node, request, attrs.getAs<SoftModeAttr>(kSoftAttr), {});
     return node;
   };
   for (BlockArgument argument : func.getArguments()) {
@@ -352,9 +341,9 @@ void InputBuilder::addLock(uint32_t node, Operation *op) {
   if (found == lockOf.end())
     return;
   found->second.second = true;
-  const placement::LockEntry &entry = locks[found->second.first];
+  const placement::LockEntry &entry = locks()[found->second.first];
   constrain(node, Kind::lock, Softness::strict, entry.device,
-            {op->getLoc(), "locked by " + in.options.lock + ":" + std::to_string(entry.line)});
+            {op->getLoc(), "locked by " + in.requests.lock.file + ":" + std::to_string(entry.line)});
 }
 
 void InputBuilder::addOp(Operation &op, Node::Type type) {
@@ -362,7 +351,7 @@ void InputBuilder::addOp(Operation &op, Node::Type type) {
   in.problem.ops[node].kernels = kernelsOf(&op);
   addOperands(node, &op);
   if (auto request = op.getAttrOfType<DeviceAttr>(kDeviceAttr))
-    addRequest(node, request, op.getAttrOfType<StringAttr>(kSoftAttr),
+    addRequest(node, request, op.getAttrOfType<SoftModeAttr>(kSoftAttr),
                op.getAttrOfType<LocationAttr>(kOriginAttr));
   addGroups(node, op.getAttr(kColocateAttr));
   if (auto variable = op.getAttrOfType<FlatSymbolRefAttr>(kVariableAttr))
@@ -377,8 +366,7 @@ void InputBuilder::addOp(Operation &op, Node::Type type) {
               {op.getLoc(), "its value steers control flow on the host"});
   }
   if (auto search = op.getAttrOfType<DeviceAttr>(kSearchAttr))
-    constrain(node, Kind::proposed, Softness::prefer,
-              *DeviceName::parse(search.getSpelling().str()),
+    constrain(node, Kind::proposed, Softness::prefer, search.getName(),
               {op.getLoc(), "the search found it best"});
   for (Value result : op.getResults())
     makers[result] = node;
@@ -433,30 +421,34 @@ void InputBuilder::visitOp(Operation &op) {
       addWithRule(Node::op, rule);
   } else if (auto copy = dyn_cast<CopyOp>(op)) {
     uint32_t node = addNode({Node::copy, &op});
-    addRequest(node, DeviceAttr::get(op.getContext(), copy.getDevice()),
-               op.getAttrOfType<StringAttr>(kSoftAttr),
+    addRequest(node, copy.getDevice(), op.getAttrOfType<SoftModeAttr>(kSoftAttr),
                op.getAttrOfType<LocationAttr>(kOriginAttr));
     makers[copy.getResult()] = node;
-  } else if (auto branch = dyn_cast<IfOp>(op)) {
-    visit(branch.getThenBody().front());
-    visit(branch.getElseBody().front());
-    for (auto [i, result] : llvm::enumerate(op.getResults()))
-      for (Region *region : {&branch.getElseBody(), &branch.getThenBody()})
-        if (auto maker = makers.find(region->front().getTerminator()->getOperand(i));
-            maker != makers.end())
-          makers[result] = int64_t(maker->second);
-  } else if (auto loop = dyn_cast<WhileOp>(op)) {
-    for (Region *region : {&loop.getConditionBody(), &loop.getBody()})
-      for (auto [argument, init] : llvm::zip(region->getArguments(), loop.getInits()))
-        if (auto maker = makers.find(init); maker != makers.end())
-          makers[argument] = int64_t(maker->second);
-    visit(loop.getConditionBody().front());
-    visit(loop.getBody().front());
-    for (auto [i, result] : llvm::enumerate(op.getResults()))
-      for (Value value :
-           {loop.getInits()[i], loop.getBody().front().getTerminator()->getOperand(i)})
-        if (auto maker = makers.find(value); maker != makers.end())
-          makers[result] = int64_t(maker->second);
+  } else if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
+    visitBranch(branch);
+  }
+}
+
+/// Whether `source` is there and somebody makes its value, who then makes `value`, too.
+bool InputBuilder::takeMaker(Value value, OpOperand *source) {
+  auto maker = source ? makers.find(source->get()) : makers.end();
+  if (maker == makers.end())
+    return false;
+  makers[value] = int64_t(maker->second);
+  return true;
+}
+
+/// What a region yields counts before what the op was given, and the first region most.
+void InputBuilder::visitBranch(RegionBranchOpInterface op) {
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      takeMaker(argument, initialSource(op, argument));
+  for (Region &region : op->getRegions())
+    visit(region.front());
+  for (OpResult result : op->getResults()) {
+    SmallVector<OpOperand *> sources = yieldedSources(op, result);
+    sources.push_back(initialSource(op, result));
+    (void)llvm::any_of(sources, [&](OpOperand *source) { return takeMaker(result, source); });
   }
 }
 
@@ -486,10 +478,8 @@ DenseSet<Operation *> place::findHostArithmetic(ModuleOp module) {
       wanted.push_back(value);
   };
   module.walk([&](Operation *op) {
-    if (auto branch = dyn_cast<IfOp>(op))
-      want(branch.getCondition());
-    else if (auto loop = dyn_cast<WhileOp>(op))
-      want(loop.getConditionBody().front().getTerminator()->getOperand(0));
+    if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+      want(conditionOf(branch));
     else if (auto kernel = dyn_cast<KernelOpInterface>(op))
       for (unsigned i : kernel.getHostOperands())
         want(op->getOperand(i));
@@ -498,10 +488,11 @@ DenseSet<Operation *> place::findHostArithmetic(ModuleOp module) {
     Value value = wanted.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       // What a loop carries: the first value, and the next one.
-      if (auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp())) {
-        want(loop.getInits()[argument.getArgNumber()]);
-        want(loop.getBody().front().getTerminator()->getOperand(argument.getArgNumber()));
-      }
+      if (auto loop = dyn_cast<RegionBranchOpInterface>(argument.getOwner()->getParentOp()))
+        forEachFlow(loop, [&](OpOperand &source, Value input) {
+          if (input == argument)
+            want(source.get());
+        });
       continue;
     }
     Operation *op = value.getDefiningOp();

@@ -4,21 +4,13 @@
 
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Placement/Lock.h"
 #include "gantry/Placement/Placement.h"
-#include "gantry/Placement/Rules.h"
+#include "gantry/Transforms/Placement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace gantry::place {
-
-struct Options {
-  bool follow = false;
-  bool soft = false; ///< what requests are that do not say
-  std::vector<std::string> rules;
-  std::string lock; ///< a file; empty for none
-};
 
 /// Something that has a device.
 struct Node {
@@ -45,12 +37,13 @@ struct Origin {
 using Makers = llvm::DenseMap<mlir::Value, uint32_t>;
 
 struct Input {
-  Input(mlir::ModuleOp module, const Topology &topology, const Options &options)
-      : module(module), topology(topology), options(options), problem(topology), rules({}) {}
+  Input(mlir::ModuleOp module, const Topology &topology, const PlacementRequests &requests)
+      : module(module), topology(topology), requests(requests), problem(topology),
+        rules(requests.rules) {}
 
   mutable mlir::ModuleOp module; ///< a handle; nobody changes the op through it
   const Topology &topology;
-  const Options &options;
+  const PlacementRequests &requests;
   placement::Problem problem;
   std::vector<Node> nodes; ///< by op of the problem
   llvm::DenseMap<mlir::Operation *, uint32_t> nodeOf;
@@ -63,7 +56,7 @@ struct Input {
   placement::RuleSet rules;
   uint32_t host = 0; ///< CPU:0, where ends are that say nothing
 
-  /// Reads the module, the rules and the lock. Reports what is wrong with those.
+  /// Reads the module. Reports rules that match nothing, and locks that are stale.
   mlir::LogicalResult build();
 
   /// Whether a node is a constant that asks for a device only because a scope around it does.

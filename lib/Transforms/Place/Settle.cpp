@@ -1,139 +1,120 @@
-// Homes of values, generators beside their users.
-
 #include "Settle.h"
+
+#include "gantry/Analysis/Flow.h"
 
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::place;
 
+DeviceAttr Placed::deviceOf(Operation *op) const {
+  auto node = in.nodeOf.find(op);
+  if (node == in.nodeOf.end())
+    return {};
+  // A copy may have been settled since.
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy ? copy.getDevice() : devices[decisions[node->second].device];
+}
+
 //===----------------------------------------------------------------------===//
-// Homes
+// Homes of results
 //===----------------------------------------------------------------------===//
 
-void Homes::set(Value value, std::optional<uint32_t> device) {
-  if (device)
-    homes[value] = *device;
-}
-
-void Homes::run() {
-  for (auto func : in.module.getOps<func::FuncOp>()) {
-    if (func.isExternal())
-      continue;
-    for (BlockArgument argument : func.getArguments()) {
-      auto node = in.argumentNodes.find({func, argument.getArgNumber()});
-      set(argument, node == in.argumentNodes.end() ? in.host : decisions[node->second].device);
-    }
-    visit(func.getBody().front());
+namespace {
+class HomeSettler {
+public:
+  explicit HomeSettler(const Placed &placed) : placed(placed), homes(placed.in.module) {
+    for (uint32_t device : placement::preference(placed.in.problem))
+      bestFirst.push_back(placed.devices[device]);
   }
-}
 
-void Homes::visit(Block &block) {
-  for (Operation &op : block) {
-    if (auto branch = dyn_cast<IfOp>(op))
-      visitIf(branch);
-    else if (auto loop = dyn_cast<WhileOp>(op))
-      visitWhile(loop);
-    else if (auto node = in.nodeOf.find(&op); node != in.nodeOf.end())
-      for (Value result : op.getResults())
-        set(result, decisions[node->second].device);
-    else if (isView(&op))
-      set(op.getResult(0), of(op.getOperand(0)));
+  void visit(Block &block) {
+    for (Operation &op : block)
+      if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+        settle(branch);
   }
-}
 
-static ArrayAttr devicesAttr(const Input &in, ArrayRef<uint32_t> homes) {
-  SmallVector<Attribute> attrs;
-  for (uint32_t home : homes)
-    attrs.push_back(DeviceAttr::get(in.module.getContext(), in.problem.devices[home].str()));
-  return ArrayAttr::get(in.module.getContext(), attrs);
-}
-
-/// A result lives where both branches make it, else where the better of the two devices is.
-void Homes::visitIf(IfOp op) {
-  visit(op.getThenBody().front());
-  visit(op.getElseBody().front());
-  SmallVector<uint32_t> results;
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    std::optional<uint32_t> home;
-    for (uint32_t device : placement::preference(in.problem))
-      for (Region *region : {&op.getThenBody(), &op.getElseBody()})
-        if (!home && of(region->front().getTerminator()->getOperand(i)) == device)
-          home = device;
-    results.push_back(home ? *home : firstUse(result));
-    set(result, results.back());
+private:
+  void settle(RegionBranchOpInterface op) {
+    // Until its regions are known, what a loop carries is where it comes from.
+    homes.decide(op, llvm::map_to_vector(op->getResults(), [&](OpResult result) {
+                   return homeOf(initialSource(op, result));
+                 }));
+    for (Region &region : op->getRegions())
+      visit(region.front());
+    auto decided =
+        llvm::map_to_vector(op->getResults(), [&](OpResult result) { return decide(op, result); });
+    homes.decide(op, decided);
+    op->setAttr(kHomesAttr, ArrayAttr::get(op->getContext(),
+                                           SmallVector<Attribute>(decided.begin(), decided.end())));
   }
-  op->setAttr(kHomesAttr, devicesAttr(in, results));
-}
 
-/// A carried value lives where the body makes the next one.
-void Homes::visitWhile(WhileOp op) {
-  for (Region *region : {&op.getConditionBody(), &op.getBody()})
-    for (auto [argument, init] : llvm::zip(region->getArguments(), op.getInits()))
-      set(argument, of(init));
-  visit(op.getConditionBody().front());
-  visit(op.getBody().front());
-  SmallVector<uint32_t> results;
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    std::optional<uint32_t> home = of(op.getBody().front().getTerminator()->getOperand(i));
-    if (!home)
-      home = of(op.getInits()[i]);
-    results.push_back(home ? *home : firstUse(result));
-    set(result, results.back());
-    for (Region *region : {&op.getConditionBody(), &op.getBody()})
-      homes[region->getArgument(i)] = results.back();
+  /// Where the regions make it, the best where they differ; else where it comes from, or goes to.
+  DeviceAttr decide(RegionBranchOpInterface op, OpResult result) {
+    llvm::SmallDenseSet<DeviceAttr> made;
+    for (OpOperand *source : yieldedSources(op, result))
+      made.insert(homeOf(source));
+    if (DeviceAttr best = bestOf(made))
+      return best;
+    DeviceAttr initial = homeOf(initialSource(op, result));
+    return initial ? initial : firstUse(result);
   }
-  op->setAttr(kHomesAttr, devicesAttr(in, results));
-}
 
-/// The best device of those that use the value, for values that no device makes; else the host.
-uint32_t Homes::firstUse(Value value) const {
-  llvm::SmallDenseSet<uint32_t> used;
-  for (OpOperand &use : value.getUses())
-    if (auto node = in.nodeOf.find(use.getOwner()); node != in.nodeOf.end())
-      used.insert(decisions[node->second].device);
-  for (uint32_t device : placement::preference(in.problem))
-    if (used.contains(device))
-      return device;
-  return in.host;
-}
+  DeviceAttr homeOf(OpOperand *source) const {
+    return source ? homes.askedHomeOf(source->get()) : DeviceAttr();
+  }
 
-std::optional<uint32_t> Homes::wantedBy(OpOperand &use) const {
-  Operation *user = use.getOwner();
-  if (auto node = in.nodeOf.find(user); node != in.nodeOf.end())
-    return decisions[node->second].device;
-  unsigned i = use.getOperandNumber();
-  if (isa<func::ReturnOp>(user)) {
-    auto node = in.resultNodes.find({user->getParentOp(), i});
-    return node == in.resultNodes.end() ? in.host : decisions[node->second].device;
+  DeviceAttr bestOf(const llvm::SmallDenseSet<DeviceAttr> &devices) const {
+    auto best = llvm::find_if(bestFirst, [&](DeviceAttr each) { return devices.contains(each); });
+    return best == bestFirst.end() ? DeviceAttr() : *best;
   }
-  if (isa<IfOp>(user))
-    return in.host;
-  Operation *around = isa<WhileOp>(user) ? user : user->getParentOp();
-  if (auto loop = dyn_cast<WhileOp>(around)) {
-    bool isCondition = user->getParentRegion() == &loop.getConditionBody();
-    return isCondition ? in.host : of(loop->getResult(i));
+
+  /// The best device of those that use the value, for values that no device makes; else the host.
+  DeviceAttr firstUse(Value value) const {
+    llvm::SmallDenseSet<DeviceAttr> used;
+    for (OpOperand &use : value.getUses())
+      if (DeviceAttr device = placed.deviceOf(use.getOwner()))
+        used.insert(device);
+    DeviceAttr best = bestOf(used);
+    return best ? best : homes.host();
   }
-  if (isa<IfOp>(around))
-    return of(around->getResult(i));
-  return std::nullopt;
+
+  const Placed &placed;
+  Homes homes;
+  SmallVector<DeviceAttr> bestFirst;
+};
+} // namespace
+
+void place::settleHomes(const Placed &placed) {
+  HomeSettler settler(placed);
+  for (auto func : placed.in.module.getOps<func::FuncOp>())
+    if (!func.isExternal())
+      settler.visit(func.getBody().front());
 }
 
 //===----------------------------------------------------------------------===//
 // Generators
 //===----------------------------------------------------------------------===//
 
+/// Where operand `use` is wanted; null for a use that takes the value where it is.
+static DeviceAttr wantedBy(const Placed &placed, const Homes &homes, OpOperand &use) {
+  DeviceAttr device = placed.deviceOf(use.getOwner());
+  return device ? device : homes.neededBy(use);
+}
+
 /// Devices on which `value` is wanted, also through views.
-static void collectWanted(const Homes &homes, Value value,
-                          llvm::SmallSetVector<uint32_t, 4> &found) {
+static void collectWanted(const Placed &placed, const Homes &homes, Value value,
+                          llvm::SmallSetVector<DeviceAttr, 4> &found) {
   for (OpOperand &use : value.getUses()) {
-    if (std::optional<uint32_t> device = homes.wantedBy(use))
-      found.insert(*device);
+    if (DeviceAttr device = wantedBy(placed, homes, use))
+      found.insert(device);
     else if (isView(use.getOwner()))
-      collectWanted(homes, use.getOwner()->getResult(0), found);
+      collectWanted(placed, homes, use.getOwner()->getResult(0), found);
   }
 }
 
-void place::placeGenerators(const Input &in, const Homes &homes, ArrayRef<Attribute> deviceAttrs) {
+void place::placeGenerators(const Placed &placed) {
+  const Input &in = placed.in;
+  Homes homes(in.module);
   std::vector<uint32_t> order = placement::preference(in.problem);
   MLIRContext *context = in.module.getContext();
   for (Operation *op : in.generators) {
@@ -141,15 +122,15 @@ void place::placeGenerators(const Input &in, const Homes &homes, ArrayRef<Attrib
     auto hasKernel = [&](uint32_t device) {
       return kernel.hasKernel(*in.problem.devices[device].type, kernelElementType(op));
     };
-    llvm::SmallSetVector<uint32_t, 4> wanted;
-    collectWanted(homes, op->getResult(0), wanted);
+    llvm::SmallSetVector<DeviceAttr, 4> wanted;
+    collectWanted(placed, homes, op->getResult(0), wanted);
     SmallVector<uint32_t> devices;
     for (uint32_t device : order)
-      if (wanted.contains(device) && hasKernel(device))
+      if (wanted.contains(placed.devices[device]) && hasKernel(device))
         devices.push_back(device);
-    auto decide = [&](Operation *placed, uint32_t device, StringRef rule, StringRef reason) {
-      placed->setAttr(kDeviceAttr, deviceAttrs[device]);
-      placed->setAttr(kPlacementAttr, DecisionAttr::get(context, rule, reason, {}, false));
+    auto decide = [&](Operation *made, uint32_t device, StringRef rule, StringRef reason) {
+      made->setAttr(kDeviceAttr, placed.devices[device]);
+      made->setAttr(kPlacementAttr, DecisionAttr::get(context, rule, reason, {}, false));
     };
     if (devices.empty()) {
       uint32_t device = *llvm::find_if(order, hasKernel);
@@ -167,8 +148,9 @@ void place::placeGenerators(const Input &in, const Homes &homes, ArrayRef<Attrib
         clone->setAttr(kNameAttr,
                        StringAttr::get(context, name.getValue() + "@" +
                                                     in.shortName(in.problem.devices[device])));
-      op->getResult(0).replaceUsesWithIf(
-          clone->getResult(0), [&](OpOperand &use) { return homes.wantedBy(use) == device; });
+      op->getResult(0).replaceUsesWithIf(clone->getResult(0), [&](OpOperand &use) {
+        return wantedBy(placed, homes, use) == placed.devices[device];
+      });
     }
   }
 }

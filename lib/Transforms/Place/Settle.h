@@ -1,41 +1,27 @@
-// After the solver: what has no node of its own. Results of control flow get homes, generators go
-// to their users, and a view that asked for a device gets its operand there.
+// After the solver: what has no node of its own. Results of control flow get homes, and generators
+// go to their users.
 #pragma once
 
 #include "PlacementInput.h"
+#include "gantry/Analysis/Homes.h"
 
 namespace gantry::place {
 
-/// Where values live once ops have devices; constants live nowhere in particular.
-class Homes {
-public:
-  Homes(const Input &in, const std::vector<placement::Decision> &decisions)
-      : in(in), decisions(decisions) {}
-
-  /// Finds the homes of all values and sets `gantry.homes` on control flow.
-  void run();
-
-  std::optional<uint32_t> of(mlir::Value value) const {
-    auto found = homes.find(value);
-    return found == homes.end() ? std::nullopt : std::optional(found->second);
-  }
-  /// Where operand `use` is wanted; nothing for a use that takes the value where it is.
-  std::optional<uint32_t> wantedBy(mlir::OpOperand &use) const;
-
-private:
-  void visit(mlir::Block &block);
-  void visitIf(IfOp op);
-  void visitWhile(WhileOp op);
-  void set(mlir::Value value, std::optional<uint32_t> device);
-  uint32_t firstUse(mlir::Value value) const;
-
+/// What was decided, while it is written down.
+struct Placed {
   const Input &in;
-  const std::vector<placement::Decision> &decisions;
-  llvm::DenseMap<mlir::Value, uint32_t> homes;
+  llvm::ArrayRef<placement::Decision> decisions;
+  llvm::ArrayRef<DeviceAttr> devices; ///< by number in the problem
+
+  /// The device of an op that has a node, else null.
+  DeviceAttr deviceOf(mlir::Operation *op) const;
 };
 
-/// Puts each generator without a node on the devices of its users, a clone on each.
-void placeGenerators(const Input &in, const Homes &homes,
-                     llvm::ArrayRef<mlir::Attribute> deviceAttrs);
+/// Sets `gantry.homes` on branches and loops. The ops around and in them have their devices.
+void settleHomes(const Placed &placed);
+
+/// Puts each generator without a node on the devices of its users, a clone on each. Branches and
+/// loops have their homes.
+void placeGenerators(const Placed &placed);
 
 } // namespace gantry::place

@@ -18,7 +18,7 @@ struct VerifyPlaced : gantry::impl::VerifyPlacedPassBase<VerifyPlaced> {
     markAllAnalysesPreserved();
     if (getOperation()->hasAttr(kTopologyAttr))
       for (const LogicalDevice &device : getTopology(getOperation()).logical)
-        devices.insert(DeviceAttr::get(&getContext(), device.name.str()));
+        devices.insert(DeviceAttr::get(&getContext(), device.name));
     auto result = getOperation().walk([&](Operation *op) {
       return succeeded(check(op)) ? WalkResult::advance() : WalkResult::interrupt();
     });
@@ -31,7 +31,7 @@ struct VerifyPlaced : gantry::impl::VerifyPlacedPassBase<VerifyPlaced> {
     if (isa<KernelOpInterface>(op) && !isView(op) &&
         !isDevice(op->getAttrOfType<DeviceAttr>(kDeviceAttr)))
       return op->emitOpError("has no device of the topology after Place");
-    if (!isa<IfOp, WhileOp>(op))
+    if (!isa<RegionBranchOpInterface>(op))
       return success();
     auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);
     if (homes && homes.size() == op->getNumResults() &&

@@ -6,6 +6,7 @@
 // mirrors keep what they hold over runs, so an assignment in any function counts. An all-reduce
 // ends it. Whatever is not reached is the same on every replica.
 
+#include "gantry/Analysis/Flow.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -17,12 +18,9 @@ namespace gantry {
 } // namespace gantry
 
 /// What decides whether, or how often, a region of `op` runs; null when nothing does.
-static Value conditionOf(Operation *op) {
-  if (auto branch = dyn_cast<IfOp>(op))
-    return branch.getCondition();
-  if (auto loop = dyn_cast<WhileOp>(op))
-    return loop.getConditionBody().front().getTerminator()->getOperand(0);
-  return {};
+static Value conditionAt(Operation *op) {
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  return branch ? conditionOf(branch) : Value();
 }
 
 namespace {
@@ -63,8 +61,8 @@ private:
   void enter(ReplicateOp op);
   void visit(Block &block, Value condition);
   void visit(Operation &op, Value condition);
-  void visitIf(IfOp op, Value condition);
-  void visitWhile(WhileOp op, Value condition);
+  void visitBranch(RegionBranchOpInterface op, Value condition);
+  void spread(RegionBranchOpInterface op);
 
   DenseMap<Value, Value> reasons;
   DenseMap<StringAttr, Operation *> variables; ///< by name: the assignment
@@ -74,12 +72,9 @@ private:
 
 void Differences::enter(ReplicateOp op) {
   size_t next = 0, devices = op.getDevices().size();
-  for (auto [text, argument] :
-       llvm::zip(op.getInputs().getAsRange<StringAttr>(), op.getBody().getArguments())) {
-    ReplicaMode mode = *parseReplicaMode(text);
-    bool isEach = mode.kind == ReplicaMode::perReplica;
-    ValueRange given = op.getValues().slice(next, isEach ? devices : 1);
-    if (mode.kind == ReplicaMode::split || !llvm::all_equal(given))
+  for (auto [mode, argument] : llvm::zip(op.getInputModes(), op.getBody().getArguments())) {
+    ValueRange given = op.getValues().slice(next, mode.countValues(devices));
+    if (mode.is(ReplicaKind::Split) || !llvm::all_equal(given))
       add(argument, argument);
     next += given.size();
   }
@@ -93,15 +88,13 @@ void Differences::visit(Block &block, Value condition) {
 
 /// `condition` is the innermost one above that differs, or null.
 void Differences::visit(Operation &op, Value condition) {
-  if (auto branch = dyn_cast<IfOp>(op))
-    return visitIf(branch, condition);
-  if (auto loop = dyn_cast<WhileOp>(op))
-    return visitWhile(loop, condition);
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return visitBranch(branch, condition);
   if (isa<AllReduceOp>(op))
     return;
   Value reason = firstIn(op.getOperands());
   if (isa<AssignOp, AssignAddOp>(op)) {
-    auto name = op.getAttrOfType<FlatSymbolRefAttr>("variable").getAttr();
+    StringAttr name = getAccessedVariable(&op).getAttr();
     if (reason || condition)
       hasChanged |= variables.try_emplace(name, &op).second;
     return;
@@ -113,33 +106,23 @@ void Differences::visit(Operation &op, Value condition) {
     addAll(op.getResults(), reason);
 }
 
-void Differences::visitIf(IfOp op, Value condition) {
-  Value own = contains(op.getCondition()) ? op.getCondition() : Value();
-  for (Region *region : {&op.getThenBody(), &op.getElseBody()}) {
-    visit(region->front(), own ? own : condition);
-    for (auto [result, value] :
-         llvm::zip(op.getResults(), region->front().getTerminator()->getOperands()))
-      if (contains(value))
-        add(result, value);
-  }
-  if (own)
-    addAll(op.getResults(), own);
+void Differences::spread(RegionBranchOpInterface op) {
+  forEachFlow(op, [&](OpOperand &source, Value input) {
+    if (contains(source.get()))
+      add(input, source.get());
+  });
 }
 
-void Differences::visitWhile(WhileOp op, Value condition) {
-  Operation *yield = op.getBody().front().getTerminator();
-  for (auto [i, result] : llvm::enumerate(op.getResults()))
-    for (Value value : {op.getInits()[i], yield->getOperand(i)})
-      if (contains(value)) {
-        add(op.getConditionBody().getArgument(i), value);
-        add(op.getBody().getArgument(i), value);
-        add(result, value);
-      }
-  visit(op.getConditionBody().front(), condition);
-  Value own = contains(conditionOf(op)) ? conditionOf(op) : Value();
-  visit(op.getBody().front(), own ? own : condition);
-  if (own)
-    addAll(op.getResults(), own);
+void Differences::visitBranch(RegionBranchOpInterface op, Value condition) {
+  spread(op);
+  auto ownCondition = [&] { return contains(conditionOf(op)) ? conditionOf(op) : Value(); };
+  for (Region &region : op->getRegions()) {
+    Value own = ownCondition();
+    visit(region.front(), own ? own : condition);
+  }
+  spread(op);
+  if (Value own = ownCondition())
+    addAll(op->getResults(), own);
 }
 
 void Differences::explain(Value value, InFlightDiagnostic &error) const {
@@ -147,9 +130,9 @@ void Differences::explain(Value value, InFlightDiagnostic &error) const {
     value = reasons.lookup(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto op = cast<ReplicateOp>(argument.getOwner()->getParentOp());
-    error.attachNote(op.getLoc()) << "it is computed from input " << argument.getArgNumber()
-                                  << " of the region, which is "
-                                  << op.getInputs()[argument.getArgNumber()];
+    error.attachNote(op.getLoc())
+        << "it is computed from input " << argument.getArgNumber() << " of the region, which is "
+        << cast<ReplicaModeAttr>(op.getInputs()[argument.getArgNumber()]).str();
     return;
   }
   FlatSymbolRefAttr name = cast<ReadOp>(value.getDefiningOp()).getVariableAttr();
@@ -167,7 +150,7 @@ static LogicalResult check(AllReduceOp op, const Differences &differences) {
   if (op.getDevices())
     return op.emitOpError("in a replicated region takes one value and no devices");
   for (Operation *above = op->getParentOp(); above != replicas; above = above->getParentOp()) {
-    Value condition = conditionOf(above);
+    Value condition = conditionAt(above);
     if (!condition || !differences.contains(condition))
       continue;
     InFlightDiagnostic error =

@@ -6,7 +6,6 @@
 // all ranks join the sums. Each rank sends and receives 2 (n-1)/n of the value, the least there is.
 // Chunks are exchanged in pieces, so that a piece is copied while the one before it is added up.
 
-#include "gantry/Device/DeviceName.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -28,16 +27,15 @@ public:
       : op(op), builder(op), pieceBytes(std::max<uint64_t>(pieceBytes, 1)),
         type(cast<RankedTensorType>(op.getValues().front().getType())),
         isSmall(getByteSize(type) <= smallBytes) {
-    for (auto text : op.getDevices()->getAsRange<StringAttr>())
-      devices.push_back(DeviceAttr::get(op.getContext(), DeviceName::parse(text.str())->str()));
+    llvm::append_range(devices, op.getDevices()->getAsRange<DeviceAttr>());
   }
 
   LogicalResult run() {
-    if (op.getKind() == "mean" && !isa<FloatType>(type.getElementType()))
+    if (op.getKind() == CombineKind::Mean && !isa<FloatType>(type.getElementType()))
       return op.emitOpError() << "takes the mean of " << type
                               << "; only floating-point numbers have one";
     SmallVector<Value> values(op.getValues());
-    if (op.getKind() == "mean" && !hasEqualShares())
+    if (op.getKind() == CombineKind::Mean && !hasEqualShares())
       for (size_t rank = 0; rank < ranks(); ++rank)
         values[rank] = scale(values[rank], share(rank), rank, "share");
     SmallVector<Value> results = isSmall || ranks() == 1 ? addEverywhere(values) : exchange(values);
@@ -85,7 +83,7 @@ private:
     Value sum = values.front();
     if (values.size() > 1)
       sum = place(AddNOp::create(builder, op.getLoc(), sum.getType(), values), rank, what);
-    if (op.getKind() == "mean" && hasEqualShares() && ranks() > 1)
+    if (op.getKind() == CombineKind::Mean && hasEqualShares() && ranks() > 1)
       sum = scale(sum, 1.0 / double(ranks()), rank, what + "/mean");
     return sum;
   }

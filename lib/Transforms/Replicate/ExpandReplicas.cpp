@@ -7,6 +7,8 @@
 // gives for itself needs: the new value of its mirror of a variable, say, which is all-reduced from
 // the others.
 
+#include "gantry/Analysis/Flow.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
@@ -73,7 +75,7 @@ private:
   LogicalResult expandAllReduce(AllReduceOp reduce);
   LogicalResult cloneInto(Replica &replica, Operation &inner);
   LogicalResult leave();
-  FailureOr<Value> combine(ReplicaMode mode, Value yielded);
+  FailureOr<Value> combine(ReplicaModeAttr mode, Value yielded);
   Value weigh(const Replica &replica, Value value);
 
   /// Request for an op that no replica owns, on a device.
@@ -108,25 +110,24 @@ private:
 LogicalResult Expansion::cut() {
   size_t next = 0;
   std::optional<int64_t> size;
-  for (auto text : op.getInputs().getAsRange<StringAttr>()) {
-    ReplicaMode mode = *parseReplicaMode(text);
-    if (mode.kind == ReplicaMode::split) {
-      int64_t own = cast<RankedTensorType>(op.getValues()[next].getType()).getDimSize(mode.axis);
+  for (ReplicaModeAttr mode : op.getInputModes()) {
+    if (mode.is(ReplicaKind::Split)) {
+      int64_t own =
+          cast<RankedTensorType>(op.getValues()[next].getType()).getDimSize(mode.getAxis());
       if (ShapedType::isDynamic(own))
         return op.emitOpError() << "splits " << op.getValues()[next].getType() << " along axis "
-                                << mode.axis << ", whose size is not known";
+                                << mode.getAxis() << ", whose size is not known";
       if (size && *size != own)
         return op.emitOpError() << "splits inputs of " << *size << " and of " << own
                                 << " rows; they need to be the same batch";
       size = own;
     }
-    next += mode.kind == ReplicaMode::perReplica ? op.getDevices().size() : 1;
+    next += mode.countValues(op.getDevices().size());
   }
   auto shards = cutIntoShards(size.value_or(0), op.getDevices().size(), op.getWeights());
-  for (auto [i, text] : llvm::enumerate(op.getDevices().getAsRange<StringAttr>())) {
-    replicas.push_back(
-        {unsigned(i), makeDeviceAttr(op.getContext(), text.getValue()), shards[i], false, {}});
-    replicas.back().isEmpty = size && shards[i].size == 0;
+  for (auto [i, shard] : llvm::enumerate(shards)) {
+    replicas.push_back({unsigned(i), op.getDevice(i), shard, false, {}});
+    replicas.back().isEmpty = size && shard.size == 0;
   }
   // Of an empty batch somebody has to make the empty results.
   if (llvm::all_of(replicas, [](const Replica &replica) { return replica.isEmpty; }))
@@ -137,19 +138,16 @@ LogicalResult Expansion::cut() {
 
 void Expansion::enter() {
   size_t next = 0;
-  for (auto [text, argument] :
-       llvm::zip(op.getInputs().getAsRange<StringAttr>(), op.getBody().getArguments())) {
-    ReplicaMode mode = *parseReplicaMode(text);
+  for (auto [mode, argument] : llvm::zip(op.getInputModes(), op.getBody().getArguments())) {
     for (Replica &replica : replicas) {
-      Value value =
-          op.getValues()[next + (mode.kind == ReplicaMode::perReplica ? replica.number : 0)];
-      if (mode.kind == ReplicaMode::split)
-        value = sliceShard(builder, op.getLoc(), value, mode.axis, replica.shard,
+      Value value = op.getValues()[next + (mode.is(ReplicaKind::PerReplica) ? replica.number : 0)];
+      if (mode.is(ReplicaKind::Split))
+        value = sliceShard(builder, op.getLoc(), value, mode.getAxis(), replica.shard,
                            nameOf("/split_" + Twine(argument.getArgNumber()) + "/replica_" +
                                   Twine(replica.number)));
       replica.values.map(argument, value);
     }
-    next += mode.kind == ReplicaMode::perReplica ? replicas.size() : 1;
+    next += mode.countValues(replicas.size());
   }
 }
 
@@ -164,9 +162,8 @@ void Expansion::collectJoint() {
 void Expansion::collectNeeded() {
   SmallVector<Value> work;
   Operation *yield = op.getBody().front().getTerminator();
-  for (auto [text, value] :
-       llvm::zip(op.getOutputs().getAsRange<StringAttr>(), yield->getOperands()))
-    if (parseReplicaMode(text)->kind == ReplicaMode::perReplica)
+  for (auto [mode, value] : llvm::zip(op.getOutputModes(), yield->getOperands()))
+    if (mode.is(ReplicaKind::PerReplica))
       work.push_back(value);
   while (!work.empty())
     need(work.pop_back_val(), work);
@@ -186,9 +183,9 @@ void Expansion::need(Value value, SmallVectorImpl<Value> &work) {
   unsigned index = 0;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     unit = argument.getOwner()->getParentOp();
-    index = argument.getArgNumber();
     if (!joint.contains(unit))
       return;
+    index = resultOf(argument).getResultNumber();
   } else {
     unit = findUnit(value.getDefiningOp());
     index = cast<OpResult>(value).getResultNumber();
@@ -202,11 +199,11 @@ void Expansion::need(Value value, SmallVectorImpl<Value> &work) {
   }
   if (!neededResults.insert({unit, index}).second)
     return;
-  auto yielded = [&](Region &region) { return region.front().getTerminator()->getOperand(index); };
-  if (auto branch = dyn_cast<IfOp>(unit))
-    work.append({yielded(branch.getThenBody()), yielded(branch.getElseBody())});
-  if (auto loop = dyn_cast<WhileOp>(unit))
-    work.append({loop.getInits()[index], yielded(loop.getBody())});
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(unit))
+    forEachFlow(branch, [&](OpOperand &source, Value input) {
+      if (input == unit->getResult(index))
+        work.push_back(source.get());
+    });
 }
 
 LogicalResult Expansion::expandOps(Block &block) {
@@ -362,7 +359,7 @@ LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
            << "; sizes have to follow from the batch: leave its dimension open when exporting the "
               "model (dynamic_axes of torch.onnx.export) and give it with --dim";
   ReplicaMark mark{replica.number, replica.device, LocationAttr(op.getLoc()),
-                   op->getAttr(kSoftAttr)};
+                   op->getAttrOfType<SoftModeAttr>(kSoftAttr)};
   clone->walk([&](Operation *made) { markAsReplica(made, mark); });
   return success();
 }
@@ -377,10 +374,10 @@ LogicalResult Expansion::expandAllReduce(AllReduceOp reduce) {
     if (replica.isEmpty)
       continue;
     values.push_back(replica.values.lookupOrDefault(inside));
-    devices.push_back(builder.getStringAttr(replica.device.getSpelling()));
+    devices.push_back(replica.device);
     weights.push_back(replica.shard.size);
   }
-  bool isWeighted = reduce.getKind() == "mean" && total > 0;
+  bool isWeighted = reduce.getKind() == CombineKind::Mean && total > 0;
   auto made =
       AllReduceOp::create(builder, reduce.getLoc(), TypeRange(ValueRange(values)), values,
                           reduce.getKindAttr(), builder.getArrayAttr(devices),
@@ -405,9 +402,7 @@ DeviceAttr Expansion::gatherDevice(OpResult result) {
   for (OpOperand &use : result.getUses()) {
     if (!isa<func::ReturnOp>(use.getOwner()))
       return replicas.front().device;
-    wanted = func.getResultAttrOfType<DeviceAttr>(use.getOperandNumber(), kDeviceAttr);
-    if (!wanted)
-      wanted = makeDeviceAttr(op.getContext(), "CPU:0");
+    wanted = requestOfResult(func, use.getOperandNumber());
   }
   return wanted ? wanted : replicas.front().device;
 }
@@ -429,9 +424,9 @@ Value Expansion::weigh(const Replica &replica, Value value) {
   return product;
 }
 
-FailureOr<Value> Expansion::combine(ReplicaMode mode, Value yielded) {
+FailureOr<Value> Expansion::combine(ReplicaModeAttr mode, Value yielded) {
   SmallVector<Value> parts;
-  bool isMean = mode.kind == ReplicaMode::mean;
+  bool isMean = mode.is(ReplicaKind::Mean);
   if (isMean && !isa<FloatType>(cast<RankedTensorType>(yielded.getType()).getElementType()))
     return op.emitOpError() << "takes the mean of " << yielded.getType()
                             << "; only floating-point numbers have one";
@@ -440,15 +435,16 @@ FailureOr<Value> Expansion::combine(ReplicaMode mode, Value yielded) {
       Value part = replica.values.lookupOrDefault(yielded);
       parts.push_back(isMean ? weigh(replica, part) : part);
     }
-  if (mode.kind == ReplicaMode::same || parts.size() == 1)
+  if (mode.is(ReplicaKind::Same) || parts.size() == 1)
     return parts.front();
-  if (mode.kind == ReplicaMode::gather) {
+  if (mode.is(ReplicaKind::Gather)) {
+    int64_t axis = mode.getAxis();
     auto first = cast<RankedTensorType>(parts.front().getType());
     SmallVector<int64_t> shape(first.getShape());
-    shape[mode.axis] = 0;
+    shape[axis] = 0;
     for (Value part : parts)
-      shape[mode.axis] += cast<RankedTensorType>(part.getType()).getDimSize(mode.axis);
-    return ConcatOp::create(builder, op.getLoc(), first.clone(shape), parts, mode.axis).getResult();
+      shape[axis] += cast<RankedTensorType>(part.getType()).getDimSize(axis);
+    return ConcatOp::create(builder, op.getLoc(), first.clone(shape), parts, axis).getResult();
   }
   return AddNOp::create(builder, op.getLoc(), parts.front().getType(), parts).getResult();
 }
@@ -456,10 +452,8 @@ FailureOr<Value> Expansion::combine(ReplicaMode mode, Value yielded) {
 LogicalResult Expansion::leave() {
   Operation *yield = op.getBody().front().getTerminator();
   unsigned next = 0;
-  for (auto [i, text, yielded] :
-       llvm::enumerate(op.getOutputs().getAsRange<StringAttr>(), yield->getOperands())) {
-    ReplicaMode mode = *parseReplicaMode(text);
-    if (mode.kind == ReplicaMode::perReplica) {
+  for (auto [i, mode, yielded] : llvm::enumerate(op.getOutputModes(), yield->getOperands())) {
+    if (mode.is(ReplicaKind::PerReplica)) {
       for (Replica &replica : replicas)
         op.getResult(next++).replaceAllUsesWith(replica.values.lookupOrDefault(yielded));
       continue;
@@ -470,9 +464,8 @@ LogicalResult Expansion::leave() {
       return failure();
     Operation *made = combined->getDefiningOp();
     if (isa_and_present<ConcatOp, AddNOp>(made) && !made->hasAttr(kDeviceAttr))
-      place(made, mode.kind == ReplicaMode::gather ? gatherDevice(result) : replicas.front().device,
-            "/" + Twine(text.getValue().take_until([](char c) { return c == ' '; })) + "_" +
-                Twine(i));
+      place(made, mode.is(ReplicaKind::Gather) ? gatherDevice(result) : replicas.front().device,
+            "/" + Twine(stringifyReplicaKind(mode.getKind())) + "_" + Twine(i));
     if (combined->getType() != result.getType())
       return op.emitOpError() << "result " << i << " is " << result.getType()
                               << ", the replicas together give " << combined->getType();

@@ -16,11 +16,11 @@ namespace gantry {
 
 /// Values for each replica say what every one of several gets or gives; no one device has them all.
 static LogicalResult checkModes(ReplicateOp op, ArrayAttr modes, StringRef what) {
-  for (auto [i, text] : llvm::enumerate(modes.getAsRange<StringAttr>()))
-    if (op.getDevices().size() > 1 && parseReplicaMode(text)->kind == ReplicaMode::perReplica)
+  for (auto [i, mode] : llvm::enumerate(modes.getAsRange<ReplicaModeAttr>()))
+    if (op.getDevices().size() > 1 && mode.is(ReplicaKind::PerReplica))
       return op.emitOpError() << "has a value for each of " << op.getDevices().size()
                               << " replicas (" << what << " " << i
-                              << " is \"per replica\"), so there is no program for one device to "
+                              << " is per_replica), so there is no program for one device to "
                                  "compare it with";
   return success();
 }

@@ -1,47 +1,9 @@
 #include "gantry/Transforms/Replicas.h"
 
-#include "gantry/Device/DeviceName.h"
-#include "gantry/Dialect/Gantry/IR/Views.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <algorithm>
+#include "gantry/Analysis/Homes.h"
 
 using namespace mlir;
 using namespace gantry;
-
-SmallVector<Shard> gantry::cutIntoShards(int64_t size, size_t count,
-                                         std::optional<ArrayRef<int64_t>> weights) {
-  SmallVector<Shard> shards;
-  __int128 total = 0, before = 0;
-  for (size_t i = 0; i < count; ++i)
-    total += weights ? (*weights)[i] : 1;
-  int64_t each = (size + int64_t(count) - 1) / int64_t(count), begin = 0;
-  for (size_t i = 0; i < count; ++i) {
-    before += weights ? (*weights)[i] : 1;
-    int64_t end =
-        weights ? int64_t((size * before + total - 1) / total) : std::min(size, begin + each);
-    shards.push_back({begin, end - begin});
-    begin = end;
-  }
-  return shards;
-}
-
-DeviceAttr gantry::makeDeviceAttr(MLIRContext *context, StringRef text) {
-  return DeviceAttr::get(context, DeviceName::parse(text.str())->str());
-}
-
-/// The device that a value is known to be on: that of an argument.
-static DeviceAttr homeOf(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto func =
-      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  if (!func)
-    return {};
-  if (auto given = func.getArgAttrOfType<DeviceAttr>(argument.getArgNumber(), kDeviceAttr))
-    return given;
-  return makeDeviceAttr(value.getContext(), "CPU:0");
-}
 
 Value gantry::sliceShard(OpBuilder &builder, Location origin, Value value, int64_t axis,
                          Shard shard, const Twine &name) {
@@ -52,8 +14,11 @@ Value gantry::sliceShard(OpBuilder &builder, Location origin, Value value, int64
   starts[axis] = shard.begin;
   sizes[axis] = shard.size;
   auto made = SliceOp::create(builder, origin, type.clone(sizes), value, starts, sizes, steps);
-  if (DeviceAttr home = homeOf(value)) {
-    made->setAttr(kDeviceAttr, home);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto func =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  if (func) {
+    made->setAttr(kDeviceAttr, requestOfArgument(func, argument.getArgNumber()));
     made->setAttr(kOriginAttr, LocationAttr(origin));
   }
   if (std::string text = name.str(); !text.empty())
@@ -85,13 +50,13 @@ void gantry::markAsReplica(Operation *op, const ReplicaMark &replica) {
   auto own = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   if (isView(op) && !own)
     return;
-  DeviceName request = *DeviceName::parse(replica.device.getSpelling().str());
+  DeviceName request = replica.device.getName();
   if (own) {
-    request = mergeScopes(request, *DeviceName::parse(own.getSpelling().str()));
+    request = mergeScopes(request, own.getName());
   } else {
     op->setAttr(kOriginAttr, replica.origin);
     if (replica.soft && !op->hasAttr(kSoftAttr))
       op->setAttr(kSoftAttr, replica.soft);
   }
-  op->setAttr(kDeviceAttr, DeviceAttr::get(context, request.str()));
+  op->setAttr(kDeviceAttr, DeviceAttr::get(context, request));
 }

@@ -61,8 +61,8 @@ struct ResolveCalls : gantry::impl::ResolveCallsPassBase<ResolveCalls> {
     OpBuilder builder(call);
     OnOp scope;
     if (auto request = call->getAttrOfType<DeviceAttr>(kDeviceAttr)) {
-      scope = OnOp::create(builder, call.getLoc(), call.getResultTypes(), request.getSpelling(),
-                           call->getAttrOfType<StringAttr>(kSoftAttr));
+      scope = OnOp::create(builder, call.getLoc(), call.getResultTypes(), request,
+                           call->getAttrOfType<SoftModeAttr>(kSoftAttr));
       builder.createBlock(&scope.getBody());
     }
     for (Operation &op : body.without_terminator())

@@ -1,6 +1,5 @@
 // Turns gantry.on scopes into gantry.device attributes on the ops inside.
 
-#include "gantry/Device/DeviceName.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -17,7 +16,7 @@ namespace {
 /// What the scopes around an op ask for, merged from the outermost inwards.
 struct Scope {
   DeviceName request;
-  StringAttr soft;       ///< of the innermost scope that says one
+  SoftModeAttr soft;     ///< of the innermost scope that says one
   LocationAttr location; ///< of the innermost scope; null outside of scopes
 };
 } // namespace
@@ -26,9 +25,9 @@ static void resolveInside(Region &region, const Scope &scope);
 
 static Scope enter(OnOp op, const Scope &outer) {
   // An empty name clears what is outside (device(None) in Python).
-  if (op.getDevice() == "/device:*")
+  if (op.getDevice().getName() == DeviceName())
     return {};
-  return {mergeScopes(outer.request, *DeviceName::parse(op.getDevice().str())),
+  return {mergeScopes(outer.request, op.getDevice().getName()),
           op.getSoftAttr() ? op.getSoftAttr() : outer.soft, op.getLoc()};
 }
 
@@ -41,15 +40,14 @@ static Scope resolveRequest(Operation &op, const Scope &scope) {
   // A request on control flow is a scope for what is inside.
   if (own && op.getNumRegions())
     inner.location = op.getLoc();
-  // Verified when the attribute was made, so this parse cannot fail.
   if (own)
-    inner.request = mergeScopes(scope.request, *DeviceName::parse(own.getSpelling().str()));
-  if (auto soft = op.getAttrOfType<StringAttr>(kSoftAttr))
+    inner.request = mergeScopes(scope.request, own.getName());
+  if (auto soft = op.getAttrOfType<SoftModeAttr>(kSoftAttr))
     inner.soft = soft;
   // Constants, too: what they ask for is their home, and uses elsewhere are copies.
   if (!isa<KernelOpInterface, func::CallOp>(op) && !op.hasTrait<OpTrait::ConstantLike>() && !own)
     return inner;
-  op.setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), inner.request.str()));
+  op.setAttr(kDeviceAttr, DeviceAttr::get(op.getContext(), inner.request));
   if (inner.soft)
     op.setAttr(kSoftAttr, inner.soft);
   if (!own)

@@ -5,7 +5,6 @@
 // Branches yield the variables that they write, loops carry them, replicated regions take and give
 // one value for each replica. At the end of the function, what was written is returned.
 
-#include "gantry/Device/DeviceName.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -19,13 +18,6 @@ namespace gantry {
 #define GEN_PASS_DEF_RESOLVEVARIABLESPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
-
-/// The variable that an op reads or writes by name, or null.
-static FlatSymbolRefAttr accessed(Operation *op) {
-  if (!isa<ReadOp, AssignOp, AssignAddOp>(op))
-    return {};
-  return op->getAttrOfType<FlatSymbolRefAttr>("variable");
-}
 
 static bool isWrite(Operation *op) { return isa<AssignOp, AssignAddOp>(op); }
 
@@ -89,7 +81,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
                                       << variable.getTensorType();
     }
     auto result = getOperation().walk([&](Operation *op) {
-      FlatSymbolRefAttr name = accessed(op);
+      FlatSymbolRefAttr name = getAccessedVariable(op);
       VariableOp variable = name ? all.lookup(name.getAttr()) : VariableOp();
       if (!variable || !variable.getMirrorOf())
         return WalkResult::advance();
@@ -111,11 +103,6 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     return failure(result.wasInterrupted());
   }
 
-  static DeviceAttr deviceAttr(Attribute text) {
-    auto name = cast<StringAttr>(text);
-    return DeviceAttr::get(name.getContext(), DeviceName::parse(name.str())->str());
-  }
-
   LogicalResult mirror(StringAttr name, ReplicateOp replicate) {
     Family &family = families[name];
     VariableOp first = family.members.front();
@@ -123,18 +110,16 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       return success();
     ArrayAttr devices = replicate.getDevices();
     auto home = first->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    if (home &&
-        !DeviceName::parse(home.getSpelling().str())
-             ->matches(
-                 DeviceName::parse(deviceAttr(devices[0]).getSpelling().str())->withDefaultTask()))
-      return replicate.emitOpError() << "mirrors '@" << name.getValue() << "', which asks for '"
-                                     << home.getSpelling() << "', on other devices; ask for "
-                                     << devices[0] << ", for none, or declare the variable central";
+    if (home && !home.getName().matches(replicate.getDevice(0).getName().withDefaultTask()))
+      return replicate.emitOpError()
+             << "mirrors '@" << name.getValue() << "', which asks for '" << home.getSpelling()
+             << "', on other devices; ask for '" << replicate.getDevice(0).getSpelling()
+             << "', for none, or declare the variable central";
     if (family.members.size() == 1 && failed(addMirrors(family, devices)))
       return failure();
     bool same = family.members.size() == devices.size();
     for (size_t i = 0; same && i < devices.size(); ++i)
-      same = family.members[i]->getAttr(kDeviceAttr) == deviceAttr(devices[i]);
+      same = family.members[i]->getAttr(kDeviceAttr) == devices[i];
     if (!same)
       return replicate.emitOpError() << "mirrors '@" << name.getValue()
                                      << "' on other devices than another gantry.replicate does";
@@ -143,7 +128,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
 
   LogicalResult addMirrors(Family &family, ArrayAttr devices) {
     VariableOp first = family.members.front();
-    first->setAttr(kDeviceAttr, deviceAttr(devices[0]));
+    first->setAttr(kDeviceAttr, devices[0]);
     OpBuilder builder(first->getContext());
     for (size_t i = 1; i < devices.size(); ++i) {
       builder.setInsertionPointAfter(family.members.back());
@@ -154,7 +139,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       auto copy = cast<VariableOp>(builder.clone(*first));
       copy.setSymName(name);
       copy.setMirrorOfAttr(FlatSymbolRefAttr::get(first.getSymNameAttr()));
-      copy->setAttr(kDeviceAttr, deviceAttr(devices[i]));
+      copy->setAttr(kDeviceAttr, devices[i]);
       copy->removeAttr(kColocateAttr); // whoever wants to be with the variable means the first
       family.members.push_back(copy);
     }
@@ -169,7 +154,8 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
   Names namesIn(Operation *op, bool writesOnly) {
     DenseSet<StringAttr> found;
     op->walk([&](Operation *inner) {
-      if (FlatSymbolRefAttr name = accessed(inner); name && (!writesOnly || isWrite(inner)))
+      if (FlatSymbolRefAttr name = getAccessedVariable(inner);
+          name && (!writesOnly || isWrite(inner)))
         found.insert(name.getAttr());
     });
     Names ordered;
@@ -241,16 +227,9 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
   LogicalResult resolveRead(ReadOp read, Values &values) {
     Value value = values[read.getVariableAttr().getAttr()].front();
     auto request = read->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    bool isOne = false;
-    if (request) {
-      DeviceName name = *DeviceName::parse(request.getSpelling().str());
-      isOne = name.type && name.id;
-    }
-    if (isOne) {
+    if (request && request.getName().type && request.getName().id) {
       OpBuilder builder(read);
-      auto copy =
-          CopyOp::create(builder, read.getLoc(), value,
-                         builder.getStringAttr(request.getSpelling()), UnitAttr(), StringAttr());
+      auto copy = CopyOp::create(builder, read.getLoc(), value, request, UnitAttr(), StringAttr());
       for (StringRef attr : {kSoftAttr, kOriginAttr, kNameAttr})
         if (Attribute given = read->getAttr(attr))
           copy->setAttr(attr, given);
@@ -264,7 +243,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
   /// Outside of replicas all mirrors are written. Only the first has the request of the op: the
   /// others are where they are.
   LogicalResult resolveWrite(Operation &op, Values &values, ReplicateOp replica) {
-    StringAttr name = accessed(&op).getAttr();
+    StringAttr name = getAccessedVariable(&op).getAttr();
     Family &family = families[name];
     if (replica && family.members.front().getCentral())
       return op.emitOpError() << "'@" << name.getValue()
@@ -346,7 +325,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     Operation *bad = nullptr;
     op.getConditionBody().walk([&](Operation *inner) { bad = isWrite(inner) ? inner : bad; });
     if (bad)
-      return bad->emitOpError() << "assigns '" << accessed(bad)
+      return bad->emitOpError() << "assigns '" << getAccessedVariable(bad)
                                 << "' in the condition of a loop; assign it in the body";
     Names written = namesIn(op, true);
     SmallVector<Value> carried = flatten(written, values);
@@ -384,7 +363,7 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       if (used.contains(name))
         written.insert(name);
     Builder b(op.getContext());
-    StringAttr perReplica = b.getStringAttr("per replica");
+    auto perReplica = ReplicaModeAttr::get(op.getContext(), ReplicaKind::PerReplica);
     Values inside = values;
     for (StringAttr name : used) {
       Value first = values[name].front();

@@ -39,10 +39,11 @@ Declarations::Declarations(ModuleOp module)
       topology(getTopology(module)), costModel(CostModel::of(topology)) {
   for (auto [i, device] : llvm::enumerate(topology.logical)) {
     symbols.push_back(FlatSymbolRefAttr::get(module.getContext(), "d" + std::to_string(i)));
-    devices[device.name.str()] = i;
-    if (*device.name.type == DeviceType::CPU && !devices.contains(""))
-      hostDevice = devices[""] = i;
+    devices[DeviceAttr::get(module.getContext(), device.name)] = i;
   }
+  for (unsigned i = topology.logical.size(); i-- > 0;)
+    if (logical(i).name.type == DeviceType::CPU)
+      hostDevice = i;
   for (auto variable : module.getOps<VariableOp>())
     variableOps[variable.getSymNameAttr()] = variable;
   // Looked up once: a symbol table per launch would make big graphs quadratic.
@@ -70,7 +71,7 @@ void Declarations::declareDevices(ArrayRef<std::string> also) {
         standIns.push_back(driver);
     planir::DeviceOp::create(
         declarations, module.getLoc(), symbols[i].getAttr(),
-        declarations.getStringAttr(logical.name.str()),
+        DeviceAttr::get(module.getContext(), logical.name),
         declarations.getStringAttr(driverName(physical.driver)),
         declarations.getI64IntegerAttr(*physical.name.id),
         declarations.getI64IntegerAttr(limitOf(logical, physical)),
@@ -102,17 +103,12 @@ void Declarations::declareKernels() {
     }
 }
 
-unsigned Declarations::device(StringRef name) {
-  auto [known, isNew] = devices.try_emplace(name, hostDevice);
-  if (isNew)
-    if (Expected<DeviceName> parsed = DeviceName::parse(name.str()))
-      if (const LogicalDevice *found = topology.find(parsed->withDefaultTask()))
-        known->second = found - topology.logical.data();
-  return known->second;
-}
-
 unsigned Declarations::device(DeviceAttr name) {
-  return name ? device(name.getSpelling()) : hostDevice;
+  auto [known, isNew] = devices.try_emplace(name, hostDevice);
+  if (isNew && name)
+    if (const LogicalDevice *found = topology.find(name.getName().withDefaultTask()))
+      known->second = found - topology.logical.data();
+  return known->second;
 }
 
 StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef use) {

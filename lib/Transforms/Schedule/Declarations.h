@@ -25,10 +25,8 @@ public:
   void declareDevices(llvm::ArrayRef<std::string> also);
   void declareKernels();
 
-  /// Number of the device that an attribute or a copy names; the host's for a name that is not
-  /// known.
+  /// Number of the device of that name; the host's for null and for a name that is not known.
   unsigned device(DeviceAttr name);
-  unsigned device(llvm::StringRef name);
   mlir::FlatSymbolRefAttr symbolOf(unsigned device) const { return symbols[device]; }
   const LogicalDevice &logical(unsigned device) const { return topology.logical[device]; }
   const PhysicalDevice &physical(unsigned device) const {
@@ -64,7 +62,7 @@ private:
   CostModel costModel;
   unsigned hostDevice = 0;
   llvm::SmallVector<mlir::FlatSymbolRefAttr> symbols;
-  llvm::StringMap<unsigned> devices; ///< by any spelling that was asked for
+  llvm::DenseMap<DeviceAttr, unsigned> devices; ///< by all names that were asked for
   llvm::MapVector<mlir::Attribute, mlir::func::FuncOp> kernels; ///< by symbol, lowered
   llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;       ///< by name

@@ -5,6 +5,7 @@
 // any more: results of a branch and the carried values of a loop are buffers written by copies.
 
 #include "Declarations.h"
+#include "gantry/Analysis/Homes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
@@ -24,6 +25,7 @@ namespace {
 /// One function on its way.
 struct FunctionLowering {
   Declarations &state;
+  const Homes &homes;
   func::FuncOp func;
   OpBuilder builder;
   DenseMap<Value, Value> buffers;                       ///< of values that are not constants
@@ -33,8 +35,8 @@ struct FunctionLowering {
   SmallVector<Attribute> placed;
   planir::FuncOp target;
 
-  FunctionLowering(Declarations &state, func::FuncOp func)
-      : state(state), func(func), builder(func.getContext()) {}
+  FunctionLowering(Declarations &state, const Homes &homes, func::FuncOp func)
+      : state(state), homes(homes), func(func), builder(func.getContext()) {}
 
   StringAttr text(StringRef s) { return builder.getStringAttr(s); }
   Type bufferType() { return planir::BufferType::get(func.getContext()); }
@@ -62,29 +64,14 @@ struct FunctionLowering {
     return state.device(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
   }
 
-  /// Where result `i` of a branch or loop lives.
-  unsigned homeOf(Operation *op, unsigned i) {
-    auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);
-    return homes && i < homes.size() ? state.device(dyn_cast<DeviceAttr>(homes[i])) : state.host();
-  }
-
-  unsigned inputDevice(unsigned i) {
-    return state.device(func.getArgAttrOfType<DeviceAttr>(i, kDeviceAttr));
-  }
+  unsigned inputDevice(unsigned i) { return makerDevice(func.getArgument(i)); }
   unsigned outputDevice(unsigned i) {
-    return state.device(func.getResultAttrOfType<DeviceAttr>(i, kDeviceAttr));
+    Operation *terminator = func.getBody().front().getTerminator();
+    return state.device(homes.neededBy(terminator->getOpOperand(i)));
   }
 
-  /// Device on which a value is made, views looked through.
-  unsigned makerDevice(Value value) {
-    value = skipViews(value);
-    Operation *op = value.getDefiningOp();
-    if (auto copy = dyn_cast_if_present<CopyOp>(op))
-      return state.device(copy.getDevice());
-    if (isa_and_present<IfOp, WhileOp>(op))
-      return homeOf(op, cast<OpResult>(value).getResultNumber());
-    return op ? deviceOf(op) : state.host();
-  }
+  /// Device on which a value is made.
+  unsigned makerDevice(Value value) { return state.device(homes.homeOf(value)); }
 
   //===------------------------------------------------------------------===//
   // Function
@@ -354,7 +341,7 @@ struct FunctionLowering {
     Value root = skipViews(copy.getInput());
     auto constant = root.getDefiningOp<ConstantOp>();
     unsigned from = constant && constant->hasAttr(kDeviceAttr) ? deviceOf(constant) : to;
-    auto cause = copy->getAttrOfType<StringAttr>("cause");
+    StringAttr cause = copy.getCauseAttr();
     Value source = bufferOf(copy.getInput(), from, "");
     copyTo(source, bufferOf(copy.getResult(), to, ""), copy.getLoc(), nameOf(copy.getResult()),
            cause ? cause.getValue() : "");
@@ -543,10 +530,11 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     Declarations declarations(getOperation());
     declarations.declareDevices(also);
     declarations.declareKernels();
+    Homes homes(getOperation());
     SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : funcs)
       if (func.isPublic() && !func.isExternal())
-        if (failed(FunctionLowering(declarations, func).lower()))
+        if (failed(FunctionLowering(declarations, homes, func).lower()))
           return signalPassFailure();
     declarations.declareOtherVariables();
     // Only now: declarations are inserted in front of the first one.

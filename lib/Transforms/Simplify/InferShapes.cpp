@@ -2,6 +2,8 @@
 
 #include "gantry/Transforms/InferShapes.h"
 
+#include "gantry/Analysis/Flow.h"
+
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 using namespace mlir;
@@ -38,24 +40,21 @@ static RankedTensorType withDim(Type type, int64_t axis, int64_t size) {
 /// Shards have an open dimension until Replicate knows whose they are.
 static void enterReplicas(ReplicateOp op) {
   size_t next = 0;
-  for (auto [text, argument] :
-       llvm::zip(op.getInputs().getAsRange<StringAttr>(), op.getBody().getArguments())) {
-    ReplicaMode mode = *parseReplicaMode(text);
+  for (auto [mode, argument] : llvm::zip(op.getInputModes(), op.getBody().getArguments())) {
     Type type = op.getValues()[next].getType();
     argument.setType(
-        mode.kind == ReplicaMode::split ? withDim(type, mode.axis, ShapedType::kDynamic) : type);
-    next += mode.kind == ReplicaMode::perReplica ? op.getDevices().size() : 1;
+        mode.is(ReplicaKind::Split) ? withDim(type, mode.getAxis(), ShapedType::kDynamic) : type);
+    next += mode.countValues(op.getDevices().size());
   }
 }
 
 /// Size along its axis of what a replicated region splits first; open when it splits nothing.
 static int64_t splitSize(ReplicateOp op) {
   size_t next = 0;
-  for (auto text : op.getInputs().getAsRange<StringAttr>()) {
-    ReplicaMode mode = *parseReplicaMode(text);
-    if (mode.kind == ReplicaMode::split)
-      return cast<RankedTensorType>(op.getValues()[next].getType()).getDimSize(mode.axis);
-    next += mode.kind == ReplicaMode::perReplica ? op.getDevices().size() : 1;
+  for (ReplicaModeAttr mode : op.getInputModes()) {
+    if (mode.is(ReplicaKind::Split))
+      return cast<RankedTensorType>(op.getValues()[next].getType()).getDimSize(mode.getAxis());
+    next += mode.countValues(op.getDevices().size());
   }
   return ShapedType::kDynamic;
 }
@@ -65,36 +64,48 @@ static int64_t splitSize(ReplicateOp op) {
 static void leaveReplicas(ReplicateOp op) {
   size_t next = 0;
   Operation *yield = op.getBody().front().getTerminator();
-  for (auto [text, type] :
-       llvm::zip(op.getOutputs().getAsRange<StringAttr>(), yield->getOperandTypes())) {
-    ReplicaMode mode = *parseReplicaMode(text);
+  for (auto [mode, type] : llvm::zip(op.getOutputModes(), yield->getOperandTypes())) {
     Type own = type;
-    if (mode.kind == ReplicaMode::gather && cast<RankedTensorType>(own).isDynamicDim(mode.axis))
-      own = withDim(own, mode.axis, splitSize(op));
-    size_t count = mode.kind == ReplicaMode::perReplica ? op.getDevices().size() : 1;
-    for (size_t i = 0; i < count; ++i)
+    if (mode.is(ReplicaKind::Gather) && cast<RankedTensorType>(own).isDynamicDim(mode.getAxis()))
+      own = withDim(own, mode.getAxis(), splitSize(op));
+    for (size_t i = 0; i < mode.countValues(op.getDevices().size()); ++i)
       op.getResult(next++).setType(own);
+  }
+}
+
+/// What loops carry is of the type that it starts with.
+static void enterRegions(RegionBranchOpInterface op) {
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      if (OpOperand *source = initialSource(op, argument))
+        argument.setType(source->get().getType());
+}
+
+/// The types of what regions yield, the first one's; of what may be as it was given, those.
+static void leaveRegions(RegionBranchOpInterface op) {
+  for (OpResult result : op->getResults()) {
+    OpOperand *source = initialSource(op, result);
+    if (!source)
+      source = yieldedSources(op, result).front();
+    result.setType(source->get().getType());
   }
 }
 
 /// Sizes go into the regions with what loops carry, and come out with what regions yield.
 static LogicalResult inferRegions(Operation &op) {
-  auto loop = dyn_cast<WhileOp>(op);
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
   auto replicas = dyn_cast<ReplicateOp>(op);
-  if (loop)
-    for (Region *region : {&loop.getConditionBody(), &loop.getBody()})
-      setTypes(region->getArguments(), loop.getInits().getTypes());
+  if (branch)
+    enterRegions(branch);
   if (replicas)
     enterReplicas(replicas);
   for (Region &region : op.getRegions())
     if (failed(inferTypesAgain(region)))
       return failure();
-  if (loop)
-    setTypes(loop.getResults(), loop.getInits().getTypes());
+  if (branch)
+    leaveRegions(branch);
   if (replicas)
     leaveReplicas(replicas);
-  if (auto branch = dyn_cast<IfOp>(op))
-    setTypes(branch.getResults(), branch.getThenBody().front().getTerminator()->getOperandTypes());
   return success();
 }
 

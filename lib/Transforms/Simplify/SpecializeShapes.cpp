@@ -1,5 +1,6 @@
 // Gives open dimensions their sizes and infers result types again.
 
+#include "gantry/Transforms/SpecializeShapes.h"
 #include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -17,6 +18,10 @@ namespace gantry {
 namespace {
 struct SpecializeShapes : gantry::impl::SpecializeShapesPassBase<SpecializeShapes> {
   using SpecializeShapesPassBase::SpecializeShapesPassBase;
+  explicit SpecializeShapes(ArrayRef<DimSize> given) {
+    for (auto &[name, size] : given)
+      sizes[name] = size;
+  }
 
   llvm::StringMap<int64_t> sizes;
   llvm::StringSet<> used;
@@ -35,13 +40,13 @@ struct SpecializeShapes : gantry::impl::SpecializeShapesPassBase<SpecializeShape
       }
   }
 
+  /// The option is text for gantry-opt alone.
   LogicalResult readSizes() {
     for (const std::string &text : dims) {
-      auto [name, number] = StringRef(text).rsplit('=');
-      int64_t size;
-      if (name.empty() || number.getAsInteger(10, size) || size < 0)
-        return getOperation().emitError() << "--dim '" << text << "' is not NAME=SIZE";
-      sizes[name] = size;
+      Expected<DimSize> dim = parseDimSize(text);
+      if (!dim)
+        return getOperation().emitError() << dim.status().message();
+      sizes[dim->first] = dim->second;
     }
     return success();
   }
@@ -89,3 +94,15 @@ struct SpecializeShapes : gantry::impl::SpecializeShapesPassBase<SpecializeShape
   }
 };
 } // namespace
+
+Expected<DimSize> gantry::parseDimSize(StringRef text) {
+  auto [name, number] = text.rsplit('=');
+  int64_t size;
+  if (name.empty() || number.getAsInteger(10, size) || size < 0)
+    return Status::invalidArgument("--dim '" + text.str() + "' is not NAME=SIZE");
+  return DimSize(name.str(), size);
+}
+
+std::unique_ptr<Pass> gantry::createSpecializeShapesPass(ArrayRef<DimSize> sizes) {
+  return std::make_unique<SpecializeShapes>(sizes);
+}

@@ -3,7 +3,7 @@
 
 // RUN: gantry-opt %s | gantry-opt | FileCheck %s
 
-// CHECK: module attributes {gantry.topology = #gantry.topology<[<"/job:localhost/replica:0/task:0/device:CPU:0">, <"/device:GPU:1">]>}
+// CHECK: module attributes {gantry.topology = #gantry.topology<[<"/job:localhost/replica:0/task:0/device:CPU:0">, <"GPU:1">]>}
 module attributes {gantry.topology = #gantry.topology<[
     #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">, #gantry.device<"/device:GPU:1">]>} {
 

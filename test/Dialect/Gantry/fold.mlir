@@ -212,7 +212,7 @@ func.func @p1_equal_request_gives_way(%x: tensor<4xf32>) -> (tensor<4xf32>, tens
   %c = gantry.constant {gantry.device = #gantry.device<"GPU:1">} dense<[1.0, 2.0]> : tensor<2xf32>
   %y = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.origin = loc("a":1:2)} : (tensor<4xf32>) -> tensor<4xf32>
   %0 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.origin = loc("b":3:4)} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.soft = "prefer"} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.cast %y {gantry.device = #gantry.device<"GPU:1">, gantry.soft = #gantry<soft prefer>} : (tensor<4xf32>) -> tensor<4xf32>
   %2 = gantry.cast %y {gantry.device = #gantry.device<"GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
   %3 = gantry.cast %y {gantry.colocate = ["g"]} : (tensor<4xf32>) -> tensor<4xf32>
   %4 = gantry.cast %c {gantry.device = #gantry.device<"GPU:1">} : (tensor<2xf32>) -> tensor<2xf32>
@@ -231,4 +231,27 @@ func.func @p1_requested_views(%x: tensor<2x6xf32>) -> (tensor<3x4xf32>, tensor<4
   %1 = gantry.reshape %0 : (tensor<12xf32>) -> tensor<3x4xf32>
   %2 = gantry.reshape %0 {gantry.device = #gantry.device<"GPU:1">} : (tensor<12xf32>) -> tensor<4x3xf32>
   return %1, %2 : tensor<3x4xf32>, tensor<4x3xf32>
+}
+
+// Every op that integers are computed with is folded, in any rank.
+// CHECK-LABEL: @all_ops_and_ranks(
+// CHECK-DAG: %[[NEG:.*]] = gantry.constant dense<{{\[}}[-1, 2], [-3, 4]]> : tensor<2x2xi64>
+// CHECK-DAG: %[[ABS:.*]] = gantry.constant dense<{{\[}}[1, 2], [3, 4]]> : tensor<2x2xi64>
+// CHECK-DAG: %[[TURNED:.*]] = gantry.constant dense<{{\[}}[1, 3], [-2, -4]]> : tensor<2x2xi64>
+// CHECK-DAG: %[[COLUMN:.*]] = gantry.constant dense<{{\[}}[-2], [-4]]> : tensor<2x1xi64>
+// CHECK-DAG: %[[ROW:.*]] = gantry.constant dense<{{\[}}[3, -4]]> : tensor<1x2xi64>
+// CHECK-DAG: %[[SUMS:.*]] = gantry.constant dense<[4, -6]> : tensor<2xi64>
+// CHECK-DAG: %[[LEAST:.*]] = gantry.constant dense<[-2, -4]> : tensor<2xi64>
+// CHECK: return %[[NEG]], %[[ABS]], %[[TURNED]], %[[COLUMN]], %[[ROW]], %[[SUMS]], %[[LEAST]]
+func.func @all_ops_and_ranks() -> (tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x1xi64>, tensor<1x2xi64>, tensor<2xi64>, tensor<2xi64>) {
+  %a = gantry.constant dense<[[1, -2], [3, -4]]> : tensor<2x2xi64>
+  %one = gantry.constant dense<[1]> : tensor<1xi64>
+  %0 = gantry.neg %a : (tensor<2x2xi64>) -> tensor<2x2xi64>
+  %1 = gantry.abs %a : (tensor<2x2xi64>) -> tensor<2x2xi64>
+  %2 = gantry.transpose %a {permutation = array<i64: 1, 0>} : (tensor<2x2xi64>) -> tensor<2x2xi64>
+  %3 = gantry.slice %a {starts = array<i64: 0, 1>, sizes = array<i64: 2, 1>, steps = array<i64: 1, 1>} : (tensor<2x2xi64>) -> tensor<2x1xi64>
+  %4 = gantry.gather %a, %one {axis = 0 : i64} : (tensor<2x2xi64>, tensor<1xi64>) -> tensor<1x2xi64>
+  %5 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<2x2xi64>) -> tensor<2xi64>
+  %6 = gantry.reduce_min %a {axes = array<i64: 1>} : (tensor<2x2xi64>) -> tensor<2xi64>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x1xi64>, tensor<1x2xi64>, tensor<2xi64>, tensor<2xi64>
 }

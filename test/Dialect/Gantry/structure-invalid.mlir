@@ -5,8 +5,18 @@
 
 // A scope asks for a device by its name.
 func.func @on() {
-  // expected-error @below {{'gantry.on' op device name 'TPU:0', column 1: 'TPU' is not a device type; the types are CPU and GPU}}
+  // expected-error @below {{custom op 'gantry.on' device name 'TPU:0', column 1: 'TPU' is not a device type; the types are CPU and GPU}}
   gantry.on "TPU:0" {
+  }
+  return
+}
+
+// -----
+
+// A request softens in one of three ways.
+func.func @soft() {
+  // expected-error @below {{custom op 'gantry.on' soft 'maybe' is not known; known are strict, prefer, any}}
+  gantry.on "GPU:0" soft maybe {
   }
   return
 }
@@ -28,7 +38,7 @@ func.func @on(%x: tensor<4xf32>) {
 
 // A copy goes to a device, by its name.
 func.func @copy(%x: tensor<4xf32>) {
-  // expected-error @below {{'gantry.copy' op device name 'GPU:-1', column 5: a negative number; ids count from 0}}
+  // expected-error @below {{custom op 'gantry.copy' device name 'GPU:-1', column 5: a negative number; ids count from 0}}
   %y = gantry.copy %x to "GPU:-1" : tensor<4xf32>
   return
 }
@@ -178,13 +188,13 @@ module attributes {gantry.topology = ["CPU:0"]} {
 // -----
 
 // A device of the topology has a full name.
-// expected-error @below {{device 'GPU' of the topology needs a type and an id, as in /device:GPU:0}}
+// expected-error @below {{device 'GPU:*' of the topology needs a type and an id, as in /device:GPU:0}}
 module attributes {gantry.topology = #gantry.topology<[<"GPU">]>} {
 }
 
 // -----
 
-// expected-error @below {{device '/device:GPU:1' stands twice in the topology}}
+// expected-error @below {{device 'GPU:1' stands twice in the topology}}
 module attributes {gantry.topology = #gantry.topology<[<"/device:GPU:1">, <"/device:GPU:1">]>} {
 }
 

@@ -2,7 +2,7 @@
 
 // RUN: gantry-opt %s -split-input-file | gantry-opt -split-input-file | FileCheck %s
 
-// CHECK: gantry.topology = #gantry.topology<[<"/device:CPU:0">, <"gpu:1">]>
+// CHECK: gantry.topology = #gantry.topology<[<"CPU:0">, <"GPU:1">]>
 module attributes {gantry.topology = #gantry.topology<[<"/device:CPU:0">, <"gpu:1">]>} {
 }
 

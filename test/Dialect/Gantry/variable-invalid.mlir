@@ -28,8 +28,8 @@ func.func @type(%x: tensor<2xf32>) {
 // -----
 
 func.func @input_mode(%x: tensor<6xf32>) {
-  // expected-error @below {{'gantry.replicate' op input mode "split" is not known; known are "split N", "broadcast", "per replica"}}
-  gantry.replicate (%x) on ["GPU:0"] takes ["split"] gives [] : (tensor<6xf32>) -> () {
+  // expected-error @below {{'gantry.replicate' op 'gather 0' is no mode of an input; these are split N, broadcast, per_replica}}
+  gantry.replicate (%x) on ["GPU:0"] takes [gather 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<6xf32>):
     gantry.yield
   }
@@ -39,8 +39,19 @@ func.func @input_mode(%x: tensor<6xf32>) {
 // -----
 
 func.func @output_mode(%x: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error @below {{'gantry.replicate' op output mode "max" is not known; known are "gather N", "sum", "mean", "same", "per replica"}}
-  %0 = gantry.replicate (%x) on ["GPU:0"] takes ["broadcast"] gives ["max"] : (tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{'gantry.replicate' op 'broadcast' is no mode of an output; these are gather N, sum, mean, same, per_replica}}
+  %0 = gantry.replicate (%x) on ["GPU:0"] takes [broadcast] gives [broadcast] : (tensor<6xf32>) -> tensor<6xf32> {
+  ^bb0(%a: tensor<6xf32>):
+    gantry.yield %a : tensor<6xf32>
+  }
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @mode(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{custom op 'gantry.replicate' replica mode 'max' is not known; known are split N, broadcast, per_replica, gather N, sum, mean, same}}
+  %0 = gantry.replicate (%x) on ["GPU:0"] takes [broadcast] gives [max] : (tensor<6xf32>) -> tensor<6xf32> {
   ^bb0(%a: tensor<6xf32>):
     gantry.yield %a : tensor<6xf32>
   }
@@ -51,7 +62,7 @@ func.func @output_mode(%x: tensor<6xf32>) -> tensor<6xf32> {
 
 func.func @axis(%x: tensor<6xf32>) {
   // expected-error @below {{'gantry.replicate' op axis 1 of input 0 is outside of 'tensor<6xf32>'}}
-  gantry.replicate (%x) on ["GPU:0"] takes ["split 1"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0"] takes [split 1] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<6xf32>):
     gantry.yield
   }
@@ -61,8 +72,8 @@ func.func @axis(%x: tensor<6xf32>) {
 // -----
 
 func.func @missing(%x: tensor<6xf32>) {
-  // expected-error @below {{'gantry.replicate' op input 0 ("per replica") has no value}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["per replica"] gives [] : (tensor<6xf32>) -> () {
+  // expected-error @below {{'gantry.replicate' op input 0 (per_replica) has no value}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [per_replica] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<6xf32>):
     gantry.yield
   }
@@ -73,7 +84,7 @@ func.func @missing(%x: tensor<6xf32>) {
 
 func.func @weights(%x: tensor<6xf32>) {
   // expected-error @below {{'gantry.replicate' op has 1 weights for 2 devices}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [1] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [1] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     gantry.yield
   }
@@ -84,7 +95,7 @@ func.func @weights(%x: tensor<6xf32>) {
 
 func.func @zero(%x: tensor<6xf32>) {
   // expected-error @below {{'gantry.replicate' op has no weight above 0}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [0, 0] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [0, 0] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     gantry.yield
   }
@@ -94,8 +105,8 @@ func.func @zero(%x: tensor<6xf32>) {
 // -----
 
 func.func @kind(%x: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error @below {{'gantry.all_reduce' op kind "max" is not known; known are sum, mean}}
-  %0 = gantry.all_reduce %x {kind = "max", devices = ["GPU:0"]} : (tensor<6xf32>) -> tensor<6xf32>
+  // expected-error @below {{custom op 'gantry.all_reduce' kind 'max' is not known; known are sum, mean}}
+  %0 = gantry.all_reduce max %x on ["GPU:0"] : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
 
@@ -103,6 +114,6 @@ func.func @kind(%x: tensor<6xf32>) -> tensor<6xf32> {
 
 func.func @alone(%x: tensor<6xf32>) -> tensor<6xf32> {
   // expected-error @below {{'gantry.all_reduce' op outside of gantry.replicate needs devices, one for each value}}
-  %0 = gantry.all_reduce %x {kind = "sum"} : (tensor<6xf32>) -> tensor<6xf32>
+  %0 = gantry.all_reduce sum %x : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }

@@ -34,18 +34,18 @@ func.func @updates(%b: tensor<4xi1>, %i: tensor<4xi32>) -> (tensor<4xi1>, tensor
 }
 
 // CHECK-LABEL: func.func @replicas(
-// CHECK: gantry.replicate(%{{.*}}) on ["GPU:0", "GPU:1"] weights [2, 1] takes ["split 0", "broadcast", "per replica"] gives ["gather 0", "sum", "per replica"]
-// CHECK: gantry.all_reduce %{{.*}} {kind = "mean"}
+// CHECK: gantry.replicate(%{{.*}}) on ["GPU:0", "GPU:1"] weights [2, 1] takes [split 0, broadcast, per_replica] gives [gather 0, sum, per_replica]
+// CHECK: gantry.all_reduce mean %{{.*}}
 func.func @replicas(%x: tensor<6x4xf32>, %b: tensor<4xf32>)
     -> (tensor<6x4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>) {
   %y:4 = gantry.replicate (%x, %b, %b, %b) on ["GPU:0", "GPU:1"] weights [2, 1]
-      takes ["split 0", "broadcast", "per replica"] gives ["gather 0", "sum", "per replica"]
+      takes [split 0, broadcast, per_replica] gives [gather 0, sum, per_replica]
       : (tensor<6x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
       -> (tensor<6x4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%shard: tensor<?x4xf32>, %c: tensor<4xf32>, %own: tensor<4xf32>):
     %0 = gantry.add %shard, %c : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
     %1 = gantry.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<?x4xf32>) -> tensor<f32>
-    %2 = gantry.all_reduce %own {kind = "mean"} : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = gantry.all_reduce mean %own : (tensor<4xf32>) -> tensor<4xf32>
     gantry.yield %0, %1, %2 : tensor<?x4xf32>, tensor<f32>, tensor<4xf32>
   }
   return %y#0, %y#1, %y#2, %y#3 : tensor<6x4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>

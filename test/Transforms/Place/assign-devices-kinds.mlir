@@ -1,6 +1,6 @@
 // Each kind of decision, with its words.
 // RUN: split-file %s %t
-// RUN: gantry-opt %t/kinds.mlir --gantry-assign-devices="rules=op:Abs=GPU:1,op:Erf=CPU:0 lock=%t/lock.txt" --mlir-print-local-scope | FileCheck %s
+// RUN: gantry-opt %t/kinds.mlir --gantry-place="rules=op:Abs=GPU:1,op:Erf=CPU:0 lock=%t/lock.txt" --mlir-print-local-scope | FileCheck %s
 
 // CHECK-LABEL: @kinds
 // CHECK: gantry.relu {{.*}}device:GPU:0">{{.*}}<"default", "GPUs before CPUs, then the lowest id">
@@ -22,7 +22,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
   %4 = gantry.sin %x {gantry.search = #gantry.device<"GPU:1">} : (tensor<4xf32>) -> tensor<4xf32>
   %5 = gantry.cos %x {gantry.colocate = ["together"]} : (tensor<4xf32>) -> tensor<4xf32>
   %6 = gantry.erf %x {gantry.device = #gantry.device<"GPU:1">} : (tensor<4xf32>) -> tensor<4xf32>
-  %7 = gantry.tanh %x {gantry.device = #gantry.device<"GPU:7">, gantry.soft = "prefer"} : (tensor<4xf32>) -> tensor<4xf32>
+  %7 = gantry.tanh %x {gantry.device = #gantry.device<"GPU:7">, gantry.soft = #gantry<soft prefer>} : (tensor<4xf32>) -> tensor<4xf32>
   return
   }
 }

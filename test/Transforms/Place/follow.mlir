@@ -1,5 +1,5 @@
 // Policy `follow`: ops without a request go where most of what they read is.
-// RUN: gantry-opt %s --gantry-assign-devices=follow=true --mlir-print-local-scope | FileCheck %s
+// RUN: gantry-opt %s --gantry-place=follow=true --mlir-print-local-scope | FileCheck %s
 
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
 

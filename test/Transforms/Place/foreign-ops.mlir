@@ -1,7 +1,7 @@
 // Place reads interfaces only: ops of another dialect are placed like our own (spec G5). gantry-opt
 // attaches the interfaces (tools/gantry-opt/ForeignOps.cpp).
 // RUN: gantry-opt %s --gantry-name-ops --gantry-assign-devices --gantry-verify-placed --mlir-print-local-scope | FileCheck %s
-// RUN: not gantry-opt %s --gantry-assign-devices="rules=op:TosaSub=GPU:0" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not gantry-opt %s --gantry-place="rules=op:TosaSub=GPU:0" 2>&1 | FileCheck %s --check-prefix=NONE
 
 // NONE: error: 'TosaSub' is placed on '/job:localhost/replica:0/task:0/device:GPU:0' by --place 'op:TosaSub=GPU:0': no kernel for 'TosaSub' of f32 there; there are kernels for CPU; ask for another device
 

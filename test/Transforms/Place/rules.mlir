@@ -1,13 +1,13 @@
 // Rules from outside (spec P15).
 // RUN: split-file %s %t
-// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="rules=@%t/rules.txt" --mlir-print-local-scope 2>&1 | FileCheck %s
-// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="rules=name:nothing*=GPU:1,op:Relu=GPU:1,kind:variable=CPU:0" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNUSED
-// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=op:Relu=GPU:7" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: gantry-opt %t/graph.mlir --gantry-assign-devices="rules=op:Relu=GPU:7 soft=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SOFT
-// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=op:TopKV2=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
-// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=Relu=GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
-// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=@%t/bad.txt" 2>&1 | FileCheck %s --check-prefix=LINE
-// RUN: not gantry-opt %t/graph.mlir --gantry-assign-devices="rules=@%t/none.txt" 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: gantry-opt %t/graph.mlir --gantry-place="rules=@%t/rules.txt" --mlir-print-local-scope 2>&1 | FileCheck %s
+// RUN: gantry-opt %t/graph.mlir --gantry-place="rules=name:nothing*=GPU:1,op:Relu=GPU:1,kind:variable=CPU:0" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNUSED
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7 soft=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SOFT
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:TopKV2=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=Relu=GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/bad.txt" 2>&1 | FileCheck %s --check-prefix=LINE
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/none.txt" 2>&1 | FileCheck %s --check-prefix=FILE
 
 // By log name, by the op type of the file it came from, by name, by the name of the node, by kind.
 // CHECK-NOT: warning

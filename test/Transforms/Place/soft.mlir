@@ -1,5 +1,5 @@
 // Soft placement: what falls back, and the remark that says so.
-// RUN: gantry-opt %s --gantry-assign-devices=soft=true -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: gantry-opt %s --gantry-place=soft=true -split-input-file -verify-diagnostics | FileCheck %s
 
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:CPU:0">, #gantry.device<"/device:GPU:0">, #gantry.device<"/device:GPU:1">]>} {
   // CHECK-LABEL: @p5_flag
@@ -33,9 +33,9 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
   // CHECK-LABEL: @p5_any
   func.func @p5_any(%x: tensor<4xf32>) {
     // CHECK: gantry.relu {{.*}}device:GPU:1">
-    %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.soft = "any"} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.soft = #gantry<soft any>} : (tensor<4xf32>) -> tensor<4xf32>
     // CHECK: gantry.exp {{.*}}device:GPU:0">
-    %1 = gantry.exp %x {gantry.device = #gantry.device<"CPU:0">, gantry.soft = "any"} : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = gantry.exp %x {gantry.device = #gantry.device<"CPU:0">, gantry.soft = #gantry<soft any>} : (tensor<4xf32>) -> tensor<4xf32>
     return
   }
 
@@ -69,7 +69,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
     // expected-error @below {{'Relu' is placed on '/job:localhost/replica:0/task:1/device:GPU:0': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1}}
     %0 = gantry.relu %x {gantry.device = #gantry.device<"/task:1/device:GPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
     // expected-error @below {{'Exp' is placed on '/job:localhost/replica:0/task:0/device:GPU:5': unknown device}}
-    %1 = gantry.exp %x {gantry.device = #gantry.device<"GPU:5">, gantry.soft = "strict"} : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = gantry.exp %x {gantry.device = #gantry.device<"GPU:5">, gantry.soft = #gantry<soft strict>} : (tensor<4xf32>) -> tensor<4xf32>
     return
   }
 }

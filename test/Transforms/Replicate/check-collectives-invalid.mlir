@@ -1,15 +1,15 @@
 // RUN: gantry-opt %s --split-input-file --gantry-check-collectives --verify-diagnostics
 
 func.func @shard(%x: tensor<6xf32>, %v: tensor<f32>) {
-  // expected-note @below {{it is computed from input 0 of the region, which is "split 0"}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     // expected-note @below {{the condition}}
     %c = gantry.compare lt, %s, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %c {
       // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.if whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       gantry.yield
     } else {
       gantry.yield
@@ -22,14 +22,14 @@ func.func @shard(%x: tensor<6xf32>, %v: tensor<f32>) {
 // -----
 
 func.func @each(%x: tensor<f32>, %v: tensor<f32>) {
-  // expected-note @below {{it is computed from input 1 of the region, which is "per replica"}}
-  gantry.replicate (%x, %x, %v) on ["GPU:0", "GPU:1"] takes ["broadcast", "per replica"] gives [] : (tensor<f32>, tensor<f32>, tensor<f32>) -> () {
+  // expected-note @below {{it is computed from input 1 of the region, which is per_replica}}
+  gantry.replicate (%x, %x, %v) on ["GPU:0", "GPU:1"] takes [broadcast, per_replica] gives [] : (tensor<f32>, tensor<f32>, tensor<f32>) -> () {
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     // expected-note @below {{the condition}}
     %c = gantry.compare lt, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %c {
       // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.if whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       gantry.yield
     } else {
       gantry.yield
@@ -43,8 +43,8 @@ func.func @each(%x: tensor<f32>, %v: tensor<f32>) {
 
 // The loop's count becomes another one by way of what is carried.
 func.func @carried(%x: tensor<6xf32>, %zero: tensor<f32>, %v: tensor<f32>) {
-  // expected-note @below {{it is computed from input 0 of the region, which is "split 0"}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     %y:2 = gantry.while (%zero, %zero) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>) {
@@ -55,7 +55,7 @@ func.func @carried(%x: tensor<6xf32>, %zero: tensor<f32>, %v: tensor<f32>) {
     } do {
     ^bb0(%i: tensor<f32>, %j: tensor<f32>):
       // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.while whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       %n = gantry.add %j, %s : (tensor<f32>, tensor<f32>) -> tensor<f32>
       gantry.yield %j, %n : tensor<f32>, tensor<f32>
     }
@@ -68,14 +68,14 @@ func.func @carried(%x: tensor<6xf32>, %zero: tensor<f32>, %v: tensor<f32>) {
 
 // Also in the condition itself, and further out.
 func.func @condition(%x: tensor<6xf32>, %v: tensor<f32>, %flag: tensor<i1>) {
-  // expected-note @below {{it is computed from input 0 of the region, which is "split 0"}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     gantry.while () : () -> () {
       gantry.if %flag {
         // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.while whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-        %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+        %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
         gantry.yield
       } else {
         gantry.yield
@@ -95,8 +95,8 @@ func.func @condition(%x: tensor<6xf32>, %v: tensor<f32>, %flag: tensor<i1>) {
 
 // What a branch gives is another value where another branch is taken, and so is how often a loop ran.
 func.func @results(%x: tensor<6xf32>, %zero: tensor<f32>, %one: tensor<f32>, %v: tensor<f32>) {
-  // expected-note @below {{it is computed from input 0 of the region, which is "split 0"}}
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     %d = gantry.compare lt, %s, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -118,7 +118,7 @@ func.func @results(%x: tensor<6xf32>, %zero: tensor<f32>, %one: tensor<f32>, %v:
     %c = gantry.compare lt, %y, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %c {
       // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.if whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       gantry.yield
     } else {
       gantry.yield
@@ -139,7 +139,7 @@ func.func @reader(%v: tensor<f32>) {
     %c = gantry.compare lt, %w, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %c {
       // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.if whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       gantry.yield
     } else {
       gantry.yield
@@ -149,7 +149,7 @@ func.func @reader(%v: tensor<f32>) {
   return
 }
 func.func @writer(%x: tensor<6xf32>) {
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     // expected-note @below {{it is computed from '@w', of which each replica has a mirror and here assigns its own value}}
@@ -170,7 +170,7 @@ func.func @reader(%v: tensor<f32>) {
     %c = gantry.compare lt, %w, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %c {
       // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.if whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       gantry.yield
     } else {
       gantry.yield
@@ -180,7 +180,7 @@ func.func @reader(%v: tensor<f32>) {
   return
 }
 func.func @writer(%x: tensor<6xf32>, %l: tensor<f32>) {
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     gantry.while () : () -> () {

@@ -8,7 +8,7 @@ gantry.variable @own = dense<1.0> : tensor<f32>
 
 // A counter, up to what a mirrored variable says.
 func.func @counter(%x: tensor<6xf32>, %zero: tensor<i64>, %one: tensor<i64>) {
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     %n = gantry.read @rounds : tensor<i64>
@@ -18,7 +18,7 @@ func.func @counter(%x: tensor<6xf32>, %zero: tensor<i64>, %one: tensor<i64>) {
       gantry.yield %c : tensor<i1>
     } do {
     ^bb0(%i: tensor<i64>, %v: tensor<f32>):
-      %r = gantry.all_reduce %v {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
       %j = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
       gantry.yield %j, %r : tensor<i64>, tensor<f32>
     }
@@ -31,17 +31,17 @@ func.func @counter(%x: tensor<6xf32>, %zero: tensor<i64>, %one: tensor<i64>) {
 
 // What was reduced, also over a variable, and one value that each replica is given.
 func.func @reduced(%x: tensor<6xf32>, %b: tensor<f32>, %limit: tensor<f32>) {
-  gantry.replicate (%x, %b, %limit, %limit) on ["GPU:0", "GPU:1"] takes ["split 0", "broadcast", "per replica"] gives []
+  gantry.replicate (%x, %b, %limit, %limit) on ["GPU:0", "GPU:1"] takes [split 0, broadcast, per_replica] gives []
       : (tensor<6xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> () {
   ^bb0(%a: tensor<?xf32>, %c: tensor<f32>, %l: tensor<f32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
-    %r = gantry.all_reduce %s {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+    %r = gantry.all_reduce sum %s : (tensor<f32>) -> tensor<f32>
     gantry.assign @loss, %r : tensor<f32>
     %w = gantry.read @loss : tensor<f32>
     %0 = gantry.add %w, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
     %1 = gantry.compare lt, %0, %l : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %1 {
-      %2 = gantry.all_reduce %s {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %2 = gantry.all_reduce sum %s : (tensor<f32>) -> tensor<f32>
       gantry.assign @loss, %2 : tensor<f32>
       gantry.yield
     } else {
@@ -54,7 +54,7 @@ func.func @reduced(%x: tensor<6xf32>, %b: tensor<f32>, %limit: tensor<f32>) {
 
 // Replicas may go apart where no collective is.
 func.func @apart(%x: tensor<6xf32>, %l: tensor<f32>) {
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     %c = gantry.compare lt, %s, %l : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -63,7 +63,7 @@ func.func @apart(%x: tensor<6xf32>, %l: tensor<f32>) {
     } else {
       gantry.yield %l : tensor<f32>
     } : tensor<i1>
-    %2 = gantry.all_reduce %1 {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+    %2 = gantry.all_reduce sum %1 : (tensor<f32>) -> tensor<f32>
     gantry.yield
   }
   return
@@ -71,12 +71,12 @@ func.func @apart(%x: tensor<6xf32>, %l: tensor<f32>) {
 
 // One replica is always of one mind.
 func.func @one(%x: tensor<6xf32>, %l: tensor<f32>) {
-  gantry.replicate (%x) on ["GPU:0"] takes ["split 0"] gives [] : (tensor<6xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
     %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     %c = gantry.compare lt, %s, %l : (tensor<f32>, tensor<f32>) -> tensor<i1>
     gantry.if %c {
-      %2 = gantry.all_reduce %s {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %2 = gantry.all_reduce sum %s : (tensor<f32>) -> tensor<f32>
       gantry.yield
     } else {
       gantry.yield

@@ -3,11 +3,11 @@
 // Small values are added up where they are wanted, each time in the order of the ranks.
 // CHECK-LABEL: func.func @r3_small(
 // CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>
-// CHECK-NEXT: %[[S0:.*]] = gantry.add_n %[[A]], %[[B]] {gantry.device = #gantry.device<"/device:GPU:0">, gantry.name = "g/sum/replica_0"}
-// CHECK-NEXT: %[[S1:.*]] = gantry.add_n %[[A]], %[[B]] {gantry.device = #gantry.device<"/device:GPU:1">, gantry.name = "g/sum/replica_1"}
+// CHECK-NEXT: %[[S0:.*]] = gantry.add_n %[[A]], %[[B]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "g/sum/replica_0"}
+// CHECK-NEXT: %[[S1:.*]] = gantry.add_n %[[A]], %[[B]] {gantry.device = #gantry.device<"GPU:1">, gantry.name = "g/sum/replica_1"}
 // CHECK-NEXT: return %[[S0]], %[[S1]]
 func.func @r3_small(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0:2 = gantry.all_reduce %a, %b {kind = "sum", devices = ["GPU:0", "GPU:1"], gantry.name = "g"} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = gantry.all_reduce sum %a, %b on ["GPU:0", "GPU:1"] {gantry.name = "g"} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -16,16 +16,16 @@ func.func @r3_small(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, ten
 // CHECK-SAME: %[[A:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<2x4xf32>
 // CHECK: %[[FA:.*]] = gantry.reshape %[[A]] : (tensor<2x4xf32>) -> tensor<8xf32>
 // CHECK: %[[FB:.*]] = gantry.reshape %[[B]]
-// CHECK: %[[A0:.*]] = gantry.slice %[[FA]] {gantry.device = #gantry.device<"/device:GPU:0">, sizes = array<i64: 4>, starts = array<i64: 0>
-// CHECK: %[[B0:.*]] = gantry.slice %[[FB]] {gantry.device = #gantry.device<"/device:GPU:1">, sizes = array<i64: 4>, starts = array<i64: 0>
-// CHECK: %[[S0:.*]] = gantry.add_n %[[A0]], %[[B0]] {gantry.device = #gantry.device<"/device:GPU:0">}
-// CHECK: %[[A1:.*]] = gantry.slice %[[FA]] {gantry.device = #gantry.device<"/device:GPU:0">, sizes = array<i64: 4>, starts = array<i64: 4>
-// CHECK: %[[B1:.*]] = gantry.slice %[[FB]] {gantry.device = #gantry.device<"/device:GPU:1">, sizes = array<i64: 4>, starts = array<i64: 4>
-// CHECK: %[[S1:.*]] = gantry.add_n %[[A1]], %[[B1]] {gantry.device = #gantry.device<"/device:GPU:1">}
-// CHECK: gantry.concat %[[S0]], %[[S1]] {axis = 0 : i64, gantry.device = #gantry.device<"/device:GPU:0">}
-// CHECK: gantry.concat %[[S0]], %[[S1]] {axis = 0 : i64, gantry.device = #gantry.device<"/device:GPU:1">}
+// CHECK: %[[A0:.*]] = gantry.slice %[[FA]] {gantry.device = #gantry.device<"GPU:0">, sizes = array<i64: 4>, starts = array<i64: 0>
+// CHECK: %[[B0:.*]] = gantry.slice %[[FB]] {gantry.device = #gantry.device<"GPU:1">, sizes = array<i64: 4>, starts = array<i64: 0>
+// CHECK: %[[S0:.*]] = gantry.add_n %[[A0]], %[[B0]] {gantry.device = #gantry.device<"GPU:0">}
+// CHECK: %[[A1:.*]] = gantry.slice %[[FA]] {gantry.device = #gantry.device<"GPU:0">, sizes = array<i64: 4>, starts = array<i64: 4>
+// CHECK: %[[B1:.*]] = gantry.slice %[[FB]] {gantry.device = #gantry.device<"GPU:1">, sizes = array<i64: 4>, starts = array<i64: 4>
+// CHECK: %[[S1:.*]] = gantry.add_n %[[A1]], %[[B1]] {gantry.device = #gantry.device<"GPU:1">}
+// CHECK: gantry.concat %[[S0]], %[[S1]] {axis = 0 : i64, gantry.device = #gantry.device<"GPU:0">}
+// CHECK: gantry.concat %[[S0]], %[[S1]] {axis = 0 : i64, gantry.device = #gantry.device<"GPU:1">}
 func.func @r3_exchange(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
-  %0:2 = gantry.all_reduce %a, %b {kind = "sum", devices = ["GPU:0", "GPU:1"]} : (tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  %0:2 = gantry.all_reduce sum %a, %b on ["GPU:0", "GPU:1"] : (tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
   return %0#0, %0#1 : tensor<2x4xf32>, tensor<2x4xf32>
 }
 
@@ -39,7 +39,7 @@ func.func @r3_exchange(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> (tensor<2x4x
 // CHECK-COUNT-3: gantry.slice {{.*}}sizes = array<i64: 1>, starts = array<i64: 4>
 // CHECK-COUNT-3: gantry.concat {{.*}} : (tensor<2xf32>, tensor<2xf32>, tensor<1xf32>) -> tensor<5xf32>
 func.func @uneven(%a: tensor<5xf32>) -> tensor<5xf32> {
-  %0:3 = gantry.all_reduce %a, %a, %a {kind = "mean", devices = ["GPU:0", "GPU:1", "GPU:2"]} : (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>)
+  %0:3 = gantry.all_reduce mean %a, %a, %a on ["GPU:0", "GPU:1", "GPU:2"] : (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>)
   return %0#2 : tensor<5xf32>
 }
 
@@ -52,7 +52,7 @@ func.func @uneven(%a: tensor<5xf32>) -> tensor<5xf32> {
 // CHECK: gantry.add_n %[[A]], %[[B]]
 // CHECK-NOT: gantry.mul
 func.func @weighted(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %0:2 = gantry.all_reduce %a, %b {kind = "mean", devices = ["GPU:0", "GPU:1"], weights = array<i64: 3, 1>} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = gantry.all_reduce mean %a, %b on ["GPU:0", "GPU:1"] weights [3, 1] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return %0#0 : tensor<4xf32>
 }
 
@@ -61,6 +61,6 @@ func.func @weighted(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-COUNT-8: gantry.add_n {{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NOT: gantry.add_n
 func.func @pieces(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<32xf32> {
-  %0:2 = gantry.all_reduce %a, %b {kind = "sum", devices = ["GPU:0", "GPU:1"]} : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+  %0:2 = gantry.all_reduce sum %a, %b on ["GPU:0", "GPU:1"] : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
   return %0#0 : tensor<32xf32>
 }

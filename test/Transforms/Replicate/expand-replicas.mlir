@@ -4,14 +4,14 @@
 // caller wants them. What is not split comes from outside as it is.
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME: %[[X:.*]]: tensor<7x4xf32>, %[[W:.*]]: tensor<4x2xf32>
-// CHECK-DAG: %[[X0:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"/device:CPU:0">, {{.*}}sizes = array<i64: 4, 4>, starts = array<i64: 0, 0>
-// CHECK-DAG: %[[X1:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"/device:CPU:0">, {{.*}}sizes = array<i64: 3, 4>, starts = array<i64: 4, 0>
-// CHECK: %[[Y0:.*]] = gantry.matmul %[[X0]], %[[W]] {gantry.device = #gantry.device<"/device:GPU:0">, gantry.name = "dense/replica_0", {{.*}} -> tensor<4x2xf32>
-// CHECK: %[[Y1:.*]] = gantry.matmul %[[X1]], %[[W]] {gantry.device = #gantry.device<"/device:GPU:1">, gantry.name = "dense/replica_1", {{.*}} -> tensor<3x2xf32>
-// CHECK: %[[Y:.*]] = gantry.concat %[[Y0]], %[[Y1]] {axis = 0 : i64, gantry.device = #gantry.device<"/device:CPU:0">
+// CHECK-DAG: %[[X0:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"CPU:0">, {{.*}}sizes = array<i64: 4, 4>, starts = array<i64: 0, 0>
+// CHECK-DAG: %[[X1:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"CPU:0">, {{.*}}sizes = array<i64: 3, 4>, starts = array<i64: 4, 0>
+// CHECK: %[[Y0:.*]] = gantry.matmul %[[X0]], %[[W]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "dense/replica_0", {{.*}} -> tensor<4x2xf32>
+// CHECK: %[[Y1:.*]] = gantry.matmul %[[X1]], %[[W]] {gantry.device = #gantry.device<"GPU:1">, gantry.name = "dense/replica_1", {{.*}} -> tensor<3x2xf32>
+// CHECK: %[[Y:.*]] = gantry.concat %[[Y0]], %[[Y1]] {axis = 0 : i64, gantry.device = #gantry.device<"CPU:0">
 // CHECK: return %[[Y]] : tensor<7x2xf32>
 func.func @gather(%x: tensor<7x4xf32>, %w: tensor<4x2xf32>) -> tensor<7x2xf32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [gather 0]
       : (tensor<7x4xf32>) -> tensor<7x2xf32> {
   ^bb0(%shard: tensor<?x4xf32>):
     %0 = gantry.matmul %shard, %w {gantry.name = "dense"} : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
@@ -29,7 +29,7 @@ func.func @gather(%x: tensor<7x4xf32>, %w: tensor<4x2xf32>) -> tensor<7x2xf32> {
 // CHECK: gantry.exp {{.*}}GPU:1">{{.*}} : (tensor<2x2xf32>)
 // CHECK: gantry.concat {{.*}}{axis = 1 : i64,
 func.func @weighted(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [2, 1] takes ["split 1"] gives ["gather 1"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [2, 1] takes [split 1] gives [gather 1]
       : (tensor<2x6xf32>) -> tensor<2x6xf32> {
   ^bb0(%shard: tensor<2x?xf32>):
     %0 = gantry.relu %shard {gantry.device = #gantry.device<"CPU:0">} : (tensor<2x?xf32>) -> tensor<2x?xf32>
@@ -52,9 +52,9 @@ func.func @weighted(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
 // CHECK: %[[S1:.*]] = gantry.mul %[[M1]], %[[Q]]
 // CHECK: %[[R:.*]] = gantry.constant dense<2.000000e-01>
 // CHECK: %[[S2:.*]] = gantry.mul %[[M2]], %[[R]]
-// CHECK: gantry.add_n %[[S0]], %[[S1]], %[[S2]] {gantry.device = #gantry.device<"/device:GPU:0">
+// CHECK: gantry.add_n %[[S0]], %[[S1]], %[[S2]] {gantry.device = #gantry.device<"GPU:0">
 func.func @r2_mean(%x: tensor<5xf32>) -> tensor<f32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2", "GPU:3"] takes ["split 0"] gives ["mean"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1", "GPU:2", "GPU:3"] takes [split 0] gives [mean]
       : (tensor<5xf32>) -> tensor<f32> {
   ^bb0(%shard: tensor<?xf32>):
     %0 = gantry.reduce_mean %shard {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
@@ -66,7 +66,7 @@ func.func @r2_mean(%x: tensor<5xf32>) -> tensor<f32> {
 // A replica without rows still updates its mirror, by what the others reduced.
 // CHECK-LABEL: func.func @empty_update(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>, %[[W0:.*]]: tensor<3xf32>, %[[W1:.*]]: tensor<3xf32>, %[[W2:.*]]: tensor<3xf32>
-// CHECK: %[[G:.*]]:2 = gantry.all_reduce %{{.*}}, %{{.*}} {devices = ["/device:GPU:0", "/device:GPU:1"], {{.*}}kind = "mean", weights = array<i64: 1, 1>}
+// CHECK: %[[G:.*]]:2 = gantry.all_reduce mean %{{.*}}, %{{.*}} on ["GPU:0", "GPU:1"] weights [1, 1]
 // CHECK: %[[A0:.*]] = gantry.update_add %[[W0]], %[[G]]#0 {{.*}}GPU:0">{{.*}}gantry.variable = @w}
 // CHECK: %[[A1:.*]] = gantry.update_add %[[W1]], %[[G]]#1 {{.*}}GPU:1">{{.*}}gantry.variable = @"w/replica_1"}
 // CHECK: %[[A2:.*]] = gantry.update_add %[[W2]], %[[G]]#0 {{.*}}GPU:2">{{.*}}gantry.variable = @"w/replica_2"}
@@ -74,11 +74,11 @@ func.func @r2_mean(%x: tensor<5xf32>) -> tensor<f32> {
 func.func @empty_update(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf32>, %w2: tensor<3xf32>)
     -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   %y:3 = gantry.replicate (%x, %w0, %w1, %w2) on ["GPU:0", "GPU:1", "GPU:2"]
-      takes ["split 0", "per replica"] gives ["per replica"]
+      takes [split 0, per_replica] gives [per_replica]
       : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   ^bb0(%shard: tensor<?x3xf32>, %w: tensor<3xf32>):
     %0 = gantry.reduce_mean %shard {axes = array<i64: 0>} : (tensor<?x3xf32>) -> tensor<3xf32>
-    %1 = gantry.all_reduce %0 {kind = "mean"} : (tensor<3xf32>) -> tensor<3xf32>
+    %1 = gantry.all_reduce mean %0 : (tensor<3xf32>) -> tensor<3xf32>
     %2 = gantry.update_add %w, %1 {gantry.variable = @w} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
     gantry.yield %2 : tensor<3xf32>
   }
@@ -90,7 +90,7 @@ func.func @empty_update(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf
 // CHECK-COUNT-1: gantry.relu
 // CHECK-NOT: gantry.relu
 func.func @nothing(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [gather 0]
       : (tensor<0x4xf32>) -> tensor<0x4xf32> {
   ^bb0(%shard: tensor<?x4xf32>):
     %0 = gantry.relu %shard : (tensor<?x4xf32>) -> tensor<?x4xf32>
@@ -104,7 +104,7 @@ func.func @nothing(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
 // CHECK: gantry.reshape {{.*}} : (tensor<3x4xf32>) -> tensor<3x2x2xf32>
 // CHECK: gantry.reshape {{.*}} : (tensor<3x4xf32>) -> tensor<3x2x2xf32>
 func.func @rebatched(%x: tensor<6x4xf32>) -> tensor<6x2x2xf32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["gather 0"]
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [gather 0]
       : (tensor<6x4xf32>) -> tensor<6x2x2xf32> {
   ^bb0(%shard: tensor<6x4xf32>):
     %0 = gantry.reshape %shard : (tensor<6x4xf32>) -> tensor<6x2x2xf32>
@@ -128,7 +128,7 @@ func.func @rebatched(%x: tensor<6x4xf32>) -> tensor<6x2x2xf32> {
 // CHECK: %[[M0:.*]] = gantry.reduce_mean %[[R0]]
 // CHECK: %[[M1:.*]] = gantry.reduce_mean %[[R1]]
 // CHECK-NOT: gantry.reduce_mean
-// CHECK: %[[G:.*]]:2 = gantry.all_reduce %[[M0]], %[[M1]]
+// CHECK: %[[G:.*]]:2 = gantry.all_reduce mean %[[M0]], %[[M1]]
 // CHECK: %[[A0:.*]] = gantry.update_add %[[V0]], %[[G]]#0 {{.*}}GPU:0
 // CHECK: %[[A1:.*]] = gantry.update_add %[[V1]], %[[G]]#1 {{.*}}GPU:1
 // CHECK: %[[A2:.*]] = gantry.update_add %[[V2]], %[[G]]#0 {{.*}}GPU:2
@@ -137,7 +137,7 @@ func.func @rebatched(%x: tensor<6x4xf32>) -> tensor<6x2x2xf32> {
 func.func @joint_loop(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf32>, %w2: tensor<3xf32>, %zero: tensor<i64>, %n: tensor<i64>)
     -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   %y:3 = gantry.replicate (%x, %w0, %w1, %w2) on ["GPU:0", "GPU:1", "GPU:2"]
-      takes ["split 0", "per replica"] gives ["per replica"]
+      takes [split 0, per_replica] gives [per_replica]
       : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   ^bb0(%shard: tensor<?x3xf32>, %w: tensor<3xf32>):
     %l:3 = gantry.while (%zero, %shard, %w) : (tensor<i64>, tensor<?x3xf32>, tensor<3xf32>) -> (tensor<i64>, tensor<?x3xf32>, tensor<3xf32>) {
@@ -147,7 +147,7 @@ func.func @joint_loop(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf32
     } do {
     ^bb0(%i: tensor<i64>, %r: tensor<?x3xf32>, %v: tensor<3xf32>):
       %0 = gantry.reduce_mean %r {axes = array<i64: 0>} : (tensor<?x3xf32>) -> tensor<3xf32>
-      %1 = gantry.all_reduce %0 {kind = "mean"} : (tensor<3xf32>) -> tensor<3xf32>
+      %1 = gantry.all_reduce mean %0 : (tensor<3xf32>) -> tensor<3xf32>
       %2 = gantry.update_add %v, %1 {gantry.variable = @w} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
       %3 = gantry.add %i, %i : (tensor<i64>, tensor<i64>) -> tensor<i64>
       gantry.yield %3, %r, %2 : tensor<i64>, tensor<?x3xf32>, tensor<3xf32>
@@ -168,11 +168,11 @@ func.func @joint_loop(%x: tensor<2x3xf32>, %w0: tensor<3xf32>, %w1: tensor<3xf32
 // CHECK: gantry.yield %{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>
 // CHECK: gantry.add_n %[[B]]#0, %[[B]]#1
 func.func @joint_branch(%x: tensor<3xf32>, %c: tensor<i1>) -> tensor<f32> {
-  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["split 0"] gives ["sum"] : (tensor<3xf32>) -> tensor<f32> {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [sum] : (tensor<3xf32>) -> tensor<f32> {
   ^bb0(%a: tensor<?xf32>):
     %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
     %1 = gantry.if %c -> (tensor<f32>) {
-      %2 = gantry.all_reduce %0 {kind = "sum"} : (tensor<f32>) -> tensor<f32>
+      %2 = gantry.all_reduce sum %0 : (tensor<f32>) -> tensor<f32>
       %3 = gantry.if %c -> (tensor<f32>) {
         gantry.yield %2 : tensor<f32>
       } else {

@@ -9,7 +9,7 @@ func.func @fine(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @collective(%a: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{'gantry.all_reduce' op is left after Replicate}}
-  %0 = gantry.all_reduce %a {kind = "sum", devices = ["GPU:0"]} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = gantry.all_reduce sum %a on ["GPU:0"] : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

@@ -43,16 +43,16 @@ func.func @public(%x: tensor<4xf32>) -> tensor<4xf32> {
 // A request on the call is a scope around the body; together with those inside it gives requests, in
 // bodies of control flow as well.
 // CHECK-LABEL: func.func @p2_call_in_a_scope(
-// CHECK: gantry.on "GPU:0" soft "prefer" -> (tensor<4xf32>) {
+// CHECK: gantry.on "GPU:0" soft prefer -> (tensor<4xf32>) {
 // CHECK-NEXT: gantry.exp
 // CHECK-NEXT: gantry.relu %{{.*}} {gantry.device = #gantry.device<"CPU:0">}
 // SCOPES-LABEL: func.func @p2_call_in_a_scope(
-// SCOPES: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/device:GPU:0">, gantry.origin = loc({{.*}}), gantry.soft = "prefer"}
-// SCOPES: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/device:CPU:0">, gantry.soft = "prefer"}
+// SCOPES: gantry.exp %{{.*}} {gantry.device = #gantry.device<"GPU:0">, gantry.origin = loc({{.*}}), gantry.soft = #gantry<soft prefer>}
+// SCOPES: gantry.relu %{{.*}} {gantry.device = #gantry.device<"CPU:0">, gantry.soft = #gantry<soft prefer>}
 // SCOPES: gantry.if
-// SCOPES: gantry.neg %{{.*}} {gantry.device = #gantry.device<"/device:GPU:0">, gantry.origin
+// SCOPES: gantry.neg %{{.*}} {gantry.device = #gantry.device<"GPU:0">, gantry.origin
 func.func @p2_call_in_a_scope(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = func.call @mixed(%c, %x) {gantry.device = #gantry.device<"GPU:0">, gantry.soft = "prefer"} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
+  %0 = func.call @mixed(%c, %x) {gantry.device = #gantry.device<"GPU:0">, gantry.soft = #gantry<soft prefer>} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 func.func private @mixed(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {

@@ -3,8 +3,8 @@
 // The scope goes, its request stays on each op inside.
 // CHECK-LABEL: @p2_scope_becomes_attribute(
 // CHECK-NOT: gantry.on
-// CHECK: %[[E:.*]] = gantry.exp %{{.*}} {gantry.device = #gantry.device<"/device:GPU:1">{{[,}]}}
-// CHECK: %[[R:.*]] = gantry.relu %[[E]] {gantry.device = #gantry.device<"/device:GPU:1">{{[,}]}}
+// CHECK: %[[E:.*]] = gantry.exp %{{.*}} {gantry.device = #gantry.device<"GPU:1">{{[,}]}}
+// CHECK: %[[R:.*]] = gantry.relu %[[E]] {gantry.device = #gantry.device<"GPU:1">{{[,}]}}
 // CHECK: gantry.neg %[[R]] :
 func.func @p2_scope_becomes_attribute(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = gantry.on "GPU:1" -> (tensor<4xf32>) {
@@ -32,7 +32,7 @@ func.func @d3_inner_wins_part_by_part(%x: tensor<4xf32>) {
 
 // CPU inside GPU:1 is any CPU, not CPU:1.
 // CHECK-LABEL: @d3_changing_the_type_drops_the_id(
-// CHECK: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/device:CPU:*">{{[,}]}}
+// CHECK: gantry.exp %{{.*}} {gantry.device = #gantry.device<"CPU:*">{{[,}]}}
 func.func @d3_changing_the_type_drops_the_id(%x: tensor<4xf32>) {
   gantry.on "GPU:1" {
     gantry.on "CPU" {
@@ -46,7 +46,7 @@ func.func @d3_changing_the_type_drops_the_id(%x: tensor<4xf32>) {
 // CHECK-LABEL: @p2_none_clears(
 // CHECK: gantry.exp %{{[^{]*}} :
 // CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"GPU:0">{{[,}]}}
-// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"/device:CPU:0">{{[,}]}}
+// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"CPU:0">{{[,}]}}
 func.func @p2_none_clears(%x: tensor<4xf32>) {
   gantry.on "GPU:1" {
     gantry.on "/device:*" {
@@ -63,9 +63,9 @@ func.func @p2_none_clears(%x: tensor<4xf32>) {
 // Bodies of control flow and calls are inside, too.
 // CHECK-LABEL: @p2_bodies_and_calls_are_inside(
 // CHECK: gantry.if
-// CHECK: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/device:GPU:0">{{[,}]}}
-// CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/device:CPU:0">{{[,}]}}
-// CHECK: call @callee(%{{.*}}) {gantry.device = #gantry.device<"/device:GPU:0">{{[,}]}}
+// CHECK: gantry.exp %{{.*}} {gantry.device = #gantry.device<"GPU:0">{{[,}]}}
+// CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"CPU:0">{{[,}]}}
+// CHECK: call @callee(%{{.*}}) {gantry.device = #gantry.device<"GPU:0">{{[,}]}}
 func.func @p2_bodies_and_calls_are_inside(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %y:2 = gantry.on "GPU:0" -> (tensor<4xf32>, tensor<4xf32>) {
     %0 = gantry.if %c -> (tensor<4xf32>) {
@@ -86,8 +86,8 @@ func.func @p2_bodies_and_calls_are_inside(%c: tensor<i1>, %x: tensor<4xf32>) -> 
 
 // Scopes inside bodies of scopes inside bodies; a constant of a scope is at home on its device.
 // CHECK-LABEL: func.func @callee(
-// CHECK: gantry.constant {gantry.device = #gantry.device<"/device:GPU:0">, gantry.origin = {{.*}}} dense<1.000000e+00> : tensor<4xf32>
-// CHECK: gantry.add %{{.*}} {gantry.device = #gantry.device<"/device:GPU:0">{{[,}]}}
+// CHECK: gantry.constant {gantry.device = #gantry.device<"GPU:0">, gantry.origin = {{.*}}} dense<1.000000e+00> : tensor<4xf32>
+// CHECK: gantry.add %{{.*}} {gantry.device = #gantry.device<"GPU:0">{{[,}]}}
 func.func @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = gantry.on "GPU:0" -> (tensor<4xf32>) {
     %one = gantry.constant dense<1.0> : tensor<4xf32>
@@ -99,15 +99,15 @@ func.func @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // The innermost scope that says something gives softness and origin; an op's own words come first.
 // CHECK-LABEL: @p5_softness_and_origin(
-// CHECK: gantry.exp %{{.*}} {gantry.device = #gantry.device<"/device:GPU:7">, gantry.origin = {{[^,]*}}, gantry.soft = "prefer"}
-// CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"/device:GPU:1">, gantry.soft = "strict"}
-// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"/device:GPU:7">, gantry.origin = {{[^,]*}}, gantry.soft = "any"}
+// CHECK: gantry.exp %{{.*}} {gantry.device = #gantry.device<"GPU:7">, gantry.origin = {{[^,]*}}, gantry.soft = #gantry<soft prefer>}
+// CHECK: gantry.relu %{{.*}} {gantry.device = #gantry.device<"GPU:1">, gantry.soft = #gantry<soft strict>}
+// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"GPU:7">, gantry.origin = {{[^,]*}}, gantry.soft = #gantry<soft any>}
 // CHECK: gantry.abs %{{[^ ]*}} :
 func.func @p5_softness_and_origin(%x: tensor<4xf32>) {
-  gantry.on "GPU:7" soft "prefer" {
+  gantry.on "GPU:7" soft prefer {
     %0 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.soft = "strict"} : (tensor<4xf32>) -> tensor<4xf32>
-    gantry.on "GPU" soft "any" {
+    %1 = gantry.relu %x {gantry.device = #gantry.device<"GPU:1">, gantry.soft = #gantry<soft strict>} : (tensor<4xf32>) -> tensor<4xf32>
+    gantry.on "GPU" soft any {
       %2 = gantry.neg %x : (tensor<4xf32>) -> tensor<4xf32>
     }
     gantry.on "/device:*" {
@@ -119,8 +119,8 @@ func.func @p5_softness_and_origin(%x: tensor<4xf32>) {
 
 // A request on control flow is a scope for what is inside.
 // CHECK-LABEL: @p2_request_on_a_branch(
-// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"/device:GPU:1">, gantry.origin = 
-// CHECK: gantry.abs %{{.*}} {gantry.device = #gantry.device<"/device:CPU:*">}
+// CHECK: gantry.neg %{{.*}} {gantry.device = #gantry.device<"GPU:1">, gantry.origin = 
+// CHECK: gantry.abs %{{.*}} {gantry.device = #gantry.device<"CPU:*">}
 func.func @p2_request_on_a_branch(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gantry.if %c -> (tensor<4xf32>) {
     %1 = gantry.neg %x : (tensor<4xf32>) -> tensor<4xf32>

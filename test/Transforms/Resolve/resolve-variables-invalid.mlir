@@ -28,7 +28,7 @@ func.func @central(%x: tensor<4xf32>) {
 
 gantry.variable @w {gantry.device = #gantry.device<"CPU:0">} = dense<0.5> : tensor<4xf32>
 func.func @elsewhere() {
-  // expected-error @below {{'gantry.replicate' op mirrors '@w', which asks for 'CPU:0', on other devices; ask for "GPU:0", for none, or declare the variable central}}
+  // expected-error @below {{'gantry.replicate' op mirrors '@w', which asks for 'CPU:0', on other devices; ask for 'GPU:0', for none, or declare the variable central}}
   gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [] : () -> () {
     %0 = gantry.read @w : tensor<4xf32>
     gantry.yield
@@ -99,10 +99,10 @@ func.func @nested() {
 
 // Also where no variable is.
 func.func @nested_alone(%x: tensor<4xf32>) {
-  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes ["broadcast"] gives [] : (tensor<4xf32>) -> () {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [broadcast] gives [] : (tensor<4xf32>) -> () {
   ^bb0(%a: tensor<4xf32>):
     // expected-error @below {{'gantry.replicate' op is inside of another gantry.replicate; list all devices on one}}
-    gantry.replicate (%a) on ["GPU:2"] takes ["broadcast"] gives [] : (tensor<4xf32>) -> () {
+    gantry.replicate (%a) on ["GPU:2"] takes [broadcast] gives [] : (tensor<4xf32>) -> () {
     ^bb0(%b: tensor<4xf32>):
       gantry.yield
     }

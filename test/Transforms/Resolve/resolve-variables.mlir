@@ -80,24 +80,24 @@ func.func @loop(%n: tensor<i64>, %one: tensor<i64>) -> tensor<i64> {
 gantry.variable @w {gantry.device = #gantry.device<"GPU:1">} = dense<0.5> : tensor<4xf32>
 // CHECK-LABEL: func.func @requests(
 // CHECK-SAME: %[[W:.*]]: tensor<4xf32> {gantry.device = #gantry.device<"GPU:1">, gantry.name = "w", gantry.variable = @w})
-// CHECK-NEXT: %[[COPY:.*]] = gantry.copy %[[W]] to "CPU:0" {gantry.soft = "prefer"}
+// CHECK-NEXT: %[[COPY:.*]] = gantry.copy %[[W]] to "CPU:0" {gantry.soft = #gantry<soft prefer>}
 // CHECK-NEXT: %[[NEW:.*]] = gantry.update %[[COPY]] {gantry.device = #gantry.device<"GPU:0">, gantry.variable = @w}
 func.func @requests() {
-  %0 = gantry.read @w {gantry.device = #gantry.device<"CPU:0">, gantry.soft = "prefer"} : tensor<4xf32>
+  %0 = gantry.read @w {gantry.device = #gantry.device<"CPU:0">, gantry.soft = #gantry<soft prefer>} : tensor<4xf32>
   gantry.assign @w, %0 {gantry.device = #gantry.device<"GPU:0">} : tensor<4xf32>
   return
 }
 
 // Replicas have mirrors, which an assignment outside of them reaches too; the central one is shared.
 // -----
-// CHECK: gantry.variable @w {gantry.device = #gantry.device<"/device:GPU:0">} = dense<5.000000e-01>
-// CHECK-NEXT: gantry.variable @"w/replica_1" mirror of @w {gantry.device = #gantry.device<"/device:GPU:1">} = dense<5.000000e-01>
+// CHECK: gantry.variable @w {gantry.device = #gantry.device<"GPU:0">} = dense<5.000000e-01>
+// CHECK-NEXT: gantry.variable @"w/replica_1" mirror of @w {gantry.device = #gantry.device<"GPU:1">} = dense<5.000000e-01>
 // CHECK-NEXT: gantry.variable central @scale = dense<2.000000e+00>
 gantry.variable @w = dense<0.5> : tensor<4xf32>
 gantry.variable central @scale = dense<2.0> : tensor<f32>
 // CHECK-LABEL: func.func @mirrored(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[W0:.*]]: tensor<4xf32> {{{.*}}gantry.variable = @w}, %[[W1:.*]]: tensor<4xf32> {{{.*}}gantry.variable = @"w/replica_1"}, %[[S:.*]]: tensor<f32> {{{.*}}gantry.variable = @scale})
-// CHECK-NEXT: %[[NEW:.*]]:2 = gantry.replicate(%[[W0]], %[[W1]]) on ["GPU:0", "GPU:1"] takes ["per replica"] gives ["per replica"]
+// CHECK-NEXT: %[[NEW:.*]]:2 = gantry.replicate(%[[W0]], %[[W1]]) on ["GPU:0", "GPU:1"] takes [per_replica] gives [per_replica]
 // CHECK-NEXT: ^bb0(%[[OWN:.*]]: tensor<4xf32>):
 // CHECK-NEXT:   %[[P:.*]] = gantry.mul %[[OWN]], %[[S]]
 // CHECK-NEXT:   %[[U:.*]] = gantry.update %[[P]] {gantry.variable = @w}

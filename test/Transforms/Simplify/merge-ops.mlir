@@ -28,7 +28,7 @@ func.func @p1_two_scopes_one_request(%x: tensor<4xf32>) -> (tensor<4xf32>, tenso
 // MERGED-LABEL: @p1_two_scopes_two_requests
 // MERGED: gantry.relu {{.*}}GPU:0{{.*}}gantry.origin
 // MERGED: gantry.relu {{.*}}GPU:1{{.*}}gantry.origin
-// MERGED: gantry.relu {{.*}}GPU:1{{.*}}gantry.origin{{.*}}gantry.soft = "prefer"
+// MERGED: gantry.relu {{.*}}GPU:1{{.*}}gantry.origin{{.*}}gantry.soft = #gantry<soft prefer>
 func.func @p1_two_scopes_two_requests(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %0 = gantry.on "GPU:0" -> (tensor<4xf32>) {
     %y = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -38,7 +38,7 @@ func.func @p1_two_scopes_two_requests(%x: tensor<4xf32>) -> (tensor<4xf32>, tens
     %y = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
     gantry.yield %y : tensor<4xf32>
   }
-  %2 = gantry.on "GPU:1" soft "prefer" -> (tensor<4xf32>) {
+  %2 = gantry.on "GPU:1" soft prefer -> (tensor<4xf32>) {
     %y = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
     gantry.yield %y : tensor<4xf32>
   }

@@ -1,11 +1,7 @@
 // Visible, split and simulated devices, and the flags that make them (spec D4, D6, D8).
 #include "gantry/Device/Topology.h"
 
-#include "TemporaryFolder.h"
-
 #include <gtest/gtest.h>
-
-#include <fstream>
 
 namespace {
 using namespace gantry;
@@ -19,16 +15,39 @@ Topology twoGPUs() {
 
 size_t countGPUs(const Topology &topology) { return topology.logical.size() - 1; }
 
-std::string visibleError(std::string_view list) {
-  return twoGPUs().withVisible(list).status().message();
+Expected<Topology> withVisible(const Topology &topology, std::string_view list) {
+  Expected<VisibleGPUs> visible = VisibleGPUs::parse(list);
+  return visible ? topology.withVisible(*visible) : Expected<Topology>(visible.status());
 }
 
-std::string splitError(std::vector<std::string> splits, const Topology &topology = twoGPUs()) {
-  return topology.withSplits(splits).status().message();
+Expected<Topology> withSplits(const Topology &topology, const std::vector<std::string> &texts) {
+  std::vector<GPUSplit> splits;
+  for (const std::string &text : texts) {
+    Expected<GPUSplit> split = GPUSplit::parse(text);
+    if (!split)
+      return split.status();
+    splits.push_back(split.take());
+  }
+  return topology.withSplits(splits);
+}
+
+/// What the flags make of the machine.
+Expected<Topology> applyFlags(const TopologyFlags &flags, const Topology &machine) {
+  Expected<TopologyRequest> request = TopologyRequest::parse(flags);
+  return request ? request->applyTo(machine) : Expected<Topology>(request.status());
+}
+
+std::string visibleError(std::string_view list) {
+  return withVisible(twoGPUs(), list).status().message();
+}
+
+std::string splitError(const std::vector<std::string> &splits,
+                       const Topology &topology = twoGPUs()) {
+  return withSplits(topology, splits).status().message();
 }
 
 TEST(TopologyFlags, d8_visible_filters_and_renumbers) {
-  Expected<Topology> topology = Topology::fromFlag("GPU:0,GPU:1,GPU:2")->withVisible("0,2");
+  Expected<Topology> topology = withVisible(*Topology::fromFlag("GPU:0,GPU:1,GPU:2"), "0,2");
   ASSERT_TRUE(topology.ok()) << topology.status().message();
   ASSERT_EQ(countGPUs(*topology), 2u);
   EXPECT_EQ(topology->logical[2].name.shortStr(), "GPU:1");
@@ -38,12 +57,12 @@ TEST(TopologyFlags, d8_visible_filters_and_renumbers) {
 
 TEST(TopologyFlags, d8_one_of_two_is_visible) { // golden: 2 physical, 1 logical
   for (const char *list : {"0", "GPU:0", "/physical_device:GPU:0"}) {
-    Expected<Topology> topology = twoGPUs().withVisible(list);
+    Expected<Topology> topology = withVisible(twoGPUs(), list);
     ASSERT_TRUE(topology.ok()) << topology.status().message();
     EXPECT_EQ(topology->physical.size(), 3u);
     EXPECT_EQ(countGPUs(*topology), 1u);
   }
-  EXPECT_EQ(countGPUs(*twoGPUs().withVisible("none")), 0u);
+  EXPECT_EQ(countGPUs(*withVisible(twoGPUs(), "none")), 0u);
 }
 
 TEST(TopologyFlags, d8_visible_refused) {
@@ -51,12 +70,12 @@ TEST(TopologyFlags, d8_visible_refused) {
   EXPECT_EQ(visibleError("CPU:0"), "'CPU:0' is not one GPU; write it like GPU:0");
   EXPECT_EQ(visibleError("0,"), "the device name is empty; write a name like GPU:0 or "
                                 "/job:worker/task:1/device:GPU:0");
-  EXPECT_EQ(Topology::hostOnly().withVisible("0").status().message(),
+  EXPECT_EQ(withVisible(Topology::hostOnly(), "0").status().message(),
             "'0': unknown device; there is no GPU");
 }
 
 TEST(TopologyFlags, d4_ids_follow_physical_devices_then_splits) { // golden: 2 physical, 3 logical
-  Expected<Topology> topology = twoGPUs().withSplits(std::vector<std::string>{"GPU:0=1GiB,1GiB"});
+  Expected<Topology> topology = withSplits(twoGPUs(), {"GPU:0=1GiB,1GiB"});
   ASSERT_TRUE(topology.ok()) << topology.status().message();
   EXPECT_EQ(topology->physical.size(), 3u);
   ASSERT_EQ(countGPUs(*topology), 3u);
@@ -83,7 +102,7 @@ TEST(TopologyFlags, d4_splits_refused) {
             "'GPU:0' is split already; split it once");
   EXPECT_EQ(splitError({"GPU:0=1GiB"}, *Topology::fromFlag("GPU:0@4GiB")),
             "'GPU:0' has a limit of 4 GiB already; give the limits of its parts alone");
-  EXPECT_EQ(splitError({"GPU:0=1GiB"}, *twoGPUs().withVisible("1")),
+  EXPECT_EQ(splitError({"GPU:0=1GiB"}, *withVisible(twoGPUs(), "1")),
             "'GPU:0' is not visible; make it visible or do not split it");
 }
 
@@ -95,13 +114,13 @@ TEST(TopologyFlags, d6_simulated_gpus) {
 
 TEST(TopologyFlags, AllTogether) {
   TopologyFlags flags;
-  EXPECT_FALSE(flags.any());
+  EXPECT_FALSE(TopologyRequest::parse(flags)->any());
   EXPECT_EQ(*applyFlags(flags, twoGPUs()), twoGPUs());
   flags.devices = "GPU:0,GPU:1,GPU:2";
   flags.visible = "1,2";
   flags.splits = {"GPU:1=1GiB,2GiB"};
   flags.simulate = true;
-  EXPECT_TRUE(flags.any());
+  EXPECT_TRUE(TopologyRequest::parse(flags)->any());
   Expected<Topology> topology = applyFlags(flags, Topology::hostOnly());
   ASSERT_TRUE(topology.ok()) << topology.status().message();
   EXPECT_EQ(topology->physical.size(), 4u);
@@ -119,7 +138,6 @@ TEST(TopologyFlags, ErrorsNameTheFlag) {
       "--devices=GPU:0 and --topology=t.json both say what the devices are; give one of them");
   EXPECT_EQ(error({.devices = "GPU:-1"}), "--devices: device name 'GPU:-1', column 5: a negative "
                                           "number; ids count from 0");
-  EXPECT_EQ(error({.file = "/nowhere/t.json"}).substr(0, 12), "--topology: ");
   EXPECT_EQ(error({.devices = "GPU:0", .visible = "3"}),
             "--visible: '3': unknown device; the GPUs are GPU:0");
   EXPECT_EQ(error({.splits = {"GPU:0=1GiB"}}), "--split: 'GPU:0': unknown device; there is no GPU");
@@ -128,15 +146,14 @@ TEST(TopologyFlags, ErrorsNameTheFlag) {
 }
 
 TEST(TopologyFlags, AFileIsNamedInItsErrors) {
-  TemporaryFolder folder;
-  std::string path = folder / "t.json";
-  std::ofstream(path) << "{\"physical\": [}";
-  EXPECT_EQ(applyFlags({.file = path}, Topology::hostOnly()).status().message(),
-            "--topology: '" + path + "': topology: this is not JSON, see line 1, column 15");
-  std::ofstream(path) << twoGPUs().toJSON();
-  Expected<Topology> topology = applyFlags({.file = path}, Topology::hostOnly());
+  TopologyFlags flags{.file = "t.json", .json = "{\"physical\": [}"};
+  EXPECT_EQ(applyFlags(flags, Topology::hostOnly()).status().message(),
+            "--topology: 't.json': topology: this is not JSON, see line 1, column 15");
+  flags.json = twoGPUs().toJSON();
+  Expected<Topology> topology = applyFlags(flags, Topology::hostOnly());
   ASSERT_TRUE(topology.ok()) << topology.status().message();
   EXPECT_EQ(*topology, twoGPUs());
+  EXPECT_TRUE(TopologyRequest::parse(flags)->isComplete);
 }
 
 } // namespace

@@ -22,8 +22,8 @@ struct Read {
       }
       return mlir::success();
     });
-    module =
-        importGraph(llvm::MemoryBuffer::getMemBufferCopy(text), "g.mlir", "", options, &context);
+    module = importGraph({llvm::MemoryBuffer::getMemBufferCopy(text), "folder/g.mlir", "folder"},
+                         options, &context);
   }
 };
 

@@ -33,8 +33,9 @@ struct Imported {
         error = diagnostic.str();
       return mlir::success();
     });
-    module = importGraph(llvm::MemoryBuffer::getMemBufferCopy(bytes), "model.onnx", folder, options,
-                         &context);
+    module =
+        importGraph({llvm::MemoryBuffer::getMemBufferCopy(bytes), folder + "/model.onnx", folder},
+                    options, &context);
   }
 
   mlir::func::FuncOp function() { return *module->getOps<mlir::func::FuncOp>().begin(); }
@@ -173,16 +174,69 @@ TEST(Onnx, CheckListsEverythingAtOnce) {
   TemporaryFolder folder;
   writeFile(folder / "m.onnx", model(graph));
   mlir::MLIRContext context;
-  auto report = checkGraph(folder / "m.onnx", {}, &context);
+  auto file = openGraph(folder / "m.onnx", &context);
+  ASSERT_TRUE(file);
+  auto report = checkGraph(*file, {}, &context);
   ASSERT_TRUE(report);
   ASSERT_EQ(report->issues.size(), 2u);
   EXPECT_EQ(report->issues[0].node, "nz");
   EXPECT_EQ(report->issues[1].op, "Frobnicate");
   EXPECT_EQ(report->openDims, std::vector<std::string>{"n"});
   // With the dimension given the importer itself judges; what follows a refused node is not blamed.
-  report = checkGraph(folder / "m.onnx", {.dims = {{"n", 4}}}, &context);
+  report = checkGraph(*file, {.dims = {{"n", 4}}}, &context);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->issues.size(), 2u);
+}
+
+TEST(Onnx, PortsSayTypesAndDimensions) {
+  GraphText graph = reluGraph({"n", 4, "?"});
+  graph.inputs.push_back(valueInfo("s", StringElement, {2}));
+  mlir::MLIRContext context;
+  GraphFile file{llvm::MemoryBuffer::getMemBufferCopy(model(graph)), "m.onnx", ""};
+  auto report = checkGraph(file, {}, &context);
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->inputs.size(), 2u);
+  const GraphPort &x = report->inputs[0];
+  EXPECT_EQ(x.type(), "f32[n,4,?]");
+  EXPECT_EQ(x.element, ElementType::f32);
+  ASSERT_TRUE(x.dims);
+  EXPECT_EQ((*x.dims)[1].size, 4);
+  EXPECT_FALSE((*x.dims)[0].size);
+  EXPECT_EQ(x.dimName(0), "n");
+  EXPECT_EQ(x.dimName(2), "x:2");
+  EXPECT_FALSE(report->inputs[1].element);
+  EXPECT_EQ(report->inputs[1].type(), "string[2]");
+}
+
+TEST(Onnx, LocationsHoldTheBaseNameOfTheFile) {
+  Imported it(model(reluGraph({2, 3})), {}, "some/folder");
+  ASSERT_TRUE(it.module) << it.error;
+  it.module->walk([](ReluOp op) {
+    auto file = mlir::cast<mlir::NameLoc>(op->getLoc()).getChildLoc();
+    EXPECT_EQ(mlir::cast<mlir::FileLineColLoc>(file).getFilename(), "model.onnx");
+  });
+}
+
+TEST(Onnx, OneDecodingGivesSeveralSizesWithTheSameWeights) {
+  GraphText graph = reluGraph({"n", 1024});
+  graph.initializers = {tensor("w", {1024}, Float, floats(1024))};
+  graph.nodes = {node("Mul", {"x", "w"}, {"y"})};
+  mlir::MLIRContext context;
+  GraphFile file{llvm::MemoryBuffer::getMemBufferCopy(model(graph)), "m.onnx", ""};
+  GraphImporter importer(file, &context);
+  EXPECT_EQ(importer.inputsToSize().front().type(), "f32[n,1024]");
+  mlir::ElementsAttr weights;
+  for (int64_t n : {2, 5}) {
+    auto module = importer.import({.dims = {{"n", n}}});
+    ASSERT_TRUE(module);
+    module->walk([&](ConstantOp op) {
+      EXPECT_TRUE(!weights || weights == op.getValue());
+      weights = op.getValue();
+    });
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    EXPECT_EQ(mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[0]).getDimSize(0), n);
+  }
+  EXPECT_TRUE(weights);
 }
 
 TEST(Onnx, LargeWeightsStayWhereTheyAre) {
@@ -385,6 +439,6 @@ TEST(Onnx, AbsentFileIsAnError) {
     error = diagnostic.str();
     return mlir::success();
   });
-  EXPECT_FALSE(importGraph("absent.onnx", {}, &context));
+  EXPECT_FALSE(openGraph("absent.onnx", &context));
   EXPECT_EQ(error, "cannot read 'absent.onnx': No such file or directory");
 }

@@ -36,7 +36,7 @@ static std::optional<InputValue> valueOf(const fs::path &model, const GraphRepor
   auto attr = reader.read(tensor);
   if (!attr)
     return std::nullopt;
-  auto elements = onnx::readElements(*attr, 65536);
+  auto elements = readElements(*attr);
   InputValue value{name, {tensor.dims.begin(), tensor.dims.end()}, elements->ints};
   if (elements->isFloat)
     value.elements = elements->floats;
@@ -59,13 +59,15 @@ TEST(OnnxTestdata, EveryModelIsImportedOrClearlyRefused) {
       return mlir::success();
     });
     ImportOptions options;
-    auto report = checkGraph(entry.path().string(), options, &context);
+    auto file = openGraph(entry.path().string(), &context);
+    ASSERT_TRUE(file) << entry.path() << ": " << message;
+    auto report = checkGraph(*file, options, &context);
     ASSERT_TRUE(report) << entry.path() << ": " << message;
     for (const std::string &name : report->shapeInputs)
       if (auto value = valueOf(entry.path(), *report, name, context))
         options.values.push_back(*value);
     message.clear();
-    if (importGraph(entry.path().string(), options, &context))
+    if (importGraph(*file, options, &context))
       ++imported;
     else
       EXPECT_TRUE(llvm::StringRef(message).contains("not supported") ||

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,6 +129,55 @@ TEST_F(FileTest, AFullDiskIsAnError) {
     GTEST_SKIP() << "no /dev/full here";
   Status status = writeFileAtomically("/dev/full", bytesOf("hello"));
   EXPECT_EQ(status.message(), "cannot write '/dev/full': no space left on device");
+}
+
+/// TMPDIR for as long as it lives.
+struct Temporary {
+  explicit Temporary(const std::string &folder) {
+    if (const char *before = std::getenv("TMPDIR"))
+      kept = before;
+    ::setenv("TMPDIR", folder.c_str(), 1);
+  }
+  ~Temporary() { kept ? ::setenv("TMPDIR", kept->c_str(), 1) : ::unsetenv("TMPDIR"); }
+  std::optional<std::string> kept;
+};
+
+TEST_F(FileTest, ANamelessFileLeavesNothingBehind) {
+  Temporary there(folder.string());
+  Expected<MappedFile> mapped = Status::internal("not mapped");
+  {
+    Expected<NamelessFile> file = NamelessFile::create();
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_TRUE(fs::is_empty(folder));
+    EXPECT_TRUE(file->write(bytesOf("hello ")).ok());
+    EXPECT_TRUE(file->write(bytesOf("world")).ok());
+    mapped = file->map();
+  }
+  ASSERT_TRUE(mapped.ok()) << mapped.status().message();
+  EXPECT_EQ(std::string(mapped->bytes().begin(), mapped->bytes().end()), "hello world");
+}
+
+TEST_F(FileTest, ANamelessFileSaysWhereItCannotBe) {
+  Temporary nowhere("/nonexistent");
+  EXPECT_EQ(NamelessFile::create().status().message(),
+            "cannot write a temporary file in '/nonexistent': no such file or folder");
+}
+
+TEST_F(FileTest, ANamelessFileSaysWhereMoreRoomIsWanted) {
+  Temporary there(folder.string());
+  Expected<NamelessFile> file = NamelessFile::create();
+  ASSERT_TRUE(file.ok());
+  // Stands for a full disk.
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto *handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{4, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  Status status = file->write(bytesOf("hello"));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status.message(), "cannot write a temporary file in '" + folder.string() +
+                                  "': file too large; set TMPDIR to a folder with more room");
 }
 
 } // namespace

@@ -158,7 +158,7 @@ TEST_F(Placement, WhyNotNeedsTheGraph_p10) {
   compiler = fake;
   write(folder / "m.mlir", "flags\ntext because of GPU:7");
   const Result why = gantry("explain m.mlir --devices CPU:0,GPU:0 --why-not sum GPU:1");
-  EXPECT_EQ(why.err, "gantry: note: devices=CPU:0,GPU:0 why-not=sum=GPU:1\n");
+  EXPECT_EQ(why.err, "gantry: note: devices=CPU:0,GPU:0 why not sum on GPU:1\n");
   EXPECT_EQ(why.out, "because of GPU:7\n");
   EXPECT_EQ(gantry("explain m.mlir --why-not sum GPU:1 --json").out,
             R"({"op":"sum","device":"GPU:1","text":"because of GPU:7\u000a"})"

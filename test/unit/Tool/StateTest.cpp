@@ -131,8 +131,8 @@ TEST_F(State, RegionsAreComparedWithTheirFirstDevice_r5) {
                              "--placement-lock a --write-placement-lock b --max-copy d2d:0");
   EXPECT_EQ(same.status, 0) << same.err;
   EXPECT_HAS(same.err, "gantry: note: place=op:Add=CPU:0 placement-lock=a write-placement-lock=b "
-                       "max-copy=d2d:0 write-to=");
-  EXPECT_HAS(same.err, "gantry: note: place=op:Add=CPU:0 first-replica write-to=");
+                       "max-copy=d2d:0 scratch-above=");
+  EXPECT_HAS(same.err, "gantry: note: place=op:Add=CPU:0 first-replica scratch-above=");
   EXPECT_HAS(same.err, "gantry: variable 'v_1' of the replicas equals that of one device bit for "
                        "bit\ngantry: variable 'v' is the same on all 2 replicas, bit for bit\n");
   write(folder / "none.mlir", "plan " + (folder / "v.gantry") + "\nfirst none");

@@ -3,7 +3,7 @@
 
 #include "Runtime/PlanBuilder.h"
 #include "TemporaryFolder.h"
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
 #include "gantry/Device/Topology.h"
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Support/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
 #include <map>
+#include <span>
 
 namespace gantry {
 
@@ -18,10 +20,8 @@ struct PredictedSteps {
 
 /// What goes into the file beside the commands.
 struct PlanInfo {
-  std::string source;                   ///< name of the graph file
-  std::string path;                     ///< the same with the folder it was given with, which is
-                                        ///< left out of locations: no folder changes a plan's bytes
-  uint64_t sourceHash = 0;              ///< XXH3-64 of its bytes, 0 when it was read from a stream
+  std::string source;                   ///< base name of the graph file
+  uint64_t sourceHash = 0;              ///< XXH3-64 of its bytes
   std::string math = "f32";             ///< precision of the arithmetic
   std::vector<std::string> remarks;     ///< what was remarked on the way
   std::vector<std::string> constraints; ///< what the user or a search asked for, in words
@@ -33,6 +33,12 @@ struct PlanInfo {
 /// are streamed. Diagnostics go to the module's context.
 llvm::LogicalResult writePlanFile(mlir::ModuleOp module, const PlanInfo &info,
                                   const std::string &path);
+
+/// Receives the bytes of a plan in their order; a failure ends the writing.
+using PlanSink = std::function<Status(std::span<const uint8_t>)>;
+
+/// The same file to wherever the caller wants it.
+llvm::LogicalResult writePlanTo(mlir::ModuleOp module, const PlanInfo &info, const PlanSink &sink);
 
 /// The same file in memory.
 llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const PlanInfo &info);

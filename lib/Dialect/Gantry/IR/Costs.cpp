@@ -52,14 +52,6 @@ uint64_t gantry::detail::defaultBytes(Operation *op) {
   return operands + results;
 }
 
-SmallVector<unsigned> gantry::detail::sameShapeOperands(Operation *op) {
-  SmallVector<unsigned> indices;
-  for (OpOperand &operand : op->getOpOperands())
-    if (tensorOf(operand.get()).getShape() == tensorOf(op->getResult(0)).getShape())
-      indices.push_back(operand.getOperandNumber());
-  return indices;
-}
-
 SmallVector<int64_t> gantry::detail::broadcastDims(Operation *op, unsigned operand) {
   auto result = tensorOf(op->getResult(0)), type = tensorOf(op->getOperand(operand));
   SmallVector<int64_t> dims(result.getRank(), -1);
@@ -67,6 +59,30 @@ SmallVector<int64_t> gantry::detail::broadcastDims(Operation *op, unsigned opera
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (type.getDimSize(i) == result.getDimSize(skip + i))
       dims[skip + i] = i;
+  return dims;
+}
+
+bool DimensionMapOpInterface::readsInPlace(unsigned operand) {
+  SmallVector<int64_t> dims = getOperandDims(operand);
+  auto type = tensorOf((*this)->getOperand(operand));
+  return size_t(type.getRank()) == dims.size() && llvm::all_of(llvm::enumerate(dims), [](auto dim) {
+           return dim.value() == int64_t(dim.index());
+         });
+}
+
+bool gantry::isElementwiseUse(OpOperand &use) {
+  auto kernel = dyn_cast<KernelOpInterface>(use.getOwner());
+  auto map = dyn_cast<DimensionMapOpInterface>(use.getOwner());
+  return kernel && map && kernel.getFusionKind() == FusionKind::Elementwise &&
+         map.readsInPlace(use.getOperandNumber());
+}
+
+/// Statistics, scale and bias are one number a channel.
+SmallVector<int64_t> BatchNormOp::getOperandDims(unsigned operand) {
+  if (operand == 0)
+    return gantry::detail::broadcastDims(*this, operand);
+  SmallVector<int64_t> dims(getType().getRank(), -1);
+  dims[1] = 0;
   return dims;
 }
 

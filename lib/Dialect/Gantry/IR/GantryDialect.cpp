@@ -1,8 +1,8 @@
 // The dialect itself: attributes, registration, constants.
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "Fold.h"
 
-#include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Assembly.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -40,7 +40,7 @@ void GantryDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "gantry/Dialect/Gantry/IR/GantryAttrs.cpp.inc"
       >();
-  addInterfaces<InlineEverywhere>();
+  addInterfaces<InlineEverywhere, ConstantFolder>();
 }
 
 Operation *GantryDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
@@ -62,11 +62,6 @@ static bool isArrayOf(Attribute attr) {
   return array && llvm::all_of(array, llvm::IsaPred<Element>);
 }
 
-static bool isSoft(Attribute attr) {
-  auto soft = dyn_cast<StringAttr>(attr);
-  return soft && isSoftness(soft);
-}
-
 /// What the dialect's attributes on other ops are.
 static constexpr struct {
   StringLiteral name;
@@ -76,7 +71,8 @@ static constexpr struct {
     {kDeviceAttr, is<DeviceAttr>, "a #gantry.device<\"...\">"},
     {kNameAttr, is<StringAttr>, "a string"},
     {kTopologyAttr, is<TopologyAttr>, "a #gantry.topology<[...]>"},
-    {kSoftAttr, isSoft, "\"strict\", \"prefer\" or \"any\""},
+    {kSoftAttr, is<SoftModeAttr>,
+     "#gantry<soft strict>, #gantry<soft prefer> or #gantry<soft any>"},
     {kSourceOpAttr, is<StringAttr>, "a string"},
     {kOriginAttr, is<LocationAttr>, "a location"},
     {kColocateAttr, isArrayOf<StringAttr>, "an array of strings"},
@@ -91,10 +87,6 @@ LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttrib
       return op->emitOpError() << "attribute '" << name << "' must be " << expected << ", got "
                                << attr.getValue();
   return success();
-}
-
-bool gantry::isSoftness(StringRef text) {
-  return text == "strict" || text == "prefer" || text == "any";
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,11 +133,4 @@ void DecisionAttr::print(AsmPrinter &printer) const {
     printer << "]";
   }
   printer << (getFallBack() ? ", fall_back>" : ">");
-}
-
-LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef spelling) {
-  Expected<DeviceName> name = DeviceName::parse(spelling.str());
-  if (!name)
-    return emitError() << name.status().message();
-  return success();
 }

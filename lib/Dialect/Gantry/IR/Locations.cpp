@@ -5,32 +5,33 @@
 
 using namespace mlir;
 
-static std::string fileOf(Location loc) {
-  auto file = dyn_cast<FileLineColLoc>(loc);
-  return file ? file.getFilename().str() : "";
+static std::string nameOf(FileLineColLoc loc, const gantry::GivenFile &given) {
+  return loc.getFilename() == given.baseName ? given.name : loc.getFilename().str();
 }
 
-std::string gantry::describeLocation(Location loc) {
+static std::string describe(Location loc, const gantry::GivenFile &given) {
   if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-    std::string name = file.getFilename().str();
+    std::string name = nameOf(file, given);
     // Line 0: the file has no lines (a model), only a name.
     return file.getLine() == 0 ? name
                                : name + ":" + std::to_string(file.getLine()) + ":" +
                                      std::to_string(file.getColumn());
   }
   if (auto name = dyn_cast<NameLoc>(loc)) {
-    std::string file = fileOf(name.getChildLoc());
-    return "node '" + name.getName().str() + "'" + (file.empty() ? "" : " of " + file);
+    auto file = dyn_cast<FileLineColLoc>(name.getChildLoc());
+    return "node '" + name.getName().str() + "'" + (file ? " of " + nameOf(file, given) : "");
   }
   if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
-    return describeLocation(fused.getLocations().front());
+    return describe(fused.getLocations().front(), given);
   if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return describeLocation(call.getCallee());
+    return describe(call.getCallee(), given);
   return "";
 }
 
-std::string gantry::lineOf(Diagnostic &diagnostic) {
-  std::string place = describeLocation(diagnostic.getLocation());
+std::string gantry::describeLocation(Location loc) { return describe(loc, {}); }
+
+std::string gantry::lineOf(Diagnostic &diagnostic, const GivenFile &given) {
+  std::string place = describe(diagnostic.getLocation(), given);
   std::string text = diagnostic.str();
   // "node 'y' of m.onnx" before a message about node 'y': only the file is news.
   auto [node, file] = StringRef(place).rsplit(" of ");

@@ -1,8 +1,8 @@
-// Verifiers of variables, replicated regions and collectives.
+// Variables, replicated regions and collectives: verifiers, and the syntax of modes.
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Assembly.h"
 
-#include "gantry/Device/DeviceName.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -36,6 +36,12 @@ static FailureOr<VariableOp> findVariable(Operation *op, FlatSymbolRefAttr symbo
   return error;
 }
 
+FlatSymbolRefAttr gantry::getAccessedVariable(Operation *op) {
+  return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
+      .Case<ReadOp, AssignOp, AssignAddOp>([](auto access) { return access.getVariableAttr(); })
+      .Default(FlatSymbolRefAttr());
+}
+
 static LogicalResult verifyAccess(Operation *op, FlatSymbolRefAttr symbol, Type type,
                                   SymbolTableCollection &tables) {
   FailureOr<VariableOp> variable = findVariable(op, symbol, tables);
@@ -61,31 +67,66 @@ LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &tables) {
 // Replicas
 //===----------------------------------------------------------------------===//
 
-std::optional<ReplicaMode> gantry::parseReplicaMode(StringRef text) {
-  for (auto [word, kind] : {std::pair<StringRef, ReplicaMode::Kind>{"split ", ReplicaMode::split},
-                            {"gather ", ReplicaMode::gather}}) {
-    StringRef number = text;
-    int64_t axis;
-    if (number.consume_front(word) && !number.getAsInteger(10, axis) && axis >= 0)
-      return ReplicaMode{kind, axis};
-  }
-  for (auto [word, kind] :
-       {std::pair<StringRef, ReplicaMode::Kind>{"broadcast", ReplicaMode::broadcast},
-        {"per replica", ReplicaMode::perReplica},
-        {"sum", ReplicaMode::sum},
-        {"mean", ReplicaMode::mean},
-        {"same", ReplicaMode::same}})
-    if (text == word)
-      return ReplicaMode{kind};
-  return std::nullopt;
+std::string ReplicaModeAttr::str() const {
+  std::string text = stringifyReplicaKind(getKind()).str();
+  return hasAxis() ? text + " " + std::to_string(getAxis()) : text;
+}
+
+/// split 0
+static ParseResult parseMode(AsmParser &parser, ReplicaModeAttr &mode) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<ReplicaKind> kind = symbolizeReplicaKind(word);
+  if (!kind)
+    return parser.emitError(loc) << "replica mode '" << word
+                                 << "' is not known; known are split N, broadcast, per_replica, "
+                                    "gather N, sum, mean, same";
+  mode = ReplicaModeAttr::get(parser.getContext(), *kind);
+  if (!mode.hasAxis())
+    return success();
+  uint32_t axis;
+  if (parser.parseInteger(axis))
+    return failure();
+  mode = ReplicaModeAttr::get(parser.getContext(), *kind, axis);
+  return success();
+}
+
+Attribute ReplicaModeAttr::parse(AsmParser &parser, Type) {
+  ReplicaModeAttr mode;
+  if (parser.parseLess() || parseMode(parser, mode) || parser.parseGreater())
+    return {};
+  return mode;
+}
+
+void ReplicaModeAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
+
+ParseResult gantry::parseReplicaModes(OpAsmParser &parser, ArrayAttr &modes) {
+  SmallVector<Attribute> list;
+  auto parseOne = [&]() -> ParseResult {
+    ReplicaModeAttr mode;
+    if (parseMode(parser, mode))
+      return failure();
+    list.push_back(mode);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  modes = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+void gantry::printReplicaModes(OpAsmPrinter &printer, Operation *, ArrayAttr modes) {
+  printer << "[";
+  llvm::interleaveComma(modes.getAsRange<ReplicaModeAttr>(), printer,
+                        [&](ReplicaModeAttr mode) { printer << mode.str(); });
+  printer << "]";
 }
 
 static LogicalResult verifyDevices(Operation *op, ArrayAttr devices) {
   if (devices.empty())
     return op->emitOpError() << "needs at least one device";
-  for (auto device : devices.getAsRange<StringAttr>())
-    if (Expected<DeviceName> name = DeviceName::parse(device.str()); !name)
-      return op->emitOpError() << name.status().message();
   return success();
 }
 
@@ -108,43 +149,40 @@ static LogicalResult verifyWeights(Operation *op, std::optional<ArrayRef<int64_t
   return success();
 }
 
-static bool isInputMode(std::optional<ReplicaMode> mode) {
-  return mode && (mode->kind == ReplicaMode::split || mode->kind == ReplicaMode::broadcast ||
-                  mode->kind == ReplicaMode::perReplica);
+static bool isInputMode(ReplicaModeAttr mode) {
+  return mode.is(ReplicaKind::Split) || mode.is(ReplicaKind::Broadcast) ||
+         mode.is(ReplicaKind::PerReplica);
 }
 
-static bool isOutputMode(std::optional<ReplicaMode> mode) {
-  return mode && mode->kind != ReplicaMode::split && mode->kind != ReplicaMode::broadcast;
+static bool isOutputMode(ReplicaModeAttr mode) {
+  return !mode.is(ReplicaKind::Split) && !mode.is(ReplicaKind::Broadcast);
 }
 
-/// Modes of values: all known, axes inside, and as many values as they take.
-static LogicalResult verifyModes(Operation *op, ArrayAttr texts, TypeRange values, TypeRange inside,
+/// Modes of values: of the right side, axes inside, and as many values as they take.
+static LogicalResult verifyModes(Operation *op, ArrayAttr modes, TypeRange values, TypeRange inside,
                                  size_t devices, bool inputs) {
   StringRef what = inputs ? "input" : "output";
-  if (texts.size() != inside.size())
+  if (modes.size() != inside.size())
     return op->emitOpError() << "region has " << inside.size() << " " << what << "s, "
-                             << texts.size() << " are described";
+                             << modes.size() << " are described";
   size_t next = 0;
-  for (auto [i, text] : llvm::enumerate(texts.getAsRange<StringAttr>())) {
-    std::optional<ReplicaMode> mode = parseReplicaMode(text.getValue());
+  for (auto [i, mode] : llvm::enumerate(modes.getAsRange<ReplicaModeAttr>())) {
     if (inputs ? !isInputMode(mode) : !isOutputMode(mode))
-      return op->emitOpError()
-             << what << " mode \"" << text.getValue() << "\" is not known; known are "
-             << (inputs ? "\"split N\", \"broadcast\", \"per replica\""
-                        : "\"gather N\", \"sum\", \"mean\", \"same\", \"per replica\"");
-    size_t count = mode->kind == ReplicaMode::perReplica ? devices : 1;
+      return op->emitOpError() << "'" << mode.str() << "' is no mode of an " << what
+                               << "; these are "
+                               << (inputs ? "split N, broadcast, per_replica"
+                                          : "gather N, sum, mean, same, per_replica");
+    size_t count = mode.countValues(devices);
     if (next + count > values.size())
-      return op->emitOpError() << what << " " << i << " (\"" << text.getValue()
-                               << "\") has no value";
+      return op->emitOpError() << what << " " << i << " (" << mode.str() << ") has no value";
     auto type = cast<RankedTensorType>(values[next]);
     next += count;
-    bool hasAxis = mode->kind == ReplicaMode::split || mode->kind == ReplicaMode::gather;
-    if (hasAxis && mode->axis >= type.getRank())
-      return op->emitOpError() << "axis " << mode->axis << " of " << what << " " << i
+    if (mode.hasAxis() && (mode.getAxis() < 0 || mode.getAxis() >= type.getRank()))
+      return op->emitOpError() << "axis " << mode.getAxis() << " of " << what << " " << i
                                << " is outside of " << type;
     SmallVector<int64_t> shape(type.getShape());
-    if (hasAxis)
-      shape[mode->axis] = ShapedType::kDynamic;
+    if (mode.hasAxis())
+      shape[mode.getAxis()] = ShapedType::kDynamic;
     auto own = dyn_cast<RankedTensorType>(inside[i]);
     if (!own || own.getElementType() != type.getElementType() ||
         failed(verifyCompatibleShape(own.getShape(), shape)))
@@ -171,8 +209,6 @@ LogicalResult ReplicateOp::verify() {
 }
 
 LogicalResult AllReduceOp::verify() {
-  if (getKind() != "sum" && getKind() != "mean")
-    return emitOpError() << "kind \"" << getKind() << "\" is not known; known are sum, mean";
   if (!gantry::detail::areCompatibleTypes(getValues().getTypes(), getResultTypes()))
     return emitOpError() << "takes (" << getValues().getTypes() << ") but gives ("
                          << getResultTypes() << ")";

@@ -2,8 +2,6 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
-#include "gantry/Device/DeviceName.h"
-
 using namespace mlir;
 using namespace gantry;
 
@@ -51,16 +49,6 @@ LogicalResult ResizeOp::verify() {
   return success();
 }
 
-/// A device name in a string attribute must be one.
-static LogicalResult verifyDevice(Operation *op, StringRef device) {
-  Expected<DeviceName> name = DeviceName::parse(device.str());
-  if (!name)
-    return op->emitOpError() << name.status().message();
-  return success();
-}
-
-LogicalResult CopyOp::verify() { return verifyDevice(*this, getDevice()); }
-
 /// Making a new buffer is what keeps two equal copies apart (spec X1); one that nothing reads goes.
 void CopyOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
@@ -80,14 +68,7 @@ static LogicalResult verifyYields(Operation *op, Region &region, TypeRange types
   return success();
 }
 
-LogicalResult OnOp::verify() {
-  if (failed(verifyDevice(*this, getDevice())))
-    return failure();
-  if (getSoft() && !isSoftness(*getSoft()))
-    return emitOpError() << "soft \"" << *getSoft()
-                         << "\" is not known; known are strict, prefer, any";
-  return verifyYields(*this, getBody(), getResultTypes(), "body");
-}
+LogicalResult OnOp::verify() { return verifyYields(*this, getBody(), getResultTypes(), "body"); }
 
 LogicalResult IfOp::verify() {
   if (getCondition().getType().getRank() != 0)

@@ -2,6 +2,8 @@
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
 
+#include "gantry/Dialect/Gantry/IR/Assembly.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

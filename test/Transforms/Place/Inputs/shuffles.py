@@ -47,7 +47,7 @@ def text_of(rng, ops, name, results):
         what, operands, request, softness, group = ops[i]
         attributes = [f"test.id = {i}"]
         if request:
-            attributes += [f'gantry.device = #gantry.device<"{request}">', f'gantry.soft = "{softness}"']
+            attributes += [f'gantry.device = #gantry.device<"{request}">', f'gantry.soft = #gantry<soft {softness}>']
         if group is not None:
             attributes.append(f'gantry.colocate = ["group {group} of {name}"]')
         if what == "cumsum":

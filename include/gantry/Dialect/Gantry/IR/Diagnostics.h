@@ -9,8 +9,14 @@
 
 namespace gantry {
 
-/// Place and text in one line, without notes: "model.mlir:3:8: 'matmul' …".
-std::string lineOf(mlir::Diagnostic &diagnostic);
+/// A file as the user called it. Locations hold its base name only, since they go into plans.
+struct GivenFile {
+  std::string baseName, name;
+};
+
+/// Place and text in one line, without notes: "model.mlir:3:8: 'matmul' …". Places in `file` are
+/// told under its given name.
+std::string lineOf(mlir::Diagnostic &diagnostic, const GivenFile &file = {});
 
 /// Errors without one are the user's: invalidArgument.
 inline void setStatusCode(mlir::Diagnostic &diagnostic, StatusCode code) {

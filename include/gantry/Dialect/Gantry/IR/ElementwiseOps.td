@@ -8,12 +8,8 @@ include "gantry/Dialect/Gantry/IR/GantryBase.td"
 /// dimension of size 1 stretches.
 class Gantry_ElementwiseOp<string mnemonic, string logName, list<Trait> traits = [], string more = "">
     : Gantry_Op<mnemonic, logName, "Elementwise", traits # [
-        DeclareOpInterfaceMethods<InferTypeOpInterface>, CostOpInterface, InPlaceOpInterface,
-        DimensionMapOpInterface], compatibleTypes # [{
-    ::llvm::SmallVector<int64_t> getOperandDims(unsigned operand) {
-      return ::gantry::detail::broadcastDims(getOperation(), operand);
-    }
-  }] # more> {
+        DeclareOpInterfaceMethods<InferTypeOpInterface>, CostOpInterface,
+        DimensionMapOpInterface], compatibleTypes # more> {
   let assemblyFormat = functionalFormat;
 }
 
@@ -114,15 +110,15 @@ class Gantry_BinaryOp<string mnemonic, string logName, string formula, Type type
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
 }
-def Gantry_AddOp : Gantry_BinaryOp<"add", "AddV2", "a + b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
-def Gantry_SubOp : Gantry_BinaryOp<"sub", "Sub", "a - b"> { let hasFolder = 1; }
-def Gantry_MulOp : Gantry_BinaryOp<"mul", "Mul", "a * b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
-def Gantry_DivOp : Gantry_BinaryOp<"div", "RealDiv", "a / b (integers: rounded toward zero, 0 where b is 0)"> { let hasFolder = 1; }
+def Gantry_AddOp : Gantry_BinaryOp<"add", "AddV2", "a + b", Gantry_NumberTensor, [Commutative]>;
+def Gantry_SubOp : Gantry_BinaryOp<"sub", "Sub", "a - b">;
+def Gantry_MulOp : Gantry_BinaryOp<"mul", "Mul", "a * b", Gantry_NumberTensor, [Commutative]>;
+def Gantry_DivOp : Gantry_BinaryOp<"div", "RealDiv", "a / b (integers: rounded toward zero, 0 where b is 0)">;
 def Gantry_RemOp : Gantry_BinaryOp<"rem", "Mod", "the remainder of a / b with the sign of a (integers: 0 where b is 0)">;
-def Gantry_ModOp : Gantry_BinaryOp<"mod", "FloorMod", "the remainder of a / b with the sign of b (integers: 0 where b is 0)"> { let hasFolder = 1; }
+def Gantry_ModOp : Gantry_BinaryOp<"mod", "FloorMod", "the remainder of a / b with the sign of b (integers: 0 where b is 0)">;
 def Gantry_PowOp : Gantry_BinaryOp<"pow", "Pow", "a to the power b (integers: wraps; 1 / a^-b rounded toward zero where b is below 0)">;
-def Gantry_MaximumOp : Gantry_BinaryOp<"maximum", "Maximum", "the larger of a and b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
-def Gantry_MinimumOp : Gantry_BinaryOp<"minimum", "Minimum", "the smaller of a and b", Gantry_NumberTensor, [Commutative]> { let hasFolder = 1; }
+def Gantry_MaximumOp : Gantry_BinaryOp<"maximum", "Maximum", "the larger of a and b", Gantry_NumberTensor, [Commutative]>;
+def Gantry_MinimumOp : Gantry_BinaryOp<"minimum", "Minimum", "the smaller of a and b", Gantry_NumberTensor, [Commutative]>;
 def Gantry_PreluOp : Gantry_BinaryOp<"prelu", "PRelu", "a, or a * b where a is below 0">;
 def Gantry_LogicalAndOp : Gantry_BinaryOp<"logical_and", "LogicalAnd", "a and b", Gantry_BoolTensor, [Commutative], "i1">;
 def Gantry_LogicalOrOp : Gantry_BinaryOp<"logical_or", "LogicalOr", "a or b", Gantry_BoolTensor, [Commutative], "i1">;
@@ -144,7 +140,6 @@ def Gantry_CompareOp : Gantry_ElementwiseOp<"compare", "Compare"> {
   let arguments = (ins Gantry_CompareDirectionAttr:$direction, Gantry_Tensor:$lhs, Gantry_Tensor:$rhs);
   let results = (outs Gantry_BoolTensor:$result);
   let assemblyFormat = "$direction `,` operands attr-dict `:` functional-type(operands, results)";
-  let hasFolder = 1;
 }
 
 def Gantry_SelectOp : Gantry_ElementwiseOp<"select", "SelectV2"> {
@@ -157,7 +152,6 @@ def Gantry_SelectOp : Gantry_ElementwiseOp<"select", "SelectV2"> {
   }];
   let arguments = (ins Gantry_BoolTensor:$condition, Gantry_Tensor:$on_true, Gantry_Tensor:$on_false);
   let results = (outs Gantry_Tensor:$result);
-  let hasFolder = 1;
 }
 
 def Gantry_ClampOp : Gantry_ElementwiseOp<"clamp", "ClipByValue"> {
@@ -182,12 +176,8 @@ def Gantry_AddNOp : Gantry_ElementwiseOp<"add_n", "AddN"> {
   let results = (outs Gantry_NumberTensor:$result);
 }
 
-def Gantry_CastOp : Gantry_Op<"cast", "Cast", "Elementwise", [CostOpInterface, InPlaceOpInterface, DimensionMapOpInterface,
-    SameOperandsAndResultShape], [{
-    ::llvm::SmallVector<int64_t> getOperandDims(unsigned operand) {
-      return ::gantry::detail::broadcastDims(getOperation(), operand);
-    }
-  }]> {
+def Gantry_CastOp : Gantry_Op<"cast", "Cast", "Elementwise", [CostOpInterface, DimensionMapOpInterface,
+    SameOperandsAndResultShape]> {
   let summary = "convert the element type";
   let description = [{
     Converts each element: floats to integers toward zero and saturating at the ends of the type,

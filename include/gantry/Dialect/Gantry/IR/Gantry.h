@@ -1,6 +1,8 @@
 // The gantry dialect: what is computed, and on which device. See GantryOps.td.
 #pragma once
 
+#include "gantry/Device/DeviceName.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,10 +17,13 @@
 
 namespace gantry {
 
-struct Topology;                 // gantry/Device/Topology.h
-enum class DeviceType : uint8_t; // gantry/Device/DeviceName.h
+struct Topology; // gantry/Device/Topology.h
 
-/// How an op may join others in one kernel; Fuse decides by this alone.
+/// What attributes are told apart by.
+llvm::hash_code hash_value(const DeviceName &name);
+
+/// How an op may join others in one kernel. Nothing else tells what is elementwise;
+/// DimensionMapOpInterface says which elements.
 enum class FusionKind {
   Elementwise, ///< one result element from one element of each operand
   Reduction,   ///< combines elements along some dimensions
@@ -34,7 +39,6 @@ namespace detail {
 uint64_t defaultFlops(mlir::Operation *op);
 uint64_t defaultBytes(mlir::Operation *op);
 bool hasKernel(mlir::Operation *op, DeviceType deviceType, mlir::Type elementType);
-llvm::SmallVector<unsigned> sameShapeOperands(mlir::Operation *op);
 llvm::SmallVector<int64_t> broadcastDims(mlir::Operation *op, unsigned operand);
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 } // namespace detail
@@ -73,17 +77,12 @@ inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
     kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,   kColocateAttr,
     kPlacementAttr, kSearchAttr, kHomesAttr, kSourceOpAttr, kVariableAttr};
 
-/// How a value enters or leaves the replicas of a gantry.replicate, as its texts say.
-struct ReplicaMode {
-  enum Kind { split, broadcast, perReplica, gather, sum, mean, same } kind;
-  int64_t axis = 0; ///< of split and gather
-};
+/// Reads a device name in the text of a module. The error is that of the grammar.
+mlir::FailureOr<DeviceName>
+readDeviceName(llvm::StringRef text, llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// "split 0", "broadcast", "per replica", "gather 0", "sum", "mean" or "same"; else nothing.
-std::optional<ReplicaMode> parseReplicaMode(llvm::StringRef text);
-
-/// Whether the text is one of those that `gantry.soft` may have.
-bool isSoftness(llvm::StringRef text);
+/// The variable that gantry.read, gantry.assign or gantry.assign_add is about; null of other ops.
+mlir::FlatSymbolRefAttr getAccessedVariable(mlir::Operation *op);
 
 /// What the module is compiled for: its `gantry.topology` in full, or the host alone when it has
 /// none. The attribute was verified, so this cannot fail.
@@ -100,6 +99,10 @@ llvm::StringRef whyNoKernel(mlir::Operation *op);
 
 /// The element type that the kernel table goes by; null for an op without operands and results.
 mlir::Type kernelElementType(mlir::Operation *op);
+
+/// Whether the user makes each element of its result of the used value's element at the same place:
+/// the one answer to who is elementwise in what.
+bool isElementwiseUse(mlir::OpOperand &use);
 
 /// The constant behind `value` when it is one whose elements are at hand, else null. Blobs count.
 mlir::ElementsAttr getConstantElements(mlir::Value value);

@@ -22,7 +22,7 @@ def Gantry_Dialect : Dialect {
 
     - `gantry.device`: a `#gantry.device` attribute, the request or, after Place, the assignment;
     - `gantry.name`: a string, the op's stable name: the graph's own, else the path from the outputs;
-    - `gantry.soft`: "strict", "prefer" or "any", what may become of the request (spec P5);
+    - `gantry.soft`: a `#gantry<soft ...>`, what may become of the request (spec P5);
     - `gantry.origin`: the location of the scope that made the request;
     - `gantry.source_op`: a string, the op type of the file it was imported from (rules name it);
     - `gantry.colocate`: an array of strings; ops that share one of them run on one device;
@@ -51,14 +51,20 @@ def Gantry_DeviceAttr : Gantry_Attr<"Device", "device"> {
   let summary = "name a device, fully or partly";
   let description = [{
     A device name as in the tools' flags: any subset of job, replica, task, type and id.
-    Parsing goes through the one device grammar (`gantry/Device/DeviceName.h`), so IR, flags and
-    files agree by construction; the attribute keeps the canonical spelling.
+    Text goes through the one device grammar (`gantry/Device/DeviceName.h`), so IR, flags and files
+    agree by construction; the attribute holds the parts, so that two spellings of one name are one
+    attribute, and prints them in one way. Ops that name a device in their own syntax write the name
+    alone: `to "GPU:1"`.
 
     Example: `#gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">`
   }];
-  let parameters = (ins StringRefParameter<"canonical spelling">:$spelling);
-  let assemblyFormat = "`<` $spelling `>`";
-  let genVerifyDecl = 1;
+  let parameters = (ins AttrParameter<"::gantry::DeviceName", "the parts that are given",
+                                      "const ::gantry::DeviceName &">:$name);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// "GPU:1" where no part but the device is given, else "/job:localhost/.../device:GPU:1".
+    std::string getSpelling() const;
+  }];
 }
 
 def Gantry_TopologyAttr : Gantry_Attr<"Topology", "topology"> {
@@ -215,6 +221,49 @@ def Gantry_NearestMode : Gantry_Enum<"NearestMode", "rounding of a nearest sampl
   I32EnumAttrCase<"RoundPreferFloor", 0, "round_prefer_floor">, I32EnumAttrCase<"RoundPreferCeil", 1, "round_prefer_ceil">,
   I32EnumAttrCase<"Floor", 2, "floor">, I32EnumAttrCase<"Ceil", 3, "ceil">]>;
 def Gantry_NearestModeAttr : Gantry_EnumAttr<Gantry_NearestMode, "nearest_mode">;
+
+def Gantry_SoftMode : Gantry_Enum<"SoftMode", "what may become of a request (spec P5)", [
+  I32EnumAttrCase<"Strict", 0, "strict">, I32EnumAttrCase<"Prefer", 1, "prefer">,
+  I32EnumAttrCase<"Any", 2, "any">]>;
+def Gantry_SoftModeAttr : Gantry_EnumAttr<Gantry_SoftMode, "soft">;
+
+def Gantry_CombineKind : Gantry_Enum<"CombineKind", "how values of replicas become one", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;
+def Gantry_CombineKindAttr : Gantry_EnumAttr<Gantry_CombineKind, "combine">;
+
+def Gantry_ReplicaKind : Gantry_Enum<"ReplicaKind", "what replicas have of a value", [
+  I32EnumAttrCase<"Split", 0, "split">, I32EnumAttrCase<"Broadcast", 1, "broadcast">,
+  I32EnumAttrCase<"PerReplica", 2, "per_replica">, I32EnumAttrCase<"Gather", 3, "gather">,
+  I32EnumAttrCase<"Sum", 4, "sum">, I32EnumAttrCase<"Mean", 5, "mean">,
+  I32EnumAttrCase<"Same", 6, "same">]>;
+
+def Gantry_ReplicaModeAttr : Gantry_Attr<"ReplicaMode", "replica_mode"> {
+  let summary = "say how a value enters or leaves replicas";
+  let description = [{
+    The modes of `gantry.replicate`; `axis` is of `split` and `gather`.
+
+    Example: `#gantry.replica_mode<split 0>`
+  }];
+  let parameters = (ins EnumParameter<Gantry_ReplicaKind>:$kind,
+                        DefaultValuedParameter<"int64_t", "0">:$axis);
+  let builders = [AttrBuilder<(ins "::gantry::ReplicaKind":$kind), [{
+    return $_get($_ctxt, kind, int64_t(0));
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    bool is(::gantry::ReplicaKind kind) const { return getKind() == kind; }
+    bool hasAxis() const { return is(ReplicaKind::Split) || is(ReplicaKind::Gather); }
+
+    /// How many values of the op there are for the one of the region.
+    size_t countValues(size_t replicas) const { return is(ReplicaKind::PerReplica) ? replicas : 1; }
+
+    /// "split 0", "broadcast", "per_replica".
+    std::string str() const;
+  }];
+}
+
+def Gantry_DeviceArray : TypedArrayAttrBase<Gantry_DeviceAttr, "array of devices">;
+def Gantry_ReplicaModeArray : TypedArrayAttrBase<Gantry_ReplicaModeAttr, "array of replica modes">;
 
 //===----------------------------------------------------------------------===//
 // Types and op classes

@@ -40,33 +40,29 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
 def DimensionMapOpInterface : OpInterface<"DimensionMapOpInterface"> {
   let cppNamespace = "::gantry";
   let description = [{
-    How dimensions of the results correspond to dimensions of the operands; sharding, replication
-    and fusion read it.
+    How dimensions of the results correspond to dimensions of the operands: the one place that tells
+    whether an op reads an operand element by element. Fusion and the lowering of elementwise ops
+    read it.
   }];
   let methods = [
     InterfaceMethod<[{For operand `operand`: one entry per dimension of the first result, the
       operand's dimension it comes from one to one, or -1 (broadcast, reduced or mixed)}],
-      "::llvm::SmallVector<int64_t>", "getOperandDims", (ins "unsigned":$operand)>
+      "::llvm::SmallVector<int64_t>", "getOperandDims", (ins "unsigned":$operand), [{}],
+      [{ return ::gantry::detail::broadcastDims($_op, operand); }]>
   ];
-}
-
-def InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
-  let cppNamespace = "::gantry";
-  let description = [{
-    Ops that read an operand only at the index that they write; where both are of one type, the
-    result may take the operand's place. `argumentsToOverwrite` (gantry/Analysis/InPlace.h) says so
-    of a kernel as a whole.
+  let extraClassDeclaration = [{
+    /// Whether each element of the first result is computed from the element of the operand at the
+    /// same place: their shapes are one.
+    bool readsInPlace(unsigned operand);
   }];
-  let methods = [
-    InterfaceMethod<"Indices of such operands: element i of the first result is made of element i",
-      "::llvm::SmallVector<unsigned>", "getInPlaceOperands", (ins), [{}],
-      [{ return ::gantry::detail::sameShapeOperands($_op); }]>
-  ];
 }
 
 def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let cppNamespace = "::gantry";
-  let description = [{ Ops that can be differentiated; implemented together with training. }];
+  let description = [{
+    Ops that can be differentiated. Declared for the training work, which implements and calls it;
+    nothing does so far.
+  }];
   let methods = [
     InterfaceMethod<"Builds the gradients of the operands from those of the results; null where there is none",
       "::llvm::LogicalResult", "buildGradient",

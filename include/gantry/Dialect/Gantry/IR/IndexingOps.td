@@ -21,7 +21,6 @@ def Gantry_GatherOp : Gantry_IndexingOp<"gather", "GatherV2"> {
   }];
   let arguments = (ins Gantry_Tensor:$input, Gantry_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Gantry_Tensor:$result);
-  let hasFolder = 1;
 }
 
 def Gantry_GatherElementsOp : Gantry_IndexingOp<"gather_elements", "GatherElements"> {

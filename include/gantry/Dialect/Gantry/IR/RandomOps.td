@@ -26,7 +26,8 @@ def Gantry_RandomNormalOp : Gantry_RandomOp<"random_normal", "RandomStandardNorm
   "normal", (ins F64Attr:$mean, F64Attr:$deviation),
   "mean = 0.0 : f64, deviation = 1.0 : f64">;
 
-def Gantry_DropoutOp : Gantry_InferredOp<"dropout", "Dropout", "Elementwise", [CostOpInterface, InPlaceOpInterface]> {
+def Gantry_DropoutOp : Gantry_InferredOp<"dropout", "Dropout", "Elementwise", [CostOpInterface,
+    DimensionMapOpInterface]> {
   let summary = "drop elements while training";
   let description = [{
     At inference the identity; Simplify removes it.

@@ -19,7 +19,7 @@ def Gantry_ReduceSumOp : Gantry_ReduceOp<"reduce_sum", "Sum", "sum">;
 def Gantry_ReduceMeanOp : Gantry_ReduceOp<"reduce_mean", "Mean", "mean">;
 def Gantry_ReduceMaxOp : Gantry_ReduceOp<"reduce_max", "Max", "maximum">;
 def Gantry_ReduceMinOp : Gantry_ReduceOp<"reduce_min", "Min", "minimum">;
-def Gantry_ReduceProdOp : Gantry_ReduceOp<"reduce_prod", "Prod", "product"> { let hasFolder = 1; }
+def Gantry_ReduceProdOp : Gantry_ReduceOp<"reduce_prod", "Prod", "product">;
 
 class Gantry_ArgOp<string mnemonic, string logName, string what>
     : Gantry_InferredOp<mnemonic, logName, "Reduction", [CostOpInterface]> {
@@ -79,7 +79,8 @@ def Gantry_RmsNormOp : Gantry_SameAsFirstOp<"rms_norm", "RMSNorm"> {
   let results = (outs Gantry_FloatTensor:$result);
 }
 
-def Gantry_BatchNormOp : Gantry_InferredOp<"batch_norm", "FusedBatchNormV3", "Elementwise", [CostOpInterface, InPlaceOpInterface]> {
+def Gantry_BatchNormOp : Gantry_InferredOp<"batch_norm", "FusedBatchNormV3", "Elementwise",
+    [CostOpInterface, DeclareOpInterfaceMethods<DimensionMapOpInterface, ["getOperandDims"]>]> {
   let summary = "normalise each channel with given statistics";
   let description = [{
     (x - mean) / sqrt(variance + epsilon) * scale + bias for [n, c, ...], the four each of shape [c].

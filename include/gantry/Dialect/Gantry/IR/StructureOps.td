@@ -8,10 +8,12 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 
-def Gantry_YieldOp : Op<Gantry_Dialect, "yield", [Pure, ReturnLike, Terminator]> {
+def Gantry_YieldOp : Op<Gantry_Dialect, "yield", [Pure, Terminator,
+    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]> {
   let summary = "end a region and give its values";
   let description = [{
-    Terminator of the regions of this dialect.
+    Terminator of the regions of this dialect. What the condition of a loop yields says where to go
+    and goes nowhere itself.
 
     Example:
     ```mlir
@@ -49,10 +51,10 @@ def Gantry_OnOp : Op<Gantry_Dialect, "on", [SingleBlock, RecursiveMemoryEffects,
     }
     ```
   }];
-  let arguments = (ins StrAttr:$device, OptionalAttr<StrAttr>:$soft);
+  let arguments = (ins Gantry_DeviceAttr:$device, OptionalAttr<Gantry_SoftModeAttr>:$soft);
   let results = (outs Variadic<Gantry_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$device (`soft` $soft^)? (`->` `(` type($results)^ `)`)? $body attr-dict";
+  let assemblyFormat = "custom<Device>($device) (`soft` custom<SoftMode>($soft)^)? (`->` `(` type($results)^ `)`)? $body attr-dict";
   let hasVerifier = 1;
 }
 
@@ -67,15 +69,22 @@ def Gantry_CopyOp : Op<Gantry_Dialect, "copy", [AlwaysSpeculatable, SameOperands
 
     Example: `%y = gantry.copy %x to "GPU:1" : tensor<4xf32>`
   }];
-  let arguments = (ins Gantry_Tensor:$input, StrAttr:$device, UnitAttr:$force,
+  let arguments = (ins Gantry_Tensor:$input, Gantry_DeviceAttr:$device, UnitAttr:$force,
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs Gantry_Tensor:$result);
-  let assemblyFormat = "$input `to` $device (`force` $force^)? attr-dict `:` type($input)";
-  let hasVerifier = 1;
+  let assemblyFormat = "$input `to` custom<Device>($device) (`force` $force^)? attr-dict `:` type($input)";
 }
 
+/// What may go along an edge of control flow: types that differ in open dimensions alone.
+defvar compatibleEdges = [{
+  bool areTypesCompatible(::mlir::Type lhs, ::mlir::Type rhs) {
+    return ::gantry::detail::areCompatibleTypes(lhs, rhs);
+  }
+}];
+
 def Gantry_IfOp : Op<Gantry_Dialect, "if", [SingleBlock, RecursiveMemoryEffects,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface>]> {
   let summary = "run one of two regions";
   let description = [{
     `condition` is a scalar i1 on the host. Both regions yield the results' types.
@@ -97,14 +106,21 @@ def Gantry_IfOp : Op<Gantry_Dialect, "if", [SingleBlock, RecursiveMemoryEffects,
   let regions = (region SizedRegion<1>:$then_body, SizedRegion<1>:$else_body);
   let assemblyFormat = "$condition (`->` `(` type($results)^ `)`)? $then_body `else` $else_body attr-dict `:` type($condition)";
   let hasVerifier = 1;
+  let extraClassDeclaration = compatibleEdges;
 }
 
 def Gantry_WhileOp : Op<Gantry_Dialect, "while", [SingleBlock, RecursiveMemoryEffects,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
   let summary = "run a region while a condition holds";
   let description = [{
     Carried values start as `inits`. The condition region takes them and yields one scalar i1; while
     it is true, the body region takes them and yields the next ones. The results are the last ones.
+
+    As a `RegionBranchOpInterface` it tells the flow of values exactly: `inits`, and what the body
+    yields, become the arguments of both regions and the results. MLIR forwards only operands of a
+    terminator, and the condition yields the flag alone; so the edges that carry values go around the
+    condition, and the edges from it carry none.
 
     Example:
     ```mlir
@@ -127,6 +143,7 @@ def Gantry_WhileOp : Op<Gantry_Dialect, "while", [SingleBlock, RecursiveMemoryEf
   let regions = (region SizedRegion<1>:$condition_body, SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inits `)` `:` functional-type($inits, $results) $condition_body `do` $body attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = compatibleEdges;
 }
 
 //===----------------------------------------------------------------------===//

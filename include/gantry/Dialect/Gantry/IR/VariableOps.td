@@ -144,19 +144,19 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
   let description = [{
     The region has one argument for each entry of `inputs`:
 
-    - `"split N"`: the operand's shard along axis N. Shards are rows in order, ceil(size / replicas)
+    - `split N`: the operand's shard along axis N. Shards are rows in order, ceil(size / replicas)
       each as far as they go, or in proportion to `weights`; the last ones may be smaller or empty.
       The argument's dimension N is open;
-    - `"broadcast"`: the operand itself. Values from outside are the same;
-    - `"per replica"`: as many operands as there are devices, one for each.
+    - `broadcast`: the operand itself. Values from outside are the same;
+    - `per_replica`: as many operands as there are devices, one for each.
 
     and yields one value for each entry of `outputs`:
 
-    - `"gather N"`: joined along axis N in the order of the devices;
-    - `"sum"`: added up in the order of the devices;
-    - `"mean"`: added up, each with the share of the global batch that its replica had;
-    - `"same"`: the replicas agree by construction; the first one's value;
-    - `"per replica"`: as many results as there are devices.
+    - `gather N`: joined along axis N in the order of the devices;
+    - `sum`: added up in the order of the devices;
+    - `mean`: added up, each with the share of the global batch that its replica had;
+    - `same`: the replicas agree by construction; the first one's value;
+    - `per_replica`: as many results as there are devices.
 
     A replica whose shard is empty computes nothing but what is needed of it. The Replicate phase
     replaces the op by the ops of the replicas (spec R1, R2).
@@ -164,7 +164,7 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
     Example:
     ```mlir
     func.func @dense(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
-      %y = gantry.replicate (%x, %w) on ["GPU:0", "GPU:1"] takes ["split 0", "broadcast"] gives ["gather 0"]
+      %y = gantry.replicate (%x, %w) on ["GPU:0", "GPU:1"] takes [split 0, broadcast] gives [gather 0]
           : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32> {
       ^bb0(%shard: tensor<?x4xf32>, %v: tensor<4x2xf32>):
         %0 = gantry.matmul %shard, %v : (tensor<?x4xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
@@ -174,16 +174,24 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
     }
     ```
   }];
-  let arguments = (ins Variadic<Gantry_Tensor>:$values, StrArrayAttr:$devices,
-                       OptionalAttr<DenseI64ArrayAttr>:$weights, StrArrayAttr:$inputs,
-                       StrArrayAttr:$outputs);
+  let arguments = (ins Variadic<Gantry_Tensor>:$values, Gantry_DeviceArray:$devices,
+                       OptionalAttr<DenseI64ArrayAttr>:$weights, Gantry_ReplicaModeArray:$inputs,
+                       Gantry_ReplicaModeArray:$outputs);
   let results = (outs Variadic<Gantry_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $values `)` `on` $devices (`weights` $weights^)? `takes` $inputs `gives` $outputs `:`
+    `(` $values `)` `on` custom<Devices>($devices) (`weights` $weights^)?
+    `takes` custom<ReplicaModes>($inputs) `gives` custom<ReplicaModes>($outputs) `:`
     functional-type($values, $results) $body attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    DeviceAttr getDevice(size_t replica) {
+      return ::llvm::cast<DeviceAttr>(getDevices()[replica]);
+    }
+    auto getInputModes() { return getInputs().getAsRange<ReplicaModeAttr>(); }
+    auto getOutputModes() { return getOutputs().getAsRange<ReplicaModeAttr>(); }
+  }];
 }
 
 def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
@@ -191,18 +199,21 @@ def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterf
   let description = [{
     One operand inside of a `gantry.replicate`, or in a private function that is called there: the
     replicas' values are combined. In a branch or a loop the condition must be the same on every
-    replica. Elsewhere one operand and one result for each of `devices`. `"sum"` adds in the order of the replicas, for each
-    element the same on every device (spec R3); `"mean"` takes each with its share of `weights`, in a
+    replica. Elsewhere one operand and one result for each of `devices`. `sum` adds in the order of the replicas, for each
+    element the same on every device (spec R3); `mean` takes each with its share of `weights`, in a
     region with the replica's share of the global batch. Replaced in the Replicate phase by the
     slices, copies, sums and joins of a direct exchange.
 
-    Example: `%y:2 = gantry.all_reduce %a, %b {kind = "sum", devices = ["GPU:0", "GPU:1"]} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)`
+    Example: `%y:2 = gantry.all_reduce sum %a, %b on ["GPU:0", "GPU:1"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)`
   }];
-  let arguments = (ins Variadic<Gantry_NumberTensor>:$values, StrAttr:$kind,
-                       OptionalAttr<StrArrayAttr>:$devices,
+  let arguments = (ins Variadic<Gantry_NumberTensor>:$values, Gantry_CombineKindAttr:$kind,
+                       OptionalAttr<Gantry_DeviceArray>:$devices,
                        OptionalAttr<DenseI64ArrayAttr>:$weights);
   let results = (outs Variadic<Gantry_NumberTensor>:$results);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    custom<CombineKind>($kind) $values (`on` custom<Devices>($devices)^)? (`weights` $weights^)? attr-dict `:`
+    functional-type($values, $results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = compatibleTypes;
 }

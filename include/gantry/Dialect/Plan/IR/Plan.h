@@ -1,6 +1,8 @@
 // The plan dialect: how, where and when. See PlanOps.td.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -17,6 +17,7 @@ def Plan_Dialect : Dialect {
     the commands that run, over buffers. Made by Schedule from placed and fused gantry ops; after
     Memory every buffer has an arena and an offset.
   }];
+  let dependentDialects = ["::gantry::GantryDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }
@@ -136,6 +137,13 @@ def Plan_CopiedAttr : Plan_Attr<"Copied", "copied"> {
 // The module: what functions refer to
 //===----------------------------------------------------------------------===//
 
+// Written as the ops of the gantry dialect write it.
+def Plan_DeviceName : Attr<CPred<"::llvm::isa<::gantry::DeviceAttr>($_self)">, "device name"> {
+  let storageType = "::gantry::DeviceAttr";
+  let returnType = "::gantry::DeviceAttr";
+  let convertFromStorage = "$_self";
+}
+
 // What is not known is 0 and not printed.
 defvar Plan_Count = DefaultValuedAttr<I64Attr, "0">;
 defvar Plan_Rate = DefaultValuedAttr<F64Attr, "0.0">;
@@ -148,11 +156,11 @@ def Plan_DeviceOp : Plan_Op<"device", [Symbol]> {
     second. The drivers of `also` stand in, in order, where the first is not there.
     Example: `plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 1073741824`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device, StrAttr:$driver, Plan_Count:$physical,
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_DeviceName:$device, StrAttr:$driver, Plan_Count:$physical,
                        Plan_Count:$limit, Plan_Rate:$flops, Plan_Rate:$bandwidth,
                        DefaultValuedAttr<StrArrayAttr, "{}">:$also);
   let assemblyFormat = [{
-    $sym_name $device `on` $driver (`also` $also^)? (`physical` $physical^)? (`limit` $limit^)? (`flops` $flops^)?
+    $sym_name custom<Device>($device) `on` $driver (`also` $also^)? (`physical` $physical^)? (`limit` $limit^)? (`flops` $flops^)?
     (`bandwidth` $bandwidth^)? attr-dict
   }];
 }

@@ -1,5 +1,5 @@
 // The .npz format: a zip archive of .npy files, stored or deflated; libzip does the zip side.
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 
 #include <cstring>
 #include <zip.h>

@@ -1,7 +1,7 @@
 // Array files from hostile hands: every claim of a header is checked, every error says what is
 // wrong.
 #include "TemporaryFolder.h"
-#include "gantry/Arrays/Archive.h"
+#include "gantry/Formats/Archive.h"
 
 #include <cstring>
 #include <fstream>

@@ -5,12 +5,11 @@
 
 #include "gantry/Support/Status.h"
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringRef.h"
-
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace gantry::onnx {
 
@@ -29,11 +28,11 @@ public:
   /// The whole file `location`, a relative path with '/' between its parts. Each file is mapped
   /// once. Errors: INVALID_ARGUMENT (the path leaves the folder, is no regular file, is linked
   /// twice), NOT_FOUND.
-  Expected<std::shared_ptr<const Mapping>> open(llvm::StringRef location);
+  Expected<std::shared_ptr<const Mapping>> open(std::string_view location);
 
 private:
   std::string folder;
-  llvm::StringMap<std::shared_ptr<const Mapping>> files;
+  std::map<std::string, std::shared_ptr<const Mapping>, std::less<>> files;
 };
 
 } // namespace gantry::onnx

@@ -1,6 +1,6 @@
 // The .npy format: "\x93NUMPY", version, header length, a Python dict in ASCII, the elements.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,10 +2,7 @@
 // part with O_NOFOLLOW: both refuse '..', absolute paths and links at the moment of opening, so
 // that nothing can be exchanged between a check and its use.
 
-#include "ExternalData.h"
-
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
+#include "gantry/Formats/ONNX/ExternalData.h"
 
 #include <cerrno>
 #include <cstring>
@@ -15,10 +12,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 using namespace gantry;
 using namespace gantry::onnx;
-using llvm::StringRef;
+using std::string_view;
 
 Mapping::~Mapping() {
   if (data)
@@ -43,18 +42,27 @@ struct Descriptor {
 };
 
 /// The parts of a path that stays inside its folder by its text alone; empty for any other.
-llvm::SmallVector<StringRef> splitPath(StringRef location) {
-  llvm::SmallVector<StringRef> parts, kept;
-  if (location.starts_with("/") || location.contains('\0'))
+std::vector<std::string> splitPath(string_view location) {
+  std::vector<std::string> parts;
+  if (location.starts_with('/') || location.find('\0') != string_view::npos)
     return {};
-  location.split(parts, '/');
-  for (StringRef part : parts) {
+  while (!location.empty()) {
+    const size_t slash = std::min(location.find('/'), location.size());
+    const string_view part = location.substr(0, slash);
     if (part == "..")
       return {};
     if (!part.empty() && part != ".")
-      kept.push_back(part);
+      parts.emplace_back(part);
+    location.remove_prefix(std::min(slash + 1, location.size()));
   }
-  return kept;
+  return parts;
+}
+
+std::string joinPath(const std::vector<std::string> &parts) {
+  std::string path;
+  for (const std::string &part : parts)
+    path += (path.empty() ? "" : "/") + part;
+  return path;
 }
 
 int openBeneath(int folder, const std::string &path) {
@@ -65,19 +73,18 @@ int openBeneath(int folder, const std::string &path) {
   return int(syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how));
 }
 
-int openByParts(int folder, llvm::ArrayRef<StringRef> parts) {
+int openByParts(int folder, const std::vector<std::string> &parts) {
   Descriptor at(dup(folder));
-  for (StringRef part : parts.drop_back()) {
-    at = Descriptor(
-        openat(at.fd, part.str().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    at = Descriptor(openat(at.fd, parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (at.fd < 0)
       return -1;
   }
-  return openat(at.fd, parts.back().str().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  return openat(at.fd, parts.back().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 }
 
-Status describe(StringRef location, int error) {
-  std::string name = "external data '" + location.str() + "'";
+Status describe(string_view location, int error) {
+  std::string name = "external data '" + std::string(location) + "'";
   if (error == ENOENT || error == ENOTDIR)
     return Status::notFound(name + ": no such file in the model's folder");
   if (error == ELOOP || error == EXDEV)
@@ -88,19 +95,19 @@ Status describe(StringRef location, int error) {
 
 } // namespace
 
-Expected<std::shared_ptr<const Mapping>> ExternalData::open(StringRef location) {
+Expected<std::shared_ptr<const Mapping>> ExternalData::open(string_view location) {
   if (auto known = files.find(location); known != files.end())
     return known->second;
-  llvm::SmallVector<StringRef> parts = splitPath(location);
+  const std::vector<std::string> parts = splitPath(location);
   if (parts.empty())
     return Status::invalidArgument(
-        "external data '" + location.str() +
+        "external data '" + std::string(location) +
         "' is not inside the model's folder; give a relative path without '..'");
 
   Descriptor base(::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (base.fd < 0)
     return describe(location, errno);
-  Descriptor file(openBeneath(base.fd, llvm::join(parts, "/")));
+  Descriptor file(openBeneath(base.fd, joinPath(parts)));
   if (file.fd < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG))
     file = Descriptor(openByParts(base.fd, parts));
   if (file.fd < 0)
@@ -110,10 +117,11 @@ Expected<std::shared_ptr<const Mapping>> ExternalData::open(StringRef location) 
   if (fstat(file.fd, &info) != 0)
     return describe(location, errno);
   if (!S_ISREG(info.st_mode))
-    return Status::invalidArgument("external data '" + location.str() + "' is not a regular file");
+    return Status::invalidArgument("external data '" + std::string(location) +
+                                   "' is not a regular file");
   if (info.st_nlink != 1)
     return Status::invalidArgument(
-        "external data '" + location.str() +
+        "external data '" + std::string(location) +
         "' has more than one hard link; copy the file into the model's folder");
 
   auto mapping = std::make_shared<Mapping>();
@@ -124,6 +132,6 @@ Expected<std::shared_ptr<const Mapping>> ExternalData::open(StringRef location) 
     mapping->data = static_cast<const char *>(data);
     mapping->size = uint64_t(info.st_size);
   }
-  files[location] = mapping;
+  files.emplace(location, mapping);
   return std::shared_ptr<const Mapping>(mapping);
 }

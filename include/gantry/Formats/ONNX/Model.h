@@ -1,16 +1,17 @@
-// An ONNX model as plain structs: what the importer needs of the file format, and no more.
+// An ONNX model as plain structs: what Gantry needs of the file format, and no more.
 //
 // The file is a protocol-buffer message. It is decoded by hand (Model.cpp) instead of by generated
 // code, so that weights stay where they are: strings and raw bytes are views into the mapped file,
 // which must outlive the model. Field numbers are those of ONNX's published message definitions.
 #pragma once
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include "gantry/Support/ElementType.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,14 +45,14 @@ enum class DataType : int32_t {
   Float4E2M1 = 23,
 };
 
-using StringPair = std::pair<llvm::StringRef, llvm::StringRef>;
+using StringPair = std::pair<std::string_view, std::string_view>;
 
 struct Tensor {
-  llvm::StringRef name;
-  llvm::SmallVector<int64_t, 4> dims;
+  std::string_view name;
+  std::vector<int64_t> dims;
   DataType type = DataType::Undefined;
   bool hasRaw = false;
-  llvm::StringRef raw; ///< little-endian elements
+  std::string_view raw; ///< little-endian elements
   // Elements in a typed field, used by small tensors; 16-bit and smaller types sit in int32s.
   std::vector<float> floats;
   std::vector<double> doubles;
@@ -67,7 +68,7 @@ struct Tensor {
 /// One dimension of a declared shape: a size, a name, or nothing known.
 struct Dim {
   int64_t size = -1;
-  llvm::StringRef param;
+  std::string_view param;
   bool isKnown() const { return size >= 0; }
 };
 
@@ -80,7 +81,7 @@ struct Type {
 };
 
 struct ValueInfo {
-  llvm::StringRef name;
+  std::string_view name;
   Type type;
 };
 
@@ -104,54 +105,54 @@ struct Attribute {
     TypeProto = 13,
     TypeProtos = 14
   };
-  llvm::StringRef name;
-  llvm::StringRef reference; ///< inside a function: the caller's attribute that stands here
+  std::string_view name;
+  std::string_view reference; ///< inside a function: the caller's attribute that stands here
   Type type = Undefined;
   float f = 0;
   int64_t i = 0;
-  llvm::StringRef s;
+  std::string_view s;
   std::vector<float> floats;
   std::vector<int64_t> ints;
-  std::vector<llvm::StringRef> strings;
+  std::vector<std::string_view> strings;
   std::shared_ptr<onnx::Tensor> tensor;
   std::shared_ptr<onnx::Graph> graph;
 };
 
 /// Where a node wants to run (IR version 11): one of the model's configurations.
 struct NodeConfiguration {
-  llvm::StringRef id;
-  std::vector<llvm::StringRef> shardedTensors; ///< what its sharding specs are about
-  int64_t stage = -1;                          ///< of a pipeline; -1: not said
+  std::string_view id;
+  std::vector<std::string_view> shardedTensors; ///< what its sharding specs are about
+  int64_t stage = -1;                           ///< of a pipeline; -1: not said
 };
 
 /// Devices by name, which nodes refer to (IR version 11).
 struct DeviceConfiguration {
-  llvm::StringRef name;
+  std::string_view name;
   int64_t numDevices = 0;
-  std::vector<llvm::StringRef> devices;
+  std::vector<std::string_view> devices;
 };
 
 struct Node {
-  llvm::StringRef name, op, domain, overload;
-  std::vector<llvm::StringRef> inputs, outputs;
+  std::string_view name, op, domain, overload;
+  std::vector<std::string_view> inputs, outputs;
   std::vector<Attribute> attributes;
   std::vector<NodeConfiguration> configurations;
 };
 
 struct Graph {
-  llvm::StringRef name;
+  std::string_view name;
   std::vector<Node> nodes;
   std::vector<Tensor> initializers;
   std::vector<ValueInfo> inputs, outputs;
-  std::vector<llvm::StringRef> sparseInitializers; ///< names
+  std::vector<std::string_view> sparseInitializers; ///< names
 };
 
 /// Opset versions by domain; "" and "ai.onnx" are the same one.
-using Opsets = std::vector<std::pair<llvm::StringRef, int64_t>>;
+using Opsets = std::vector<std::pair<std::string_view, int64_t>>;
 
 struct Function {
-  llvm::StringRef name, domain, overload;
-  std::vector<llvm::StringRef> inputs, outputs, attributes;
+  std::string_view name, domain, overload;
+  std::vector<std::string_view> inputs, outputs, attributes;
   std::vector<Attribute> defaults;
   std::vector<Node> nodes;
   Opsets opsets;
@@ -159,7 +160,7 @@ struct Function {
 
 struct Model {
   int64_t irVersion = 0;
-  llvm::StringRef producer, producerVersion;
+  std::string_view producer, producerVersion;
   Opsets opsets;
   bool hasGraph = false;
   Graph graph;
@@ -167,12 +168,19 @@ struct Model {
   std::vector<DeviceConfiguration> configurations;
 };
 
-/// Decodes `bytes`. On failure `error` says what is wrong and at which byte.
-bool decodeModel(llvm::StringRef bytes, Model &model, std::string &error);
+/// Decodes `bytes`, into which the model's strings and weights are views. On failure `error` says
+/// what is wrong and at which byte.
+bool decodeModel(std::string_view bytes, Model &model, std::string &error);
 /// The same for a lone tensor, as ONNX's test data has them.
-bool decodeTensor(llvm::StringRef bytes, Tensor &tensor, std::string &error);
+bool decodeTensor(std::string_view bytes, Tensor &tensor, std::string &error);
 
 /// "f32", or "string", "f8E4M3FN" and so on for types that Gantry has not.
-llvm::StringRef nameOf(DataType type);
+std::string_view nameOf(DataType type);
+/// None for a type that Gantry has not: strings, complex numbers, 4 and 8 bits of floats.
+std::optional<ElementType> elementTypeOf(DataType type);
+
+/// Elements of the typed fields as they lie in memory, integers cut to `width` bytes each: 16-bit
+/// floats, too, stand in a field of integers.
+std::vector<char> packTypedElements(const Tensor &tensor, size_t width);
 
 } // namespace gantry::onnx

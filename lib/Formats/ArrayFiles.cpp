@@ -1,5 +1,5 @@
 // Whole files in and out; the format of a file is told by its first bytes.
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include "gantry/Support/Bytes.h"
 

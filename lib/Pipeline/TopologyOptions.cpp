@@ -5,7 +5,7 @@
 
 #include "gantry/Device/Topology.h"
 
-#include "Topology.h"
+#include "TopologyOptions.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/Target.h"
@@ -14,10 +14,6 @@
 
 using namespace mlir;
 using namespace gantry;
-
-static TopologyFlags flagsOf(const CompileOptions &options) {
-  return {options.devices, options.topology, options.visible, options.splits, options.simulate};
-}
 
 /// Names and limits alone: a list of devices says nothing of drivers and rates.
 static bool haveSameDevices(const Topology &a, const Topology &b) {
@@ -28,23 +24,17 @@ static bool haveSameDevices(const Topology &a, const Topology &b) {
 
 /// The file wins; flags that list devices must then list the same. The other flags change what the
 /// file says, as they change what another flag says.
-static FailureOr<Topology> mergeWithModule(ModuleOp module, TopologyFlags flags) {
+static FailureOr<Topology> mergeWithModule(ModuleOp module, TopologyRequest request) {
   const Topology own = getTopology(module);
-  if (!flags.devices.empty() || !flags.file.empty()) {
-    TopologyFlags list{flags.devices, flags.file};
-    Expected<Topology> listed = applyFlags(list, own);
-    if (!listed)
-      return module.emitError() << listed.status().message();
-    if (flags.file.empty() ? !haveSameDevices(*listed, own) : *listed != own)
-      return module.emitError() << "the file's " << kTopologyAttr << " has the devices "
-                                << own.deviceList() << "; "
-                                << (flags.file.empty() ? "--devices" : "--topology")
-                                << " contradicts it with " << listed->deviceList()
-                                << "; remove one of them";
-  }
-  flags.devices.clear();
-  flags.file.clear();
-  Expected<Topology> topology = applyFlags(flags, own);
+  if (const std::optional<Topology> &listed = request.devices;
+      listed && (request.isComplete ? *listed != own : !haveSameDevices(*listed, own)))
+    return module.emitError() << "the file's " << kTopologyAttr << " has the devices "
+                              << own.deviceList() << "; "
+                              << (request.isComplete ? "--topology" : "--devices")
+                              << " contradicts it with " << listed->deviceList()
+                              << "; remove one of them";
+  request.devices.reset();
+  Expected<Topology> topology = request.applyTo(own);
   if (!topology)
     return module.emitError() << topology.status().message();
   return topology.take();
@@ -69,17 +59,16 @@ LogicalResult gantry::checkAlso(ModuleOp module, const CompileOptions &options) 
 }
 
 LogicalResult gantry::setTopologyFromOptions(ModuleOp module, const CompileOptions &options) {
-  TopologyFlags flags = flagsOf(options);
   if (module->hasAttr(kTopologyAttr)) {
-    if (!flags.any())
+    if (!options.devices.any())
       return success();
-    FailureOr<Topology> topology = mergeWithModule(module, std::move(flags));
+    FailureOr<Topology> topology = mergeWithModule(module, options.devices);
     if (failed(topology))
       return failure();
     setTopology(module, *topology);
     return success();
   }
-  Expected<Topology> topology = applyFlags(flags, Topology::hostOnly());
+  Expected<Topology> topology = options.devices.applyTo(Topology::hostOnly());
   if (!topology)
     return emitError(UnknownLoc::get(module.getContext())) << topology.status().message();
   setTopology(module, *topology);

@@ -16,15 +16,13 @@
 using namespace mlir;
 using namespace gantry;
 
-static DeviceName fullName(StringRef spelling) {
-  return DeviceName::parse(spelling.str())->withDefaultTask();
-}
+static DeviceName fullName(DeviceAttr device) { return device.getName().withDefaultTask(); }
 
 /// What the devices alone say: one to one, hosts and simulated GPUs.
 static Topology shortForm(ArrayRef<DeviceAttr> devices) {
   Topology topology;
   for (auto [i, device] : llvm::enumerate(devices)) {
-    DeviceName name = fullName(device.getSpelling());
+    DeviceName name = fullName(device);
     topology.logical.push_back({name, uint32_t(i), 0});
     name.physical = true;
     PhysicalDevice physical;
@@ -105,7 +103,7 @@ struct DetailsReader {
     if (failed(readList("physical", [&](Entry e) { return readPhysical(e); })))
       return failure();
     for (DeviceAttr device : devices)
-      topology.logical.push_back({fullName(device.getSpelling()), 0, 0});
+      topology.logical.push_back({fullName(device), 0, 0});
     size_t next = 0;
     if (failed(readList("logical", [&](Entry e) { return readLogical(e, next++); })))
       return failure();
@@ -142,9 +140,11 @@ struct DetailsReader {
         failed(entry.readCount("memory", device.memory)) ||
         failed(entry.readRate("bandwidth", device.bandwidth)) || failed(readPeaks(entry, device)))
       return failure();
-    Expected<DeviceName> parsed = DeviceName::parse(name);
-    if (!parsed)
-      return emitError() << entry.place << " of the topology: " << parsed.status().message();
+    FailureOr<DeviceName> parsed = readDeviceName(name, [&]() -> InFlightDiagnostic {
+      return emitError() << entry.place << " of the topology: ";
+    });
+    if (failed(parsed))
+      return failure();
     device.name = parsed->withDefaultTask();
     device.name.physical = true;
     for (Driver candidate : {Driver::host, Driver::sim, Driver::cuda})
@@ -206,7 +206,7 @@ static FailureOr<Topology> readTopology(ArrayRef<DeviceAttr> devices, Dictionary
 LogicalResult TopologyAttr::verify(EmitError emitError, ArrayRef<DeviceAttr> devices,
                                    DictionaryAttr details) {
   for (auto [i, device] : llvm::enumerate(devices)) {
-    if (!fullName(device.getSpelling()).isFull())
+    if (!fullName(device).isFull())
       return emitError() << "device '" << device.getSpelling()
                          << "' of the topology needs a type and an id, as in /device:GPU:0";
     if (llvm::is_contained(devices.take_front(i), device))
@@ -314,7 +314,7 @@ void gantry::setTopology(ModuleOp module, const Topology &topology) {
   MLIRContext *context = module.getContext();
   SmallVector<DeviceAttr> devices;
   for (const LogicalDevice &device : topology.logical)
-    devices.push_back(DeviceAttr::get(context, device.name.str()));
+    devices.push_back(DeviceAttr::get(context, device.name));
   DictionaryAttr details;
   if (topology != shortForm(devices))
     details = DetailsBuilder{Builder(context)}.all(topology);

@@ -2,7 +2,7 @@
 // compiler library does without.
 #pragma once
 
-#include "gantry/Arrays/Files.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include <utility>
 

@@ -1,185 +1,18 @@
-// Decodes the protocol-buffer wire format of ONNX models.
-//
-// A message is a sequence of fields, each a key (number and wire type) and a value: a varint, 4 or
-// 8 bytes, or a length and that many bytes. The rules kept here are the format's own: unknown
-// fields are skipped, a singular field given twice keeps the last value, numbers of a repeated
-// field come one by one or packed. Nothing is read outside the enclosing message; nesting is
-// limited.
+// Decodes ONNX models, message by message; the wire format is Protobuf.h's.
 
-#include "Model.h"
+#include "gantry/Formats/ONNX/Model.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/Endian.h"
+#include "gantry/Formats/Protobuf.h"
 
 #include <cstring>
+#include <iterator>
 
 using namespace gantry::onnx;
-using llvm::StringRef;
+using gantry::protobuf::Field;
+using gantry::protobuf::Reader;
+using std::string_view;
 
 namespace {
-
-/// Graphs inside attributes of nodes inside graphs: deeper files are refused, not followed.
-constexpr int kMaxDepth = 64;
-
-enum class Wire { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
-
-/// What all readers of one decoding share.
-struct Decoding {
-  const char *begin = nullptr;
-  std::string error;
-};
-
-/// One field of a message: its number and its value in whichever form it came.
-struct Field {
-  uint32_t number = 0;
-  Wire wire = Wire::Varint;
-  uint64_t number64 = 0; ///< Varint, Fixed64, Fixed32
-  StringRef bytes;       ///< Bytes
-
-  int64_t asInt() const { return int64_t(number64); }
-  float asFloat() const {
-    uint32_t bits = uint32_t(number64);
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-  }
-};
-
-/// Walks the fields of one message.
-class Reader {
-public:
-  Reader(Decoding &decoding, StringRef message, int depth)
-      : decoding(decoding), at(message.begin()), end(message.end()), depth(depth) {
-    if (depth > kMaxDepth)
-      fail("messages are nested more than " + std::to_string(kMaxDepth) + " deep");
-  }
-
-  /// Fetches the next field; false at the end and after an error.
-  bool next(Field &field) {
-    if (at == end || failed())
-      return false;
-    uint64_t key = varint();
-    field = Field();
-    field.number = uint32_t(key >> 3);
-    field.wire = Wire(key & 7);
-    switch (field.wire) {
-    case Wire::Varint:
-      field.number64 = varint();
-      break;
-    case Wire::Fixed64:
-      field.number64 = fixed<uint64_t>();
-      break;
-    case Wire::Fixed32:
-      field.number64 = fixed<uint32_t>();
-      break;
-    case Wire::Bytes:
-      field.bytes = lengthDelimited();
-      break;
-    default:
-      fail("wire type " + std::to_string(key & 7) + " is not used by ONNX");
-    }
-    if (!failed() && (key >> 3 == 0 || key >> 3 > 0x1fffffff))
-      fail("field number " + std::to_string(key >> 3) + " does not exist");
-    return !failed();
-  }
-
-  bool failed() const { return !decoding.error.empty(); }
-  void fail(const std::string &what) {
-    if (!failed())
-      decoding.error = what + " (at byte " + std::to_string(at - decoding.begin) + ")";
-    at = end;
-  }
-  Reader inside(const Field &field) {
-    if (field.wire != Wire::Bytes)
-      fail("field " + std::to_string(field.number) + " must be a message");
-    return Reader(decoding, field.bytes, depth + 1);
-  }
-
-  StringRef string(const Field &field) {
-    if (field.wire != Wire::Bytes)
-      fail("field " + std::to_string(field.number) + " must be bytes");
-    return field.bytes;
-  }
-
-  /// Adds the numbers of a repeated field, packed or not.
-  template <typename T>
-  void numbers(const Field &field, std::vector<T> &into) {
-    if (field.wire != Wire::Bytes) {
-      into.push_back(convert<T>(field));
-      return;
-    }
-    Reader inner(decoding, field.bytes, depth + 1);
-    into.reserve(into.size() + field.bytes.size() / (std::is_floating_point_v<T> ? sizeof(T) : 8));
-    while (inner.at != inner.end && !failed()) {
-      Field one;
-      if constexpr (std::is_same_v<T, float>)
-        one.number64 = inner.fixed<uint32_t>();
-      else if constexpr (std::is_same_v<T, double>)
-        one.number64 = inner.fixed<uint64_t>();
-      else
-        one.number64 = inner.varint();
-      into.push_back(convert<T>(one));
-    }
-  }
-
-private:
-  template <typename T>
-  static T convert(const Field &field) {
-    T value;
-    if constexpr (std::is_same_v<T, float>)
-      value = field.asFloat();
-    else if constexpr (std::is_same_v<T, double>)
-      std::memcpy(&value, &field.number64, sizeof value);
-    else
-      value = T(field.number64);
-    return value;
-  }
-
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (at == end) {
-        fail("the message ends inside a number");
-        return 0;
-      }
-      uint8_t byte = uint8_t(*at++);
-      value |= uint64_t(byte & 0x7f) << shift;
-      if (!(byte & 0x80))
-        return value;
-    }
-    fail("a number is longer than 10 bytes");
-    return 0;
-  }
-
-  template <typename T>
-  T fixed() {
-    if (end - at < ptrdiff_t(sizeof(T))) {
-      fail("the message ends inside a number");
-      return 0;
-    }
-    T value = llvm::support::endian::read<T, llvm::endianness::little>(at);
-    at += sizeof(T);
-    return value;
-  }
-
-  StringRef lengthDelimited() {
-    uint64_t length = varint();
-    if (failed())
-      return {};
-    if (length > uint64_t(end - at)) {
-      fail("a field of " + std::to_string(length) + " bytes reaches beyond its message");
-      return {};
-    }
-    StringRef bytes(at, length);
-    at += length;
-    return bytes;
-  }
-
-  Decoding &decoding;
-  const char *at, *end;
-  int depth;
-};
 
 void read(Reader in, StringPair &entry) {
   for (Field field; in.next(field);)
@@ -194,14 +27,13 @@ void read(Reader in, StringPair &entry) {
 }
 
 void read(Reader in, Tensor &tensor) {
-  std::vector<int64_t> dims;
   for (Field field; in.next(field);)
     switch (field.number) {
     case 1:
-      in.numbers(field, dims);
+      in.numbers(field, tensor.dims);
       break;
     case 2:
-      tensor.type = DataType(int32_t(field.asInt()));
+      tensor.type = DataType(int32_t(in.integer(field)));
       break;
     case 3:
       tensor.isSegment = true;
@@ -235,17 +67,16 @@ void read(Reader in, Tensor &tensor) {
       read(in.inside(field), tensor.external.emplace_back());
       break;
     case 14:
-      tensor.isExternal = field.asInt() == 1;
+      tensor.isExternal = in.integer(field) == 1;
       break;
     }
-  tensor.dims.assign(dims.begin(), dims.end());
 }
 
 void read(Reader in, Dim &dim) {
   for (Field field; in.next(field);)
     switch (field.number) {
     case 1:
-      dim.size = field.asInt();
+      dim.size = in.integer(field);
       // Exporters write -1 and the like for what they do not know.
       if (dim.size < 0)
         dim.size = -1;
@@ -260,7 +91,7 @@ void readTensorType(Reader in, Type &type) {
   for (Field field; in.next(field);)
     switch (field.number) {
     case 1:
-      type.element = DataType(int32_t(field.asInt()));
+      type.element = DataType(int32_t(in.integer(field)));
       break;
     case 2: {
       type.hasShape = true;
@@ -340,10 +171,10 @@ void read(Reader in, Attribute &attribute) {
       attribute.name = in.string(field);
       break;
     case 2:
-      attribute.f = field.asFloat(), hasFloat = true;
+      attribute.f = in.number(field), hasFloat = true;
       break;
     case 3:
-      attribute.i = field.asInt(), hasInt = true;
+      attribute.i = in.integer(field), hasInt = true;
       break;
     case 4:
       attribute.s = in.string(field), hasString = true;
@@ -366,7 +197,7 @@ void read(Reader in, Attribute &attribute) {
       attribute.strings.push_back(in.string(field));
       break;
     case 20:
-      attribute.type = Attribute::Type(int32_t(field.asInt()));
+      attribute.type = Attribute::Type(int32_t(in.integer(field)));
       break;
     case 21:
       attribute.reference = in.string(field);
@@ -384,7 +215,7 @@ void read(Reader in, NodeConfiguration &configuration) {
       break;
     case 2: {
       Reader sharding = in.inside(field);
-      StringRef tensor = "?";
+      string_view tensor = "?";
       for (Field part; sharding.next(part);)
         if (part.number == 1)
           tensor = sharding.string(part);
@@ -392,7 +223,7 @@ void read(Reader in, NodeConfiguration &configuration) {
       break;
     }
     case 3:
-      configuration.stage = field.asInt();
+      configuration.stage = in.integer(field);
       break;
     }
 }
@@ -404,7 +235,7 @@ void read(Reader in, DeviceConfiguration &configuration) {
       configuration.name = in.string(field);
       break;
     case 2:
-      configuration.numDevices = field.asInt();
+      configuration.numDevices = in.integer(field);
       break;
     case 3:
       configuration.devices.push_back(in.string(field));
@@ -483,7 +314,7 @@ void readOpset(Reader in, Opsets &opsets) {
       domain = in.string(field);
       break;
     case 2:
-      version = field.asInt();
+      version = in.integer(field);
       break;
     }
   if (domain == "ai.onnx")
@@ -529,7 +360,7 @@ void read(Reader in, Model &model) {
   for (Field field; in.next(field);)
     switch (field.number) {
     case 1:
-      model.irVersion = field.asInt();
+      model.irVersion = in.integer(field);
       break;
     case 2:
       model.producer = in.string(field);
@@ -554,29 +385,53 @@ void read(Reader in, Model &model) {
 }
 
 template <typename Message>
-bool decode(StringRef bytes, Message &message, std::string &error) {
-  Decoding decoding{bytes.begin(), {}};
-  read(Reader(decoding, bytes, 0), message);
+bool decode(string_view bytes, Message &message, std::string &error) {
+  gantry::protobuf::Decoding decoding{bytes.data(), {}};
+  read(Reader(decoding, bytes), message);
   error = decoding.error;
   return error.empty();
 }
 
 } // namespace
 
-bool gantry::onnx::decodeModel(StringRef bytes, Model &model, std::string &error) {
+bool gantry::onnx::decodeModel(string_view bytes, Model &model, std::string &error) {
   return decode(bytes, model, error);
 }
 
-bool gantry::onnx::decodeTensor(StringRef bytes, Tensor &tensor, std::string &error) {
+bool gantry::onnx::decodeTensor(string_view bytes, Tensor &tensor, std::string &error) {
   return decode(bytes, tensor, error);
 }
 
-StringRef gantry::onnx::nameOf(DataType type) {
-  static constexpr StringRef names[] = {"undefined",  "f32",  "u8",       "i8",         "u16",
-                                        "i16",        "i32",  "i64",      "string",     "i1",
-                                        "f16",        "f64",  "u32",      "u64",        "complex64",
-                                        "complex128", "bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2",
-                                        "f8E5M2FNUZ", "u4",   "i4",       "f4E2M1"};
+string_view gantry::onnx::nameOf(DataType type) {
+  static constexpr string_view names[] = {
+      "undefined",  "f32",    "u8",         "i8",         "u16",  "i16",
+      "i32",        "i64",    "string",     "i1",         "f16",  "f64",
+      "u32",        "u64",    "complex64",  "complex128", "bf16", "f8E4M3FN",
+      "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "u4",         "i4",   "f4E2M1"};
   auto index = size_t(type);
-  return index < std::size(names) ? names[index] : StringRef("unknown");
+  return index < std::size(names) ? names[index] : string_view("unknown");
+}
+
+std::optional<gantry::ElementType> gantry::onnx::elementTypeOf(DataType type) {
+  return elementTypeNamed(nameOf(type));
+}
+
+/// Appends numbers, the first `width` bytes of each.
+template <typename T>
+static void append(std::vector<char> &into, const std::vector<T> &values, size_t width) {
+  for (const T &value : values) {
+    const size_t at = into.size();
+    into.resize(at + width);
+    std::memcpy(into.data() + at, &value, std::min(width, sizeof value));
+  }
+}
+
+std::vector<char> gantry::onnx::packTypedElements(const Tensor &tensor, size_t width) {
+  std::vector<char> bytes;
+  append(bytes, tensor.floats, sizeof(float));
+  append(bytes, tensor.doubles, sizeof(double));
+  append(bytes, tensor.int32s, width);
+  append(bytes, tensor.int64s, width);
+  append(bytes, tensor.uint64s, width);
+  return bytes;
 }

@@ -1,0 +1,40 @@
+// Elements of constants as numbers, and what ops give for them: the one evaluator of constant ops.
+// Folding asks it about small integers, importers about whatever shapes depend on.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gantry {
+
+/// Elements of a constant: integers (and truth values), or floating-point numbers.
+struct Elements {
+  bool isFloat = false;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  size_t size() const { return isFloat ? floats.size() : ints.size(); }
+};
+
+/// Most elements that are read of a constant, and that an op is evaluated to.
+inline constexpr int64_t kMaxEvaluated = 65536;
+
+/// Reads out a constant of at most `limit` elements, wherever they are.
+std::optional<Elements> readElements(mlir::ElementsAttr attr, int64_t limit = kMaxEvaluated);
+/// The reverse; numbers are converted to the element type of `type`.
+mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const Elements &elements);
+
+/// Gives the elements of an op's operand by its number, or nothing when they are not known.
+using OperandElements = llvm::function_ref<std::optional<Elements>(unsigned)>;
+
+/// Elements of the op's one result, of static shape and at most kMaxEvaluated elements, computed as
+/// its kernels would. Nothing for ops that are not evaluated, and where an operand is not known or
+/// a value has no meaning (a division by zero). Operands are asked for as they are needed.
+std::optional<Elements> evaluateOp(mlir::Operation *op, OperandElements operand);
+
+} // namespace gantry
