@@ -1,6 +1,7 @@
 # `cmake --install`: the tools, the two shared libraries, the C headers, the exported package
-# (find_package(Gantry) gives Gantry::runtime and, where it was built, Gantry::compiler) and
-# gantry-runtime.pc. test/install builds programs against all of it.
+# (find_package(Gantry) gives Gantry::runtime and, where it was built, Gantry::compiler),
+# gantry-runtime.pc, and the files that messages and headers refer to. test/install runs all programs
+# and builds against both libraries, from a prefix that was moved.
 
 include(CMakePackageConfigHelpers)
 
@@ -12,16 +13,31 @@ if(GANTRY_BUILD_COMPILER)
   set_target_properties(gantry-compiler PROPERTIES EXPORT_NAME compiler)
   list(APPEND installed_tools gantry-opt gantry-lsp-server gantry-reduce)
 endif()
-# The tools find the libraries from where they are, wherever the tree is moved to.
+
+# Programs find the libraries from where they are, wherever the tree is moved to; MLIR stays where
+# the distribution has it, which is no folder that the loader looks into by itself.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+if(GANTRY_BUILD_COMPILER AND NOT GANTRY_STATIC_LLVM)
+  get_property(mlir_folder GLOBAL PROPERTY GANTRY_MLIR_FOLDER)
+  set_property(TARGET gantry-compiler gantry-opt gantry-lsp-server gantry-reduce
+    APPEND PROPERTY INSTALL_RPATH ${mlir_folder})
+endif()
 
 install(TARGETS ${installed_libraries} ${installed_tools} EXPORT GantryTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gantry-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What messages, --help and the headers' comments name, under the names that they use.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/include/gantry/Plan/Plan.fbs
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gantry/Plan)
+install(FILES ${PROJECT_SOURCE_DIR}/include/gantry/Support/CompileFlags.def
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gantry/Support)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Gantry)
 install(EXPORT GantryTargets NAMESPACE Gantry:: DESTINATION ${package_dir})

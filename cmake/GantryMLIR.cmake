@@ -18,6 +18,8 @@ if(NOT MLIR_FOUND)
     "(or configure with -DGANTRY_BUILD_COMPILER=OFF for the runtime alone)")
 endif()
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+# For whom installs what links it.
+set_property(GLOBAL PROPERTY GANTRY_MLIR_FOLDER ${LLVM_LIBRARY_DIRS})
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)

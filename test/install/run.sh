@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs into a folder of its own, moves it, and builds and runs two programs against it: one with
-# find_package(Gantry), one with pkg-config. Both are C: the runtime half of the API alone.
+# Installs into a folder of its own, moves it, runs every installed program on a graph, and builds
+# and runs programs against it: with find_package(Gantry), one for each half of the C API, and with
+# pkg-config.
 #
 # Usage: run.sh BUILD CMAKE CC
 set -euo pipefail
@@ -8,26 +9,59 @@ build=$1 cmake=$2 cc=$3
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+fail() { echo "install: $*" >&2; exit 1; }
 
 "$cmake" --install "$build" --prefix "$work/first" >"$work/install.log" ||
   { cat "$work/install.log" >&2; exit 1; }
 mv "$work/first" "$work/prefix"
-if grep -rIl "$work/first\|$build" "$work/prefix" --include='*.cmake' --include='*.pc'; then
-  echo "install: the files above name the folder that they were built in" >&2
-  exit 1
+prefix=$work/prefix
+if grep -rIl "$work/first\|$build" "$prefix" --include='*.cmake' --include='*.pc'; then
+  fail "the files above name the folder that they were built in"
 fi
+# What messages and headers name.
+for file in include/gantry/Plan/Plan.fbs include/gantry/Support/CompileFlags.def \
+  share/doc/Gantry/docs/Errors.md share/doc/Gantry/docs/generated/OnnxOps.md \
+  share/doc/Gantry/examples/hello_terse.c; do
+  [[ -f $prefix/$file ]] || fail "$file is missing"
+done
 
-"$cmake" -G Ninja -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/prefix" \
-  -DCMAKE_C_COMPILER="$cc" >"$work/configure.log" || { cat "$work/configure.log" >&2; exit 1; }
-"$cmake" --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
-"$work/consumer/consumer"
+halves=(runtime)
+[[ -e $prefix/bin/gantry-opt ]] && halves+=(compiler)
+for half in "${halves[@]}"; do
+  "$cmake" -G Ninja -S "$here/consumer" -B "$work/$half" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DHALF="$half" >"$work/configure.log" ||
+    { cat "$work/configure.log" >&2; exit 1; }
+  "$cmake" --build "$work/$half" >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
+  "$work/$half/consumer" "$here/consumer/graph.mlir"
+done
 
-pc=$(dirname "$(find "$work/prefix" -name gantry-runtime.pc)")
+pc=$(dirname "$(find "$prefix" -name gantry-runtime.pc)")
 export PKG_CONFIG_PATH=$pc
 # shellcheck disable=SC2046  # flags are separate words
-"$cc" "$here/consumer/main.c" $(pkg-config --cflags --libs gantry-runtime) \
+"$cc" "$here/consumer/runtime.c" $(pkg-config --cflags --libs gantry-runtime) \
   -Wl,-rpath,"$(pkg-config --variable=libdir gantry-runtime)" -o "$work/with-pkg-config"
 "$work/with-pkg-config"
 
-# The installed tool finds its libraries from where it is.
-"$work/prefix/bin/gantry" --version
+# Installed programs find what they need from where they are, without help from the environment.
+unset LD_LIBRARY_PATH GANTRY_COMPILER
+"$prefix/bin/gantry" --version
+[[ ${#halves[@]} -gt 1 ]] || exit 0
+graph=$here/consumer/graph.mlir
+run() { "$@" >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "$1 failed"; }; }
+expect() { grep -q "$1" "$work/out" || { cat "$work/out" >&2; fail "expected '$1' in the above"; }; }
+run "$prefix/bin/gantry" run "$graph" --fill ramp
+expect 'f32\[2,2\] on CPU:0'
+run "$prefix/bin/gantry" compile "$graph" -o "$work/graph.gantry"
+run env GANTRY_COMPILER=/nonexistent "$prefix/bin/gantry" run "$work/graph.gantry" --fill ramp
+run "$prefix/bin/gantry-opt" "$graph"
+expect gantry.matmul
+run "$prefix/bin/gantry-reduce" "$graph" "--reduction-tree=traversal-mode=0 test=/bin/false"
+expect func.func
+printf '%s' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}
+// -----
+{"jsonrpc":"2.0","id":1,"method":"shutdown"}
+// -----
+{"jsonrpc":"2.0","method":"exit"}
+' >"$work/lsp"
+run "$prefix/bin/gantry-lsp-server" -lit-test <"$work/lsp"
+expect capabilities

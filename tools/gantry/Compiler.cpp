@@ -14,20 +14,29 @@ namespace {
 
 constexpr const char *libraryName = "libgantry-compiler.so";
 
-/// Where to look, in order; the first that exists counts.
-std::vector<std::string> candidates() {
+/// What the environment says, else beside the program, as in a build and in an installed tree, else
+/// where the loader looks.
+std::string libraryPath() {
   if (const char *exact = std::getenv("GANTRY_COMPILER"); exact && *exact)
-    return {exact};
-  std::vector<std::string> paths;
+    return exact;
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const auto beside = program.parent_path().parent_path() / "lib" / libraryName;
-    if (std::filesystem::exists(beside, error))
-      paths.push_back(beside.string());
-  }
-  paths.push_back(libraryName);
-  return paths;
+  const auto prefix =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  for (const char *folder : {"lib", GANTRY_LIBDIR})
+    if (const auto beside = prefix / folder / libraryName; std::filesystem::exists(beside, error))
+      return beside.string();
+  return libraryName;
+}
+
+/// Why the library cannot be opened and what to do: it is there and lacks others, or it is not.
+Status cannotOpen(const std::string &path, const std::string &reason) {
+  const bool lacksMlir =
+      reason.find("libMLIR") != std::string::npos || reason.find("libLLVM") != std::string::npos;
+  return Status::unavailable(
+      "compiling a graph needs the compiler library '" + path +
+      "', which cannot be opened: " + reason + "; " +
+      (lacksMlir ? "install MLIR 22: apt-get install libmlir-22"
+                 : "set GANTRY_COMPILER to the path of " + std::string(libraryName)));
 }
 
 template <typename Fn>
@@ -77,19 +86,15 @@ struct CRequest : gantry_compile_request_t {
 } // namespace
 
 Expected<Compiler> Compiler::open() {
-  void *library = nullptr;
-  std::string why;
-  for (const std::string &path : candidates()) {
-    library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library)
-      break;
-    const char *reason = ::dlerror();
-    why += (why.empty() ? "" : "; ") + std::string(reason ? reason : path);
+  const std::string path = libraryPath();
+  void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    std::string reason = ::dlerror();
+    // The loader names the file first when it is the one that is not there.
+    if (reason.starts_with(path + ": "))
+      reason.erase(0, path.size() + 2);
+    return cannotOpen(path, reason);
   }
-  if (!library)
-    return Status{StatusCode::unavailable,
-                  "compiling a graph needs the compiler library, which cannot be opened: " + why +
-                      "; set GANTRY_COMPILER to the path of libgantry-compiler.so"};
   // The library stays open: LLVM registers things that must not be unloaded.
   Compiler compiler;
   if (!find(library, "gantry_compile", compiler.compileFn) ||

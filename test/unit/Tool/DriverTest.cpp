@@ -147,9 +147,10 @@ TEST_F(GantryTool, AGraphNeedsTheCompiler) {
   write(folder / "m.mlir", "text x");
   const Result run = gantry("run m.mlir");
   EXPECT_EQ(run.status, 1);
-  EXPECT_HAS(run.err,
-             "gantry: error: compiling a graph needs the compiler library, which cannot be "
-             "opened: /nonexistent");
+  EXPECT_HAS(run.err, "gantry: error: compiling a graph needs the compiler library "
+                      "'/nonexistent', which cannot be opened: cannot open shared object file: No "
+                      "such file or directory; set GANTRY_COMPILER to the path of "
+                      "libgantry-compiler.so\n");
   EXPECT_EQ(gantry("run none.onnx").err,
             "gantry: error: cannot open 'none.onnx': no such file or folder\n");
 }
