@@ -1,6 +1,6 @@
 // The driver of Gantry (docs/Spec.md, section 7).
-#include "Commands.h"
 #include "Console.h"
+#include "commands/Commands.h"
 
 #include "gantry/Formats/ArrayFiles.h"
 

@@ -2,7 +2,7 @@
 #include "Commands.h"
 #include "Compiler.h"
 #include "Console.h"
-#include "Text.h"
+#include "show/Text.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Drivers/CPUFeatures.h"

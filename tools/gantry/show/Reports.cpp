@@ -2,8 +2,8 @@
 
 #include "Console.h"
 
-#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"
 

@@ -1,8 +1,8 @@
 #include "CounterCheck.h"
 
 #include "Console.h"
-#include "PlacementLog.h"
-#include "Reports.h"
+#include "show/PlacementLog.h"
+#include "show/Reports.h"
 
 #include "gantry/Support/Bytes.h"
 

@@ -1,8 +1,8 @@
 #include "ReplicaCheck.h"
 
 #include "Console.h"
-#include "Reports.h"
 #include "StateFile.h"
+#include "show/Reports.h"
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Plan/Views.h"

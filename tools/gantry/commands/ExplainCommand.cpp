@@ -3,8 +3,8 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
-#include "Explain.h"
-#include "PlacementLog.h"
+#include "show/Explain.h"
+#include "show/PlacementLog.h"
 
 #include "gantry/Drivers/SimDriver.h"
 #include "gantry/Support/JSONWriter.h"

@@ -2,9 +2,9 @@
 // lies where in memory. The page draws what is in the data that is put into it; it loads nothing.
 #include "Commands.h"
 #include "Console.h"
-#include "Explain.h"
-#include "PlacementLog.h"
-#include "ReportPage.h"
+#include "show/Explain.h"
+#include "show/PlacementLog.h"
+#include "show/ReportPage.h"
 
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Plan/Views.h"

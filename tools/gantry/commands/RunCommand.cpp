@@ -3,14 +3,14 @@
 #include "Console.h"
 #include "CounterCheck.h"
 #include "Execution.h"
-#include "PlacementLog.h"
 #include "ReplicaCheck.h"
-#include "Reports.h"
 #include "StateFile.h"
-#include "Text.h"
+#include "show/PlacementLog.h"
+#include "show/Reports.h"
+#include "show/Text.h"
 
-#include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Archive.h"
 #include "gantry/Support/Bytes.h"
 
 #include <cstring>

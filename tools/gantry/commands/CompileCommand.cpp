@@ -3,8 +3,8 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
-#include "PlacementLog.h"
-#include "Reports.h"
+#include "show/PlacementLog.h"
+#include "show/Reports.h"
 
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"

@@ -3,9 +3,9 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
-#include "PlanDiff.h"
-#include "Reports.h"
-#include "Text.h"
+#include "show/PlanDiff.h"
+#include "show/Reports.h"
+#include "show/Text.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"

@@ -2,9 +2,9 @@
 
 #include "Console.h"
 
-#include "gantry/Formats/Archive.h"
 #include "gantry/Arrays/Values.h"
 #include "gantry/Drivers/BuiltIn.h"
+#include "gantry/Formats/Archive.h"
 #include "gantry/Runtime/Tensor.h"
 
 #include <algorithm>

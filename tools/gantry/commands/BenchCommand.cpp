@@ -2,8 +2,8 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
-#include "Reports.h"
-#include "Text.h"
+#include "show/Reports.h"
+#include "show/Text.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"
