@@ -5,9 +5,9 @@ using namespace gantry;
 using namespace gantry::schedule;
 
 QueueName gantry::schedule::queueOf(Operation *command) {
-  if (auto copy = dyn_cast<planir::CopyOp>(command))
+  if (auto copy = dyn_cast<commands::CopyOp>(command))
     return {copy.getDeviceAttr(), copy.getQueue()};
-  return {cast<planir::LaunchOp>(command).getDeviceAttr(), 0};
+  return {cast<commands::LaunchOp>(command).getDeviceAttr(), 0};
 }
 
 void gantry::schedule::forEachSegment(Block &block,
@@ -34,14 +34,14 @@ void gantry::schedule::forEachSegment(Block &block,
 }
 
 void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value, bool)> use) {
-  if (auto copy = dyn_cast<planir::CopyOp>(command)) {
+  if (auto copy = dyn_cast<commands::CopyOp>(command)) {
     for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
       use(source, false);
       use(target, true);
     }
     return;
   }
-  auto launch = cast<planir::LaunchOp>(command);
+  auto launch = cast<commands::LaunchOp>(command);
   for (Value input : launch.getInputs())
     use(input, false);
   for (Value output : launch.getOutputs())
@@ -66,7 +66,7 @@ DenseMap<QueueName, uint32_t> gantry::schedule::numberQueues(ArrayRef<Operation 
 static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devices) {
   Topology topology;
   DenseMap<std::pair<unsigned, int64_t>, uint32_t> physical;
-  for (auto op : module.getOps<planir::DeviceOp>()) {
+  for (auto op : module.getOps<commands::DeviceOp>()) {
     const DeviceName &full = op.getDevice().getName();
     unsigned type = full.type == DeviceType::GPU;
     auto [known, isNew] = physical.try_emplace({type, op.getPhysical()}, topology.physical.size());
@@ -80,7 +80,7 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
     devices[FlatSymbolRefAttr::get(op.getSymNameAttr())] = topology.logical.size();
     topology.logical.push_back({full, known->second, 0});
   }
-  for (auto op : module.getOps<planir::LinkOp>()) {
+  for (auto op : module.getOps<commands::LinkOp>()) {
     auto from = devices.find(op.getSourceAttr()), to = devices.find(op.getTargetAttr());
     if (from != devices.end() && to != devices.end())
       topology.links.push_back(
@@ -91,9 +91,9 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
 }
 
 CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(module, devices))) {
-  for (auto constant : module.getOps<planir::ConstantOp>())
+  for (auto constant : module.getOps<commands::ConstantOp>())
     residents[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
-  for (auto variable : module.getOps<planir::VariableOp>())
+  for (auto variable : module.getOps<commands::VariableOp>())
     residents[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
 }
 
@@ -101,26 +101,26 @@ uint32_t CommandCosts::device(Attribute symbol) const { return devices.lookup(sy
 
 uint32_t CommandCosts::deviceOf(Value buffer) const {
   Operation *op = buffer.getDefiningOp();
-  if (auto decl = dyn_cast<planir::BufferDeclOp>(op))
+  if (auto decl = dyn_cast<commands::BufferDeclOp>(op))
     return device(decl.getDeviceAttr());
-  if (auto use = dyn_cast<planir::UseOp>(op))
+  if (auto use = dyn_cast<commands::UseOp>(op))
     return device(residents.lookup(use.getConstantAttr()));
-  if (auto state = dyn_cast<planir::StateOp>(op))
+  if (auto state = dyn_cast<commands::StateOp>(op))
     return device(residents.lookup(state.getVariableAttr()));
-  auto func = op->getParentOfType<planir::FuncOp>();
-  auto input = dyn_cast<planir::InputOp>(op);
-  uint64_t index = input ? input.getIndex() : cast<planir::OutputOp>(op).getIndex();
+  auto func = op->getParentOfType<commands::FuncOp>();
+  auto input = dyn_cast<commands::InputOp>(op);
+  uint64_t index = input ? input.getIndex() : cast<commands::OutputOp>(op).getIndex();
   ArrayAttr bindings = input ? func.getInputs() : func.getOutputs();
   if (index >= bindings.size())
     return 0;
-  return device(cast<planir::BindingAttr>(bindings[index]).getDevice());
+  return device(cast<commands::BindingAttr>(bindings[index]).getDevice());
 }
 
-std::pair<uint32_t, uint32_t> CommandCosts::endsOf(planir::CopyOp copy) const {
+std::pair<uint32_t, uint32_t> CommandCosts::endsOf(commands::CopyOp copy) const {
   return {deviceOf(copy.getSources().front()), deviceOf(copy.getTargets().front())};
 }
 
-double CommandCosts::latency(planir::CopyOp copy) const {
+double CommandCosts::latency(commands::CopyOp copy) const {
   auto [from, to] = endsOf(copy);
   return costs.numDevices() == 0 ? 0 : costs.copyLatency(from, to);
 }
@@ -133,14 +133,14 @@ double CommandCosts::seconds(Operation *command) const {
   constexpr double least = 1e-9; // so that what runs takes its turn
   if (costs.numDevices() == 0)
     return least;
-  if (auto copy = dyn_cast<planir::CopyOp>(command)) {
+  if (auto copy = dyn_cast<commands::CopyOp>(command)) {
     uint64_t bytes = 0;
     for (Value source : copy.getSources())
       bytes += sizeOf(source);
     auto [from, to] = endsOf(copy);
     return std::max(least, costs.copySeconds(from, to, bytes));
   }
-  auto launch = cast<planir::LaunchOp>(command);
+  auto launch = cast<commands::LaunchOp>(command);
   Work work{uint64_t(launch.getFlops()), uint64_t(launch.getBytes())};
   if (!work.bytes)
     forEachBuffer(command, [&](Value buffer, bool) { work.bytes += sizeOf(buffer); });
@@ -173,7 +173,7 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
         task.after.push_back(other);
     };
     forEachBuffer(commands[i], [&](Value buffer, bool writes) {
-      if (isa<planir::InputOp, planir::UseOp>(buffer.getDefiningOp()))
+      if (isa<commands::InputOp, commands::UseOp>(buffer.getDefiningOp()))
         return; // nobody writes these
       LastUses &last = uses[buffer];
       if (last.write)

@@ -129,9 +129,9 @@ Expected<GPUSplit> GPUSplit::parse(std::string_view text) {
 
 Expected<Topology> Topology::withVisible(const VisibleGPUs &visible) const {
   for (const GPURequest &wanted : visible.gpus)
-    if (std::none_of(
-            physical.begin(), physical.end(),
-            [&](const PhysicalDevice &device) { return wanted.name.matches(device.name); }))
+    if (std::none_of(physical.begin(), physical.end(), [&](const PhysicalDevice &device) {
+          return wanted.name.matches(device.name);
+        }))
       return unknownGPU(*this, wanted.text);
   Topology result = *this;
   std::erase_if(result.logical, [&](const LogicalDevice &device) {

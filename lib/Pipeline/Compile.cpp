@@ -255,7 +255,7 @@ struct Compilation {
 
   bool isForScratch() {
     uint64_t constants = 0;
-    for (auto constant : module->getOps<planir::ConstantOp>())
+    for (auto constant : module->getOps<commands::ConstantOp>())
       constants += constant.getSize();
     return output.scratchAbove != 0 && constants >= output.scratchAbove;
   }

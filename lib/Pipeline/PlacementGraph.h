@@ -3,8 +3,8 @@
 #pragma once
 
 #include "gantry/Analysis/KernelGroups.h"
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/AutoPlacement/AutoPlacement.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -19,6 +19,6 @@ void gantry::registerDialects(mlir::DialectRegistry &registry) {
   std::call_once(once, [] { mlir::registerAllPasses(); });
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<GantryDialect, planir::PlanDialect>();
+  registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
 }

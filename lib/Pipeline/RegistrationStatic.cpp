@@ -157,6 +157,6 @@ void gantry::registerDialects(DialectRegistry &registry) {
   registerBufferization(registry);
   registerTiling(registry);
   registerConversions(registry);
-  registry.insert<GantryDialect, planir::PlanDialect>();
+  registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
 }

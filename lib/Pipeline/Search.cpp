@@ -414,11 +414,11 @@ LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func
 
 bool PlacementSearch::tightenLimits(ModuleOp module) {
   std::map<StringRef, uint64_t> planned;
-  for (auto arena : module.getOps<planir::ArenaOp>())
+  for (auto arena : module.getOps<commands::ArenaOp>())
     planned[arena.getDevice()] += arena.getSize();
   bool isOver = false;
   uint32_t d = 0;
-  for (auto device : module.getOps<planir::DeviceOp>()) {
+  for (auto device : module.getOps<commands::DeviceOp>()) {
     uint64_t limit = device.getLimit(), bytes = planned[device.getSymName()];
     if (limit && bytes > limit && d < reserved.size()) {
       isOver = true;

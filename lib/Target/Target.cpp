@@ -89,7 +89,7 @@ bool gantry::mayStandIn(StringRef driver, Driver other) {
 //===----------------------------------------------------------------------===//
 
 PlanCode::PlanCode(ModuleOp plan) : plan(plan) {
-  for (auto kernel : plan.getOps<planir::KernelOp>()) {
+  for (auto kernel : plan.getOps<commands::KernelOp>()) {
     names.push_back(kernel.getSymName().str());
     ops[names.back()] = kernel;
   }
@@ -97,30 +97,31 @@ PlanCode::PlanCode(ModuleOp plan) : plan(plan) {
     if (!llvm::is_contained(allDrivers, driver))
       allDrivers.push_back(driver);
   };
-  for (auto device : plan.getOps<planir::DeviceOp>()) {
+  for (auto device : plan.getOps<commands::DeviceOp>()) {
     add(device.getDriver());
     for (auto driver : device.getAlso().getAsRange<StringAttr>())
       add(driver.getValue());
   }
 }
 
-FlatSymbolRefAttr PlanCode::addObject(planir::CodeKind kind, StringRef machine,
+FlatSymbolRefAttr PlanCode::addObject(commands::CodeKind kind, StringRef machine,
                                       ArrayRef<std::string> needs, ArrayRef<char> bytes) {
-  auto first = *plan.getOps<planir::KernelOp>().begin();
+  auto first = *plan.getOps<commands::KernelOp>().begin();
   OpBuilder b(first);
   SmallVector<StringRef> features(needs.begin(), needs.end());
   StringAttr symbol = b.getStringAttr("code" + Twine(numObjects++));
   auto type = RankedTensorType::get({int64_t(bytes.size())}, b.getI8Type());
   Attribute value = DenseI8ResourceElementsAttr::get(
       type, symbol, HeapAsmResourceBlob::allocateAndCopyInferAlign(bytes));
-  planir::CodeOp::create(b, first.getLoc(), symbol, planir::CodeKindAttr::get(b.getContext(), kind),
-                         b.getStringAttr(machine), b.getStrArrayAttr(features),
-                         b.getI64IntegerAttr(bytes.size()), cast<ElementsAttr>(value));
+  commands::CodeOp::create(b, first.getLoc(), symbol,
+                           commands::CodeKindAttr::get(b.getContext(), kind),
+                           b.getStringAttr(machine), b.getStrArrayAttr(features),
+                           b.getI64IntegerAttr(bytes.size()), cast<ElementsAttr>(value));
   return FlatSymbolRefAttr::get(symbol);
 }
 
-void PlanCode::addVariant(StringRef kernel, planir::VariantAttr variant) {
-  planir::KernelOp op = ops.lookup(kernel);
+void PlanCode::addVariant(StringRef kernel, commands::VariantAttr variant) {
+  commands::KernelOp op = ops.lookup(kernel);
   SmallVector<Attribute> variants(op.getVariants().begin(), op.getVariants().end());
   variants.push_back(variant);
   op.setVariantsAttr(ArrayAttr::get(op.getContext(), variants));

@@ -86,7 +86,8 @@ static void test_queries(gantry_plan_t *plan) {
   EXPECT(info.dims[0] == 4 && info.size == 16 && strstr(info.device, "CPU:0"));
   NEED(gantry_plan_output(plan, 0, 0, &info));
   EXPECT(strcmp(info.name, "y") == 0);
-  EXPECT_ERROR(gantry_plan_output(plan, 0, 1, &info), GANTRY_INVALID_ARGUMENT, "no output number 1 of 1");
+  EXPECT_ERROR(gantry_plan_output(plan, 0, 1, &info), GANTRY_INVALID_ARGUMENT,
+               "no output number 1 of 1");
   EXPECT_ERROR(gantry_plan_input(plan, 3, 0, &info), GANTRY_INVALID_ARGUMENT, "function number 3");
   NEED(gantry_plan_find_input(plan, 0, "x", &index));
   NEED(gantry_plan_find_output(plan, 0, "y", &index));

@@ -28,7 +28,7 @@ BELOW_PIPELINE = ("lib/Analysis", "lib/AutoPlacement", "lib/Device", "lib/Dialec
                   "lib/Judge", "lib/Packing", "lib/Placement", "lib/Plan", "lib/Queues", "lib/Target",
                   "lib/Transforms")
 CONTROL_FLOW = (r"\b(?:isa|cast|dyn_cast|isa_and_present|isa_and_nonnull|dyn_cast_or_null|"
-                r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!planir::)(?:IfOp|WhileOp)\b")
+                r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!commands::)(?:IfOp|WhileOp)\b")
 RULES = [
     Rule("the text of a device's name", "take a DeviceName, or the attribute that holds the parts",
          re.compile(r"\bDeviceName::parse\("), ("lib",), {

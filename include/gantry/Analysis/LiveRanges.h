@@ -19,7 +19,7 @@ struct Timeline {
   llvm::DenseMap<mlir::Operation *, uint32_t> end; ///< one past the last, nested ones included
   llvm::SmallVector<mlir::Operation *> ops;        ///< by number
 
-  explicit Timeline(planir::FuncOp func, const schedule::CommandCosts *costs = nullptr);
+  explicit Timeline(commands::FuncOp func, const schedule::CommandCosts *costs = nullptr);
 
 private:
   void number(mlir::Region &region);
@@ -33,7 +33,7 @@ struct LiveRange {
 
 /// Over the numbers of the buffer's users, widened to the whole of each loop that uses it but does
 /// not contain its declaration.
-LiveRange liveRange(planir::BufferDeclOp buffer, const Timeline &time);
+LiveRange liveRange(commands::BufferDeclOp buffer, const Timeline &time);
 
 /// Bytes of the inputs and outputs on a device, of the function that has most of them there: they
 /// are bound per run and count against its limit.

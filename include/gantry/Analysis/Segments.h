@@ -14,7 +14,7 @@
 namespace gantry::schedule {
 
 inline bool isCommand(mlir::Operation *op) {
-  return mlir::isa<planir::LaunchOp, planir::CopyOp>(op);
+  return mlir::isa<commands::LaunchOp, commands::CopyOp>(op);
 }
 
 /// Device and number.
@@ -41,11 +41,11 @@ public:
   double seconds(mlir::Operation *command) const;
 
   /// The part of a copy's seconds that does not depend on its bytes.
-  double latency(planir::CopyOp copy) const;
+  double latency(commands::CopyOp copy) const;
 
   uint32_t deviceOf(mlir::Value buffer) const;
   /// From which device a copy goes, and to which.
-  std::pair<uint32_t, uint32_t> endsOf(planir::CopyOp copy) const;
+  std::pair<uint32_t, uint32_t> endsOf(commands::CopyOp copy) const;
 
   uint32_t device(mlir::Attribute symbol) const;
 

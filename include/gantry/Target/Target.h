@@ -38,17 +38,17 @@ public:
 
   /// Carries `bytes` in the plan; the symbol is for variants. `needs` are the features that the
   /// machine must have, as in /proc/cpuinfo.
-  mlir::FlatSymbolRefAttr addObject(planir::CodeKind kind, llvm::StringRef machine,
+  mlir::FlatSymbolRefAttr addObject(commands::CodeKind kind, llvm::StringRef machine,
                                     llvm::ArrayRef<std::string> needs, llvm::ArrayRef<char> bytes);
 
   /// One more way to run a kernel, behind those that it has.
-  void addVariant(llvm::StringRef kernel, planir::VariantAttr variant);
+  void addVariant(llvm::StringRef kernel, commands::VariantAttr variant);
 
 private:
   mlir::ModuleOp plan;
   std::vector<std::string> names;
   llvm::SmallVector<llvm::StringRef> allDrivers;
-  llvm::StringMap<planir::KernelOp> ops;
+  llvm::StringMap<commands::KernelOp> ops;
   unsigned numObjects = 0;
 };
 

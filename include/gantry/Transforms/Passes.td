@@ -316,7 +316,7 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
     Commands keep the order of the ops.
   }];
   let options = [ListOption<"also", "also", "std::string", "drivers that stand in for those of the devices">];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
+  let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 
 def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
@@ -328,7 +328,7 @@ def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
     used again is then used again by what runs later, not by what stood later in the graph. One queue
     alone stays as it is.
   }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
+  let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 
 def CoalesceCopiesPass : Pass<"gantry-coalesce-copies", "::mlir::ModuleOp"> {
@@ -340,7 +340,7 @@ def CoalesceCopiesPass : Pass<"gantry-coalesce-copies", "::mlir::ModuleOp"> {
     for the others than one of them gains. Each value keeps its name, its cause and its line in the
     log (spec X5).
   }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
+  let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -358,7 +358,7 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
     down to their first uses. Constants and variables are laid out one after the other. All offsets
     are multiples of 64 bytes.
   }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
+  let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 
 def OrderQueuesPass : Pass<"gantry-order-queues", "::mlir::ModuleOp"> {
@@ -369,7 +369,7 @@ def OrderQueuesPass : Pass<"gantry-order-queues", "::mlir::ModuleOp"> {
     go from queue to queue and for memory that is used again. What queues, other waits, and the
     joining of all queues at control flow imply already gets none, so no wait can be taken away.
   }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
+  let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 
 def CheckLimitsPass : Pass<"gantry-check-limits", "::mlir::ModuleOp"> {
@@ -380,7 +380,7 @@ def CheckLimitsPass : Pass<"gantry-check-limits", "::mlir::ModuleOp"> {
     command at the fullest moment, the largest values there, and a limit that would do; the tools'
     exit status is 3.
   }];
-  let dependentDialects = ["::gantry::planir::PlanDialect"];
+  let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 
 def VerifyPlanPass : Pass<"gantry-verify-plan", "::mlir::ModuleOp"> {

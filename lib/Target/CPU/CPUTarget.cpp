@@ -59,12 +59,13 @@ struct CPUTarget : Target {
       FailureOr<CPUCode> made = emitCPUCode(kernels, symbols, machine);
       if (failed(made))
         return failure();
-      auto object = code.addObject(planir::CodeKind::ElfSharedObject, made->target, made->features,
-                                   made->sharedObject);
+      auto object = code.addObject(commands::CodeKind::ElfSharedObject, made->target,
+                                   made->features, made->sharedObject);
       for (const std::string &symbol : symbols)
         for (StringRef driver : code.drivers())
           if (llvm::is_contained(getDrivers(), driver))
-            code.addVariant(symbol, planir::VariantAttr::get(kernels.getContext(), driver, object));
+            code.addVariant(symbol,
+                            commands::VariantAttr::get(kernels.getContext(), driver, object));
     }
     return success();
   }

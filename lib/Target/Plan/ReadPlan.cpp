@@ -38,7 +38,7 @@ struct Reader {
 
   Reader(const fb::Plan &plan, MLIRContext *context) : plan(plan), b(context) {
     module = ModuleOp::create(b, b.getUnknownLoc());
-    buffer = planir::BufferType::get(context);
+    buffer = commands::BufferType::get(context);
   }
 
   Location loc() { return b.getUnknownLoc(); }
@@ -49,7 +49,7 @@ struct Reader {
   FlatSymbolRefAttr device(uint32_t i) { return symbol("d" + Twine(i)); }
   std::string arenaName(uint32_t i) {
     const fb::Arena *arena = plan.arenas()->Get(i);
-    return (planir::stringifyArenaKind(planir::ArenaKind(arena->kind())) + "_d" +
+    return (commands::stringifyArenaKind(commands::ArenaKind(arena->kind())) + "_d" +
             Twine(arena->device()))
         .str();
   }
@@ -102,26 +102,26 @@ struct Reader {
   void read() {
     b.setInsertionPointToEnd(module.getBody());
     for (auto [i, d] : llvm::enumerate(*plan.devices()))
-      planir::DeviceOp::create(
+      commands::DeviceOp::create(
           b, loc(), b.getStringAttr("d" + Twine(i)), deviceNamed(textOf(d->name())),
           b.getStringAttr(textOf(d->driver())), i64(d->physical()), i64(d->memory_limit()),
           b.getF64FloatAttr(d->peak_flops()), b.getF64FloatAttr(d->bandwidth()), texts(d->also()));
     for (const fb::Link *link : plan::each(plan.links()))
-      planir::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
-                             b.getF64FloatAttr(link->bandwidth()),
-                             b.getF64FloatAttr(link->latency()));
+      commands::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
+                               b.getF64FloatAttr(link->bandwidth()),
+                               b.getF64FloatAttr(link->latency()));
     for (uint32_t i = 0; i < plan::countOf(plan.arenas()); ++i) {
       const fb::Arena *arena = plan.arenas()->Get(i);
-      planir::ArenaOp::create(
+      commands::ArenaOp::create(
           b, loc(), b.getStringAttr(arenaName(i)),
-          planir::ArenaKindAttr::get(b.getContext(), planir::ArenaKind(arena->kind())),
+          commands::ArenaKindAttr::get(b.getContext(), commands::ArenaKind(arena->kind())),
           device(arena->device()), i64(arena->size()), i64(arena->lower_bound()));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.constants()); ++i) {
       const fb::Constant *constant = plan.constants()->Get(i);
       constants[{constant->arena(), constant->offset()}] = i;
       auto bytes = RankedTensorType::get({int64_t(constant->size())}, b.getI8Type());
-      planir::ConstantOp::create(
+      commands::ConstantOp::create(
           b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
           device(plan.arenas()->Get(constant->arena())->device()), i64(constant->offset()),
           i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
@@ -146,7 +146,7 @@ struct Reader {
   void readVariable(uint32_t i) {
     const fb::Variable *variable = plan.variables()->Get(i);
     variables[{variable->arena(), variable->offset()}] = i;
-    planir::VariableOp::create(
+    commands::VariableOp::create(
         b, loc(), b.getStringAttr("v" + Twine(i)), b.getStringAttr(textOf(variable->name())),
         device(plan.arenas()->Get(variable->arena())->device()),
         b.getStringAttr(textOf(variable->mirror_of())), i64(variable->offset()),
@@ -176,8 +176,8 @@ struct Reader {
             if (command->has_scratch())
               scratch = (*command->buffers())[command->buffers()->size() - 1]->size();
           }
-    planir::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items),
-                             i64(grain), i64(scratch), variantsOf(*kernel));
+    commands::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items),
+                               i64(grain), i64(scratch), variantsOf(*kernel));
   }
 
   ArrayAttr variantsOf(const fb::Kernel &kernel) {
@@ -187,13 +187,13 @@ struct Reader {
     return b.getArrayAttr(variants);
   }
 
-  planir::VariantAttr readVariant(const fb::Kernel &kernel, const plan::KernelVariant &variant) {
+  commands::VariantAttr readVariant(const fb::Kernel &kernel, const plan::KernelVariant &variant) {
     auto extent = [&](const fb::Extent *e) {
       return e ? b.getDenseI64ArrayAttr({e->x(), e->y(), e->z()}) : DenseI64ArrayAttr();
     };
     SmallVector<StringRef> features(variant.features.begin(), variant.features.end());
     bool hasArch = variant.archMin || variant.archMax;
-    return planir::VariantAttr::get(
+    return commands::VariantAttr::get(
         b.getContext(), variant.driver,
         variant.source == fb::KernelSource::code ? symbol(codeName(variant.code))
                                                  : FlatSymbolRefAttr(),
@@ -209,9 +209,9 @@ struct Reader {
 
   void readCode(uint32_t i) {
     const fb::Code *code = plan.code()->Get(i);
-    planir::CodeOp::create(
+    commands::CodeOp::create(
         b, loc(), b.getStringAttr(codeName(i)),
-        planir::CodeKindAttr::get(b.getContext(), planir::CodeKind(code->kind())),
+        commands::CodeKindAttr::get(b.getContext(), commands::CodeKind(code->kind())),
         b.getStringAttr(textOf(code->target())), texts(code->features()), i64(code->size()),
         ElementsAttr());
   }
@@ -226,17 +226,17 @@ struct Reader {
   ArrayAttr bindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *entries) {
     SmallVector<Attribute> out;
     for (const fb::Binding *entry : plan::each(entries))
-      out.push_back(planir::BindingAttr::get(b.getContext(), textOf(entry->name()),
-                                             tensorType(entry->type()).getValue(),
-                                             device(entry->device())));
+      out.push_back(commands::BindingAttr::get(b.getContext(), textOf(entry->name()),
+                                               tensorType(entry->type()).getValue(),
+                                               device(entry->device())));
     return b.getArrayAttr(out);
   }
 
   void readFunction(const fb::Function *f) {
     OpBuilder::InsertionGuard guard(b);
     auto op =
-        planir::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())), bindings(f->inputs()),
-                               bindings(f->outputs()), b.getArrayAttr({}));
+        commands::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
+                                 bindings(f->inputs()), bindings(f->outputs()), b.getArrayAttr({}));
     function = f;
     values.clear();
     for (const fb::Value *value : plan::each(f->values()))
@@ -277,20 +277,21 @@ struct Reader {
     else
       b.setInsertionPointAfterValue(std::prev(buffers.end(), 2)->second);
     if (ref.space() == fb::Space::input)
-      return known = planir::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+      return known = commands::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
     if (ref.space() == fb::Space::output)
-      return known = planir::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+      return known =
+                 commands::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
     if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end())
-      return known = planir::UseOp::create(b, loc(), buffer, symbol("c" + Twine(constant->second)),
-                                           i64(ref.size()));
+      return known = commands::UseOp::create(
+                 b, loc(), buffer, symbol("c" + Twine(constant->second)), i64(ref.size()));
     if (auto variable = variables.find({ref.index(), ref.offset()}); variable != variables.end())
-      return known = planir::StateOp::create(
+      return known = commands::StateOp::create(
                  b, loc(), buffer, symbol("v" + Twine(variable->second)), i64(ref.size()));
-    return known = planir::BufferDeclOp::create(b, loc(), buffer, i64(ref.size()),
-                                                device(plan.arenas()->Get(ref.index())->device()),
-                                                symbol(arenaName(ref.index())), i64(ref.offset()),
-                                                b.getStringAttr(value ? textOf(value->name()) : ""),
-                                                tensorType(value ? value->type() : nullptr));
+    return known = commands::BufferDeclOp::create(
+               b, loc(), buffer, i64(ref.size()), device(plan.arenas()->Get(ref.index())->device()),
+               symbol(arenaName(ref.index())), i64(ref.offset()),
+               b.getStringAttr(value ? textOf(value->name()) : ""),
+               tensorType(value ? value->type() : nullptr));
   }
 
   void readBlock(uint32_t index) {
@@ -310,8 +311,9 @@ struct Reader {
   ArrayAttr furtherValues(const fb::Command &copy) {
     SmallVector<Attribute> also;
     for (const fb::CopiedValue *value : plan::each(copy.also()))
-      also.push_back(planir::CopiedAttr::get(b.getContext(), textOf(value->name()),
-                                             textOf(value->location()), stringAt(value->cause())));
+      also.push_back(commands::CopiedAttr::get(b.getContext(), textOf(value->name()),
+                                               textOf(value->location()),
+                                               stringAt(value->cause())));
     return b.getArrayAttr(also);
   }
 
@@ -333,43 +335,43 @@ struct Reader {
         scratch = outputs.back();
         outputs = outputs.drop_back();
       }
-      planir::LaunchOp::create(b, loc(),
-                               symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
-                               device(command->device()), name, place, b.getArrayAttr(logNames),
-                               i64(command->items()), i64(command->grain()), inputs, outputs,
-                               scratch, i64(command->flops()), i64(command->bytes()));
+      commands::LaunchOp::create(b, loc(),
+                                 symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
+                                 device(command->device()), name, place, b.getArrayAttr(logNames),
+                                 i64(command->items()), i64(command->grain()), inputs, outputs,
+                                 scratch, i64(command->flops()), i64(command->bytes()));
       return;
     }
     case fb::Opcode::copy: {
       SmallVector<Value> sources, targets;
       for (auto [i, buffer] : llvm::enumerate(all))
         (i % 2 == 0 ? sources : targets).push_back(buffer);
-      planir::CopyOp::create(b, loc(), sources, targets, device(command->device()), name, place,
-                             i64(command->queue()), stringAt(command->cause()),
-                             furtherValues(*command));
+      commands::CopyOp::create(b, loc(), sources, targets, device(command->device()), name, place,
+                               i64(command->queue()), stringAt(command->cause()),
+                               furtherValues(*command));
       return;
     }
     case fb::Opcode::branch: {
-      auto op = planir::IfOp::create(b, loc(), bufferOf(*command->condition()));
+      auto op = commands::IfOp::create(b, loc(), bufferOf(*command->condition()));
       ++number;
       readRegion(op.getThenBody(), command->blocks()->Get(0));
       readRegion(op.getElseBody(), command->blocks()->Get(1));
       return;
     }
     case fb::Opcode::loop: {
-      auto op = planir::WhileOp::create(b, loc(), bufferOf(*command->condition()));
+      auto op = commands::WhileOp::create(b, loc(), bufferOf(*command->condition()));
       ++number;
       readRegion(op.getConditionBody(), command->blocks()->Get(0));
       readRegion(op.getBody(), command->blocks()->Get(1));
       return;
     }
     case fb::Opcode::signal:
-      planir::SignalOp::create(b, loc(), i64(command->signal()), device(command->device()),
-                               i64(command->queue()));
+      commands::SignalOp::create(b, loc(), i64(command->signal()), device(command->device()),
+                                 i64(command->queue()));
       return;
     case fb::Opcode::wait:
-      planir::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
-                             i64(command->queue()));
+      commands::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
+                               i64(command->queue()));
       return;
     case fb::Opcode::fill: // the compiler makes none
       return;
@@ -379,7 +381,7 @@ struct Reader {
 } // namespace
 
 OwningOpRef<ModuleOp> gantry::readPlan(const plan::PlanFile &file, MLIRContext *context) {
-  context->loadDialect<planir::PlanDialect>();
+  context->loadDialect<commands::PlanDialect>();
   Reader reader(file.plan(), context);
   reader.read();
   return reader.module;

@@ -73,9 +73,9 @@ struct Writer {
       return failure();
     if (failed(addCode()))
       return failure();
-    for (auto kernel : module.getOps<planir::KernelOp>())
+    for (auto kernel : module.getOps<commands::KernelOp>())
       addKernel(kernel);
-    for (auto func : module.getOps<planir::FuncOp>())
+    for (auto func : module.getOps<commands::FuncOp>())
       addFunction(func);
     for (auto &function : plan.functions)
       if (auto steps = info.predictions.find(function->name); steps != info.predictions.end()) {
@@ -90,7 +90,7 @@ struct Writer {
   //===------------------------------------------------------------------===//
 
   void addDevices() {
-    for (auto op : module.getOps<planir::DeviceOp>()) {
+    for (auto op : module.getOps<commands::DeviceOp>()) {
       devices[op.getSymName()] = plan.devices.size();
       auto device = std::make_unique<fb::DeviceT>();
       const DeviceName &name = op.getDevice().getName();
@@ -104,7 +104,7 @@ struct Writer {
       device->also = textsOf(op.getAlso());
       plan.devices.push_back(std::move(device));
     }
-    for (auto op : module.getOps<planir::LinkOp>()) {
+    for (auto op : module.getOps<commands::LinkOp>()) {
       auto link = std::make_unique<fb::LinkT>();
       link->from = devices.lookup(op.getSource());
       link->to = devices.lookup(op.getTarget());
@@ -112,7 +112,7 @@ struct Writer {
       link->latency = op.getLatency().convertToDouble();
       plan.links.push_back(std::move(link));
     }
-    for (auto op : module.getOps<planir::ArenaOp>()) {
+    for (auto op : module.getOps<commands::ArenaOp>()) {
       arenas[op.getSymName()] = plan.arenas.size();
       auto arena = std::make_unique<fb::ArenaT>();
       arena->device = devices.lookup(op.getDevice());
@@ -161,7 +161,7 @@ struct Writer {
   /// The bytes of constants lie in the file device by device, in the order of their arenas, so that
   /// a runtime on the host can use them in place; what another device has too is there once.
   LogicalResult addConstants() {
-    SmallVector<planir::ConstantOp> ops(module.getOps<planir::ConstantOp>());
+    SmallVector<commands::ConstantOp> ops(module.getOps<commands::ConstantOp>());
     if (ops.empty())
       return success();
     uint32_t segment = file.addSegment(plan::SegmentKind::constants);
@@ -179,7 +179,7 @@ struct Writer {
     return success();
   }
 
-  void addConstant(planir::ConstantOp op, uint32_t index, const plan::BlobRef &blob) {
+  void addConstant(commands::ConstantOp op, uint32_t index, const plan::BlobRef &blob) {
     constants[op.getSymName()] = index;
     auto constant = std::make_unique<fb::ConstantT>();
     constant->name = op.getName().str();
@@ -200,7 +200,7 @@ struct Writer {
   LogicalResult addVariables() {
     DenseMap<Attribute, plan::BlobRef> blobs;
     std::optional<uint32_t> segment;
-    for (auto op : module.getOps<planir::VariableOp>()) {
+    for (auto op : module.getOps<commands::VariableOp>()) {
       variables[op.getSymName()] = plan.variables.size();
       auto variable = std::make_unique<fb::VariableT>();
       variable->name = op.getName().str();
@@ -243,7 +243,7 @@ struct Writer {
 
   LogicalResult addCode() {
     std::optional<uint32_t> segment;
-    for (auto op : module.getOps<planir::CodeOp>()) {
+    for (auto op : module.getOps<commands::CodeOp>()) {
       if (!segment)
         segment = file.addSegment(plan::SegmentKind::code);
       plan::BlobRef blob;
@@ -262,16 +262,16 @@ struct Writer {
     return success();
   }
 
-  void addKernel(planir::KernelOp op) {
+  void addKernel(commands::KernelOp op) {
     kernels[op.getSymName()] = plan.kernels.size();
     auto kernel = std::make_unique<fb::KernelT>();
     kernel->symbol = op.getSymName().str();
-    for (auto variant : op.getVariants().getAsRange<planir::VariantAttr>())
+    for (auto variant : op.getVariants().getAsRange<commands::VariantAttr>())
       kernel->variants.push_back(makeVariant(variant));
     plan.kernels.push_back(std::move(kernel));
   }
 
-  std::unique_ptr<fb::VariantT> makeVariant(planir::VariantAttr attr) {
+  std::unique_ptr<fb::VariantT> makeVariant(commands::VariantAttr attr) {
     auto variant = std::make_unique<fb::VariantT>();
     variant->driver = attr.getDriver().str();
     if (attr.getCode())
@@ -317,7 +317,7 @@ struct Writer {
 
   std::vector<std::unique_ptr<fb::BindingT>> bindings(ArrayAttr entries) {
     std::vector<std::unique_ptr<fb::BindingT>> out;
-    for (auto entry : entries.getAsRange<planir::BindingAttr>()) {
+    for (auto entry : entries.getAsRange<commands::BindingAttr>()) {
       auto binding = std::make_unique<fb::BindingT>();
       binding->name = entry.getName().str();
       binding->type = tensorType(entry.getType());
@@ -327,12 +327,12 @@ struct Writer {
     return out;
   }
 
-  void addFunction(planir::FuncOp func) {
+  void addFunction(commands::FuncOp func) {
     auto function = std::make_unique<fb::FunctionT>();
     function->name = func.getSymName().str();
     function->inputs = bindings(func.getInputs());
     function->outputs = bindings(func.getOutputs());
-    for (auto op : func.getPlaced().getAsRange<planir::PlacedAttr>())
+    for (auto op : func.getPlaced().getAsRange<commands::PlacedAttr>())
       function->placed_ops.push_back(placedOp(op));
     function->writes_variables = writesVariables(func);
     addBlock(*function, func.getBody());
@@ -341,13 +341,13 @@ struct Writer {
     plan.functions.push_back(std::move(function));
   }
 
-  static bool writesVariables(planir::FuncOp func) {
+  static bool writesVariables(commands::FuncOp func) {
     auto isVariable = [](Value buffer) {
-      return isa_and_present<planir::StateOp>(buffer.getDefiningOp());
+      return isa_and_present<commands::StateOp>(buffer.getDefiningOp());
     };
     auto found = func.walk([&](Operation *op) {
-      auto copy = dyn_cast<planir::CopyOp>(op);
-      auto launch = dyn_cast<planir::LaunchOp>(op);
+      auto copy = dyn_cast<commands::CopyOp>(op);
+      auto launch = dyn_cast<commands::LaunchOp>(op);
       bool writes = (copy && llvm::any_of(copy.getTargets(), isVariable)) ||
                     (launch && llvm::any_of(launch.getOutputs(), isVariable));
       return writes ? WalkResult::interrupt() : WalkResult::advance();
@@ -365,7 +365,7 @@ struct Writer {
       }
   }
 
-  std::unique_ptr<fb::PlacedOpT> placedOp(planir::PlacedAttr placed) {
+  std::unique_ptr<fb::PlacedOpT> placedOp(commands::PlacedAttr placed) {
     auto op = std::make_unique<fb::PlacedOpT>();
     op->log_name = placed.getLogName().str();
     op->name = placed.getName().str();
@@ -385,19 +385,19 @@ struct Writer {
 
   fb::BufferRef bufferRef(Value buffer) {
     Operation *op = buffer.getDefiningOp();
-    if (auto input = dyn_cast<planir::InputOp>(op))
+    if (auto input = dyn_cast<commands::InputOp>(op))
       return {fb::Space::input, uint32_t(input.getIndex()), 0, input.getSize()};
-    if (auto output = dyn_cast<planir::OutputOp>(op))
+    if (auto output = dyn_cast<commands::OutputOp>(op))
       return {fb::Space::output, uint32_t(output.getIndex()), 0, output.getSize()};
-    if (auto use = dyn_cast<planir::UseOp>(op)) {
+    if (auto use = dyn_cast<commands::UseOp>(op)) {
       const fb::ConstantT &constant = *plan.constants[constants.lookup(use.getConstant())];
       return {fb::Space::arena, constant.arena, constant.offset, constant.size};
     }
-    if (auto state = dyn_cast<planir::StateOp>(op)) {
+    if (auto state = dyn_cast<commands::StateOp>(op)) {
       const fb::VariableT &variable = *plan.variables[variables.lookup(state.getVariable())];
       return {fb::Space::arena, variable.arena, variable.offset, variable.size};
     }
-    auto decl = cast<planir::BufferDeclOp>(op);
+    auto decl = cast<commands::BufferDeclOp>(op);
     return {fb::Space::arena, arenas.lookup(*decl.getArena()), uint64_t(*decl.getOffset()),
             decl.getSize()};
   }
@@ -415,9 +415,9 @@ struct Writer {
   }
 
   std::unique_ptr<fb::CommandT> makeCommand(fb::FunctionT &function, Operation &op) {
-    if (auto launch = dyn_cast<planir::LaunchOp>(op))
+    if (auto launch = dyn_cast<commands::LaunchOp>(op))
       return makeLaunch(launch);
-    if (auto copy = dyn_cast<planir::CopyOp>(op))
+    if (auto copy = dyn_cast<commands::CopyOp>(op))
       return makeCopy(function, copy);
     auto command = std::make_unique<fb::CommandT>();
     auto nest = [&](fb::Opcode opcode, Value condition, Region &first, Region &second) {
@@ -431,20 +431,20 @@ struct Writer {
       command->queue = op.getQueue();
       command->signal = op.getSemaphore();
     };
-    if (auto branch = dyn_cast<planir::IfOp>(op))
+    if (auto branch = dyn_cast<commands::IfOp>(op))
       nest(fb::Opcode::branch, branch.getCondition(), branch.getThenBody(), branch.getElseBody());
-    else if (auto loop = dyn_cast<planir::WhileOp>(op))
+    else if (auto loop = dyn_cast<commands::WhileOp>(op))
       nest(fb::Opcode::loop, loop.getCondition(), loop.getConditionBody(), loop.getBody());
-    else if (auto signal = dyn_cast<planir::SignalOp>(op))
+    else if (auto signal = dyn_cast<commands::SignalOp>(op))
       order(fb::Opcode::signal, signal);
-    else if (auto wait = dyn_cast<planir::WaitOp>(op))
+    else if (auto wait = dyn_cast<commands::WaitOp>(op))
       order(fb::Opcode::wait, wait);
     else
       return nullptr; // a declaration
     return command;
   }
 
-  std::unique_ptr<fb::CommandT> makeLaunch(planir::LaunchOp launch) {
+  std::unique_ptr<fb::CommandT> makeLaunch(commands::LaunchOp launch) {
     auto command = std::make_unique<fb::CommandT>();
     command->opcode = fb::Opcode::launch;
     command->device = devices.lookup(launch.getDevice());
@@ -464,14 +464,14 @@ struct Writer {
     return command;
   }
 
-  std::unique_ptr<fb::CommandT> makeCopy(fb::FunctionT &function, planir::CopyOp copy) {
+  std::unique_ptr<fb::CommandT> makeCopy(fb::FunctionT &function, commands::CopyOp copy) {
     auto command = std::make_unique<fb::CommandT>();
     command->opcode = fb::Opcode::copy;
     command->device = devices.lookup(copy.getDevice());
     command->queue = copy.getQueue();
     command->num_results = 1;
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-      planir::CopyOp::Copied copied = copy.getCopied(i);
+      commands::CopyOp::Copied copied = copy.getCopied(i);
       command->buffers.push_back(bufferRef(copied.source));
       command->buffers.push_back(bufferRef(copied.target));
       auto describe = [&](auto &value) {
@@ -507,15 +507,15 @@ struct Writer {
   }
 
   /// The values that have a place, for `explain --memory`, live in commands first..last.
-  void addValues(fb::FunctionT &function, planir::FuncOp func) {
+  void addValues(fb::FunctionT &function, commands::FuncOp func) {
     DenseMap<Operation *, uint32_t> at;
     uint32_t next = 0;
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<planir::LaunchOp, planir::CopyOp, planir::IfOp, planir::WhileOp, planir::SignalOp,
-              planir::WaitOp>(op))
+      if (isa<commands::LaunchOp, commands::CopyOp, commands::IfOp, commands::WhileOp,
+              commands::SignalOp, commands::WaitOp>(op))
         at[op] = next++;
     });
-    func.walk([&](planir::BufferDeclOp decl) {
+    func.walk([&](commands::BufferDeclOp decl) {
       if (decl->use_empty())
         return;
       auto value = std::make_unique<fb::ValueT>();
@@ -547,8 +547,7 @@ LogicalResult gantry::writePlanFile(ModuleOp module, const PlanInfo &info,
   return report(module, writer.file.writeFile(writer.plan, path));
 }
 
-LogicalResult gantry::writePlanTo(ModuleOp module, const PlanInfo &info,
-                                  const PlanSink &sink) {
+LogicalResult gantry::writePlanTo(ModuleOp module, const PlanInfo &info, const PlanSink &sink) {
   Writer writer(module);
   if (failed(writer.build(info)))
     return failure();

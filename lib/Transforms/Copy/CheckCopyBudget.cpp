@@ -4,11 +4,11 @@
 // "d2h:0,h2d:1MiB". Of a branch the side that copies more counts. A copy inside a loop runs an
 // unknown number of times, so that no budget for its direction can hold.
 
+#include "gantry/Transforms/CheckCopyBudget.h"
 #include "Words.h"
 #include "gantry/Analysis/Copies.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Support/Bytes.h"
-#include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;

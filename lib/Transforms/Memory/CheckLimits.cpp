@@ -30,9 +30,9 @@ struct Resident {
 /// The moment of a function at which the buffers of a device are largest.
 struct Peak {
   uint64_t bytes = 0;
-  planir::FuncOp func;
+  commands::FuncOp func;
   Operation *op = nullptr;
-  SmallVector<planir::BufferDeclOp> live;
+  SmallVector<commands::BufferDeclOp> live;
 };
 
 struct DeviceUse {
@@ -45,7 +45,7 @@ struct DeviceUse {
 struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (auto device : getOperation().getOps<planir::DeviceOp>()) {
+    for (auto device : getOperation().getOps<commands::DeviceOp>()) {
       if (!device.getLimit())
         continue;
       DeviceUse use = addUp(device.getSymNameAttr());
@@ -56,17 +56,17 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
 
   DeviceUse addUp(StringAttr device) {
     DeviceUse use;
-    for (auto arena : getOperation().getOps<planir::ArenaOp>()) {
+    for (auto arena : getOperation().getOps<commands::ArenaOp>()) {
       if (arena.getDeviceAttr().getAttr() != device)
         continue;
       switch (arena.getKind()) {
-      case planir::ArenaKind::Constants:
+      case commands::ArenaKind::Constants:
         use.constants += arena.getSize();
         break;
-      case planir::ArenaKind::Variables:
+      case commands::ArenaKind::Variables:
         use.variables += arena.getSize();
         break;
-      case planir::ArenaKind::Transient:
+      case commands::ArenaKind::Transient:
         use.transient += arena.getSize();
         break;
       }
@@ -79,7 +79,7 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
   // What to say
   //===------------------------------------------------------------------===//
 
-  void report(planir::DeviceOp device, const DeviceUse &use) {
+  void report(commands::DeviceOp device, const DeviceUse &use) {
     Peak peak = findPeak(device.getSymNameAttr());
     Location loc = peak.op ? peak.op->getLoc() : device.getLoc();
     InFlightDiagnostic error = emitError(loc);
@@ -100,16 +100,16 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
 
   static std::string nameOf(Operation *op) {
     StringRef name, fallback = "a command";
-    if (auto launch = dyn_cast<planir::LaunchOp>(op))
+    if (auto launch = dyn_cast<commands::LaunchOp>(op))
       name = launch.getName().empty() ? launch.getKernel() : launch.getName();
-    else if (auto copy = dyn_cast<planir::CopyOp>(op))
+    else if (auto copy = dyn_cast<commands::CopyOp>(op))
       name = copy.getName(), fallback = "a copy";
     return name.empty() ? fallback.str() : ("'" + name + "'").str();
   }
 
   Peak findPeak(StringAttr device) {
     Peak peak;
-    for (auto func : getOperation().getOps<planir::FuncOp>()) {
+    for (auto func : getOperation().getOps<commands::FuncOp>()) {
       Peak own = findPeak(func, device);
       if (own.bytes > peak.bytes)
         peak = std::move(own);
@@ -117,11 +117,11 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
     return peak;
   }
 
-  static Peak findPeak(planir::FuncOp func, StringAttr device) {
+  static Peak findPeak(commands::FuncOp func, StringAttr device) {
     Timeline time(func);
-    SmallVector<std::pair<planir::BufferDeclOp, LiveRange>> buffers;
+    SmallVector<std::pair<commands::BufferDeclOp, LiveRange>> buffers;
     SmallVector<int64_t> change(time.ops.size() + 1);
-    func.walk([&](planir::BufferDeclOp buffer) {
+    func.walk([&](commands::BufferDeclOp buffer) {
       if (buffer.getDeviceAttr().getAttr() != device)
         return;
       LiveRange range = liveRange(buffer, time);
@@ -148,11 +148,11 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
   /// Constants stay; of the rest, what lives at the peak.
   SmallVector<Resident> largest(StringAttr device, const Peak &peak) {
     SmallVector<Resident> all;
-    for (auto constant : getOperation().getOps<planir::ConstantOp>())
+    for (auto constant : getOperation().getOps<commands::ConstantOp>())
       if (constant.getDeviceAttr().getAttr() == device)
         all.push_back({"constant '" + constant.getName().str() + "'", uint64_t(constant.getSize()),
                        constant.getLoc()});
-    for (planir::BufferDeclOp buffer : peak.live) {
+    for (commands::BufferDeclOp buffer : peak.live) {
       std::string name =
           buffer.getValue().empty() ? "a value" : "'" + buffer.getValue().str() + "'";
       all.push_back({name, uint64_t(buffer.getSize()), buffer.getLoc()});

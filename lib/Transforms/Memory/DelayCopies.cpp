@@ -9,23 +9,23 @@ using namespace gantry;
 using namespace gantry::memory;
 
 /// A copy from another device into a buffer that Memory places on `device`.
-static bool comesIn(planir::CopyOp copy, StringAttr device) {
-  auto target = copy.getTargets().front().getDefiningOp<planir::BufferDeclOp>();
-  auto source = copy.getSources().front().getDefiningOp<planir::BufferDeclOp>();
+static bool comesIn(commands::CopyOp copy, StringAttr device) {
+  auto target = copy.getTargets().front().getDefiningOp<commands::BufferDeclOp>();
+  auto source = copy.getSources().front().getDefiningOp<commands::BufferDeclOp>();
   return target && target.getDeviceAttr().getAttr() == device &&
          !(source && source.getDeviceAttr() == target.getDeviceAttr());
 }
 
 /// A copy for each value of a transfer: each can come when it is needed.
-static void separate(planir::CopyOp copy, SmallVectorImpl<planir::CopyOp> &single) {
+static void separate(commands::CopyOp copy, SmallVectorImpl<commands::CopyOp> &single) {
   if (copy.getAlso().empty())
     return single.push_back(copy);
   OpBuilder b(copy);
   for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-    planir::CopyOp::Copied value = copy.getCopied(i);
-    single.push_back(planir::CopyOp::create(b, copy.getLoc(), value.source, value.target,
-                                            copy.getDeviceAttr(), value.name, value.location,
-                                            copy.getQueueAttr(), value.cause, b.getArrayAttr({})));
+    commands::CopyOp::Copied value = copy.getCopied(i);
+    single.push_back(commands::CopyOp::create(
+        b, copy.getLoc(), value.source, value.target, copy.getDeviceAttr(), value.name,
+        value.location, copy.getQueueAttr(), value.cause, b.getArrayAttr({})));
   }
   copy.erase();
 }
@@ -53,7 +53,7 @@ struct Place {
 struct Delayer {
   DenseMap<Operation *, Place> places;
   DenseMap<Block *, SmallVector<Operation *>> ends; ///< of segments, in order
-  SmallVector<planir::CopyOp> moved;
+  SmallVector<commands::CopyOp> moved;
 
   explicit Delayer(Block &body) { number(body); }
 
@@ -69,7 +69,7 @@ struct Delayer {
   }
 
   /// To be called from the last copy to the first: those behind make way.
-  void delay(planir::CopyOp copy) {
+  void delay(commands::CopyOp copy) {
     Block *block = copy->getBlock();
     Place here = places.lookup(copy);
     std::optional<Place> limit;
@@ -103,23 +103,24 @@ struct Delayer {
     for (auto [op, place] : places)
       if (place.turn == 0)
         stays[{op->getBlock(), place.before}] = op;
-    llvm::sort(moved, [&](planir::CopyOp a, planir::CopyOp b) { return places[a] < places[b]; });
-    for (planir::CopyOp copy : moved)
+    llvm::sort(moved,
+               [&](commands::CopyOp a, commands::CopyOp b) { return places[a] < places[b]; });
+    for (commands::CopyOp copy : moved)
       copy->moveBefore(stays.lookup({copy->getBlock(), places[copy].before}));
   }
 };
 } // namespace
 
-bool gantry::memory::delayCopies(planir::FuncOp func, StringAttr device) {
-  SmallVector<planir::CopyOp> whole, copies;
-  func.walk([&](planir::CopyOp copy) {
+bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device) {
+  SmallVector<commands::CopyOp> whole, copies;
+  func.walk([&](commands::CopyOp copy) {
     if (comesIn(copy, device))
       whole.push_back(copy);
   });
-  for (planir::CopyOp copy : whole)
+  for (commands::CopyOp copy : whole)
     separate(copy, copies);
   Delayer delayer(func.getBody().front());
-  for (planir::CopyOp copy : llvm::reverse(copies))
+  for (commands::CopyOp copy : llvm::reverse(copies))
     delayer.delay(copy);
   delayer.move();
   return !delayer.moved.empty();

@@ -8,6 +8,6 @@ namespace gantry::memory {
 /// Moves each copy into a transient buffer of `device` down to the first command that uses the
 /// buffer (or to the end of its segment), past nothing that writes its source. Tells whether any
 /// copy moved. The buffers wait at the other end instead.
-bool delayCopies(planir::FuncOp func, mlir::StringAttr device);
+bool delayCopies(commands::FuncOp func, mlir::StringAttr device);
 
 } // namespace gantry::memory

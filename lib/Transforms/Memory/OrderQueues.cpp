@@ -19,13 +19,13 @@ namespace gantry {
 namespace {
 /// One function.
 struct Orderer {
-  planir::FuncOp func;
+  commands::FuncOp func;
   OpBuilder builder;
   DenseMap<QueueName, uint32_t> queues; ///< of the commands at hand
   DenseMap<Attribute, uint32_t> spaces; ///< of arenas, by symbol
   int64_t numSemaphores = 0;
 
-  explicit Orderer(planir::FuncOp func) : func(func), builder(func.getContext()) {}
+  explicit Orderer(commands::FuncOp func) : func(func), builder(func.getContext()) {}
 
   void run() {
     forEachSegment(func.getBody().front(),
@@ -56,16 +56,16 @@ struct Orderer {
   int64_t addSignal(Operation *op) {
     auto [device, queue] = queueOf(op);
     builder.setInsertionPointAfter(op);
-    planir::SignalOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(numSemaphores),
-                             cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
+    commands::SignalOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(numSemaphores),
+                               cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
     return numSemaphores++;
   }
 
   void addWait(Operation *op, int64_t semaphore) {
     auto [device, queue] = queueOf(op);
     builder.setInsertionPoint(op);
-    planir::WaitOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(semaphore),
-                           cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
+    commands::WaitOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(semaphore),
+                             cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
   }
 
   queues::Command describe(Operation *op) {
@@ -78,13 +78,13 @@ struct Orderer {
   /// Nobody writes inputs and constants.
   void addAccess(queues::Command &command, Value buffer, bool writes) {
     Operation *op = buffer.getDefiningOp();
-    if (auto output = dyn_cast<planir::OutputOp>(op)) {
+    if (auto output = dyn_cast<commands::OutputOp>(op)) {
       uint32_t space = spaceOf(output.getIndexAttr());
       command.accesses.push_back({space, 0, uint64_t(output.getSize()), writes});
-    } else if (auto state = dyn_cast<planir::StateOp>(op)) {
+    } else if (auto state = dyn_cast<commands::StateOp>(op)) {
       uint32_t space = spaceOf(state.getVariableAttr());
       command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});
-    } else if (auto decl = dyn_cast<planir::BufferDeclOp>(op)) {
+    } else if (auto decl = dyn_cast<commands::BufferDeclOp>(op)) {
       uint64_t begin = decl.getOffset().value_or(0);
       command.accesses.push_back(
           {spaceOf(decl.getArenaAttr()), begin, begin + decl.getSize(), writes});
@@ -98,7 +98,7 @@ struct Orderer {
 
 struct OrderQueues : gantry::impl::OrderQueuesPassBase<OrderQueues> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<planir::FuncOp>())
+    for (auto func : getOperation().getOps<commands::FuncOp>())
       Orderer(func).run();
   }
 };

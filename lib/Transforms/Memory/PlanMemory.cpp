@@ -36,13 +36,13 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   void runOnOperation() override {
     transient.clear();
-    placeInOrder<planir::ConstantOp>(constants, planir::ArenaKind::Constants);
-    placeInOrder<planir::VariableOp>(variables, planir::ArenaKind::Variables);
+    placeInOrder<commands::ConstantOp>(constants, commands::ArenaKind::Constants);
+    placeInOrder<commands::VariableOp>(variables, commands::ArenaKind::Variables);
     limits.clear();
-    for (auto device : getOperation().getOps<planir::DeviceOp>())
+    for (auto device : getOperation().getOps<commands::DeviceOp>())
       limits[device.getSymNameAttr()] = device.getLimit();
     schedule::CommandCosts costs(getOperation());
-    for (auto func : getOperation().getOps<planir::FuncOp>())
+    for (auto func : getOperation().getOps<commands::FuncOp>())
       if (failed(placeBuffers(func, costs)))
         return signalPassFailure();
     declareArenas();
@@ -50,7 +50,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// One after the other in the arena of their device.
   template <typename Op>
-  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends, planir::ArenaKind kind) {
+  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends, commands::ArenaKind kind) {
     ends.clear();
     Builder b(&getContext());
     for (auto op : getOperation().getOps<Op>()) {
@@ -61,9 +61,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     }
   }
 
-  LogicalResult placeBuffers(planir::FuncOp func, const schedule::CommandCosts &costs) {
-    llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> byDevice;
-    func.walk([&](planir::BufferDeclOp buffer) {
+  LogicalResult placeBuffers(commands::FuncOp func, const schedule::CommandCosts &costs) {
+    llvm::MapVector<StringAttr, SmallVector<commands::BufferDeclOp>> byDevice;
+    func.walk([&](commands::BufferDeclOp buffer) {
       byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer);
     });
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
@@ -90,8 +90,8 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// With costs, by the predicted timeline where the device has the room for that.
   FailureOr<Packed>
-  packAll(planir::FuncOp func,
-          const llvm::MapVector<StringAttr, SmallVector<planir::BufferDeclOp>> &byDevice,
+  packAll(commands::FuncOp func,
+          const llvm::MapVector<StringAttr, SmallVector<commands::BufferDeclOp>> &byDevice,
           const schedule::CommandCosts *costs) {
     Timeline concurrent(func, costs);
     Timeline oneQueue(func);
@@ -119,10 +119,11 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return limit - std::min(limit, taken);
   }
 
-  FailureOr<packing::Solution> pack(planir::FuncOp func, StringAttr device,
-                                    ArrayRef<planir::BufferDeclOp> buffers, const Timeline &time) {
+  FailureOr<packing::Solution> pack(commands::FuncOp func, StringAttr device,
+                                    ArrayRef<commands::BufferDeclOp> buffers,
+                                    const Timeline &time) {
     packing::Problem problem;
-    for (planir::BufferDeclOp buffer : buffers) {
+    for (commands::BufferDeclOp buffer : buffers) {
       auto [first, last] = liveRange(buffer, time);
       problem.buffers.push_back(
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
@@ -134,13 +135,13 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return solution.take();
   }
 
-  void place(StringAttr device, ArrayRef<planir::BufferDeclOp> buffers,
+  void place(StringAttr device, ArrayRef<commands::BufferDeclOp> buffers,
              const packing::Solution &solution) {
     Builder b(&getContext());
-    FlatSymbolRefAttr arena = arenaOf(planir::ArenaKind::Transient, device);
+    FlatSymbolRefAttr arena = arenaOf(commands::ArenaKind::Transient, device);
     for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets)) {
       // The attributes are mutable copies of the op; the op itself stays.
-      planir::BufferDeclOp op = buffer;
+      commands::BufferDeclOp op = buffer;
       op.setArenaAttr(arena);
       op.setOffsetAttr(b.getI64IntegerAttr(offset));
     }
@@ -152,32 +153,32 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// The first device has an arena for constants even when there are none.
   void declareArenas() {
     OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
-    SmallVector<planir::DeviceOp> devices(getOperation().getOps<planir::DeviceOp>());
+    SmallVector<commands::DeviceOp> devices(getOperation().getOps<commands::DeviceOp>());
     if (!devices.empty())
       b.setInsertionPointAfter(devices.back());
     for (auto [i, device] : llvm::enumerate(devices)) {
       uint64_t bytes = constants.lookup(device.getSymNameAttr());
       if (i == 0 || bytes)
-        declareArena(b, device, planir::ArenaKind::Constants, {bytes, bytes});
+        declareArena(b, device, commands::ArenaKind::Constants, {bytes, bytes});
       if (uint64_t held = variables.lookup(device.getSymNameAttr()))
-        declareArena(b, device, planir::ArenaKind::Variables, {held, held});
+        declareArena(b, device, commands::ArenaKind::Variables, {held, held});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
-        declareArena(b, device, planir::ArenaKind::Transient, it->second);
+        declareArena(b, device, commands::ArenaKind::Transient, it->second);
     }
   }
 
   /// The symbol of a device's arena: constants_d0.
-  static FlatSymbolRefAttr arenaOf(planir::ArenaKind kind, StringAttr device) {
+  static FlatSymbolRefAttr arenaOf(commands::ArenaKind kind, StringAttr device) {
     return FlatSymbolRefAttr::get(
-        device.getContext(), (planir::stringifyArenaKind(kind) + "_" + device.getValue()).str());
+        device.getContext(), (commands::stringifyArenaKind(kind) + "_" + device.getValue()).str());
   }
 
-  static void declareArena(OpBuilder &b, planir::DeviceOp device, planir::ArenaKind kind,
+  static void declareArena(OpBuilder &b, commands::DeviceOp device, commands::ArenaKind kind,
                            ArenaSize size) {
-    planir::ArenaOp::create(b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
-                            planir::ArenaKindAttr::get(b.getContext(), kind),
-                            FlatSymbolRefAttr::get(device.getSymNameAttr()),
-                            b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound));
+    commands::ArenaOp::create(b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
+                              commands::ArenaKindAttr::get(b.getContext(), kind),
+                              FlatSymbolRefAttr::get(device.getSymNameAttr()),
+                              b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound));
   }
 };
 } // namespace

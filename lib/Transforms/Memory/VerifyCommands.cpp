@@ -26,21 +26,21 @@ using Space = std::pair<Attribute, unsigned>;
 class Writer {
 public:
   explicit Writer(ModuleOp module) {
-    for (auto constant : module.getOps<planir::ConstantOp>())
+    for (auto constant : module.getOps<commands::ConstantOp>())
       residents[constant.getSymNameAttr()] = constant;
-    for (auto variable : module.getOps<planir::VariableOp>())
+    for (auto variable : module.getOps<commands::VariableOp>())
       residents[variable.getSymNameAttr()] = variable;
   }
 
   /// All constants and variables, without any commands.
   LogicalResult writeResidents(ModuleOp module) {
     for (Operation &op : module.getOps())
-      if (isa<planir::ConstantOp, planir::VariableOp>(op) && failed(addResident(&op)))
+      if (isa<commands::ConstantOp, commands::VariableOp>(op) && failed(addResident(&op)))
         return failure();
     return success();
   }
 
-  LogicalResult write(planir::FuncOp func) { return addSteps(func.getBody()); }
+  LogicalResult write(commands::FuncOp func) { return addSteps(func.getBody()); }
 
   /// What the judge says of it; the error is at the op that it found.
   LogicalResult judge(Operation *whole) {
@@ -73,10 +73,10 @@ private:
   FailureOr<uint32_t> addResident(Operation *op) {
     if (auto it = known.find(op); it != known.end())
       return it->second;
-    if (auto constant = dyn_cast<planir::ConstantOp>(op))
+    if (auto constant = dyn_cast<commands::ConstantOp>(op))
       return addBuffer(op, constant.getDeviceAttr(), Room::constants, constant.getOffset(),
                        constant.getSize());
-    auto variable = cast<planir::VariableOp>(op);
+    auto variable = cast<commands::VariableOp>(op);
     if (!variable.getOffset())
       return variable.emitOpError("has no place in an arena after Memory");
     return addBuffer(op, variable.getDeviceAttr(), Room::variables, *variable.getOffset(),
@@ -91,20 +91,20 @@ private:
 
   FailureOr<uint32_t> bufferOf(Value value) {
     Operation *op = value.getDefiningOp();
-    if (auto use = dyn_cast<planir::UseOp>(op))
+    if (auto use = dyn_cast<commands::UseOp>(op))
       return addResident(op, use.getConstantAttr());
-    if (auto state = dyn_cast<planir::StateOp>(op))
+    if (auto state = dyn_cast<commands::StateOp>(op))
       return addResident(op, state.getVariableAttr());
     return known.lookup(op);
   }
 
   /// Where they are declared, so that an output that no command writes is there too.
   void addDeclaration(Operation &op) {
-    if (auto input = dyn_cast<planir::InputOp>(op))
+    if (auto input = dyn_cast<commands::InputOp>(op))
       addBuffer(&op, input.getIndexAttr(), Room::input, 0, input.getSize());
-    else if (auto output = dyn_cast<planir::OutputOp>(op))
+    else if (auto output = dyn_cast<commands::OutputOp>(op))
       addBuffer(&op, output.getIndexAttr(), Room::output, 0, output.getSize());
-    else if (auto buffer = dyn_cast<planir::BufferDeclOp>(op))
+    else if (auto buffer = dyn_cast<commands::BufferDeclOp>(op))
       addBuffer(&op, buffer.getDeviceAttr(), Room::transient, buffer.getOffset().value_or(0),
                 buffer.getSize());
   }
@@ -142,27 +142,27 @@ private:
   LogicalResult addSteps(Operation &op) {
     using Kind = judge::Step::Kind;
     addDeclaration(op);
-    if (auto launch = dyn_cast<planir::LaunchOp>(op)) {
+    if (auto launch = dyn_cast<commands::LaunchOp>(op)) {
       judge::Step &step = addStep(Kind::command, &op);
       step.queue = queueOf(launch.getDeviceAttr(), 0);
       return success(succeeded(addUses(step, launch.getInputs(), false)) &&
                      succeeded(addUses(step, launch.getOutputs(), true)) &&
                      (!launch.getScratch() || succeeded(addUses(step, launch.getScratch(), true))));
     }
-    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
+    if (auto copy = dyn_cast<commands::CopyOp>(op)) {
       judge::Step &step = addStep(Kind::command, &op);
       step.queue = queueOf(copy.getDeviceAttr(), copy.getQueue());
       return success(succeeded(addUses(step, copy.getSources(), false)) &&
                      succeeded(addUses(step, copy.getTargets(), true)));
     }
-    if (auto signal = dyn_cast<planir::SignalOp>(op))
+    if (auto signal = dyn_cast<commands::SignalOp>(op))
       addSemaphore(signal, Kind::signal);
-    if (auto wait = dyn_cast<planir::WaitOp>(op))
+    if (auto wait = dyn_cast<commands::WaitOp>(op))
       addSemaphore(wait, Kind::wait);
-    if (auto branch = dyn_cast<planir::IfOp>(op))
+    if (auto branch = dyn_cast<commands::IfOp>(op))
       return addLists(branch, Kind::branch, branch.getThenBody(), Kind::otherwise,
                       branch.getElseBody());
-    if (auto loop = dyn_cast<planir::WhileOp>(op))
+    if (auto loop = dyn_cast<commands::WhileOp>(op))
       return addLists(loop, Kind::loop, loop.getConditionBody(), Kind::body, loop.getBody());
     return success();
   }
@@ -198,13 +198,13 @@ private:
       return text;
     }
     Operation *op = ops[step];
-    if (auto launch = dyn_cast<planir::LaunchOp>(op))
+    if (auto launch = dyn_cast<commands::LaunchOp>(op))
       out << '"' << launch.getName() << "\" on queue 0 of " << launch.getDeviceAttr();
-    else if (auto copy = dyn_cast<planir::CopyOp>(op))
+    else if (auto copy = dyn_cast<commands::CopyOp>(op))
       out << "the copy of \"" << copy.getName() << "\" on queue " << copy.getQueue() << " of "
           << copy.getDeviceAttr();
     else
-      out << (isa<planir::IfOp>(op) ? "the branch" : "the loop");
+      out << (isa<commands::IfOp>(op) ? "the branch" : "the loop");
     return text;
   }
 
@@ -218,13 +218,15 @@ private:
           << room << " of " << device << ")";
     };
     llvm::TypeSwitch<Operation *>(buffers[index])
-        .Case([&](planir::InputOp op) { out << "input " << op.getIndex(); })
-        .Case([&](planir::OutputOp op) { out << "output " << op.getIndex(); })
-        .Case(
-            [&](planir::ConstantOp op) { describe(op.getName(), "constants", op.getDeviceAttr()); })
-        .Case(
-            [&](planir::VariableOp op) { describe(op.getName(), "variables", op.getDeviceAttr()); })
-        .Case([&](planir::BufferDeclOp op) {
+        .Case([&](commands::InputOp op) { out << "input " << op.getIndex(); })
+        .Case([&](commands::OutputOp op) { out << "output " << op.getIndex(); })
+        .Case([&](commands::ConstantOp op) {
+          describe(op.getName(), "constants", op.getDeviceAttr());
+        })
+        .Case([&](commands::VariableOp op) {
+          describe(op.getName(), "variables", op.getDeviceAttr());
+        })
+        .Case([&](commands::BufferDeclOp op) {
           describe(op.getValue(), "transient memory", op.getDeviceAttr());
         });
     return text;
@@ -278,7 +280,7 @@ struct VerifyCommands : gantry::impl::VerifyCommandsPassBase<VerifyCommands> {
     Writer residents(module);
     if (failed(residents.writeResidents(module)) || failed(residents.judge(module)))
       return signalPassFailure();
-    for (auto func : module.getOps<planir::FuncOp>()) {
+    for (auto func : module.getOps<commands::FuncOp>()) {
       Writer writer(module);
       if (failed(writer.write(func)) || failed(writer.judge(func)))
         return signalPassFailure();

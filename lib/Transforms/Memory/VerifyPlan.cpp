@@ -19,12 +19,12 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     llvm::StringMap<int64_t> arenas;
-    for (auto arena : getOperation().getOps<planir::ArenaOp>())
+    for (auto arena : getOperation().getOps<commands::ArenaOp>())
       arenas[arena.getSymName()] = arena.getSize();
-    if (failed(checkResidents<planir::ConstantOp>(arenas)) ||
-        failed(checkResidents<planir::VariableOp>(arenas)))
+    if (failed(checkResidents<commands::ConstantOp>(arenas)) ||
+        failed(checkResidents<commands::VariableOp>(arenas)))
       return signalPassFailure();
-    auto result = getOperation().walk([&](planir::BufferDeclOp buffer) {
+    auto result = getOperation().walk([&](commands::BufferDeclOp buffer) {
       auto arena = buffer.getArena() ? arenas.find(*buffer.getArena()) : arenas.end();
       if (arena == arenas.end() || !buffer.getOffset()) {
         buffer.emitOpError("has no place in an arena after Memory");

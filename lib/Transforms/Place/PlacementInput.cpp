@@ -342,8 +342,9 @@ void InputBuilder::addLock(uint32_t node, Operation *op) {
     return;
   found->second.second = true;
   const placement::LockEntry &entry = locks()[found->second.first];
-  constrain(node, Kind::lock, Softness::strict, entry.device,
-            {op->getLoc(), "locked by " + in.requests.lock.file + ":" + std::to_string(entry.line)});
+  constrain(
+      node, Kind::lock, Softness::strict, entry.device,
+      {op->getLoc(), "locked by " + in.requests.lock.file + ":" + std::to_string(entry.line)});
 }
 
 void InputBuilder::addOp(Operation &op, Node::Type type) {

@@ -18,7 +18,7 @@ static std::vector<queues::Message> describeMessages(ArrayRef<Operation *> comma
                                                      const CommandCosts &costs) {
   std::vector<queues::Message> messages(commands.size());
   for (auto [message, op] : llvm::zip(messages, commands))
-    if (auto copy = dyn_cast<planir::CopyOp>(op)) {
+    if (auto copy = dyn_cast<commands::CopyOp>(op)) {
       // The queue says of one end where it is.
       auto [from, to] = costs.endsOf(copy);
       message = {costs.device(copy.getDeviceAttr()) == from ? to : from, costs.latency(copy)};
@@ -28,25 +28,25 @@ static std::vector<queues::Message> describeMessages(ArrayRef<Operation *> comma
 
 /// The first copy, with what the others copy as well.
 static Operation *merge(ArrayRef<Operation *> copies) {
-  auto first = cast<planir::CopyOp>(copies.front());
+  auto first = cast<commands::CopyOp>(copies.front());
   SmallVector<Value> sources, targets;
   SmallVector<Attribute> also;
   for (Operation *op : copies) {
-    auto copy = cast<planir::CopyOp>(op);
+    auto copy = cast<commands::CopyOp>(op);
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-      planir::CopyOp::Copied value = copy.getCopied(i);
+      commands::CopyOp::Copied value = copy.getCopied(i);
       if (!sources.empty())
         also.push_back(
-            planir::CopiedAttr::get(copy.getContext(), value.name, value.location, value.cause));
+            commands::CopiedAttr::get(copy.getContext(), value.name, value.location, value.cause));
       sources.push_back(value.source);
       targets.push_back(value.target);
     }
   }
   OpBuilder builder(first);
   auto merged =
-      planir::CopyOp::create(builder, first.getLoc(), sources, targets, first.getDeviceAttr(),
-                             first.getNameAttr(), first.getLocationAttr(), first.getQueueAttr(),
-                             first.getCauseAttr(), builder.getArrayAttr(also));
+      commands::CopyOp::create(builder, first.getLoc(), sources, targets, first.getDeviceAttr(),
+                               first.getNameAttr(), first.getLocationAttr(), first.getQueueAttr(),
+                               first.getCauseAttr(), builder.getArrayAttr(also));
   for (Operation *op : copies)
     op->erase();
   return merged;
@@ -77,7 +77,7 @@ namespace {
 struct CoalesceCopies : gantry::impl::CoalesceCopiesPassBase<CoalesceCopies> {
   void runOnOperation() override {
     CommandCosts costs(getOperation());
-    for (auto func : getOperation().getOps<planir::FuncOp>())
+    for (auto func : getOperation().getOps<commands::FuncOp>())
       forEachSegment(func.getBody().front(),
                      [&](ArrayRef<Operation *> commands) { coalesce(commands, costs); });
   }

@@ -69,7 +69,7 @@ void Declarations::declareDevices(ArrayRef<std::string> also) {
     for (StringRef driver : also)
       if (mayStandIn(driver, physical.driver))
         standIns.push_back(driver);
-    planir::DeviceOp::create(
+    commands::DeviceOp::create(
         declarations, module.getLoc(), symbols[i].getAttr(),
         DeviceAttr::get(module.getContext(), logical.name),
         declarations.getStringAttr(driverName(physical.driver)),
@@ -87,9 +87,9 @@ void Declarations::declareLinks() {
     for (auto [to, target] : llvm::enumerate(topology.logical))
       for (const Link &link : topology.links)
         if (link.from == source.physical && link.to == target.physical && link.from != link.to)
-          planir::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
-                                 declarations.getF64FloatAttr(link.bandwidth),
-                                 declarations.getF64FloatAttr(link.latency));
+          commands::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
+                                   declarations.getF64FloatAttr(link.bandwidth),
+                                   declarations.getF64FloatAttr(link.latency));
 }
 
 /// Targets that have the same kernel share its declaration.
@@ -98,8 +98,8 @@ void Declarations::declareKernels() {
   for (auto &[symbol, func] : kernels)
     if (declared.insert(func.getSymNameAttr()).second) {
       WorkAttr work = WorkAttr::of(func);
-      planir::KernelOp::create(declarations, func.getLoc(), func.getSymName(), work.getItems(),
-                               work.getGrain(), work.getScratch(), declarations.getArrayAttr({}));
+      commands::KernelOp::create(declarations, func.getLoc(), func.getSymName(), work.getItems(),
+                                 work.getGrain(), work.getScratch(), declarations.getArrayAttr({}));
     }
 }
 
@@ -121,21 +121,21 @@ StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef u
   FlatSymbolRefAttr home;
   if (wish && this->device(wish) != device && byteSize(op.getType()) > 0)
     home = symbolOf(this->device(wish));
-  planir::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
-                             symbolOf(device), declarations.getI64IntegerAttr(-1),
-                             declarations.getI64IntegerAttr(byteSize(op.getType())),
-                             TypeAttr::get(op.getType()), op.getValueAttr(), home,
-                             declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr());
+  commands::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
+                               symbolOf(device), declarations.getI64IntegerAttr(-1),
+                               declarations.getI64IntegerAttr(byteSize(op.getType())),
+                               TypeAttr::get(op.getType()), op.getValueAttr(), home,
+                               declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr());
   return symbol;
 }
 
-planir::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAttr device) {
-  planir::VariableOp &known = variables[symbol.getAttr()];
+commands::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAttr device) {
+  commands::VariableOp &known = variables[symbol.getAttr()];
   VariableOp variable = variableOps.lookup(symbol.getAttr());
   if (known || !variable)
     return known;
   RankedTensorType type = variable.getTensorType();
-  return known = planir::VariableOp::create(
+  return known = commands::VariableOp::create(
              declarations, variable.getLoc(),
              declarations.getStringAttr("v" + std::to_string(variables.size() - 1)),
              variable.getSymNameAttr(), symbolOf(this->device(device)),

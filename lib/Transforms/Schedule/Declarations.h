@@ -41,7 +41,7 @@ public:
   mlir::StringAttr constantFor(ConstantOp op, unsigned device, llvm::StringRef use);
 
   /// The plan's variable of that symbol, which lives on `device`.
-  planir::VariableOp variableFor(mlir::FlatSymbolRefAttr symbol, DeviceAttr device);
+  commands::VariableOp variableFor(mlir::FlatSymbolRefAttr symbol, DeviceAttr device);
 
   /// Variables that no function uses are a part of the state, too.
   void declareOtherVariables();
@@ -65,8 +65,8 @@ private:
   llvm::DenseMap<DeviceAttr, unsigned> devices; ///< by all names that were asked for
   llvm::MapVector<mlir::Attribute, mlir::func::FuncOp> kernels; ///< by symbol, lowered
   llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
-  llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;       ///< by name
-  llvm::DenseMap<mlir::Attribute, planir::VariableOp> variables; ///< by name
+  llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name
+  llvm::DenseMap<mlir::Attribute, commands::VariableOp> variables; ///< by name
 };
 
 } // namespace gantry::schedule

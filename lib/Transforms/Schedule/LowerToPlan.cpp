@@ -33,13 +33,13 @@ struct FunctionLowering {
   DenseMap<Value, unsigned> places;                     ///< devices of buffers
   DenseMap<Attribute, Value> variables;                 ///< buffers, by symbol
   SmallVector<Attribute> placed;
-  planir::FuncOp target;
+  commands::FuncOp target;
 
   FunctionLowering(Declarations &state, const Homes &homes, func::FuncOp func)
       : state(state), homes(homes), func(func), builder(func.getContext()) {}
 
   StringAttr text(StringRef s) { return builder.getStringAttr(s); }
-  Type bufferType() { return planir::BufferType::get(func.getContext()); }
+  Type bufferType() { return commands::BufferType::get(func.getContext()); }
 
   StringAttr nameOf(Operation *op) {
     auto name = op ? op->getAttrOfType<StringAttr>(kNameAttr) : StringAttr();
@@ -80,10 +80,10 @@ struct FunctionLowering {
   LogicalResult lower() {
     Operation *terminator = func.getBody().front().getTerminator();
     builder.setInsertionPointToEnd(state.getModule().getBody());
-    target = planir::FuncOp::create(builder, func.getLoc(), func.getSymName(),
-                                    bindings(func.getArgumentTypes(), /*inputs=*/true),
-                                    bindings(terminator->getOperandTypes(), /*inputs=*/false),
-                                    builder.getArrayAttr({}));
+    target = commands::FuncOp::create(builder, func.getLoc(), func.getSymName(),
+                                      bindings(func.getArgumentTypes(), /*inputs=*/true),
+                                      bindings(terminator->getOperandTypes(), /*inputs=*/false),
+                                      builder.getArrayAttr({}));
     builder.setInsertionPointToStart(builder.createBlock(&target.getBody()));
     if (failed(declareInputs()))
       return failure();
@@ -110,17 +110,17 @@ struct FunctionLowering {
       uint64_t size = byteSize(arg.getType());
       Value input;
       if (FlatSymbolRefAttr symbol = variableOf(arg)) {
-        planir::VariableOp variable = state.variableFor(
+        commands::VariableOp variable = state.variableFor(
             symbol, func.getArgAttrOfType<DeviceAttr>(arg.getArgNumber(), kDeviceAttr));
         if (!variable || variable.getType() != arg.getType())
           return func.emitError() << "argument " << arg.getArgNumber() << " is tied to '" << symbol
                                   << "', which is no variable of " << arg.getType();
-        input = planir::StateOp::create(builder, arg.getLoc(), bufferType(),
-                                        FlatSymbolRefAttr::get(variable.getSymNameAttr()),
-                                        builder.getI64IntegerAttr(size));
+        input = commands::StateOp::create(builder, arg.getLoc(), bufferType(),
+                                          FlatSymbolRefAttr::get(variable.getSymNameAttr()),
+                                          builder.getI64IntegerAttr(size));
         variables[symbol] = input;
       } else {
-        input = planir::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
+        input = commands::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
       }
       buffers[arg] = input;
       places[input] = inputDevice(arg.getArgNumber());
@@ -128,7 +128,7 @@ struct FunctionLowering {
     for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
       if (FlatSymbolRefAttr symbol = variableOfResult(i))
         if (Value input = variables.lookup(symbol);
-            !input || input.getDefiningOp<planir::StateOp>().getSize() != byteSize(type))
+            !input || input.getDefiningOp<commands::StateOp>().getSize() != byteSize(type))
           return func.emitError() << "result " << i << " is tied to '" << symbol
                                   << "', which is no argument of " << type;
     return success();
@@ -152,7 +152,7 @@ struct FunctionLowering {
     }
     for (Update &update : updates)
       if (llvm::any_of(updates, [&](Update &other) { return other.target == update.source; })) {
-        auto state = update.source.getDefiningOp<planir::StateOp>();
+        auto state = update.source.getDefiningOp<commands::StateOp>();
         Type bytes = RankedTensorType::get({int64_t(state.getSize())}, builder.getI8Type());
         Value safe = makeBuffer(bytes, update.name, terminator->getLoc(), places[update.source],
                                 state.getSize());
@@ -221,9 +221,9 @@ struct FunctionLowering {
                          : func.getResultAttrOfType<StringAttr>(i, kNameAttr);
       std::string fallback = (inputs ? "input" : "output") + std::to_string(i);
       unsigned device = inputs ? inputDevice(i) : outputDevice(i);
-      entries.push_back(planir::BindingAttr::get(builder.getContext(),
-                                                 name ? name.getValue() : StringRef(fallback), type,
-                                                 state.symbolOf(device)));
+      entries.push_back(commands::BindingAttr::get(builder.getContext(),
+                                                   name ? name.getValue() : StringRef(fallback),
+                                                   type, state.symbolOf(device)));
     }
     return builder.getArrayAttr(entries);
   }
@@ -238,8 +238,8 @@ struct FunctionLowering {
         outputs.push_back(variables.lookup(variable));
         continue;
       }
-      Value output = planir::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
-                                              byteSize(value.getType()));
+      Value output = commands::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
+                                                byteSize(value.getType()));
       outputs.push_back(output);
       places[output] = outputDevice(i);
       Value root = skipViews(value);
@@ -255,7 +255,7 @@ struct FunctionLowering {
   //===------------------------------------------------------------------===//
 
   Value makeBuffer(Type type, StringAttr name, Location loc, unsigned device, uint64_t size) {
-    Value buffer = planir::BufferDeclOp::create(
+    Value buffer = commands::BufferDeclOp::create(
         builder, loc, bufferType(), builder.getI64IntegerAttr(size), state.symbolOf(device),
         FlatSymbolRefAttr(), IntegerAttr(), name, TypeAttr::get(type));
     places[buffer] = device;
@@ -282,9 +282,9 @@ struct FunctionLowering {
       return buffer;
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&target.getBody().front());
-    buffer = planir::UseOp::create(builder, constant.getLoc(), bufferType(),
-                                   FlatSymbolRefAttr::get(symbol),
-                                   builder.getI64IntegerAttr(byteSize(constant.getType())));
+    buffer = commands::UseOp::create(builder, constant.getLoc(), bufferType(),
+                                     FlatSymbolRefAttr::get(symbol),
+                                     builder.getI64IntegerAttr(byteSize(constant.getType())));
     places[buffer] = device;
     return buffer;
   }
@@ -305,9 +305,9 @@ struct FunctionLowering {
     if (source == target)
       return;
     auto [device, queue] = queueOf(places.at(source), places.at(target));
-    planir::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
-                           text(describeLocation(loc)), builder.getI64IntegerAttr(queue),
-                           text(queue ? cause : ""), builder.getArrayAttr({}));
+    commands::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
+                             text(describeLocation(loc)), builder.getI64IntegerAttr(queue),
+                             text(queue ? cause : ""), builder.getArrayAttr({}));
   }
 
   //===------------------------------------------------------------------===//
@@ -394,7 +394,7 @@ struct FunctionLowering {
       scratch = makeBuffer(RankedTensorType::get({bytes}, builder.getI8Type()), text("scratch"),
                            launch.getLoc(), device, bytes);
     Work work = describeOps(launch, device);
-    planir::LaunchOp::create(
+    commands::LaunchOp::create(
         builder, launch.getLoc(), FlatSymbolRefAttr::get(kernel), state.symbolOf(device),
         nameOf(launch), text(describeLocation(launch.getLoc())), logNamesOf(launch),
         builder.getI64IntegerAttr(lowered.getItems()),
@@ -443,7 +443,7 @@ struct FunctionLowering {
     FloatAttr seconds;
     if (work.flops || work.bytes)
       seconds = builder.getF64FloatAttr(state.costs().seconds(device, work));
-    return planir::PlacedAttr::get(
+    return commands::PlacedAttr::get(
         builder.getContext(), op.getLogName(), state.symbolOf(device),
         FlatSymbolRefAttr::get(launch.getKernelAttr().getLeafReference()), op.getName(),
         op.getLocation(), op.getFlops(), op.getBytes(), decision ? decision.getRule() : "default",
@@ -467,7 +467,7 @@ struct FunctionLowering {
     SmallVector<Value> results;
     for (Value result : op.getResults())
       results.push_back(bufferOf(result, 0, ""));
-    auto branch = planir::IfOp::create(builder, op.getLoc(), condition);
+    auto branch = commands::IfOp::create(builder, op.getLoc(), condition);
     auto finish = [&](ValueRange yielded) {
       for (auto [value, result] : llvm::zip(yielded, results))
         copyTo(bufferOf(value, places.at(result), nameOf(op)), result, op.getLoc(), nameOf(op),
@@ -490,7 +490,7 @@ struct FunctionLowering {
         buffers[argument] = buffer;
     Type flagType = RankedTensorType::get({}, builder.getI1Type());
     Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), state.host(), 1);
-    auto loop = planir::WhileOp::create(builder, op.getLoc(), flag);
+    auto loop = commands::WhileOp::create(builder, op.getLoc(), flag);
     auto test = [&](ValueRange yielded) {
       copyTo(bufferOf(yielded[0], state.host(), nameOf(op)), flag, op.getLoc(), text("condition"),
              nameOf(op));

@@ -39,7 +39,7 @@ namespace {
 struct OrderCommands : gantry::impl::OrderCommandsPassBase<OrderCommands> {
   void runOnOperation() override {
     CommandCosts costs(getOperation());
-    for (auto func : getOperation().getOps<planir::FuncOp>())
+    for (auto func : getOperation().getOps<commands::FuncOp>())
       forEachSegment(func.getBody().front(),
                      [&](ArrayRef<Operation *> commands) { order(commands, costs); });
   }

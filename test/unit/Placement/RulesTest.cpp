@@ -45,16 +45,15 @@ TEST(Rules, Globs) {
 }
 
 TEST(Rules, P15_FilesHaveCommentsAndLines) {
-  auto rules = parseRules("# all of them\n\n  op:MatMul=GPU:1  # the big ones\r\nkind:compute=CPU\n",
-                          "rules.txt");
+  auto rules = parseRules(
+      "# all of them\n\n  op:MatMul=GPU:1  # the big ones\r\nkind:compute=CPU\n", "rules.txt");
   ASSERT_TRUE(rules.ok()) << rules.status().message();
   ASSERT_EQ(rules->size(), 2u);
   EXPECT_EQ((*rules)[0].text, "op:MatMul=GPU:1");
   EXPECT_EQ((*rules)[0].origin, "rules.txt:3");
   EXPECT_EQ((*rules)[1].origin, "rules.txt:4");
-  EXPECT_EQ(
-      parseRules("op:MatMul=GPU:1\nop MatMul", "rules.txt").status().message(),
-      "rules.txt:2 'op MatMul' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1");
+  EXPECT_EQ(parseRules("op:MatMul=GPU:1\nop MatMul", "rules.txt").status().message(),
+            "rules.txt:2 'op MatMul' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1");
 }
 
 std::optional<uint32_t> find(RuleSet &rules, std::string_view op, std::string_view name) {
@@ -64,8 +63,8 @@ std::optional<uint32_t> find(RuleSet &rules, std::string_view op, std::string_vi
 
 TEST(Rules, P15_TheFirstThatMatchesWins) {
   std::vector<Rule> given;
-  for (const char *text : {"name:a*=GPU:0", "op:MatMul=GPU:1", "name:ab=CPU:0",
-                           "kind:compute=CPU:0", "op:Never=GPU"})
+  for (const char *text :
+       {"name:a*=GPU:0", "op:MatMul=GPU:1", "name:ab=CPU:0", "kind:compute=CPU:0", "op:Never=GPU"})
     given.push_back(*parseRule(text));
   RuleSet rules(given);
   EXPECT_EQ(find(rules, "MatMul", "ab"), 0u);

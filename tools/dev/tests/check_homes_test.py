@@ -44,7 +44,7 @@ class CheckHomesTest(unittest.TestCase):
         for text in ("isa<IfOp>(op)", "dyn_cast<WhileOp>(op)", "isa<IfOp, WhileOp>(op)",
                      "op->getParentOfType<WhileOp>()", "isa<CopyOp, gantry::IfOp>(op)"):
             self.assertTrue(pattern.search(text), text)
-        for text in ("isa<planir::WhileOp>(op)", "IfOp::create(b)", "isa<ElseIfOp>(op)"):
+        for text in ("isa<commands::WhileOp>(op)", "IfOp::create(b)", "isa<ElseIfOp>(op)"):
             self.assertFalse(pattern.search(text), text)
 
     def test_attribute_names_are_spelled_once(self):

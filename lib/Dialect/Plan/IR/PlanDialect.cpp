@@ -9,7 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace gantry::planir;
+using namespace gantry::commands;
 
 #include "gantry/Dialect/Plan/IR/PlanDialect.cpp.inc"
 #include "gantry/Dialect/Plan/IR/PlanEnums.cpp.inc"
