@@ -78,11 +78,13 @@ int main(void) {
   check(gantry_bindings_create(plan, 0, &bindings));
   check(gantry_bindings_set_input(bindings, "x", x, GANTRY_F32, dims, 2));
 
+  int done = 0;
   check(gantry_session_submit(session, bindings, &fence));
-  while (!gantry_fence_done(fence)) {
+  check(gantry_fence_poll(fence, &done));
+  while (!done) {
     /* Here is time for something else. */
+    check(gantry_fence_wait_for(fence, 1000000, &done));
   }
-  check(gantry_fence_wait(fence));
   print(plan, bindings);
 
   gantry_fence_destroy(fence);
