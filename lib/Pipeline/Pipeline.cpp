@@ -19,17 +19,10 @@ using namespace mlir;
 using namespace gantry;
 
 //===----------------------------------------------------------------------===//
-// Simplify: one form for each meaning, every shape known
+// Resolve: names become values, scopes attributes; first steps of the phase simplify
 //===----------------------------------------------------------------------===//
 
-/// Canonical forms and folding. Constants are merged apart from it: there, what they ask for
-/// counts.
-static void addCanonicalizer(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().enableConstantCSE(false)));
-  pm.addNestedPass<func::FuncOp>(createMergeConstantsPass());
-}
-
-static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
+static void addResolve(OpPassManager &pm, const CompileOptions &options) {
   if (options.firstReplica)
     pm.addPass(createKeepFirstReplicaPass());
   // Calls become bodies and scopes attributes, so that all that follows sees lists of pure ops.
@@ -41,6 +34,21 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   // From here on variables are arguments and results like others, and every op is pure.
   pm.addPass(createResolveVariablesPass());
   pm.addPass(createVerifyResolvedPass());
+}
+
+//===----------------------------------------------------------------------===//
+// Simplify: one form for each meaning, every shape known
+//===----------------------------------------------------------------------===//
+
+/// Canonical forms and folding. Constants are merged apart from it: there, what they ask for
+/// counts.
+static void addCanonicalizer(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().enableConstantCSE(false)));
+  pm.addNestedPass<func::FuncOp>(createMergeConstantsPass());
+}
+
+static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
+  addResolve(pm, options);
 
   // Sizes first: shape arithmetic folds only when they are known.
   pm.addPass(createSpecializeShapesPass(options.graph.dims));

@@ -42,7 +42,7 @@ RULES = [
     Rule("a cast to an op of control flow", "ask MLIR's region and branch interfaces",
          re.compile(CONTROL_FLOW),
          ("lib/Analysis", "lib/Pipeline", "lib/Target", "lib/Transforms"), {
-             "lib/Transforms/Replicate/ExpandReplicas.cpp": 2,
+             "lib/Transforms/Simplify/ExpandReplicas.cpp": 2,
              "lib/Transforms/Resolve/ResolveVariables.cpp": 2,
              "lib/Transforms/Schedule/LowerToPlan.cpp": 2,
          }),
