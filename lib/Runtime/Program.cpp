@@ -291,6 +291,15 @@ Status Program::performCopy(const Step &step) const {
   return {};
 }
 
+Expected<bool> Program::readCondition(const Step &step) const {
+  Device &device = step.queue->device();
+  if (device.runsInline())
+    return *static_cast<const uint8_t *>(step.buffers[0]) != 0;
+  uint8_t condition = 0;
+  GANTRY_RETURN_IF_ERROR(device.download(&condition, step.buffers[0], 1));
+  return condition != 0;
+}
+
 Status Program::perform(const Step &step) const {
   switch (step.kind) {
   case Step::Kind::launch:

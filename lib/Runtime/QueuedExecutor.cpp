@@ -121,10 +121,13 @@ private:
       case Step::Kind::jump:
         jumps = true;
         break;
-      case Step::Kind::jumpIfFalse:
+      case Step::Kind::jumpIfFalse: {
         GANTRY_RETURN_IF_ERROR(joinQueues());
-        status = readCondition(step, jumps);
+        Expected<bool> condition = program.readCondition(step);
+        status = condition.status();
+        jumps = condition && !*condition;
         break;
+      }
       default:
         status = observe(step, [&] { return enqueue(step); });
       }
@@ -160,17 +163,6 @@ private:
     if (!event)
       return {};
     return step.queue->device().runsInline() ? event->wait() : step.queue->wait(*event);
-  }
-
-  Status readCondition(const Step &step, bool &isFalse) {
-    uint8_t condition = 0;
-    Device &device = step.queue->device();
-    if (device.runsInline())
-      condition = *static_cast<const uint8_t *>(step.buffers[0]);
-    else
-      GANTRY_RETURN_IF_ERROR(device.download(&condition, step.buffers[0], 1));
-    isFalse = condition == 0;
-    return {};
   }
 
   Status joinQueues() {

@@ -75,6 +75,9 @@ public:
   /// The queues that its steps use, each once.
   std::vector<Queue *> queues() const;
 
+  /// What a jumpIfFalse step looks at, wherever its device has it; what comes before must be over.
+  Expected<bool> readCondition(const Step &step) const;
+
   /// Puts a launch, copy or fill on its queue.
   Status perform(const Step &step) const;
   /// `status` with the step's command in front of its message; a success stays one.

@@ -77,13 +77,10 @@ Expected<SimRun::StepIndex> SimRun::runControl(StepIndex index) {
   if (step.kind == Step::Kind::jump)
     return step.target;
   GANTRY_RETURN_IF_ERROR(checkArguments(step));
-  uint8_t condition = 0;
-  Device &device = step.queue->device();
-  if (device.runsInline())
-    condition = *static_cast<const uint8_t *>(step.buffers[0]);
-  else
-    GANTRY_RETURN_IF_ERROR(device.download(&condition, step.buffers[0], 1));
-  return condition ? index + 1 : step.target;
+  Expected<bool> condition = program.readCondition(step);
+  if (!condition)
+    return condition.status();
+  return *condition ? index + 1 : step.target;
 }
 
 void SimRun::join() {
