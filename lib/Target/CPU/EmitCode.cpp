@@ -110,6 +110,38 @@ static void addEntry(llvm::Module &module, llvm::StringRef kernel) {
   b.CreateRetVoid();
 }
 
+static bool usesBFloat(const llvm::Module &module) {
+  auto isBFloat = [](const llvm::Value *value) {
+    return value->getType()->getScalarType()->isBFloatTy();
+  };
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      for (const llvm::Instruction &instruction : block)
+        if (isBFloat(&instruction) || llvm::any_of(instruction.operand_values(), isBFloat))
+          return true;
+  return false;
+}
+
+/// On CPUs without bf16, LLVM moves some vectors of it as f32, and for the way back it calls a
+/// function of the compiler's run-time library, which plans do not have: so the code brings it
+/// along. Rounds to nearest, ties to even; NaN stays NaN.
+static void addBFloatTruncation(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, false);
+  auto *function =
+      llvm::Function::Create(type, llvm::GlobalValue::WeakODRLinkage, "__truncsfbf2", module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  llvm::Value *x = function->getArg(0), *bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value *high = b.CreateLShr(bits, 16);
+  llvm::Value *bias = b.CreateAdd(b.CreateAnd(high, 1), b.getInt32(0x7fff));
+  llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, bias), 16);
+  llvm::Value *quiet = b.CreateOr(high, 0x40);
+  llvm::Value *result = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
+  b.CreateRet(b.CreateBitCast(b.CreateTrunc(result, b.getInt16Ty()), b.getBFloatTy()));
+}
+
 static void setAttributes(llvm::Module &module, const Machine &machine) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
@@ -153,6 +185,8 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   llvmModule->setDataLayout(machine.target->createDataLayout());
   for (const std::string &kernel : kernels)
     addEntry(*llvmModule, kernel);
+  if (usesBFloat(*llvmModule))
+    addBFloatTruncation(*llvmModule);
   setAttributes(*llvmModule, machine);
   optimize(*llvmModule, *machine.target);
   return llvmModule;
@@ -285,38 +319,6 @@ static std::vector<std::vector<std::string>> partition(ModuleOp module,
   return parts;
 }
 
-static bool usesBFloat(const llvm::Module &module) {
-  auto isBFloat = [](const llvm::Value *value) {
-    return value->getType()->getScalarType()->isBFloatTy();
-  };
-  for (const llvm::Function &function : module)
-    for (const llvm::BasicBlock &block : function)
-      for (const llvm::Instruction &instruction : block)
-        if (isBFloat(&instruction) || llvm::any_of(instruction.operand_values(), isBFloat))
-          return true;
-  return false;
-}
-
-/// On CPUs without bf16, LLVM moves some vectors of it as f32, and for the way back it calls a
-/// function of the compiler's run-time library, which plans do not have: so the code brings it
-/// along. Rounds to nearest, ties to even; NaN stays NaN.
-static void addBFloatTruncation(llvm::Module &module) {
-  llvm::LLVMContext &context = module.getContext();
-  llvm::IRBuilder<> b(context);
-  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, false);
-  auto *function =
-      llvm::Function::Create(type, llvm::GlobalValue::WeakODRLinkage, "__truncsfbf2", module);
-  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
-  llvm::Value *x = function->getArg(0), *bits = b.CreateBitCast(x, b.getInt32Ty());
-  llvm::Value *high = b.CreateLShr(bits, 16);
-  llvm::Value *bias = b.CreateAdd(b.CreateAnd(high, 1), b.getInt32(0x7fff));
-  llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, bias), 16);
-  llvm::Value *quiet = b.CreateOr(high, 0x40);
-  llvm::Value *result = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
-  b.CreateRet(b.CreateBitCast(b.CreateTrunc(result, b.getInt16Ty()), b.getBFloatTy()));
-}
-
 /// Object code of some of the kernels, from a copy of the module that holds only these.
 static FailureOr<llvm::SmallVector<char, 0>>
 compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &cpu) {
@@ -327,10 +329,6 @@ compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &c
   auto llvmModule = translate(module, kernels, *machine, context);
   if (failed(llvmModule))
     return failure();
-  if (usesBFloat(**llvmModule)) {
-    addBFloatTruncation(**llvmModule);
-    setAttributes(**llvmModule, *machine);
-  }
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager codegen;
