@@ -84,8 +84,12 @@ std::string KernelVariant::describe(const fb::Plan &plan) const {
   auto add = [&](std::string_view need) {
     needs += (needs.empty() ? "" : " ") + std::string(need);
   };
-  if (!textOf(object.target()).empty())
-    add(textOf(object.target()));
+  // A level of the architecture ("x86-64-v3") names that too.
+  const std::string_view target = textOf(object.target());
+  const bool hasLevel = countOf(object.features()) != 0 &&
+                        textOf(object.features()->Get(0)).starts_with(std::string(target) + "-v");
+  if (!target.empty() && !hasLevel)
+    add(target);
   for (const flatbuffers::String *feature : each(object.features()))
     add(textOf(feature));
   for (std::string_view feature : features)

@@ -4,14 +4,14 @@
 // RUN: gantry plan-text %t.both.gantry | FileCheck %s
 
 // RUN: gantry run %t.both.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=SECOND
-// SECOND: gantry: '{{.*}}': kernel 'relu_0' runs on '/job:localhost/replica:0/task:0/device:CPU:0' as code of x86-64 avx avx2 fma f16c bmi2 on host, since others are not possible here: code of {{.*}}: this machine's CPU lacks {{.*}}
+// SECOND: gantry: '{{.*}}': kernel 'relu_0' runs on '/job:localhost/replica:0/task:0/device:CPU:0' as code of x86-64-v3 on host, since others are not possible here: code of {{.*}}: this machine's CPU lacks {{.*}}
 // SECOND: y: f32[4] on CPU:0
 // SECOND-NEXT: [0. 1. 2. 3.]
 // RUN: gantry explain %t.both.gantry | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN: 1 kernel: code of x86-64 {{.*}} on host, else code of x86-64 avx avx2 fma f16c bmi2 on host
+// EXPLAIN: 1 kernel: code of {{.*}} on host, else code of x86-64-v3 on host
 
 // CHECK: plan.code @code0 elf for "x86-64" needs [
-// CHECK: plan.code @code1 elf for "x86-64" needs ["avx", "avx2", "fma", "f16c", "bmi2"]
+// CHECK: plan.code @code1 elf for "x86-64" needs ["x86-64-v3"]
 // CHECK: plan.kernel @relu_0
 // CHECK-SAME: variants [#plan.variant<"host", code = @code0>, #plan.variant<"host", code = @code1>]
 
@@ -28,6 +28,16 @@
 // EMPTY: gantry: error: --target-cpu=x86-64-v3, lacks a name; it is CPU or a list, best first
 // RUN: not gantry compile %s --target-cpu=x86-64-v3,abacus -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: gantry: error: {{.*}}unknown CPU 'abacus' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names
+// RUN: not gantry compile %s --target-cpu=zenver4 -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=MEANT
+// MEANT: gantry: error: {{.*}}unknown CPU 'zenver4' in --target-cpu; did you mean 'znver4'? Known are native, x86-64-v3, x86-64-v4 and LLVM's names
+// RUN: not gantry compile %s --target-cpu=athlon-xp -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=NARROW
+// NARROW: gantry: error: {{.*}}the CPU 'athlon-xp' in --target-cpu has no 64-bit mode, which Gantry's code needs
+
+// What LLVM would use of a CPU and the runtime cannot ask for is not in the code.
+// RUN: gantry compile %s --target-cpu=diamondrapids -o %t.next.gantry
+// RUN: gantry plan-text %t.next.gantry | FileCheck %s --check-prefix=NEXT
+// NEXT: needs ["x86-64-v4", {{.*}}"avx_vnni_int16", {{.*}}"avx512_fp16", {{.*}}]
+// NEXT-NOT: {{apx|avx10|amx}}
 
 // Other drivers have to have a target, and devices to stand in at.
 // RUN: not gantry compile %s --also=cuda -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=CUDA

@@ -74,6 +74,57 @@ class ToolTest(unittest.TestCase):
         (self.folder / "m.onnx").write_bytes(model.SerializeToString())
 
 
+class TargetCPUTest(ToolTest):
+    """Code for every CPU that the compiler knows runs here or is refused with what is missing."""
+
+    NARROW = "generic i386 i486 i586 pentium-mmx i686 pentium4 pentium-m athlon-xp c3 winchip2 geode"
+
+    GRAPH = """
+      func.func @main(%x: tensor<5x67xf32> {gantry.name = "x"}, %w: tensor<67x33xf32> {gantry.name = "w"})
+          -> (tensor<5x33xf32> {gantry.name = "y"}, tensor<5x33xf16> {gantry.name = "z"}) {
+        %0 = gantry.matmul %x, %w : (tensor<5x67xf32>, tensor<67x33xf32>) -> tensor<5x33xf32>
+        %1 = gantry.softmax %0 {axis = 1 : i64} : (tensor<5x33xf32>) -> tensor<5x33xf32>
+        %2 = gantry.cast %1 : (tensor<5x33xf32>) -> tensor<5x33xf16>
+        return %1, %2 : tensor<5x33xf32>, tensor<5x33xf16>
+      }"""
+
+    def names(self):
+        listed = subprocess.run([os.environ.get("CLANG", "clang-22"), "--target=x86_64",
+                                 "--print-supported-cpus"], capture_output=True, text=True,
+                                check=False).stderr
+        return sorted({line.strip() for line in listed.splitlines() if line.startswith("\t")
+                       and " " not in line.strip()} | set(self.NARROW.split()))
+
+    def test_each_runs_or_is_refused_by_name(self):
+        (self.folder / "g.mlir").write_text(self.GRAPH, encoding="ascii")
+        self.save("x", np.linspace(-1, 1, 5 * 67, dtype=np.float32).reshape(5, 67))
+        self.save("w", np.linspace(-2, 1, 67 * 33, dtype=np.float32).reshape(67, 33))
+        product = np.load(self.folder / "x.npy").astype(np.float64) @ np.load(self.folder / "w.npy")
+        weights = np.exp(product - product.max(axis=1, keepdims=True))
+        expected = weights / weights.sum(axis=1, keepdims=True)
+        names, outcomes = self.names(), {"runs": 0, "lacks": 0, "narrow": 0}
+        self.assertGreater(len(names), 80)
+        for name in names:
+            with self.subTest(cpu=name):
+                compiled = self.gantry("compile", "g.mlir", "--target-cpu", name, "-o", "g.gantry")
+                if compiled.status != 0:
+                    self.assertIn(f"the CPU '{name}' in --target-cpu has no 64-bit mode",
+                                  compiled.err)
+                    outcomes["narrow"] += 1
+                    continue
+                run = self.gantry("run", "g.gantry", "--input", "x=x.npy", "--input", "w=w.npy",
+                                  "--output", "y=y.npy")
+                if run.status != 0:
+                    self.assertIn("this machine's CPU lacks ", run.err)
+                    outcomes["lacks"] += 1
+                    continue
+                # Sums in f32 over 67 products of about 1, and exp of them.
+                np.testing.assert_allclose(np.load(self.folder / "y.npy"), expected, rtol=2e-5)
+                outcomes["runs"] += 1
+        print(f"  {len(names)} CPUs: {outcomes}", flush=True)
+        self.assertGreater(min(outcomes["runs"], outcomes["narrow"]), 5)
+
+
 class ValuesTest(ToolTest):
     def setUp(self):
         super().setUp()

@@ -1,8 +1,10 @@
-// What this machine's CPU can run: instruction sets by the names of /proc/cpuinfo.
+// What this machine's CPU can run: instruction sets by the names of Support/CPUFeatures.def.
 #pragma once
 
 #include "gantry/Runtime/Device.h"
 
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +15,27 @@ namespace gantry::runtime {
 /// "x86-64" or "aarch64": what a plan's code names as its target.
 std::string_view machineTarget();
 
-/// The features of the first processor in the text of /proc/cpuinfo, sorted. Exposed for tests.
-std::vector<std::string> parseCPUFeatures(std::string_view cpuinfo);
+/// What CPUID leaves behind.
+struct CPUIDRegisters {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
 
-/// This machine's features, read anew at each call.
+/// A processor to ask. Exposed for tests, which have others than this machine's.
+struct CPUID {
+  /// Zeros for a leaf that the processor does not have.
+  std::function<CPUIDRegisters(uint32_t leaf, uint32_t subleaf)> registers;
+  uint64_t xcr0 = 0; ///< the state that the system saves; 0 when it has no XSAVE
+};
+
+/// The features of an x86-64 processor, sorted, and the levels ("x86-64-v3") that they make up. A
+/// feature whose registers the system does not save is not there.
+std::vector<std::string> featuresOf(const CPUID &cpuid);
+
+/// This machine's features; empty on architectures without a table of them.
 std::vector<std::string> machineFeatures();
+
+/// The features of a level, in the table's order; of any other name, that alone.
+std::vector<std::string_view> membersOf(std::string_view name);
 
 /// Names what is missing, unless `available` (sorted) has all of `required`.
 Unmet unmetByCPU(std::span<const std::string_view> required,

@@ -20,7 +20,7 @@ struct Machine {
   std::vector<DeviceDetails> details; ///< by physical device
   unsigned processors = 0;            ///< logical processors of the machine
   unsigned usable = 0;                ///< of those, the ones this process may run on
-  std::vector<std::string> features;  ///< of the processor, as in /proc/cpuinfo
+  std::vector<std::string> features;  ///< of the processor, and its levels: Support/CPUFeatures.def
 };
 
 /// How fast copies go from one logical device to another, or within one.

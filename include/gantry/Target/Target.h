@@ -37,7 +37,7 @@ public:
   llvm::ArrayRef<llvm::StringRef> drivers() const { return allDrivers; }
 
   /// Carries `bytes` in the plan; the symbol is for variants. `needs` are the features that the
-  /// machine must have, as in /proc/cpuinfo.
+  /// machine must have (Support/CPUFeatures.def).
   mlir::FlatSymbolRefAttr addObject(commands::CodeKind kind, llvm::StringRef machine,
                                     llvm::ArrayRef<std::string> needs, llvm::ArrayRef<char> bytes);
 

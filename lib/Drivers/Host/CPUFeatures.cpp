@@ -1,10 +1,11 @@
-// /proc/cpuinfo rather than cpuid: it says what the kernel lets programs use, on every
-// architecture.
+// CPUID and XCR0, not /proc/cpuinfo: under an emulator (valgrind) the file still tells of the
+// machine, the instructions tell of what is there.
 #include "gantry/Drivers/CPUFeatures.h"
 
 #include <algorithm>
-#include <fcntl.h>
-#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace gantry::runtime {
 
@@ -18,49 +19,102 @@ std::string_view machineTarget() {
 #endif
 }
 
-std::vector<std::string> parseCPUFeatures(std::string_view cpuinfo) {
-  std::vector<std::string> features;
-  // "flags\t\t: fpu vme ..." on x86, "Features\t: fp asimd ..." on Arm; one line per processor.
-  for (std::string_view key : {"flags", "Features"}) {
-    size_t at = cpuinfo.starts_with(key) ? 0 : cpuinfo.find("\n" + std::string(key));
-    if (at == std::string_view::npos)
-      continue;
-    std::string_view line = cpuinfo.substr(at + (at == 0 ? 0 : 1));
-    line = line.substr(0, line.find('\n'));
-    line.remove_prefix(std::min(line.size(), line.find(':')));
-    while (!line.empty()) {
-      line.remove_prefix(1);
-      size_t end = std::min(line.size(), line.find(' '));
-      if (end != 0)
-        features.emplace_back(line.substr(0, end));
-      line.remove_prefix(end);
-    }
-    break;
+namespace {
+
+enum class Saved : uint64_t { none = 0, ymm = 0x6, zmm = 0xe6 }; // masks of XCR0
+
+struct Feature {
+  std::string_view name;
+  unsigned level;
+  uint32_t leaf, subleaf;
+  uint32_t CPUIDRegisters::*reg;
+  unsigned bit;
+  Saved state;
+};
+
+constexpr Feature features[] = {
+#define GANTRY_CPU_FEATURE(name, llvmName, level, leaf, subleaf, reg, bit, state)                  \
+  {name, level, leaf, subleaf, &CPUIDRegisters::reg, bit, Saved::state},
+#include "gantry/Support/CPUFeatures.def"
+};
+
+constexpr unsigned highestLevel = 4;
+
+std::string nameOf(unsigned level) { return "x86-64-v" + std::to_string(level); }
+
+bool has(const CPUID &cpuid, const Feature &feature) {
+  const auto saved = static_cast<uint64_t>(feature.state);
+  const CPUIDRegisters registers = cpuid.registers(feature.leaf, feature.subleaf);
+  return (registers.*feature.reg >> feature.bit & 1) != 0 && (cpuid.xcr0 & saved) == saved;
+}
+
+#if defined(__x86_64__)
+
+CPUIDRegisters askCPUID(uint32_t leaf, uint32_t subleaf) {
+  CPUIDRegisters r;
+  if (!__get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx))
+    return {};
+  // Leaf 7 says itself how many subleaves it has; others repeat what they say.
+  if (leaf == 7 && subleaf != 0 && askCPUID(7, 0).eax < subleaf)
+    return {};
+  return r;
+}
+
+uint64_t readXCR0() {
+  constexpr uint32_t osxsave = 1U << 27;
+  if (!(askCPUID(1, 0).ecx & osxsave))
+    return 0;
+  uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t(high) << 32 | low;
+}
+
+#endif
+
+} // namespace
+
+std::vector<std::string> featuresOf(const CPUID &cpuid) {
+  std::vector<std::string> names;
+  unsigned complete = highestLevel;
+  for (const Feature &feature : features) {
+    if (has(cpuid, feature))
+      names.emplace_back(feature.name);
+    else if (feature.level != 0)
+      complete = std::min(complete, feature.level - 1);
   }
-  std::sort(features.begin(), features.end());
-  return features;
+  for (unsigned level = 2; level <= complete; ++level)
+    names.push_back(nameOf(level));
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::vector<std::string> machineFeatures() {
-  // The first processor's stanza is enough; the whole file is slow to make on large machines.
-  std::string text(16384, '\0');
-  size_t length = 0;
-  int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return {};
-  for (ssize_t n;
-       length < text.size() && (n = read(file, text.data() + length, text.size() - length)) > 0;)
-    length += static_cast<size_t>(n);
-  close(file);
-  return parseCPUFeatures(std::string_view(text).substr(0, length));
+#if defined(__x86_64__)
+  return featuresOf({askCPUID, readXCR0()});
+#else
+  return {};
+#endif
+}
+
+std::vector<std::string_view> membersOf(std::string_view name) {
+  std::vector<std::string_view> members;
+  for (unsigned level = 2; level <= highestLevel; ++level)
+    if (name == nameOf(level))
+      for (const Feature &feature : features)
+        if (feature.level != 0 && feature.level <= level)
+          members.push_back(feature.name);
+  if (members.empty())
+    members.push_back(name);
+  return members;
 }
 
 Unmet unmetByCPU(std::span<const std::string_view> required,
                  const std::vector<std::string> &available) {
   std::string missing;
-  for (std::string_view feature : required)
-    if (!std::binary_search(available.begin(), available.end(), feature))
-      missing += (missing.empty() ? "" : ", ") + std::string(feature);
+  for (std::string_view name : required)
+    for (std::string_view feature : membersOf(name))
+      if (!std::binary_search(available.begin(), available.end(), feature))
+        missing += (missing.empty() ? "" : ", ") + std::string(feature);
   if (missing.empty())
     return {};
   return {"this machine's CPU lacks " + missing,

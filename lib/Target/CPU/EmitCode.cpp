@@ -2,6 +2,9 @@
 
 #include "EmitCode.h"
 
+#include "Machine.h"
+#include "gantry/Target/CPU/FatalErrors.h"
+
 #include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
@@ -13,16 +16,11 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 
 #include <mutex>
 
@@ -30,61 +28,6 @@ LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 using namespace gantry;
-
-namespace {
-/// The CPU that code is made for, as LLVM wants it said.
-struct Machine {
-  std::string cpu, features;
-  std::unique_ptr<llvm::TargetMachine> target;
-};
-} // namespace
-
-static std::string hostFeatures() {
-  std::string text;
-  for (const auto &[name, on] : llvm::sys::getHostCPUFeatures())
-    text += (text.empty() ? "" : ",") + std::string(on ? "+" : "-") + name.str();
-  return text;
-}
-
-/// The scheduler after register allocation takes time quadratic in the length of a block, 40 % of
-/// code generation for unrolled kernels, and gains nothing on processors that reorder. LLVM has no
-/// other switch for it than its command line.
-static void disablePostRAScheduler() {
-  auto &options = llvm::cl::getRegisteredOptions();
-  if (auto option = options.find("post-RA-scheduler"); option != options.end())
-    option->second->addOccurrence(1, "post-RA-scheduler", "0");
-}
-
-static FailureOr<Machine> makeMachine(Location loc, const std::string &cpu) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    disablePostRAScheduler();
-  });
-  Machine machine;
-  bool native = cpu == "native";
-  machine.cpu = native ? llvm::sys::getHostCPUName().str() : cpu;
-  machine.features = native ? hostFeatures() : "";
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
-  std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return emitError(loc) << "no code generator for " << triple.str() << ": " << error;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
-  if (!subtarget || !subtarget->isCPUStringValid(machine.cpu))
-    return emitError(loc)
-           << "unknown CPU '" << cpu
-           << "' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names";
-  llvm::TargetOptions targetOptions;
-  // Products and sums fuse where the ops allow it (contract), nowhere else.
-  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  targetOptions.NoTrappingFPMath = true;
-  machine.target.reset(target->createTargetMachine(triple, machine.cpu, machine.features,
-                                                   targetOptions, llvm::Reloc::PIC_, std::nullopt,
-                                                   llvm::CodeGenOptLevel::Aggressive));
-  return machine;
-}
 
 /// `void kernel(void *const *buffers, i64 begin, i64 end)` around the function that takes each
 /// buffer as an argument of its own.
@@ -147,8 +90,8 @@ static void setAttributes(llvm::Module &module, const Machine &machine) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", machine.cpu);
-    if (!machine.features.empty())
-      function.addFnAttr("target-features", machine.features);
+    if (!machine.llvmFeatures.empty())
+      function.addFnAttr("target-features", machine.llvmFeatures);
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("no-trapping-math", "true");
     function.addFnAttr(llvm::Attribute::NoUnwind);
@@ -190,34 +133,6 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   setAttributes(*llvmModule, machine);
   optimize(*llvmModule, *machine.target);
   return llvmModule;
-}
-
-/// Names of /proc/cpuinfo for the features that matter to generated code.
-static std::vector<std::string> requiredFeatures(const llvm::TargetMachine &target) {
-  static constexpr std::pair<const char *, const char *> known[] = {{"avx", "avx"},
-                                                                    {"avx2", "avx2"},
-                                                                    {"fma", "fma"},
-                                                                    {"f16c", "f16c"},
-                                                                    {"bmi2", "bmi2"},
-                                                                    {"avx512f", "avx512f"},
-                                                                    {"avx512vl", "avx512vl"},
-                                                                    {"avx512bw", "avx512bw"},
-                                                                    {"avx512dq", "avx512dq"},
-                                                                    {"avx512cd", "avx512cd"},
-                                                                    {"avx512ifma", "avx512ifma"},
-                                                                    {"avx512vbmi", "avx512vbmi"},
-                                                                    {"avx512vbmi2", "avx512_vbmi2"},
-                                                                    {"xop", "xop"},
-                                                                    {"fma4", "fma4"},
-                                                                    {"avx512vnni", "avx512_vnni"},
-                                                                    {"avx512bf16", "avx512_bf16"},
-                                                                    {"avx512fp16", "avx512_fp16"}};
-  const llvm::MCSubtargetInfo &subtarget = *target.getMCSubtargetInfo();
-  std::vector<std::string> features;
-  for (auto [llvmName, cpuinfoName] : known)
-    if (subtarget.checkFeatures(std::string("+") + llvmName))
-      features.push_back(cpuinfoName);
-  return features;
 }
 
 namespace {
@@ -272,6 +187,11 @@ static LogicalResult link(Location loc, ArrayRef<llvm::SmallVector<char, 0>> obj
   return success();
 }
 
+static LogicalResult diagnoseFatal(Location loc, const std::string &cpu, StringRef reason) {
+  return emitError(loc) << "internal error: LLVM gave up making code for --target-cpu=" << cpu
+                        << ": " << reason;
+}
+
 /// All that is left of a kernel is in the LLVM dialect.
 static void registerTranslations(MLIRContext &context) {
   DialectRegistry registry;
@@ -285,13 +205,21 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
   if (failed(machine))
     return failure();
   registerTranslations(*module.getContext());
-  llvm::LLVMContext context;
-  auto llvmModule = translate(module, {}, *machine, context);
-  if (failed(llvmModule))
-    return failure();
   std::string text;
-  llvm::raw_string_ostream stream(text);
-  (*llvmModule)->print(stream, nullptr);
+  LogicalResult result = failure();
+  auto print = [&] {
+    llvm::LLVMContext context;
+    auto llvmModule = translate(module, {}, *machine, context);
+    if (failed(llvmModule))
+      return;
+    llvm::raw_string_ostream stream(text);
+    (*llvmModule)->print(stream, nullptr);
+    result = success();
+  };
+  if (auto reason = runGuarded(print))
+    return diagnoseFatal(module.getLoc(), cpu, *reason);
+  if (failed(result))
+    return failure();
   return text;
 }
 
@@ -372,7 +300,9 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
     modules.push_back(selectKernels(module, part));
   std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
-    auto object = compilePart(*modules[i], parts[i], cpu);
+    FailureOr<llvm::SmallVector<char, 0>> object = failure();
+    if (auto reason = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu); }))
+      return diagnoseFatal(module.getLoc(), cpu, *reason);
     if (failed(object))
       return failure();
     objects[i] = std::move(*object);
@@ -382,10 +312,8 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
     return failure();
 
   CPUCode code;
-  code.target = machine->target->getTargetTriple().getArch() == llvm::Triple::x86_64
-                    ? "x86-64"
-                    : machine->target->getTargetTriple().getArchName().str();
-  code.features = requiredFeatures(*machine->target);
+  code.target = machine->architecture();
+  code.features = std::move(machine->features);
   if (failed(link(module.getLoc(), objects, code.sharedObject)))
     return failure();
   return code;

@@ -2,19 +2,57 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 namespace gantry::runtime {
 namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(CPUFeatures, readsTheFirstProcessorsFlags) {
-  EXPECT_EQ(parseCPUFeatures("processor\t: 0\nflags\t\t: sse avx2 fma\nvmx flags\t: vnmi\n\n"
-                             "processor\t: 1\nflags\t\t: other\n"),
-            (Names{"avx2", "fma", "sse"}));
-  EXPECT_EQ(parseCPUFeatures("processor\t: 0\nFeatures\t: fp asimd\n"), (Names{"asimd", "fp"}));
-  EXPECT_EQ(parseCPUFeatures(""), Names());
-  EXPECT_EQ(parseCPUFeatures("flags"), Names());
-  EXPECT_EQ(parseCPUFeatures("flags:"), Names());
+/// A processor whose leaves say what is given and nothing else.
+CPUID processor(std::map<std::pair<uint32_t, uint32_t>, CPUIDRegisters> leaves, uint64_t xcr0) {
+  return {[leaves = std::move(leaves)](uint32_t leaf, uint32_t subleaf) {
+            auto found = leaves.find({leaf, subleaf});
+            return found == leaves.end() ? CPUIDRegisters() : found->second;
+          },
+          xcr0};
+}
+
+/// All bits of every leaf, as no processor has them.
+CPUID everything(uint64_t xcr0) {
+  return {[](uint32_t, uint32_t) { return CPUIDRegisters{~0U, ~0U, ~0U, ~0U}; }, xcr0};
+}
+
+bool contains(const Names &names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+TEST(CPUFeatures, areReadFromTheirBits) {
+  EXPECT_EQ(featuresOf(processor({}, ~0ULL)), Names());
+  EXPECT_EQ(featuresOf(processor({{{1, 0}, {0, 0, 1U << 9 | 1U << 23, 0}}}, 0)),
+            (Names{"popcnt", "ssse3"}));
+  EXPECT_EQ(featuresOf(processor({{{7, 1}, {1U << 5, 0, 0, 0}}}, 0xe6)), (Names{"avx512_bf16"}));
+}
+
+TEST(CPUFeatures, needTheirRegistersSaved) {
+  const Names none = featuresOf(everything(0)), ymm = featuresOf(everything(0x7)),
+              zmm = featuresOf(everything(0xe7));
+  EXPECT_TRUE(contains(none, "popcnt") && contains(none, "bmi2") && contains(none, "x86-64-v2"));
+  EXPECT_FALSE(contains(none, "avx") || contains(none, "fma") || contains(none, "x86-64-v3"));
+  EXPECT_TRUE(contains(ymm, "avx2") && contains(ymm, "xop") && contains(ymm, "x86-64-v3"));
+  EXPECT_FALSE(contains(ymm, "avx512f") || contains(ymm, "x86-64-v4"));
+  EXPECT_TRUE(contains(zmm, "avx512_fp16") && contains(zmm, "x86-64-v4"));
+  EXPECT_TRUE(std::is_sorted(zmm.begin(), zmm.end()));
+}
+
+TEST(CPUFeatures, makeUpLevels) {
+  EXPECT_EQ(membersOf("fma"), (std::vector<std::string_view>{"fma"}));
+  EXPECT_EQ(membersOf("x86-64-v2").size(), 7U);
+  EXPECT_EQ(membersOf("x86-64-v4").size(), 20U);
+  Unmet lack =
+      unmetByCPU(std::vector<std::string_view>{"x86-64-v4", "gfni"}, featuresOf(everything(0x7)));
+  EXPECT_EQ(lack.what, "this machine's CPU lacks avx512f, avx512dq, avx512cd, avx512bw, avx512vl");
 }
 
 TEST(CPUFeatures, thisMachineHasSome) { EXPECT_FALSE(machineFeatures().empty()); }
