@@ -48,6 +48,8 @@ if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)
   # With sanitizers memory is not what it measures.
   add_test(NAME e2e.tool COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/tool_test.py ${PROJECT_BINARY_DIR})
   set_tests_properties(e2e.tool PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME e2e.interrupt COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/interrupt_test.py ${PROJECT_BINARY_DIR})
+  set_tests_properties(e2e.interrupt PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME e2e.placement COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/placement_test.py ${PROJECT_BINARY_DIR})
   set_tests_properties(e2e.placement PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME e2e.random-graphs COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/random_graphs_test.py ${PROJECT_BINARY_DIR})

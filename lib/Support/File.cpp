@@ -1,8 +1,10 @@
-// Files by POSIX calls: read with mmap, written with write(2) beside the final place, then renamed.
+// Files by POSIX calls: read with mmap, written with write(2) as a file without a name, which gets
+// one when it is complete.
 #include "gantry/Support/File.h"
 
+#include "TemporaryName.h"
+
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -90,9 +92,53 @@ MappedFile::~MappedFile() {
     ::munmap(const_cast<uint8_t *>(data), size);
 }
 
+namespace {
+/// A new file in `folder` that has no name; -1 where the system cannot make or name one.
+int openNameless(const std::string &folder, int access, mode_t mode) {
+  if (::access("/proc/self/fd", X_OK) != 0) // by which it gets its name
+    return -1;
+  return openRetrying(folder.c_str(), access | O_TMPFILE, mode);
+}
+
+std::string folderOf(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+std::string descriptorPath(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+/// The error number, 0 for none.
+int giveName(int descriptor, const char *name) {
+  return ::linkat(AT_FDCWD, descriptorPath(descriptor).c_str(), AT_FDCWD, name,
+                  AT_SYMLINK_FOLLOW) == 0
+             ? 0
+             : errno;
+}
+} // namespace
+
+/// What is being written: where to, and under which name until then, if it has one.
+struct AtomicFile::Target {
+  std::string path;
+  TemporaryName temporary;
+  bool inPlace = false; ///< written directly
+
+  Status cannotWrite(int error) const { return fileError(path, "write", error); }
+};
+
+AtomicFile::AtomicFile(int descriptor, std::unique_ptr<Target> target)
+    : descriptor(descriptor), target(std::move(target)) {}
+
+AtomicFile::AtomicFile(AtomicFile &&other) noexcept
+    : descriptor(std::exchange(other.descriptor, -1)), target(std::move(other.target)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
 Expected<AtomicFile> AtomicFile::create(const std::string &path) {
-  std::string target = path;
-  mode_t mode = 0666; // less the umask, as any new file
+  auto target = std::make_unique<Target>();
+  target->path = path;
   struct stat info;
   bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
@@ -100,67 +146,83 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path) {
   if (exists && (!S_ISREG(info.st_mode) || info.st_nlink == 0)) {
     // Renaming over a device or pipe would replace it, and an open file that was unlinked (given as
     // /proc/self/fd/N) has no name to rename to.
+    target->inPlace = true;
     int descriptor =
         openRetrying(path.c_str(), S_ISREG(info.st_mode) ? O_WRONLY | O_TRUNC : O_WRONLY);
     if (descriptor < 0)
-      return fileError(path, "write", errno);
-    return AtomicFile(descriptor, path, "");
+      return target->cannotWrite(errno);
+    return AtomicFile(descriptor, std::move(target));
   }
   if (exists) {
     // Write through a symbolic link, not over it.
     if (char *resolved = ::realpath(path.c_str(), nullptr)) {
-      target = resolved;
+      target->path = resolved;
       std::free(resolved);
     }
   }
-  static std::atomic<unsigned> counter{0};
-  std::string temporary =
-      target + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
-  int descriptor = openRetrying(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, mode);
-  if (descriptor < 0)
-    return fileError(path, "write", errno);
+  constexpr mode_t mode = 0666; // less the umask, as any new file
+  int descriptor = openNameless(folderOf(target->path), O_WRONLY, mode);
+  if (descriptor < 0) {
+    target->temporary = TemporaryName::beside(target->path);
+    descriptor = openRetrying(target->temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, mode);
+  }
+  if (descriptor < 0) {
+    const int error = errno;
+    target->temporary.forget();
+    return fileError(path, "write", error);
+  }
   if (exists)
     (void)::fchmod(descriptor, info.st_mode & 07777);
-  return AtomicFile(descriptor, target, temporary);
-}
-
-AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : descriptor(std::exchange(other.descriptor, -1)), path(std::move(other.path)),
-      temporary(std::exchange(other.temporary, {})) {}
-
-AtomicFile::~AtomicFile() {
-  if (descriptor >= 0)
-    ::close(descriptor);
-  if (!temporary.empty())
-    ::unlink(temporary.c_str());
+  return AtomicFile(descriptor, std::move(target));
 }
 
 Status AtomicFile::write(std::span<const uint8_t> bytes) {
   int error = writeAll(descriptor, bytes);
-  return error ? fileError(path, "write", error) : Status();
+  return error ? target->cannotWrite(error) : Status();
 }
 
 Status AtomicFile::commit() {
-  // close reports what a full disk or a network file system held back.
-  if (::close(std::exchange(descriptor, -1)) != 0)
-    return fileError(path, "write", errno);
-  if (temporary.empty())
+  // Closing reports what a full disk or a network file system held back; the second descriptor
+  // keeps a file without a name alive.
+  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy >= 0 && ::close(copy) != 0)
+    return target->cannotWrite(errno);
+  if (target->inPlace)
     return {};
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return fileError(path, "write", errno);
-  temporary.clear();
+  const char *path = target->path.c_str();
+  if (target->temporary.empty()) {
+    const int error = giveName(descriptor, path);
+    if (error == 0)
+      return {};
+    if (error != EEXIST)
+      return target->cannotWrite(error);
+    // Only renaming replaces a file.
+    target->temporary = TemporaryName::beside(target->path);
+    if (const int second = giveName(descriptor, target->temporary.c_str()))
+      return target->cannotWrite(second);
+  }
+  if (::rename(target->temporary.c_str(), path) != 0)
+    return target->cannotWrite(errno);
+  target->temporary.forget();
   return {};
 }
 
 Expected<NamelessFile> NamelessFile::create() {
   const char *given = std::getenv("TMPDIR");
   std::string folder = given && *given ? given : "/tmp";
-  std::string name = folder + "/gantry-XXXXXX";
-  int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    return fileError(folder, "write a temporary file in", errno);
-  ::unlink(name.c_str());
+  int descriptor = openNameless(folder, O_RDWR, 0600);
+  if (descriptor < 0) {
+    TemporaryName name = TemporaryName::beside(folder + "/gantry");
+    descriptor = openRetrying(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (descriptor < 0)
+      return fileError(folder, "write a temporary file in", errno);
+  }
   return NamelessFile(descriptor, std::move(folder));
+}
+
+Expected<NamelessFile> NamelessFile::inMemory() {
+  const int descriptor = ::memfd_create("gantry", MFD_CLOEXEC);
+  return descriptor >= 0 ? Expected<NamelessFile>(NamelessFile(descriptor, "memory")) : create();
 }
 
 NamelessFile::NamelessFile(NamelessFile &&other) noexcept
@@ -170,6 +232,8 @@ NamelessFile::~NamelessFile() {
   if (descriptor >= 0)
     ::close(descriptor);
 }
+
+std::string NamelessFile::path() const { return descriptorPath(descriptor); }
 
 Status NamelessFile::write(std::span<const uint8_t> bytes) {
   int error = writeAll(descriptor, bytes);

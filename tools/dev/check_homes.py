@@ -53,7 +53,6 @@ RULES = [
              "lib/Frontend/Frontend.cpp": 1,
              "lib/Plan/PlanFile.cpp": 2,
              "lib/Plan/PlanWriter.cpp": 1,
-             "lib/Target/CPU/EmitCode.cpp": 3,
              "lib/Target/Plan/WritePlan.cpp": 1,
          }),
 ]

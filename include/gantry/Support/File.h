@@ -4,6 +4,7 @@
 #include "gantry/Support/Status.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,10 +31,12 @@ private:
   uint64_t size = 0;
 };
 
-/// Writes a file beside its final place and renames it there on commit: the old file, or the new
-/// one, never a part. What is not committed is removed. A path that names something other than a
-/// regular file (/dev/stdout, a pipe), or an open one that was unlinked (/proc/self/fd/N), is
-/// written directly. Move only.
+/// Writes a file that has no name until it is committed: the old file, or the new one, never a
+/// part, and nothing is left behind however the program ends. Where the file system has no such
+/// files, it is one beside its final place, renamed on commit, and removed when it is not committed
+/// or a signal ends the program. A path that names something other than a regular file
+/// (/dev/stdout, a pipe), or an open one that was unlinked (/proc/self/fd/N), is written directly.
+/// Move only.
 class AtomicFile {
 public:
   static Expected<AtomicFile> create(const std::string &path);
@@ -47,18 +50,19 @@ public:
   Status commit();
 
 private:
-  AtomicFile(int descriptor, std::string path, std::string temporary)
-      : descriptor(descriptor), path(std::move(path)), temporary(std::move(temporary)) {}
+  struct Target;
+  AtomicFile(int descriptor, std::unique_ptr<Target> target);
   int descriptor = -1;
-  std::string path;
-  std::string temporary; ///< empty when written directly or committed
+  std::unique_ptr<Target> target;
 };
 
-/// A file in TMPDIR that has no name any more, so that nothing is left behind however the program
-/// ends. Move only.
+/// A file that has no name, so that nothing is left behind however the program ends. Move only.
 class NamelessFile {
 public:
+  /// In TMPDIR.
   static Expected<NamelessFile> create();
+  /// In memory; in TMPDIR where the system has no files there.
+  static Expected<NamelessFile> inMemory();
 
   NamelessFile(NamelessFile &&other) noexcept;
   NamelessFile &operator=(NamelessFile &&) = delete;
@@ -66,6 +70,8 @@ public:
 
   /// Errors: INVALID_ARGUMENT, which names the folder.
   Status write(std::span<const uint8_t> bytes);
+  /// By which this process can open it, as long as the object lives.
+  std::string path() const;
   /// What was written; the mapping outlives this object.
   Expected<MappedFile> map() const;
 

@@ -3,6 +3,7 @@
 #include "EmitCode.h"
 
 #include "Machine.h"
+#include "gantry/Support/File.h"
 #include "gantry/Target/CPU/FatalErrors.h"
 
 #include "lld/Common/Driver.h"
@@ -17,12 +18,15 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <mutex>
+#include <thread>
+#include <unistd.h>
+#include <utility>
 
 LLD_HAS_DRIVER(elf)
 
@@ -136,54 +140,85 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
 }
 
 namespace {
-/// A file that disappears with its owner.
-struct TemporaryFile {
-  llvm::SmallString<128> path;
-  explicit TemporaryFile(llvm::StringRef suffix) {
-    if (llvm::sys::fs::createTemporaryFile("gantry", suffix, path))
-      path.clear();
+/// Takes what is written to it by name, in a thread of its own.
+class Pipe {
+public:
+  Pipe() { opened = ::pipe2(ends, O_CLOEXEC) == 0; }
+  ~Pipe() { (void)finish(); }
+
+  bool isOpen() const { return opened; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
+  void collect() {
+    reader = std::thread([this] {
+      char block[1 << 16];
+      for (ssize_t size; (size = ::read(ends[0], block, sizeof block)) != 0;)
+        if (size > 0)
+          bytes.insert(bytes.end(), block, block + size);
+        else if (errno != EINTR)
+          return;
+    });
   }
-  ~TemporaryFile() {
-    if (!path.empty())
-      llvm::sys::fs::remove(path);
+  /// What was written; call it when nobody writes any more.
+  std::vector<char> finish() {
+    if (!std::exchange(opened, false))
+      return {};
+    ::close(ends[1]);
+    if (reader.joinable())
+      reader.join();
+    ::close(ends[0]);
+    return std::move(bytes);
   }
+
+private:
+  int ends[2];
+  bool opened;
+  std::thread reader;
+  std::vector<char> bytes;
 };
 } // namespace
 
+static Expected<NamelessFile> fileOf(ArrayRef<char> content) {
+  Expected<NamelessFile> file = NamelessFile::inMemory();
+  if (file)
+    if (Status status =
+            file->write({reinterpret_cast<const uint8_t *>(content.data()), content.size()});
+        !status.ok())
+      return status;
+  return file;
+}
+
+/// lld reads and writes files by name. These have names for this process alone, so that nothing is
+/// left of them when it is killed. The output is a pipe, because a file would be written beside its
+/// place and renamed.
 static LogicalResult link(Location loc, ArrayRef<llvm::SmallVector<char, 0>> objects,
                           std::vector<char> &sharedObject) {
-  std::vector<std::unique_ptr<TemporaryFile>> inputs;
-  TemporaryFile output("so");
+  Pipe output;
+  if (!output.isOpen())
+    return emitError(loc) << "cannot link the kernels: no pipe can be had: "
+                          << std::strerror(errno);
+  std::vector<NamelessFile> files;
+  std::vector<std::string> paths{output.path()};
+  for (const auto &object : objects) {
+    Expected<NamelessFile> file = fileOf(object);
+    if (!file)
+      return emitError(loc) << "cannot link the kernels: " << file.status().message();
+    paths.push_back(file->path());
+    files.push_back(file.take());
+  }
   std::vector<const char *> arguments = {
       "ld.lld", "-shared",       "--gc-sections", "-s", "--hash-style=gnu",
-      "-z",     "separate-code", "--threads=1",   "-o", output.path.c_str()};
-  for (const auto &object : objects) {
-    inputs.push_back(std::make_unique<TemporaryFile>("o"));
-    std::error_code error;
-    if (!inputs.back()->path.empty()) {
-      llvm::raw_fd_ostream stream(inputs.back()->path, error);
-      stream.write(object.data(), object.size());
-      stream.close();
-      error = stream.error();
-      stream.clear_error();
-    }
-    if (inputs.back()->path.empty() || output.path.empty() || error)
-      return emitError(loc)
-             << "cannot write a temporary file for linking; set TMPDIR to a folder that "
-                "can be written and has room";
-    arguments.push_back(inputs.back()->path.c_str());
-  }
+      "-z",     "separate-code", "--threads=1",   "-o"};
+  for (const std::string &path : paths)
+    arguments.push_back(path.c_str());
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   std::string messages;
   llvm::raw_string_ostream log(messages);
+  output.collect();
   lld::Result result = lld::lldMain(arguments, log, log, {{lld::Gnu, &lld::elf::link}});
+  sharedObject = output.finish();
   if (result.retCode != 0)
     return emitError(loc) << "internal error: linking the kernels failed: " << messages;
-  auto buffer = llvm::MemoryBuffer::getFile(output.path, false, false);
-  if (!buffer)
-    return emitError(loc) << "cannot read " << output.path << ": " << buffer.getError().message();
-  sharedObject.assign((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
   return success();
 }
 

@@ -68,7 +68,7 @@ TEST_F(FileTest, WhatIsNotCommittedLeavesTheOldFile) {
     ASSERT_TRUE(file.ok());
     ASSERT_TRUE(file->write(bytesOf("half")).ok());
     EXPECT_EQ(contents(path("a")), "old");
-    EXPECT_EQ(numFiles(), 2u);
+    EXPECT_EQ(numFiles(), 1u) << "what is being written has a name";
   }
   EXPECT_EQ(contents(path("a")), "old");
   EXPECT_EQ(numFiles(), 1u);
@@ -155,6 +155,13 @@ TEST_F(FileTest, ANamelessFileLeavesNothingBehind) {
   }
   ASSERT_TRUE(mapped.ok()) << mapped.status().message();
   EXPECT_EQ(std::string(mapped->bytes().begin(), mapped->bytes().end()), "hello world");
+}
+
+TEST_F(FileTest, ANamelessFileCanBeOpenedByItsPath) {
+  Expected<NamelessFile> file = NamelessFile::inMemory();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE(file->write(bytesOf("hello")).ok());
+  EXPECT_EQ(contents(file->path()), "hello");
 }
 
 TEST_F(FileTest, ANamelessFileSaysWhereItCannotBe) {
