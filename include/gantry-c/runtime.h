@@ -38,6 +38,15 @@ GANTRY_API const char *gantry_runtime_version(void);
 /* ---- runtime ----------------------------------------------------------------------------------
  */
 
+/** When the bytes of a plan (weights, code, initial values) are compared with their checksums. Its
+ * header and metadata always are. */
+typedef enum gantry_verify_t {
+  GANTRY_VERIFY_FULL = 0, /**< at load, on the runtime's threads */
+  GANTRY_VERIFY_LAZY = 1, /**< weights that are used where the file is mapped: by the first run,
+                             which then returns CORRUPT before its first command; else as FULL */
+  GANTRY_VERIFY_OFF = 2   /**< never: damaged storage then gives wrong numbers, or worse */
+} gantry_verify_t;
+
 /** How a runtime is made. Zero-initialise, set struct_size, then what matters to you. */
 typedef struct gantry_runtime_options_t {
   size_t struct_size; /**< sizeof(gantry_runtime_options_t) */
@@ -53,6 +62,7 @@ typedef struct gantry_runtime_options_t {
    * that lacks one of them does not load. */
   const char *const *bindings;
   size_t num_bindings;
+  gantry_verify_t verify; /**< of all plans that are loaded; default: FULL */
 } gantry_runtime_options_t;
 
 /** `options` may be null: the defaults. */
@@ -122,9 +132,11 @@ GANTRY_API gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime
 /* ---- plan -------------------------------------------------------------------------------------
  */
 
-/** Maps and loads a plan file. Errors: NOT_FOUND (file, or a custom kernel), CORRUPT, UNSUPPORTED
- * (format version; a kernel without a variant that runs here, by name), UNAVAILABLE (driver),
- * DOES_NOT_FIT. */
+/** Maps and loads a plan file, which must stay as it is while the plan lives: replace it by
+ * renaming another over it, since writing into it would change weights at work, and cutting it off
+ * would end the process with SIGBUS. Errors: NOT_FOUND (file, or a custom kernel), CORRUPT,
+ * UNSUPPORTED (format version; a kernel without a variant that runs here, by name), UNAVAILABLE
+ * (driver), DOES_NOT_FIT. */
 GANTRY_API gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path,
                                             gantry_plan_t **plan);
 

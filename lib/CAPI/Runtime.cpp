@@ -55,6 +55,8 @@ GANTRY_CHECK_ELEMENT(GANTRY_I1, i1);
 static_assert(int(GANTRY_INTERNAL) == int(StatusCode::internal));
 static_assert(int(GANTRY_DOES_NOT_FIT) == int(StatusCode::doesNotFit));
 static_assert(int(GANTRY_SEVERITY_ERROR) == int(Severity::error));
+static_assert(int(GANTRY_VERIFY_LAZY) == int(Verify::lazy) &&
+              int(GANTRY_VERIFY_OFF) == int(Verify::off));
 
 namespace {
 
@@ -160,7 +162,12 @@ Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t *options) {
       return Status::invalidArgument("gantry_runtime_options_t: struct_size is not set");
     std::memcpy(&given, options, std::min(options->struct_size, sizeof given));
   }
+  if (static_cast<unsigned>(given.verify) > static_cast<unsigned>(Verify::off))
+    return Status::invalidArgument("gantry_runtime_options_t: verify is " +
+                                   std::to_string(static_cast<int>(given.verify)) +
+                                   ", which is no gantry_verify_t");
   RuntimeOptions made;
+  made.verify = static_cast<Verify>(given.verify);
   made.threads = given.threads;
   made.hostMemoryLimit = given.host_memory_limit;
   if (given.log)
@@ -311,7 +318,8 @@ gantry_status_t gantry_plan_load_memory(gantry_runtime_t *runtime, const void *d
   *plan = nullptr;
   std::span<const uint8_t> bytes(static_cast<const uint8_t *>(data), size);
   Expected<plan::PlanFile> file =
-      release ? plan::PlanFile::fromBytes(bytes, std::move(owner)) : plan::PlanFile::copyOf(bytes);
+      release ? plan::PlanFile::fromBytes(bytes, std::move(owner), {plan::Check::metadataOnly})
+              : plan::PlanFile::copyOf(bytes, {plan::Check::metadataOnly});
   if (!file)
     return finish(file.status());
   return givePlan(LoadedPlan::load(runtime->object, file.take(), "plan in memory"), plan);

@@ -3,7 +3,7 @@
 #include "gantry/Plan/PlanFile.h"
 
 #include "gantry/Plan/Validate.h"
-#include "gantry/Plan/Views.h"
+#include "gantry/Plan/VerifyBytes.h"
 #include "gantry/Support/AlignedBuffer.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/File.h"
@@ -109,23 +109,6 @@ Status checkSegmentPlaces(Bytes file, const FileHeader &header) {
     return corrupt(std::to_string(file.size() - end) + " bytes follow the last part");
   return {};
 }
-
-Status checkSegmentBytes(const PlanFile &file, std::span<const SegmentEntry> entries) {
-  for (uint32_t i = 0; i < entries.size(); ++i)
-    if (hashBytes(file.segment(i)) != entries[i].checksum)
-      return corrupt("segment " + std::to_string(i) +
-                     ": the checksum does not match; the file is damaged");
-  // Constants of equal hash share their bytes in a process, so a wrong hash would be a wrong
-  // weight.
-  uint32_t index = 0;
-  for (const fb::Constant *constant : each(file.plan().constants())) {
-    if (hashBytes(file.bytesOf(*constant)) != constant->content_hash())
-      return corrupt("constants[" + std::to_string(index) +
-                     "]: content_hash is not that of its bytes");
-    ++index;
-  }
-  return {};
-}
 } // namespace
 
 bool PlanFile::looksLikePlan(Bytes bytes) {
@@ -172,17 +155,17 @@ Expected<PlanFile> PlanFile::fromBytes(Bytes bytes, std::shared_ptr<const void> 
     return root.status();
   file.root = *root;
 
-  std::vector<SegmentEntry> entries;
   std::vector<SegmentInfo> infos;
   for (uint32_t i = 0; i < header->segmentCount; ++i) {
     SegmentEntry entry = readEntry(bytes, *header, i);
-    entries.push_back(entry);
+    file.entries.push_back(entry);
     infos.push_back({static_cast<SegmentKind>(entry.kind), entry.size});
     file.segments.push_back(bytes.subspan(entry.offset, entry.size));
   }
   GANTRY_RETURN_IF_ERROR(validatePlan(*file.root, infos, header->metadataSize));
   if (options.check == Check::everything)
-    GANTRY_RETURN_IF_ERROR(checkSegmentBytes(file, entries));
+    GANTRY_RETURN_IF_ERROR(verifyBytes(file));
+  file.verified = options.check != Check::metadataOnly;
   return file;
 }
 

@@ -79,9 +79,8 @@ Status withCommand(const fb::Plan &plan, const fb::Command &command, Status stat
 }
 
 Expected<std::shared_ptr<const LoadedPlan>> LoadedPlan::open(std::shared_ptr<Runtime> runtime,
-                                                             const std::string &path,
-                                                             const LoadOptions &options) {
-  Expected<plan::PlanFile> file = plan::PlanFile::open(path, options.read);
+                                                             const std::string &path) {
+  Expected<plan::PlanFile> file = plan::PlanFile::open(path, {plan::Check::metadataOnly});
   if (!file)
     return file.status();
   return load(std::move(runtime), file.take(), path);
@@ -94,6 +93,7 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
   auto run = [&]() -> Status {
     GANTRY_RETURN_IF_ERROR(loaded->findDevices());
     GANTRY_RETURN_IF_ERROR(loaded->chooseKernels());
+    GANTRY_RETURN_IF_ERROR(loaded->verify(plan::BytesOf::allButConstants));
     GANTRY_RETURN_IF_ERROR(loaded->loadKernels());
     GANTRY_RETURN_IF_ERROR(loaded->checkMemory());
     return loaded->loadConstants();
@@ -221,7 +221,52 @@ Status LoadedPlan::checkMemory() const {
   return {};
 }
 
+namespace {
+/// Work of very different sizes: each thread of the pool takes the next one until none is left.
+struct Shares {
+  const std::function<void(size_t)> &work;
+  size_t count;
+  std::atomic<size_t> next{0};
+
+  static void take(void *const *self, int64_t, int64_t) {
+    auto &shares = *static_cast<Shares *>(self[0]);
+    for (size_t i; (i = shares.next.fetch_add(1, std::memory_order_relaxed)) < shares.count;)
+      shares.work(i);
+  }
+};
+} // namespace
+
+/// On the threads of the host's kernels.
+Status LoadedPlan::verify(plan::BytesOf which) const {
+  if (planFile.isVerified() || owner->verify() == Verify::off)
+    return {};
+  return plan::verifyBytes(planFile, which, [&](size_t count, const auto &work) {
+    Shares shares{work, count};
+    void *state[] = {&shares};
+    owner->threadPool().parallelFor(Shares::take, state, owner->threadPool().size(), 1);
+  });
+}
+
+/// Of several runs at once the first reads; a plan that is damaged stays so.
+Status LoadedPlan::verifyLate() const {
+  std::lock_guard guard(verifying);
+  if (!unverified.load(std::memory_order_relaxed))
+    return {};
+  if (Status status = verify(plan::BytesOf::constants); !status.ok())
+    return Status(status.code(), "'" + fileName + "': " + status.message());
+  unverified.store(false, std::memory_order_release);
+  return {};
+}
+
 Status LoadedPlan::loadConstants() {
+  // Bytes that are copied are read now, so that there is nothing to put off.
+  const bool allInPlace = std::all_of(planDevices.begin(), planDevices.end(), [](Device *device) {
+    return !device || device->runsInline();
+  });
+  if (owner->verify() == Verify::lazy && allInPlace)
+    unverified = !planFile.isVerified();
+  else
+    GANTRY_RETURN_IF_ERROR(verify(plan::BytesOf::constants));
   constants.resize(countOf(metadata().arenas()));
   for (uint32_t i = 0; i < constants.size(); ++i) {
     const fb::Arena *arena = metadata().arenas()->Get(i);

@@ -80,6 +80,7 @@ RunLocks Session::lockFor(const Bindings &bindings) {
 /// Lets the program see the bindings, and brings in what is staged.
 Status Session::begin(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(bindings.checkIdle());
+  GANTRY_RETURN_IF_ERROR(loaded->verifyConstants());
   Program &program = *functions[bindings.function()].program;
   for (unsigned i = 0; i < bindings.inputs.size(); ++i)
     program.setInput(i, bindings.inputs[i].address);

@@ -33,14 +33,13 @@ Expected<Model> compileModel(const Options &options, std::vector<Candidate> cand
   const double seconds = watch.seconds();
   auto owner = std::make_shared<const Artifact>(std::move(*outcome.artifact));
   // What was written to a file a moment ago need not be read back for its checksums.
-  plan::ReadOptions read;
-  if (owner->bytes().size() >= largeWeights)
-    read.check = plan::Check::metadataOnly;
-  auto file = plan::PlanFile::fromBytes(owner->bytes(), owner, read);
+  const bool large = owner->bytes().size() >= largeWeights;
+  auto file = plan::PlanFile::fromBytes(owner->bytes(), owner,
+                                        {large ? plan::Check::made : plan::Check::everything});
   if (!file)
     return Status::internal("the compiler made a plan that cannot be read: " +
                             file.status().message());
-  return Model{file.take(), seconds, owner->shapeValues()};
+  return Model{file.take(), seconds, owner->shapeValues(), 0};
 }
 
 Status checkNoCompileFlags(const Options &options) {
@@ -119,22 +118,30 @@ Expected<CompileRequest> requestFor(const Options &options) {
   return request;
 }
 
+namespace {
+/// Its bytes are verified when it is loaded, as --verify says.
+Expected<Model> openPlan(const Options &options, std::optional<std::span<const uint8_t>> bytes) {
+  GANTRY_RETURN_IF_ERROR(checkNoCompileFlags(options));
+  Stopwatch watch;
+  const plan::ReadOptions read = {plan::Check::metadataOnly};
+  auto file =
+      bytes ? plan::PlanFile::copyOf(*bytes, read) : plan::PlanFile::open(options.file, read);
+  if (!file)
+    return file.status();
+  return Model{file.take(), {}, {}, watch.seconds()};
+}
+} // namespace
+
 Expected<Model> Model::load(const Options &options, std::vector<Candidate> candidates) {
+  std::optional<std::span<const uint8_t>> bytes;
   if (options.file == "-") {
     auto input = standardInput();
     if (!input)
       return input.status();
-    if (!plan::PlanFile::looksLikePlan(*input))
-      return compileModel(options, std::move(candidates));
-    GANTRY_RETURN_IF_ERROR(checkNoCompileFlags(options));
-    auto file = plan::PlanFile::copyOf(*input);
-    return file ? Expected<Model>(Model{file.take(), {}, {}}) : Expected<Model>(file.status());
+    bytes = *input;
   }
-  if (!isPlanFile(options.file))
-    return compileModel(options, std::move(candidates));
-  GANTRY_RETURN_IF_ERROR(checkNoCompileFlags(options));
-  auto file = plan::PlanFile::open(options.file);
-  return file ? Expected<Model>(Model{file.take(), {}, {}}) : Expected<Model>(file.status());
+  const bool isPlan = bytes ? plan::PlanFile::looksLikePlan(*bytes) : isPlanFile(options.file);
+  return isPlan ? openPlan(options, bytes) : compileModel(options, std::move(candidates));
 }
 
 } // namespace gantry::tool

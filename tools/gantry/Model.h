@@ -15,6 +15,7 @@ struct Model {
   plan::PlanFile file;
   std::optional<double> compileSeconds; ///< none: FILE was a plan already
   std::vector<std::string> shapeValues; ///< the candidates that are compiled in
+  double openSeconds = 0;               ///< for header and metadata of a plan
 
   /// Recognises a plan by its first bytes, whatever its name, and compiles anything else: in
   /// memory, or with large weights into a nameless file in TMPDIR, from which they are mapped. The

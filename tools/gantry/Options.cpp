@@ -227,6 +227,15 @@ private:
         ->group("Devices");
   }
 
+  void addVerify(CLI::App *sub) {
+    sub->add_option("--verify", options.verify,
+                    "when a plan's bytes are compared with their checksums: full (at load, the "
+                    "default), lazy (weights that are used where the file is mapped: before the "
+                    "first run) or off")
+        ->option_text("WHEN")
+        ->check(CLI::IsMember({"full", "lazy", "off"}));
+  }
+
   void addJson(CLI::App *sub, const char *help) { sub->add_flag("--json", options.json, help); }
 
   void addInputs(CLI::App *sub) {
@@ -286,6 +295,7 @@ private:
         ->check(atLeastOne());
     addThreads(sub);
     addDeviceOptions(sub);
+    addVerify(sub);
     addPlacementLog(sub);
     addVerbose(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);
@@ -355,6 +365,7 @@ private:
         ->option_text("N");
     addThreads(sub);
     addDeviceOptions(sub);
+    addVerify(sub);
     addJson(sub, "one JSON object: median_ms, min_ms, p90_ms, runs, …");
     addVerbose(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);

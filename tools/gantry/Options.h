@@ -32,6 +32,7 @@ struct Options {
   uint64_t repeat = 1;
   uint64_t threads = 0;              ///< 0: one per core
   std::vector<std::string> bindings; ///< GPU:0=GPU:3: run a device of the plan on another one
+  std::string verify = "full";       ///< of a plan's bytes: full, lazy, off
   std::string simOrder;              ///< of simulated commands: virtual, random:SEED
 
   std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none

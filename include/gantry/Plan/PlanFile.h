@@ -8,7 +8,7 @@
 //                blobs          in segments; each begins at a multiple of 64 bytes
 //
 // Bytes between the parts are zero. One XXH3-64 covers header, segment table and metadata, another
-// each segment, so that every byte of the file is covered.
+// each segment and each constant in one, so that every byte of the file is covered.
 #pragma once
 
 #include "gantry/Plan/FileFormat.h"
@@ -25,8 +25,9 @@ namespace gantry::plan {
 
 /// How much of a file is looked at when it is opened.
 enum class Check {
-  everything,   ///< header, metadata, and the checksums of all segments and constants
-  metadataOnly, ///< not the segments' bytes: for files of many GiB that are trusted to be whole
+  everything,   ///< header, metadata, and all other bytes against their checksums
+  metadataOnly, ///< not the segments' bytes: whoever uses them calls verifyBytes
+  made,         ///< likewise, and nobody needs to: the caller has just made them
 };
 
 struct ReadOptions {
@@ -57,6 +58,11 @@ public:
 
   std::span<const uint8_t> segment(uint32_t index) const { return segments[index]; }
   uint32_t numSegments() const { return static_cast<uint32_t>(segments.size()); }
+  /// XXH3-64 of the segment's bytes, as the file says.
+  uint64_t checksumOf(uint32_t index) const { return entries[index].checksum; }
+
+  /// Whether the segments' bytes are known to be what their checksums say.
+  bool isVerified() const { return verified; }
 
   /// The bytes of a constant or code object of this plan, 64-byte aligned.
   std::span<const uint8_t> bytesOf(const fb::Constant &constant) const {
@@ -80,6 +86,8 @@ private:
   std::shared_ptr<const void> owner;
   const fb::Plan *root = nullptr;
   std::vector<std::span<const uint8_t>> segments;
+  std::vector<SegmentEntry> entries;
+  bool verified = false;
 };
 
 } // namespace gantry::plan

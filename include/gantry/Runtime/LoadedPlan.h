@@ -2,12 +2,14 @@
 #pragma once
 
 #include "gantry/Plan/KernelVariants.h"
-#include "gantry/Plan/PlanFile.h"
+#include "gantry/Plan/VerifyBytes.h"
 #include "gantry/Runtime/Runtime.h"
 #include "gantry/Runtime/Tensor.h"
 #include "gantry/Support/Status.h"
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,25 +51,21 @@ struct KernelChoice {
   KernelHandle handle = nullptr;
 };
 
-struct LoadOptions {
-  /// How much of the file is checked; see plan::Check.
-  plan::ReadOptions read;
-};
-
 /// Immutable and thread-safe once loaded. States and sessions of it keep it alive.
 class LoadedPlan {
 public:
-  /// Maps and loads a plan file. Errors: those of plan::PlanFile::open; UNSUPPORTED (a kernel has
+  /// Maps and loads a plan file, verified as the runtime's options say. Errors: those of
+  /// plan::PlanFile::open; UNSUPPORTED (a kernel has
   /// no variant that runs here: each is named with what it lacks), UNAVAILABLE (driver, code
   /// refused by the system), NOT_FOUND (a registered kernel), DOES_NOT_FIT (the plan's constants,
   /// variables and one session exceed limit or memory). All of them come before anything is
   /// allocated. A variant that is not its kernel's first, and a driver that stands in, are remarked
   /// in the log.
-  static Expected<std::shared_ptr<const LoadedPlan>>
-  open(std::shared_ptr<Runtime> runtime, const std::string &path, const LoadOptions &options = {});
+  static Expected<std::shared_ptr<const LoadedPlan>> open(std::shared_ptr<Runtime> runtime,
+                                                          const std::string &path);
 
-  /// The same for a file in memory; it has been read by one of PlanFile's makers. `name` is for
-  /// messages.
+  /// The same for a file in memory, which one of PlanFile's makers has read; what that has verified
+  /// is not verified again. `name` is for messages.
   static Expected<std::shared_ptr<const LoadedPlan>> load(std::shared_ptr<Runtime> runtime,
                                                           plan::PlanFile file, std::string name);
 
@@ -76,6 +74,12 @@ public:
   const plan::fb::Plan &metadata() const { return planFile.plan(); }
   /// Path, or what load was given: for messages.
   const std::string &name() const { return fileName; }
+
+  /// CORRUPT when a constant is not what its hash says. Reads at the first call what load has left
+  /// (Verify::lazy), costs nothing else; a run calls it before its first command.
+  Status verifyConstants() const {
+    return unverified.load(std::memory_order_acquire) ? verifyLate() : Status();
+  }
 
   std::span<const FunctionInfo> functions() const { return functionInfos; }
   /// NOT_FOUND lists the functions.
@@ -111,6 +115,8 @@ private:
   Expected<Device *> findDevice(const plan::fb::Device &device, const std::string &name);
   void describeFunctions();
   Status checkMemory() const;
+  Status verify(plan::BytesOf which) const;
+  Status verifyLate() const;
   Status loadConstants();
   Status loadArena(uint32_t arena);
   void countLoadCopies(uint32_t arena) const;
@@ -132,6 +138,9 @@ private:
   std::vector<LoadedCode> codes;
   std::vector<KernelChoice> choices;
   std::vector<std::vector<uint32_t>> choicesOf; // by kernel: indices into choices
+  // Constants in place that no one has compared with their hashes yet.
+  mutable std::atomic<bool> unverified{false};
+  mutable std::mutex verifying;
 };
 
 /// How a command is named in messages: "'conv2d' on CPU:0 (model.onnx:12:3)".

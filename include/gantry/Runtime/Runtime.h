@@ -30,6 +30,13 @@ enum class Severity { note, remark, warning, error };
 /// Receives one line without a newline; may be called from any thread.
 using LogCallback = std::function<void(Severity, const std::string &)>;
 
+/// When the bytes of a plan are compared with their checksums. Header and metadata always are.
+enum class Verify : uint8_t {
+  full, ///< when it is loaded
+  lazy, ///< constants that are used where the file is mapped: before the first run; else as full
+  off,  ///< never: for files whose storage is trusted
+};
+
 struct RuntimeOptions {
   /// Threads that kernels of the host may use, the calling thread included; 0 for all available.
   unsigned threads = 0;
@@ -40,6 +47,7 @@ struct RuntimeOptions {
   CommandOrder commandOrder = {};
   /// Devices of plans that run on others (spec D9).
   std::vector<DeviceBinding> bindings = {};
+  Verify verify = Verify::full;
 };
 
 /// Thread-safe.
@@ -71,6 +79,7 @@ public:
 
   ThreadPool &threadPool() { return pool; }
   CommandOrder commandOrder() const { return options.commandOrder; }
+  Verify verify() const { return options.verify; }
   std::span<const DeviceBinding> bindings() const { return options.bindings; }
   KernelRegistry &kernels() { return registry; }
   ConstantPool &constantPool() { return *constants; }

@@ -173,7 +173,9 @@ TEST(PlanFile, AConstantWithAWrongHashIsRefused) {
   Sample sample = makeSample();
   sample.plan.constants[1]->content_hash ^= 1;
   Bytes bytes = sample.bytes();
-  EXPECT_EQ(messageOf(bytes), "plan file: constants[1]: content_hash is not that of its bytes");
+  EXPECT_EQ(
+      messageOf(bytes),
+      "plan file: constants[1] 'b': content_hash is not that of its bytes; the file is damaged");
   EXPECT_TRUE(PlanFile::copyOf(bytes, {Check::metadataOnly}).ok());
 }
 

@@ -258,6 +258,85 @@ TEST(Load, survivesAnyMetadataThatTheReaderAccepts) {
   EXPECT_GT(accepted, 0u);
 }
 
+/// A plan that copies its one constant out, with a byte changed: of the constant, of the zeros
+/// behind it, or of what a variable starts with.
+class Damage : public ::testing::Test {
+protected:
+  enum class Where { constant, padding, variable, code };
+
+  AlignedBuffer damaged(Where where) {
+    PlanBuilder b;
+    uint32_t kernel = b.addKernel("double_f32", b.addCode(testKernels()));
+    uint32_t arena = b.addArena(fb::ArenaKind::constants, 128);
+    b.addConstant(arena, 0, std::vector<float>(15, 1));
+    if (where == Where::variable) {
+      b.addVariable("v", b.addArena(fb::ArenaKind::variables, 64), 0, {4});
+      b.setInitialValue("v", {5, 6, 7, 8});
+    }
+    b.addFunction("main");
+    b.addInput("x", {4});
+    b.addOutput("y", {15});
+    b.addOutput("z", {4});
+    b.copy(memory(arena, 0, 60), output(0, 60));
+    b.launch(kernel, {input(0, 16)}, {output(1, 16)}, 4);
+    Expected<AlignedBuffer> made = b.writer.toBytes(b.plan);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    AlignedBuffer bytes = made.take();
+    auto file = plan::PlanFile::fromBytes(bytes.bytes(), nullptr);
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    const auto start = [&](std::span<const uint8_t> part) { return part.data() - bytes.data(); };
+    const fb::Plan &plan = file->plan();
+    ptrdiff_t at = start(file->bytesOf(*plan.constants()->Get(0)));
+    if (where == Where::constant)
+      at += 7;
+    if (where == Where::padding)
+      at += 61;
+    if (where == Where::variable)
+      at = start(file->bytesOf(*plan.variables()->Get(0))) + 3;
+    if (where == Where::code)
+      at = start(file->bytesOf(*plan.code()->Get(0))) + 900;
+    bytes.data()[at] ^= 1;
+    return bytes;
+  }
+
+  /// What load says, else what the first and the second run say.
+  std::vector<StatusCode> outcomes(Where where, Verify verify) {
+    RuntimeOptions options;
+    options.verify = verify;
+    auto bytes = std::make_shared<AlignedBuffer>(damaged(where));
+    auto file = plan::PlanFile::fromBytes(bytes->bytes(), bytes, {plan::Check::metadataOnly});
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    auto plan = LoadedPlan::load(createRuntime(options), file.take(), "damaged.gantry");
+    if (!plan)
+      return {plan.status().code()};
+    auto session = Session::create(*plan);
+    auto bindings = Bindings::create(*plan, 0);
+    EXPECT_TRUE(session.ok() && bindings.ok());
+    alignas(64) float x[4] = {1, 2, 3, 4};
+    EXPECT_OK((*bindings)->bindInput(0, Tensor::borrow({ElementType::f32, {4}}, x)));
+    return {StatusCode::ok, (*session)->run(**bindings).code(), (*session)->run(**bindings).code()};
+  }
+
+  using Codes = std::vector<StatusCode>;
+  const StatusCode ok = StatusCode::ok, corrupt = StatusCode::corrupt;
+};
+
+TEST_F(Damage, isFoundAtLoad) {
+  for (Where where : {Where::constant, Where::padding, Where::variable, Where::code})
+    EXPECT_EQ(outcomes(where, Verify::full), (Codes{corrupt})) << static_cast<int>(where);
+}
+
+TEST_F(Damage, ofWeightsInPlaceIsFoundByTheFirstRunWhenLazy) {
+  EXPECT_EQ(outcomes(Where::constant, Verify::lazy), (Codes{ok, corrupt, corrupt}));
+  for (Where where : {Where::padding, Where::variable, Where::code})
+    EXPECT_EQ(outcomes(where, Verify::lazy), (Codes{corrupt})) << static_cast<int>(where);
+}
+
+TEST_F(Damage, isNotLookedForWhenOff) {
+  EXPECT_EQ(outcomes(Where::constant, Verify::off), (Codes{ok, ok, ok}));
+  EXPECT_EQ(outcomes(Where::padding, Verify::off), (Codes{ok, ok, ok}));
+}
+
 class Constants : public ::testing::Test {
 protected:
   /// Two constants of 64 bytes; `second` is the offset of the second in the arena.

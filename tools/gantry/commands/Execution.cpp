@@ -214,6 +214,9 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   Stopwatch watch;
   runtime::RuntimeOptions settings;
   settings.threads = static_cast<unsigned>(options.threads);
+  settings.verify = options.verify == "off"    ? runtime::Verify::off
+                    : options.verify == "lazy" ? runtime::Verify::lazy
+                                               : runtime::Verify::full;
   settings.log = logRuntimeLine;
   GANTRY_RETURN_IF_ERROR(configureDevices(options, settings));
   execution.runtime = runtime::createRuntime(std::move(settings));
@@ -232,7 +235,7 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   if (!bindings)
     return bindings.status();
   execution.bindings = bindings.take();
-  execution.loadTime = watch.milliseconds();
+  execution.loadTime = model.openSeconds * 1e3 + watch.milliseconds();
 
   GANTRY_RETURN_IF_ERROR(execution.bindInputs(options, std::move(given)));
   GANTRY_RETURN_IF_ERROR(execution.bindOutputs());

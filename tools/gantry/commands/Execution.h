@@ -59,7 +59,7 @@ public:
   runtime::Runtime &machine() const { return *runtime; }
   /// Values of an output, valid until the next run.
   Expected<arrays::ArrayView> output(unsigned index);
-  /// Milliseconds from a plan file to a session, inputs not counted.
+  /// Milliseconds from a plan file to a session, with all that was verified; inputs not counted.
   double loadMilliseconds() const { return loadTime; }
 
 private:
