@@ -5,6 +5,7 @@
 #include "MlirReader.h"
 #include "ONNX/Importer.h"
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
 #include "llvm/Support/Path.h"
@@ -86,6 +87,18 @@ struct GraphImporter::Decoded {
   OwningOpRef<ModuleOp> importModel(const ImportOptions &options, GraphReport *report = nullptr) {
     return onnx::importModel({&*model, &tensors, &options, file.baseName().str(), report}, context);
   }
+
+  OwningOpRef<ModuleOp> judge(const ImportOptions &options, GraphReport &report);
+
+  /// The same options with inputs by their names only, where a model has been decoded.
+  ImportOptions byName(ImportOptions options) const {
+    for (InputValue &value : options.values)
+      value.name = onnx::nameOfInput(*model, value.name);
+    for (auto &[name, size] : options.dims)
+      if (auto [input, axis] = StringRef(name).rsplit(':'); !axis.empty())
+        name = onnx::nameOfInput(*model, input) + ":" + axis.str();
+    return options;
+  }
 };
 
 GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context)
@@ -121,11 +134,11 @@ OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
   OwningOpRef<ModuleOp> module;
   if (decoded->isOnnx()) {
     if (succeeded(decoded->decode()))
-      module = decoded->importModel(options);
+      module = decoded->importModel(decoded->byName(options));
   } else if (succeeded(refuseValues(decoded->file, options, decoded->context))) {
     module = readMlir(decoded->file.bytes, decoded->file.baseName(), decoded->context);
   }
-  if (module && failed(checkEntry(*module, options.entry)))
+  if (module && (failed(checkEntry(*module, options.entry)) || failed(checkPortNames(*module))))
     return {};
   return module;
 }
@@ -178,17 +191,41 @@ static GraphReport checkMlir(ModuleOp module) {
   return report;
 }
 
-FailureOr<std::vector<std::string>> GraphImporter::shapeInputs(const ImportOptions &options) {
+/// Imports as far as possible, noting in the report what is wrong; nothing is emitted.
+OwningOpRef<ModuleOp> GraphImporter::Decoded::judge(const ImportOptions &options,
+                                                    GraphReport &report) {
+  std::string message;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      message = diagnostic.str();
+    return success();
+  });
+  OwningOpRef<ModuleOp> module = importModel(options, &report);
+  if (!module && report.issues.empty() && !message.empty())
+    report.issues.push_back({"", "", "", 0, message});
+  return module;
+}
+
+FailureOr<std::vector<std::string>> GraphImporter::shapeInputs(const ImportOptions &given) {
   if (!decoded->isOnnx())
     return std::vector<std::string>();
   if (failed(decoded->decode()))
     return failure();
+  const ImportOptions options = decoded->byName(given);
   GraphReport report;
   onnx::describeModel(*decoded->model, options, report);
+  // Whether both branches of an If can be compiled shows when it is tried.
+  if (report.shapeInputs.empty() && onnx::hasOpenBranch(*decoded->model, options))
+    (void)decoded->judge(options, report);
   return std::move(report.shapeInputs);
 }
 
-std::optional<GraphReport> GraphImporter::check(const ImportOptions &options) {
+std::string GraphImporter::nameOfInput(StringRef name) {
+  bool isModel = decoded->isOnnx() && succeeded(decoded->decode());
+  return isModel ? onnx::nameOfInput(*decoded->model, name) : name.str();
+}
+
+std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
   if (failed(checkContent(decoded->file, decoded->context)))
     return std::nullopt;
   if (!decoded->isOnnx()) {
@@ -197,6 +234,7 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &options) {
   }
   if (failed(decoded->decode()))
     return std::nullopt;
+  const ImportOptions options = decoded->byName(given);
   GraphReport report;
   report.format = "ONNX";
   onnx::describeModel(*decoded->model, options, report);
@@ -204,16 +242,11 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &options) {
   // to be given that cannot be done; then the ops alone are.
   if (!report.openDims.empty() || !report.shapeInputs.empty())
     return report;
-  report.issues.clear();
-  std::string message;
-  ScopedDiagnosticHandler collect(decoded->context, [&](Diagnostic &diagnostic) {
-    if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      message = diagnostic.str();
-    return success();
-  });
-  auto module = decoded->importModel(options, &report);
-  if (!module && report.issues.empty())
-    report.issues.push_back({"", "", "", 0, message});
+  std::vector<GraphReport::Issue> ofOps = std::exchange(report.issues, {});
+  OwningOpRef<ModuleOp> module = decoded->judge(options, report);
+  // Of branches that a value to be given chooses from, the ops are all that is known.
+  if (!report.shapeInputs.empty())
+    report.issues = std::move(ofOps);
   if (module)
     findGaps(*module, report);
   return report;

@@ -7,6 +7,7 @@
 #include "ONNX/Tensors.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -145,6 +146,18 @@ static GraphPort makePort(std::string name, mlir::Type type) {
   return port;
 }
 
+/// Says under which name an open dimension can be given, and asks for it.
+static void nameOpenDim(func::FuncOp function, unsigned i, unsigned d, GraphPort::Dim &dim,
+                        std::vector<std::string> &open) {
+  if (dim.size)
+    return;
+  std::string name = dimName(function, i, d);
+  if (name != inputName(function, i) + ":" + std::to_string(d))
+    dim.name = name;
+  if (!llvm::is_contained(open, name))
+    open.push_back(std::move(name));
+}
+
 void gantry::describeMlir(ModuleOp module, GraphReport &report) {
   std::map<std::string, int64_t> counts;
   module.walk([&](Operation *op) {
@@ -154,15 +167,13 @@ void gantry::describeMlir(ModuleOp module, GraphReport &report) {
   for (auto &[op, count] : counts)
     report.ops.push_back({op, count, true});
   for (func::FuncOp function : module.getOps<func::FuncOp>()) {
-    auto port = [&](StringAttr name, StringRef otherwise, size_t i, mlir::Type type) {
-      std::string text = name ? name.getValue().str() : (otherwise + Twine(i)).str();
-      return makePort(std::move(text), type);
-    };
-    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
-      report.inputs.push_back(
-          port(function.getArgAttrOfType<StringAttr>(i, kNameAttr), "arg", i, type));
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+      GraphPort port = makePort(inputName(function, i), type);
+      for (size_t d = 0; port.dims && d < port.dims->size(); ++d)
+        nameOpenDim(function, i, d, (*port.dims)[d], report.openDims);
+      report.inputs.push_back(std::move(port));
+    }
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
-      report.outputs.push_back(
-          port(function.getResultAttrOfType<StringAttr>(i, kNameAttr), "output", i, type));
+      report.outputs.push_back(makePort(outputName(function, i), type));
   }
 }

@@ -46,6 +46,8 @@ void gantry::printReport(const GraphReport &report, llvm::raw_ostream &os) {
     os << "open dimension " << dim << ": give it with --dim " << dim << "=N\n";
   for (const std::string &input : report.shapeInputs)
     os << "input " << input << " decides shapes: give it with --value " << input << "=FILE.npy\n";
+  for (const std::string &warning : report.warnings)
+    os << "warning: " << warning << "\n";
   for (const GraphReport::Issue &issue : report.issues) {
     os << "not supported: ";
     if (!issue.op.empty())
@@ -104,6 +106,7 @@ void gantry::printReportAsJson(const GraphReport &report, llvm::raw_ostream &os)
                                    {"ops", std::move(ops)},
                                    {"open_dims", strings(report.openDims)},
                                    {"shape_inputs", strings(report.shapeInputs)},
+                                   {"warnings", strings(report.warnings)},
                                    {"issues", std::move(issues)},
                                    {"gaps", std::move(gaps)},
                                    {"supported", report.isSupported()}};

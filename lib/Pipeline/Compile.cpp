@@ -65,8 +65,10 @@ static FailureOr<ImportOptions> addShapeValues(GraphImporter &importer,
   if (failed(wanted))
     return failure();
   for (const InputValue &candidate : options.candidates)
-    if (llvm::is_contained(*wanted, candidate.name)) {
+    if (std::string name = importer.nameOfInput(candidate.name);
+        llvm::is_contained(*wanted, name)) {
       import.values.push_back(candidate);
+      import.values.back().name = name;
       taken.push_back(candidate.name);
     }
   return import;

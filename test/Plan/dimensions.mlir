@@ -7,7 +7,7 @@
 // CHECK-NEXT: [17. 21.]]
 
 // RUN: not gantry compile %s -o %t.gantry 2>&1 | FileCheck %s --check-prefix=OPEN
-// OPEN: gantry: error: {{.*}}dimensions.mlir:{{[0-9]+}}:1: dimension 0 of input 0 ('tensor<?x4xf32>') is open; give its size with --dim batch=N
+// OPEN: gantry: error: {{.*}}dimensions.mlir:{{[0-9]+}}:1: the inputs have open dimensions ('input0': 'tensor<?x4xf32>'); give their sizes with --dim batch=N
 // RUN: not gantry compile %s --dim batch=3 --dim time=4 -o %t.gantry 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: gantry: error: {{.*}} --dim time=4 names no open dimension of the graph
 // RUN: not gantry compile %s --dim batch=some -o %t.gantry 2>&1 | FileCheck %s --check-prefix=FORM

@@ -112,9 +112,11 @@ struct GraphReport {
   std::vector<GraphPort> inputs, outputs;
   std::vector<OpCount> ops; ///< sorted by name
   std::vector<Issue> issues;
+  std::vector<std::string> warnings; ///< what is wrong in the file and does no harm
   std::vector<Gap> gaps;                ///< sorted by op; known when no dimension is open
   std::vector<std::string> openDims;    ///< still to give with --dim
-  std::vector<std::string> shapeInputs; ///< inputs whose values decide shapes, to give with --value
+  /// Inputs whose values decide shapes, or which branch can be compiled; to give with --value.
+  std::vector<std::string> shapeInputs;
 
   /// Nothing unsupported; open dimensions may remain.
   bool isSupported() const { return issues.empty(); }
@@ -139,6 +141,9 @@ public:
   /// Names of the inputs that decide shapes and have no value in `options` yet: importing needs
   /// one. None for a graph in MLIR. Fails when the file cannot be read.
   llvm::FailureOr<std::vector<std::string>> shapeInputs(const ImportOptions &options);
+
+  /// The input that `name` means: "arg0" is the first one of an ONNX model, whatever it is called.
+  std::string nameOfInput(llvm::StringRef name);
 
   /// Inputs that get all of their sizes while importing, as the file declares them: those of an
   /// ONNX model. None for a graph in MLIR, which keeps its dimensions open.

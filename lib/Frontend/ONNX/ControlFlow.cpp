@@ -61,15 +61,29 @@ static Values ifOp(NodeContext &n) {
     auto results = n.importBody(*known ? *thenGraph : *elseGraph, {});
     return results ? *results : Values();
   }
-  auto branch = [&](const Graph &graph) {
-    return buildRegion(n, {}, [&](Block &) { return n.importBody(graph, {}); });
+  std::unique_ptr<Region> thenRegion, elseRegion;
+  auto build = [&](const Graph &graph, std::unique_ptr<Region> &into) {
+    return n.whyFails([&] {
+      into = buildRegion(n, {}, [&](Block &) { return n.importBody(graph, {}); });
+      return bool(into);
+    });
   };
-  auto thenRegion = branch(*thenGraph), elseRegion = thenRegion ? branch(*elseGraph) : nullptr;
-  if (!elseRegion)
+  std::string wrong = build(*thenGraph, thenRegion), wrongElse = build(*elseGraph, elseRegion);
+  // One branch may be all that is needed.
+  bool mayAsk = wrong.empty() || wrongElse.empty();
+  if (wrong.empty())
+    wrong = wrongElse;
+  if (wrong.empty() && !llvm::equal(yieldedTypes(*thenRegion), yieldedTypes(*elseRegion)))
+    wrong = "the branches give different types, which is not supported; they must agree in element "
+            "type and shape";
+  if (!wrong.empty()) {
+    std::vector<std::string> deciders = n.decidingInputs(condition);
+    if (mayAsk && !deciders.empty())
+      n.askFor(deciders, wrong);
+    else
+      emitError(n.getLoc()) << wrong;
     return {};
-  if (!llvm::equal(yieldedTypes(*thenRegion), yieldedTypes(*elseRegion)))
-    return {n.fail("the branches give different types, which is not supported; they must agree in "
-                   "element type and shape")};
+  }
   SmallVector<mlir::Type> types(yieldedTypes(*thenRegion));
   return createWithRegions<IfOp>(n, n.reshape(condition, {}), types, {&thenRegion, &elseRegion});
 }
@@ -107,6 +121,14 @@ static Value stack(NodeContext &n, ArrayRef<Value> values) {
   return n.concat(rows, 0);
 }
 
+/// Whether the first output of a loop's body can say if it goes on.
+static bool checkGoesOn(NodeContext &n, Value condition) {
+  if (n.isBool(condition) && n.typeOf(condition).getNumElements() == 1)
+    return true;
+  n.fail("the body's first output, its condition, must be one truth value");
+  return false;
+}
+
 static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
   SmallVector<Value> carried = loop.carried;
   std::vector<SmallVector<Value>> stacked(loop.stacked);
@@ -122,6 +144,8 @@ static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
     llvm::append_range(arguments, carried);
     auto results = n.importBody(*loop.body, arguments);
     if (!results)
+      return {};
+    if (!checkGoesOn(n, results->front()))
       return {};
     auto goesOn = knownFlag(n, results->front());
     if (!goesOn)
@@ -157,7 +181,7 @@ static Values buildWhile(NodeContext &n, const LoopParts &loop, Value limit, Val
   auto body = buildRegion(n, types, [&](Block &block) -> std::optional<Values> {
     SmallVector<Value> arguments(block.args_begin(), block.args_end());
     auto results = n.importBody(*loop.body, arguments);
-    if (!results)
+    if (!results || !checkGoesOn(n, results->front()))
       return std::nullopt;
     Values next{n.addScalar(block.getArgument(0), 1), n.reshape(results->front(), {})};
     next.append(results->begin() + 1, results->end());
@@ -188,6 +212,8 @@ static Values loopOp(NodeContext &n) {
   if ((trips && n.typeOf(trips).getNumElements() != 1) ||
       (condition && n.typeOf(condition).getNumElements() != 1))
     return {n.fail("the number of steps and the condition must be scalars")};
+  if ((trips && n.isFloat(trips)) || (condition && !n.isBool(condition)))
+    return {n.fail("the number of steps must be an integer and the condition a truth value")};
   if (auto known = trips ? n.knownInts(trips) : std::nullopt)
     loop.trips = known->front();
   loop.condition = condition ? knownFlag(n, condition) : std::optional(true);

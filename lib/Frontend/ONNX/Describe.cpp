@@ -36,6 +36,14 @@ public:
     findShapeInputs(model.graph);
   }
 
+  bool hasOpenBranch() {
+    llvm::SmallVector<StringRef> conditions;
+    for (const Node &node : model.graph.nodes)
+      if (node.op == "If" && node.domain.empty() && !node.inputs.empty())
+        conditions.push_back(node.inputs.front());
+    return !inputsBehind(model.graph, std::move(conditions)).empty();
+  }
+
 private:
   static std::string functionKey(std::string_view domain, std::string_view name) {
     return (Twine(domain) + ":" + name).str();
@@ -128,21 +136,26 @@ private:
     }
   }
 
-  /// Follows shape operands back to inputs of the graph. Shape and Size end the way: what they say
-  /// is known from the types alone.
   void findShapeInputs(const Graph &graph) {
-    llvm::StringMap<const Node *> makers;
-    for (const Node &node : graph.nodes)
-      for (StringRef output : node.outputs)
-        makers[output] = &node;
-    llvm::SmallVector<StringRef> pending;
+    llvm::SmallVector<StringRef> operands;
     for (const Node &node : graph.nodes)
       if (const OpTable::Entry *entry = getOpTable().find(node.domain, node.op))
         for (unsigned operand : entry->shapeOperands)
           if (!entry->decidesShapes || entry->decidesShapes(node))
             if (operand < node.inputs.size() && !node.inputs[operand].empty())
-              pending.push_back(node.inputs[operand]);
+              operands.push_back(node.inputs[operand]);
+    report.shapeInputs = inputsBehind(graph, std::move(operands));
+  }
+
+  /// Follows values back to inputs of the graph. Shape and Size end the way: what they say is known
+  /// from the types alone.
+  std::vector<std::string> inputsBehind(const Graph &graph, llvm::SmallVector<StringRef> pending) {
+    llvm::StringMap<const Node *> makers;
+    for (const Node &node : graph.nodes)
+      for (StringRef output : node.outputs)
+        makers[output] = &node;
     llvm::StringSet<> seen;
+    std::vector<std::string> found;
     while (!pending.empty()) {
       StringRef name = pending.pop_back_val();
       if (!seen.insert(name).second || isInitializer(name) || hasValue(name))
@@ -154,9 +167,10 @@ private:
       }
       if (llvm::any_of(graph.inputs,
                        [&](const ValueInfo &input) { return StringRef(input.name) == name; }))
-        report.shapeInputs.push_back(name.str());
+        found.push_back(name.str());
     }
-    llvm::sort(report.shapeInputs);
+    llvm::sort(found);
+    return found;
   }
 
   const Model &model;
@@ -171,4 +185,25 @@ private:
 void gantry::onnx::describeModel(const Model &model, const ImportOptions &options,
                                  GraphReport &report) {
   Describer(model, options, report).run();
+}
+
+bool gantry::onnx::hasOpenBranch(const Model &model, const ImportOptions &options) {
+  GraphReport unused;
+  return Describer(model, options, unused).hasOpenBranch();
+}
+
+std::string gantry::onnx::nameOfInput(const Model &model, StringRef name) {
+  const auto called = [&](const auto &value) { return StringRef(value.name) == name; };
+  StringRef number = name;
+  size_t index;
+  if (!number.consume_front("arg") || number.getAsInteger(10, index) ||
+      llvm::any_of(model.graph.inputs, called))
+    return name.str();
+  for (const ValueInfo &input : model.graph.inputs) {
+    bool isInput = llvm::none_of(model.graph.initializers,
+                                 [&](const Tensor &tensor) { return tensor.name == input.name; });
+    if (isInput && index-- == 0)
+      return std::string(input.name);
+  }
+  return name.str();
 }

@@ -5,6 +5,7 @@
 #include "Importer.h"
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/Verifier.h"
@@ -15,8 +16,6 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
 
-/// Newest opset of ai.onnx whose changes have been looked at.
-static constexpr int64_t kNewestOpset = 22;
 /// Functions that call functions, bodies inside bodies.
 static constexpr int kMaxDepth = 64;
 /// Ops of one module; unrolled loops of hostile files end here.
@@ -32,7 +31,9 @@ struct Scope {
   const llvm::StringMap<const onnx::Attribute *> *callAttributes = nullptr;
   int depth = 0;
   /// Null for outputs of nodes that failed.
-  llvm::StringMap<Value> values;
+  llvm::StringMap<Value> values = {};
+  /// The nodes of the graph or function, for messages.
+  ArrayRef<Node> nodes = {};
 
   /// The entry for `name`, or null when no scope has it.
   const Value *find(StringRef name) const {
@@ -61,11 +62,19 @@ public:
   }
 
   OpBuilder &getBuilder() { return builder; }
+  /// See NodeContext.
+  std::string whyFails(function_ref<bool()> build);
+  void askFor(Location loc, ArrayRef<std::string> inputs, StringRef why, size_t issues);
+  size_t issueCount() const { return report ? report->issues.size() : 0; }
   /// Whether one more op may be made.
   bool countOp() { return ++opsMade <= kMaxOps; }
 
 private:
   LogicalResult checkModel();
+  std::optional<int64_t> sizeOf(const ValueInfo &input, size_t axis) const;
+  LogicalResult checkOpenDims(ArrayRef<const ValueInfo *> inputs);
+  LogicalResult checkOutput(const ValueInfo &output, Value value);
+  void warn(const Twine &about);
   LogicalResult resolveDims();
   FailureOr<RankedTensorType> typeOfInput(const ValueInfo &input);
   FailureOr<Value> bindValue(const ValueInfo &input, const InputValue &value);
@@ -90,6 +99,8 @@ private:
   llvm::StringMap<int64_t> dims;
   llvm::StringMap<const Function *> functions;
   size_t nodesImported = 0, opsMade = 0;
+  /// Nodes left out because one that they need failed and was reported.
+  size_t nodesLeftOut = 0;
 };
 
 } // namespace gantry::onnx
@@ -166,18 +177,21 @@ static std::string functionKey(StringRef domain, StringRef name, StringRef overl
 }
 
 LogicalResult Importer::checkModel() {
+  ModelFindings findings = onnx::checkModel(model);
+  for (const std::string &warning : findings.warnings)
+    warn(warning);
+  if (!findings.error.empty())
+    return emitError(file) << findings.error;
   for (const Function &function : model.functions)
     functions[functionKey(function.domain, function.name, function.overload)] = &function;
-  if (!model.hasGraph)
-    return emitError(file) << "the model holds no graph";
-  int64_t opset = opsetOf(model.opsets, "");
-  if (opset > kNewestOpset)
-    return emitError(file) << "opset " << opset << " of ai.onnx is not supported; opsets up to "
-                           << kNewestOpset << " are";
-  if (!model.graph.sparseInitializers.empty())
-    return emitError(file) << "initializer '" << model.graph.sparseInitializers.front()
-                           << "' is sparse, which is not supported; dense ones are";
   return success();
+}
+
+void Importer::warn(const Twine &about) {
+  if (report)
+    report->warnings.push_back(about.str());
+  else
+    emitWarning(file) << about;
 }
 
 /// A dimension by its place; nameless ones are given so.
@@ -192,11 +206,12 @@ static std::string dimKey(const ValueInfo &input, size_t axis) {
 }
 
 LogicalResult Importer::resolveDims() {
-  llvm::StringSet<> open;
+  llvm::StringSet<> open, places;
   for (const ValueInfo &input : model.graph.inputs)
     for (size_t i = 0; i < input.type.dims.size(); ++i) {
       std::string byPlace = placeOf(input, i);
       const Dim &dim = input.type.dims[i];
+      places.insert(byPlace);
       if (!dim.isKnown())
         open.insert(dimKey(input, i));
       for (auto &[name, size] : options.dims)
@@ -211,10 +226,7 @@ LogicalResult Importer::resolveDims() {
     if (!fresh && it->second != size)
       return emitError(file) << "dimension '" << name << "' is given twice, as " << it->second
                              << " and " << size;
-    bool byPlace = llvm::any_of(model.graph.inputs, [&](const ValueInfo &input) {
-      return StringRef(name).starts_with(std::string(input.name) + ":");
-    });
-    if (!open.contains(name) && !byPlace) {
+    if (!open.contains(name) && !places.contains(name)) {
       auto error = emitError(file) << "no open dimension is named '" << name << "'; ";
       if (open.empty())
         return error << "the file leaves none open";
@@ -236,11 +248,54 @@ static mlir::Type elementOfInput(const ValueInfo &input, Location file) {
   return element;
 }
 
+std::optional<int64_t> Importer::sizeOf(const ValueInfo &input, size_t axis) const {
+  for (const std::string &name : {placeOf(input, axis), dimKey(input, axis)})
+    if (auto it = dims.find(name); it != dims.end())
+      return it->second;
+  return std::nullopt;
+}
+
+/// "f32[batch,3]", as the file declares it.
+static std::string declaredType(const ValueInfo &value) {
+  if (!value.type.hasShape)
+    return std::string(nameOf(value.type.element)) + "[...]";
+  std::string text = std::string(nameOf(value.type.element)) + "[";
+  for (auto [i, dim] : llvm::enumerate(value.type.dims))
+    text += (i ? "," : "") + (dim.isKnown()        ? std::to_string(dim.size)
+                              : dim.param.empty() ? "?"
+                                                  : std::string(dim.param));
+  return text + "]";
+}
+
+/// Asks for the sizes of all open dimensions at once, with the flags to paste.
+LogicalResult Importer::checkOpenDims(ArrayRef<const ValueInfo *> inputs) {
+  std::vector<std::string> missing, types;
+  for (const ValueInfo *input : inputs) {
+    bool isOpen = false;
+    for (size_t i = 0; i < input->type.dims.size(); ++i)
+      if (!input->type.dims[i].isKnown() && !sizeOf(*input, i)) {
+        isOpen = true;
+        if (std::string name = dimKey(*input, i); !llvm::is_contained(missing, name))
+          missing.push_back(name);
+      }
+    if (isOpen)
+      types.push_back("'" + std::string(input->name) + "': " + declaredType(*input));
+  }
+  if (missing.empty())
+    return success();
+  return emitError(file) << "the inputs have open dimensions (" << llvm::join(types, ", ")
+                         << "); give their sizes with " << dimFlags(missing);
+}
+
+static LogicalResult checkKind(const ValueInfo &input, Location file) {
+  if (input.type.kind == onnx::Type::TensorType)
+    return success();
+  return emitError(file) << "input '" << input.name
+                         << "' is not a tensor; sequences, maps, optional and "
+                         << "sparse values are not supported";
+}
+
 FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
-  if (input.type.kind != onnx::Type::TensorType)
-    return emitError(file) << "input '" << input.name
-                           << "' is not a tensor; sequences, maps, optional and "
-                           << "sparse values are not supported";
   mlir::Type element = elementOfInput(input, file);
   if (!element)
     return failure();
@@ -254,13 +309,7 @@ FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
       shape.push_back(dim.size);
       continue;
     }
-    auto it = dims.find(placeOf(input, i));
-    if (it == dims.end())
-      it = dims.find(dimKey(input, i));
-    if (it == dims.end())
-      return emitError(file) << "dimension " << i << " of input '" << input.name
-                             << "' is open; give its size with --dim " << dimKey(input, i) << "=N";
-    shape.push_back(it->second);
+    shape.push_back(*sizeOf(input, i)); // checkOpenDims has asked for those that are missing
   }
   auto type = makeTensorType(shape, element);
   if (!type)
@@ -270,6 +319,8 @@ FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
 
 /// An input given by value: its sizes may also settle open dimensions.
 FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &value) {
+  if (failed(checkKind(input, file)))
+    return failure();
   if (input.type.hasShape) {
     bool fits = input.type.dims.size() == value.shape.size();
     for (size_t i = 0; fits && i < value.shape.size(); ++i)
@@ -335,11 +386,18 @@ LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
     // Before IR version 4 every initialiser is listed among the inputs, too.
     if (initializers.contains(input.name) || scope.values.contains(input.name))
       continue;
-    FailureOr<RankedTensorType> type = typeOfInput(input);
+    arguments.push_back(&input);
+  }
+  for (const ValueInfo *input : arguments)
+    if (failed(checkKind(*input, file)))
+      return failure();
+  if (failed(checkOpenDims(arguments)))
+    return failure();
+  for (const ValueInfo *input : arguments) {
+    FailureOr<RankedTensorType> type = typeOfInput(*input);
     if (failed(type))
       return failure();
     types.push_back(*type);
-    arguments.push_back(&input);
   }
   Block &entry = function.getBody().front();
   for (auto [type, input] : llvm::zip(types, arguments))
@@ -508,6 +566,30 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   return results;
 }
 
+/// The name that has a value before this node gives it one; empty when there is none. Bodies may
+/// use a name of the graph around them again.
+static StringRef findRedefinition(const Node &node, const Scope &scope) {
+  llvm::StringSet<> own;
+  for (StringRef name : node.outputs)
+    if (!name.empty() && (scope.values.contains(name) || !own.insert(name).second))
+      return name;
+  return {};
+}
+
+/// Says who gave the value first.
+static std::string describeRedefinition(const Node &node, const Scope &scope, StringRef name) {
+  std::string text = ("output '" + name + "' is defined twice: ").str();
+  for (const Node &other : scope.nodes) {
+    if (&other == &node)
+      break;
+    if (llvm::is_contained(other.outputs, std::string_view(name)))
+      return text + "by this node and by node '" + nameOfNode(other).str() + "' (" +
+             std::string(other.op) + ") before it";
+  }
+  return text + (scope.values.contains(name) ? "it is an input or initializer, too"
+                                             : "the node lists it twice");
+}
+
 LogicalResult Importer::importNode(const Node &node, Scope &scope) {
   Location loc = locationOf(nameOfNode(node));
   int64_t opset = opsetOf(*scope.opsets, node.domain);
@@ -529,8 +611,12 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
   else if (message.empty() && entry && !entry->handler && !callee)
     message = "the op is not supported: " + entry->refusal;
 
+  StringRef again = findRedefinition(node, scope);
+  if (message.empty() && !again.empty())
+    message = describeRedefinition(node, scope, again);
+
   Values results;
-  size_t issuesBefore = report ? report->issues.size() : 0;
+  size_t issuesBefore = report ? report->issues.size() : 0, leftOutBefore = nodesLeftOut;
   if (message.empty() && !poisoned) {
     ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error && message.empty())
@@ -539,25 +625,33 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
     });
     results = dispatch(node, scope, opset, loc, request);
   }
+  // Inside the node, too, something may have been left out for a reason told before.
+  poisoned |= message.empty() && nodesLeftOut > leftOutBefore;
   bool complete = message.empty() && !poisoned;
   for (auto [i, name] : llvm::enumerate(node.outputs))
     complete &= name.empty() || (i < results.size() && results[i]);
   bool reportedInside = report && report->issues.size() > issuesBefore;
   if (!complete && !poisoned && !reportedInside) {
     bool lacksOperand = llvm::is_contained(node.inputs, std::string_view());
+    bool lacksOutput = !results.empty() && results.size() < node.outputs.size() &&
+                       !llvm::is_contained(results, Value());
     if (message.empty())
-      message = lacksOperand ? "an operand that it needs is left out"
-                             : "the import failed without a reason; this is a defect of Gantry";
+      message = lacksOutput    ? "it has " + std::to_string(node.outputs.size()) + " outputs, " +
+                                  std::to_string(results.size()) + " are computed"
+                : lacksOperand ? "an operand that it needs is left out"
+                               : "the import failed without a reason; this is a defect of Gantry";
     if (failed(reportNode(node, opset, message)))
       return failure();
   }
+  nodesLeftOut += poisoned;
   for (auto [i, name] : llvm::enumerate(node.outputs))
-    if (!name.empty())
+    if (!name.empty() && (again.empty() || !scope.values.contains(name)))
       scope.values[name] = complete ? results[i] : Value();
   return success(complete || report);
 }
 
 LogicalResult Importer::importNodes(ArrayRef<Node> nodes, Scope &scope) {
+  scope.nodes = nodes;
   for (const Node &node : nodes)
     if (failed(importNode(node, scope)))
       return failure();
@@ -570,14 +664,18 @@ std::optional<Values> Importer::importBody(Scope &around, const Graph &graph,
     emitError(file) << "bodies are nested more than " << kMaxDepth << " deep";
     return std::nullopt;
   }
-  Scope scope{&around, around.opsets, around.callAttributes, around.depth + 1, {}};
+  Scope scope{&around, around.opsets, around.callAttributes, around.depth + 1};
   if (graph.inputs.size() != arguments.size()) {
     emitError(file) << "body '" << graph.name << "' has " << graph.inputs.size()
                     << " inputs, expected " << arguments.size();
     return std::nullopt;
   }
   for (auto [input, value] : llvm::zip(graph.inputs, arguments))
-    scope.values[input.name] = value;
+    if (!scope.values.try_emplace(input.name, value).second) {
+      emitError(file) << "input '" << input.name << "' of body '" << graph.name
+                      << "' is listed twice";
+      return std::nullopt;
+    }
   if (failed(importInitializers(graph, scope)) || failed(importNodes(graph.nodes, scope)))
     return std::nullopt;
   Values outputs;
@@ -586,6 +684,8 @@ std::optional<Values> Importer::importBody(Scope &around, const Graph &graph,
     if (!value)
       emitError(file) << "output '" << output.name << "' of body '" << graph.name
                       << "' is made by no node";
+    else if (!*value)
+      ++nodesLeftOut;
     if (!value || !*value)
       return std::nullopt;
     outputs.push_back(*value);
@@ -602,7 +702,7 @@ Values Importer::callFunction(const Function &callee, NodeContext &call, const N
   llvm::StringMap<const onnx::Attribute *> attributes = call.attributes();
   for (const onnx::Attribute &attr : callee.defaults)
     attributes.try_emplace(attr.name, &attr);
-  Scope scope{nullptr, &callee.opsets, &attributes, around.depth + 1, {}};
+  Scope scope{nullptr, &callee.opsets, &attributes, around.depth + 1};
   if (node.inputs.size() > callee.inputs.size()) {
     emitError(file) << "function " << callee.name << " takes " << callee.inputs.size()
                     << " operands, got " << node.inputs.size();
@@ -665,6 +765,37 @@ static void eraseDeadOps(Block &block) {
   }
 }
 
+static std::string typeText(RankedTensorType type) {
+  std::string element;
+  llvm::raw_string_ostream(element) << type.getElementType();
+  std::string text = (StringRef(element).starts_with("ui") ? "u" + element.substr(2) : element) + "[";
+  for (auto [i, size] : llvm::enumerate(type.getShape()))
+    text += (i ? "," : "") + std::to_string(size);
+  return text + "]";
+}
+
+/// What the file declares against what its nodes compute. Another element type means that the file
+/// is wrong somewhere; sizes are often left over from an earlier state of a model.
+LogicalResult Importer::checkOutput(const ValueInfo &output, Value value) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  const onnx::Type &declared = output.type;
+  if (declared.kind == onnx::Type::None || declared.element == DataType::Undefined)
+    return success();
+  if (declared.kind != onnx::Type::TensorType ||
+      makeElementType(declared.element, context) != type.getElementType())
+    return emitError(file) << "output '" << output.name << "' is declared as "
+                           << (declared.kind == onnx::Type::TensorType ? declaredType(output)
+                                                                       : "something but a tensor")
+                           << ", and the graph computes " << typeText(type);
+  bool fits = !declared.hasShape || int64_t(declared.dims.size()) == type.getRank();
+  for (size_t i = 0; fits && declared.hasShape && i < declared.dims.size(); ++i)
+    fits = !declared.dims[i].isKnown() || declared.dims[i].size == type.getDimSize(i);
+  if (!fits)
+    warn("output '" + Twine(output.name) + "' is declared as " + declaredType(output) +
+         ", and the graph computes " + typeText(type) + "; the declaration is ignored");
+  return success();
+}
+
 OwningOpRef<ModuleOp> Importer::run() {
   if (failed(checkModel()) || failed(resolveDims()))
     return {};
@@ -687,7 +818,7 @@ OwningOpRef<ModuleOp> Importer::run() {
     const Value *value = scope.find(output.name);
     if (!value)
       emitError(file) << "output '" << output.name << "' is made by no node";
-    if (!value || !*value)
+    if (!value || !*value || failed(checkOutput(output, *value)))
       return {};
     results.push_back(*value);
   }
@@ -714,7 +845,8 @@ OwningOpRef<ModuleOp> gantry::onnx::importModel(const ImportRequest &request,
 NodeContext::NodeContext(Importer &importer, Scope &scope, const Node &node, int64_t opset,
                          Location loc, ArrayRef<Value> inputs)
     : builder(importer.getBuilder()), importer(importer), scope(scope), node(node), version(opset),
-      loc(loc), name(builder.getStringAttr(nameOfNode(node))), inputs(inputs) {
+      loc(loc), name(builder.getStringAttr(nameOfNode(node))), inputs(inputs),
+      issuesBefore(importer.issueCount()) {
   for (const onnx::Attribute &attr : node.attributes) {
     const onnx::Attribute *meant = &attr;
     if (!attr.reference.empty()) {
@@ -725,6 +857,47 @@ NodeContext::NodeContext(Importer &importer, Scope &scope, const Node &node, int
     }
     attrs[attr.name] = meant;
   }
+}
+
+std::string Importer::whyFails(function_ref<bool()> build) {
+  size_t issuesBefore = issueCount(), leftOutBefore = nodesLeftOut;
+  std::string why;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && why.empty())
+      why = diagnostic.str();
+    return success();
+  });
+  bool built = build();
+  if (issueCount() > issuesBefore)
+    return report->issues[issuesBefore].message;
+  if (built && nodesLeftOut == leftOutBefore)
+    return {};
+  return why.empty() ? "a node before it is not supported" : why;
+}
+
+void Importer::askFor(Location loc, ArrayRef<std::string> inputs, StringRef why, size_t issues) {
+  if (report) {
+    // What is wrong inside may be in the branch that never runs.
+    report->issues.resize(issues);
+    ++nodesLeftOut;
+    for (const std::string &input : inputs)
+      if (!llvm::is_contained(report->shapeInputs, input))
+        report->shapeInputs.push_back(input);
+    return;
+  }
+  std::vector<std::string> flags;
+  for (const std::string &input : inputs)
+    flags.push_back("--value " + input + "=FILE.npy");
+  emitError(loc) << "the value of input '" << inputs.front()
+                 << "' decides which branch runs, and not both can be compiled (" << why
+                 << "); give it with " << llvm::join(flags, " ");
+}
+
+std::string NodeContext::whyFails(function_ref<bool()> build) { return importer.whyFails(build); }
+
+void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
+  importer.askFor(loc, inputs, why, issuesBefore);
+  failed = true;
 }
 
 std::optional<Values> NodeContext::importBody(const Graph &graph, ArrayRef<Value> arguments) {

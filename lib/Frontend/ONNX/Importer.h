@@ -259,6 +259,15 @@ public:
   /// Builds the body of `graph` here, in a scope inside this node's. Nothing after a failure.
   std::optional<Values> importBody(const Graph &graph, llvm::ArrayRef<Value> arguments);
 
+  /// Names of the graph's inputs that `value` is computed from, if they are a few integers all of
+  /// them; empty otherwise, and where `value` is known.
+  std::vector<std::string> decidingInputs(Value value);
+  /// Builds what may fail, and says why it does; empty when it does not.
+  std::string whyFails(llvm::function_ref<bool()> build);
+  /// Fails because not all branches can be built: the user hears, or the report gets, that the inputs
+  /// that decide between them could be given by value.
+  void askFor(llvm::ArrayRef<std::string> inputs, llvm::StringRef why);
+
   mlir::OpBuilder &builder;
 
 private:
@@ -288,6 +297,7 @@ private:
   llvm::SmallVector<Value> inputs;
   llvm::StringMap<const Attribute *> attrs;
   llvm::StringSet<> read;
+  size_t issuesBefore; ///< in the report, when this node began
   bool failed = false;
 };
 
@@ -308,7 +318,22 @@ struct ImportRequest {
 };
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const ImportRequest &request,
                                               mlir::MLIRContext *context);
+
+/// What is wrong with a model as a whole; no error means that importing may begin.
+struct ModelFindings {
+  std::string error;
+  std::vector<std::string> warnings;
+};
+ModelFindings checkModel(const Model &model);
+
+/// The name of the input that `name` means: its own, or "arg2" for the third, counting those that are
+/// no initializers. Other names are given back.
+std::string nameOfInput(const Model &model, llvm::StringRef name);
+
 /// Fills `report` with what the file says, without importing: ports, ops, open dimensions.
 void describeModel(const Model &model, const ImportOptions &options, GraphReport &report);
+/// Whether an input whose value is not given decides a branch of the graph, as far as can be told
+/// without importing.
+bool hasOpenBranch(const Model &model, const ImportOptions &options);
 
 } // namespace gantry::onnx

@@ -2,6 +2,8 @@
 
 #include "Importer.h"
 
+#include "gantry/Dialect/Gantry/IR/Ports.h"
+
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
@@ -125,23 +127,43 @@ std::optional<Ints> NodeContext::knownInts(Value value) {
   return Ints(elements->ints.begin(), elements->ints.end());
 }
 
-/// The input of the graph that `value` is computed from through small integer tensors, if there is
-/// one.
-static BlockArgument findDecidingInput(Value value) {
+/// The graph's inputs that `value` is computed from.
+static SmallVector<BlockArgument> findInputs(Value value) {
   SmallVector<Value> pending{value};
   llvm::SmallPtrSet<void *, 16> seen;
+  SmallVector<BlockArgument> found;
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
     if (!seen.insert(next.getAsOpaquePointer()).second)
       continue;
     if (auto argument = dyn_cast<BlockArgument>(next)) {
       if (isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
-        return argument;
+        found.push_back(argument);
       continue;
     }
     llvm::append_range(pending, next.getDefiningOp()->getOperands());
   }
-  return {};
+  return found;
+}
+
+static std::string nameOfArgument(BlockArgument argument) {
+  auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return inputName(function, argument.getArgNumber());
+}
+
+/// Most elements of an input that a user would give by value.
+static constexpr int64_t kMaxGiven = 64;
+
+std::vector<std::string> NodeContext::decidingInputs(Value value) {
+  std::vector<std::string> names;
+  for (BlockArgument argument : findInputs(value)) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (!type.getElementType().isInteger() || type.getNumElements() > kMaxGiven)
+      return {};
+    names.push_back(nameOfArgument(argument));
+  }
+  llvm::sort(names);
+  return names;
 }
 
 std::optional<Elements> NodeContext::knownOperand(size_t i, StringRef what) {
@@ -152,15 +174,13 @@ std::optional<Elements> NodeContext::knownOperand(size_t i, StringRef what) {
   }
   if (auto elements = known(value))
     return elements;
-  BlockArgument argument = findDecidingInput(value);
+  SmallVector<BlockArgument> inputs = findInputs(value);
   std::string message = "operand " + std::to_string(i) + " (" + what.str() +
                         ") decides a shape and must be known when compiling";
-  if (argument) {
-    auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto input = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
-    StringRef inputName = input ? input.getValue() : StringRef("?");
-    message += "; it comes from input '" + inputName.str() + "', give that with --value " +
-               inputName.str() + "=FILE.npy";
+  if (!inputs.empty()) {
+    std::string name = nameOfArgument(inputs.front());
+    message +=
+        "; it comes from input '" + name + "', give that with --value " + name + "=FILE.npy";
   } else {
     message += "; shapes that depend on data are not supported";
   }

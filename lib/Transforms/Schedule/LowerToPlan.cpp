@@ -6,6 +6,7 @@
 
 #include "Declarations.h"
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
@@ -217,13 +218,10 @@ struct FunctionLowering {
     for (auto [i, type] : llvm::enumerate(types)) {
       if (inputs ? variableOf(func.getArgument(i)) : variableOfResult(i))
         continue;
-      auto name = inputs ? func.getArgAttrOfType<StringAttr>(i, kNameAttr)
-                         : func.getResultAttrOfType<StringAttr>(i, kNameAttr);
-      std::string fallback = (inputs ? "input" : "output") + std::to_string(i);
       unsigned device = inputs ? inputDevice(i) : outputDevice(i);
-      entries.push_back(commands::BindingAttr::get(builder.getContext(),
-                                                   name ? name.getValue() : StringRef(fallback),
-                                                   type, state.symbolOf(device)));
+      entries.push_back(commands::BindingAttr::get(
+          builder.getContext(), inputs ? inputName(func, i) : outputName(func, i), type,
+          state.symbolOf(device)));
     }
     return builder.getArrayAttr(entries);
   }

@@ -1,6 +1,8 @@
 // Gives open dimensions their sizes and infers result types again.
 
 #include "gantry/Transforms/SpecializeShapes.h"
+
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Transforms/InferShapes.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -51,39 +53,54 @@ struct SpecializeShapes : gantry::impl::SpecializeShapesPassBase<SpecializeShape
     return success();
   }
 
-  /// What the graph calls dimension `d` of argument `i`.
-  static std::string nameOf(func::FuncOp func, unsigned i, unsigned d) {
-    if (auto names = func.getArgAttrOfType<ArrayAttr>(i, "gantry.dims"))
-      if (d < names.size())
-        if (auto name = dyn_cast<StringAttr>(names[d]); name && !name.empty())
-          return name.str();
-    auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
-    return (name ? name.str() : "arg" + std::to_string(i)) + ":" + std::to_string(d);
+  /// The size given for dimension `d` of argument `i`, under any of its names.
+  std::optional<int64_t> sizeOf(func::FuncOp func, unsigned i, unsigned d) {
+    for (const std::string &name : dimNames(func, i, d))
+      if (auto given = sizes.find(name); given != sizes.end()) {
+        used.insert(name);
+        return given->getValue();
+      }
+    return std::nullopt;
+  }
+
+  /// All that is missing at once, with the flags to paste.
+  LogicalResult askFor(func::FuncOp func, ArrayRef<unsigned> inputs, ArrayRef<std::string> missing) {
+    auto error = func.emitError() << "the inputs have open dimensions (";
+    llvm::interleaveComma(inputs, error, [&](unsigned i) {
+      error << "'" << inputName(func, i) << "': " << func.getArgumentTypes()[i];
+    });
+    return error << "); give their sizes with " << dimFlags(missing);
   }
 
   LogicalResult specialize(func::FuncOp func) {
     if (func.isExternal())
       return success();
     bool changed = false;
+    SmallVector<unsigned> openInputs;
+    SmallVector<std::string> missing;
     for (BlockArgument arg : func.getArguments()) {
       auto type = dyn_cast<RankedTensorType>(arg.getType());
       if (!type || type.hasStaticShape())
         continue;
+      unsigned i = arg.getArgNumber();
       SmallVector<int64_t> shape(type.getShape());
       for (auto [d, size] : llvm::enumerate(shape)) {
         if (!ShapedType::isDynamic(size))
           continue;
-        std::string name = nameOf(func, arg.getArgNumber(), d);
-        auto given = sizes.find(name);
-        if (given == sizes.end())
-          return func.emitError() << "dimension " << d << " of input " << arg.getArgNumber() << " ("
-                                  << type << ") is open; give its size with --dim " << name << "=N";
-        size = given->getValue();
-        used.insert(name);
+        if (std::optional<int64_t> given = sizeOf(func, i, d)) {
+          size = *given;
+          continue;
+        }
+        if (openInputs.empty() || openInputs.back() != i)
+          openInputs.push_back(i);
+        if (std::string name = dimName(func, i, d); !llvm::is_contained(missing, name))
+          missing.push_back(name);
       }
       arg.setType(type.clone(shape));
       changed = true;
     }
+    if (!missing.empty())
+      return askFor(func, openInputs, missing);
     if (!changed)
       return success();
     if (failed(inferTypesAgain(func.getBody())))

@@ -3,6 +3,9 @@
 
 Usage: onnx_model.py OUT [--opset N] [--domain D] --input x=f32[2,n] ... --init to=i64[2]:3,-1 ...
                      --output y ... OP in,in,... out,out,... [attribute=value ...]
+Outputs are declared f32 without a shape; --output y=i64[2] declares another type, y=? none.
+--node "OP in,in out,out attribute=value" adds nodes after the first, called node_1, node_2, ...
+--import DOMAIN:VERSION, instead of --opset, lists opsets ("none" lists none); --ir N is the IR version.
 Device configurations (IR version 11, which this onnx package does not know) are written as raw fields:
 --configuration NAME=GPU:0,GPU:1 of the model, --on NAME, NAME@STAGE or NAME%TENSOR (sharded) of the node.
 A value of an attribute is an integer, a float (with a point), a list of those ([1,2]) or a string.
@@ -59,6 +62,26 @@ def value(text):
         return text
 
 
+def value_info(text):
+    """The declaration of an output."""
+    name, _, kind = text.partition("=")
+    if kind == "?":
+        return onnx.ValueInfoProto(name=name)
+    return helper.make_tensor_value_info(*typed(text)) if kind else helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def make_node(op, operands, results, attributes, name, domain=""):
+    pairs = {k: value(v) for k, v in (text.split("=", 1) for text in attributes)}
+    return helper.make_node(op, operands.split(","), results.split(","), name=name, domain=domain, **pairs)
+
+
+def opset_imports(a):
+    if a.imports is None:
+        return [helper.make_opsetid(a.domain, 1)] * bool(a.domain) + [helper.make_opsetid("", a.opset)]
+    pairs = [text.rsplit(":", 1) for text in a.imports if text != "none"]
+    return [helper.make_opsetid(domain, int(version)) for domain, version in pairs]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
@@ -67,6 +90,9 @@ def main():
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--init", action="append", default=[])
     parser.add_argument("--output", action="append", default=[])
+    parser.add_argument("--node", action="append", default=[])
+    parser.add_argument("--import", action="append", dest="imports")
+    parser.add_argument("--ir", type=int, default=8)
     parser.add_argument("--configuration", action="append", default=[])
     parser.add_argument("--on", action="append", default=[])
     parser.add_argument("op")
@@ -74,8 +100,7 @@ def main():
     parser.add_argument("results")
     parser.add_argument("attributes", nargs="*")
     a = parser.parse_intermixed_args()
-    attributes = {k: value(v) for k, v in (text.split("=", 1) for text in a.attributes)}
-    node = helper.make_node(a.op, a.operands.split(","), a.results.split(","), name="the_node", domain=a.domain, **attributes)
+    node = make_node(a.op, a.operands, a.results, a.attributes, "the_node", a.domain)
     node.MergeFromString(b"".join(node_configuration(text) for text in a.on))
     inputs = [helper.make_tensor_value_info(*typed(text)) for text in a.input]
     initializers = []
@@ -84,10 +109,15 @@ def main():
         name, element, dims = typed(kind)
         data = np.array([float(x) for x in numbers.split(",") if x], helper.mapping.TENSOR_TYPE_TO_NP_TYPE[element])
         initializers.append(numpy_helper.from_array(data.reshape(dims), name))
-    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in a.output or a.results.split(",") if name]
-    graph = helper.make_graph([node], "graph", inputs, outputs, initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(a.domain, 1)] * bool(a.domain) +
-                              [helper.make_opsetid("", a.opset)], producer_name="test")
+    outputs = [value_info(text) for text in a.output or a.results.split(",") if text]
+    more = []
+    for i, text in enumerate(a.node):
+        op, operands, results, *attributes = text.split()
+        more.append(make_node(op, operands, results, attributes, f"node_{i + 1}"))
+    graph = helper.make_graph([node, *more], "graph", inputs, outputs, initializers)
+    model = helper.make_model(graph, producer_name="test", ir_version=a.ir)
+    del model.opset_import[:]
+    model.opset_import.extend(opset_imports(a))
     model.MergeFromString(b"".join(model_configuration(text) for text in a.configuration))
     onnx.save(model, a.out)
 

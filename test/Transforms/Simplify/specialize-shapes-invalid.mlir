@@ -6,8 +6,8 @@
 // NEGATIVE: error: --dim 'batch=-1' is not NAME=SIZE
 
 // An open dimension without a size: the message says what to give.
-// expected-error @below {{dimension 0 of input 1 ('tensor<?xf32>') is open; give its size with --dim y:0=N}}
-func.func @open(%x: tensor<?xf32> {gantry.dims = ["batch"]}, %y: tensor<?xf32> {gantry.name = "y"}) {
+// expected-error @below {{the inputs have open dimensions ('y': 'tensor<?xf32>', 'input2': 'tensor<3x?xf32>'); give their sizes with --dim y:0=N --dim input2:1=N}}
+func.func @open(%x: tensor<?xf32> {gantry.dims = ["batch"]}, %y: tensor<?xf32> {gantry.name = "y"}, %z: tensor<3x?xf32>) {
   return
 }
 

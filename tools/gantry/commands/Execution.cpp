@@ -35,6 +35,10 @@ Expected<size_t> find(std::span<const BindingInfo> bindings, const std::string &
   for (size_t i = 0; i < bindings.size(); ++i)
     if (bindings[i].name == name)
       return i;
+  // By number, as an unnamed argument is called in MLIR.
+  for (size_t i = 0; i < bindings.size(); ++i)
+    if (name == "arg" + std::to_string(i))
+      return i;
   return Status::notFound(std::string("no ") + kind + " is called '" + name + "'; the " + kind +
                           "s are " + describeBindings(bindings));
 }
