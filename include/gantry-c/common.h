@@ -3,7 +3,9 @@
  * Ownership: what a *_create, *_load or *_compile call gives is yours until you call the matching
  * *_destroy; every other pointer is borrowed from the object it was asked of and lives as long.
  * Errors: a call returns a gantry_status_t; anything but GANTRY_OK comes with a message, which
- * gantry_last_error() gives for the calling thread until its next failing call.
+ * gantry_last_error() gives for the calling thread until its next failing call. After it, pointers
+ * that the call would have set (to a handle, a text, data) are null and everything else that it
+ * would have filled in is as it was, unless the call says otherwise.
  * Strings are UTF-8 and end in a zero byte. */
 #ifndef GANTRY_C_COMMON_H
 #define GANTRY_C_COMMON_H
@@ -31,8 +33,12 @@ typedef enum gantry_status_t {
   GANTRY_DOES_NOT_FIT = 5,
   GANTRY_UNAVAILABLE = 6,
   GANTRY_FAILED_PRECONDITION = 7,
-  GANTRY_INTERNAL = 8
+  GANTRY_INTERNAL = 8,
+  GANTRY_CANCELLED = 9
 } gantry_status_t;
+
+/** "INVALID_ARGUMENT"; null for a number that is no status. */
+GANTRY_API const char *gantry_status_name(gantry_status_t status);
 
 /** Element types; the order is that of the plan file. */
 typedef enum gantry_element_type_t {
@@ -51,6 +57,12 @@ typedef enum gantry_element_type_t {
   GANTRY_I1 = 12
 } gantry_element_type_t;
 
+/** "f32", as graphs spell it; null for a number that is no element type. */
+GANTRY_API const char *gantry_element_name(gantry_element_type_t element);
+/** Bytes of one element in an array; GANTRY_I1 takes a whole one. 0 for a number that is no element
+ * type. */
+GANTRY_API size_t gantry_element_size(gantry_element_type_t element);
+
 /** A named tensor in the caller's memory: row-major and contiguous. */
 typedef struct gantry_value_t {
   const char *name;
@@ -59,6 +71,17 @@ typedef struct gantry_value_t {
   const int64_t *dims; /**< `rank` of them; may be null for a scalar */
   void *data;          /**< may be null when there are no elements */
 } gantry_value_t;
+
+/** A wish to stop, given to compilations and runs beforehand. It may be set by any thread and by a
+ * signal handler; whoever was given it then returns GANTRY_CANCELLED at the next occasion. It must
+ * outlive the calls that look at it, and can be used again after gantry_cancel_reset. */
+typedef struct gantry_cancel_t gantry_cancel_t;
+
+GANTRY_API gantry_status_t gantry_cancel_create(gantry_cancel_t **cancel);
+GANTRY_API void gantry_cancel_set(gantry_cancel_t *cancel);
+GANTRY_API void gantry_cancel_reset(gantry_cancel_t *cancel);
+GANTRY_API int gantry_cancel_is_set(const gantry_cancel_t *cancel);
+GANTRY_API void gantry_cancel_destroy(gantry_cancel_t *cancel);
 
 /** Severity of a line given to a log callback. */
 typedef enum gantry_severity_t {

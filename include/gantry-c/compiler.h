@@ -60,14 +60,18 @@ typedef struct gantry_compile_request_t {
   /** Receives diagnostics, one call a line, with locations in the graph; may be null. */
   gantry_log_callback_t log;
   void *log_context;
+
+  /** gantry_compile looks at it between passes, and between pieces of machine code, and writes
+   * nothing to `output` once it is set; may be null. */
+  const gantry_cancel_t *cancel;
 } gantry_compile_request_t;
 
 /* ---- compiling --------------------------------------------------------------------------------
  */
 
-/** Compiles a graph. `*artifact` is set on success only. Errors: INVALID_ARGUMENT for all that is
+/** Compiles a graph. Errors: INVALID_ARGUMENT for all that is
  * wrong with graph, values or flags, or not supported; DOES_NOT_FIT when a device's memory is too
- * small. Each fault was logged, and the first is gantry_compiler_last_error(). */
+ * small; CANCELLED. Each fault was logged, and the first is gantry_compiler_last_error(). */
 GANTRY_API gantry_status_t gantry_compile(const gantry_compile_request_t *request,
                                           gantry_artifact_t **artifact);
 

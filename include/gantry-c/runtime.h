@@ -288,6 +288,12 @@ GANTRY_API gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, c
 GANTRY_API gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings, uint32_t index,
                                                      const void **data);
 
+/** Later runs with these bindings end with CANCELLED before their next command once the token is
+ * set; null: never. A command that has begun, a kernel or a copy, goes on to its end. Outputs then
+ * hold anything; variables keep what the commands before have written. */
+GANTRY_API gantry_status_t gantry_bindings_set_cancel(gantry_bindings_t *bindings,
+                                                      const gantry_cancel_t *cancel);
+
 /** Runs the bindings' function to its end. Allocates nothing from the second run on. */
 GANTRY_API gantry_status_t gantry_session_run(gantry_session_t *session,
                                               gantry_bindings_t *bindings);

@@ -2,6 +2,9 @@
 
 #include "gantry-c/compiler.h"
 
+#include "Cancel.h"
+#include "Outcome.h"
+
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Frontend/Frontend.h"
@@ -18,6 +21,7 @@
 
 using namespace mlir;
 using namespace gantry;
+using namespace gantry::capi;
 
 struct gantry_artifact_t {
   std::variant<AlignedBuffer, MappedFile> bytes;
@@ -63,11 +67,8 @@ struct gantry_graph_info_t {
   }
 };
 
-static thread_local std::string lastError;
-
 static gantry_status_t fail(gantry_status_t status, std::string message) {
-  lastError = std::move(message);
-  return status;
+  return finish(Status(static_cast<StatusCode>(status), std::move(message)));
 }
 
 namespace {
@@ -160,6 +161,11 @@ struct Session {
   }
 
   LogicalResult open() { return success(succeeded(readOptions()) && succeeded(openFile())); }
+
+  Watch watch() {
+    return {[this](llvm::StringRef phase) { sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str()); },
+            request.cancel ? &request.cancel->token : nullptr};
+  }
 
   gantry_status_t failWith(const std::string &why) {
     (void)refuse(why);
@@ -276,6 +282,7 @@ extern "C" {
 
 gantry_status_t gantry_compile(const gantry_compile_request_t *given,
                                gantry_artifact_t **artifact) {
+  clear(artifact);
   const Request request(given);
   if (auto why = whyRefused(request, "gantry_compile", artifact))
     return fail(GANTRY_INVALID_ARGUMENT, *why);
@@ -284,9 +291,7 @@ gantry_status_t gantry_compile(const gantry_compile_request_t *given,
     return session.failWithDiagnostic("the request could not be read");
   const PlanOutput output{request.output ? request.output : "", request.scratch_above};
   FailureOr<Compiled> compiled =
-      compileGraph(session.file, session.options, output, session.mlir, [&](llvm::StringRef phase) {
-        session.sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str());
-      });
+      compileGraph(session.file, session.options, output, session.mlir, session.watch());
   if (failed(compiled))
     return session.failWithDiagnostic("compilation failed");
   *artifact = compiled->text.empty() ? new gantry_artifact_t{std::move(compiled->plan), {}}
@@ -297,6 +302,7 @@ gantry_status_t gantry_compile(const gantry_compile_request_t *given,
 
 gantry_status_t gantry_why_not(const gantry_compile_request_t *given, const char *op,
                                const char *device, gantry_artifact_t **artifact) {
+  clear(artifact);
   const Request request(given);
   if (auto why = whyRefused(request, "gantry_why_not", op && device && artifact))
     return fail(GANTRY_INVALID_ARGUMENT, *why);
@@ -315,6 +321,7 @@ gantry_status_t gantry_why_not(const gantry_compile_request_t *given, const char
 }
 
 gantry_status_t gantry_check(const gantry_compile_request_t *given, gantry_graph_info_t **info) {
+  clear(info);
   const Request request(given);
   if (auto why = whyRefused(request, "gantry_check", info))
     return fail(GANTRY_INVALID_ARGUMENT, *why);
@@ -362,6 +369,7 @@ const char *gantry_graph_info_json(const gantry_graph_info_t *info) { return inf
 void gantry_graph_info_destroy(gantry_graph_info_t *info) { delete info; }
 
 gantry_status_t gantry_plan_to_text(const void *plan, size_t size, gantry_artifact_t **artifact) {
+  clear(artifact);
   if (!plan || !artifact)
     return fail(GANTRY_INVALID_ARGUMENT, "gantry_plan_to_text: plan and artifact must not be null");
   auto file = gantry::plan::PlanFile::copyOf({static_cast<const uint8_t *>(plan), size});
@@ -396,7 +404,7 @@ const char *gantry_artifact_shape_value(const gantry_artifact_t *artifact, size_
 
 void gantry_artifact_destroy(gantry_artifact_t *artifact) { delete artifact; }
 
-const char *gantry_compiler_last_error(void) { return lastError.c_str(); }
+const char *gantry_compiler_last_error(void) { return lastError().c_str(); }
 
 const char *gantry_compiler_version(void) { return GANTRY_VERSION_STRING; }
 

@@ -42,6 +42,7 @@ gantry_status_t noSuch(const char *what, size_t index, size_t count) {
 } // namespace
 
 gantry_status_t gantry_machine_read(gantry_machine_t **machine) {
+  clear(machine);
   GANTRY_NEED(machine);
   auto *read = new gantry_machine_t{machine::readMachine(), machine::findLibraries(), {}, {}, {}};
   const Topology &topology = read->object.topology;

@@ -24,6 +24,13 @@ inline gantry_status_t nullArgument(const char *call) {
   return finish(Status::invalidArgument(std::string(call) + ": an argument is a null pointer"));
 }
 
+/// First of all in calls that set a pointer: it is null when they fail, whatever is wrong.
+template <typename Pointer>
+void clear(Pointer *out) {
+  if (out)
+    *out = nullptr;
+}
+
 } // namespace gantry::capi
 
 #define GANTRY_NEED(condition)                                                                     \

@@ -2,6 +2,7 @@
 // is decided here.
 #include "gantry-c/runtime.h"
 
+#include "Cancel.h"
 #include "Outcome.h"
 
 #include "gantry/Drivers/BuiltIn.h"
@@ -52,7 +53,7 @@ GANTRY_CHECK_ELEMENT(GANTRY_F32, f32);
 GANTRY_CHECK_ELEMENT(GANTRY_BF16, bf16);
 GANTRY_CHECK_ELEMENT(GANTRY_U64, u64);
 GANTRY_CHECK_ELEMENT(GANTRY_I1, i1);
-static_assert(int(GANTRY_INTERNAL) == int(StatusCode::internal));
+static_assert(int(GANTRY_CANCELLED) == int(StatusCode::cancelled));
 static_assert(int(GANTRY_DOES_NOT_FIT) == int(StatusCode::doesNotFit));
 static_assert(int(GANTRY_SEVERITY_ERROR) == int(Severity::error));
 static_assert(int(GANTRY_VERIFY_LAZY) == int(Verify::lazy) &&
@@ -60,10 +61,9 @@ static_assert(int(GANTRY_VERIFY_LAZY) == int(Verify::lazy) &&
 
 namespace {
 
-/// Hands a freshly made handle out, or the failure; the out-parameter is null then.
+/// Hands a freshly made handle out, or the failure.
 template <typename Handle, typename Object>
 gantry_status_t give(Expected<Object> made, Handle **handle) {
-  *handle = nullptr;
   if (!made)
     return finish(made.status());
   *handle = new Handle{made.take()};
@@ -71,7 +71,6 @@ gantry_status_t give(Expected<Object> made, Handle **handle) {
 }
 
 gantry_status_t givePlan(Expected<std::shared_ptr<const LoadedPlan>> made, gantry_plan_t **plan) {
-  *plan = nullptr;
   if (!made)
     return finish(made.status());
   *plan = new gantry_plan_t;
@@ -147,7 +146,6 @@ gantry_status_t bind(Expected<Tensor> tensor, Bind bindIt) {
 }
 
 gantry_status_t giveData(Expected<Tensor> tensor, const void **data) {
-  *data = nullptr;
   if (!tensor)
     return finish(tensor.status());
   *data = tensor->data();
@@ -221,8 +219,8 @@ const char *gantry_runtime_version(void) { return GANTRY_VERSION_STRING; }
 
 gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                       gantry_runtime_t **runtime) {
+  clear(runtime);
   GANTRY_NEED(runtime);
-  *runtime = nullptr;
   Expected<RuntimeOptions> made = readOptions(options);
   if (!made)
     return finish(made.status());
@@ -302,6 +300,7 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
 
 gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path,
                                  gantry_plan_t **plan) {
+  clear(plan);
   GANTRY_NEED(runtime && path && plan);
   return givePlan(LoadedPlan::open(runtime->object, path), plan);
 }
@@ -309,13 +308,13 @@ gantry_status_t gantry_plan_load(gantry_runtime_t *runtime, const char *path,
 gantry_status_t gantry_plan_load_memory(gantry_runtime_t *runtime, const void *data, size_t size,
                                         gantry_release_t release, void *context,
                                         gantry_plan_t **plan) {
+  clear(plan);
   // The owner comes first: `release` is promised to be called whatever happens.
   std::shared_ptr<const void> owner;
   if (release)
     owner =
         std::shared_ptr<const void>(data, [release, context](const void *) { release(context); });
   GANTRY_NEED(runtime && data && plan);
-  *plan = nullptr;
   std::span<const uint8_t> bytes(static_cast<const uint8_t *>(data), size);
   Expected<plan::PlanFile> file =
       release ? plan::PlanFile::fromBytes(bytes, std::move(owner), {plan::Check::metadataOnly})
@@ -409,6 +408,7 @@ gantry_status_t gantry_plan_kernel_choice(const gantry_plan_t *plan, size_t inde
 }
 
 gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json) {
+  clear(json);
   GANTRY_NEED(plan && json);
   std::call_once(plan->described, [&] { plan->json = describePlanJSON(plan->object->metadata()); });
   *json = plan->json.c_str();
@@ -418,6 +418,7 @@ gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char 
 // ---- state ----
 
 gantry_status_t gantry_state_create(const gantry_plan_t *plan, gantry_state_t **state) {
+  clear(state);
   GANTRY_NEED(plan && state);
   return give(State::create(plan->object), state);
 }
@@ -499,6 +500,7 @@ gantry_status_t gantry_state_write_values(gantry_state_t *state, const gantry_va
 
 gantry_status_t gantry_session_create(const gantry_plan_t *plan, gantry_state_t *state,
                                       gantry_session_t **session) {
+  clear(session);
   GANTRY_NEED(plan && session);
   return give(Session::create(plan->object, state ? state->object : nullptr), session);
 }
@@ -506,6 +508,7 @@ gantry_status_t gantry_session_create(const gantry_plan_t *plan, gantry_state_t 
 void gantry_session_destroy(gantry_session_t *session) { delete session; }
 
 gantry_status_t gantry_session_state(const gantry_session_t *session, gantry_state_t **state) {
+  clear(state);
   GANTRY_NEED(session && state);
   *state = session->object->state() ? new gantry_state_t{session->object->state()} : nullptr;
   return GANTRY_OK;
@@ -513,6 +516,7 @@ gantry_status_t gantry_session_state(const gantry_session_t *session, gantry_sta
 
 gantry_status_t gantry_bindings_create(const gantry_plan_t *plan, uint32_t function,
                                        gantry_bindings_t **bindings) {
+  clear(bindings);
   GANTRY_NEED(plan && bindings);
   return give(Bindings::create(plan->object, static_cast<unsigned>(function)), bindings);
 }
@@ -553,14 +557,23 @@ gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bindings, uint3
 
 gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, const char *name,
                                        const void **data) {
+  clear(data);
   GANTRY_NEED(bindings && name && data);
   return giveData(bindings->object->output(name), data);
 }
 
 gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings, uint32_t index,
                                           const void **data) {
+  clear(data);
   GANTRY_NEED(bindings && data);
   return giveData(bindings->object->output(index), data);
+}
+
+gantry_status_t gantry_bindings_set_cancel(gantry_bindings_t *bindings,
+                                           const gantry_cancel_t *cancel) {
+  GANTRY_NEED(bindings);
+  bindings->object->setCancel(cancel ? &cancel->token : nullptr);
+  return GANTRY_OK;
 }
 
 gantry_status_t gantry_session_run(gantry_session_t *session, gantry_bindings_t *bindings) {
@@ -570,6 +583,7 @@ gantry_status_t gantry_session_run(gantry_session_t *session, gantry_bindings_t 
 
 gantry_status_t gantry_session_submit(gantry_session_t *session, gantry_bindings_t *bindings,
                                       gantry_fence_t **fence) {
+  clear(fence);
   GANTRY_NEED(session && bindings && fence);
   return give(session->object->submit(*bindings->object), fence);
 }
@@ -607,7 +621,6 @@ gantry_status_t gantry_session_run_timed(gantry_session_t *session, gantry_bindi
                                          gantry_command_time_t *times, size_t capacity,
                                          size_t *count) {
   GANTRY_NEED(session && bindings && count && (times || capacity == 0));
-  *count = 0;
   Expected<std::vector<CommandTime>> measured = session->object->runTimed(*bindings->object);
   if (!measured)
     return finish(measured.status());

@@ -95,6 +95,7 @@ struct Compilation {
   const CompileOptions &options;
   const PlanOutput &output;
   MLIRContext &context;
+  const Watch &watch;
   OwningOpRef<ModuleOp> module;
   Compiled result;
   std::vector<std::string> remarks; ///< a line each, for the plan
@@ -140,7 +141,34 @@ struct Compilation {
       pm.enableIRPrinting();
     }
     build(pm);
-    return success(succeeded(pm.run(on)) && succeeded(mlir::verify(on)));
+    const LogicalResult ran = pm.run(on);
+    return success(succeeded(checkCancelled()) && succeeded(ran) && succeeded(mlir::verify(on)));
+  }
+
+  /// Passes that were skipped succeed, so this comes after everything that may skip.
+  LogicalResult checkCancelled() {
+    if (!watch.cancel || !watch.cancel->isSet())
+      return success();
+    InFlightDiagnostic error = emitError(UnknownLoc::get(&context))
+                               << "the compilation was cancelled";
+    setStatusCode(*error.getUnderlyingDiagnostic(), StatusCode::cancelled);
+    return error;
+  }
+
+  /// Passes, and the pieces of machine code, are actions; from now on each is skipped once that is
+  /// set.
+  void skipWhenCancelled() {
+    if (watch.cancel)
+      context.registerActionHandler(
+          [cancel = watch.cancel](function_ref<void()> act, const tracing::Action &) {
+            if (!cancel->isSet())
+              act();
+          });
+  }
+
+  void tell(StringRef phase) {
+    if (watch.progress)
+      watch.progress(phase);
   }
 
   LogicalResult runPhases(const CompileOptions &passes, Phase first, Phase last) {
@@ -231,7 +259,7 @@ struct Compilation {
       if (failed(run(kernels, build)))
         return failure();
       if (!stopsAt(Phase::llvm)) {
-        if (failed(target.emitCode(kernels, name, code)))
+        if (failed(target.emitCode(kernels, name, code)) || failed(checkCancelled()))
           return failure();
         continue;
       }
@@ -289,19 +317,20 @@ struct Compilation {
 
 FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOptions &options,
                                          const PlanOutput &output, MLIRContext &context,
-                                         function_ref<void(StringRef)> progress) {
-  Compilation compilation{file, options, output, context, {}, {}, {}, {}, false};
+                                         const Watch &watch) {
+  Compilation compilation{file, options, output, context, watch, {}, {}, {}, {}, false};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
       compilation.remarks.push_back(lineOf(diagnostic));
     return failure();
   });
-  progress("import");
-  if (failed(compilation.importModule()))
+  compilation.skipWhenCancelled();
+  compilation.tell("import");
+  if (failed(compilation.importModule()) || failed(compilation.checkCancelled()))
     return failure();
   if (!compilation.stopsAt(Phase::import)) {
-    progress("compile");
+    compilation.tell("compile");
     if (failed(compilation.runPhases(
             std::min(options.stopAfter.value_or(Phase::memory), Phase::memory))))
       return failure();
@@ -310,11 +339,11 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
     compilation.result.text = print(*compilation.module);
     return std::move(compilation.result);
   }
-  progress("generate code");
+  compilation.tell("generate code");
   if (failed(compilation.generateCode()))
     return failure();
   if (!compilation.stopsAt(Phase::llvm)) {
-    progress("write");
+    compilation.tell("write");
     if (failed(compilation.writePlan()))
       return failure();
   }
@@ -324,7 +353,8 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
 FailureOr<std::string> gantry::explainWhyNot(const GraphFile &file, const CompileOptions &options,
                                              const WhyNotQuestion &question, MLIRContext &context) {
   const PlanOutput nowhere;
-  Compilation compilation{file, options, nowhere, context, {}, {}, {}, {}, false};
+  const Watch nobody;
+  Compilation compilation{file, options, nowhere, context, nobody, {}, {}, {}, {}, false};
   if (failed(compilation.importModule()) || failed(compilation.prepareForPlace()))
     return failure();
   return explainWhyNot(*compilation.module, placementRequests(options), question.op,

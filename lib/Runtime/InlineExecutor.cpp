@@ -42,6 +42,7 @@ private:
     const Step *begin = program.steps().data();
     const Step *end = begin + program.steps().size();
     for (const Step *step = begin; step != end;) {
+      GANTRY_RETURN_IF_ERROR(program.checkCancelled(*step));
       switch (step->kind) {
       case Step::Kind::call:
         observe(*step, [&] {

@@ -268,6 +268,11 @@ Status Program::withStep(const Step &step, Status status) const {
   return withCommand(loaded.metadata(), commandOf(step), std::move(status));
 }
 
+/// A jump is no command of its own; its step names the one it belongs to.
+Status Program::cancelledAt(const Step &step) const {
+  return withStep(step, Status::cancelled("the run was cancelled before this"));
+}
+
 /// Counted on the device that the plan's ledger counts it on: the GPU, of two the target.
 Status Program::performCopy(const Step &step) const {
   const fb::Command &command = commandOf(step);

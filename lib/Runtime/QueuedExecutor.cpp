@@ -106,6 +106,7 @@ private:
     std::span<const Step> steps = program.steps();
     for (size_t at = 0; at < steps.size();) {
       const Step &step = steps[at];
+      GANTRY_RETURN_IF_ERROR(program.checkCancelled(step));
       Status status;
       bool jumps = false;
       switch (step.kind) {

@@ -86,6 +86,7 @@ Status Session::begin(Bindings &bindings) {
     program.setInput(i, bindings.inputs[i].address);
   for (unsigned i = 0; i < bindings.outputs.size(); ++i)
     program.setOutput(i, bindings.outputs[i].address);
+  program.setCancel(bindings.cancel);
   lastExecutor = functions[bindings.function()].executor.get();
   return bindings.copyIn();
 }

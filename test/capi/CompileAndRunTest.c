@@ -113,6 +113,46 @@ static void test_through_a_file(gantry_runtime_t *runtime, const char *graph, co
   remove(path);
 }
 
+/* Sets the token when a phase of that name begins. */
+struct stop {
+  gantry_cancel_t *cancel;
+  const char *phase;
+};
+
+static void stop_at(void *context, gantry_severity_t severity, const char *text) {
+  struct stop *stop = context;
+  if (severity == GANTRY_SEVERITY_PROGRESS && strcmp(text, stop->phase) == 0)
+    gantry_cancel_set(stop->cancel);
+}
+
+static void test_cancelling(const char *graph, const char *folder) {
+  static const char *const phases[] = {"import", "compile", "generate code"};
+  char path[4000];
+  snprintf(path, sizeof path, "%s/cancelled.gantry", folder);
+  remove(path);
+  for (size_t i = 0; i < sizeof phases / sizeof *phases; ++i) {
+    struct stop stop = {NULL, phases[i]};
+    NEED(gantry_cancel_create(&stop.cancel) == GANTRY_OK);
+    gantry_compile_request_t request = request_for(graph, NULL);
+    request.output = path;
+    request.log = stop_at;
+    request.log_context = &stop;
+    request.cancel = stop.cancel;
+    gantry_artifact_t *artifact = (gantry_artifact_t *)path;
+    EXPECT(gantry_compile(&request, &artifact) == GANTRY_CANCELLED);
+    EXPECT(artifact == NULL);
+    EXPECT(strstr(gantry_compiler_last_error(), "the compilation was cancelled") != NULL);
+    FILE *written = fopen(path, "rb");
+    EXPECT(written == NULL);
+    gantry_cancel_reset(stop.cancel);
+    request.log = NULL;
+    EXPECT(gantry_compile(&request, &artifact) == GANTRY_OK);
+    gantry_artifact_destroy(artifact);
+    remove(path);
+    gantry_cancel_destroy(stop.cancel);
+  }
+}
+
 static void test_text(const char *graph) {
   const char *flags[] = {"stop-after=import"};
   const gantry_compile_request_t request = request_for(graph, flags);
@@ -331,6 +371,7 @@ int main(int argc, char **argv) {
   test_through_memory(runtime, argv[1], 0);
   test_through_memory(runtime, argv[1], 1);
   test_through_a_file(runtime, argv[1], argv[2]);
+  test_cancelling(argv[1], argv[2]);
   test_text(argv[1]);
   test_why_not(argv[1]);
   test_bytes(argv[1]);

@@ -152,6 +152,89 @@ static void test_running(gantry_session_t *session, gantry_bindings_t *bindings,
   EXPECT(times[0].calls == 1 && strstr(times[0].device, "CPU:0") && !times[0].location[0]);
 }
 
+static void test_names(void) {
+  EXPECT(strcmp(gantry_status_name(GANTRY_OK), "OK") == 0);
+  EXPECT(strcmp(gantry_status_name(GANTRY_DOES_NOT_FIT), "DOES_NOT_FIT") == 0);
+  EXPECT(strcmp(gantry_status_name(GANTRY_CANCELLED), "CANCELLED") == 0);
+  EXPECT(gantry_status_name((gantry_status_t)(GANTRY_CANCELLED + 1)) == NULL);
+  EXPECT(gantry_status_name((gantry_status_t)-1) == NULL);
+  EXPECT(gantry_element_size(GANTRY_F64) == 8 && gantry_element_size(GANTRY_BF16) == 2);
+  EXPECT(gantry_element_size(GANTRY_I1) == 1);
+  EXPECT(gantry_element_size((gantry_element_type_t)(GANTRY_I1 + 1)) == 0);
+  EXPECT(strcmp(gantry_element_name(GANTRY_U16), "u16") == 0);
+  EXPECT(gantry_element_name((gantry_element_type_t)-1) == NULL);
+}
+
+/* Before its first command here; between commands in test/unit/Runtime/SessionTest.cpp. */
+static void test_cancelling(gantry_session_t *session, gantry_bindings_t *bindings) {
+  gantry_cancel_t *cancel = NULL;
+  NEED(gantry_cancel_create(&cancel));
+  EXPECT_ERROR(gantry_cancel_create(NULL), GANTRY_INVALID_ARGUMENT, "null pointer");
+  EXPECT(!gantry_cancel_is_set(cancel) && !gantry_cancel_is_set(NULL));
+  NEED(gantry_bindings_set_cancel(bindings, cancel));
+  NEED(gantry_session_run(session, bindings));
+  gantry_cancel_set(cancel);
+  EXPECT(gantry_cancel_is_set(cancel));
+  EXPECT_ERROR(gantry_session_run(session, bindings), GANTRY_CANCELLED, "cancelled before this");
+  gantry_cancel_reset(cancel);
+  NEED(gantry_session_run(session, bindings));
+  gantry_cancel_set(cancel);
+  NEED(gantry_bindings_set_cancel(bindings, NULL));
+  NEED(gantry_session_run(session, bindings));
+  gantry_cancel_destroy(cancel);
+  gantry_cancel_destroy(NULL);
+}
+
+/* What a failed call leaves behind: null pointers, and everything else as it was. */
+static void test_failures_leave(const gantry_plan_t *plan, gantry_session_t *session,
+                                gantry_bindings_t *bindings) {
+  static const char dirt[] = "dirt";
+  gantry_runtime_options_t unset = {0};
+  gantry_runtime_t *runtime = (gantry_runtime_t *)dirt;
+  gantry_plan_t *loaded = (gantry_plan_t *)dirt;
+  gantry_state_t *state = (gantry_state_t *)dirt;
+  gantry_session_t *made = (gantry_session_t *)dirt;
+  gantry_bindings_t *bound = (gantry_bindings_t *)dirt;
+  gantry_fence_t *fence = (gantry_fence_t *)dirt;
+  const char *json = dirt;
+  const void *data = dirt;
+  EXPECT(gantry_runtime_create(&unset, &runtime) != GANTRY_OK && runtime == NULL);
+  EXPECT(gantry_plan_load(NULL, "x", &loaded) != GANTRY_OK && loaded == NULL);
+  loaded = (gantry_plan_t *)dirt;
+  EXPECT(gantry_plan_load_memory(NULL, dirt, 4, NULL, NULL, &loaded) != GANTRY_OK);
+  EXPECT(loaded == NULL);
+  EXPECT(gantry_plan_describe_json(NULL, &json) != GANTRY_OK && json == NULL);
+  EXPECT(gantry_state_create(NULL, &state) != GANTRY_OK && state == NULL);
+  state = (gantry_state_t *)dirt;
+  EXPECT(gantry_session_state(NULL, &state) != GANTRY_OK && state == NULL);
+  EXPECT(gantry_session_create(NULL, NULL, &made) != GANTRY_OK && made == NULL);
+  EXPECT(gantry_bindings_create(plan, 99, &bound) != GANTRY_OK && bound == NULL);
+  EXPECT(gantry_session_submit(session, NULL, &fence) != GANTRY_OK && fence == NULL);
+  EXPECT(gantry_bindings_output(bindings, "nobody", &data) != GANTRY_OK && data == NULL);
+  data = dirt;
+  EXPECT(gantry_bindings_output_at(bindings, 99, &data) != GANTRY_OK && data == NULL);
+
+  uint32_t index = 77;
+  gantry_tensor_info_t info = {.rank = 77};
+  gantry_kernel_choice_t choice = {.struct_size = sizeof choice, .variant = 77};
+  size_t count = 77;
+  int done = 77;
+  EXPECT(gantry_plan_find_function(plan, "nobody", &index) != GANTRY_OK && index == 77);
+  EXPECT(gantry_plan_find_input(plan, 0, "nobody", &index) != GANTRY_OK && index == 77);
+  EXPECT(gantry_plan_find_output(plan, 99, "y", &index) != GANTRY_OK && index == 77);
+  EXPECT(gantry_plan_input(plan, 0, 99, &info) != GANTRY_OK && info.rank == 77);
+  EXPECT(gantry_plan_output(plan, 99, 0, &info) != GANTRY_OK && info.rank == 77);
+  EXPECT(gantry_plan_kernel_choice(plan, 99, &choice) != GANTRY_OK && choice.variant == 77);
+  gantry_cancel_t *cancel = NULL;
+  NEED(gantry_cancel_create(&cancel));
+  gantry_cancel_set(cancel);
+  NEED(gantry_bindings_set_cancel(bindings, cancel));
+  EXPECT(gantry_session_run_timed(session, bindings, NULL, 0, &count) != GANTRY_OK && count == 77);
+  NEED(gantry_bindings_set_cancel(bindings, NULL));
+  gantry_cancel_destroy(cancel);
+  EXPECT(gantry_fence_poll(NULL, &done) != GANTRY_OK && done == 77);
+}
+
 static void test_hello(const char *folder) {
   gantry_runtime_t *runtime = NULL;
   gantry_plan_t *plan = NULL;
@@ -175,6 +258,8 @@ static void test_hello(const char *folder) {
   EXPECT_ERROR(gantry_session_run(session, bindings), GANTRY_INVALID_ARGUMENT, "is not bound");
   test_bindings(bindings, x, y);
   test_running(session, bindings, y);
+  test_cancelling(session, bindings);
+  test_failures_leave(plan, session, bindings);
 
   EXPECT(gantry_runtime_num_devices(runtime) == 1);
   EXPECT_ERROR(gantry_runtime_device(runtime, 0, &device), GANTRY_INVALID_ARGUMENT, "struct_size");
@@ -429,6 +514,7 @@ int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
   test_runtime();
+  test_names();
   test_hello(argv[1]);
   test_memory(argv[1]);
   test_custom_kernel(argv[1]);

@@ -70,6 +70,18 @@ struct PendingRuns : ::testing::Test {
   void TearDown() override { deferral.gate.open(); }
 };
 
+TEST_F(PendingRuns, aCancelledRunPutsNothingMoreOnTheQueues) {
+  Cancel cancel;
+  bindings->setCancel(&cancel);
+  cancel.set();
+  Fence fence = session->submit(*bindings).take();
+  EXPECT_EQ(fence.wait().code(), StatusCode::cancelled);
+  EXPECT_EQ(y[0], 0.0f);
+  cancel.reset();
+  ASSERT_OK(session->submit(*bindings).take().wait());
+  EXPECT_EQ(y[0], 2.0f);
+}
+
 TEST_F(PendingRuns, aFenceIsPendingUntilTheQueuesAreDrained) {
   deferral.gate.close();
   Fence fence = session->submit(*bindings).take();

@@ -54,6 +54,8 @@ EDGES = {
     "CAPI/Runtime": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
     "CAPI/Machine": {"CAPI", "Support", "Device", "Machine"},
     "CAPI/Outcome": {"CAPI", "Support"},
+    "CAPI/Cancel": {"CAPI", "Support"},
+    "CAPI/Common": {"CAPI", "Support"},
     "CAPI/Compiler": {"CAPI", *SHARED, *COMPILER},
     # The tool knows the runtime and opens the compiler through the C API.
     "tools/gantry": {"CAPI", *SHARED, *RUNTIME},

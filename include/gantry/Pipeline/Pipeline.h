@@ -6,6 +6,7 @@
 #include "gantry/Device/Topology.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Support/Cancel.h"
 #include "gantry/Support/File.h"
 #include "gantry/Transforms/Placement.h"
 
@@ -111,10 +112,17 @@ struct Compiled {
   std::vector<std::string> shapeValues;         ///< names of the candidates that were compiled in
 };
 
-/// Compiles the graph. Diagnostics go to `context`; `progress` is told each phase.
+/// Who waits for a compilation.
+struct Watch {
+  std::function<void(llvm::StringRef)> progress; ///< is told each phase; may be empty
+  const Cancel *cancel = nullptr;                ///< may be null
+};
+
+/// Compiles the graph. Diagnostics go to `context`. A compilation that is cancelled skips what is
+/// left of its passes and code, and says so in an error of the code `cancelled`.
 llvm::FailureOr<Compiled> compileGraph(const GraphFile &file, const CompileOptions &options,
                                        const PlanOutput &output, mlir::MLIRContext &context,
-                                       llvm::function_ref<void(llvm::StringRef)> progress);
+                                       const Watch &watch = {});
 
 /// The least that would have to change for the op to be on the device, in words: what the phases up
 /// to Place make of the graph is asked, and nothing is placed. Diagnostics go to `context`.

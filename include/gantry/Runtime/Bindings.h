@@ -11,6 +11,7 @@
 
 #include "gantry/Runtime/Executor.h"
 #include "gantry/Runtime/LoadedPlan.h"
+#include "gantry/Support/Cancel.h"
 
 #include <atomic>
 #include <memory>
@@ -35,6 +36,9 @@ public:
   Status bindInput(std::string_view name, const Tensor &tensor);
   Status bindOutput(unsigned index, const Tensor &tensor);
   Status bindOutput(std::string_view name, const Tensor &tensor);
+
+  /// Runs look at it before each command; null: they do not. It must outlive them.
+  void setCancel(const Cancel *token) { cancel = token; }
 
   /// The bound array, or a view of the Bindings' own memory that is valid until the next run with
   /// these bindings (it may be asked for before the first run).
@@ -77,6 +81,7 @@ private:
   std::shared_ptr<const LoadedPlan> loaded;
   unsigned functionNumber;
   std::vector<Slot> inputs, outputs;
+  const Cancel *cancel = nullptr;
   bool ready = false;
   std::atomic<bool> isRunning{false}; ///< a submitted run goes on
 };

@@ -9,6 +9,7 @@
 
 #include "gantry/Runtime/LoadedPlan.h"
 #include "gantry/Runtime/Queue.h"
+#include "gantry/Support/Cancel.h"
 
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,13 @@ public:
   void setInput(unsigned index, uint8_t *address) { patch(inputs[index], address); }
   void setOutput(unsigned index, uint8_t *address) { patch(outputs[index], address); }
 
+  /// What the next runs look at before each command; null: nothing.
+  void setCancel(const Cancel *token) { cancel = token; }
+  /// CANCELLED, naming the step that was not taken, once that is set.
+  Status checkCancelled(const Step &step) const {
+    return cancel && cancel->isSet() ? cancelledAt(step) : Status();
+  }
+
   bool readsVariables() const { return usesVariables; }
   /// Whether every device of the plan runs inline.
   bool runsInline() const { return isInline; }
@@ -102,6 +110,7 @@ private:
 
   explicit Program(const LoadedPlan &plan) : loaded(plan) {}
   void patch(BoundSlots &bound, uint8_t *address);
+  Status cancelledAt(const Step &step) const;
   Status performCopy(const Step &step) const;
 
   const LoadedPlan &loaded;
@@ -111,6 +120,7 @@ private:
   std::vector<void *> slots; ///< buffer pointers of all steps, one after the other
   std::vector<const plan::fb::Command *> commands;
   std::vector<BoundSlots> inputs, outputs;
+  const Cancel *cancel = nullptr;
   bool usesVariables = false;
   bool isInline = true;
 };

@@ -21,6 +21,7 @@ enum class StatusCode : int {
   unavailable = 6,        ///< a library or driver is missing on this machine
   failedPrecondition = 7, ///< right call, wrong time
   internal = 8,           ///< a defect of Gantry
+  cancelled = 9,          ///< the caller asked for it to stop
 };
 
 /// Success, or a code with a message. One pointer; null is success.
@@ -49,6 +50,7 @@ public:
   static Status failedPrecondition(std::string m) {
     return {StatusCode::failedPrecondition, std::move(m)};
   }
+  static Status cancelled(std::string m) { return {StatusCode::cancelled, std::move(m)}; }
   static Status internal(std::string m) { return {StatusCode::internal, std::move(m)}; }
 
   bool ok() const { return !failure; }

@@ -145,6 +145,7 @@ SimRun::Queue *SimRun::choose() {
 Status SimRun::start(Queue &queue) {
   StepIndex index = queue.todo[queue.next];
   const Step &step = stepAt(index);
+  GANTRY_RETURN_IF_ERROR(program.checkCancelled(step));
   const fb::Command &command = commandOf(step);
   double begin = startOf(queue);
   auto number = static_cast<size_t>(&queue - queues.data());

@@ -161,6 +161,55 @@ TEST(Session, loops) {
   EXPECT_EQ(y, 3.0f);
 }
 
+/// Doubles x for ever, unless somebody stops it.
+TEST(Session, aCancelledRunEndsBeforeTheNextCommand) {
+  static Cancel cancel;
+  static int passes;
+  passes = 0;
+  const KernelFn countAndCancel = [](void *const *, int64_t, int64_t) {
+    if (++passes == 3)
+      cancel.set();
+  };
+  auto runtime = createRuntime();
+  ASSERT_OK(runtime->kernels().add("count", countAndCancel));
+  PlanBuilder b;
+  uint32_t code = b.addCode(testKernels());
+  uint32_t less = b.addKernel("less_f32", code), twice = b.addKernel("double_f32", code);
+  uint32_t count = b.addCustomKernel("count");
+  uint32_t transient = b.addArena(fb::ArenaKind::transient, 128);
+  b.addFunction("main");
+  b.addInput("x", {});
+  b.addInput("more", {});
+  b.addOutput("y", {});
+  uint32_t test = b.addBlock(), body = b.addBlock();
+  b.copy(input(0, 4), output(0, 4));
+  fb::CommandT &loop = b.addCommand(fb::Opcode::loop);
+  loop.condition = std::make_unique<fb::BufferRef>(memory(transient, 0, 1));
+  loop.blocks = {test, body};
+  b.launch(less, {input(0, 4), input(1, 4)}, {memory(transient, 0, 1)}, 1, 1, test);
+  b.launch(count, {output(0, 4)}, {memory(transient, 64, 4)}, 1, 1, body);
+  b.launch(twice, {output(0, 4)}, {output(0, 4)}, 1, 1, body).name = "double";
+  auto plan = b.load(runtime);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto session = Session::create(*plan);
+  auto bindings = Bindings::create(*plan, 0u);
+  ASSERT_TRUE(session.ok() && bindings.ok());
+  alignas(64) float x = 1, more = 2, y = 0;
+  ASSERT_OK((*bindings)->bindInput(0, Tensor::borrow(f32({}), &x)));
+  ASSERT_OK((*bindings)->bindInput(1, Tensor::borrow(f32({}), &more)));
+  ASSERT_OK((*bindings)->bindOutput(0, Tensor::borrow(f32({}), &y)));
+  (*bindings)->setCancel(&cancel);
+  for (int run = 0; run < 2; ++run) {
+    cancel.reset(), passes = 0;
+    Status status = (*session)->run(**bindings);
+    EXPECT_EQ(status.code(), StatusCode::cancelled);
+    EXPECT_EQ(status.message(), "'double' on CPU:0: the run was cancelled before this");
+    EXPECT_EQ(passes, 3);
+  }
+  EXPECT_EQ((*session)->run(**bindings).code(), StatusCode::cancelled); // it is still set
+  EXPECT_EQ(passes, 3);
+}
+
 TEST(Session, copiesAndFillsAreCountedExactly_x3) {
   PlanBuilder b;
   b.addFunction("main");
