@@ -1,5 +1,7 @@
 #include "gantry/Support/JSONWriter.h"
 
+#include "UTF8.h"
+
 #include <charconv>
 #include <cmath>
 
@@ -44,14 +46,19 @@ JSONWriter &JSONWriter::key(std::string_view name) {
 JSONWriter &JSONWriter::value(std::string_view text) {
   separate();
   out += '"';
-  for (char c : text) {
+  while (!text.empty()) {
+    const CodePoint point = firstCodePoint(text);
+    const std::string_view bytes = text.substr(0, point.size);
     constexpr char hex[] = "0123456789abcdef";
-    if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 0x20)
-      ((out += "\\u00") += hex[c >> 4]) += hex[c & 15];
+    if (!point.valid)
+      out += "\\ufffd"; // JSON is UTF-8, and this is not
+    else if (point.code == '"' || point.code == '\\')
+      (out += '\\') += bytes;
+    else if (point.code < 0x20 || (point.code >= 0x7f && point.code < 0xa0)) // steers a terminal
+      ((out += "\\u00") += hex[point.code >> 4]) += hex[point.code & 15];
     else
-      out += c;
+      out += bytes;
+    text.remove_prefix(point.size);
   }
   out += '"';
   return *this;

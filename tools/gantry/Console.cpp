@@ -1,5 +1,7 @@
 #include "Console.h"
 
+#include "gantry/Support/Names.h"
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -8,9 +10,15 @@
 namespace gantry::tool {
 
 namespace {
+/// One line, whatever names are in the text.
 void printLine(std::string_view prefix, std::string_view text) {
-  std::fprintf(stderr, "%.*s%.*s\n", static_cast<int>(prefix.size()), prefix.data(),
-               static_cast<int>(text.size()), text.data());
+  std::fprintf(stderr, "%.*s%s\n", static_cast<int>(prefix.size()), prefix.data(),
+               printable(text).c_str());
+}
+
+/// Steers the terminal, which the text of a stream cannot.
+void writeToTerminal(const std::string &text) {
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 } // namespace
 
@@ -91,9 +99,8 @@ void CompilerLog::keepStatusLine() {
       continue;
     }
     // Carriage return and "erase to the end of the line" keep it one line.
-    std::fprintf(stderr, "\r\x1b[K%s … %.0f s", phase.c_str(),
-                 std::chrono::duration<double>(took).count());
-    std::fflush(stderr);
+    writeToTerminal(
+        format("\r\x1b[K%s … %.0f s", phase.c_str(), std::chrono::duration<double>(took).count()));
     statusShown = true;
   }
 }
@@ -101,7 +108,7 @@ void CompilerLog::keepStatusLine() {
 void CompilerLog::clearStatusLine() {
   if (!statusShown)
     return;
-  std::fputs("\r\x1b[K", stderr);
+  writeToTerminal("\r\x1b[K");
   statusShown = false;
 }
 

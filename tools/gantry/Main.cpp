@@ -1,5 +1,6 @@
 // The driver of Gantry (docs/Spec.md, section 7).
 #include "Console.h"
+#include "SafeStreams.h"
 #include "commands/Commands.h"
 
 #include "gantry/Formats/ArrayFiles.h"
@@ -34,6 +35,7 @@ static int dispatch(const Options &options) {
 }
 
 int main(int argc, char **argv) {
+  makeStreamsSafe();
   const ParsedOptions parsed = parseOptions(argc, argv);
   if (!parsed.options)
     return parsed.exitStatus;

@@ -1,10 +1,16 @@
 #include "Options.h"
 
 #include "Console.h"
+#include "UsageErrors.h"
 
+#include "gantry/Arrays/Values.h"
+#include "gantry/Runtime/Runtime.h"
+#include "gantry/Support/Names.h"
 #include "gantry/Support/Version.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <map>
 #include <set>
@@ -21,7 +27,14 @@ struct CompileFlag {
   bool repeatable;
   std::string help;
   std::string group;
+  std::vector<std::string> values; ///< all that there are; empty: any
 };
+
+/// The words of "a, b, c".
+std::vector<std::string> listOf(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return CLI::detail::split(text, ',');
+}
 
 const std::vector<CompileFlag> &compileFlagTable() {
   static const std::vector<CompileFlag> table = [] {
@@ -29,7 +42,8 @@ const std::vector<CompileFlag> &compileFlagTable() {
     std::string group;
 #define GANTRY_COMPILE_FLAG_GROUP(title) group = title;
 #define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help)                                       \
-  flags.push_back({name, metavar, repeatable, help, group});
+  flags.push_back({name, metavar, repeatable, help, group, {}});
+#define GANTRY_COMPILE_FLAG_VALUES(name, listed) flags.back().values = listOf(listed);
 #include "gantry/Support/CompileFlags.def"
     return flags;
   }();
@@ -39,31 +53,77 @@ const std::vector<CompileFlag> &compileFlagTable() {
 /// One occurrence takes one value, so that a file behind it is not swallowed: `--input a=b model`.
 CLI::Option *repeatable(CLI::Option *option) { return option->allow_extra_args(false); }
 
-CLI::Validator atLeastOne() {
+/// The whole of `text` as a decimal number.
+template <typename Number>
+std::optional<Number> numberIn(const std::string &text) {
+  Number value{};
+  const char *end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+constexpr uint64_t atMost = uint64_t(1) << 30; ///< of what is counted
+
+CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
   return CLI::Validator(
-      [](const std::string &text) {
-        uint64_t value = 0;
-        const bool fits = CLI::detail::lexical_cast(text, value) && value >= 1 && value <= 1u << 30;
-        return fits ? std::string() : "expected a whole number from 1 on, got '" + text + "'";
+      [least, most](std::string &text) {
+        const auto value = numberIn<uint64_t>(text);
+        if (!value || *value < least || *value > most)
+          return "expected a whole number from " + std::to_string(least) + " to " +
+                 std::to_string(most) + ", got '" + printable(text) + "'";
+        text = std::to_string(*value); // CLI11 takes a leading zero for octal
+        return std::string();
       },
       "");
 }
 
-CLI::Validator notNegative() {
+CLI::Validator numberUpTo(double most) {
   return CLI::Validator(
-      [](const std::string &text) {
-        double value = -1;
-        const bool fits = CLI::detail::lexical_cast(text, value) && value >= 0;
-        return fits ? std::string() : "expected a number from 0 on, got '" + text + "'";
+      [most](const std::string &text) {
+        const auto value = numberIn<double>(text);
+        return value && *value >= 0 && *value <= most
+                   ? std::string()
+                   : format("expected a number from 0 to %g, got '%s'", most,
+                            printable(text).c_str());
       },
       "");
 }
 
-/// Our messages begin with a small letter; CLI11's do not. Names in capitals stay.
-std::string lowerFirst(std::string text) {
-  if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z'))
-    text[0] = static_cast<char>(text[0] - 'A' + 'a');
-  return text;
+/// What `parse` says of the value, or of what stands behind its first "=".
+template <typename Parse>
+CLI::Validator readableBy(Parse parse) {
+  return CLI::Validator(
+      [parse](const std::string &text) { return printable(parse(text).status().message()); }, "");
+}
+
+CLI::Validator readableFill() {
+  return readableBy(
+      [](const std::string &text) { return arrays::parseFill(text.substr(text.find('=') + 1)); });
+}
+
+constexpr uint64_t mostThreads = 1024;
+constexpr double largestTolerance = 1e30, day = 86400;
+
+/// What the text of a compile flag's value can be told by itself; the rest is the compiler's.
+CLI::Validator valueOf(const CompileFlag &flag) {
+  return CLI::Validator(
+      [&flag](const std::string &text) -> std::string {
+        const auto got = [&](const std::string &what) {
+          return "expected " + what + ", got '" + printable(text) + "'";
+        };
+        const auto &known = flag.values;
+        if (!known.empty() && std::find(known.begin(), known.end(), text) == known.end())
+          return got("one of " + CLI::detail::join(known, ", ")) + didYouMean(text, known);
+        if (flag.metavar == "N" && numberIn<uint64_t>(text).value_or(atMost + 1) > atMost)
+          return got("a whole number from 0 to " + std::to_string(atMost));
+        const size_t equals = text.rfind('=');
+        if (flag.metavar == "NAME=N" &&
+            (equals == 0 || equals == text.npos ||
+             numberIn<int64_t>(text.substr(equals + 1)).value_or(-1) < 0))
+          return got("NAME=N, N being a whole number from 0 on");
+        return {};
+      },
+      "");
 }
 
 /// Help of at most 100 columns, without CLI11's notes on types.
@@ -128,7 +188,7 @@ public:
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-      return finish(error);
+      return finish(error, argc, argv);
     }
     collectCompileFlags();
     ParsedOptions result;
@@ -138,7 +198,7 @@ public:
 
 private:
   /// Help and version are no errors; anything else is wrong usage.
-  ParsedOptions finish(const CLI::ParseError &error) {
+  ParsedOptions finish(const CLI::ParseError &error, int argc, char **argv) {
     ParsedOptions result;
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);
@@ -147,7 +207,7 @@ private:
     std::string command;
     for (const CLI::App *sub : app.get_subcommands())
       command = " " + sub->get_name();
-    printError(lowerFirst(error.what()));
+    printError(describeUsageError(app, error, {argv + 1, argv + argc}));
     printNote("`gantry" + command + " --help` shows the usage");
     result.exitStatus = exitWrongUsage;
     return result;
@@ -184,7 +244,7 @@ private:
         option = sub->add_option(dashed, single[sub->get_name() + dashed], flag.help);
       }
       if (!flag.metavar.empty())
-        option->option_text(flag.metavar);
+        option->option_text(flag.metavar)->check(valueOf(flag));
       option->group(flag.group);
       compileOptions.insert(option);
     }
@@ -212,18 +272,20 @@ private:
   void addThreads(CLI::App *sub) {
     sub->add_option("--threads", options.threads, "threads to run on (default: one per core)")
         ->option_text("N")
-        ->check(atLeastOne());
+        ->check(wholeNumber(1, mostThreads));
   }
 
   void addDeviceOptions(CLI::App *sub) {
     repeatable(sub->add_option("--bind", options.bindings,
                                "run a device of the plan on another one of its kind: GPU:0=GPU:3"))
         ->option_text("GPU:N=GPU:M")
+        ->check(readableBy(runtime::DeviceBinding::parse))
         ->group("Devices");
     sub->add_option("--sim-order", options.simOrder,
                     "order of simulated commands: virtual (by the virtual clock, the default) or "
                     "random:SEED, any legal one")
         ->option_text("ORDER")
+        ->check(readableBy(runtime::CommandOrder::parse))
         ->group("Devices");
   }
 
@@ -245,9 +307,13 @@ private:
         ->option_text("NAME=FILE");
     repeatable(sub->add_option("--fill", options.fills,
                                "make up an input: randint:A:B, uniform:A:B, normal, zeros, ones or "
-                               "ramp; without NAME every input"))
-        ->option_text("[NAME=]SPEC");
-    sub->add_option("--seed", options.seed, "seed of made-up inputs (default 0)")->option_text("N");
+                               "ramp; without NAME every input; needed for those that --input "
+                               "leaves out"))
+        ->option_text("[NAME=]SPEC")
+        ->check(readableFill());
+    sub->add_option("--seed", options.seed, "seed of made-up inputs (default 0)")
+        ->option_text("N")
+        ->check(wholeNumber(0, UINT64_MAX));
     sub->add_option("--function", options.function, "function to run, if the file has several")
         ->option_text("NAME");
   }
@@ -256,13 +322,14 @@ private:
     CLI::App *sub = subcommand(
         Command::run, "run", "Run a graph (compiled first) or a plan; print or write its outputs.",
         "  gantry run model.onnx --input x=x.npy --output y=y.npy\n"
-        "  gantry run model.onnx                        made-up inputs, outputs printed\n"
+        "  gantry run model.onnx                        # made-up inputs, outputs printed\n"
         "  gantry run model.gantry --input in.npz --output out.npz\n"
         "  gantry run model.onnx --input x=x.npy --expect y=ref.npy --rtol 1e-3\n"
-        "  gantry run model.onnx --dim batch=8 --fill ids=randint:0:1000\n"
+        "  gantry run bert.onnx --dim batch=8 --fill ids=randint:0:1000\n"
         "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
         "--place 'op:MatMul=GPU:1' --log-device-placement\n"
-        "  gantry run train.mlir --replicate GPU:0,GPU:1 --check-replicas --save-state w.npz\n");
+        "  gantry run train.mlir --devices=CPU:0,GPU:0,GPU:1 --simulate --replicate GPU:0,GPU:1 "
+        "--check-replicas --save-state w.npz\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     repeatable(sub->add_option("--output", options.outputs,
@@ -274,10 +341,10 @@ private:
         ->option_text("NAME=FILE");
     sub->add_option("--rtol", options.rtol, "relative tolerance of --expect (default 1e-3)")
         ->option_text("X")
-        ->check(notNegative());
+        ->check(numberUpTo(largestTolerance));
     sub->add_option("--atol", options.atol, "absolute tolerance of --expect (default 1e-6)")
         ->option_text("X")
-        ->check(notNegative());
+        ->check(numberUpTo(largestTolerance));
     sub->add_option("--load-state", options.loadState,
                     "values of the plan's variables before the first run, by name")
         ->option_text("FILE.npz");
@@ -292,7 +359,7 @@ private:
                     "run so many times with the same inputs; every run must give the same bytes, "
                     "unless it changes variables")
         ->option_text("N")
-        ->check(atLeastOne());
+        ->check(wholeNumber(1, atMost));
     addThreads(sub);
     addDeviceOptions(sub);
     addVerify(sub);
@@ -304,11 +371,11 @@ private:
   void addCompile() {
     CLI::App *sub = subcommand(Command::compile, "compile", "Compile a graph to a plan.",
                                "  gantry compile model.onnx -o model.gantry\n"
-                               "  gantry compile model.onnx --dim batch=8\n"
+                               "  gantry compile bert.onnx --dim batch=8\n"
                                "  gantry compile model.onnx --stop-after=simplify -o -\n"
                                "  gantry compile model.onnx --devices=CPU:0,GPU:0@8GiB,GPU:1@8GiB "
-                               "--placement=auto --write-placement-lock model.lock\n"
-                               "  gantry compile model.onnx --topology machine.json "
+                               "--simulate --placement=auto --write-placement-lock model.lock\n"
+                               "  gantry compile model.onnx --topology machine.json --simulate "
                                "--placement-lock model.lock --max-copy=d2d:1MiB\n"
                                "  cat model.onnx | gantry compile - -o - > model.gantry\n");
     addFile(sub, "graph (.mlir, .onnx); - reads standard input");
@@ -333,12 +400,13 @@ private:
   }
 
   void addDevices() {
-    CLI::App *sub = subcommand(Command::devices, "devices",
-                               "List the devices of this machine; takes none of their memory.",
-                               "  gantry devices\n"
-                               "  gantry devices --calibrate --json > machine.json\n"
-                               "  gantry devices --topology machine.json --split GPU:0=1GiB,1GiB\n"
-                               "  gantry devices --devices=CPU:0,GPU:0,GPU:1 --simulate\n");
+    CLI::App *sub =
+        subcommand(Command::devices, "devices",
+                   "List the devices of this machine; takes none of their memory.",
+                   "  gantry devices\n"
+                   "  gantry devices --calibrate --json > machine.json\n"
+                   "  gantry devices --topology machine.json --simulate --split GPU:0=1GiB,1GiB\n"
+                   "  gantry devices --devices=CPU:0,GPU:0,GPU:1 --simulate\n");
     addJson(sub, "as a topology file, for compiling on another machine");
     sub->add_flag("--calibrate", options.calibrate,
                   "measure the host's arithmetic, memory and copies instead of assuming rates; "
@@ -351,18 +419,20 @@ private:
         subcommand(Command::bench, "bench", "Measure the warm latency of a graph or a plan.",
                    "  gantry bench model.onnx\n"
                    "  gantry bench model.gantry --threads 1 --runs 200 --json\n"
-                   "  gantry bench model.onnx --devices=CPU:0,GPU:0 --place 'name:head.*=CPU:0'\n");
+                   "  gantry bench model.onnx --devices=CPU:0,GPU:0 --simulate "
+                   "--place 'name:head.*=CPU:0'\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     sub->add_option("--runs", options.runs, "measured runs (default: as --min-time allows)")
         ->option_text("N")
-        ->check(atLeastOne());
+        ->check(wholeNumber(1, atMost));
     sub->add_option("--min-time", options.minTime,
                     "measure for at least so many seconds and 5 runs (default 1)")
         ->option_text("SECONDS")
-        ->check(notNegative());
+        ->check(numberUpTo(day));
     sub->add_option("--warmup", options.warmup, "runs before the clock starts (default 2)")
-        ->option_text("N");
+        ->option_text("N")
+        ->check(wholeNumber(0, atMost));
     addThreads(sub);
     addDeviceOptions(sub);
     addVerify(sub);
@@ -418,9 +488,10 @@ private:
     CLI::App *sub = subcommand(
         Command::diff, "diff",
         "Say what differs between two graphs or plans: ops that moved, copies, memory, prediction.",
-        "  gantry diff before.gantry after.gantry\n"
-        "  gantry diff old.onnx new.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate\n"
-        "  gantry diff model.gantry model.onnx --placement=auto --devices=CPU:0,GPU:0,GPU:1\n"
+        "  gantry diff before.gantry after.gantry       # exit status 1\n"
+        "  gantry diff old.onnx new.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate  # exit status 1\n"
+        "  gantry diff model.gantry model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
+        "--place op:Conv=GPU:1  # exit status 1\n"
         "Exit status: 0 nothing differs, 1 something does. Flags of the compiler are for "
         "graphs.\n");
     sub->add_option("A", options.file, "graph or plan; - reads standard input")->required();

@@ -1,4 +1,4 @@
-// The command line, parsed into one plain struct; the only file that knows CLI11 is Options.cpp.
+// The command line, parsed into one plain struct; only Options.cpp and UsageErrors.cpp know CLI11.
 #pragma once
 
 #include <cstdint>

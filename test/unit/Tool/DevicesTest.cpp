@@ -99,12 +99,12 @@ TEST_F(DevicesTool, d9_run_binds_what_the_plan_has) {
       gantry("run p.gantry --fill ones --bind GPU:0=GPU:3").err,
       "gantry: error: 'p.gantry': '/device:GPU:0' cannot be bound: unknown device; the devices "
       "of the plan are /job:localhost/replica:0/task:0/device:CPU:0\n");
-  EXPECT_EQ(
-      gantry("run p.gantry --bind CPU:0").err,
-      "gantry: error: --bind: the binding 'CPU:0' is not PLANNED=PHYSICAL, like GPU:0=GPU:3\n");
+  EXPECT_EQ(gantry("run p.gantry --bind CPU:0").err,
+            "gantry: error: --bind: the binding 'CPU:0' is not PLANNED=PHYSICAL, like GPU:0=GPU:3\n"
+            "gantry: `gantry run --help` shows the usage\n");
   EXPECT_EQ(
       gantry("run p.gantry --sim-order=sideways").err,
       "gantry: error: --sim-order: unknown order of simulated commands 'sideways'; the orders "
-      "are virtual and random:SEED\n");
+      "are virtual and random:SEED\ngantry: `gantry run --help` shows the usage\n");
 }
 } // namespace

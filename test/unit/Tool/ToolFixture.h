@@ -61,7 +61,7 @@ protected:
     saveRamp("ramp.npy", ElementType::f32, {2, 2});
   }
 
-  void describe(PlanBuilder &builder) {
+  virtual void describe(PlanBuilder &builder) {
     for (const char *name : {"AddV2", "Mul"}) {
       auto op = std::make_unique<plan::fb::PlacedOpT>();
       op->log_name = name;

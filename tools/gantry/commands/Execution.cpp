@@ -80,6 +80,28 @@ Status checkFillNames(const Options &options, std::span<const BindingInfo> input
   return {};
 }
 
+/// Who gives values for some inputs has forgotten those that have none: made-up numbers would look
+/// like a result.
+Status checkNoneForgotten(const Options &options, std::span<const BindingInfo> inputs,
+                          const std::vector<std::optional<GivenArray>> &given) {
+  if (options.inputs.empty())
+    return {};
+  std::vector<BindingInfo> forgotten;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto fill = requestedFill(options, inputs[i].name);
+    if (!fill)
+      return fill.status();
+    if (!given[i] && !*fill)
+      forgotten.push_back(inputs[i]);
+  }
+  if (forgotten.empty())
+    return {};
+  const std::string &first = forgotten.front().name;
+  return Status::invalidArgument(
+      "--input gives no value for " + describeBindings(forgotten) + "; give it with --input " +
+      first + "=FILE, or have it made up with --fill " + first + "=SPEC, or --fill SPEC for all");
+}
+
 Expected<Array> makeUp(const Options &options, const BindingInfo &binding) {
   auto requested = requestedFill(options, binding.name);
   if (!requested)
@@ -252,6 +274,7 @@ Status Execution::bindInputs(const Options &options, GivenArrays given) {
   auto assigned = assignGiven(std::move(given), infos, "--input", "input");
   if (!assigned)
     return assigned.status();
+  GANTRY_RETURN_IF_ERROR(checkNoneForgotten(options, infos, *assigned));
   for (unsigned i = 0; i < infos.size(); ++i) {
     if (auto &array = (*assigned)[i]) {
       GANTRY_RETURN_IF_ERROR(checkType(array->array, infos[i], array->file));

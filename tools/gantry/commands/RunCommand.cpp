@@ -12,6 +12,7 @@
 #include "gantry/Arrays/Values.h"
 #include "gantry/Formats/Archive.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Names.h"
 
 #include <cstring>
 #include <map>
@@ -132,8 +133,8 @@ Status printOutputs(Execution &execution) {
     auto view = execution.output(i);
     if (!view)
       return view.status();
-    std::printf("%s: %s on %s\n%s\n", outputs[i].name.c_str(), outputs[i].type.str().c_str(),
-                shortDeviceName(outputs[i].device->name()).c_str(),
+    std::printf("%s: %s on %s\n%s\n", printable(outputs[i].name).c_str(),
+                outputs[i].type.str().c_str(), shortDeviceName(outputs[i].device->name()).c_str(),
                 arrays::formatValues(*view).c_str());
   }
   return {};
@@ -155,7 +156,7 @@ bool compareOutput(const Options &options, const runtime::BindingInfo &info,
       format("max abs difference %.3g, max rel %.3g (rtol %g, atol %g)", difference.maxAbsolute,
              difference.maxRelative, options.rtol, options.atol);
   if (difference.close()) {
-    std::fprintf(stderr, "output '%s' agrees with '%s': %s\n", info.name.c_str(),
+    std::fprintf(stderr, "output '%s' agrees with '%s': %s\n", printable(info.name).c_str(),
                  expected.file.c_str(), sizes.c_str());
     return true;
   }

@@ -8,6 +8,7 @@
 
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Names.h"
 
 #include <map>
 
@@ -21,7 +22,7 @@ constexpr size_t chartWidth = 64, chartHeight = 8, barWidth = 20;
 constexpr size_t valuesShown = 8; ///< largest values at the peak, without --memory
 constexpr size_t namesShown = 4;  ///< of ops that have something in common
 
-std::string text(const flatbuffers::String *string) { return std::string(textOf(string)); }
+std::string text(const flatbuffers::String *string) { return printable(textOf(string)); }
 
 void printHeader(const Subject &subject) {
   const std::string source = text(subject.plan.source());
@@ -38,11 +39,11 @@ void printHeader(const Subject &subject) {
   if (!textOf(subject.plan.placement()).empty())
     std::printf("placement: %s\n", subject.plan.placement()->c_str());
   for (const auto *constraint : listOf(subject.plan.constraints()))
-    std::printf("constraint: %s\n", constraint->c_str());
+    std::printf("constraint: %s\n", text(constraint).c_str());
   // Who has just compiled the graph has read them.
   if (!subject.model.compileSeconds)
     for (const auto *remark : listOf(subject.plan.remarks()))
-      std::printf("remark: %s\n", remark->c_str());
+      std::printf("remark: %s\n", text(remark).c_str());
 }
 
 uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
@@ -268,7 +269,7 @@ void explainForPeople(const Subject &subject, const std::vector<plan::Moment> &m
   printVariants(subject.plan);
   for (const fb::Function *function : subject.functions()) {
     const Ledger ledger = Ledger::of(subject.plan, *function);
-    std::printf("\nfunction %s\n", function->name()->c_str());
+    std::printf("\nfunction %s\n", text(function->name()).c_str());
     const bool onlyOp = !options.op.empty();
     if (!onlyOp)
       printBindings(subject, *function);

@@ -6,6 +6,7 @@
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"
+#include "gantry/Support/Names.h"
 
 #include <deque>
 #include <map>
@@ -22,7 +23,7 @@ std::string fullName(const fb::Plan &plan, uint32_t device) {
 }
 
 void logOp(const fb::Plan &plan, const fb::PlacedOp &op, std::string &out) {
-  out += "Executing op " + std::string(textOf(op.log_name())) + " in device " +
+  out += "Executing op " + printable(textOf(op.log_name())) + " in device " +
          fullName(plan, op.device()) + (op.once() ? " (once, at load)" : "") + "\n";
 }
 

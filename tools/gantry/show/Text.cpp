@@ -1,5 +1,7 @@
 #include "Text.h"
 
+#include "gantry/Support/Names.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -58,6 +60,7 @@ Table::Table(std::vector<std::string> columns) : titles(std::move(columns)) {
 
 void Table::add(std::vector<std::string> cells) {
   cells.resize(titles.size());
+  std::transform(cells.begin(), cells.end(), cells.begin(), printable); // a row is a line
   rows.push_back(std::move(cells));
 }
 
