@@ -241,6 +241,8 @@ Expected<Topology> Topology::fromJSON(std::string_view text) {
   JSON json = JSON::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return Status::corrupt("topology: this is not JSON" + whereItEnds(text));
+  if (json.is_object())
+    json.erase("$schema"); // for editors
   Reader reader(json, "file", {"physical", "logical", "links"});
   GANTRY_RETURN_IF_ERROR(reader.status);
   Topology topology;

@@ -5,6 +5,7 @@
 #include "show/Text.h"
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Device/SpellOut.h"
 #include "gantry/Drivers/CPUFeatures.h"
 #include "gantry/Machine/Calibrate.h"
 #include "gantry/Machine/Libraries.h"
@@ -189,7 +190,7 @@ int devicesCommand(const Options &options) {
   if (!options.json)
     printForPeople(machine, *topology, options.calibrate);
   else
-    std::fputs(topology->toJSON().c_str(), stdout);
+    std::fputs(spelledOut(topology.take()).toJSON().c_str(), stdout);
   return exitSuccess;
 }
 
