@@ -22,6 +22,7 @@ config.test_exec_root = os.path.join(config.gantry_build_dir, "test")
 gantry_tools_dir = os.path.join(config.gantry_build_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [gantry_tools_dir, config.llvm_tools_dir, os.environ.get("PATH", "")])
+config.environment["GANTRY_CACHE_SIZE"] = "0"  # what is tested is the compiler
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=error"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "TMPDIR"):
     if name in os.environ:

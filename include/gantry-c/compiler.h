@@ -87,6 +87,12 @@ GANTRY_API const void *gantry_artifact_data(const gantry_artifact_t *artifact, s
 GANTRY_API size_t gantry_artifact_num_shape_values(const gantry_artifact_t *artifact);
 /** Null when there is no candidate of that index. */
 GANTRY_API const char *gantry_artifact_shape_value(const gantry_artifact_t *artifact, size_t index);
+/** The files that were read besides the graph's: external data, and those that flags name. With the
+ * graph, the flags, the values and this library's version they are all that an artifact depends on.
+ */
+GANTRY_API size_t gantry_artifact_num_files(const gantry_artifact_t *artifact);
+/** Null when there is no file of that index. */
+GANTRY_API const char *gantry_artifact_file(const gantry_artifact_t *artifact, size_t index);
 GANTRY_API void gantry_artifact_destroy(gantry_artifact_t *artifact);
 
 /** Prints a plan file as text of the plan dialect (what --stop-after=memory prints for its graph).

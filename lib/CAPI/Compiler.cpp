@@ -25,7 +25,7 @@ using namespace gantry::capi;
 
 struct gantry_artifact_t {
   std::variant<AlignedBuffer, MappedFile> bytes;
-  std::vector<std::string> shapeValues;
+  std::vector<std::string> shapeValues, files;
 };
 
 namespace {
@@ -244,7 +244,7 @@ private:
 
 static gantry_artifact_t *makeArtifact(llvm::StringRef text) {
   return new gantry_artifact_t{
-      AlignedBuffer::copyOf({reinterpret_cast<const uint8_t *>(text.data()), text.size()}), {}};
+      AlignedBuffer::copyOf({reinterpret_cast<const uint8_t *>(text.data()), text.size()}), {}, {}};
 }
 
 /// A request that cannot be read, or an argument that is missing.
@@ -294,9 +294,10 @@ gantry_status_t gantry_compile(const gantry_compile_request_t *given,
       compileGraph(session.file, session.options, output, session.mlir, session.watch());
   if (failed(compiled))
     return session.failWithDiagnostic("compilation failed");
-  *artifact = compiled->text.empty() ? new gantry_artifact_t{std::move(compiled->plan), {}}
+  *artifact = compiled->text.empty() ? new gantry_artifact_t{std::move(compiled->plan), {}, {}}
                                      : makeArtifact(compiled->text);
   (*artifact)->shapeValues = std::move(compiled->shapeValues);
+  (*artifact)->files = std::move(compiled->files);
   return GANTRY_OK;
 }
 
@@ -400,6 +401,14 @@ size_t gantry_artifact_num_shape_values(const gantry_artifact_t *artifact) {
 
 const char *gantry_artifact_shape_value(const gantry_artifact_t *artifact, size_t index) {
   return nameAt(artifact->shapeValues, index);
+}
+
+size_t gantry_artifact_num_files(const gantry_artifact_t *artifact) {
+  return artifact->files.size();
+}
+
+const char *gantry_artifact_file(const gantry_artifact_t *artifact, size_t index) {
+  return nameAt(artifact->files, index);
 }
 
 void gantry_artifact_destroy(gantry_artifact_t *artifact) { delete artifact; }

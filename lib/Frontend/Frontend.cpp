@@ -108,6 +108,10 @@ GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context)
 
 GraphImporter::~GraphImporter() = default;
 
+std::vector<std::string> GraphImporter::filesRead() const {
+  return decoded->tensors.filesRead();
+}
+
 /// The function asked for must be there.
 static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
   if (entry.empty() || module.lookupSymbol<func::FuncOp>(entry))

@@ -116,7 +116,11 @@ struct Compilation {
       return failure();
     if (failed(selectEntry(*module, options.graph.entry)))
       return failure();
-    return options.replicate ? replicateFunction(*module, importer, *import, options) : success();
+    if (options.replicate && failed(replicateFunction(*module, importer, *import, options)))
+      return failure();
+    result.files = options.files;
+    llvm::append_range(result.files, importer.filesRead());
+    return success();
   }
 
   /// Sizes that the importer has used up name no open dimension any more.

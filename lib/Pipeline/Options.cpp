@@ -152,6 +152,7 @@ struct FlagReader {
     for (const InputValue &other : options.graph.values)
       if (other.name == name)
         return fail("--value " + name + " is given twice");
+    options.files.push_back(file.str());
     Expected<arrays::NamedArray> read = arrays::readArray(file.str());
     if (!read)
       return fail("--value " + name + ": " + read.status().message());
@@ -159,11 +160,16 @@ struct FlagReader {
     return llvm::success();
   }
 
+  Expected<MappedFile> open(StringRef path) {
+    options.files.push_back(path.str());
+    return MappedFile::open(path.str());
+  }
+
   /// A rule, or @FILE of rules.
   LogicalResult readRules(StringRef text) {
     if (!text.consume_front("@"))
       return append(placement::parseRule(text), options.rules);
-    Expected<MappedFile> file = MappedFile::open(text.str());
+    Expected<MappedFile> file = open(text);
     if (!file)
       return fail("--place: " + file.status().message());
     std::vector<placement::Rule> rules;
@@ -174,7 +180,7 @@ struct FlagReader {
   }
 
   LogicalResult readLock(StringRef name) {
-    Expected<MappedFile> file = MappedFile::open(name.str());
+    Expected<MappedFile> file = open(name);
     if (!file)
       return fail("--placement-lock: " + file.status().message());
     Expected<std::vector<placement::LockEntry>> entries = placement::parseLock(textOf(*file));
@@ -218,7 +224,7 @@ struct FlagReader {
 
   LogicalResult readTopology() {
     if (!topology.file.empty() && topology.devices.empty()) {
-      Expected<MappedFile> file = MappedFile::open(topology.file);
+      Expected<MappedFile> file = open(topology.file);
       if (!file)
         return fail("--topology: " + file.status().message());
       topology.json = textOf(*file);

@@ -164,7 +164,7 @@ Expected<PlanFile> PlanFile::fromBytes(Bytes bytes, std::shared_ptr<const void> 
   }
   GANTRY_RETURN_IF_ERROR(validatePlan(*file.root, infos, header->metadataSize));
   if (options.check == Check::everything)
-    GANTRY_RETURN_IF_ERROR(verifyBytes(file));
+    GANTRY_RETURN_IF_ERROR(verifyOnce(file));
   file.verified = options.check != Check::metadataOnly;
   return file;
 }

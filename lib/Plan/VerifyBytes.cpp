@@ -113,4 +113,11 @@ Status verifyBytes(const PlanFile &file, BytesOf which, const ParallelFor &paral
   return {};
 }
 
+Status verifyOnce(PlanFile &file, const ParallelFor &parallel) {
+  if (!file.isVerified())
+    GANTRY_RETURN_IF_ERROR(verifyBytes(file, BytesOf::everything, parallel));
+  file.verified = true;
+  return {};
+}
+
 } // namespace gantry::plan

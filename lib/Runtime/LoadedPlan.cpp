@@ -221,29 +221,12 @@ Status LoadedPlan::checkMemory() const {
   return {};
 }
 
-namespace {
-/// Work of very different sizes: each thread of the pool takes the next one until none is left.
-struct Shares {
-  const std::function<void(size_t)> &work;
-  size_t count;
-  std::atomic<size_t> next{0};
-
-  static void take(void *const *self, int64_t, int64_t) {
-    auto &shares = *static_cast<Shares *>(self[0]);
-    for (size_t i; (i = shares.next.fetch_add(1, std::memory_order_relaxed)) < shares.count;)
-      shares.work(i);
-  }
-};
-} // namespace
-
 /// On the threads of the host's kernels.
 Status LoadedPlan::verify(plan::BytesOf which) const {
   if (planFile.isVerified() || owner->verify() == Verify::off)
     return {};
   return plan::verifyBytes(planFile, which, [&](size_t count, const auto &work) {
-    Shares shares{work, count};
-    void *state[] = {&shares};
-    owner->threadPool().parallelFor(Shares::take, state, owner->threadPool().size(), 1);
+    shareOut(owner->threadPool(), count, work);
   });
 }
 

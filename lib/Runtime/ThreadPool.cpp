@@ -161,4 +161,24 @@ void ThreadPool::workerLoop() {
   }
 }
 
+namespace {
+struct Shares {
+  const std::function<void(size_t)> &work;
+  size_t count;
+  std::atomic<size_t> next{0};
+
+  static void take(void *const *self, int64_t, int64_t) {
+    auto &shares = *static_cast<Shares *>(self[0]);
+    for (size_t i; (i = shares.next.fetch_add(1, std::memory_order_relaxed)) < shares.count;)
+      shares.work(i);
+  }
+};
+} // namespace
+
+void shareOut(ThreadPool &pool, size_t count, const std::function<void(size_t)> &work) {
+  Shares shares{work, count};
+  void *state[] = {&shares};
+  pool.parallelFor(Shares::take, state, pool.size(), 1);
+}
+
 } // namespace gantry::runtime

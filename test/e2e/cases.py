@@ -13,6 +13,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+os.environ.setdefault("GANTRY_CACHE_SIZE", "0")  # what is tested is the compiler
 MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
 
 

@@ -28,7 +28,7 @@ except ImportError as missing:
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/dev").resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CALL = re.compile(r"(?:[A-Z_]+=\S+ |cat \S+ \| )?gantry(?:-\w+)? ")
-ENVIRONMENT = {**os.environ, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+ENVIRONMENT = {**os.environ, "GANTRY_CACHE_SIZE": "0", "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
 TRAIN = """
 gantry.variable @steps = dense<0.0> : tensor<4xf32>
 func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {

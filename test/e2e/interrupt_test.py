@@ -110,7 +110,7 @@ class InterruptTest(unittest.TestCase):
             (self.folder / name).write_bytes(b"old")
         return subprocess.Popen([BUILD / "bin/gantry", *arguments], cwd=self.folder, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, preexec_fn=prepare,
-                                env={**os.environ, "TMPDIR": str(self.temporary)})
+                                env={**os.environ, "GANTRY_CACHE_SIZE": "0", "TMPDIR": str(self.temporary)})
 
     def written(self):
         """What each file says, briefly; an archive has the time of its making in it."""

@@ -24,6 +24,7 @@ except ImportError as missing:
     print(f"skipped: {missing} (tools/dev/install_deps.sh references)")
     sys.exit(77)
 
+os.environ["GANTRY_CACHE_SIZE"] = "0"  # CacheTest sets another
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/dev").resolve()
 MIB, GIB = 1 << 20, 1 << 30
 PHASES = "import simplify replicate place copy fuse kernel schedule memory llvm".split()
@@ -123,6 +124,218 @@ class TargetCPUTest(ToolTest):
                 outcomes["runs"] += 1
         print(f"  {len(names)} CPUs: {outcomes}", flush=True)
         self.assertGreater(min(outcomes["runs"], outcomes["narrow"]), 5)
+
+
+class CacheTest(ToolTest):
+    """Plans of graphs that were compiled before (tools/gantry/CompileCache.h)."""
+
+    GRAPH = """
+      func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<4xf32> {gantry.name = "y"}) {
+        %0 = gantry.add %x, %x {gantry.device = #gantry.device<"GPU:7">}
+            : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }"""
+    SOFT = ("--devices=CPU:0,GPU:0", "--simulate", "--soft-placement")
+
+    def setUp(self):
+        super().setUp()
+        self.cache = self.folder / "cache"
+        (self.folder / "g.mlir").write_text(self.GRAPH, encoding="ascii")
+        self.save("x", np.arange(4, dtype=np.float32))
+
+    def run_once(self, *arguments, expected=True, size="1GiB", model="g.mlir", given=("x=x.npy",)):
+        """Whether the plan was found; its outputs are checked and what it printed is kept."""
+        flags = [flag for value in given for flag in ("--input", value)]
+        result = self.succeed("run", model, *flags, "--output", "y=y.npy", "-v", *arguments,
+                              GANTRY_CACHE_DIR=str(self.cache), GANTRY_CACHE_SIZE=size)
+        if expected is True:
+            np.testing.assert_array_equal(np.load(self.folder / "y.npy"), [0, 2, 4, 6])
+        self.printed = [line for line in result.err.splitlines() if " s" not in line and "ms" not in line]
+        self.assertIn("compiled", result.err)
+        return "compiled before, found" in result.err
+
+    def plans(self):
+        return sorted(self.cache.glob("*.gantry"))
+
+    def test_the_second_time_it_is_found_and_says_the_same(self):
+        self.assertFalse(self.run_once(*self.SOFT))
+        first = self.printed
+        self.assertTrue(any("remark" in line for line in first), first)
+        self.assertTrue(self.run_once(*self.SOFT))
+        self.assertEqual(self.printed, first)
+        self.assertEqual(self.cache.stat().st_mode & 0o022, 0)
+
+    def test_it_is_found_only_for_the_same_graph_and_flags(self):
+        self.assertFalse(self.run_once(*self.SOFT))
+        self.assertFalse(self.run_once(*self.SOFT, "--no-fuse"))
+        (self.folder / "g.mlir").write_text(self.GRAPH.replace("add", "mul"), encoding="ascii")
+        self.assertFalse(self.run_once(*self.SOFT, expected=None))
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), [0, 1, 4, 9])
+        (self.folder / "g.mlir").write_text(self.GRAPH, encoding="ascii")
+        self.assertTrue(self.run_once(*self.SOFT))
+        self.assertTrue(self.run_once(*self.SOFT, "--no-fuse"))
+
+    def test_files_that_flags_name_are_looked_at(self):
+        rules = self.folder / "rules"
+        rules.write_text("op:Add=GPU:0\n", encoding="ascii")
+        flags = (*self.SOFT, "--place", "@rules")
+        self.assertFalse(self.run_once(*flags))
+        self.assertTrue(self.run_once(*flags))
+        rules.write_text("op:Add=CPU:0\n", encoding="ascii")
+        self.assertFalse(self.run_once(*flags))
+        self.assertTrue(self.run_once(*flags))
+
+    def test_external_data_is_looked_at(self):
+        def save(values):
+            weight = helper.make_tensor("w", TensorProto.FLOAT, [4], bytes(16), raw=True)
+            weight.ClearField("raw_data")
+            weight.data_location = TensorProto.EXTERNAL
+            weight.external_data.add(key="location", value="w.bin")
+            (self.folder / "w.bin").write_bytes(np.array(values, np.float32).tobytes())
+            vector = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+            self.save_model([helper.make_node("Add", ["x", "w"], ["y"])], vector[:1], vector[1:], [weight])
+
+        save([0, 1, 2, 3])
+        self.assertFalse(self.run_once(model="m.onnx"))
+        self.assertTrue(self.run_once(model="m.onnx"))
+        save([5, 5, 5, 5])
+        self.assertFalse(self.run_once(model="m.onnx", expected=None))
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), [5, 6, 7, 8])
+
+    def test_values_that_decide_shapes_are_looked_at(self):
+        self.save_model([helper.make_node("Reshape", ["x", "shape"], ["y"])],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]),
+                         helper.make_tensor_value_info("shape", TensorProto.INT64, [2])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+        for shape, found in (([2, 2], False), ([4, 1], False), ([2, 2], True), ([4, 1], True)):
+            self.save("shape", np.array(shape, np.int64))
+            self.assertEqual(self.run_once(model="m.onnx", given=("x=x.npy", "shape=shape.npy"),
+                                           expected=None), found, shape)
+            self.assertEqual(list(np.load(self.folder / "y.npy").shape), shape)
+
+    def test_what_is_damaged_is_compiled_again(self):
+        self.assertFalse(self.run_once(*self.SOFT))
+        for at in (20, -100):  # the header, the code
+            plan, = self.plans()
+            content = bytearray(plan.read_bytes())
+            content[at] ^= 1
+            plan.write_bytes(content)
+            self.assertFalse(self.run_once(*self.SOFT))
+            self.assertTrue(self.run_once(*self.SOFT))
+        for manifest in self.cache.glob("*.json"):
+            for text in ("", "{", "[]", '{"request":1,"files":2,"lines":[{"severity":"x"}]}'):
+                manifest.write_text(text, encoding="ascii")
+                self.assertFalse(self.run_once(*self.SOFT))
+
+    def test_plans_that_were_not_used_for_longest_go(self):
+        self.run_once(*self.SOFT)
+        limit = str(self.plans()[0].stat().st_size * 5 // 2)
+        self.assertFalse(self.run_once(*self.SOFT, "--no-fuse", size=limit))
+        self.assertTrue(self.run_once(*self.SOFT, size=limit))
+        self.assertFalse(self.run_once(*self.SOFT, "--placement=follow", size=limit))
+        self.assertTrue(self.run_once(*self.SOFT, size=limit))
+        self.assertFalse(self.run_once(*self.SOFT, "--no-fuse", size=limit))
+
+    def test_it_can_be_turned_off_shown_and_cleared(self):
+        self.assertFalse(self.run_once(*self.SOFT, size="0"))
+        self.assertFalse(self.run_once(*self.SOFT, "--no-cache"))
+        self.assertFalse(self.cache.exists() and self.plans())
+        self.run_once(*self.SOFT)
+        place = {"GANTRY_CACHE_DIR": str(self.cache), "GANTRY_CACHE_SIZE": "1GiB"}
+        shown = json.loads(self.succeed("cache", "--json", **place).out)
+        self.assertEqual([plan["graph"] for plan in shown["plans"]], ["g.mlir"])
+        self.assertEqual(self.succeed("cache", "--clear", **place).out, f"{self.cache}: removed 1 plan\n")
+        self.assertEqual(list(self.cache.iterdir()), [])
+        result = self.gantry("cache", GANTRY_CACHE_SIZE="much")
+        self.assertEqual((result.status, "GANTRY_CACHE_SIZE: " in result.err), (1, True))
+
+    def test_a_folder_that_others_may_write_to_is_closed_to_them(self):
+        self.cache.mkdir(mode=0o777)
+        self.cache.chmod(0o777)
+        self.assertFalse(self.run_once(*self.SOFT))
+        self.assertEqual(self.cache.stat().st_mode & 0o077, 0)
+
+    def test_several_at_once(self):
+        environment = {**os.environ, "GANTRY_CACHE_DIR": str(self.cache), "GANTRY_CACHE_SIZE": "1GiB"}
+        runs = [subprocess.Popen([str(BUILD / "bin/gantry"), "run", "g.mlir", "--input", "x=x.npy", *self.SOFT],
+                                 cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL) for _ in range(4)]
+        outputs = {run.communicate()[0] for run in runs}
+        self.assertEqual((len(outputs), {run.returncode for run in runs}), (1, {0}))
+        self.assertEqual(len(self.plans()), 1)
+
+
+class TopologyTest(ToolTest):
+    """docs/topology.schema.json takes what the tool takes and writes, and nothing else."""
+
+    DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+    GOOD = {"physical": [{"name": "CPU:0", "driver": "host"}, {"name": "GPU:0", "driver": "sim"}]}
+
+    def setUp(self):
+        super().setUp()
+        try:
+            import jsonschema  # pylint: disable=import-outside-toplevel
+        except ImportError as missing:
+            self.skipTest(f"{missing} (tools/dev/install_deps.sh test)")
+        schema = json.loads((self.DOCS / "topology.schema.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        self.schema = jsonschema.Draft202012Validator(schema)
+
+    def accepts(self, topology):
+        (self.folder / "t.json").write_text(json.dumps(topology), encoding="utf-8")
+        return self.gantry("devices", "--topology", "t.json", "--json").status == 0
+
+    def expect(self, topology, good):
+        with self.subTest(topology=topology):
+            self.assertEqual(self.accepts(topology), good)
+            self.assertEqual(self.schema.is_valid(topology), good)
+
+    def test_what_the_tool_writes(self):
+        for flags in (["--devices=CPU:0"], ["--devices=CPU:0,GPU:0@1GiB,GPU:1", "--simulate"],
+                      ["--devices=CPU:0,GPU:0", "--simulate", "--split", "GPU:0=1GiB,2GiB"], []):
+            text = self.succeed("devices", *flags, "--json").out
+            self.expect(json.loads(text), True)
+            self.assertEqual(self.succeed("devices", "--topology", "t.json", "--json").out, text)
+
+    def test_rates_are_there_to_be_edited(self):
+        written = json.loads(self.succeed("devices", "--devices=CPU:0,GPU:0", "--simulate", "--json").out)
+        gpu = written["physical"][1]
+        self.assertTrue(gpu["bandwidth"] > 0 and gpu["peak_flops"]["f32"] > 0 and len(written["links"]) == 2)
+        (self.folder / "g.mlir").write_text(CacheTest.GRAPH.replace("GPU:7", "GPU:0"), encoding="ascii")
+        plain = self.succeed("explain", "g.mlir", "--devices=CPU:0,GPU:0", "--simulate", "--json").out
+        (self.folder / "t.json").write_text(json.dumps(written), encoding="utf-8")
+        same = self.succeed("explain", "g.mlir", "--topology", "t.json", "--json").out
+        self.assertEqual(json.loads(same)["functions"], json.loads(plain)["functions"])
+        written["links"][0]["latency"] = 0.5
+        (self.folder / "t.json").write_text(json.dumps(written), encoding="utf-8")
+        slow = self.succeed("explain", "g.mlir", "--topology", "t.json", "--json").out
+        self.assertNotEqual(json.loads(slow)["functions"], json.loads(plain)["functions"])
+
+    def test_the_example_of_the_page(self):
+        page = (self.DOCS / "Topology.md").read_text(encoding="utf-8")
+        self.expect(json.loads(page.split("```json")[1].split("```")[0]), True)
+
+    def test_both_agree(self):
+        def changed(**changes):
+            return {**self.GOOD, **changes}
+
+        cpu, gpu = self.GOOD["physical"]
+        self.expect(self.GOOD, True)
+        self.expect(changed(**{"$schema": "topology.schema.json"}), True)
+        for text in ("1GiB", "20 mb", "1.5GiB", "7", "0"):
+            self.expect(changed(physical=[cpu, {**gpu, "memory": text}]), True)
+        for bad in ("1G B", "much", "-1", ""):
+            self.expect(changed(physical=[cpu, {**gpu, "memory": bad}]), False)
+        for key, bad in (("driver", "abacus"), ("bandwidth", -1), ("bandwidth", "1"), ("model", 1),
+                         ("memory", -1), ("peak_flops", 1), ("peak_flops", {"f31": 1}), ("colour", "red"),
+                         ("name", "GPU")):
+            self.expect(changed(physical=[cpu, {**gpu, key: bad}]), False)
+        self.expect(changed(physical=[{"name": "CPU:0"}]), False)
+        self.expect(changed(links=[{"from": "CPU:0"}]), False)
+        self.expect(changed(links=[{"from": "CPU:0", "to": "GPU:0", "bandwith": 1}]), False)
+        self.expect(changed(logical=[{"name": "CPU:0"}]), False)
+        self.expect(changed(devices=[]), False)
+        self.expect([], False)
 
 
 class ValuesTest(ToolTest):

@@ -14,20 +14,6 @@ namespace {
 
 constexpr const char *libraryName = "libgantry-compiler.so";
 
-/// What the environment says, else beside the program, as in a build and in an installed tree, else
-/// where the loader looks.
-std::string libraryPath() {
-  if (const char *exact = std::getenv("GANTRY_COMPILER"); exact && *exact)
-    return exact;
-  std::error_code error;
-  const auto prefix =
-      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  for (const char *folder : {"lib", GANTRY_LIBDIR})
-    if (const auto beside = prefix / folder / libraryName; std::filesystem::exists(beside, error))
-      return beside.string();
-  return libraryName;
-}
-
 /// Why the library cannot be opened and what to do: it is there and lacks others, or it is not.
 Status cannotOpen(const std::string &path, const std::string &reason) {
   const bool lacksMlir =
@@ -85,6 +71,20 @@ struct CRequest : gantry_compile_request_t {
 
 } // namespace
 
+/// What the environment says, else beside the program, as in a build and in an installed tree, else
+/// where the loader looks.
+std::string Compiler::libraryPath() {
+  if (const char *exact = std::getenv("GANTRY_COMPILER"); exact && *exact)
+    return exact;
+  std::error_code error;
+  const auto prefix =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  for (const char *folder : {"lib", GANTRY_LIBDIR})
+    if (const auto beside = prefix / folder / libraryName; std::filesystem::exists(beside, error))
+      return beside.string();
+  return libraryName;
+}
+
 Expected<Compiler> Compiler::open() {
   const std::string path = libraryPath();
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -104,6 +104,8 @@ Expected<Compiler> Compiler::open() {
       !find(library, "gantry_artifact_data", compiler.artifactData) ||
       !find(library, "gantry_artifact_num_shape_values", compiler.artifactNumShapeValues) ||
       !find(library, "gantry_artifact_shape_value", compiler.artifactShapeValue) ||
+      !find(library, "gantry_artifact_num_files", compiler.artifactNumFiles) ||
+      !find(library, "gantry_artifact_file", compiler.artifactFile) ||
       !find(library, "gantry_artifact_destroy", compiler.artifactDestroy) ||
       !find(library, "gantry_graph_info_text", compiler.infoText) ||
       !find(library, "gantry_graph_info_json", compiler.infoJson) ||
@@ -124,7 +126,7 @@ Status Compiler::statusOf(gantry_status_t status) const {
 }
 
 Outcome Compiler::outcome(gantry_status_t status, gantry_artifact_t *artifact) const {
-  Outcome result{statusOf(status), {}};
+  Outcome result{statusOf(status), {}, {}};
   if (artifact) {
     result.artifact.emplace();
     result.artifact->handle.reset(artifact, artifactDestroy);
@@ -133,6 +135,8 @@ Outcome Compiler::outcome(gantry_status_t status, gantry_artifact_t *artifact) c
     result.artifact->content = {static_cast<const uint8_t *>(data), size};
     for (size_t i = 0; i < artifactNumShapeValues(artifact); ++i)
       result.artifact->values.emplace_back(artifactShapeValue(artifact, i));
+    for (size_t i = 0; i < artifactNumFiles(artifact); ++i)
+      result.artifact->files.emplace_back(artifactFile(artifact, i));
   }
   return result;
 }
@@ -143,6 +147,7 @@ Outcome Compiler::compile(const CompileRequest &given) const {
   const gantry_status_t status = compileFn(&request, &artifact);
   Outcome result = outcome(status, artifact);
   result.status = request.withoutRepetition(result.status);
+  result.lines = request.lines.printed();
   return result;
 }
 

@@ -2,6 +2,8 @@
 // MLIR.
 #pragma once
 
+#include "Console.h"
+
 #include "gantry-c/compiler.h"
 #include "gantry/Arrays/Array.h"
 #include "gantry/Support/Status.h"
@@ -24,18 +26,21 @@ public:
   }
   /// Names of the candidates that are compiled in.
   const std::vector<std::string> &shapeValues() const { return values; }
+  /// Files that were read besides the graph.
+  const std::vector<std::string> &filesRead() const { return files; }
 
 private:
   friend class Compiler;
   std::shared_ptr<gantry_artifact_t> handle;
   std::span<const uint8_t> content;
-  std::vector<std::string> values;
+  std::vector<std::string> values, files;
 };
 
 /// A result of the compiler. The status has no message when a printed diagnostic has said the same.
 struct Outcome {
   Status status;
   std::optional<Artifact> artifact;
+  std::vector<CompilerLine> lines; ///< what was printed meanwhile
 };
 
 /// What `check` says of a graph; a report comes with the failure that something is not supported.
@@ -67,6 +72,9 @@ public:
   /// what the loader finds. Errors: UNAVAILABLE, which says where it looked.
   static Expected<Compiler> open();
 
+  /// The library that open takes.
+  static std::string libraryPath();
+
   Outcome compile(const CompileRequest &request) const;
   Outcome whyNot(const CompileRequest &request, const std::string &op,
                  const std::string &device) const;
@@ -84,6 +92,8 @@ private:
   decltype(&gantry_artifact_data) artifactData = nullptr;
   decltype(&gantry_artifact_num_shape_values) artifactNumShapeValues = nullptr;
   decltype(&gantry_artifact_shape_value) artifactShapeValue = nullptr;
+  decltype(&gantry_artifact_num_files) artifactNumFiles = nullptr;
+  decltype(&gantry_artifact_file) artifactFile = nullptr;
   decltype(&gantry_artifact_destroy) artifactDestroy = nullptr;
   decltype(&gantry_graph_info_text) infoText = nullptr;
   decltype(&gantry_graph_info_json) infoJson = nullptr;

@@ -61,14 +61,20 @@ void CompilerLog::receive(void *context, gantry_severity_t severity, const char 
 
 bool CompilerLog::hasTold(const std::string &error) {
   std::lock_guard lock(mutex);
-  return std::find(errors.begin(), errors.end(), error) != errors.end();
+  return std::any_of(lines.begin(), lines.end(), [&](const CompilerLine &line) {
+    return line.severity == GANTRY_SEVERITY_ERROR && line.text == error;
+  });
+}
+
+std::vector<CompilerLine> CompilerLog::printed() {
+  std::lock_guard lock(mutex);
+  return lines;
 }
 
 void CompilerLog::print(gantry_severity_t severity, std::string_view text) {
   std::lock_guard lock(mutex);
   clearStatusLine();
-  if (severity == GANTRY_SEVERITY_ERROR)
-    errors.emplace_back(text);
+  lines.push_back({severity, std::string(text)});
   // A diagnostic with a location has its severity in it: "model.onnx:node 'x': error: …".
   const bool saysItself = text.find("error: ") != std::string_view::npos ||
                           text.find("warning: ") != std::string_view::npos;

@@ -27,6 +27,12 @@ void printNote(std::string_view text);
 /// status that its code calls for.
 int report(const Status &status);
 
+/// A diagnostic of the compiler, as it was printed.
+struct CompilerLine {
+  gantry_severity_t severity;
+  std::string text;
+};
+
 /// Receives the compiler's lines. Diagnostics are printed as they come; progress lines keep one
 /// status line up to date when standard error is a terminal and a phase takes over a second.
 class CompilerLog {
@@ -39,6 +45,8 @@ public:
   static void receive(void *context, gantry_severity_t severity, const char *text);
   /// Whether this very error was printed.
   bool hasTold(const std::string &error);
+  /// All that was printed so far.
+  std::vector<CompilerLine> printed();
 
 private:
   void print(gantry_severity_t severity, std::string_view text);
@@ -49,7 +57,7 @@ private:
   const bool onTerminal;
   std::mutex mutex; ///< over everything below and the order of lines
   std::condition_variable ended;
-  std::vector<std::string> errors;
+  std::vector<CompilerLine> lines;
   std::string phase;
   std::chrono::steady_clock::time_point phaseBegan;
   bool statusShown = false;

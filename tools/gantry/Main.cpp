@@ -30,6 +30,8 @@ static int dispatch(const Options &options) {
     return diffCommand(options);
   case Command::planText:
     return planTextCommand(options);
+  case Command::cache:
+    return cacheCommand(options);
   }
   return 0;
 }

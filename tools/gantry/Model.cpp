@@ -1,8 +1,11 @@
 #include "Model.h"
 
+#include "CompileCache.h"
 #include "Console.h"
 
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Plan/VerifyBytes.h"
+#include "gantry/Runtime/ThreadPool.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -17,11 +20,41 @@ namespace {
 /// Weights from here on are not held in memory a second time.
 constexpr uint64_t largeWeights = uint64_t(256) << 20;
 
+/// As it was compiled before, with what was said then.
+std::optional<Model> takeFromCache(const Options &options, const CompileCache &cache,
+                                   const std::vector<Candidate> &candidates, Stopwatch watch) {
+  auto hit = cache.find(candidates);
+  if (!hit)
+    return std::nullopt;
+  if (options.verify == "full") {
+    runtime::ThreadPool threads(static_cast<unsigned>(options.threads));
+    const auto parallel = [&](size_t count, const auto &work) {
+      runtime::shareOut(threads, count, work);
+    };
+    if (!plan::verifyOnce(hit->file, parallel).ok()) {
+      cache.forget(candidates);
+      return std::nullopt;
+    }
+  }
+  CompilerLog log;
+  for (const CompilerLine &line : hit->lines)
+    CompilerLog::receive(&log, line.severity, line.text.c_str());
+  Model model{std::move(hit->file), watch.seconds(), std::move(hit->shapeValues)};
+  model.isCached = true;
+  return model;
+}
+
 Expected<Model> compileModel(const Options &options, std::vector<Candidate> candidates) {
   Stopwatch watch;
   auto request = requestFor(options);
   if (!request)
     return request.status();
+  auto cache = CompileCache::of(options, *request);
+  if (!cache)
+    return cache.status();
+  if (*cache)
+    if (auto model = takeFromCache(options, **cache, candidates, watch))
+      return std::move(*model);
   request->candidates = std::move(candidates);
   request->scratchAbove = largeWeights;
   auto compiler = Compiler::open();
@@ -31,6 +64,8 @@ Expected<Model> compileModel(const Options &options, std::vector<Candidate> cand
   if (!outcome.status.ok())
     return outcome.status;
   const double seconds = watch.seconds();
+  if (*cache)
+    (*cache)->keep(*outcome.artifact, outcome.lines, request->candidates);
   auto owner = std::make_shared<const Artifact>(std::move(*outcome.artifact));
   // What was written to a file a moment ago need not be read back for its checksums.
   const bool large = owner->bytes().size() >= largeWeights;
@@ -39,7 +74,7 @@ Expected<Model> compileModel(const Options &options, std::vector<Candidate> cand
   if (!file)
     return Status::internal("the compiler made a plan that cannot be read: " +
                             file.status().message());
-  return Model{file.take(), seconds, owner->shapeValues(), 0};
+  return Model{file.take(), seconds, owner->shapeValues()};
 }
 
 Status checkNoCompileFlags(const Options &options) {
@@ -131,6 +166,13 @@ Expected<Model> openPlan(const Options &options, std::optional<std::span<const u
   return Model{file.take(), {}, {}, watch.seconds()};
 }
 } // namespace
+
+std::string Model::describeCompilation() const {
+  if (!compileSeconds)
+    return "";
+  return format(isCached ? "compiled before, found in %.3f s" : "compiled in %.3f s",
+                *compileSeconds);
+}
 
 Expected<Model> Model::load(const Options &options, std::vector<Candidate> candidates) {
   std::optional<std::span<const uint8_t>> bytes;

@@ -16,12 +16,16 @@ struct Model {
   std::optional<double> compileSeconds; ///< none: FILE was a plan already
   std::vector<std::string> shapeValues; ///< the candidates that are compiled in
   double openSeconds = 0;               ///< for header and metadata of a plan
+  bool isCached = false;                ///< compiled before; compileSeconds is the search for it
 
   /// Recognises a plan by its first bytes, whatever its name, and compiles anything else: in
   /// memory, or with large weights into a nameless file in TMPDIR, from which they are mapped. The
   /// compiler's diagnostics have been printed when this fails. Of `candidates` a graph takes the
   /// values that decide shapes.
   static Expected<Model> load(const Options &options, std::vector<Candidate> candidates = {});
+
+  /// "compiled in 1.234 s"; empty for a plan.
+  std::string describeCompilation() const;
 
   const plan::fb::Plan &plan() const { return file.plan(); }
 };

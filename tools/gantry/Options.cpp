@@ -182,6 +182,7 @@ public:
     addReport();
     addDiff();
     addPlanText();
+    addCache();
   }
 
   ParsedOptions parse(int argc, char **argv) {
@@ -289,6 +290,26 @@ private:
         ->group("Devices");
   }
 
+  void addNoCache(CLI::App *sub) {
+    sub->add_flag("--no-cache", options.noCache,
+                  "compile a graph even if the same was compiled before (see `gantry cache`)");
+  }
+
+  void addCache() {
+    CLI::App *sub = subcommand(
+        Command::cache, "cache",
+        "Show the plans that are kept of graphs, so that run, bench, explain, report and diff "
+        "compile each only once.",
+        "  gantry cache\n"
+        "  gantry cache --clear\n"
+        "Environment: GANTRY_CACHE_DIR, the folder (default: gantry in XDG_CACHE_HOME or "
+        "~/.cache); GANTRY_CACHE_SIZE, bytes that all plans may take, those not used for longest "
+        "go "
+        "first (default: 4GiB; 0: none is kept).\n");
+    sub->add_flag("--clear", options.clear, "remove them");
+    addJson(sub, "as JSON");
+  }
+
   void addVerify(CLI::App *sub) {
     sub->add_option("--verify", options.verify,
                     "when a plan's bytes are compared with their checksums: full (at load, the "
@@ -365,6 +386,7 @@ private:
     addVerify(sub);
     addPlacementLog(sub);
     addVerbose(sub);
+    addNoCache(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
@@ -438,6 +460,7 @@ private:
     addVerify(sub);
     addJson(sub, "one JSON object: median_ms, min_ms, p90_ms, runs, …");
     addVerbose(sub);
+    addNoCache(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
@@ -466,6 +489,7 @@ private:
     addJson(sub, "as JSON");
     addPlacementLog(sub);
     addVerbose(sub);
+    addNoCache(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
@@ -481,6 +505,7 @@ private:
                     "where to (default: FILE with .html); - is standard output")
         ->option_text("FILE");
     sub->add_option("--function", options.function, "only this function")->option_text("NAME");
+    addNoCache(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 
@@ -498,6 +523,7 @@ private:
     sub->add_option("B", options.other, "graph or plan to compare it with")->required();
     addJson(sub, "as JSON");
     addVerbose(sub);
+    addNoCache(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);
   }
 

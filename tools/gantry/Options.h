@@ -8,7 +8,7 @@
 
 namespace gantry::tool {
 
-enum class Command { run, compile, check, devices, bench, explain, report, diff, planText };
+enum class Command { run, compile, check, devices, bench, explain, report, diff, planText, cache };
 
 enum class PlacementLog { off, text, json };
 
@@ -19,6 +19,7 @@ struct Options {
 
   /// For the compiler, as its C API takes them ("dim=batch=8"), in the order given.
   std::vector<std::string> compileFlags;
+  bool noCache = false;    ///< compile, whatever was compiled before
   bool stopsEarly = false; ///< --stop-after was given: the result is text
 
   std::vector<std::string> inputs;   ///< NAME=FILE, or FILE for an archive of named arrays
@@ -50,6 +51,7 @@ struct Options {
   bool timeline = false;           ///< explain: queues over a run
   bool memory = false;             ///< explain: memory in full
   bool json = false;
+  bool clear = false;     ///< cache: remove what is there
   bool calibrate = false; ///< devices: measure the rates of the host
   PlacementLog placementLog = PlacementLog::off;
   int verbose = 0;

@@ -149,6 +149,9 @@ public:
   /// ONNX model. None for a graph in MLIR, which keeps its dimensions open.
   std::vector<GraphPort> inputsToSize();
 
+  /// Files besides the graph's that importing has read: external data of an ONNX model.
+  std::vector<std::string> filesRead() const;
+
 private:
   struct Decoded;
   std::unique_ptr<Decoded> decoded;

@@ -42,7 +42,8 @@ struct ReplicaList {
 /// Everything that decides what a graph is compiled to; nothing else does. Text and files have been
 /// read when there are CompileOptions.
 struct CompileOptions {
-  ImportOptions graph; ///< sizes, values, the function wanted
+  std::vector<std::string> files; ///< that were read for what follows
+  ImportOptions graph;            ///< sizes, values, the function wanted
   /// Values of inputs, for those of them that shapes depend on; the others stay inputs.
   std::vector<InputValue> candidates;
 
@@ -110,6 +111,7 @@ struct Compiled {
   std::variant<AlignedBuffer, MappedFile> plan; ///< the plan file's bytes, if they are kept
   std::string text;                             ///< the text of the phase that was asked for
   std::vector<std::string> shapeValues;         ///< names of the candidates that were compiled in
+  std::vector<std::string> files;               ///< that were read besides the graph's
 };
 
 /// Who waits for a compilation.

@@ -16,6 +16,7 @@
 #include "gantry/Support/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -82,6 +83,9 @@ public:
   std::span<const uint8_t> bytes() const { return file; }
 
 private:
+  friend Status
+  verifyOnce(PlanFile &file,
+             const std::function<void(size_t, const std::function<void(size_t)> &)> &);
   std::span<const uint8_t> file;
   std::shared_ptr<const void> owner;
   const fb::Plan *root = nullptr;

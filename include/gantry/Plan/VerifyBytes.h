@@ -29,4 +29,7 @@ enum class BytesOf : uint8_t {
 Status verifyBytes(const PlanFile &file, BytesOf which = BytesOf::everything,
                    const ParallelFor &parallel = inOrder);
 
+/// All of them, unless that was done before; `file` and later copies of it know then.
+Status verifyOnce(PlanFile &file, const ParallelFor &parallel = inOrder);
+
 } // namespace gantry::plan

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <pthread.h>
 #include <vector>
 
@@ -72,5 +73,9 @@ private:
   alignas(64) std::atomic<int64_t> next{0};
   alignas(64) std::atomic<uint32_t> idle{0};
 };
+
+/// Work of very different sizes: each thread takes the next of `count` pieces until none is left,
+/// so that the large ones should come first.
+void shareOut(ThreadPool &pool, size_t count, const std::function<void(size_t)> &work);
 
 } // namespace gantry::runtime

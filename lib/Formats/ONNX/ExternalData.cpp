@@ -135,3 +135,10 @@ Expected<std::shared_ptr<const Mapping>> ExternalData::open(string_view location
   files.emplace(location, mapping);
   return std::shared_ptr<const Mapping>(mapping);
 }
+
+std::vector<std::string> ExternalData::paths() const {
+  std::vector<std::string> result;
+  for (const auto &[location, mapping] : files)
+    result.push_back((folder.empty() ? "" : folder + "/") + location);
+  return result;
+}

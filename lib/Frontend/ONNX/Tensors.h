@@ -46,6 +46,9 @@ public:
 
   Expected<mlir::ElementsAttr> read(const Tensor &tensor);
 
+  /// Files besides the model whose bytes were taken.
+  std::vector<std::string> filesRead() const { return external.paths(); }
+
 private:
   Expected<mlir::ElementsAttr> make(const Tensor &tensor);
   struct Bytes {

@@ -64,7 +64,8 @@ void printJson(const Options &options, const Model &model, const Execution &exec
       .member("runs", uint64_t(measured.times.size()))
       .member("threads", uint64_t(execution.machine().threadPool().size()));
   if (model.compileSeconds)
-    json.member("compile_ms", rounded(*model.compileSeconds * 1e3));
+    json.member(model.isCached ? "compile_cached_ms" : "compile_ms",
+                rounded(*model.compileSeconds * 1e3));
   if (const auto seconds = execution.virtualSeconds())
     json.member("virtual_ms", rounded(*seconds * 1e3));
   json.member("load_ms", rounded(execution.loadMilliseconds()))
@@ -88,7 +89,8 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
   if (const auto seconds = execution.virtualSeconds())
     table.add({"virtual clock", format("%.4f", *seconds * 1e3)});
   if (model.compileSeconds)
-    table.add({"compile", format("%.4f", *model.compileSeconds * 1e3)});
+    table.add({model.isCached ? "compiled before" : "compile",
+               format("%.4f", *model.compileSeconds * 1e3)});
   std::printf("%s: %zu runs, %u threads, %.1f runs per second\n%s",
               execution.function().name.c_str(), measured.times.size(),
               execution.machine().threadPool().size(), 1e3 / measured.median(),

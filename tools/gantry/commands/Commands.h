@@ -14,5 +14,6 @@ int explainCommand(const Options &options);
 int reportCommand(const Options &options);
 int diffCommand(const Options &options);
 int planTextCommand(const Options &options);
+int cacheCommand(const Options &options);
 
 } // namespace gantry::tool

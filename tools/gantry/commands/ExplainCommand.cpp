@@ -82,7 +82,7 @@ int explainCommand(const Options &options) {
   else
     explainForPeople(subject, moments);
   if (options.verbose && model->compileSeconds)
-    printNote(format("compiled in %.3f s", *model->compileSeconds));
+    printNote(model->describeCompilation());
   return exitSuccess;
 }
 

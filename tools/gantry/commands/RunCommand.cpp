@@ -202,7 +202,7 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
                    double runMilliseconds) {
   const auto &[model, execution] = prepared;
   if (model.compileSeconds)
-    printNote(format("compiled in %.3f s", *model.compileSeconds));
+    printNote(model.describeCompilation());
   printNote(format("plan of %s, loaded in %.3f ms, ran in %.3f ms",
                    formatBytes(model.file.bytes().size()).c_str(), execution.loadMilliseconds(),
                    runMilliseconds / static_cast<double>(options.repeat)));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry::onnx {
 
@@ -29,6 +30,9 @@ public:
   /// once. Errors: INVALID_ARGUMENT (the path leaves the folder, is no regular file, is linked
   /// twice), NOT_FOUND.
   Expected<std::shared_ptr<const Mapping>> open(std::string_view location);
+
+  /// Paths of the files that were opened.
+  std::vector<std::string> paths() const;
 
 private:
   std::string folder;
