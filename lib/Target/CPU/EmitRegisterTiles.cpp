@@ -354,6 +354,12 @@ struct Emitter {
     IRMapping mapping;
     mapping.map(op.getBody()->getArguments(), arguments);
     auto widen = [&](Type t) -> Type { return width ? VectorType::get({width}, t) : t; };
+    // A value from outside the body (a captured scalar) is the same for all lanes.
+    auto captured = [&](Value value) {
+      if (width && !mapping.contains(value))
+        mapping.map(value, vector::BroadcastOp::create(
+                               b, op.getLoc(), cast<VectorType>(widen(value.getType())), value));
+    };
     for (Operation &inner : op.getBody()->without_terminator()) {
       if (auto constant = dyn_cast<arith::ConstantOp>(inner); constant && width) {
         auto type = cast<VectorType>(widen(constant.getType()));
@@ -363,16 +369,14 @@ struct Emitter {
                         .getResult());
         continue;
       }
+      for (Value operand : inner.getOperands())
+        captured(operand);
       Operation *copy = b.clone(inner, mapping);
       copy->getResult(0).setType(widen(inner.getResult(0).getType()));
     }
     Value yielded = op.getBody()->getTerminator()->getOperand(0);
-    // A value from outside the body (a captured scalar) is the same for all lanes.
-    Value result = mapping.lookupOrDefault(yielded);
-    if (width && !isa<VectorType>(result.getType()))
-      result = vector::BroadcastOp::create(b, op.getLoc(),
-                                           cast<VectorType>(widen(result.getType())), result);
-    return result;
+    captured(yielded);
+    return mapping.lookupOrDefault(yielded);
   }
 
   /// A nest of loops over `dims` (sizes given) that carries `state` through `body`.

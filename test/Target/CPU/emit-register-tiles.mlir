@@ -156,3 +156,18 @@ func.func private @empty_is_left(%a: memref<4x0xf32>, %c: memref<4xf32>) {
   }
   return
 }
+
+// A scalar from outside the body is the same for all lanes, wherever the body uses it.
+// CHECK-LABEL: @captured(
+// CHECK-SAME: %[[P:[a-z0-9]*]]: f32)
+// CHECK: %[[V:.*]] = vector.broadcast %[[P]] : f32 to vector<8xf32>
+// CHECK: math.powf %{{.*}}, %[[V]] : vector<8xf32>
+func.func private @captured(%a: memref<16x32xf32>, %c: memref<32xf32>, %p: f32) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<16x32xf32>) outs(%c : memref<32xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = math.powf %x, %p : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
