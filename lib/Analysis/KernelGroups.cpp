@@ -99,5 +99,5 @@ std::vector<KernelGroup> gantry::groupIntoKernels(Block &block, MayJoin mayJoin)
 bool gantry::belongsInKernel(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  return dense && dense.isSplat() && dense.getNumElements() == 1;
+  return dense && dense.getNumElements() <= 1;
 }

@@ -175,6 +175,15 @@ AffineMap Emitter::mapOf(unsigned loops, ArrayRef<AffineExpr> results) {
   return AffineMap::get(loops, 0, results, getContext());
 }
 
+/// Whether some loop has no iteration: one that reads along an empty dimension.
+static bool hasEmptyLoop(ArrayRef<Value> values, ArrayRef<AffineMap> maps) {
+  for (auto [value, map] : llvm::zip(values, maps))
+    for (auto [size, expr] : llvm::zip(shapeOf(value), map.getResults()))
+      if (size == 0 && isa<AffineDimExpr>(expr))
+        return true;
+  return false;
+}
+
 Value Emitter::accumulate(Value init, AffineMap resultMap, ArrayRef<Operand> inputs,
                           Iterators iterators, Body body) {
   SmallVector<Value> values;
@@ -183,6 +192,8 @@ Value Emitter::accumulate(Value init, AffineMap resultMap, ArrayRef<Operand> inp
     values.push_back(input.value);
     maps.push_back(input.map);
   }
+  if (hasEmptyLoop(values, maps))
+    return init;
   maps.push_back(resultMap);
   bool reduces = llvm::is_contained(iterators, utils::IteratorType::reduction);
   return linalg::GenericOp::create(*this, init.getType(), values, init, maps, iterators,
@@ -279,6 +290,8 @@ Value Emitter::reshape(Value value, ArrayRef<int64_t> shape) {
   auto type = typeOf(value), result = type.clone(shape);
   if (type == result)
     return value;
+  if (type.getNumElements() == 0)
+    return empty(shape, type.getElementType());
   if (type.getRank() != result.getRank())
     if (auto groups = getReassociationIndicesForReshape(type, result)) {
       if (type.getRank() > result.getRank())
@@ -311,6 +324,8 @@ Value Emitter::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, V
     after[first + i] = getIndexAttr(high[i]);
     shape[first + i] += low[i] + high[i];
   }
+  if (typeOf(value).getNumElements() == 0)
+    return filled(shape, scalar);
   return tensor::PadOp::create(*this, typeOf(value).clone(shape), value, before, after, scalar);
 }
 
@@ -323,6 +338,8 @@ static SmallVector<OpFoldResult> attributes(Emitter &b, ArrayRef<int64_t> values
 Value Emitter::extractSlice(Value value, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
                             ArrayRef<int64_t> steps) {
   size_t rank = starts.size();
+  if (llvm::is_contained(sizes, 0))
+    return empty(sizes, elementOf(value));
   return tensor::ExtractSliceOp::create(*this, value, attributes(*this, starts, rank),
                                         attributes(*this, sizes, rank),
                                         attributes(*this, steps, rank));
@@ -331,6 +348,8 @@ Value Emitter::extractSlice(Value value, ArrayRef<int64_t> starts, ArrayRef<int6
 Value Emitter::insertSlice(Value value, Value into, ArrayRef<int64_t> starts,
                            ArrayRef<int64_t> steps) {
   size_t rank = starts.size();
+  if (typeOf(value).getNumElements() == 0)
+    return into;
   return tensor::InsertSliceOp::create(*this, value, into, attributes(*this, starts, rank),
                                        attributes(*this, shapeOf(value), rank),
                                        attributes(*this, steps, rank));

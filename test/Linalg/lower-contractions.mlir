@@ -103,3 +103,15 @@ gantry.kernel @avg_pool_border {
   %0 = gantry.avg_pool %x {window = array<i64: 3>, strides = array<i64: 2>, pads_low = array<i64: 1>, pads_high = array<i64: 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
   gantry.yield %0 : tensor<1x3x4xf32>
 }
+
+// A loop without iterations leaves what the sum starts from: no op has a dimension of size 0.
+// CHECK-LABEL: func.func private @matmul_of_nothing(
+// CHECK-NOT:     linalg.generic
+// CHECK:         %[[ZEROS:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<2x3xf32>)
+// CHECK:         return %[[ZEROS]]
+gantry.kernel @matmul_of_nothing {
+  %a = gantry.constant dense<> : tensor<2x0xf32>
+  %b = gantry.constant dense<> : tensor<0x3xf32>
+  %0 = gantry.matmul %a, %b : (tensor<2x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>
+  gantry.yield %0 : tensor<2x3xf32>
+}

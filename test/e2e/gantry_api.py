@@ -72,8 +72,14 @@ class Refused(Exception):
         return re.sub(r"\s+", " ", text).strip()
 
 
+class RuntimeOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32),
+                ("host_memory_limit", ctypes.c_uint64), ("log", LOG), ("log_context", ctypes.c_void_p),
+                ("sim_order", ctypes.c_char_p), ("bindings", ctypes.c_void_p), ("num_bindings", ctypes.c_size_t)]
+
+
 compiler = runtime_library = None
-_runtime = None
+_runtimes = {}
 
 
 def load(build):
@@ -92,12 +98,14 @@ def _check(status):
         raise ApiError(f"{CODES[status]}: {runtime_library.gantry_last_error().decode()}")
 
 
-def _runtime_handle():
-    global _runtime
-    if _runtime is None:
-        _runtime = ctypes.c_void_p()
-        _check(runtime_library.gantry_runtime_create(None, ctypes.byref(_runtime)))
-    return _runtime
+def _runtime_handle(threads):
+    """The runtime with so many threads; 0 are all that the machine has."""
+    if threads not in _runtimes:
+        options = RuntimeOptions(struct_size=ctypes.sizeof(RuntimeOptions), threads=threads)
+        handle = ctypes.c_void_p()
+        _check(runtime_library.gantry_runtime_create(ctypes.byref(options), ctypes.byref(handle)))
+        _runtimes[threads] = handle
+    return _runtimes[threads]
 
 
 def _value(name, array):
@@ -145,10 +153,10 @@ def compile_for(file, inputs, dims=()):
 class Plan:
     """A loaded plan with one function, and a session of it."""
 
-    def __init__(self, content):
+    def __init__(self, content, threads=0):
         self.handle = ctypes.c_void_p()
         _check(runtime_library.gantry_plan_load_memory(
-            _runtime_handle(), content, ctypes.c_size_t(len(content)), None, None, ctypes.byref(self.handle)))
+            _runtime_handle(threads), content, ctypes.c_size_t(len(content)), None, None, ctypes.byref(self.handle)))
         self.inputs = self._infos("input")
         self.outputs = self._infos("output")
 

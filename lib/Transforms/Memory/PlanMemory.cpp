@@ -157,11 +157,12 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     if (!devices.empty())
       b.setInsertionPointAfter(devices.back());
     for (auto [i, device] : llvm::enumerate(devices)) {
+      // What has no bytes has a place nevertheless.
       uint64_t bytes = constants.lookup(device.getSymNameAttr());
-      if (i == 0 || bytes)
+      if (i == 0 || constants.contains(device.getSymNameAttr()))
         declareArena(b, device, commands::ArenaKind::Constants, {bytes, bytes});
-      if (uint64_t held = variables.lookup(device.getSymNameAttr()))
-        declareArena(b, device, commands::ArenaKind::Variables, {held, held});
+      if (auto it = variables.find(device.getSymNameAttr()); it != variables.end())
+        declareArena(b, device, commands::ArenaKind::Variables, {it->second, it->second});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
         declareArena(b, device, commands::ArenaKind::Transient, it->second);
     }

@@ -73,6 +73,16 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+static bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+}
+
+static Value makeEmpty(Location loc, Type type, PatternRewriter &rewriter) {
+  return ConstantOp::create(
+      rewriter, loc, DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>()));
+}
+
 namespace {
 /// An op whose results have no elements: there is nothing to compute. They are where they were
 /// asked to be made; a device that there is not is refused there.
@@ -80,21 +90,44 @@ struct DropEmptyOps : OpInterfaceRewritePattern<KernelOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(KernelOpInterface op, PatternRewriter &rewriter) const override {
+    if (!llvm::all_of(op->getResultTypes(), isEmpty))
+      return failure();
     SmallVector<Value> empties;
     for (Type type : op->getResultTypes()) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() != 0)
-        return failure();
-    }
-    for (Type type : op->getResultTypes()) {
-      auto empty = ConstantOp::create(
-          rewriter, op->getLoc(),
-          DenseElementsAttr::get(cast<RankedTensorType>(type), ArrayRef<Attribute>()));
-      inheritRequest(op, empty);
-      empties.push_back(empty);
+      empties.push_back(makeEmpty(op->getLoc(), type, rewriter));
+      inheritRequest(op, empties.back().getDefiningOp());
     }
     rewriter.replaceOp(op, empties);
     return success();
+  }
+};
+
+/// Replicas exchange nothing of a value without elements.
+struct DropEmptyAllReduce : OpRewritePattern<AllReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AllReduceOp op, PatternRewriter &rewriter) const override {
+    if (!llvm::all_of(op->getResultTypes(), isEmpty))
+      return failure();
+    rewriter.replaceOp(op, op.getValues());
+    return success();
+  }
+};
+
+/// An operand without elements tells an op nothing but its type. A constant in its place goes into
+/// the kernel, so that nothing is copied and no kernel takes a buffer of no bytes.
+struct ReadNoEmpties : OpInterfaceRewritePattern<KernelOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(KernelOpInterface op, PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isEmpty(operand.get().getType()) && !operand.get().getDefiningOp<ConstantOp>()) {
+        Value empty = makeEmpty(op->getLoc(), operand.get().getType(), rewriter);
+        rewriter.modifyOpInPlace(op, [&] { operand.set(empty); });
+        changed = true;
+      }
+    return success(changed);
   }
 };
 
@@ -103,7 +136,7 @@ struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
     RewritePatternSet patterns(&getContext());
     patterns.add(splitIntoSlices);
     patterns.add(padBeforeConv);
-    patterns.add<DropEmptyOps>(&getContext());
+    patterns.add<DropEmptyOps, DropEmptyAllReduce, ReadNoEmpties>(&getContext());
     // Constants that ask for different devices stay apart (P1).
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      GreedyRewriteConfig().enableConstantCSE(false))))

@@ -255,3 +255,16 @@ func.func @all_ops_and_ranks() -> (tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x2x
   %6 = gantry.reduce_min %a {axes = array<i64: 1>} : (tensor<2x2xi64>) -> tensor<2xi64>
   return %0, %1, %2, %3, %4, %5, %6 : tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x2xi64>, tensor<2x1xi64>, tensor<1x2xi64>, tensor<2xi64>, tensor<2xi64>
 }
+
+// The largest of nothing is the least number of the element type.
+// CHECK-LABEL: @extremes_of_nothing(
+// CHECK-DAG: %[[MAX:.*]] = gantry.constant dense<-2147483648> : tensor<2xi32>
+// CHECK-DAG: %[[MIN:.*]] = gantry.constant dense<127> : tensor<2xi8>
+// CHECK: return %[[MAX]], %[[MIN]]
+func.func @extremes_of_nothing() -> (tensor<2xi32>, tensor<2xi8>) {
+  %a = gantry.constant dense<> : tensor<2x0xi32>
+  %b = gantry.constant dense<> : tensor<2x0xi8>
+  %0 = gantry.reduce_max %a {axes = array<i64: 1>} : (tensor<2x0xi32>) -> tensor<2xi32>
+  %1 = gantry.reduce_min %b {axes = array<i64: 1>} : (tensor<2x0xi8>) -> tensor<2xi8>
+  return %0, %1 : tensor<2xi32>, tensor<2xi8>
+}

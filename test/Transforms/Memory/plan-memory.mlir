@@ -110,3 +110,12 @@ plan.func @scratch inputs [] outputs [] {
   plan.launch @k(%a) -> (%b) scratch %s items 1 grain 1 on @d0 "" [] at ""
   plan.launch @k(%b) -> () items 1 grain 1 on @d0 "" [] at ""
 }
+
+// -----
+
+// A constant without bytes has a place too: in an arena of none.
+// CHECK: plan.arena @constants_d1 constants on @d1 size 0 lower_bound 0
+// CHECK: plan.constant @c0 "empty" on @d1 in @constants_d1 offset 0 size 0
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim"
+plan.constant @c0 "empty" on @d1 offset -1 size 0 : tensor<0xf32> = dense<> : tensor<0xf32>

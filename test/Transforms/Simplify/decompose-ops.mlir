@@ -50,3 +50,23 @@ func.func @p1_empty(%x: tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>) {
   %1 = gantry.relu %x : (tensor<0x4xf32>) -> tensor<0x4xf32>
   return %0, %1 : tensor<0x4xf32>, tensor<0x4xf32>
 }
+
+// An operand without elements becomes a constant, which goes into the kernel: none takes a buffer of no
+// bytes, and nothing is copied.
+// CHECK-LABEL: @reads_nothing(
+// CHECK: %[[A:.*]] = gantry.constant dense<> : tensor<2x0xf32>
+// CHECK: %[[B:.*]] = gantry.constant dense<> : tensor<0x3xf32>
+// CHECK: gantry.matmul %[[A]], %[[B]] {gantry.device = #gantry.device<"GPU:1">}
+func.func @reads_nothing(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>) -> tensor<2x3xf32> {
+  %0 = gantry.matmul %a, %b {gantry.device = #gantry.device<"GPU:1">} : (tensor<2x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// Nor do replicas exchange anything of it.
+// CHECK-LABEL: @exchanges_nothing(
+// CHECK-SAME: %[[X:.*]]: tensor<0x4xf32>, %[[Y:.*]]: tensor<0x4xf32>)
+// CHECK-NEXT: return %[[X]], %[[Y]]
+func.func @exchanges_nothing(%x: tensor<0x4xf32>, %y: tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>) {
+  %0:2 = gantry.all_reduce sum %x, %y on ["GPU:0", "GPU:1"] : (tensor<0x4xf32>, tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>)
+  return %0#0, %0#1 : tensor<0x4xf32>, tensor<0x4xf32>
+}

@@ -199,12 +199,18 @@ Result evaluateReduce(Op op, OperandElements operand, int64_t start,
   return readElements(makeElements(op.getType(), out));
 }
 
-/// The same for what depends on the order of integers, which is not int64_t's for unsigned ones.
+/// The same for the largest and the smallest: signed integers, whose order is int64_t's. Over
+/// nothing they are the end of the element type where the search starts.
 template <typename Op>
-Result evaluateOrderedReduce(Op op, OperandElements operand, int64_t start,
-                             int64_t (*combine)(int64_t, int64_t)) {
-  bool isUnsigned = tensorOf(op.getInput()).getElementType().isUnsignedInteger();
-  return isUnsigned ? std::nullopt : evaluateReduce(op, operand, start, combine);
+Result evaluateExtreme(Op op, OperandElements operand, bool largest) {
+  auto element = dyn_cast<IntegerType>(tensorOf(op.getInput()).getElementType());
+  if (!element || element.isUnsigned())
+    return std::nullopt;
+  int64_t start = largest ? llvm::minIntN(element.getWidth()) : llvm::maxIntN(element.getWidth());
+  auto max = [](int64_t a, int64_t b) { return std::max(a, b); };
+  auto min = [](int64_t a, int64_t b) { return std::min(a, b); };
+  return largest ? evaluateReduce(op, operand, start, max)
+                 : evaluateReduce(op, operand, start, min);
 }
 
 Result evaluateIota(IotaOp op) {
@@ -322,14 +328,8 @@ Result evaluateIntegral(Operation *op, OperandElements operand) {
       .Case([&](IotaOp iota) { return evaluateIota(iota); })
       .Case([&](ReduceSumOp r) { return evaluateReduce(r, operand, 0, wrappedSum); })
       .Case([&](ReduceProdOp r) { return evaluateReduce(r, operand, 1, wrappedProduct); })
-      .Case([&](ReduceMaxOp r) {
-        return evaluateOrderedReduce(r, operand, INT64_MIN,
-                                     [](int64_t a, int64_t b) { return std::max(a, b); });
-      })
-      .Case([&](ReduceMinOp r) {
-        return evaluateOrderedReduce(r, operand, INT64_MAX,
-                                     [](int64_t a, int64_t b) { return std::min(a, b); });
-      })
+      .Case([&](ReduceMaxOp r) { return evaluateExtreme(r, operand, /*largest=*/true); })
+      .Case([&](ReduceMinOp r) { return evaluateExtreme(r, operand, /*largest=*/false); })
       .Default([](Operation *) { return Result(); });
 }
 

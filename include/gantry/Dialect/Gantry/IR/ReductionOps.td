@@ -8,7 +8,9 @@ class Gantry_ReduceOp<string mnemonic, string logName, string what>
     : Gantry_InferredOp<mnemonic, logName, "Reduction", [CostOpInterface]> {
   let summary = "take the " # what # " over some dimensions";
   let description = "Takes the " # what # [{ over `axes`, which disappear, or stay with size 1 under `keep_dims`.
-    Integers wrap, and their mean is rounded toward zero; NaN wins over every number.
+    Integers wrap, and their mean is rounded toward zero; NaN wins over every number. Of no elements
+    the sum is 0, the product 1, the maximum -inf or the least integer, the minimum inf or the largest
+    one, and the mean NaN, for integers 0.
 
     Example: `%y = gantry.}] # mnemonic # [{ %x {axes = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2xf32>`}];
   let arguments = (ins Gantry_NumberTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
@@ -25,7 +27,8 @@ class Gantry_ArgOp<string mnemonic, string logName, string what>
     : Gantry_InferredOp<mnemonic, logName, "Reduction", [CostOpInterface]> {
   let summary = "find the index of the " # what # " along a dimension";
   let description = "Finds the first index of the " # what # [{ along `axis`, or the last one with `last`; the
-    dimension disappears, or stays with size 1 under `keep_dims`. NaN wins over every number.
+    dimension disappears, or stays with size 1 under `keep_dims`. NaN wins over every number. The
+    dimension has elements, since none has an index.
 
     Example: `%i = gantry.}] # mnemonic # [{ %x {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2xi64>`}];
   let arguments = (ins Gantry_NumberTensor:$input, I64Attr:$axis, UnitAttr:$keep_dims, UnitAttr:$last);
