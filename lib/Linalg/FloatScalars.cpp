@@ -1,4 +1,5 @@
-// Elementwise ops on floats, one element at a time. NaN in gives NaN out: limits are written as
+// Elementwise ops on floats, one element at a time. NaN in gives NaN out, but where ONNX says
+// otherwise: limits are written as
 // selects on ordered comparisons, which let NaN through and cost one instruction.
 
 #include "ElementwiseScalars.h"
@@ -61,8 +62,9 @@ struct Formula {
     Value low = b.mul(c(alpha), expm1(b.div(x, c(alpha))));
     return b.add(atLeast(x, 0), atMost(low, 0));
   }
+  /// NaN is on neither side, as in ONNX.
   Value shrink(double bias, double lambda) {
-    Value above = b.select(b.compare(Predicate::OLE, x, c(lambda)), c(0), b.sub(x, c(bias)));
+    Value above = b.select(b.compare(Predicate::OGT, x, c(lambda)), b.sub(x, c(bias)), c(0));
     return b.select(b.compare(Predicate::OLT, x, c(-lambda)), b.add(x, c(bias)), above);
   }
   Value isInf(bool positive, bool negative) {
@@ -139,7 +141,10 @@ static Value emitMath(Operation *op, Emitter &b, Value x) {
       .Case([&](AsinhOp) { return b.math<math::AsinhOp>(x); })
       .Case([&](AcoshOp) { return b.math<math::AcoshOp>(x); })
       .Case([&](AtanhOp) { return b.math<math::AtanhOp>(x); })
-      .Case([&](ErfOp) { return b.math<math::ErfOp>(x); })
+      // Polynomials lose the sign of zero.
+      .Case([&](ErfOp) {
+        return Value(math::CopySignOp::create(b, b.math<math::ErfOp>(x), x, b.mathFlags));
+      })
       .Default([](Operation *) { return Value(); });
 }
 
@@ -172,7 +177,8 @@ static Value emitUnary(Operation *op, Formula f) {
         return b.select(f.isNegative(), b.mul(f.c(o.getAlpha()), f.x), f.x);
       })
       .Case([&](ThresholdedReluOp o) {
-        return b.select(b.compare(Predicate::OLE, f.x, f.c(o.getAlpha())), f.c(0), f.x);
+        // NaN is not above alpha, and ONNX says "otherwise 0".
+        return b.select(b.compare(Predicate::OGT, f.x, f.c(o.getAlpha())), f.x, f.c(0));
       })
       .Case([&](ShrinkOp o) {
         return f.shrink(o.getBias().convertToDouble(), o.getLambda().convertToDouble());

@@ -4,32 +4,11 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace gantry;
-
-namespace gantry {
-#define GEN_PASS_DEF_APPROXIMATEMATHPASS
-#include "gantry/Target/CPU/Passes.h.inc"
-} // namespace gantry
-
-namespace {
-struct ApproximateMath : gantry::impl::ApproximateMathPassBase<ApproximateMath> {
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    // Upstream's sine and cosine lose digits as the argument grows (5e-4 at 1e4), which positional
-    // encodings would see; the C library's do not.
-    auto isAccurate = [](StringRef name) { return name != "math.sin" && name != "math.cos"; };
-    populateMathPolynomialApproximationPatterns(patterns, isAccurate);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
-} // namespace
 
 /// Upstream passes by name: their headers are the most expensive ones of all.
 static void add(OpPassManager &pm, StringRef passes) {

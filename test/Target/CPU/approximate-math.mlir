@@ -37,3 +37,27 @@ func.func @f64(%x: f64) -> f64 {
   %0 = math.exp %x : f64
   return %0 : f64
 }
+
+// But for these two, where upstream's lowering would lose all digits of a small argument.
+// CHECK-LABEL: @f64_near_zero(
+// CHECK-NOT: math.expm1
+// CHECK-NOT: math.log1p
+// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.log %{{.*}} : f64
+// CHECK: return
+func.func @f64_near_zero(%x: f64) -> (f64, f64) {
+  %0 = math.expm1 %x : f64
+  %1 = math.log1p %x : f64
+  return %0, %1 : f64, f64
+}
+
+// A subnormal result takes a power of two in two factors, each a shifted half of the exponent.
+// CHECK-LABEL: @exp_scales_twice(
+// CHECK: %[[HALF:.*]] = arith.shrsi %[[BITS:.*]], %{{.*}} : i32
+// CHECK: %[[REST:.*]] = arith.subi %[[BITS]], %[[HALF]] : i32
+// CHECK: arith.shli %[[HALF]]
+// CHECK: arith.shli %[[REST]]
+func.func @exp_scales_twice(%x: f32) -> f32 {
+  %0 = math.exp %x : f32
+  return %0 : f32
+}

@@ -13,12 +13,14 @@ class Gantry_ElementwiseOp<string mnemonic, string logName, list<Trait> traits =
   let assemblyFormat = functionalFormat;
 }
 
-/// `values` are the attributes and `element` the element type of the example.
+/// `values` are the attributes and `element` the element type of the example; `nan` says what becomes of
+/// NaN.
 class Gantry_UnaryOp<string mnemonic, string logName, string formula, Type type = Gantry_FloatTensor,
-                     dag attributes = (ins), string values = "", string element = "f32">
+                     dag attributes = (ins), string values = "", string element = "f32",
+                     string nan = "NaN in gives NaN out">
     : Gantry_ElementwiseOp<mnemonic, logName> {
   let summary = "compute " # formula # " of each element";
-  let description = "Computes " # formula # [{ element by element; NaN in gives NaN out.
+  let description = "Computes " # formula # " element by element; " # nan # [{.
 
     Example: `%y = gantry.}] # mnemonic # " %x " # values # ": (tensor<2x3x" # element # ">) -> tensor<2x3x" # element # ">`";
   let arguments = !con((ins type:$input), attributes);
@@ -74,16 +76,16 @@ def Gantry_SeluOp : Gantry_UnaryOp<"selu", "Selu", "gamma x, or gamma alpha (e^x
 def Gantry_LeakyReluOp : Gantry_UnaryOp<"leaky_relu", "LeakyRelu", "x, or alpha x below 0",
   Gantry_FloatTensor, (ins F64Attr:$alpha),
   "{alpha = 0.01 : f64} ">;
-def Gantry_ThresholdedReluOp : Gantry_UnaryOp<"thresholded_relu", "ThresholdedRelu", "x, or 0 at and below alpha",
+def Gantry_ThresholdedReluOp : Gantry_UnaryOp<"thresholded_relu", "ThresholdedRelu", "x above alpha, otherwise 0",
   Gantry_FloatTensor, (ins F64Attr:$alpha),
-  "{alpha = 1.0 : f64} ">;
+  "{alpha = 1.0 : f64} ", "f32", "NaN gives 0">;
 def Gantry_HardSigmoidOp : Gantry_UnaryOp<"hard_sigmoid", "HardSigmoid", "max(0, min(1, alpha x + beta))",
   Gantry_FloatTensor, (ins F64Attr:$alpha, F64Attr:$beta),
   "{alpha = 0.2 : f64, beta = 0.5 : f64} ">;
 def Gantry_ShrinkOp : Gantry_UnaryOp<"shrink", "Shrink",
-  "x + bias below -lambda, x - bias above lambda, 0 between",
+  "x + bias below -lambda, x - bias above lambda, otherwise 0",
   Gantry_NumberTensor, (ins F64Attr:$bias, F64Attr:$lambda),
-  "{bias = 0.0 : f64, lambda = 0.5 : f64} ">;
+  "{bias = 0.0 : f64, lambda = 0.5 : f64} ", "f32", "NaN gives 0">;
 def Gantry_LogicalNotOp : Gantry_UnaryOp<"logical_not", "LogicalNot", "not x", Gantry_BoolTensor, (ins), "", "i1">;
 def Gantry_BitwiseNotOp : Gantry_UnaryOp<"bitwise_not", "Invert", "the complement of the bits", Gantry_IntTensor, (ins), "", "i32">;
 
