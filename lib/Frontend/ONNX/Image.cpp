@@ -94,8 +94,7 @@ static std::optional<ResizeMode> resizeMode(NodeContext &n) {
                                {"cubic", ResizeMode::Cubic}});
 }
 
-static Value buildResize(NodeContext &n, const Resizing &r) {
-  Value x = n.input(0);
+static Value buildResize(NodeContext &n, Value x, const Resizing &r) {
   for (double scale : r.scales)
     if (!(scale > 0 && scale < 1e9))
       return n.fail("a scale is not a positive number");
@@ -105,8 +104,8 @@ static Value buildResize(NodeContext &n, const Resizing &r) {
 }
 
 /// Sizes are the input's times the scales, rounded down.
-static bool sizesFromScales(NodeContext &n, Resizing &r) {
-  Ints shape = n.shapeOf(n.input(0));
+static bool sizesFromScales(NodeContext &n, Value x, Resizing &r) {
+  Ints shape = n.shapeOf(x);
   if (r.scales.size() != shape.size()) {
     n.fail("scales has " + Twine(r.scales.size()) + " entries, expected " + Twine(shape.size()));
     return false;
@@ -122,7 +121,20 @@ static bool sizesFromScales(NodeContext &n, Resizing &r) {
   return true;
 }
 
-/// Upsample, and Resize of opset 10: pixel i samples i / scale.
+/// The part of a resizing that `isMine` says of each scale.
+static Value resizePart(NodeContext &n, Value x, Resizing r, NearestMode rounding,
+                        llvm::function_ref<bool(double)> isMine) {
+  for (double &scale : r.scales)
+    scale = isMine(scale) ? scale : 1;
+  r.rounding = rounding;
+  if (!x || llvm::all_of(r.scales, [](double scale) { return scale == 1; }))
+    return x;
+  return sizesFromScales(n, x, r) ? buildResize(n, x, r) : Value();
+}
+
+/// Upsample, and Resize of opset 10: pixel i samples i / scale. Its nearest pixel is the one after
+/// it where the image shrinks (by ONNX's test of that opset), the one before it where it grows;
+/// each dimension by itself.
 static Values upsample(NodeContext &n) {
   Resizing r;
   auto mode = resizeMode(n);
@@ -137,10 +149,18 @@ static Values upsample(NodeContext &n) {
       return {};
     r.scales = scales->floats;
   }
-  if (!mode || !sizesFromScales(n, r))
+  if (!mode)
     return {};
   r.mode = *mode;
-  return {buildResize(n, r)};
+  auto shrinks = [](double scale) { return scale < 1; };
+  if (r.mode == ResizeMode::Nearest && llvm::any_of(r.scales, shrinks) &&
+      r.scales.size() == n.shapeOf(n.input(0)).size()) {
+    Value smaller = resizePart(n, n.input(0), r, NearestMode::Ceil, shrinks);
+    return {resizePart(n, smaller, r, NearestMode::Floor, std::not_fn(shrinks))};
+  }
+  if (!sizesFromScales(n, n.input(0), r))
+    return {};
+  return {buildResize(n, n.input(0), r)};
 }
 
 /// Spreads values given for some axes over all dimensions.
@@ -245,12 +265,12 @@ static Values resize(NodeContext &n) {
     if (!scales || !scales->isFloat || scales->size() != axes->size())
       return {n.fail("scales needs one entry for each axis")};
     r.scales = overAllAxes(scales->floats, *axes, rank, 1.0);
-    if (!sizesFromScales(n, r))
+    if (!sizesFromScales(n, n.input(0), r))
       return {};
   } else {
     return {n.fail("scales or sizes are needed")};
   }
-  return {buildResize(n, r)};
+  return {buildResize(n, n.input(0), r)};
 }
 
 //===----------------------------------------------------------------------===//

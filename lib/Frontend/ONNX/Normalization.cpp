@@ -60,7 +60,8 @@ static Values instanceNorm(NodeContext &n) {
   double epsilon = n.floatAttr("epsilon", 1e-5f);
   if (n.rankOf(n.input(0)) < 2)
     return {n.fail("the input needs batch and channel dimensions")};
-  uint64_t channels = n.shapeOf(n.input(0))[1];
+  // A group for each channel; there is always one.
+  uint64_t channels = std::max<int64_t>(n.shapeOf(n.input(0))[1], 1);
   return {n.make<GroupNormOp>(n.input(0), n.input(1), n.input(2), channels, APFloat(epsilon))};
 }
 
@@ -127,7 +128,11 @@ static Values lpNorm(NodeContext &n) {
     return {n.fail("p is " + Twine(p) + "; supported are 1 and 2")};
   Value norm = p == 1 ? n.reduce<ReduceSumOp>(n.make<AbsOp>(x), {*axis}, true)
                       : n.make<SqrtOp>(n.reduce<ReduceSumOp>(n.mul(x, x), {*axis}, true));
-  return {n.div(x, norm)};
+  if (!norm)
+    return {};
+  // Zeros have no direction: they stay.
+  Value one = n.scalar(n.elementOf(x), 1), zero = n.scalar(n.elementOf(x), 0);
+  return {n.div(x, n.select(n.compare(CompareDirection::EQ, norm, zero), one, norm))};
 }
 
 /// (x - mean) / (deviation + 1e-9), as the op's definition in ONNX has it.

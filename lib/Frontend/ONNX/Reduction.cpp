@@ -76,7 +76,8 @@ static Value root(NodeContext &n, Value x) {
   return n.cast(n.make<SqrtOp>(n.cast(x, n.builder.getF64Type())), element);
 }
 
-/// max + log(sum(e^(x - max))): the exponentials stay finite.
+/// max + log(sum(e^(x - max))): the exponentials stay finite. An infinite maximum is left out,
+/// since infinity less itself is NaN; then the sum is infinite or 0, and its logarithm right.
 static Values reduceLogSumExp(NodeContext &n) {
   auto reduction = readReduction(n, 18);
   if (!reduction)
@@ -85,6 +86,9 @@ static Values reduceLogSumExp(NodeContext &n) {
   if (reduction->isIdentity)
     return {x};
   Value most = n.reduce<ReduceMaxOp>(x, reduction->axes, true);
+  if (!most)
+    return {};
+  most = n.select(n.make<IsInfOp>(most, false, false), n.scalar(n.elementOf(x), 0), most);
   Value sum = n.reduce<ReduceSumOp>(n.make<ExpOp>(n.sub(x, most)), reduction->axes, true);
   Value y = n.add(n.make<LogOp>(sum), most);
   if (reduction->keepDims || !y)
@@ -142,6 +146,8 @@ static Values logSoftmax(NodeContext &n) {
 /// One where the index is that of the first largest element.
 static Values hardmax(NodeContext &n) {
   return alongAxis(n, [&](Value x, int64_t axis) -> Value {
+    if (n.shapeOf(x)[axis] == 0)
+      return x;
     Value best = n.make<ArgmaxOp>(x, uint64_t(axis), true, false);
     if (!best)
       return {};
