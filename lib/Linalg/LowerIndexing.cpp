@@ -11,21 +11,11 @@ using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
 
-/// No index into an empty dimension can be clamped into it.
-static bool hasElements(Operation *op, Value input, Value result) {
-  if (typeOf(input).getNumElements() != 0 || typeOf(result).getNumElements() == 0)
-    return true;
-  op->emitOpError() << "reads from an empty tensor: " << input.getType();
-  return false;
-}
-
 //===----------------------------------------------------------------------===//
 // Gathers
 //===----------------------------------------------------------------------===//
 
 static Value lowerGather(GatherOp op, GatherOp::Adaptor in, Emitter &b) {
-  if (!hasElements(op, op.getInput(), op.getResult()))
-    return {};
   ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
   unsigned axis = op.getAxis(), rank = shape.size();
   unsigned indexRank = typeOf(in.getIndices()).getRank();
@@ -38,8 +28,6 @@ static Value lowerGather(GatherOp op, GatherOp::Adaptor in, Emitter &b) {
 }
 
 static Value lowerGatherElements(GatherElementsOp op, GatherElementsOp::Adaptor in, Emitter &b) {
-  if (!hasElements(op, op.getInput(), op.getResult()))
-    return {};
   ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
   unsigned axis = op.getAxis();
   Operand indices = b.identity(in.getIndices());
@@ -61,8 +49,6 @@ static SmallVector<Value> readTuple(Emitter &b, Value indices, ArrayRef<Value> p
 }
 
 static Value lowerGatherNd(GatherNdOp op, GatherNdOp::Adaptor in, Emitter &b) {
-  if (!hasElements(op, op.getInput(), op.getResult()))
-    return {};
   ArrayRef<int64_t> shape = op.getType().getShape(), input = shapeOf(in.getInput());
   ArrayRef<int64_t> indexShape = shapeOf(in.getIndices());
   unsigned batch = op.getBatchDims(), outer = indexShape.size() - 1;
@@ -158,8 +144,6 @@ static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction re
 }
 
 static Value lowerScatterElements(ScatterElementsOp op, ScatterElementsOp::Adaptor in, Emitter &b) {
-  if (!hasElements(op, op.getInput(), op.getUpdates()))
-    return {};
   unsigned axis = op.getAxis();
   int64_t size = shapeOf(in.getInput())[axis];
   return scatter(b, in.getInput(), in.getUpdates(), op.getReduction(),
@@ -172,8 +156,6 @@ static Value lowerScatterElements(ScatterElementsOp op, ScatterElementsOp::Adapt
 }
 
 static Value lowerScatterNd(ScatterNdOp op, ScatterNdOp::Adaptor in, Emitter &b) {
-  if (!hasElements(op, op.getInput(), op.getUpdates()))
-    return {};
   unsigned outer = typeOf(in.getIndices()).getRank() - 1;
   ArrayRef<int64_t> addressed = shapeOf(in.getInput()).take_front(shapeOf(in.getIndices()).back());
   return scatter(b, in.getInput(), in.getUpdates(), op.getReduction(),

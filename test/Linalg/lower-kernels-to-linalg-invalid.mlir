@@ -25,13 +25,3 @@ gantry.kernel @copy {
   %0 = gantry.copy %x to "GPU:0" : tensor<4xf32>
   gantry.yield %0 : tensor<4xf32>
 }
-
-// -----
-
-gantry.kernel @nothing_to_read {
-^bb0(%x: tensor<0x4xf32>, %i: tensor<2xi64>):
-  // expected-error @below {{'gantry.gather' op reads from an empty tensor: 'tensor<0x4xf32>'}}
-  // expected-error @below {{failed to legalize operation 'gantry.gather'}}
-  %0 = gantry.gather %x, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
-  gantry.yield %0 : tensor<2x4xf32>
-}

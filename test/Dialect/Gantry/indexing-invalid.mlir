@@ -108,3 +108,21 @@ func.func @one_hot(%x: tensor<4xi64>, %y: tensor<f32>, %z: tensor<f32>) {
   %r = gantry.one_hot %x, %y, %z {axis = 0 : i64, depth = -1 : i64} : (tensor<4xi64>, tensor<f32>, tensor<f32>) -> tensor<0x4xf32>
   return
 }
+
+// -----
+
+// No index can be brought into an empty dimension; where nothing is asked for, that is no matter.
+func.func @from_nothing(%x: tensor<0x4xf32>, %i: tensor<2xi64>, %none: tensor<0xi64>) {
+  %ok = gantry.gather %x, %none {axis = 0 : i64} : (tensor<0x4xf32>, tensor<0xi64>) -> tensor<0x4xf32>
+  // expected-error @below {{'gantry.gather' op reads the empty input [0,4] at indices}}
+  %r = gantry.gather %x, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @into_nothing(%x: tensor<0xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) {
+  // expected-error @below {{'gantry.scatter_elements' op writes the empty input [0] at indices}}
+  %r = gantry.scatter_elements %x, %i, %u {axis = 0 : i64, reduction = #gantry<reduction none>} : (tensor<0xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<0xf32>
+  return
+}

@@ -609,6 +609,18 @@ GANTRY_INFER(PadOp, inferPad)
 // Indexing
 //===----------------------------------------------------------------------===//
 
+static bool isEmpty(ArrayRef<int64_t> shape) { return llvm::is_contained(shape, 0); }
+
+/// No index can be brought into an empty dimension, so what has `elements` to move finds none in
+/// `x`.
+static LogicalResult checkElements(ArrayRef<int64_t> x, ArrayRef<int64_t> elements, StringRef verb,
+                                   StringRef name, Loc loc) {
+  bool isKnown = !ShapedType::isDynamicShape(elements);
+  if (isEmpty(x) && isKnown && !isEmpty(elements))
+    return fail(loc, name, verb, " the empty input ", text(x), " at indices");
+  return success();
+}
+
 static LogicalResult inferGather(GatherOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto x = tensorOf(op.getInput()), i = tensorOf(op.getIndices());
   int64_t axis = op.getAxis();
@@ -617,6 +629,8 @@ static LogicalResult inferGather(GatherOp::Adaptor op, StringRef name, Loc loc, 
   Shape shape(x.getShape().take_front(axis));
   llvm::append_range(shape, i.getShape());
   llvm::append_range(shape, x.getShape().drop_front(axis + 1));
+  if (failed(checkElements(x.getShape(), shape, "reads", name, loc)))
+    return failure();
   return push(types, shape, x.getElementType());
 }
 GANTRY_INFER(GatherOp, inferGather)
@@ -640,7 +654,8 @@ static LogicalResult inferGatherElements(GatherElementsOp::Adaptor op, StringRef
   if (i.getRank() != x.getRank())
     return fail(loc, name, "indices ", text(i.getShape()), " need as many dimensions as the input ",
                 text(x.getShape()));
-  if (failed(checkIndicesInside(i, x, op.getAxis(), name, loc)))
+  if (failed(checkIndicesInside(i, x, op.getAxis(), name, loc)) ||
+      failed(checkElements(x.getShape(), i.getShape(), "reads", name, loc)))
     return failure();
   return push(types, i.getShape(), x.getElementType());
 }
@@ -659,6 +674,8 @@ static LogicalResult inferGatherNd(GatherNdOp::Adaptor op, StringRef name, Loc l
                   ", indices ", text(i.getShape()));
   Shape shape(i.getShape().drop_back());
   llvm::append_range(shape, x.getShape().drop_front(batch + tuple));
+  if (failed(checkElements(x.getShape(), shape, "reads", name, loc)))
+    return failure();
   return push(types, shape, x.getElementType());
 }
 GANTRY_INFER(GatherNdOp, inferGatherNd)
@@ -671,7 +688,8 @@ static LogicalResult inferScatterElements(ScatterElementsOp::Adaptor op, StringR
   if (i.getShape() != u.getShape() || i.getRank() != x.getRank() ||
       u.getElementType() != x.getElementType())
     return fail(loc, name, "indices ", i, " and updates ", u, " do not fit the input ", x);
-  if (failed(checkIndicesInside(i, x, op.getAxis(), name, loc)))
+  if (failed(checkIndicesInside(i, x, op.getAxis(), name, loc)) ||
+      failed(checkElements(x.getShape(), u.getShape(), "writes", name, loc)))
     return failure();
   types.push_back(x);
   return success();
@@ -691,6 +709,8 @@ static LogicalResult inferScatterNd(ScatterNdOp::Adaptor op, StringRef name, Loc
       failed(verifyCompatibleShape(expected, u.getShape())))
     return fail(loc, name, "updates are ", u, ", expected ",
                 RankedTensorType::get(expected, x.getElementType()));
+  if (failed(checkElements(x.getShape(), u.getShape(), "writes", name, loc)))
+    return failure();
   types.push_back(x);
   return success();
 }
