@@ -22,6 +22,7 @@ class Form:
     attributes: str = ""
     reference: object = None
     prefix: str = ""  # between the name and the operands
+    sized: bool = False  # the reference wants the sizes of letters and the results' shapes first
 
     def letters(self):
         return sorted(set(re.findall(r"\b[a-z]\b", self.operands + self.results)))
@@ -67,9 +68,10 @@ def scatter(x, indices, updates):
     return result
 
 
-def filled(value):
-    """For ops over windows and borders that see nothing but border: one value all over."""
-    return lambda *operands, shape: np.full(shape, value, operands[0].dtype)
+def uniform(op, operands, results, attributes, value):
+    """An op over windows that see nothing but border, or sums nothing: one value all over."""
+    return Form(op, operands, results, attributes,
+                lambda _, shapes_, x, *more: np.full(shapes_[0], value, x.dtype), sized=True)
 
 
 UNARY = """abs neg sign exp expm1 log log1p sqrt rsqrt reciprocal floor ceil round trunc sin cos tan asin acos atan
@@ -120,18 +122,18 @@ def contraction_forms():
                lambda a, b: np.swapaxes(a, -1, -2) @ b)
     for op in ("conv", "conv_transpose"):
         spread = ", output_pads = array<i64: 0, 0>" if op == "conv_transpose" else ""
-        yield Form(op, "f32:n c h w, f32:" + ("o c 2 1" if op == "conv" else "c o 2 1"),
+        yield uniform(op, "f32:n c h w, f32:" + ("o c 2 1" if op == "conv" else "c o 2 1"),
                    "f32:n o " + ("h+1 w+1" if op == "conv" else "h+1-2 w-1"),
-                   "{" + BORDER + spread + ", groups = 1 : i64}", filled(0))
-        yield Form(op, "f32:n 2*c h w, f32:" + ("2*o c 2 1" if op == "conv" else "2*c o 2 1"),
+                   "{" + BORDER + spread + ", groups = 1 : i64}", 0)
+        yield uniform(op, "f32:n 2*c h w, f32:" + ("2*o c 2 1" if op == "conv" else "2*c o 2 1"),
                    "f32:n 2*o " + ("h+1 w+1" if op == "conv" else "h+1-2 w-1"),
-                   "{" + BORDER + spread + ", groups = 2 : i64}", filled(0))
-    yield Form("max_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % "", filled(-np.inf))
-    yield Form("max_pool", "i32:n c h w", "i32:n c h+1 w+1", POOL % "", filled(np.iinfo(np.int32).min))
-    yield Form("avg_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % "", filled(0))
-    yield Form("avg_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % ", count_include_pad", filled(0))
+                   "{" + BORDER + spread + ", groups = 2 : i64}", 0)
+    yield uniform("max_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % "", -np.inf)
+    yield uniform("max_pool", "i32:n c h w", "i32:n c h+1 w+1", POOL % "", np.iinfo(np.int32).min)
+    yield uniform("avg_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % "", 0)
+    yield uniform("avg_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % ", count_include_pad", 0)
     for p in (1, 2, 3):
-        yield Form("lp_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % f", p = {p}.0 : f64", filled(0))
+        yield uniform("lp_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % f", p = {p}.0 : f64", 0)
     yield Form("attention", "f32:b t e, f32:b s e, f32:b s f", "f32:b t f", "{scale = 0.5 : f64}", attend)
     yield Form("attention", "f32:b t e, f32:b s e, f32:b s f, f32:t s", "f32:b t f", "{scale = 0.5 : f64}", attend)
 
@@ -175,7 +177,7 @@ def movement_forms():
     yield Form("slice", "f32:a+1 b", "f32:1 b",
                lambda s: f"{{starts = array<i64: {s['a']}, 0>, sizes = array<i64: 1, {s['b']}>, steps = array<i64: -1, 1>}}")
     yield Form("split", "f32:a+b c", "f32:a c, f32:b c",
-               lambda s: f"{{axis = 0 : i64, sizes = array<i64: {s['a']}, {s['b']}>}}", lambda x, sizes: np.split(x, [sizes["a"]]))
+               lambda s: f"{{axis = 0 : i64, sizes = array<i64: {s['a']}, {s['b']}>}}", lambda s, _, x: np.split(x, [s["a"]]), sized=True)
     yield Form("pad", "f32:a b, f32:", "f32:a+1 b+2",
                "{low = array<i64: 1, 0>, high = array<i64: 0, 2>, mode = #gantry<pad_mode constant>}",
                lambda x, v: np.pad(x, ((1, 0), (0, 2)), constant_values=v))

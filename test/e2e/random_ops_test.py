@@ -18,16 +18,19 @@ import numpy as np
 
 import gantry_api
 import groups
-from random_ops import contractions, elementwise, graphs, indexing, movement, normalisations, onnx_file, reductions, windows
+from random_ops import (contractions, elementwise, graphs, indexing, movement, normalisations, onnx_file, other_opsets,
+                        recurrent, reductions, windows)
 from random_ops.draw import Draw
 
-FAMILIES = [elementwise, elementwise, reductions, movement, indexing, windows, contractions, normalisations, graphs, graphs]
+FAMILIES = [elementwise, elementwise, reductions, movement, indexing, windows, contractions, normalisations, other_opsets,
+            graphs, graphs]
 
 
 def make_case(seed, number):
     draw = Draw(seed * 1_000_003 + number)
     with np.errstate(all="ignore"):
-        source = draw.one(draw.one(FAMILIES).FAMILY)(draw)
+        # Recurrent nodes take long to compile.
+        source = draw.one(recurrent.FAMILY if draw.chance(0.005) else draw.one(FAMILIES).FAMILY)(draw)
     what = source.op if hasattr(source, "op") else f"graph of {len(source.steps)}"
     return groups.Case(f"--seed {seed} --case {number} ({what})", source, [], source.expected, source.tolerance, source.opset)
 

@@ -101,7 +101,8 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let description = [{
     `gantry.split` becomes slices; the zero borders of convolutions become a `gantry.pad`, so that
     Memory plans the padded input like any value; an op whose results have no elements becomes an
-    empty constant. Requests and names go to the new ops.
+    empty constant, and so does an operand without elements: no kernel sees one. Requests and names go to
+    the new ops.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

@@ -1,4 +1,4 @@
-// Expresses rare ops and padding by common ones.
+// Expresses rare ops and padding by common ones, and takes away what works on nothing.
 
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
