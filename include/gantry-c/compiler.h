@@ -75,9 +75,10 @@ typedef struct gantry_compile_request_t {
 GANTRY_API gantry_status_t gantry_compile(const gantry_compile_request_t *request,
                                           gantry_artifact_t **artifact);
 
-/** Asks instead of compiling: the artifact is text, the least that would have to change for the op
- * of that name (or of that kind, "MatMul") to be placed on `device`, "GPU:1". Errors as
- * gantry_compile, and INVALID_ARGUMENT for an op or a device that is not there. */
+/** Asks instead of compiling: the artifact is text, the least that would have to change for the ops
+ * that `op` describes (a name, a type as "MatMul", or a pattern, as the flag "place" takes them) to
+ * be placed on `device`, "GPU:1", and what that would bring: both ways are compiled, without code.
+ * Errors as gantry_compile, and INVALID_ARGUMENT for an op or a device that is not there. */
 GANTRY_API gantry_status_t gantry_why_not(const gantry_compile_request_t *request, const char *op,
                                           const char *device, gantry_artifact_t **artifact);
 

@@ -3,6 +3,7 @@
 #include "Replicate.h"
 #include "Search.h"
 #include "TopologyOptions.h"
+#include "WhatIf.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
@@ -361,6 +362,11 @@ FailureOr<std::string> gantry::explainWhyNot(const GraphFile &file, const Compil
   Compilation compilation{file, options, nowhere, context, nobody, {}, {}, {}, {}, false};
   if (failed(compilation.importModule()) || failed(compilation.prepareForPlace()))
     return failure();
-  return explainWhyNot(*compilation.module, placementRequests(options), question.op,
-                       question.device);
+  FailureOr<WhyNotAnswer> answer =
+      explainWhyNot(*compilation.module, placementRequests(options), question.ops, question.device);
+  if (failed(answer))
+    return failure();
+  if (!answer->changes.empty())
+    answer->text += compareWith(*compilation.module, compilation.passOptions(), answer->changes);
+  return answer->text;
 }

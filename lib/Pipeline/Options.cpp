@@ -64,12 +64,14 @@ InputValue gantry::makeInputValue(std::string name, const arrays::ArrayView &arr
 static Expected<DeviceName> readDevice(StringRef text) { return DeviceName::parse(text.str()); }
 
 Expected<WhyNotQuestion> gantry::readWhyNot(StringRef op, StringRef device) {
+  std::string question = "--why-not '" + op.str() + " " + device.str() + "' ";
+  Expected<placement::OpPattern> ops = placement::parseOpPattern(op.str());
+  if (!ops)
+    return Status::invalidArgument(question + ops.status().message());
   Expected<DeviceName> wanted = readDevice(device);
-  if (op.empty() || !wanted)
-    return Status::invalidArgument("--why-not '" + op.str() + "=" + device.str() +
-                                   "' is not OP=DEVICE" +
-                                   (wanted ? "" : ": " + wanted.status().message()));
-  return WhyNotQuestion{op.str(), wanted.take()};
+  if (!wanted)
+    return Status::invalidArgument(question + "has no valid device: " + wanted.status().message());
+  return WhyNotQuestion{ops.take(), wanted.take()};
 }
 
 namespace {

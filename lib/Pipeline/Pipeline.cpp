@@ -176,7 +176,7 @@ PlacementRequests gantry::placementRequests(const CompileOptions &options) {
   // Explicit copies mean that ops stay with their operands, unless a policy is given (P14).
   bool follow = options.placement == PlacementPolicy::follow ||
                 (options.placement == PlacementPolicy::unset && options.explicitCopies);
-  return {follow, options.softPlacement, options.rules, options.placementLock};
+  return {follow, options.softPlacement, options.rules, options.placementLock, options.changes};
 }
 
 namespace {

@@ -136,4 +136,11 @@ std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &functio
   return countOf(function.blocks()) ? Predictor(plan, function).run() : std::vector<Moment>();
 }
 
+double predictedSeconds(const fb::Plan &plan, const fb::Function &function) {
+  double end = 0;
+  for (const Moment &moment : predictRun(plan, function))
+    end = std::max(end, moment.end);
+  return end;
+}
+
 } // namespace gantry::plan

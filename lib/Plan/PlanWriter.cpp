@@ -44,7 +44,7 @@ uint64_t estimateMetadata(const fb::PlanT &plan) {
       bytes += 160 + value->name.size() + (value->type ? value->type->shape.size() * 8 : 0);
     for (const auto &op : function->placed_ops) {
       bytes += 160 + op->log_name.size() + op->name.size() + op->location.size() + op->rule.size() +
-               op->kernel_name.size();
+               op->kernel_name.size() + op->node.size() + op->source_op.size() + op->kind.size();
       strings(op->rejected);
     }
   }

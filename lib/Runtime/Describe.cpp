@@ -314,6 +314,9 @@ private:
     number("flops", op.flops());
     number("bytes", op.bytes());
     known("predicted_seconds", op.predicted_seconds());
+    text("node", op.node());
+    text("source_op", op.source_op());
+    text("kind", op.kind());
   }
 };
 

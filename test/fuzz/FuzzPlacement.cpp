@@ -34,15 +34,16 @@ static void checkRule(std::string_view text) {
   if (!rule)
     return;
   // A text that a pattern without wildcards describes is that pattern.
-  if (rule->pattern.find_first_of("*?") == std::string::npos &&
-      (!globMatches(rule->pattern, rule->pattern) ||
-       globMatches(rule->pattern, rule->pattern + "x")))
+  if (rule->pattern.text.find_first_of("*?{") == std::string::npos &&
+      (!globMatches(rule->pattern.text, rule->pattern.text) ||
+       globMatches(rule->pattern.text, rule->pattern.text + "x")))
     std::abort();
-  (void)globMatches(rule->pattern, text);
-  std::vector<std::string_view> ops{text}, names{rule->pattern}, kinds{"compute"};
+  (void)globMatches(rule->pattern.text, text);
+  std::vector<std::string_view> ops{text}, names{rule->pattern.text}, kinds{"compute"};
   RuleSet set({*rule});
-  if (rule->subject == Rule::Subject::name &&
-      globMatches(rule->pattern, rule->pattern) != set.find({ops, names, kinds}).has_value())
+  if (rule->pattern.of == OpPattern::Of::name &&
+      globMatches(rule->pattern.text, rule->pattern.text) !=
+          set.find({ops, names, kinds}).has_value())
     std::abort();
 }
 

@@ -52,6 +52,7 @@ struct CompileOptions {
   // Where ops go, and what may be copied.
   PlacementPolicy placement = PlacementPolicy::unset;
   std::vector<placement::Rule> rules;
+  placement::Changes changes; ///< to see what they would bring: an answer of --why-not
   bool softPlacement = false;
   placement::Lock placementLock;
   std::string writePlacementLock; ///< write a lock to this file
@@ -73,9 +74,9 @@ struct CompileOptions {
 /// name. Errors say which flag is wrong and what is known: INVALID_ARGUMENT.
 Expected<CompileOptions> readCompileFlags(llvm::ArrayRef<llvm::StringRef> flags);
 
-/// Why an op, by its name or log name, is not on a device.
+/// Why ops are not on a device.
 struct WhyNotQuestion {
-  std::string op;
+  placement::OpPattern ops;
   DeviceName device;
 };
 
@@ -126,8 +127,9 @@ llvm::FailureOr<Compiled> compileGraph(const GraphFile &file, const CompileOptio
                                        const PlanOutput &output, mlir::MLIRContext &context,
                                        const Watch &watch = {});
 
-/// The least that would have to change for the op to be on the device, in words: what the phases up
-/// to Place make of the graph is asked, and nothing is placed. Diagnostics go to `context`.
+/// The least that would have to change for the ops to be on the device, in words, and what that
+/// would bring: both ways are compiled up to their memory, without code. Diagnostics go to
+/// `context`.
 llvm::FailureOr<std::string> explainWhyNot(const GraphFile &file, const CompileOptions &options,
                                            const WhyNotQuestion &question,
                                            mlir::MLIRContext &context);

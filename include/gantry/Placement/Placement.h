@@ -165,6 +165,17 @@ struct WhyNot {
   bool askFor = false;      ///< and a request for the device
 };
 
+/// What answers come to, for several ops at once.
+struct Changes {
+  std::vector<Member> drop; ///< constraints, groups to leave
+  struct Ask {
+    uint32_t op = none, device = none;
+  };
+  std::vector<Ask> ask; ///< requests to add
+
+  bool empty() const { return drop.empty() && ask.empty(); }
+};
+
 /// A minimal set of changes: leaving out any one of them, `op` is not on `device`.
 WhyNot whyNot(const Problem &problem, uint32_t op, uint32_t device);
 

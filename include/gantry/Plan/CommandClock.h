@@ -43,4 +43,7 @@ struct Moment {
 /// the plan's order of commands.
 std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &function);
 
+/// When the last of them ends: what a run is predicted to take, wherever a plan's time is told.
+double predictedSeconds(const fb::Plan &plan, const fb::Function &function);
+
 } // namespace gantry::plan

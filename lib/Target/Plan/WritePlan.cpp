@@ -380,6 +380,9 @@ struct Writer {
     op->kernel_name = placed.getKernel().getValue().str();
     op->flops = placed.getFlops();
     op->bytes = placed.getBytes();
+    op->node = placed.getNode().str();
+    op->source_op = placed.getSourceOp().str();
+    op->kind = placed.getKind().str();
     return op;
   }
 
@@ -564,4 +567,13 @@ FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo 
     return failure();
   }
   return bytes.take();
+}
+
+FailureOr<AlignedBuffer> gantry::planMetadata(ModuleOp module, const PlanInfo &info) {
+  Writer writer(module);
+  if (failed(writer.build(info)))
+    return failure();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Plan::Pack(builder, &writer.plan), fb::PlanIdentifier());
+  return AlignedBuffer::copyOf({builder.GetBufferPointer(), builder.GetSize()});
 }

@@ -142,10 +142,12 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       auto name = op->getAttrOfType<StringAttr>(kNameAttr);
       auto cost = dyn_cast<CostOpInterface>(op);
       auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
+      auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr);
       entries.push_back(LaunchedOpAttr::get(
           &getContext(), kernel.getLogName(), name ? name.getValue() : "",
           describeLocation(op->getLoc()), cost ? cost.getFlops() : 0, cost ? cost.getBytes() : 0,
-          decision ? decision : noDecision(&getContext())));
+          decision ? decision : noDecision(&getContext()), nodeNameOf(op->getLoc()),
+          source ? source.getValue() : "", fusionKindName(kernel.getFusionKind())));
     }
     return b.getArrayAttr(entries);
   }

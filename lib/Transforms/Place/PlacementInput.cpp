@@ -61,6 +61,23 @@ std::string Input::shortName(const DeviceName &name) const {
   return llvm::all_of(topology.logical, sameTask) ? name.shortStr() : name.str();
 }
 
+OpTexts::OpTexts(Operation *op, StringRef kind) : kinds{std::string_view(kind)} {
+  if (auto kernel = dyn_cast<KernelOpInterface>(op)) {
+    ops.push_back(kernel.getLogName());
+    if (kind != "view")
+      kinds.push_back("compute");
+  }
+  if (auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr))
+    ops.push_back(source.getValue());
+  if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
+    names.push_back(name.getValue());
+  // One node of a model may be several ops, of which one alone has the very name.
+  if (StringRef node = nodeNameOf(op->getLoc()); !node.empty())
+    names.push_back(node);
+  if (kind == "variable")
+    names.push_back(SymbolTable::getSymbolName(op).getValue());
+}
+
 namespace {
 
 /// Fills an Input in one walk, in program order: makers come before readers.
@@ -93,6 +110,7 @@ private:
   void addOperands(uint32_t node, Operation *op);
   void reportUnusedRules();
   LogicalResult reportUnusedLocks();
+  void applyChanges();
 
   Softness softness(SoftModeAttr soft) const {
     if (soft)
@@ -141,12 +159,30 @@ LogicalResult InputBuilder::run() {
       visit(func.getBody().front());
     }
   reportUnusedRules();
+  applyChanges();
   return reportUnusedLocks();
 }
 
 //===----------------------------------------------------------------------===//
 // Rules and locks
 //===----------------------------------------------------------------------===//
+
+/// Makes the changes that an answer to --why-not came to (spec P10).
+void InputBuilder::applyChanges() {
+  const placement::Changes &changes = in.requests.changes;
+  SmallVector<placement::Member> drop(changes.drop.begin(), changes.drop.end());
+  llvm::sort(drop, std::greater<>()); // later constraints of an op first
+  for (const placement::Member &member : drop) {
+    placement::Op &op = in.problem.ops[member.op];
+    if (member.type == placement::Member::Type::constraint)
+      op.constraints.erase(op.constraints.begin() + member.index);
+    else
+      llvm::erase(op.groups, member.index);
+  }
+  for (const placement::Changes::Ask &ask : changes.ask)
+    constrain(ask.op, Kind::requested, Softness::strict, in.problem.devices[ask.device],
+              {in.nodes[ask.op].loc(), "asked for by --why-not"});
+}
 
 void InputBuilder::reportUnusedRules() {
   for (uint32_t index : in.rules.unmatched()) {
@@ -166,49 +202,9 @@ LogicalResult InputBuilder::reportUnusedLocks() {
   return success();
 }
 
-/// What rules of subject `kind` call a fusion kind.
-static StringRef kindOf(FusionKind kind) {
-  switch (kind) {
-  case FusionKind::Elementwise:
-    return "elementwise";
-  case FusionKind::Reduction:
-    return "reduction";
-  case FusionKind::Contraction:
-    return "contraction";
-  case FusionKind::Movement:
-    return "movement";
-  case FusionKind::View:
-    return "view";
-  case FusionKind::Indexing:
-    return "indexing";
-  case FusionKind::Generator:
-    return "generator";
-  case FusionKind::Opaque:
-    return "opaque";
-  }
-  llvm_unreachable("a fusion kind without a name");
-}
-
 /// The rule for an op, or nothing.
 std::optional<uint32_t> InputBuilder::findRule(Operation *op, StringRef kind) {
-  if (in.rules.empty())
-    return std::nullopt;
-  SmallVector<std::string_view, 2> ops, names, kinds{std::string_view(kind)};
-  if (auto kernel = dyn_cast<KernelOpInterface>(op)) {
-    ops.push_back(kernel.getLogName());
-    if (kind != "view")
-      kinds.push_back("compute");
-  }
-  if (auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr))
-    ops.push_back(source.getValue());
-  if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
-    names.push_back(name.getValue());
-  // One node of a model may be several ops, of which one alone has the very name.
-  if (auto node = dyn_cast<NameLoc>(op->getLoc()))
-    names.push_back(node.getName().getValue());
-  if (kind == "variable")
-    names.push_back(SymbolTable::getSymbolName(op).getValue());
-  return in.rules.find({ops, names, kinds});
+  return in.rules.empty() ? std::nullopt : in.rules.find(OpTexts(op, kind).subject());
 }
 
 //===----------------------------------------------------------------------===//
@@ -409,7 +405,7 @@ void InputBuilder::visitOp(Operation &op) {
       makers[op.getResult(0)] = int64_t(maker->second);
     (void)rule;
   } else if (kernel) {
-    std::optional<uint32_t> rule = ruleFor(kindOf(kernel.getFusionKind()));
+    std::optional<uint32_t> rule = ruleFor(fusionKindName(kernel.getFusionKind()));
     bool isLocked =
         !lockOf.empty() && lockOf.contains(lockKey(op.getParentOfType<func::FuncOp>().getSymName(),
                                                    Node{Node::op, &op}.name()));

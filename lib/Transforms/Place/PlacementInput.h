@@ -68,6 +68,14 @@ struct Input {
   std::string shortName(const DeviceName &name) const;
 };
 
+/// What patterns see of an op: its types, names and kinds. Borrowed from the op.
+struct OpTexts {
+  llvm::SmallVector<std::string_view, 2> ops, names, kinds;
+
+  OpTexts(mlir::Operation *op, llvm::StringRef kind);
+  placement::Subject subject() const { return {ops, names, kinds}; }
+};
+
 /// Small integer ops whose values steer control flow or are read on the host.
 llvm::DenseSet<mlir::Operation *> findHostArithmetic(mlir::ModuleOp module);
 

@@ -27,7 +27,7 @@ static std::string fullName(const DeviceName &name) {
 }
 
 /// "'MatMul'", or "'MatMul' ('fc1')".
-static std::string whatIs(const Input &in, uint32_t node) {
+std::string place::whatIs(const Input &in, uint32_t node) {
   StringRef name = in.nodes[node].name();
   return in.nodes[node].what() + (name.empty() ? "" : (" ('" + name + "')").str());
 }
@@ -280,57 +280,52 @@ void place::reportFailure(const Input &in, const Failure &failure) {
 // Why not
 //===----------------------------------------------------------------------===//
 
-static std::string describeDrop(const Input &in, const Member &member) {
+/// `self` is the op in question, which stands for itself.
+static std::string describeDrop(const Input &in, const Member &member, uint32_t self) {
+  std::string who = member.op == self ? "\1" : whatIs(in, member.op);
   if (member.type == Member::Type::group)
-    return "take " + whatIs(in, member.op) + " out of the colocation group '" +
+    return "take " + who + " out of the colocation group '" +
            in.groups.getArrayRef()[member.index].first.str() + "'";
   const Constraint &c = constraintOf(in, member);
   const Origin &origin = in.origins[c.origin];
   std::string device = in.shortName(in.problem.names[c.name]);
   switch (c.kind) {
   case Kind::lock:
-    return "remove '" + in.nodes[member.op].name().str() + "' from the lock (" + origin.text + ")";
+    return "remove " + (member.op == self ? who : "'" + in.nodes[member.op].name().str() + "'") +
+           " from the lock (" + origin.text + ")";
   case Kind::rule:
     return "drop the rule " + origin.text;
   case Kind::requested:
   case Kind::resource:
-    return "drop the request of " + whatIs(in, member.op) + " for " + device + " (" + origin.text +
-           ")";
+    return "drop the request of " + who + " for " + device + " (" + origin.text + ")";
   case Kind::proposed:
-    return "place without --placement=auto, which puts " + whatIs(in, member.op) + " on " + device;
+    return "place without --placement=auto, which puts " + who + " on " + device;
   case Kind::assigned:
   case Kind::inferred:
-    return "let " + whatIs(in, member.op) + " leave " + device + " (" + origin.text + ")";
+    return "let " + who + " leave " + device + " (" + origin.text + ")";
   }
   llvm_unreachable("a kind without words");
 }
 
-std::string place::describeWhyNot(const Input &in, uint32_t node, uint32_t device,
-                                  const placement::WhyNot &answer, const Decision *now) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+WhyNotWords place::describeWhyNot(const Input &in, uint32_t node, uint32_t device,
+                                  const placement::WhyNot &answer, const Decision &now) {
   std::string there = in.shortName(in.problem.devices[device]);
-  if (answer.isThere) {
-    os << whatIs(in, node) << " is on " << there << " already\n";
-    return text;
-  }
+  if (answer.isThere)
+    return {" is on " + there + " already", {}};
   if (!answer.hasKernel) {
-    os << whatIs(in, node) << " cannot be on " << there << ": no kernel for "
-       << kernelText(in, node) << " there; there are kernels for " << kernelTypes(in, node);
+    std::string state = " cannot be on " + there + ": no kernel for " + kernelText(in, node) +
+                        " there; there are kernels for " + kernelTypes(in, node);
     if (StringRef why = whyNoKernel(in.nodes[node].owner); !why.empty())
-      os << " (" << why << ")";
-    os << "\n";
-    return text;
+      state += (" (" + why + ")").str();
+    return {state, {}};
   }
-  if (now && now->device != placement::none)
-    os << whatIs(in, node) << " is on " << in.shortName(in.problem.devices[now->device]) << " ("
-       << describeDecision(in, node, *now).getReason() << "); for " << there << ":\n";
-  else
-    os << whatIs(in, node) << " has no device; for " << there << ":\n";
+  WhyNotWords words;
+  words.state = now.device == placement::none
+                    ? " has no device"
+                    : " is on " + in.shortName(in.problem.devices[now.device]) + " (" +
+                          describeDecision(in, node, now).getReason().str() + ")";
+  words.state += "; for " + there + ":";
   for (const Member &member : answer.drop)
-    os << "- " << describeDrop(in, member) << "\n";
-  if (answer.askFor)
-    os << "- ask for " << there << ": gantry.device = #gantry.device<\"" << there
-       << "\">, or --place 'name:" << in.nodes[node].name() << "=" << there << "'\n";
-  return text;
+    words.advice.push_back(describeDrop(in, member, node));
+  return words;
 }

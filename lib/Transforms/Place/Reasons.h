@@ -15,8 +15,15 @@ void remarkFallBack(const Input &in, uint32_t index, const placement::Decision &
 /// Emits one failure, with a note for each thing that plays a part.
 void reportFailure(const Input &in, const placement::Failure &failure);
 
-/// The answer of `why-not` (spec P10): `node` is asked about, `device` an index.
-std::string describeWhyNot(const Input &in, uint32_t node, uint32_t device,
-                           const placement::WhyNot &answer, const placement::Decision *now);
+/// An answer of `why-not` (spec P10): `node` is asked about, `device` an index.
+struct WhyNotWords {
+  std::string state;               ///< " is on GPU:0 (...); for GPU:1:", behind the op
+  std::vector<std::string> advice; ///< a change each, without the request; the op itself as "\1"
+};
+WhyNotWords describeWhyNot(const Input &in, uint32_t node, uint32_t device,
+                           const placement::WhyNot &answer, const placement::Decision &now);
+
+/// "'MatMul' ('fc1')".
+std::string whatIs(const Input &in, uint32_t node);
 
 } // namespace gantry::place

@@ -445,8 +445,8 @@ struct FunctionLowering {
         builder.getContext(), op.getLogName(), state.symbolOf(device),
         FlatSymbolRefAttr::get(launch.getKernelAttr().getLeafReference()), op.getName(),
         op.getLocation(), op.getFlops(), op.getBytes(), decision ? decision.getRule() : "default",
-        decision ? decision.getReason() : "", rejected, decision && decision.getFallBack(),
-        seconds);
+        decision ? decision.getReason() : "", rejected, decision && decision.getFallBack(), seconds,
+        op.getNode(), op.getSourceOp(), op.getKind());
   }
 
   /// Lowers a region in place; `finish` comes before its end.

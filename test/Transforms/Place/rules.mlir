@@ -5,7 +5,7 @@
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7 soft=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SOFT
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:TopKV2=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
-// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=Relu=GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=Relu:GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/bad.txt" 2>&1 | FileCheck %s --check-prefix=LINE
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/none.txt" 2>&1 | FileCheck %s --check-prefix=FILE
 
@@ -27,7 +27,7 @@
 // UNKNOWN: graph.mlir:3:10: error: 'Relu' is placed on '/job:localhost/replica:0/task:0/device:GPU:7' by --place 'op:Relu=GPU:7': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1
 // SOFT: graph.mlir:3:10: remark: 'Relu' falls back from '/job:localhost/replica:0/task:0/device:GPU:7' to '/job:localhost/replica:0/task:0/device:GPU:0': unknown device
 // KERNEL: error: 'TopKV2' is placed on '/job:localhost/replica:0/task:0/device:GPU:0' by --place 'op:TopKV2=GPU:0': no kernel for 'TopKV2' of f32 there; there are kernels for CPU (selecting
-// FORM: error: --place 'Relu=GPU:0' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1
+// FORM: error: --place 'Relu:GPU:0' is not PATTERN=DEVICE, for example op:MatMul=GPU:1
 // LINE: error: {{.*}}bad.txt:2 'ops:Relu=GPU:0' has the unknown subject 'ops'; known are op, name, kind
 // FILE: error: --place: {{.*}}none.txt
 

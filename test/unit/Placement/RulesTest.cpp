@@ -10,17 +10,19 @@ namespace {
 TEST(Rules, P15_AreRead) {
   auto rule = parseRule("name:encoder.*=GPU:1");
   ASSERT_TRUE(rule.ok());
-  EXPECT_EQ(rule->subject, Rule::Subject::name);
-  EXPECT_EQ(rule->pattern, "encoder.*");
+  EXPECT_EQ(rule->pattern.of, OpPattern::Of::name);
+  EXPECT_EQ(rule->pattern.text, "encoder.*");
   EXPECT_EQ(rule->device.str(), "/device:GPU:1");
   // The last "=" counts, the first ":".
-  EXPECT_EQ(parseRule("name:a=b:c=/task:1/device:CPU:0")->pattern, "a=b:c");
+  EXPECT_EQ(parseRule("name:a=b:c=/task:1/device:CPU:0")->pattern.text, "a=b:c");
+  // The subject may be left out.
+  EXPECT_EQ(parseRule("Conv=GPU:1")->pattern.of, OpPattern::Of::nameOrOp);
+  EXPECT_EQ(parseRule("Conv=GPU:1")->pattern.text, "Conv");
 }
 
 TEST(Rules, P15_ErrorsSayWhatIsExpected) {
   auto error = [](const char *text) { return parseRule(text).status().message(); };
-  EXPECT_EQ(error("MatMul"),
-            "--place 'MatMul' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1");
+  EXPECT_EQ(error("MatMul"), "--place 'MatMul' is not PATTERN=DEVICE, for example op:MatMul=GPU:1");
   EXPECT_EQ(error("type:MatMul=GPU:1"),
             "--place 'type:MatMul=GPU:1' has the unknown subject 'type'; known are op, name, kind");
   EXPECT_EQ(error("op:=GPU:1"), "--place 'op:=GPU:1' has no pattern; '*' matches everything");
@@ -33,17 +35,6 @@ TEST(Rules, P15_ErrorsSayWhatIsExpected) {
       << error("op:MatMul=TPU:1");
 }
 
-TEST(Rules, Globs) {
-  EXPECT_TRUE(globMatches("encoder.*", "encoder.layer.0"));
-  EXPECT_TRUE(globMatches("*", ""));
-  EXPECT_TRUE(globMatches("*a*b", "xxaxxbb"));
-  EXPECT_TRUE(globMatches("layer?", "layer7"));
-  EXPECT_FALSE(globMatches("layer?", "layer"));
-  EXPECT_FALSE(globMatches("a*b", "abc"));
-  // Quadratic at most, not exponential.
-  EXPECT_FALSE(globMatches("*a*a*a*a*a*a*a*a*a*ab", std::string(5000, 'a')));
-}
-
 TEST(Rules, P15_FilesHaveCommentsAndLines) {
   auto rules = parseRules(
       "# all of them\n\n  op:MatMul=GPU:1  # the big ones\r\nkind:compute=CPU\n", "rules.txt");
@@ -53,7 +44,7 @@ TEST(Rules, P15_FilesHaveCommentsAndLines) {
   EXPECT_EQ((*rules)[0].origin, "rules.txt:3");
   EXPECT_EQ((*rules)[1].origin, "rules.txt:4");
   EXPECT_EQ(parseRules("op:MatMul=GPU:1\nop MatMul", "rules.txt").status().message(),
-            "rules.txt:2 'op MatMul' is not SUBJECT:PATTERN=DEVICE, for example op:MatMul=GPU:1");
+            "rules.txt:2 'op MatMul' is not PATTERN=DEVICE, for example op:MatMul=GPU:1");
 }
 
 std::optional<uint32_t> find(RuleSet &rules, std::string_view op, std::string_view name) {
@@ -72,6 +63,15 @@ TEST(Rules, P15_TheFirstThatMatchesWins) {
   EXPECT_EQ(find(rules, "Relu", "c"), 3u);
   // Rule 2 matched, though another one won; rule 4 did not.
   EXPECT_EQ(rules.unmatched(), std::vector<uint32_t>{4});
+}
+
+TEST(Rules, P15_WithoutASubjectANameOrAType) {
+  RuleSet rules({*parseRule("MatMul=GPU:1"), *parseRule("layer.{0..3}/*=GPU:0")});
+  EXPECT_EQ(find(rules, "MatMul", "x"), 0u);
+  EXPECT_EQ(find(rules, "Relu", "MatMul"), 0u);
+  EXPECT_EQ(find(rules, "Relu", "layer.2/relu"), 1u);
+  EXPECT_EQ(find(rules, "Relu", "layer.4/relu"), std::nullopt);
+  EXPECT_TRUE(rules.unmatched().empty());
 }
 
 TEST(Lock, P13_RoundTrip) {

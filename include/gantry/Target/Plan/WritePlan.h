@@ -43,4 +43,8 @@ llvm::LogicalResult writePlanTo(mlir::ModuleOp module, const PlanInfo &info, con
 /// The same file in memory.
 llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const PlanInfo &info);
 
+/// Its metadata alone, as in the file: for reading what a plan would come to. The module may be one
+/// without code.
+llvm::FailureOr<AlignedBuffer> planMetadata(mlir::ModuleOp module, const PlanInfo &info);
+
 } // namespace gantry

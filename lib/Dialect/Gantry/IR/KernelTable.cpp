@@ -68,3 +68,25 @@ Type gantry::kernelElementType(Operation *op) {
     return getElementTypeOrSelf(op->getOperand(0).getType());
   return op->getNumResults() ? getElementTypeOrSelf(op->getResult(0).getType()) : Type();
 }
+
+StringRef gantry::fusionKindName(FusionKind kind) {
+  switch (kind) {
+  case FusionKind::Elementwise:
+    return "elementwise";
+  case FusionKind::Reduction:
+    return "reduction";
+  case FusionKind::Contraction:
+    return "contraction";
+  case FusionKind::Movement:
+    return "movement";
+  case FusionKind::View:
+    return "view";
+  case FusionKind::Indexing:
+    return "indexing";
+  case FusionKind::Generator:
+    return "generator";
+  case FusionKind::Opaque:
+    return "opaque";
+  }
+  llvm_unreachable("a fusion kind without a name");
+}

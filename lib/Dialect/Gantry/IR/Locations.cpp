@@ -30,6 +30,16 @@ static std::string describe(Location loc, const gantry::GivenFile &given) {
 
 std::string gantry::describeLocation(Location loc) { return describe(loc, {}); }
 
+StringRef gantry::nodeNameOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName() == "?" ? StringRef() : name.getName().getValue();
+  if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
+    return nodeNameOf(fused.getLocations().front());
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return nodeNameOf(call.getCallee());
+  return {};
+}
+
 std::string gantry::lineOf(Diagnostic &diagnostic, const GivenFile &given) {
   std::string place = describe(diagnostic.getLocation(), given);
   std::string text = diagnostic.str();

@@ -35,6 +35,9 @@ enum class FusionKind {
   Opaque,      ///< always a kernel of its own
 };
 
+/// What placement rules call it: "elementwise", "reduction", ...
+llvm::StringRef fusionKindName(FusionKind kind);
+
 namespace detail {
 uint64_t defaultFlops(mlir::Operation *op);
 uint64_t defaultBytes(mlir::Operation *op);
@@ -122,6 +125,9 @@ int64_t broadcastPosition(int64_t linear, llvm::ArrayRef<int64_t> shape,
 
 /// A location in words: "file:line:column", or "node 'conv1' of model.onnx"; empty when unknown.
 std::string describeLocation(mlir::Location loc);
+
+/// The node of a model that a location names, 'conv1'; empty when it names none.
+llvm::StringRef nodeNameOf(mlir::Location loc);
 
 /// Bytes of a tensor of static shape in row-major order; i1 takes a byte an element.
 uint64_t getByteSize(mlir::RankedTensorType type);

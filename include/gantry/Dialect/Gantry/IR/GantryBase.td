@@ -120,17 +120,24 @@ def Gantry_LaunchedOpAttr : Gantry_Attr<"LaunchedOp", "launched"> {
   let summary = "say what is known of an op that went into a kernel";
   let description = [{
     One of a launch's `ops`: its TensorFlow-style name in the placement log, its stable name, where
-    it comes from, what it costs, and why it is on its device.
+    it comes from, what it costs, and why it is on its device; the node of the model that it is (a
+    part of), the model's own name for its type, and its kind in placement rules.
 
-    Example: `#gantry.launched<"MatMul", name = "fc1", location = "model.onnx:3:4", flops = 256, bytes = 64, decision = <"requested", "asked for">>`
+    Example: `#gantry.launched<"BiasAdd", name = "fc1", location = "node 'fc1' of model.onnx", flops = 256, bytes = 64, decision = <"requested", "asked for">, node = "fc1", source_op = "Gemm", kind = "elementwise">`
   }];
   let parameters = (ins StringRefParameter<"name in the placement log">:$log_name,
                         StringRefParameter<"stable name", "\"\"">:$name,
                         StringRefParameter<"where it comes from", "\"\"">:$location,
                         DefaultValuedParameter<"uint64_t", "0">:$flops,
                         DefaultValuedParameter<"uint64_t", "0">:$bytes,
-                        OptionalParameter<"::gantry::DecisionAttr">:$decision);
-  let assemblyFormat = "`<` $log_name (`,` struct($name, $location, $flops, $bytes, $decision)^)? `>`";
+                        OptionalParameter<"::gantry::DecisionAttr">:$decision,
+                        StringRefParameter<"node of the model", "\"\"">:$node,
+                        StringRefParameter<"the model's own op type", "\"\"">:$source_op,
+                        StringRefParameter<"kind in placement rules", "\"\"">:$kind);
+  let assemblyFormat = [{
+    `<` $log_name (`,` struct($name, $location, $flops, $bytes, $decision, $node, $source_op,
+    $kind)^)? `>`
+  }];
 }
 
 def Gantry_WorkAttr : Gantry_Attr<"Work", "work"> {

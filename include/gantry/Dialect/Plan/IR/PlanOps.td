@@ -66,8 +66,9 @@ def Plan_PlacedAttr : Plan_Attr<"Placed", "placed"> {
   let description = [{
     A line of the placement log: the op's TensorFlow-style name, its device, the kernel it is a part
     of, its stable name, where it comes from, what it costs, which rule decided, the devices that
-    were rejected before, and the seconds that it is predicted to take alone.
-    Example: `#plan.placed<"MatMul" on @d0 in @matmul_add_0, name = "fc1", location = "model.onnx", flops = 256, bytes = 64, rule = "requested", reason = "asked for", rejected = ["GPU:7: unknown device"], fall_back = true>`
+    were rejected before, the seconds that it is predicted to take alone, the node of the model that
+    it is (a part of), the model's own name for its type, and its kind in placement rules.
+    Example: `#plan.placed<"MatMul" on @d0 in @matmul_add_0, name = "fc1", location = "model.onnx", flops = 256, bytes = 64, rule = "requested", reason = "asked for", rejected = ["GPU:7: unknown device"], fall_back = true, node = "fc1", source_op = "Gemm", kind = "contraction">`
   }];
   let parameters = (ins StringRefParameter<"name in the log">:$log_name,
                         "::mlir::FlatSymbolRefAttr":$device, "::mlir::FlatSymbolRefAttr":$kernel,
@@ -79,10 +80,13 @@ def Plan_PlacedAttr : Plan_Attr<"Placed", "placed"> {
                         StringRefParameter<"where the constraint came from", "\"\"">:$reason,
                         OptionalParameter<"::mlir::ArrayAttr">:$rejected,
                         DefaultValuedParameter<"bool", "false">:$fall_back,
-                        OptionalParameter<"::mlir::FloatAttr">:$predicted_seconds);
+                        OptionalParameter<"::mlir::FloatAttr">:$predicted_seconds,
+                        StringRefParameter<"node of the model", "\"\"">:$node,
+                        StringRefParameter<"the model's own op type", "\"\"">:$source_op,
+                        StringRefParameter<"kind in placement rules", "\"\"">:$kind);
   let assemblyFormat = [{
     `<` $log_name `on` $device `in` $kernel (`,` struct($name, $location, $flops, $bytes, $rule,
-    $reason, $rejected, $fall_back, $predicted_seconds)^)? `>`
+    $reason, $rejected, $fall_back, $predicted_seconds, $node, $source_op, $kind)^)? `>`
   }];
 }
 

@@ -1,0 +1,27 @@
+#include "gantry/Support/Seconds.h"
+
+#include <cstdio>
+#include <iterator>
+
+namespace gantry {
+
+std::string formatSeconds(double seconds) {
+  struct Unit {
+    double size;
+    const char *name;
+  };
+  constexpr Unit units[] = {{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}, {1e-9, " ns"}};
+  if (seconds <= 0)
+    return "0 s";
+  for (const Unit &unit : units) {
+    // What rounds up to the next unit is written in that one.
+    if (seconds < 0.9995 * unit.size && &unit != std::end(units) - 1)
+      continue;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", seconds / unit.size);
+    return text + std::string(unit.name);
+  }
+  return "";
+}
+
+} // namespace gantry
