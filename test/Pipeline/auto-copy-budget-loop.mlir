@@ -1,17 +1,19 @@
 // A loop whose condition comes from a GPU copies in every pass, which no budget can hold: the search
 // sends it elsewhere (spec P11, X4).
 // RUN: gantry compile %s -o %t.free.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto 2>/dev/null
-// RUN: gantry explain %t.free.gantry | FileCheck %s --check-prefix=FREE
-// FREE: Compare {{.*}} GPU:0 auto
+// RUN: gantry explain %t.free.gantry --op inside | FileCheck %s --check-prefix=FREE
+// FREE: Compare 'inside'
+// FREE: device GPU:0
+// FREE-NEXT: why auto
 // FREE: in a branch or loop d2h
 
 // What is not in the loop stays where it is best.
 // RUN: gantry compile %s -o %t.tight.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto --max-copy=d2h:1MiB 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK-NOT: error
 // REMARK: remark: automatic placement of 'main': {{.*}}, default policy {{[0-9.]+ us}}, which is over the copy budget, follow
-// RUN: gantry explain %t.tight.gantry | FileCheck %s --check-prefix=TIGHT
+// RUN: gantry explain %t.tight.gantry --all | FileCheck %s --check-prefix=TIGHT
 // TIGHT: MatMul before GPU:0
-// TIGHT: Compare {{.*}} CPU:0 auto
+// TIGHT: Compare inside CPU:0
 // TIGHT-NOT: in a branch or loop
 
 // What a request keeps there remains an error, and the search ends.

@@ -2,13 +2,13 @@
 
 // The second product is larger than the first and soonest done where that one has to be, on GPU:1.
 // RUN: gantry compile %s -o %t.free.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto 2>/dev/null
-// RUN: gantry explain %t.free.gantry | FileCheck %s --check-prefix=FREE
+// RUN: env COLUMNS=200 gantry explain %t.free.gantry --all | FileCheck %s --check-prefix=FREE
 // FREE: MatMul second GPU:1
 
 // Only the first one's result may come back, so that the second goes to the host.
 // RUN: gantry compile %s -o %t.tight.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto --max-copy=d2h:64KiB 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: remark: automatic placement of 'main': predicted step {{.*}}, default policy {{[0-9.]+ us}}, which is over the copy budget, follow
-// RUN: gantry explain %t.tight.gantry | FileCheck %s --check-prefix=TIGHT
+// RUN: env COLUMNS=200 gantry explain %t.tight.gantry --all | FileCheck %s --check-prefix=TIGHT
 // TIGHT: MatMul second CPU:0
 
 // RUN: not gantry compile %s -o %t.no.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto --max-copy=d2h:63KiB 2>&1 | FileCheck %s --check-prefix=NONE
@@ -18,7 +18,7 @@
 // The attribute is a budget as the flag is, and the one that counts.
 // RUN: sed -e 's/attributes {}/attributes {gantry.max_copy = "d2h:64KiB"}/' %s > %t.mlir
 // RUN: gantry compile %t.mlir -o %t.own.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto --max-copy=d2h:1MiB 2>/dev/null
-// RUN: gantry explain %t.own.gantry | FileCheck %s --check-prefix=TIGHT
+// RUN: env COLUMNS=200 gantry explain %t.own.gantry --all | FileCheck %s --check-prefix=TIGHT
 
 // A budget that cannot be read is the check's to tell.
 // RUN: not gantry compile %s -o %t.no.gantry --devices=CPU:0,GPU:0,GPU:1 --simulate --placement=auto --max-copy=d2h 2>&1 | FileCheck %s --check-prefix=WRONG

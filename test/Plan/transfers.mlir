@@ -16,7 +16,7 @@
 // LOG: 3 copies per run in 2 transfers, 64 bytes (h2d 2, d2h 1); 0 at load
 // LOG: copies counted as planned: 3 per run in 2 transfers, 64 bytes (h2d 2, d2h 1)
 
-// RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=WHY
+// RUN: env COLUMNS=140 gantry explain %t.gantry --all | FileCheck %s --check-prefix=WHY
 // WHY: every run {{ *}}h2d{{ *}}CPU:0{{ *}}GPU:0{{ *}}24{{ *}}10 µs  MatMul 'product' {{.*}} a
 // WHY-NEXT: same transfer {{ *}}h2d{{ *}}CPU:0{{ *}}GPU:0{{ *}}24{{ *}}0.96 ns  MatMul 'product' {{.*}} b
 

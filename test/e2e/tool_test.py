@@ -431,13 +431,110 @@ class TextTest(ToolTest):
         self.assertRegex(run.err, r"^gantry: error: deep/broken\.mlir:\d+:\d+: ")
 
     def test_tables_do_not_repeat_the_path(self):
-        explained = self.succeed("explain", self.folder / "m.onnx").out
+        for flags in ([], ["--all"], ["--op", "positive"]):
+            explained = self.succeed("explain", self.folder / "m.onnx", *flags).out
+            self.assertIn("positive", explained)
+            self.assertNotIn(str(self.folder), explained)
         self.assertIn("node 'positive'", explained)
-        self.assertNotIn(str(self.folder), explained)
-        self.assertIn("1 kernel, 1 launch for 1 op\n", explained)
+        self.assertIn("1 kernel, 1 launch for 1 op\n", self.succeed("explain", "m.onnx").out)
 
 
 TWO_GPUS = ("--devices=CPU:0,GPU:0,GPU:1", "--simulate")
+
+
+class PageTest(ToolTest):
+    """What is told of a network with repeated layers fits a page; everything is there on request."""
+
+    LAYERS = 12
+
+    def setUp(self):
+        super().setUp()
+        size, nodes, weights, value = 8, [], [], "x"
+        draw = np.random.default_rng(1)
+
+        def add(op, *operands, name):
+            nodes.append(helper.make_node(op, operands, [name + "_output_0"], name=name))
+            return name + "_output_0"
+
+        def weight(name):
+            weights.append(helper.make_tensor(name, TensorProto.FLOAT, [size, size],
+                                              draw.standard_normal((size, size)).astype(np.float32).ravel()))
+            return name
+
+        for i in range(self.LAYERS):
+            at = f"/encoder/layer.{i}/"
+            q, k, v = (add("MatMul", value, weight(f"w{i}{part}"), name=f"{at}attn/{part}/MatMul") for part in "qkv")
+            s = add("Softmax", add("MatMul", q, add("Transpose", k, name=at + "attn/Transpose"), name=at + "attn/MatMul"),
+                    name=at + "attn/Softmax")
+            value = add("Add", value, add("MatMul", s, v, name=at + "attn/MatMul_1"), name=at + "Add")
+            value = add("Tanh", add("MatMul", value, weight(f"w{i}up"), name=at + "up/MatMul"), name=at + "act/Tanh")
+        nodes.append(helper.make_node("Identity", [value], ["y"], name="/Identity"))
+        self.names = {node.name for node in nodes[:-1]}
+        self.save_model(nodes, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [size, size])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [size, size])], weights)
+        self.halves = "--place", "/encoder/layer.{6..11}/*=GPU:1"
+
+    def assert_page(self, text, width=100, lines=60):
+        self.assertLessEqual(len(text.splitlines()), lines, text)
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), width, line)
+
+    def test_explain_and_diff_fit_a_page(self):
+        self.succeed("compile", "m.onnx", *TWO_GPUS, "-o", "a.gantry")
+        self.succeed("compile", "m.onnx", *TWO_GPUS, *self.halves, "-o", "b.gantry")
+        a, b = (self.succeed("explain", plan).out for plan in ("a.gantry", "b.gantry"))
+        self.assert_page(a)
+        self.assert_page(b)
+        self.assertIn("/encoder/layer.{0..11}/", a)
+        self.assertRegex(b, r"60 +GPU:1 +rule: .* /encoder/layer\.{6\.\.11}/\*\n")
+        diff = self.gantry("diff", "a.gantry", "b.gantry")
+        self.assert_page(diff.out)
+        self.assertRegex(diff.out, r"60 ops moved\n.*\n +60 +GPU:0 +GPU:1 +rule +/encoder/layer\.{6\.\.11}/\*\n")
+        for width in (80, 140):
+            for command in (("explain", "b.gantry"), ("explain", "b.gantry", "--all"),
+                            ("explain", "b.gantry", "--memory"), ("diff", "a.gantry", "b.gantry")):
+                self.assert_page(self.gantry(*command, COLUMNS=str(width)).out, width, 10000)
+
+    def test_all_has_a_row_for_each_node(self):
+        rows = self.succeed("explain", "m.onnx", *TWO_GPUS, "--all", COLUMNS="300").out.partition("\nops\n")[2]
+        rows = [line.split() for line in rows.partition("\n\n")[0].splitlines()[1:-1]]
+        self.assertEqual({row[1] for row in rows}, self.names)
+        self.assertEqual(len(rows), len(self.names))
+        json_ops = json.loads(self.succeed("explain", "m.onnx", *TWO_GPUS, "--json").out)["functions"][0]["ops"]
+        self.assertEqual({op["node"] for op in json_ops}, self.names)
+        self.assertEqual({op["source_op"] for op in json_ops}, {"MatMul", "Softmax", "Add", "Transpose", "Tanh"})
+
+    def test_a_pattern_means_the_same_to_all_three(self):
+        pattern = "/encoder/layer.{0,2..3}/attn/?/MatMul"
+        op = self.succeed("explain", "m.onnx", *TWO_GPUS, "--op", pattern, "--json").out
+        wanted = {op["node"] for op in json.loads(op)["functions"][0]["ops"]}
+        self.assertEqual(wanted, {f"/encoder/layer.{i}/attn/{part}/MatMul" for i in (0, 2, 3) for part in "qkv"})
+        moved = self.succeed("explain", "m.onnx", *TWO_GPUS, "--place", pattern + "=GPU:1", "--json").out
+        self.assertEqual({op["node"] for op in json.loads(moved)["functions"][0]["ops"]
+                          if op["device"].endswith("GPU:1")}, wanted)
+        why = self.succeed("explain", "m.onnx", *TWO_GPUS, "--why-not", pattern, "GPU:1").out
+        self.assertIn("9 'MatMul', each of which is on GPU:0", why)
+        self.assertRegex(why, r"predicted +\S+ \S+ -> \S+ \S+ per run")
+
+    def test_bert_base_fits_a_page(self):
+        import cases
+        if not (cases.MODELS / "make_models.py").exists():
+            self.skipTest("no shared models (GANTRY_MODELS_DIR)")
+        runner = cases.Runner(BUILD, self.folder)
+        try:
+            model = cases.made(runner, "bert_base", "GANTRY_MADE_MODELS")
+        except cases.Skip as why:
+            self.skipTest(str(why))
+        page = self.succeed("explain", model, *TWO_GPUS).out
+        self.assert_page(page)
+        self.assertIn("/blocks/blocks.{0..11}/up/MatMul", page)
+        self.succeed("compile", model, *TWO_GPUS, "-o", "a.gantry")
+        diff = self.gantry("diff", "a.gantry", model, *TWO_GPUS, "--place", "/blocks/blocks.{6..11}/*=GPU:1")
+        self.assertEqual(diff.status, 1, diff.err)
+        self.assert_page(diff.out)
+        self.assertRegex(diff.out, r"\n +\d+ +GPU:0 +GPU:1 +rule +/blocks/blocks\.{6\.\.11}/\*\n")
+
+
 DEVICE = "/job:localhost/replica:0/task:0/device:"
 
 
@@ -509,8 +606,10 @@ class PlacementTest(ToolTest):
         run = self.gantry("diff", "a.gantry", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1")
         self.assertEqual(run.status, 1, run.err)
         self.assertIn("1 op moved\n", run.out)
+        self.assertRegex(run.out, r"1 +GPU:0 +GPU:1 +rule +second")
+        self.assertRegex(run.out, r"\+1 +every run +d2d +GPU:0 +GPU:1 +32 bytes")
+        run = self.gantry("diff", "a.gantry", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1", "--all")
         self.assertRegex(run.out, r"second +MatMul +GPU:0 +GPU:1 +rule")
-        self.assertRegex(run.out, r"\+1 +every run +d2d +GPU:0 +GPU:1 +32")
         found = json.loads(self.gantry("diff", "a.gantry", "m.onnx", *TWO_GPUS, "--place", "name:second=GPU:1",
                                        "--json").out)
         self.assertEqual([op["name"] for op in found["functions"][0]["moved"]], ["second"])

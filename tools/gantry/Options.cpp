@@ -4,6 +4,7 @@
 #include "UsageErrors.h"
 
 #include "gantry/Arrays/Values.h"
+#include "gantry/Placement/OpPattern.h"
 #include "gantry/Runtime/Runtime.h"
 #include "gantry/Support/Names.h"
 #include "gantry/Support/Version.h"
@@ -468,8 +469,10 @@ private:
     CLI::App *sub = subcommand(Command::explain, "explain",
                                "Say what a plan does and why: devices, kernels, copies, memory.",
                                "  gantry explain model.onnx\n"
+                               "  gantry explain model.gantry --all\n"
                                "  gantry explain model.gantry --memory\n"
-                               "  gantry explain model.gantry --op conv\n"
+                               "  gantry explain model.gantry --op Conv\n"
+                               "  gantry explain model.gantry --op 'conv{1..4}'\n"
                                "  gantry explain model.onnx --why-not conv1 GPU:1 "
                                "--devices=CPU:0,GPU:0,GPU:1 --simulate\n"
                                "  gantry explain model.onnx --timeline "
@@ -477,15 +480,19 @@ private:
                                "  gantry explain model.gantry --json\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     sub->add_option("--function", options.function, "only this function")->option_text("NAME");
-    sub->add_option("--op", options.op, "only ops whose name or kind contains this, in full")
-        ->option_text("NAME");
+    sub->footer(sub->get_footer() + "\n" + std::string(placement::opPatternHelp()));
+    sub->add_flag("--all", options.all, "every op, copy and kernel; of --memory every buffer");
+    sub->add_option("--op", options.op, "only these ops, in full; how to name them: below")
+        ->option_text("PATTERN");
     sub->add_option("--why-not", options.whyNot,
-                    "of a graph: the least that would have to change for the op to be there")
-        ->option_text("OP DEVICE")
+                    "of a graph: the least that would have to change for these ops to be there, "
+                    "and what that would cost")
+        ->option_text("PATTERN DEVICE")
         ->expected(2);
     sub->add_flag("--timeline", options.timeline,
                   "run once on simulated devices and draw what each queue does when");
-    sub->add_flag("--memory", options.memory, "memory in full: over time, and every value");
+    sub->add_flag("--memory", options.memory,
+                  "memory: the arenas, and what is in them at the peak");
     addJson(sub, "as JSON");
     addPlacementLog(sub);
     addVerbose(sub);
@@ -521,6 +528,7 @@ private:
         "graphs.\n");
     sub->add_option("A", options.file, "graph or plan; - reads standard input")->required();
     sub->add_option("B", options.other, "graph or plan to compare it with")->required();
+    sub->add_flag("--all", options.all, "every op and copy, a row each");
     addJson(sub, "as JSON");
     addVerbose(sub);
     addNoCache(sub);

@@ -46,10 +46,11 @@ struct Options {
   double minTime = 1.0; ///< bench: seconds
   uint64_t warmup = 2;  ///< bench: runs before the clock starts
 
-  std::string op;                  ///< explain: only ops whose name or log name contains this
+  std::string op;                  ///< explain: only ops that this pattern describes
   std::vector<std::string> whyNot; ///< explain: an op and the device that it is not on
   bool timeline = false;           ///< explain: queues over a run
-  bool memory = false;             ///< explain: memory in full
+  bool memory = false;             ///< explain: memory instead of ops
+  bool all = false;                ///< explain, diff: every row instead of the first page
   bool json = false;
   bool clear = false;     ///< cache: remove what is there
   bool calibrate = false; ///< devices: measure the rates of the host

@@ -1,4 +1,4 @@
-"""Usage: check_report.py PAGE SAME_PAGE EXPLAINED.json
+"""Usage: check_report.py PAGE SAME_PAGE EXPLAINED.json [REPEATS]
 
 Checks that a report loads nothing from elsewhere, and that what it draws is what `explain` says.
 """
@@ -7,7 +7,7 @@ import json
 import re
 import sys
 
-page, again, explained = (open(name, encoding="utf-8").read() for name in sys.argv[1:])
+page, again, explained = (open(name, encoding="utf-8").read() for name in sys.argv[1:4])
 explained = json.loads(explained)
 
 
@@ -22,6 +22,7 @@ function, said = data["functions"][0], explained["functions"][0]
 for key, value in said.items():
     assert function[key] == value, key
 assert function["summary"].startswith("placed "), function["summary"]
+assert f"<title>{data['source']}</title>" in page, "the title is not the model's name"
 
 # Commands: every copy of the ledger is drawn, each launch reads what came before it, and the last
 # one ends when the run is predicted to end.
@@ -37,5 +38,16 @@ for at, command in commands.items():
     for source in command["reads"]:
         assert commands[source]["end"] <= command["start"] + 1e-12, (commands[source], command)
 end = max(command["end"] for command in commands.values())
-assert abs(end / said["predicted_seconds"] - 1) < 0.02, (end, said["predicted_seconds"])
+assert abs(end / said["predicted_seconds"] - 1) < 1e-9, (end, said["predicted_seconds"])
 assert {o for c in commands.values() for o in c["outputs"]} == set(range(len(said["outputs"])))
+
+# Layers that are folded are alike.
+alike = lambda c: (c["device"], c["queue"], c["does"], c["ops"], c.get("bytes"))
+drawn = function["commands"]
+for repeat in function["repeats"]:
+    first, period, times = (repeat[key] for key in ("first", "period", "times"))
+    assert times > 1 and first + period * times <= len(drawn), repeat
+    for i in range(first, first + period * (times - 1)):
+        assert alike(drawn[i]) == alike(drawn[i + period]), (repeat, drawn[i], drawn[i + period])
+if len(sys.argv) > 4:
+    assert [[repeat["times"], repeat["name"]] for repeat in function["repeats"]] == json.loads(sys.argv[4]), function["repeats"]

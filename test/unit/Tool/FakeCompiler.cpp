@@ -180,6 +180,8 @@ extern "C" const char *gantry_artifact_shape_value(const gantry_artifact_t *arti
                                                    size_t index) {
   return artifact->shapeValues[index].c_str();
 }
+extern "C" size_t gantry_artifact_num_files(const gantry_artifact_t *) { return 0; }
+extern "C" const char *gantry_artifact_file(const gantry_artifact_t *, size_t) { return nullptr; }
 extern "C" void gantry_artifact_destroy(gantry_artifact_t *artifact) { delete artifact; }
 extern "C" const char *gantry_compiler_last_error(void) { return lastError.c_str(); }
 extern "C" const char *gantry_compiler_version(void) { return GANTRY_VERSION_STRING; }

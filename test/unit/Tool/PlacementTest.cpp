@@ -2,6 +2,9 @@
 #include "SeveralDevices.h"
 #include "ToolFixture.h"
 
+#include <algorithm>
+#include <sstream>
+
 using namespace gantry;
 using namespace gantry::tool::test;
 
@@ -58,7 +61,7 @@ TEST_F(Placement, LogsOnceWhatIsEvaluatedAtLoad_p1) {
                           "GPU:1 (once, at load)\nCopying");
   EXPECT_HAS(run.err, "placed 4 ops: GPU:0 2, GPU:1 2; ");
   // It has no name: its kind stands for it.
-  EXPECT_HAS(gantry("explain once.gantry").out, "GPU:0: no memory left  Mul\n");
+  EXPECT_HAS(gantry("explain once.gantry").out, "GPU:0: no memory left    1  Mul\n");
 }
 
 TEST_F(Placement, LogsInTheOrderOfLaunchesNotOfTheList_p9) {
@@ -83,28 +86,115 @@ TEST_F(Placement, LogsAsJson_p9) {
                           R"(["GPU:7: unknown device"],"fall_back":true})" + "\n");
 }
 
-TEST_F(Placement, ExplainsOpsAndCopies_p10) {
+TEST_F(Placement, ExplainsOnAPage_p10) {
   const std::string out = gantry("explain d.gantry").out;
-  EXPECT_HAS(out, "devices: CPU:0 (host), GPU:0 (sim, limit 1 GiB), GPU:1 (sim)\n"
-                  "placement: default\n");
-  EXPECT_HAS(out, "  Mul    second  GPU:1   requested: asked at model.mlir:4:8       3 µs  ");
-  EXPECT_HAS(out, "  AddV2  sum     GPU:0   requested, fell back  ");
-  EXPECT_HAS(out, "  not taken              by\n  GPU:7: unknown device  sum\n");
+  EXPECT_HAS(out, "placement: default\n");
+  EXPECT_HAS(out, "predicted 46 µs per run\n");
+  EXPECT_HAS(out, "  GPU:1 (sim)     1     3 µs  ████       10 µs  16 bytes  128 bytes   none\n");
+  EXPECT_HAS(out,
+             "  GPU:0 (sim)     2     6 µs  ████████   40 µs  48 bytes  320 bytes  1 GiB  <1 %\n");
+  EXPECT_HAS(out, "    1  GPU:1   requested: asked at model.mlir:4:8  second\n");
+  EXPECT_HAS(out, "    1  GPU:0   requested, fell back                sum\n");
+  EXPECT_HAS(out, "  not taken              ops  by\n  GPU:7: unknown device    1  sum\n");
+  EXPECT_HAS(out, "  add_f32     GPU:0          2       6 µs   67 %  first, sum\n");
+  EXPECT_HAS(
+      out, "  at load    h2d   CPU:0  GPU:0       1  16 bytes      10 µs  operand 1 of 'first'\n");
+  EXPECT_HAS(out, "\nplaced 3 ops: GPU:0 2, GPU:1 1; 1 fall-back; 4 copies per run, ");
+}
+
+TEST_F(Placement, ExplainsOpsAndCopies_p10) {
+  const std::string out = gantry("explain d.gantry --all", "COLUMNS=140").out;
+  EXPECT_HAS(out,
+             "  Mul    second           GPU:1   requested: asked at model.mlir:4:8       3 µs  ");
+  EXPECT_HAS(out,
+             "  AddV2  sum              GPU:0   requested, fell back                     3 µs  ");
+  EXPECT_HAS(out, "  not taken              ops  by\n  GPU:7: unknown device    1  sum\n");
   EXPECT_HAS(out, "  at load    h2d   CPU:0  GPU:0     16      10 µs  operand 1 of 'first'   w\n");
   EXPECT_HAS(out, "  every run  d2d   GPU:1  GPU:0     16      20 µs  operand 1 of 'sum'\n");
   EXPECT_HAS(out, "  every run  h2d   CPU:0  GPU:1     16      10 µs  operand 0 of 'second'  x\n");
-  EXPECT_HAS(out, "\nplaced 3 ops: GPU:0 2, GPU:1 1; 1 fall-back; 4 copies per run, ");
-  EXPECT_HAS(out, "  GPU:1     1  ██████████                         3 µs  █▌    10 µs  16 bytes  "
-                  "█████\n");
-  EXPECT_EQ(out.find("predicted 46"), std::string::npos);
+}
+
+TEST_F(Placement, ANodeThatBecameSeveralOpsIsARow_p10) {
+  save("node.gantry", [](SeveralDevices &b) {
+    for (size_t i : {0, 2}) {
+      b.function().placed_ops[i]->node = "conv1";
+      b.function().placed_ops[i]->source_op = "Conv";
+    }
+  });
+  const std::string all = gantry("explain node.gantry --all", "COLUMNS=140").out;
+  EXPECT_HAS(
+      all,
+      "  Conv  conv1   AddV2 ×2  GPU:0   default; requested, fell back            6 µs  add_f32");
+  for (const char *pattern : {"conv1", "Conv", "op:AddV2", "name:su?", "name:first"}) {
+    const std::string op = gantry(std::string("explain node.gantry --op ") + pattern).out;
+    EXPECT_HAS(op, "\nConv 'conv1'\n  runs as    AddV2 ×2\n  named      first, sum\n");
+    EXPECT_EQ(op.find("Mul"), std::string::npos);
+  }
+}
+
+TEST_F(Placement, APatternThatDescribesNothingSaysWhatIsThere_p10) {
+  const auto error = [&](const std::string &pattern) {
+    const Result result = gantry("explain d.gantry --op " + pattern);
+    EXPECT_EQ(result.status, 1);
+    return result.err;
+  };
+  EXPECT_EQ(error("none"),
+            "gantry: error: --op 'none' describes no op; the types of ops are AddV2, Mul\n");
+  EXPECT_EQ(error("mul"),
+            "gantry: error: --op 'mul' describes no op; did you mean 'Mul'? Case counts\n");
+  EXPECT_EQ(error("econ"),
+            "gantry: error: --op 'econ' describes no op; did you mean '*econ*'? All of a "
+            "name has to match\n");
+  EXPECT_EQ(error("typ:x"),
+            "gantry: error: --op 'typ:x' has the unknown subject 'typ'; known are op, "
+            "name, kind\n");
+}
+
+TEST_F(Placement, KernelsAreChargedOnce_p10) {
+  // Two ops in the launch of "first": the time of the launch stands at one of them.
+  save("fused.gantry", [](SeveralDevices &b) {
+    auto fused = std::make_unique<plan::fb::PlacedOpT>(*b.function().placed_ops[0]);
+    fused->name = "fused", fused->log_name = "Relu", fused->predicted_seconds = 1;
+    auto &ops = b.function().placed_ops;
+    ops.insert(ops.begin() + 1, std::move(fused));
+    for (auto &command : b.function().blocks[0]->commands)
+      if (command->name == "first")
+        command->log_names.push_back("Relu");
+  });
+  const std::string json = gantry("explain fused.gantry --json").out;
+  EXPECT_HAS(json, R"("name":"fused")");
+  const std::string check =
+      "python3 -c 'import json,sys; f=json.load(open(sys.argv[1]))[\"functions\"][0]; "
+      "ops=f[\"ops\"]; total=sum(o[\"predicted_seconds\"] for o in ops); "
+      "by=sum(d[\"predicted_compute_seconds\"] for d in f[\"devices\"]); "
+      "assert abs(total-by)<1e-12 and len(ops)==4, (total, by); "
+      "assert [o[\"predicted_seconds\"]>0 for o in ops]==[False,True,True,True]; "
+      "assert abs(sum(l[\"predicted_seconds\"] for l in f[\"launches\"])-by)<1e-12; "
+      "assert abs(sum(k[\"predicted_seconds\"] for k in f[\"kernels\"])-by)<1e-12' " +
+      (folder / "out");
+  EXPECT_EQ(std::system(check.c_str()), 0) << json;
 }
 
 TEST_F(Placement, ExplainsOneOpWithItsCopies_p10) {
   const std::string out = gantry("explain d.gantry --op sum").out;
-  EXPECT_HAS(out, "GPU:7: unknown device  sum");
+  EXPECT_HAS(out, "GPU:7: unknown device    1  sum");
   EXPECT_HAS(out, "operand 1 of 'sum'");
   EXPECT_EQ(out.find("second"), std::string::npos);
-  EXPECT_HAS(gantry("explain d.gantry --op none").out, "no op's name or kind contains 'none'");
+}
+
+TEST_F(Placement, RespectsTheWidth_p10) {
+  for (const char *command :
+       {"explain d.gantry", "explain d.gantry --all", "explain d.gantry --memory",
+        "explain d.gantry --op sum", "diff d.gantry p.gantry"})
+    for (const size_t width : {80, 100, 120}) {
+      const std::string out = gantry(command, "COLUMNS=" + std::to_string(width)).out;
+      std::istringstream lines(out);
+      for (std::string line; std::getline(lines, line);) {
+        const auto columns =
+            std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+        EXPECT_LE(static_cast<size_t>(columns), width) << command << "\n" << line;
+      }
+    }
 }
 
 TEST_F(Placement, ExplainsWhatAPredictionIsWorth_p11) {
@@ -193,26 +283,42 @@ TEST_F(Placement, DiffsWhatMoved_p13) {
   const Result differs = gantry("diff predicted.gantry moved.gantry");
   EXPECT_EQ(differs.status, 1);
   EXPECT_EQ(differs.err, "");
-  EXPECT_EQ(differs.out, "function main\n"
-                         "1 op moved\n"
-                         "  name   op     from   to     rule\n"
-                         "  first  AddV2  GPU:0  GPU:1  lock\n"
-                         "1 op added\n"
-                         "  name   op   from  to     rule\n"
-                         "  other  Mul        GPU:1  requested\n"
-                         "1 op gone\n"
-                         "  name    op   from   to  rule\n"
-                         "  second  Mul  GPU:1      requested\n"
-                         "copies added (+) and gone (-)\n"
-                         "      copy     kind  from   to     bytes  caused by\n"
-                         "  -1  at load  h2d   CPU:0  GPU:0     16  operand 1 of 'first'\n"
-                         "copied at load: 16 bytes -> 0 bytes\n"
-                         "predicted per run: 46 µs -> 23 µs (-50.0 %)\n"
-                         "transient on GPU:0: 256 bytes -> 512 bytes (+100.0 %)\n");
+  const char *totals = "copied at load: 16 bytes -> 0 bytes\n"
+                       "transient on GPU:0: 256 bytes -> 512 bytes (+100.0 %)\n";
+  EXPECT_EQ(differs.out,
+            std::string("function main\n"
+                        "1 op moved\n"
+                        "  ops  from   to     rule  which\n"
+                        "    1  GPU:0  GPU:1  lock  first\n"
+                        "1 op added\n"
+                        "  ops  from  to     rule       which\n"
+                        "    1        GPU:1  requested  other\n"
+                        "1 op gone\n"
+                        "  ops  from   to  rule       which\n"
+                        "    1  GPU:1      requested  second\n"
+                        "copies added (+) and gone (-)\n"
+                        "      copy     kind  from   to        bytes  caused by\n"
+                        "  -1  at load  h2d   CPU:0  GPU:0  16 bytes  operand 1 of 'first'\n") +
+                totals);
+  EXPECT_EQ(gantry("diff predicted.gantry moved.gantry --all").out,
+            std::string("function main\n"
+                        "1 op moved\n"
+                        "  name   op     from   to     rule\n"
+                        "  first  AddV2  GPU:0  GPU:1  lock\n"
+                        "1 op added\n"
+                        "  name   op   from  to     rule\n"
+                        "  other  Mul        GPU:1  requested\n"
+                        "1 op gone\n"
+                        "  name    op   from   to  rule\n"
+                        "  second  Mul  GPU:1      requested\n"
+                        "copies added (+) and gone (-)\n"
+                        "      copy     kind  from   to     bytes  caused by\n"
+                        "  -1  at load  h2d   CPU:0  GPU:0     16  operand 1 of 'first'\n") +
+                totals);
   const Result json = gantry("diff predicted.gantry moved.gantry --json");
   EXPECT_EQ(json.status, 1);
   EXPECT_HAS(json.out, R"({"same":false,"functions":[{"name":"main","same":false,"moved":[{"name":)"
-                       R"("first","op":"AddV2","from":")" +
+                       R"("first","op":"AddV2","node":"first","source_op":"","from":")" +
                            device + R"(GPU:0","to":")" + device + R"(GPU:1","rule":"lock"}],)");
   const std::string parse = "python3 -m json.tool " + (folder / "out") + " >/dev/null";
   EXPECT_EQ(std::system(parse.c_str()), 0) << json.out;

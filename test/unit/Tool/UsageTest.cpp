@@ -40,7 +40,7 @@ TEST_F(Usage, SpeaksOfFlagsAndFilesInItsOwnVoice) {
   EXPECT_EQ(wrong("run p.gantry --input"), "--input needs a value: --input NAME=FILE");
   EXPECT_EQ(wrong("run p.gantry --seed=1 --seed=2"), "--seed is given more than once");
   EXPECT_EQ(wrong("explain p.gantry --why-not conv", " explain"),
-            "--why-not needs a value: --why-not OP DEVICE");
+            "--why-not needs a value: --why-not PATTERN DEVICE");
   EXPECT_EQ(wrong("diff p.gantry", " diff"), "B is missing");
 }
 

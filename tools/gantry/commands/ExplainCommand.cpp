@@ -66,8 +66,10 @@ int explainCommand(const Options &options) {
   auto model = Model::load(options);
   if (!model)
     return report(model.status());
-  const Subject subject(options, *model);
+  Subject subject(options, *model);
   if (Status status = subject.checkFunction(); !status.ok())
+    return report(status);
+  if (Status status = subject.readPattern(); !status.ok())
     return report(status);
   std::vector<plan::Moment> moments;
   if (options.timeline) {

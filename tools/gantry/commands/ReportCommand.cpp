@@ -4,10 +4,13 @@
 #include "Console.h"
 #include "show/Explain.h"
 #include "show/PlacementLog.h"
+#include "show/Repeats.h"
 #include "show/ReportPage.h"
 
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Placement/FoldNames.h"
 #include "gantry/Plan/Views.h"
+#include "gantry/Support/Names.h"
 
 #include <map>
 #include <set>
@@ -75,6 +78,40 @@ void addEnds(JSONWriter &json, const char *key, const fb::Command &command, fb::
   json.endArray();
 }
 
+/// What is alike in repeated layers: the device, the queue, and what is done there.
+uint64_t kindOf(const fb::Command &command) {
+  std::string text =
+      std::to_string(command.device()) + "," + std::to_string(command.queue()) + "," +
+      std::to_string(static_cast<int>(command.opcode())) + "," +
+      (command.opcode() == fb::Opcode::launch ? "k" + std::to_string(command.kernel())
+                                              : std::to_string(bytesCopied(command)));
+  return std::hash<std::string>()(text);
+}
+
+/// "repeats": stretches of "commands", by their places in that list, that are several times the
+/// same; named by the path that their commands have in common.
+void addRepeats(JSONWriter &json, const std::vector<const fb::Command *> &commands) {
+  constexpr size_t worthFolding = 6, mostFolded = 4000;
+  std::vector<uint64_t> kinds;
+  for (const fb::Command *command : commands)
+    if (kinds.size() < mostFolded)
+      kinds.push_back(kindOf(*command));
+  json.key("repeats").beginArray();
+  for (const Repeat &repeat : findRepeats(kinds, worthFolding)) {
+    std::vector<std::string_view> names;
+    for (size_t i = 0; i < repeat.period * repeat.times; ++i)
+      names.push_back(textOf(commands[repeat.first + i]->name()));
+    const std::vector<placement::Part> parts = placement::outlineNames(names, names);
+    json.beginObject()
+        .member("first", uint64_t(repeat.first))
+        .member("period", uint64_t(repeat.period))
+        .member("times", uint64_t(repeat.times))
+        .member("name", parts.empty() ? std::string() : parts.front().pattern)
+        .endObject();
+  }
+  json.endArray();
+}
+
 /// "commands": launches, copies and fills by their number in the function, each with what it reads
 /// from and when it runs as predicted.
 void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &function) {
@@ -84,11 +121,13 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
   LastWriters writers;
   json.key("commands").beginArray();
   const std::vector<PlacedCommand> commands = commandsOf(function);
+  std::vector<const fb::Command *> drawn;
   for (size_t i = 0; i < commands.size(); ++i) {
     const fb::Command &command = *commands[i].command;
     const uint32_t buffers = countOf(command.buffers());
     if (buffers == 0)
       continue;
+    drawn.push_back(&command);
     json.beginObject().member("at", uint64_t(i)).key("inside").boolean(commands[i].inside);
     addCommand(json, subject, function, command);
     if (auto moment = moments.find(&command); moment != moments.end())
@@ -109,6 +148,7 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
         writers.write(*command.buffers()->Get(b), i);
   }
   json.endArray();
+  addRepeats(json, drawn);
 }
 
 void addArenas(JSONWriter &json, const Subject &subject) {
@@ -138,10 +178,25 @@ std::string dataOf(const Subject &subject) {
   return data;
 }
 
+/// Text in the page itself.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+void replace(std::string &page, std::string_view mark, const std::string &text) {
+  page.replace(page.find(mark), mark.size(), text);
+}
+
 std::string pageOf(const Subject &subject) {
-  constexpr std::string_view mark = "GANTRY_REPORT_DATA";
+  const std::string source = printable(textOf(subject.plan.source()));
   std::string page(reportPage);
-  return page.replace(page.find(mark), mark.size(), dataOf(subject));
+  replace(page, "GANTRY_REPORT_DATA", dataOf(subject));
+  // After the data, which may hold any text; this mark stands before them.
+  replace(page, "GANTRY_REPORT_TITLE", escaped(source.empty() ? "Gantry plan" : source));
+  return page;
 }
 
 std::string defaultPath(const std::string &file) {

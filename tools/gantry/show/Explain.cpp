@@ -1,8 +1,14 @@
 #include "Explain.h"
 
-#include "gantry/Plan/PlanTopology.h"
+#include "PlacementLog.h"
 
+#include "gantry/Plan/PlanTopology.h"
+#include "gantry/Support/Names.h"
+
+#include <algorithm>
+#include <cctype>
 #include <map>
+#include <set>
 
 namespace gantry::tool {
 
@@ -29,14 +35,82 @@ Status Subject::checkFunction() const {
                           names);
 }
 
+namespace {
+
+bool describes(const placement::OpPattern &pattern, const fb::PlacedOp &op) {
+  const std::string_view ops[] = {textOf(op.log_name()), textOf(op.source_op())};
+  const std::string_view names[] = {textOf(op.name()), textOf(op.node())};
+  const std::string_view kinds[] = {textOf(op.kind()), "compute"};
+  return pattern.matches({ops, names, kinds});
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// What may have been meant by a pattern that describes nothing: the same in other letters, or a
+/// part of a name. Else the types that there are.
+std::string meant(const placement::OpPattern &pattern,
+                  const std::vector<const fb::Function *> &functions) {
+  constexpr size_t typesListed = 8;
+  std::set<std::string_view> types;
+  const std::string wanted = lower(pattern.text);
+  bool isPart = false;
+  for (const fb::Function *function : functions)
+    for (const auto *op : listOf(function->placed_ops())) {
+      for (const auto *text : {op->source_op(), op->log_name(), op->name(), op->node()}) {
+        if (lower(textOf(text)) == wanted)
+          return "; did you mean '" + std::string(textOf(text)) + "'? Case counts";
+        isPart |= textOf(text).find(pattern.text) != std::string_view::npos;
+      }
+      types.insert(typeOf(*op));
+    }
+  if (isPart)
+    return "; did you mean '*" + pattern.text + "*'? All of a name has to match";
+  if (std::string near =
+          didYouMean(pattern.text, std::vector<std::string>(types.begin(), types.end()));
+      !near.empty())
+    return near;
+  std::string list;
+  size_t listed = 0;
+  for (std::string_view type : types)
+    if (listed++ < typesListed)
+      list += (list.empty() ? "" : ", ") + std::string(type);
+  return list.empty() ? ""
+                      : "; the types of ops are " + list + (listed > typesListed ? ", ..." : "");
+}
+
+} // namespace
+
+Status Subject::readPattern() {
+  if (options.op.empty())
+    return {};
+  auto read = placement::parseOpPattern(options.op);
+  if (!read)
+    return Status::invalidArgument("--op '" + options.op + "' " + read.status().message());
+  pattern = read.take();
+  for (const fb::Function *function : functions())
+    for (const auto *op : listOf(function->placed_ops()))
+      if (wants(*op))
+        quotedNames.push_back("'" + std::string(textOf(op->name())) + "'");
+  return quotedNames.empty() ? Status::notFound("--op '" + options.op + "' describes no op" +
+                                                meant(pattern, functions()))
+                             : Status();
+}
+
 bool Subject::wants(const fb::PlacedOp &op) const {
-  return options.op.empty() || textOf(op.name()).find(options.op) != std::string_view::npos ||
-         textOf(op.log_name()).find(options.op) != std::string_view::npos;
+  return options.op.empty() || describes(pattern, op);
 }
 
 bool Subject::wants(const LedgerCopy &copy) const {
-  return options.op.empty() || copy.cause.find(options.op) != std::string_view::npos ||
-         copy.name.find(options.op) != std::string_view::npos;
+  const auto isNamed = [&](const std::string &name) {
+    return copy.cause.find(name) != std::string_view::npos;
+  };
+  return options.op.empty() || placement::globMatches(pattern.text, copy.name) ||
+         std::any_of(quotedNames.begin(), quotedNames.end(), isNamed);
 }
 
 std::string Subject::where(std::string_view text) const {
@@ -50,7 +124,7 @@ std::string Subject::where(std::string_view text) const {
   return std::string(same ? text.substr(0, of) : text);
 }
 
-double Subject::seconds(const fb::PlacedOp &op) const {
+double Subject::alone(const fb::PlacedOp &op) const {
   return op.predicted_seconds() > 0 ? op.predicted_seconds()
                                     : costs.seconds(op.device(), {op.flops(), op.bytes()});
 }
@@ -60,35 +134,82 @@ double Subject::seconds(const LedgerCopy &copy) const {
   return copy.joined && copy.bytes ? alone - costs.copyLatency(copy.from, copy.to) : alone;
 }
 
-std::vector<KernelUse> Subject::kernelsOf(const fb::Function &function) const {
-  std::vector<KernelUse> uses;
-  std::map<uint32_t, size_t> places;
-  for (const PlacedCommand &placed : commandsOf(function)) {
-    const fb::Command *command = placed.command;
-    if (command->opcode() != fb::Opcode::launch)
+double Launches::charged(const fb::PlacedOp &op) const {
+  const auto launch = of.find(&op);
+  return launch != of.end() && all[launch->second].main == &op ? all[launch->second].seconds : 0;
+}
+
+Launches Subject::launchesOf(const fb::Function &function, const Ledger &ledger) const {
+  Launches launches;
+  std::unordered_map<const fb::Command *, size_t> numbers;
+  const CommandClock clock(plan, function);
+  for (const PlacedCommand &placed : commandsOf(function))
+    if (placed.command->opcode() == fb::Opcode::launch) {
+      numbers[placed.command] = launches.all.size();
+      launches.all.push_back({placed.command, clock.duration(*placed.command), {}, nullptr});
+    }
+  for (const LogEntry &entry : executionOrder(plan, function, ledger)) {
+    if (!entry.launch)
       continue;
-    auto [place, isNew] = places.try_emplace(command->kernel(), uses.size());
+    const size_t number = numbers.at(entry.launch);
+    Launch &launch = launches.all[number];
+    launch.ops.push_back(entry.op);
+    launches.of[entry.op] = number;
+    if (!launch.main || alone(*entry.op) > alone(*launch.main))
+      launch.main = entry.op;
+  }
+  return launches;
+}
+
+std::vector<KernelUse> Subject::kernelsOf(const Launches &launches) const {
+  std::vector<KernelUse> uses;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> places;
+  for (const Launch &launch : launches.all) {
+    const fb::Command &command = *launch.command;
+    auto [place, isNew] = places.try_emplace({command.kernel(), command.device()}, uses.size());
     if (isNew) {
-      uses.push_back(
-          {std::string(textOf(listOf(plan.kernels())[command->kernel()]->symbol())), 0, 0, ""});
-      for (const auto *name : listOf(command->log_names()))
-        uses.back().ops += (uses.back().ops.empty() ? "" : " ") + std::string(textOf(name));
+      KernelUse &use = uses.emplace_back();
+      use.symbol = textOf(listOf(plan.kernels())[command.kernel()]->symbol());
+      use.device = command.device();
+      for (const auto *name : listOf(command.log_names()))
+        use.ops += (use.ops.empty() ? "" : " ") + std::string(textOf(name));
     }
     KernelUse &use = uses[place->second];
     ++use.launches;
-    use.items += command->items();
+    use.items += command.items();
+    use.seconds += launch.seconds;
+    use.nodes.push_back(launch.main ? nodeOf(*launch.main) : textOf(command.name()));
   }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const KernelUse &a, const KernelUse &b) { return a.seconds > b.seconds; });
   return uses;
+}
+
+std::vector<NodeRow> Subject::nodesOf(const fb::Function &function) const {
+  std::vector<NodeRow> rows;
+  std::unordered_map<std::string_view, size_t> places;
+  for (const auto *op : listOf(function.placed_ops())) {
+    const std::string_view node = textOf(op->node());
+    size_t place = rows.size();
+    if (!node.empty())
+      place = places.try_emplace(node, place).first->second;
+    if (place == rows.size())
+      rows.push_back({nodeOf(*op), typeOf(*op), {}});
+    rows[place].ops.push_back(op);
+  }
+  return rows;
 }
 
 std::vector<DeviceLoad> Subject::loadsOf(const fb::Function &function, const Ledger &ledger) const {
   std::vector<DeviceLoad> loads(plan.devices()->size());
   for (const auto *op : listOf(function.placed_ops()))
     ++loads[op->device()].ops;
+  const CommandClock clock(plan, function);
   for (const PlacedCommand &placed : commandsOf(function))
-    if (placed.command->opcode() == fb::Opcode::launch)
-      loads[placed.command->device()].compute += costs.seconds(
-          placed.command->device(), {placed.command->flops(), placed.command->bytes()});
+    if (placed.command->opcode() == fb::Opcode::launch) {
+      ++loads[placed.command->device()].launches;
+      loads[placed.command->device()].compute += clock.duration(*placed.command);
+    }
   for (const LedgerCopy &copy : ledger.copies)
     if (copy.time != CopyTime::load) {
       loads[copy.countedOn].copies += seconds(copy);

@@ -6,28 +6,60 @@
 #include "Reports.h"
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Placement/OpPattern.h"
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Ledger.h"
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace gantry::tool {
 
-/// A kernel of a function: the ops in it and how often it is launched.
+/// A launch of a kernel with the ops in it. It takes the time that the kernel as a whole is
+/// predicted to take; of its ops the one with most work, the main one, is charged for all.
+struct Launch {
+  const plan::fb::Command *command = nullptr;
+  double seconds = 0;
+  std::vector<const plan::fb::PlacedOp *> ops; ///< in order; may be empty
+  const plan::fb::PlacedOp *main = nullptr;
+};
+
+/// The launches of a function in the plan's order, and those of each op.
+struct Launches {
+  std::vector<Launch> all;
+  std::unordered_map<const plan::fb::PlacedOp *, size_t> of; ///< absent: nothing launches it
+
+  /// Seconds that an op is charged for: sums over all ops to the time of all launches.
+  double charged(const plan::fb::PlacedOp &op) const;
+};
+
+/// A kernel of a function on a device: the ops in it and how often it is launched.
 struct KernelUse {
   std::string symbol;
+  uint32_t device = 0;
   uint64_t launches = 0;
   uint64_t items = 0;
+  double seconds = 0; ///< of all launches
   std::string ops;
+  std::vector<std::string_view> nodes; ///< that the main ops are of, one a launch
+};
+
+/// A node of the model with the ops that it became, in order.
+struct NodeRow {
+  std::string_view name; ///< its own, else the op's stable name
+  std::string_view type; ///< the model's word for it
+  std::vector<const plan::fb::PlacedOp *> ops;
 };
 
 /// What one device does in a run of a function, by the cost model: a launch or copy inside a loop
 /// counts once.
 struct DeviceLoad {
-  uint64_t ops = 0;    ///< of the graph
+  uint64_t ops = 0; ///< of the graph
+  uint64_t launches = 0;
   double compute = 0;  ///< seconds
   double copies = 0;   ///< seconds, counted where the ledger counts them
   uint64_t copied = 0; ///< bytes
@@ -36,6 +68,7 @@ struct DeviceLoad {
 /// Bytes of a device's arenas, and the transient one for the chart.
 struct DeviceMemory {
   uint64_t sizes[3] = {}; ///< by ArenaKind
+  uint64_t total() const { return sizes[0] + sizes[1] + sizes[2]; }
   uint64_t lowerBound = 0;
   std::optional<uint32_t> transient;
 };
@@ -45,6 +78,8 @@ struct Subject {
   const Model &model;
   const plan::fb::Plan &plan;
   CostModel costs;
+  placement::OpPattern pattern;              ///< of --op
+  std::vector<std::string> quotedNames = {}; ///< of what it describes, as causes of copies say them
 
   Subject(const Options &options, const Model &model);
 
@@ -52,18 +87,25 @@ struct Subject {
   std::vector<const plan::fb::Function *> functions() const;
   /// --function must name one that is there.
   Status checkFunction() const;
-  /// Whether --op is about it.
+  /// Reads --op, whose pattern must describe something.
+  Status readPattern();
+  /// Whether --op is about it: an op that its pattern describes, a copy that such an op needs or
+  /// whose value has such a name.
   bool wants(const plan::fb::PlacedOp &op) const;
   bool wants(const plan::LedgerCopy &copy) const;
   /// A location for tables: "node 'x' of path/to/model.onnx" without the file where it is the one
   /// that the first line names.
   std::string where(std::string_view location) const;
 
-  /// Seconds of an op alone, as the compiler predicted it, or by the plan's rates.
-  double seconds(const plan::fb::PlacedOp &op) const;
+  /// Seconds of an op alone and unfused, as the compiler predicted it, or by the plan's rates.
+  double alone(const plan::fb::PlacedOp &op) const;
   double seconds(const plan::LedgerCopy &copy) const;
 
-  std::vector<KernelUse> kernelsOf(const plan::fb::Function &function) const;
+  Launches launchesOf(const plan::fb::Function &function, const plan::Ledger &ledger) const;
+  /// The one that takes longest first.
+  std::vector<KernelUse> kernelsOf(const Launches &launches) const;
+  /// A row for each node that runs as ops, in the order of their first ops.
+  std::vector<NodeRow> nodesOf(const plan::fb::Function &function) const;
   std::vector<DeviceLoad> loadsOf(const plan::fb::Function &function,
                                   const plan::Ledger &ledger) const;
   DeviceMemory memoryOf(uint32_t device) const;

@@ -27,21 +27,43 @@ void addBindings(JSONWriter &json, const Subject &subject, const char *key,
   json.endArray();
 }
 
-void addOps(JSONWriter &json, const Subject &subject, const fb::Function &function) {
+/// `predicted_seconds` is what the op is charged for: its kernel's time if it is the main one in
+/// it, so that the ops sum to the device's compute; `alone_seconds` what it would take unfused.
+void addOps(JSONWriter &json, const Subject &subject, const fb::Function &function,
+            const Launches &launches) {
   json.key("ops").beginArray();
   for (const auto *op : listOf(function.placed_ops())) {
     if (!subject.wants(*op))
       continue;
     json.beginObject();
     addPlacement(json, subject.plan, *op);
-    json.member("kernel", textOf(op->kernel_name()))
+    json.member("node", textOf(op->node()))
+        .member("source_op", textOf(op->source_op()))
+        .member("kind", textOf(op->kind()))
+        .member("kernel", textOf(op->kernel_name()))
         .member("flops", uint64_t(op->flops()))
         .member("bytes", uint64_t(op->bytes()))
-        .member("predicted_seconds", subject.seconds(*op))
+        .member("predicted_seconds", launches.charged(*op))
+        .member("alone_seconds", subject.alone(*op))
         .key("once")
-        .boolean(op->once())
-        .endObject();
+        .boolean(op->once());
+    if (const auto launch = launches.of.find(op); launch != launches.of.end())
+      json.member("launch", uint64_t(launch->second));
+    json.endObject();
   }
+  json.endArray();
+}
+
+void addLaunches(JSONWriter &json, const Subject &subject, const Launches &launches) {
+  json.key("launches").beginArray();
+  for (const Launch &launch : launches.all)
+    json.beginObject()
+        .member("name", textOf(launch.command->name()))
+        .member("device", device(subject, launch.command->device()))
+        .member("kernel",
+                textOf(listOf(subject.plan.kernels())[launch.command->kernel()]->symbol()))
+        .member("predicted_seconds", launch.seconds)
+        .endObject();
   json.endArray();
 }
 
@@ -59,7 +81,7 @@ void addCopies(JSONWriter &json, const Subject &subject, const Ledger &ledger) {
 
 void addPrediction(JSONWriter &json, const Subject &subject, const fb::Function &function,
                    const Ledger &ledger) {
-  json.member("predicted_seconds", function.predicted_seconds())
+  json.member("predicted_seconds", predictedSeconds(subject.plan, function))
       .member("lower_bound_seconds", function.lower_bound_seconds())
       .key("devices")
       .beginArray();
@@ -68,6 +90,7 @@ void addPrediction(JSONWriter &json, const Subject &subject, const fb::Function 
     json.beginObject()
         .member("device", device(subject, d))
         .member("ops", loads[d].ops)
+        .member("launches", loads[d].launches)
         .member("predicted_compute_seconds", loads[d].compute)
         .member("predicted_copy_seconds", loads[d].copies)
         .member("copied_bytes", loads[d].copied)
@@ -75,13 +98,15 @@ void addPrediction(JSONWriter &json, const Subject &subject, const fb::Function 
   json.endArray();
 }
 
-void addKernels(JSONWriter &json, const Subject &subject, const fb::Function &function) {
+void addKernels(JSONWriter &json, const Subject &subject, const Launches &launches) {
   json.key("kernels").beginArray();
-  for (const KernelUse &use : subject.kernelsOf(function))
+  for (const KernelUse &use : subject.kernelsOf(launches))
     json.beginObject()
         .member("symbol", use.symbol)
+        .member("device", device(subject, use.device))
         .member("launches", use.launches)
         .member("items", use.items)
+        .member("predicted_seconds", use.seconds)
         .member("ops", use.ops)
         .endObject();
   json.endArray();
@@ -166,10 +191,12 @@ std::string explanation(const Subject &subject, const MoreOfFunction &more) {
     json.beginObject().member("name", textOf(function->name()));
     addBindings(json, subject, "inputs", function->inputs());
     addBindings(json, subject, "outputs", function->outputs());
-    addOps(json, subject, *function);
+    const Launches launches = subject.launchesOf(*function, ledger);
+    addOps(json, subject, *function, launches);
     addCopies(json, subject, ledger);
     addPrediction(json, subject, *function, ledger);
-    addKernels(json, subject, *function);
+    addKernels(json, subject, launches);
+    addLaunches(json, subject, launches);
     more(json, *function);
     json.endObject();
   }

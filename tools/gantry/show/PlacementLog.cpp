@@ -71,7 +71,7 @@ public:
       for (size_t back = 0; back < names.size() && back <= named->second; ++back)
         if (areThere(launch, named->second - back)) {
           for (size_t i = 0; i < names.size(); ++i)
-            take(named->second - back + i, entries);
+            take(named->second - back + i, &launch, entries);
           return;
         }
     for (const auto *name : names)
@@ -82,7 +82,7 @@ public:
   void takeRest(std::vector<LogEntry> &entries) {
     for (size_t i = 0; i < ops.size(); ++i)
       if (!taken[i])
-        take(i, entries);
+        take(i, nullptr, entries);
   }
 
 private:
@@ -116,12 +116,12 @@ private:
       waiting.pop_front();
     for (size_t i : waiting)
       if (!taken[i] && textOf(ops[i]->log_name()) == logName)
-        return take(i, entries);
+        return take(i, &launch, entries);
   }
 
-  void take(size_t index, std::vector<LogEntry> &entries) {
+  void take(size_t index, const fb::Command *launch, std::vector<LogEntry> &entries) {
     taken[index] = true;
-    entries.push_back({ops[index], nullptr});
+    entries.push_back({ops[index], nullptr, launch});
   }
 
   const fb::Plan &plan;
@@ -165,14 +165,14 @@ std::vector<LogEntry> executionOrder(const fb::Plan &plan, const fb::Function &f
   std::vector<LogEntry> entries;
   auto copy = ledger.copies.begin();
   for (; copy != ledger.copies.end() && copy->time == CopyTime::load; ++copy)
-    entries.push_back({nullptr, &*copy});
+    entries.push_back({nullptr, &*copy, nullptr});
   for (const auto *op : listOf(function.placed_ops()))
     if (op->once())
-      entries.push_back({op, nullptr});
+      entries.push_back({op, nullptr, nullptr});
   WaitingOps waiting(plan, function);
   for (const PlacedCommand &placed : commandsOf(function)) {
     while (copy != ledger.copies.end() && copy->command == placed.command)
-      entries.push_back({nullptr, &*copy++});
+      entries.push_back({nullptr, &*copy++, nullptr});
     if (placed.command->opcode() == fb::Opcode::launch)
       waiting.take(*placed.command, entries);
   }

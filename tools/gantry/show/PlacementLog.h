@@ -12,10 +12,11 @@
 
 namespace gantry::tool {
 
-/// A line of the log: one of the two is set.
+/// A line of the log: an op or a copy.
 struct LogEntry {
   const plan::fb::PlacedOp *op = nullptr;
   const plan::LedgerCopy *copy = nullptr;
+  const plan::fb::Command *launch = nullptr; ///< of the op; null when nothing launches it
 };
 
 /// Ops and copies of a function in the order above. Points into `ledger`, which is the function's.

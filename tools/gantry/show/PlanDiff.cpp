@@ -2,6 +2,8 @@
 
 #include "Reports.h"
 
+#include "gantry/Plan/CommandClock.h"
+
 #include <algorithm>
 #include <map>
 
@@ -83,8 +85,8 @@ public:
       }
     diff.bytesPerRun = {bytesOf(a, false), bytesOf(b, false)};
     diff.bytesAtLoad = {bytesOf(a, true), bytesOf(b, true)};
-    diff.seconds = {first ? first->predicted_seconds() : 0,
-                    second ? second->predicted_seconds() : 0};
+    diff.seconds = {first ? predictedSeconds(before, *first) : 0,
+                    second ? predictedSeconds(after, *second) : 0};
     return diff;
   }
 
@@ -94,6 +96,10 @@ private:
     OpChange change;
     change.name = textOf(any.name());
     change.op = textOf(any.log_name());
+    change.node = nodeOf(any);
+    change.type = typeOf(any);
+    change.sourceOp = textOf(any.source_op());
+    diff.nodes.push_back(change.node);
     change.rule = textOf(any.rule());
     if (a)
       change.before = fullDeviceName(before, a->device());

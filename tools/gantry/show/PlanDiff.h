@@ -14,6 +14,8 @@ namespace gantry::tool {
 struct OpChange {
   std::string name;
   std::string op;            ///< log name
+  std::string node, type;    ///< what the model calls it, as nodeOf and typeOf say
+  std::string sourceOp;      ///< empty where the plan does not say
   std::string before, after; ///< full device names
   std::string rule;          ///< that placed it, in the second plan if it is there
 };
@@ -38,6 +40,7 @@ struct FunctionDiff {
   std::string name;
   Both<bool> exists;
   std::vector<OpChange> moved, added, gone;
+  std::vector<std::string> nodes; ///< of all ops of both plans, as nodeOf says
   std::vector<CopyChange> copies;
   Both<uint64_t> bytesPerRun, bytesAtLoad; ///< between devices
   Both<double> seconds;                    ///< predicted; 0: not predicted

@@ -24,6 +24,28 @@ std::string shortDeviceName(const fb::Plan &plan, uint32_t device) {
   return shortDeviceName(fullDeviceName(plan, device));
 }
 
+std::string_view nodeOf(const fb::PlacedOp &op) {
+  for (const auto *text : {op.node(), op.name()})
+    if (!textOf(text).empty())
+      return textOf(text);
+  return textOf(op.log_name());
+}
+
+std::string_view typeOf(const fb::PlacedOp &op) {
+  const std::string_view type = textOf(op.source_op());
+  return type.empty() ? textOf(op.log_name()) : type;
+}
+
+std::string causeOf(std::string_view cause) {
+  constexpr std::string_view place = " at node ";
+  const size_t at = cause.rfind(place);
+  const size_t name = at == cause.npos ? at : at + place.size();
+  const size_t end = at == cause.npos ? at : cause.find("'", name + 1);
+  const bool again = end != cause.npos &&
+                     cause.substr(0, at).find(cause.substr(name, end + 1 - name)) != cause.npos;
+  return std::string(again ? cause.substr(0, at) : cause);
+}
+
 std::string typeText(const fb::TensorType &type) {
   const auto shape = listOf(type.shape());
   const std::vector<int64_t> dims(shape.begin(), shape.end());

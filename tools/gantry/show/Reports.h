@@ -25,6 +25,15 @@ std::string_view fullDeviceName(const plan::fb::Plan &plan, uint32_t device);
 std::string shortDeviceName(std::string_view full);
 std::string shortDeviceName(const plan::fb::Plan &plan, uint32_t device);
 
+/// What the model calls an op: the node that it is (a part of) and that node's type. An op of a
+/// graph without such names is called by its stable name, else by its name in the log.
+std::string_view nodeOf(const plan::fb::PlacedOp &op);
+std::string_view typeOf(const plan::fb::PlacedOp &op);
+
+/// The use that caused a copy, in words; a node that is named there is not named again as its
+/// place.
+std::string causeOf(std::string_view cause);
+
 /// "f32[2,3]" of a type in the metadata, and its bytes.
 std::string typeText(const plan::fb::TensorType &type);
 uint64_t typeBytes(const plan::fb::TensorType &type);

@@ -1,10 +1,13 @@
 #include "Text.h"
 
+#include "gantry/Placement/FoldNames.h"
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <iterator>
+#include <charconv>
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace gantry::tool {
 
@@ -19,25 +22,6 @@ std::string counted(uint64_t count, std::string noun) {
   return std::to_string(count) + " " + noun;
 }
 
-std::string formatSeconds(double seconds) {
-  struct Unit {
-    double size;
-    const char *name;
-  };
-  constexpr Unit units[] = {{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}, {1e-9, " ns"}};
-  if (seconds <= 0)
-    return "0 s";
-  for (const Unit &unit : units) {
-    // What rounds up to the next unit is written in that one.
-    if (seconds < 0.9995 * unit.size && &unit != std::end(units) - 1)
-      continue;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", seconds / unit.size);
-    return text + std::string(unit.name);
-  }
-  return "";
-}
-
 std::string bar(double share, size_t width) {
   static const char *eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (!(share > 0))
@@ -50,10 +34,138 @@ std::string bar(double share, size_t width) {
   return text + eighths[filled % 8];
 }
 
+size_t outputWidth() {
+  constexpr size_t least = 40, whenUnknown = 100;
+  size_t width = 0;
+  if (const char *columns = std::getenv("COLUMNS")) {
+    const std::string_view text = columns;
+    std::from_chars(text.data(), text.data() + text.size(), width);
+  }
+  winsize size = {};
+  if (width == 0 && ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    width = size.ws_col;
+  return width == 0 ? whenUnknown : std::max(width, least);
+}
+
+namespace {
+
+/// Where each character of a UTF-8 text begins, and the end.
+std::vector<size_t> charactersOf(std::string_view text) {
+  std::vector<size_t> at;
+  for (size_t i = 0; i < text.size(); ++i)
+    if ((text[i] & 0xc0) != 0x80)
+      at.push_back(i);
+  at.push_back(text.size());
+  return at;
+}
+
+} // namespace
+
+std::string cutTo(std::string_view text, size_t width) {
+  const std::vector<size_t> at = charactersOf(text);
+  const size_t length = at.size() - 1;
+  if (length <= width || width == 0)
+    return std::string(text);
+  // Ends of names tell more than their beginnings.
+  const size_t head = (width - 1) / 3, tail = width - 1 - head;
+  return std::string(text.substr(0, at[head])) + "…" + std::string(text.substr(at[length - tail]));
+}
+
+std::vector<std::string> wrapped(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  while (true) {
+    const std::vector<size_t> at = charactersOf(text);
+    const size_t length = at.size() - 1;
+    if (length <= width || width == 0) {
+      lines.emplace_back(text);
+      return lines;
+    }
+    size_t end = text.substr(0, at[width] + 1).rfind(' ');
+    if (end == text.npos || end == 0) {
+      end = text.substr(0, at[width]).find_last_of("/,.");
+      end = end == text.npos || end == 0 ? at[width] : end + 1;
+    }
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(text.find_first_not_of(' ', end), text.size()));
+    if (text.empty())
+      return lines;
+  }
+}
+
+std::string paragraph(std::string_view text, size_t indent) {
+  std::string out;
+  for (const std::string &line : wrapped(printable(text), outputWidth() - indent))
+    out += (out.empty() ? "" : std::string(indent, ' ')) + line + "\n";
+  return out;
+}
+
+std::string foldedList(std::span<const std::string_view> names) {
+  std::string text;
+  for (const placement::FoldedName &name : placement::foldNames(names))
+    text += (text.empty() ? "" : ", ") + name.text();
+  return text;
+}
+
+namespace {
+
+constexpr size_t enough = 36; ///< columns of a list
+constexpr size_t few = 3;     ///< names that need no summary
+
+/// Items as long as they fit, the first in any case; each stands for `count` names.
+struct ShortList {
+  std::string text;
+  uint64_t told = 0;
+
+  bool add(const std::string &item, uint64_t count) {
+    if (told && displayWidth(text) + displayWidth(item) + 2 > enough)
+      return false;
+    text += (told ? ", " : "") + item;
+    told += count;
+    return true;
+  }
+  std::string of(uint64_t all) const {
+    return told < all ? text + " and " + std::to_string(all - told) + " more" : text;
+  }
+};
+
+} // namespace
+
+std::string someOf(std::span<const std::string_view> names) {
+  std::vector<placement::FoldedName> folded = placement::foldNames(names);
+  std::stable_sort(folded.begin(), folded.end(),
+                   [](const auto &a, const auto &b) { return a.count() > b.count(); });
+  ShortList list;
+  for (const placement::FoldedName &name : folded)
+    if (!list.add(name.text(), name.count()))
+      break;
+  return list.of(names.size());
+}
+
+std::string someOf(const std::vector<std::string> &names) {
+  return someOf(std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+std::string partsOf(std::span<const std::string_view> names,
+                    std::span<const std::string_view> all) {
+  if (names.size() == all.size())
+    return "all";
+  if (names.size() <= few)
+    return someOf(names);
+  ShortList list;
+  for (const placement::Part &part : placement::outlineNames(names, all)) {
+    const std::string some =
+        std::to_string(part.count) + " of " + std::to_string(part.of) + " " + part.pattern;
+    if (!list.add(part.count < part.of ? some : part.pattern, part.count))
+      break;
+  }
+  return list.of(names.size());
+}
+
 Table::Table(std::vector<std::string> columns) : titles(std::move(columns)) {
   for (std::string &title : titles) {
     flushRight.push_back(title.starts_with('>'));
-    if (flushRight.back())
+    isLong.push_back(title.starts_with('~'));
+    if (flushRight.back() || isLong.back())
       title.erase(0, 1);
   }
 }
@@ -64,26 +176,63 @@ void Table::add(std::vector<std::string> cells) {
   rows.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
+/// As wide as what is in them, unless that is too wide: then the widest column of long texts gives
+/// way first.
+std::vector<size_t> Table::columnWidths(size_t width) const {
+  constexpr size_t indent = 2, gap = 2, least = 6;
   std::vector<size_t> widths(titles.size());
-  const auto widen = [&](const std::vector<std::string> &cells) {
-    for (size_t c = 0; c < cells.size(); ++c)
+  size_t total = indent + gap * (titles.size() - 1);
+  for (size_t c = 0; c < titles.size(); ++c) {
+    widths[c] = displayWidth(titles[c]);
+    for (const auto &cells : rows)
       widths[c] = std::max(widths[c], displayWidth(cells[c]));
-  };
-  widen(titles);
-  std::for_each(rows.begin(), rows.end(), widen);
+    total += widths[c];
+  }
+  while (total > width) {
+    size_t widest = titles.size();
+    for (size_t c = 0; c < titles.size(); ++c)
+      if (isLong[c] && widths[c] > least && (widest == titles.size() || widths[c] > widths[widest]))
+        widest = c;
+    if (widest == titles.size())
+      break;
+    --widths[widest];
+    --total;
+  }
+  return widths;
+}
+
+std::string Table::text(Long what, size_t width) const {
+  const std::vector<size_t> widths = columnWidths(width);
   std::string out;
   const auto line = [&](const std::vector<std::string> &cells) {
     std::string text = "  ";
     for (size_t c = 0; c < cells.size(); ++c) {
-      const std::string padding(widths[c] - displayWidth(cells[c]), ' ');
+      const size_t used = displayWidth(cells[c]);
+      const std::string padding(widths[c] > used ? widths[c] - used : 0, ' ');
       text += (c ? "  " : "") + (flushRight[c] ? padding + cells[c] : cells[c] + padding);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + "\n";
   };
   line(titles);
-  std::for_each(rows.begin(), rows.end(), line);
+  for (std::vector<std::string> cells : rows) {
+    std::vector<std::vector<std::string>> further;
+    for (size_t c = 0; c < cells.size(); ++c) {
+      if (!isLong[c])
+        continue;
+      std::vector<std::string> parts = what == Long::cut ? std::vector{cutTo(cells[c], widths[c])}
+                                                         : wrapped(cells[c], widths[c]);
+      cells[c] = parts.front();
+      for (size_t i = 1; i < parts.size(); ++i) {
+        if (further.size() < i)
+          further.emplace_back(titles.size());
+        further[i - 1][c] = std::move(parts[i]);
+      }
+    }
+    line(cells);
+    for (const auto &more : further)
+      line(more);
+  }
   return out;
 }
 

@@ -47,6 +47,18 @@ std::vector<const fb::Value *> liveAt(const fb::Function &function, uint32_t are
   return values;
 }
 
+std::vector<const fb::Value *> valuesOf(const fb::Function &function, uint32_t arena) {
+  std::vector<const fb::Value *> values;
+  for (const auto *value : listOf(function.values()))
+    if (isIn(*value, arena))
+      values.push_back(value);
+  std::sort(values.begin(), values.end(), [](const fb::Value *a, const fb::Value *b) {
+    return std::pair(a->first(), a->buffer()->offset()) <
+           std::pair(b->first(), b->buffer()->offset());
+  });
+  return values;
+}
+
 std::string drawTimeline(const Timeline &timeline, size_t width, size_t height) {
   static const char *eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const size_t count = timeline.live.size();

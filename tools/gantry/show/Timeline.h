@@ -21,6 +21,9 @@ Timeline timelineOf(const plan::fb::Function &function, uint32_t arena, size_t n
 std::vector<const plan::fb::Value *> liveAt(const plan::fb::Function &function, uint32_t arena,
                                             size_t command);
 
+/// All values of an arena, by when they begin to live, then by their place.
+std::vector<const plan::fb::Value *> valuesOf(const plan::fb::Function &function, uint32_t arena);
+
 /// A bar chart for the terminal: `height` lines of at most `width` columns, a column the largest of
 /// the commands that it stands for, bars in eighths of a line; the scale is on the left.
 std::string drawTimeline(const Timeline &timeline, size_t width, size_t height);

@@ -1,0 +1,249 @@
+// The first page of gantry explain. Who has a model and some devices wants to know before a run:
+// does it fit, where does everything run and why, what takes the time. So there is a line for each
+// device, reason, expensive kernel and way that values are copied, not for each op.
+#include "ExplainText.h"
+
+#include "Console.h"
+#include "PlacementLog.h"
+#include "Text.h"
+
+#include "gantry/Support/Bytes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace gantry::tool {
+
+using namespace plan;
+
+namespace {
+
+/// Of bars, which narrow terminals have less room for.
+size_t barWidth() { return outputWidth() < 90 ? 4 : 8; }
+
+constexpr size_t bindingsShown = 4, rejectedShown = 5, devicesShown = 3;
+
+std::string percent(double part, double all) {
+  const double share = all > 0 ? 100 * part / all : 0;
+  return share > 0 && share < 0.5 ? "<1 %" : format("%.0f %%", share);
+}
+
+void sayMore(const char *what, size_t shown, size_t all) {
+  if (shown < all)
+    std::printf("  … and %zu more %s (--all)\n", all - shown, what);
+}
+
+//--- devices
+//---------------------------------------------------------------------------------------
+
+void printDevices(const Subject &subject, const fb::Function &function,
+                  const std::vector<DeviceLoad> &loads) {
+  double most = 1e-12;
+  for (const DeviceLoad &load : loads)
+    most = std::max(most, load.compute);
+  Table table({"device", ">ops", ">compute", "", ">copies", ">copied", ">memory", ">limit", ""});
+  for (uint32_t d = 0; d < loads.size(); ++d) {
+    const DeviceLoad &load = loads[d];
+    const fb::Device &device = *subject.plan.devices()->Get(d);
+    const uint64_t limit = device.memory_limit();
+    const uint64_t memory = subject.memoryOf(d).total() + bindingBytes(function.inputs(), d) +
+                            bindingBytes(function.outputs(), d);
+    table.add({shortDeviceName(subject.plan, d) + " (" + std::string(textOf(device.driver())) + ")",
+               std::to_string(load.ops), formatSeconds(load.compute),
+               bar(load.compute / most, barWidth()), formatSeconds(load.copies),
+               formatBytes(load.copied), formatBytes(memory), limit ? formatBytes(limit) : "none",
+               limit ? percent(static_cast<double>(memory), static_cast<double>(limit)) : ""});
+  }
+  std::printf("\n%s", table.text(Long::cut).c_str());
+}
+
+//--- why
+//--------------------------------------------------------------------------------------------
+
+struct Reason {
+  uint32_t device;
+  std::string why;
+  std::vector<std::string_view> ops;
+};
+
+/// Ops by device and reason, most first; `byRule`: by the kind of reason alone.
+std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &function, bool byRule) {
+  std::vector<Reason> reasons;
+  std::map<std::pair<uint32_t, std::string>, size_t> places;
+  for (const auto *op : listOf(function.placed_ops())) {
+    const std::string text =
+        byRule ? std::string(textOf(op->rule())) + (op->fall_back() ? ", fell back" : "")
+               : why(subject, *op);
+    const auto [place, isNew] = places.try_emplace({op->device(), text}, reasons.size());
+    if (isNew)
+      reasons.push_back({op->device(), text, {}});
+    reasons[place->second].ops.push_back(nodeOf(*op));
+  }
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto &a, const auto &b) { return a.ops.size() > b.ops.size(); });
+  return reasons;
+}
+
+void printReasons(const Subject &subject, const fb::Function &function, size_t rows) {
+  std::vector<Reason> reasons = reasonsOf(subject, function, false);
+  const bool byRule = reasons.size() > rows;
+  if (byRule)
+    reasons = reasonsOf(subject, function, true);
+  if (reasons.empty())
+    return;
+  std::vector<std::string_view> all;
+  for (const auto *op : listOf(function.placed_ops()))
+    all.push_back(nodeOf(*op));
+  Table table({">ops", "device", "~why", "~which"});
+  const size_t shown = std::min(reasons.size(), rows);
+  for (size_t i = 0; i < shown; ++i)
+    table.add(
+        {std::to_string(reasons[i].ops.size()), shortDeviceName(subject.plan, reasons[i].device),
+         reasons[i].why + (byRule ? ", for several reasons" : ""), partsOf(reasons[i].ops, all)});
+  std::printf("\n%s", table.text(Long::cut).c_str());
+  sayMore("reasons", shown, reasons.size());
+}
+
+void printRejected(const Subject &subject, const fb::Function &function) {
+  const std::vector<Rejected> rejected = rejectedOf(subject, function);
+  if (rejected.empty())
+    return;
+  Table table({"not taken", ">ops", "~by"});
+  const size_t shown = std::min(rejected.size(), rejectedShown);
+  for (size_t i = 0; i < shown; ++i)
+    table.add(
+        {rejected[i].reason, std::to_string(rejected[i].ops.size()), someOf(rejected[i].ops)});
+  std::printf("\n%s", table.text(Long::cut).c_str());
+  sayMore("reasons", shown, rejected.size());
+}
+
+//--- kernels
+//----------------------------------------------------------------------------------------
+
+void printKernels(const Subject &subject, const fb::Function &function, const Ledger &ledger,
+                  size_t rows) {
+  const Launches launches = subject.launchesOf(function, ledger);
+  const std::vector<KernelUse> uses = subject.kernelsOf(launches);
+  double all = 0;
+  for (const KernelUse &use : uses)
+    all += use.seconds;
+  std::printf("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
+              counted(launches.all.size(), "launch").c_str(),
+              counted(listOf(function.placed_ops()).size(), "op").c_str());
+  if (uses.empty())
+    return;
+  Table table({uses.size() > rows ? "~most expensive" : "~kernel", "device", ">launches",
+               ">predicted", ">share", "~for"});
+  const size_t shown = std::min(uses.size(), rows);
+  double rest = all;
+  for (size_t i = 0; i < shown; ++i) {
+    const KernelUse &use = uses[i];
+    rest -= use.seconds;
+    table.add({use.symbol, shortDeviceName(subject.plan, use.device), std::to_string(use.launches),
+               formatSeconds(use.seconds), percent(use.seconds, all), someOf(use.nodes)});
+  }
+  std::printf("%s", table.text(Long::cut).c_str());
+  if (shown < uses.size())
+    std::printf("  … and %zu more kernels, %s, %s (--all)\n", uses.size() - shown,
+                formatSeconds(rest).c_str(), percent(rest, all).c_str());
+}
+
+//--- copies
+//-----------------------------------------------------------------------------------------
+
+struct Way {
+  const LedgerCopy *first;
+  uint64_t copies = 0, bytes = 0;
+  double seconds = 0;
+  std::vector<std::string> causes;
+};
+
+/// Copies that go the same way at the same time, what takes longest first; `apart`: each by itself.
+std::vector<Way> waysOf(const Subject &subject, const Ledger &ledger, bool apart) {
+  std::vector<Way> ways;
+  std::map<std::tuple<CopyTime, uint32_t, uint32_t, size_t>, size_t> places;
+  for (const LedgerCopy &copy : ledger.copies) {
+    const auto [place, isNew] =
+        places.try_emplace({copy.time, copy.from, copy.to, apart ? ways.size() : 0}, ways.size());
+    if (isNew)
+      ways.push_back({&copy, 0, 0, 0, {}});
+    Way &way = ways[place->second];
+    ++way.copies;
+    way.bytes += copy.bytes;
+    way.seconds += subject.seconds(copy);
+    way.causes.push_back(causeOf(copy.cause));
+  }
+  std::stable_sort(ways.begin(), ways.end(),
+                   [](const Way &a, const Way &b) { return a.seconds > b.seconds; });
+  return ways;
+}
+
+void printCopies(const Subject &subject, const Ledger &ledger, size_t rows) {
+  if (ledger.copies.empty())
+    return;
+  const bool apart = ledger.copies.size() <= rows;
+  const std::vector<Way> ways = waysOf(subject, ledger, apart);
+  Table table({"copies", "kind", "from", "to", ">number", ">bytes", ">predicted", "~caused by"});
+  const size_t shown = std::min(ways.size(), rows);
+  for (size_t i = 0; i < shown; ++i) {
+    const Way &way = ways[i];
+    table.add({timeOf(*way.first), std::string(copyKindName(way.first->kind)),
+               shortDeviceName(subject.plan, way.first->from),
+               shortDeviceName(subject.plan, way.first->to), std::to_string(way.copies),
+               formatBytes(way.bytes), formatSeconds(way.seconds), someOf(way.causes)});
+  }
+  std::printf("\n%s", table.text(Long::cut).c_str());
+  sayMore("ways", shown, ways.size());
+}
+
+//--- memory
+//-----------------------------------------------------------------------------------------
+
+/// The devices that need most; the others have their line in the table of devices.
+void printMemoryLines(const Subject &subject, const fb::Function &function) {
+  std::vector<uint32_t> used;
+  for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d)
+    if (subject.memoryOf(d).total())
+      used.push_back(d);
+  std::stable_sort(used.begin(), used.end(), [&](uint32_t a, uint32_t b) {
+    return subject.memoryOf(a).total() > subject.memoryOf(b).total();
+  });
+  const size_t shown = std::min(used.size(), devicesShown);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    const DeviceMemory memory = subject.memoryOf(used[i]);
+    std::string line = "memory of " + shortDeviceName(subject.plan, used[i]) + ": constants " +
+                       formatBytes(memory.sizes[0]) + ", variables " +
+                       formatBytes(memory.sizes[1]) + ", transient " + formatBytes(memory.sizes[2]);
+    if (memory.lowerBound)
+      line += format(" (%.3f of the lower bound)",
+                     static_cast<double>(memory.sizes[2]) / static_cast<double>(memory.lowerBound));
+    if (memory.transient)
+      if (const std::string peak = peakOf(subject, function, used[i], *memory.transient);
+          !peak.empty())
+        line += ", " + peak;
+    text += paragraph(line);
+  }
+  if (!text.empty())
+    std::printf("\n%s", text.c_str());
+  if (shown < used.size())
+    std::printf("  … and %zu more devices (--memory)\n", used.size() - shown);
+}
+
+} // namespace
+
+void printPage(const Subject &subject, const fb::Function &function, size_t rows) {
+  const Ledger ledger = Ledger::of(subject.plan, function);
+  printBindings(subject, function, std::min(rows, bindingsShown));
+  if (const std::string prediction = predictionOf(subject, function); !prediction.empty())
+    std::printf("\n%s", prediction.c_str());
+  printDevices(subject, function, subject.loadsOf(function, ledger));
+  std::printf("\n%s", paragraph(placementSummary(subject.plan, function, ledger)).c_str());
+  printReasons(subject, function, rows);
+  printRejected(subject, function);
+  printKernels(subject, function, ledger, rows);
+  printCopies(subject, ledger, rows);
+  printMemoryLines(subject, function);
+}
+
+} // namespace gantry::tool

@@ -1,0 +1,46 @@
+// The parts of `gantry explain` for people.
+#pragma once
+
+#include "Explain.h"
+
+namespace gantry::tool {
+
+/// The first page about a function: what runs where and why, what takes time, what is copied, what
+/// memory it takes. Rows that say the same are one; `rows` of a table at most.
+void printPage(const Subject &subject, const plan::fb::Function &function, size_t rows);
+
+/// Every op, copy and kernel, or those of --op, a row each.
+void printDetails(const Subject &subject, const plan::fb::Function &function);
+
+/// Arenas, peaks and the largest values at them; with --all every value that has a place.
+void printMemory(const Subject &subject, const plan::fb::Function &function);
+
+/// Bytes of inputs or outputs that are on a device.
+uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<plan::fb::Binding>> *bindings,
+                      uint32_t device);
+
+/// A table of inputs and outputs, of each at most `rows`.
+void printBindings(const Subject &subject, const plan::fb::Function &function, size_t rows);
+
+/// "requested: asked at model.mlir:4:8, fell back".
+std::string why(const Subject &subject, const plan::fb::PlacedOp &op);
+
+/// Reasons why devices were not taken, each with the ops that it holds for, as they come.
+struct Rejected {
+  std::string reason;
+  std::vector<std::string_view> ops;
+};
+std::vector<Rejected> rejectedOf(const Subject &subject, const plan::fb::Function &function);
+
+/// "predicted 2.1 ms a run, 1.2 times the 1.8 ms that ...", with a newline; "" without a
+/// prediction.
+std::string predictionOf(const Subject &subject, const plan::fb::Function &function);
+
+/// Where the live bytes of an arena are most, in words; "" of an empty one.
+std::string peakOf(const Subject &subject, const plan::fb::Function &function, uint32_t device,
+                   uint32_t arena);
+
+/// "at load", "every run", "in a branch or loop".
+const char *timeOf(const plan::LedgerCopy &copy);
+
+} // namespace gantry::tool
