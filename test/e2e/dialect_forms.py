@@ -177,7 +177,8 @@ def movement_forms():
     yield Form("slice", "f32:a+1 b", "f32:1 b",
                lambda s: f"{{starts = array<i64: {s['a']}, 0>, sizes = array<i64: 1, {s['b']}>, steps = array<i64: -1, 1>}}")
     yield Form("split", "f32:a+b c", "f32:a c, f32:b c",
-               lambda s: f"{{axis = 0 : i64, sizes = array<i64: {s['a']}, {s['b']}>}}", lambda s, _, x: np.split(x, [s["a"]]), sized=True)
+               lambda s: f"{{axis = 0 : i64, sizes = array<i64: {s['a']}, {s['b']}>}}",
+               lambda s, _, x: np.split(x, [s["a"]]), sized=True)
     yield Form("pad", "f32:a b, f32:", "f32:a+1 b+2",
                "{low = array<i64: 1, 0>, high = array<i64: 0, 2>, mode = #gantry<pad_mode constant>}",
                lambda x, v: np.pad(x, ((1, 0), (0, 2)), constant_values=v))
@@ -206,7 +207,8 @@ def indexing_forms():
     yield Form("gather_nd", "f32:a b, i64:i 1", "f32:i b", "{batch_dims = 0 : i64}", lambda x, i: x[i[:, 0]])
     yield Form("gather_nd", "f32:a b, i64:a 1", "f32:a", "{batch_dims = 1 : i64}",
                lambda x, i: np.take_along_axis(x, i, 1)[:, 0])
-    yield Form("gather_nd", "f32:a b, i64:i 0", "f32:i a b", "{batch_dims = 0 : i64}", lambda x, i: np.stack([x] * len(i)) if len(i) else np.zeros((0, *x.shape), x.dtype))
+    yield Form("gather_nd", "f32:a b, i64:i 0", "f32:i a b", "{batch_dims = 0 : i64}",
+               lambda x, i: np.broadcast_to(x, (len(i), *x.shape)))
     for reduction in ("none", "add"):
         yield Form("scatter_elements", "f32:a, i64:i, f32:i", "f32:a",
                    f"{{axis = 0 : i64, reduction = #gantry<reduction {reduction}>}}", lambda x, i, u: scatter(x, i, u))

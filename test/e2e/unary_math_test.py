@@ -26,7 +26,8 @@ FUNCTIONS = {
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "reciprocal": lambda x: 1 / x, "exp": np.exp, "expm1": np.expm1,
     "log": np.log, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "erf": erf, "softplus": lambda x: np.logaddexp(0, x), "relu": lambda x: np.where(x < 0, 0, x),
+    "acosh": np.arccosh, "atanh": np.arctanh, "erf": erf, "softplus": lambda x: np.logaddexp(0, x),
+    "relu": lambda x: np.where(x < 0, 0, x),
     "softsign": lambda x: x / (1 + np.abs(x)),
     # 0 where e^-x is infinite in the element type: then the formula divides by infinity.
     "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
@@ -39,7 +40,8 @@ def places(dtype):
     points = [0.0, np.inf, np.nan, info.tiny, info.smallest_subnormal, info.tiny / 2, info.max, info.eps, 1, 1 + info.eps,
               1 - info.eps, 0.5, 2, math.pi, math.pi / 2, 2.414213562373095, 0.4142135623730950]
     overflow, subnormal = info.maxexp * math.log(2), -info.minexp * math.log(2)
-    points += [overflow + d for d in (-2, -0.1, -0.01, 0.01, 1)] + [subnormal + d for d in (-1, -0.1, 0.1, 5, 10, 15, 17, 30, 36, 40)]
+    points += [overflow + d for d in (-2, -0.1, -0.01, 0.01, 1)]
+    points += [subnormal + d for d in (-1, -0.1, 0.1, 5, 10, 15, 17, 30, 36, 40)]
     points += list(draw.normal(size=300) * 3) + list(10 ** draw.uniform(-12, 5, 300)) + \
         list(2.0 ** draw.uniform(info.minexp - info.nmant, info.maxexp - 1, 400))
     return np.array([*points, *(-p for p in points)], dtype)

@@ -72,7 +72,34 @@ def quantise(draw):
         q = np.clip(np.rint(x / scale) + zero.astype(np.float32), info.min, info.max).astype(zero.dtype)
         return Node("QuantizeLinear", [x, np.array(scale), np.array(zero)], q)
     q = draw.array(x.shape, zero.dtype, -99, 99)
-    return Node("DequantizeLinear", [q, np.array(scale), np.array(zero)], ((q.astype(np.int32) - zero.astype(np.int32)).astype(np.float32) * scale))
+    expected = (q.astype(np.int32) - zero.astype(np.int32)).astype(np.float32) * scale
+    return Node("DequantizeLinear", [q, np.array(scale), np.array(zero)], expected)
 
 
-FAMILY = [product, product, gemm, gemm, einsum, of_integers, quantise]
+def measured(draw):
+    """DynamicQuantizeLinear: scale and zero from the range of the values and 0."""
+    x = draw.array(draw.shape(least=1, elements=800), np.float32, -draw.one((0, 1, 9)), draw.one((1, 9)))
+    low, high = np.float32(min(x.min(), 0)), np.float32(max(x.max(), 0))
+    scale = np.float32((high - low) / np.float32(255))
+    zero = np.clip(np.rint(-low / scale), 0, 255).astype(np.uint8)
+    y = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
+    return Node("DynamicQuantizeLinear", [x], [y, scale, zero], tolerance=(1e-6, 1))  # ties
+
+
+def loss(draw):
+    n, c, d = draw.one((1, 3, 8)), draw.one((1, 2, 5)), draw.one((1, 2, 6))
+    x = draw.array((n, c, d), np.float32)
+    target = draw.numbers.integers(0, c, (n, d)).astype(np.int64)
+    reduction = draw.one(("none", "mean", "sum"))
+    logarithms = x - np.log(np.exp(x).sum(1, keepdims=True)) if draw.chance(0.5) else None
+    weights = draw.array((c,), np.float32, 0.5, 2) if draw.chance(0.5) else None
+    scores = x if logarithms is None else logarithms
+    own = np.ones(target.shape) if weights is None else weights[target]
+    values = -np.take_along_axis(scores, target[:, None], 1)[:, 0] * own
+    result = {"none": values, "sum": values.sum(), "mean": values.sum() / own.sum()}[reduction]
+    op = "NegativeLogLikelihoodLoss" if logarithms is None else "SoftmaxCrossEntropyLoss"
+    return Node(op, [x, target] + ([weights] if weights is not None else []), np.asarray(result).astype(np.float32),
+                {"reduction": reduction}, 13)
+
+
+FAMILY = [product, product, gemm, gemm, einsum, of_integers, quantise, measured, loss]

@@ -28,6 +28,14 @@ def norm(x):
     return centred / np.sqrt((centred ** 2).mean(1, keepdims=True) + 1e-2)
 
 
+UNARY = [("Tanh", np.tanh), ("Sigmoid", lambda v: 1 / (1 + np.exp(-v))), ("Relu", lambda v: np.maximum(v, 0)),
+         ("Neg", np.negative), ("Abs", np.abs), ("Sin", np.sin), ("Softplus", lambda v: np.logaddexp(0, v)),
+         ("Softsign", lambda v: v / (1 + np.abs(v)))]
+BINARY = [("Add", np.add), ("Sub", np.subtract), ("Max", np.maximum), ("Min", np.minimum), ("Mul", np.multiply)]
+# Methods of Builder.
+KINDS = ("unary", "unary", "binary", "binary", "row", "softmax", "reduce", "product", "join", "turn", "norm", "where")
+
+
 class Builder:
     def __init__(self, draw):
         self.draw = draw
@@ -56,19 +64,16 @@ class Builder:
         return names[-1 - min(int(self.draw.random.expovariate(0.4)), len(names) - 1)]
 
     def step(self):
-        kind = self.draw.one(("unary", "unary", "binary", "binary", "row", "softmax", "reduce", "product", "join", "turn", "norm", "where"))
-        getattr(self, kind)()
+        getattr(self, self.draw.one(KINDS))()
 
     def unary(self):
         x = self.pick()
-        op, function = self.draw.one([("Tanh", np.tanh), ("Sigmoid", lambda v: 1 / (1 + np.exp(-v))), ("Relu", lambda v: np.maximum(v, 0)),
-                                      ("Neg", np.negative), ("Abs", np.abs), ("Sin", np.sin), ("Softplus", lambda v: np.logaddexp(0, v)),
-                                      ("Softsign", lambda v: v / (1 + np.abs(v)))])
+        op, function = self.draw.one(UNARY)
         self.emit(op, [x], function(self.values[x]))
 
     def binary(self):
         x, y = self.pick(), self.pick()
-        op, function = self.draw.one([("Add", np.add), ("Sub", np.subtract), ("Max", np.maximum), ("Min", np.minimum), ("Mul", np.multiply)])
+        op, function = self.draw.one(BINARY)
         result = function(self.values[x], self.values[y])
         name = self.emit(op, [x, y], result)
         if np.abs(result).max(initial=0) > 4:

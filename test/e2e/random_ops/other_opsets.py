@@ -99,7 +99,8 @@ def new_movement(draw):
     size = x.shape[axis]
     low, high = min(low, size), min(high, size)
     widths = [(low, high) if a == axis % x.ndim else (0, 0) for a in range(x.ndim)]
-    return Node("Pad", [x, ints([low, high]), None, ints([axis])], np.pad(x, widths, mode="wrap") if size else x, {"mode": "wrap"}, 19)
+    expected = np.pad(x, widths, mode="wrap") if size else x
+    return Node("Pad", [x, ints([low, high]), None, ints([axis])], expected, {"mode": "wrap"}, 19)
 
 
 def meeting(draw):

@@ -58,7 +58,7 @@ def recurrent(draw):
     direction = draw.one(("forward", "reverse", "bidirectional"))
     count = 2 if direction == "bidirectional" else 1
     x = draw.array((steps, batch, inputs), np.float32, -1, 1)
-    w, r = draw.array((count, gates * hidden, inputs), np.float32, -1, 1), draw.array((count, gates * hidden, hidden), np.float32, -1, 1)
+    w, r = (draw.array((count, gates * hidden, columns), np.float32, -1, 1) for columns in (inputs, hidden))
     b = draw.array((count, 2 * gates * hidden), np.float32, -1, 1)
     given = [draw.array((count, batch, hidden), np.float32, -1, 1) for _ in range(states)] if draw.chance(0.5) else None
     linear = draw.integer(0, 1) if op == "GRU" else 0

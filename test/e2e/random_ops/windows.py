@@ -225,7 +225,8 @@ def resize(draw):
         result = x.astype(np.float64)
         for axis, (scale, length) in enumerate(zip(scales, lengths)):
             if scale != 1:
-                result = sample(result, axis, float(np.float32(scale)), length, mode, "asymmetric", "ceil" if scale < 1 else "floor")
+                nearest = "ceil" if scale < 1 else "floor"
+                result = sample(result, axis, float(np.float32(scale)), length, mode, "asymmetric", nearest)
         return Node("Resize", [x, Constant(np.array(scales, np.float32))], result.astype(x.dtype), {"mode": mode}, 10)
     coordinates = draw.one(("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"))
     nearest = draw.one(("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"))
@@ -243,4 +244,57 @@ def resize(draw):
     return Node("Resize", [x, None, Constant(np.array(scales, np.float32))], result.astype(x.dtype), attributes)
 
 
-FAMILY = [convolution, convolution, transposed, pool, pool, everywhere, resize]
+def of_integers(draw):
+    """ConvInteger: a zero for each operand, sums in i32."""
+    sizes, window, strides, dilations, pads, mode = geometry(draw, ("NOTSET",))
+    n, inner, outer, groups = channels(draw)
+    x = draw.array((n, inner * groups, *sizes), draw.one((np.uint8, np.int8)), 0, 99)
+    w = draw.array((outer * groups, inner, *window), draw.one((np.uint8, np.int8)), -9, 99)
+    zeros = [np.array(draw.integer(0, 9), v.dtype) for v in (x, w)]
+    borders = resolve_pads(sizes, window, strides, dilations, pads, mode)
+    wide = [v.astype(np.int64) - int(zero) for v, zero in zip((x, w), zeros)]
+    expected = convolve(*wide, None, groups, sizes, strides, dilations, borders)
+    attributes = attributes_of(draw, window, strides, dilations, pads, mode) | ({"group": groups} if groups > 1 else {})
+    return Node("ConvInteger", [x, w, *zeros], None if expected is None else expected.astype(np.int32), attributes)
+
+
+def sampled(draw):
+    """GridSample of [n, c, h, w] at places in [-1.3, 1.3], a little outside too."""
+    n, c, h, w, high, wide = draw.one((1, 2)), draw.one((1, 3)), *(draw.one((1, 2, 3, 5, 8)) for _ in range(4))
+    x = draw.array((n, c, h, w), np.float32)
+    grid = draw.array((n, high, wide, 2), np.float32, -1.3, 1.3)
+    mode, padding = draw.one(("bilinear", "nearest")), draw.one(("zeros", "border", "reflection"))
+    corners = draw.integer(0, 1)
+    def place(at, size):
+        """In pixels, then brought back inside as the padding says."""
+        pixel = (at + 1) / 2 * (size - 1) if corners else ((at + 1) * size - 1) / 2
+        if padding == "border":
+            return np.clip(pixel, 0, size - 1)
+        if padding == "reflection":
+            low, high_ = (0, size - 1) if corners else (-0.5, size - 0.5)
+            span = high_ - low
+            if span == 0:
+                return np.zeros_like(pixel)
+            folded = np.abs(pixel - low) % (2 * span)
+            return np.clip(np.where(folded > span, 2 * span - folded, folded) + low, 0, size - 1)
+        return pixel
+    across, down = place(grid[..., 0].astype(np.float64), w), place(grid[..., 1].astype(np.float64), h)
+    def read(i, j):
+        inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
+        rows = x.astype(np.float64)[np.arange(n)[:, None, None], :, np.clip(i, 0, h - 1), np.clip(j, 0, w - 1)]
+        return np.where(inside[..., None], rows, 0)
+    if mode == "nearest":
+        # Near a half, rounding in f32 decides.
+        if np.any(np.abs(across % 1 - 0.5) < 1e-3) or np.any(np.abs(down % 1 - 0.5) < 1e-3):
+            return Node("Identity", [x], x)
+        result = read(np.rint(down).astype(int), np.rint(across).astype(int))
+    else:
+        i, j = np.floor(down).astype(int), np.floor(across).astype(int)
+        di, dj = (down - i)[..., None], (across - j)[..., None]
+        result = (read(i, j) * (1 - di) * (1 - dj) + read(i, j + 1) * (1 - di) * dj + read(i + 1, j) * di * (1 - dj) +
+                  read(i + 1, j + 1) * di * dj)
+    return Node("GridSample", [x, grid], np.moveaxis(result, -1, 1).astype(np.float32),
+                {"mode": mode, "padding_mode": padding, "align_corners": corners}, 16, tolerance=(1e-3, 1e-3))
+
+
+FAMILY = [convolution, convolution, transposed, pool, pool, everywhere, resize, of_integers, sampled]
