@@ -55,15 +55,17 @@ static Value lowerBroadcast(BroadcastOp op, BroadcastOp::Adaptor in, Emitter &b)
   return copy(b, shape, b.broadcast(in.getInput(), shape));
 }
 
+/// One op for any number of inputs: as a kernel's result each input is copied to its place in the
+/// buffer (AddDestinations). A chain of insertions would be analysed pair by pair.
 static Value lowerConcat(ConcatOp op, ConcatOp::Adaptor in, Emitter &b) {
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  Value result = b.empty(shape, elementOf(in.getInputs()[0]));
-  Shape start(shape.size(), 0);
-  for (Value input : in.getInputs()) {
-    result = b.insertSlice(input, result, start);
-    start[op.getAxis()] += shapeOf(input)[op.getAxis()];
-  }
-  return result;
+  SmallVector<Value> pieces;
+  for (Value input : in.getInputs())
+    if (shapeOf(input)[op.getAxis()] != 0)
+      pieces.push_back(input);
+  Type type = b.tensorType(op.getType().getShape(), elementOf(in.getInputs()[0]));
+  if (pieces.empty())
+    return b.empty(op.getType().getShape(), elementOf(in.getInputs()[0]));
+  return tensor::ConcatOp::create(b, type, op.getAxis(), pieces);
 }
 
 /// Boxes with forward steps are views that other ops read through; a copy reads backward ones.

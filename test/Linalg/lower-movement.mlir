@@ -12,12 +12,13 @@ gantry.kernel @reshape {
   gantry.yield %0 : tensor<3x4xf32>
 }
 
+// Any number of pieces is one op; empty ones are no pieces.
 // CHECK-LABEL: func.func private @concat(
-// CHECK:         tensor.insert_slice %{{.*}} into %{{.*}}[0, 0] [2, 3] [1, 1]
-// CHECK:         tensor.insert_slice %{{.*}} into %{{.*}}[2, 0] [1, 3] [1, 1]
+// CHECK-SAME:    %[[A:[^:]*]]: tensor<2x3xf32>, %{{[^:]*}}: tensor<0x3xf32>, %[[B:[^:]*]]: tensor<1x3xf32>
+// CHECK:         tensor.concat dim(0) %[[A]], %[[B]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
 gantry.kernel @concat {
-^bb0(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>):
-  %0 = gantry.concat %a, %b {axis = 0 : i64} : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+^bb0(%a: tensor<2x3xf32>, %none: tensor<0x3xf32>, %b: tensor<1x3xf32>):
+  %0 = gantry.concat %a, %none, %b {axis = 0 : i64} : (tensor<2x3xf32>, tensor<0x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
   gantry.yield %0 : tensor<3x3xf32>
 }
 

@@ -1,11 +1,15 @@
 // Gives a kernel its final form: memrefs in, memrefs out, nothing returned.
 //
 // The bodies keep working on tensors; to_tensor and materialize_in_destination tie them to the
-// buffers, and One-Shot Bufferize then writes results in place.
+// buffers, and One-Shot Bufferize then writes results in place. What is joined of many pieces is
+// written piece by piece, so that bufferization has as many small questions as there are pieces and
+// not one about all of them.
 
 #include "gantry/Target/CPU/Passes.h"
 
 #include "Reshapes.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -18,6 +22,36 @@ namespace gantry {
 static MemRefType bufferOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+static void writeTo(OpBuilder &b, Location loc, Value value, Value buffer) {
+  bufferization::MaterializeInDestinationOp::create(b, loc, Type(), value, buffer,
+                                                    /*restrict=*/true, /*writable=*/true);
+}
+
+/// Each piece at its place in the buffer. The pieces are values of their own, so the order is free.
+static void writePieces(OpBuilder &b, Location loc, tensor::ConcatOp joined, Value buffer) {
+  int64_t rank = joined.getRank(), axis = joined.getDim();
+  SmallVector<OpFoldResult> starts(rank, b.getIndexAttr(0)), steps(rank, b.getIndexAttr(1));
+  int64_t start = 0;
+  for (Value piece : joined.getInputs()) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(piece.getType()).getShape();
+    starts[axis] = b.getIndexAttr(start);
+    writeTo(b, loc, piece,
+            memref::SubViewOp::create(b, loc, buffer, starts,
+                                      getAsIndexOpFoldResult(b.getContext(), shape), steps));
+    start += shape[axis];
+  }
+}
+
+/// Where other ops read it, a joined tensor is one that pieces are inserted into.
+static void decompose(func::FuncOp func) {
+  IRRewriter rewriter(func.getContext());
+  func.walk([&](tensor::ConcatOp joined) {
+    rewriter.setInsertionPoint(joined);
+    if (FailureOr<SmallVector<Value>> whole = joined.decomposeOperation(rewriter); succeeded(whole))
+      rewriter.replaceOp(joined, *whole);
+  });
 }
 
 namespace {
@@ -41,11 +75,17 @@ struct AddDestinations : gantry::impl::AddDestinationsPassBase<AddDestinations> 
     for (Value result : terminator->getOperands()) {
       Value root = skipReshapes(result);
       BlockArgument out = body.addArgument(bufferOf(root.getType()), loc);
-      bufferization::MaterializeInDestinationOp::create(end, loc, Type(), root, out,
-                                                        /*restrict=*/true, /*writable=*/true);
+      if (auto joined = root.getDefiningOp<tensor::ConcatOp>())
+        writePieces(end, loc, joined, out);
+      else
+        writeTo(end, loc, root, out);
     }
     func::ReturnOp::create(end, loc);
     terminator->erase();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    decompose(func);
     func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(), {}));
     for (unsigned i = 0; i < body.getNumArguments(); ++i) {
       func.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());

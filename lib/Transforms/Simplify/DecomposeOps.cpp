@@ -40,6 +40,28 @@ static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// gantry.concat of many values: of groups of them, and then of the groups. A kernel's code has a
+/// loop for each operand, and groups of the same shapes share one.
+static LogicalResult concatInGroups(ConcatOp op, PatternRewriter &rewriter) {
+  constexpr size_t kMostOperands = 64;
+  if (op.getInputs().size() <= kMostOperands)
+    return failure();
+  SmallVector<Value> groups;
+  for (ValueRange rest = op.getInputs(); !rest.empty();) {
+    ValueRange group = rest.take_front(kMostOperands);
+    rest = rest.drop_front(group.size());
+    if (group.size() == 1) {
+      groups.push_back(group.front());
+      continue;
+    }
+    auto joined = ConcatOp::create(rewriter, op.getLoc(), group, op.getAxis());
+    inherit(op, joined);
+    groups.push_back(joined);
+  }
+  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(groups); });
+  return success();
+}
+
 /// Zero borders of a convolution become a value of their own.
 static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
   auto isZero = [](int64_t p) { return p == 0; };
@@ -135,6 +157,7 @@ struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add(splitIntoSlices);
+    patterns.add(concatInGroups);
     patterns.add(padBeforeConv);
     patterns.add<DropEmptyOps, DropEmptyAllReduce, ReadNoEmpties>(&getContext());
     // Constants that ask for different devices stay apart (P1).

@@ -121,6 +121,17 @@ func.func @identities(%x: tensor<2x6xf32>) -> (tensor<2x6xf32>, tensor<2x6xf32>,
   return %0, %1, %2, %3, %4 : tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>
 }
 
+// Empty pieces add nothing, however many there are; of nothing else one stays.
+// CHECK-LABEL: @empty_pieces(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2xf32>, %[[E:[^:]*]]: tensor<0xf32>
+// CHECK: %[[Y:.*]] = gantry.concat %[[X]], %[[X]] {axis = 0 : i64}
+// CHECK: return %[[Y]], %[[E]]
+func.func @empty_pieces(%x: tensor<2xf32>, %e: tensor<0xf32>) -> (tensor<4xf32>, tensor<0xf32>) {
+  %0 = gantry.concat %e, %x, %e, %x, %e {axis = 0 : i64} : (tensor<0xf32>, tensor<2xf32>, tensor<0xf32>, tensor<2xf32>, tensor<0xf32>) -> tensor<4xf32>
+  %1 = gantry.concat %e, %e {axis = 0 : i64} : (tensor<0xf32>, tensor<0xf32>) -> tensor<0xf32>
+  return %0, %1 : tensor<4xf32>, tensor<0xf32>
+}
+
 // A reversal is no identity, though the type stays.
 // CHECK-LABEL: @reversal_is_left(
 // CHECK: gantry.slice

@@ -42,3 +42,29 @@ func.func private @two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // A declaration has no body to change.
 // CHECK: func.func private @external(tensor<4xf32>) -> tensor<4xf32>
 func.func private @external(tensor<4xf32>) -> tensor<4xf32>
+
+// What is joined is written piece by piece, each to its place.
+// CHECK-LABEL: func.func private @joined(
+// CHECK-SAME: %{{[^:]*}}: memref<2x3xf32> {{[^,]*}}, {{[^,]*}}, %{{[^:]*}}: memref<2x1xf32> {{[^,]*}}, {{[^,]*}}, %[[OUT:[^:]*]]: memref<2x4xf32>
+// CHECK-NOT: tensor.insert_slice
+// CHECK: %[[A:.*]] = memref.subview %[[OUT]][0, 0] [2, 3] [1, 1]
+// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[A]]
+// CHECK: %[[B:.*]] = memref.subview %[[OUT]][0, 3] [2, 1] [1, 1]
+// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[B]]
+// CHECK-NOT: tensor.concat
+func.func private @joined(%x: tensor<2x3xf32>, %y: tensor<2x1xf32>) -> tensor<2x4xf32> {
+  %0 = tensor.concat dim(1) %x, %y : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// Before another op it is a value like any other.
+// CHECK-LABEL: func.func private @joined_and_read(
+// CHECK: %[[A:.*]] = tensor.insert_slice
+// CHECK: %[[B:.*]] = tensor.insert_slice %{{.*}} into %[[A]]
+// CHECK: linalg.exp ins(%[[B]]
+func.func private @joined_and_read(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %0 = tensor.concat dim(0) %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %e = tensor.empty() : tensor<8xf32>
+  %1 = linalg.exp ins(%0 : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -70,3 +70,14 @@ func.func @exchanges_nothing(%x: tensor<0x4xf32>, %y: tensor<0x4xf32>) -> (tenso
   %0:2 = gantry.all_reduce sum %x, %y on ["GPU:0", "GPU:1"] : (tensor<0x4xf32>, tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>)
   return %0#0, %0#1 : tensor<0x4xf32>, tensor<0x4xf32>
 }
+
+// Many pieces are joined in groups, with the request and name of the whole: 64 and the rest.
+// CHECK-LABEL: @concat_of_66(
+// CHECK-SAME: %[[X:.*]]: tensor<1x2xf32>
+// CHECK: %[[A:.*]] = gantry.concat {{.*}} {axis = 0 : i64, gantry.device = #gantry.device<"GPU:0">, gantry.name = "j"} : {{.*}} -> tensor<64x2xf32>
+// CHECK: %[[B:.*]] = gantry.concat %[[X]], %[[X]] {axis = 0 : i64, gantry.device = #gantry.device<"GPU:0">, gantry.name = "j"} : {{.*}} -> tensor<2x2xf32>
+// CHECK: gantry.concat %[[A]], %[[B]] {axis = 0 : i64, gantry.device = #gantry.device<"GPU:0">, gantry.name = "j"} : {{.*}} -> tensor<66x2xf32>
+func.func @concat_of_66(%x: tensor<1x2xf32>) -> tensor<66x2xf32> {
+  %0 = gantry.concat %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x {axis = 0 : i64, gantry.device = #gantry.device<"GPU:0">, gantry.name = "j"} : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<66x2xf32>
+  return %0 : tensor<66x2xf32>
+}

@@ -118,14 +118,16 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor) {
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   if (getInputs().size() == 1 && getInputs()[0].getType() == getType())
     return unlessRequested(*this, getInputs()[0]);
-  // An empty piece adds nothing.
-  for (auto [i, input] : llvm::enumerate(getInputs()))
-    if (cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) == 0 &&
-        getInputs().size() > 1) {
-      getInputsMutable().erase(i);
-      return getResult();
-    }
-  return {};
+  // An empty piece adds nothing; one has to stay when there is nothing else.
+  SmallVector<Value> pieces = llvm::filter_to_vector(getInputs(), [&](Value input) {
+    return cast<RankedTensorType>(input.getType()).getDimSize(getAxis()) != 0;
+  });
+  if (pieces.empty())
+    pieces.push_back(getInputs()[0]);
+  if (pieces.size() == getInputs().size())
+    return {};
+  getInputsMutable().assign(pieces);
+  return getResult();
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
