@@ -11,7 +11,9 @@ static bool isReadWhereWritten(Value value, DenseSet<Value> &seen) {
     Operation *user = use.getOwner();
     if (isa<YieldOp>(user))
       return true;
-    return user->getNumResults() == 1 && isElementwiseUse(use) &&
+    auto kernel = dyn_cast<KernelOpInterface>(user);
+    bool isUpdated = kernel && kernel.updatesOperand(use.getOperandNumber());
+    return user->getNumResults() == 1 && (isUpdated || isElementwiseUse(use)) &&
            isReadWhereWritten(user->getResult(0), seen);
   });
 }

@@ -167,12 +167,32 @@ static Value lowerScatterNd(ScatterNdOp op, ScatterNdOp::Adaptor in, Emitter &b)
                  });
 }
 
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// A copy, by extraction as in scatters, and the update into it.
+static Value lowerSetSlice(SetSliceOp op, SetSliceOp::Adaptor in, Emitter &b) {
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  unsigned axis = op.getAxis(), rank = shape.size();
+  Value copy = b.pick(shape, in.getInput(), {},
+                      [](Emitter &e, unsigned i, ValueRange) { return e.loopIndex(i); });
+  if (llvm::is_contained(shape, 0))
+    return copy;
+  SmallVector<OpFoldResult> starts(rank, b.getIndexAttr(0)), steps(rank, b.getIndexAttr(1)),
+      sizes = getAsIndexOpFoldResult(b.getContext(), shape);
+  starts[axis] = b.wrapIndex(b.scalarOf(in.getIndex()), shape[axis]);
+  sizes[axis] = b.getIndexAttr(1);
+  return tensor::InsertSliceOp::create(b, in.getUpdate(), copy, starts, sizes, steps);
+}
+
 void gantry::populateIndexingPatterns(SignlessTypeConverter &converter,
                                       RewritePatternSet &patterns) {
   addLowering<GatherOp, lowerGather>(converter, patterns);
   addLowering<GatherElementsOp, lowerGatherElements>(converter, patterns);
   addLowering<GatherNdOp, lowerGatherNd>(converter, patterns);
   addLowering<OneHotOp, lowerOneHot>(converter, patterns);
+  addLowering<SetSliceOp, lowerSetSlice>(converter, patterns);
   addLowering<ScatterElementsOp, lowerScatterElements>(converter, patterns);
   addLowering<ScatterNdOp, lowerScatterNd>(converter, patterns);
 }

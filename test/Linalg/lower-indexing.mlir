@@ -64,3 +64,16 @@ gantry.kernel @top_k {
   %0, %1 = gantry.top_k %x {axis = 0 : i64, k = 2 : i64} : (tensor<8xi32>) -> (tensor<2xi32>, tensor<2xi64>)
   gantry.yield %0, %1 : tensor<2xi32>, tensor<2xi64>
 }
+
+// A slice is written into a copy; negative indices count from the end, others are clamped.
+// CHECK-LABEL: func.func private @set_slice(
+// CHECK-SAME:    %{{[^:]*}}: tensor<9x4xf32>, %[[U:[^:]*]]: tensor<9xf32>
+// CHECK:         %[[COPY:.*]] = linalg.generic
+// CHECK:         arith.maxsi
+// CHECK:         %[[AT:.*]] = arith.minsi
+// CHECK:         tensor.insert_slice %[[U]] into %[[COPY]][0, %[[AT]]] [9, 1] [1, 1] : tensor<9xf32> into tensor<9x4xf32>
+gantry.kernel @set_slice {
+^bb0(%x: tensor<9x4xf32>, %u: tensor<9xf32>, %i: tensor<i64>):
+  %0 = gantry.set_slice %x, %u, %i {axis = 1 : i64} : (tensor<9x4xf32>, tensor<9xf32>, tensor<i64>) -> tensor<9x4xf32>
+  gantry.yield %0 : tensor<9x4xf32>
+}

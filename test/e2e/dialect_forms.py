@@ -68,6 +68,12 @@ def scatter(x, indices, updates):
     return result
 
 
+def set_slice(x, update, index):
+    result = x.copy()
+    result[index] = update
+    return result
+
+
 def uniform(op, operands, results, attributes, value):
     """An op over windows that see nothing but border, or sums nothing: one value all over."""
     return Form(op, operands, results, attributes,
@@ -214,6 +220,7 @@ def indexing_forms():
                    f"{{axis = 0 : i64, reduction = #gantry<reduction {reduction}>}}", lambda x, i, u: scatter(x, i, u))
         yield Form("scatter_nd", "f32:a b, i64:i 1, f32:i b", "f32:a b",
                    f"{{reduction = #gantry<reduction {reduction}>}}", lambda x, i, u: scatter(x, i, u))
+    yield Form("set_slice", "f32:a b, f32:b, i64:", "f32:a b", "{axis = 0 : i64}", lambda x, u, i: set_slice(x, u, i))
     yield Form("one_hot", "i64:a b, f32:, f32:", "f32:a d b",
                lambda s: f"{{axis = 1 : i64, depth = {s['d']} : i64}}")
 

@@ -6,8 +6,9 @@
 namespace gantry {
 
 /// The arguments that the kernel needs nothing of but element i for element i of its one result,
-/// and that are of the result's type: elementwise uses all the way through the body. Whether the
-/// code of a target reads each before it writes is the target's to know.
+/// and that are of the result's type: elementwise uses, or those of what is updated, all the way
+/// through the body. Whether the code of a target reads each before it writes is the target's to
+/// know.
 llvm::SmallVector<int64_t> argumentsToOverwrite(KernelOp kernel);
 
 } // namespace gantry

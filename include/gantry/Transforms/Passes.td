@@ -99,7 +99,8 @@ def SpecializeShapesPass : Pass<"gantry-specialize-shapes", "::mlir::ModuleOp"> 
 def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "express rare ops and padding by common ones";
   let description = [{
-    `gantry.split` becomes slices; the zero borders of convolutions become a `gantry.pad`, so that
+    `gantry.split` becomes slices; a `gantry.concat` of more than 64 values becomes one of groups, so
+    that the code of its kernels does not grow with their number; the zero borders of convolutions become a `gantry.pad`, so that
     Memory plans the padded input like any value; an op whose results have no elements becomes an
     empty constant, and so does an operand without elements: no kernel sees one. Requests and names go to
     the new ops.

@@ -1,53 +1,21 @@
 // If, Loop and Scan. What is known when compiling is decided here: a known condition leaves one
-// branch, a loop that stacks up per-step results is unrolled. The rest becomes gantry.if and
-// gantry.while, whose bodies see the values around them.
+// branch, and a loop that stacks up per-step results has to have a known number of steps. The rest
+// becomes gantry.if and gantry.while, whose bodies see the values around them.
 
-#include "Importer.h"
+#include "Regions.h"
+#include "Steps.h"
 
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
-
-/// Steps that are worth unrolling; beyond, the module would only be large.
-static constexpr int64_t kMaxUnrolled = 4096;
 
 static std::optional<bool> knownFlag(NodeContext &n, Value v) {
   auto ints = n.knownInts(v);
   return ints && ints->size() == 1 ? std::optional(ints->front() != 0) : std::nullopt;
 }
 
-/// Builds a region whose block takes `types`; `fill` makes the values it yields.
-static std::unique_ptr<Region>
-buildRegion(NodeContext &n, TypeRange types,
-            llvm::function_ref<std::optional<Values>(Block &)> fill) {
-  auto region = std::make_unique<Region>();
-  Block *block = new Block;
-  region->push_back(block);
-  for (mlir::Type type : types)
-    block->addArgument(type, n.getLoc());
-  OpBuilder::InsertionGuard guard(n.builder);
-  n.builder.setInsertionPointToEnd(block);
-  auto values = fill(*block);
-  if (!values)
-    return nullptr;
-  YieldOp::create(n.builder, n.getLoc(), ValueRange(*values));
-  return region;
-}
-
 static TypeRange yieldedTypes(Region &region) {
   return region.front().getTerminator()->getOperandTypes();
-}
-
-/// Builds an op with regions, of which the generated builders know too little.
-template <typename Op>
-static Values createWithRegions(NodeContext &n, ValueRange operands, TypeRange results,
-                                std::initializer_list<std::unique_ptr<Region> *> regions) {
-  OperationState state(n.getLoc(), Op::getOperationName());
-  state.addOperands(operands);
-  state.addTypes(results);
-  for (std::unique_ptr<Region> *region : regions)
-    state.addRegion(std::move(*region));
-  return n.finish(state);
 }
 
 static Values ifOp(NodeContext &n) {
@@ -166,6 +134,25 @@ static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
   return out;
 }
 
+/// A known number of steps, of which none may end the loop.
+static std::optional<Values> loopOverTrips(NodeContext &n, const LoopParts &loop) {
+  if (!loop.trips || !loop.condition.value_or(false))
+    return std::nullopt;
+  Value going = n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true));
+  auto step = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
+    SmallVector<Value> arguments{at.index(Order::forward), going};
+    llvm::append_range(arguments, carried);
+    auto results = n.importBody(*loop.body, arguments);
+    if (!results || !knownFlag(n, results->front()).value_or(false))
+      return std::nullopt;
+    auto next = results->begin() + 1, rows = next + carried.size();
+    return StepResult{Values(next, rows), Values(rows, results->end())};
+  };
+  SmallVector<Collect> collect(loop.stacked);
+  return runStepsAsLoop(
+      n, {std::max<int64_t>(*loop.trips, 0), ArrayRef<Value>(loop.carried), collect, step});
+}
+
 /// Carried through gantry.while: step, condition, then the loop's own values.
 static Values buildWhile(NodeContext &n, const LoopParts &loop, Value limit, Value condition) {
   SmallVector<Value> inits{n.scalarInt(n.i64(), 0), condition};
@@ -225,7 +212,8 @@ static Values loopOp(NodeContext &n) {
       n.knownOperand(1, "condition");
       return {};
     }
-    return unrollLoop(n, loop);
+    auto results = loopOverTrips(n, loop);
+    return results ? *results : n.hasFailed() ? Values() : unrollLoop(n, loop);
   }
   Value limit = trips ? n.cast(n.reshape(trips, {}), n.i64()) : Value();
   Value flag = condition
@@ -252,7 +240,6 @@ static std::optional<Values> scanOnce(NodeContext &n, const Graph &body, ArrayRe
                                       ArrayRef<Value> scanned, IntsRef inputAxes,
                                       IntsRef inputBackward, IntsRef outputAxes,
                                       IntsRef outputBackward) {
-  SmallVector<Value> state(states);
   int64_t steps = -1;
   for (auto [v, axis] : llvm::zip(scanned, inputAxes)) {
     int64_t size = n.shapeOf(v)[axis];
@@ -262,40 +249,22 @@ static std::optional<Values> scanOnce(NodeContext &n, const Graph &body, ArrayRe
     }
     steps = size;
   }
-  if (steps < 1 || steps > kMaxUnrolled) {
-    n.fail("scans of " + Twine(steps) + " steps are not supported; 1 to " + Twine(kMaxUnrolled) +
-           " are");
-    return std::nullopt;
-  }
-  std::vector<SmallVector<Value>> stacked(outputAxes.size(), SmallVector<Value>(steps));
-  for (int64_t i = 0; i < steps; ++i) {
-    SmallVector<Value> arguments(state);
-    for (auto [v, axis, backward] : llvm::zip(scanned, inputAxes, inputBackward)) {
-      Ints shape = n.shapeOf(v);
-      shape.erase(shape.begin() + axis);
-      arguments.push_back(n.reshape(n.sliceAxis(v, axis, backward ? steps - 1 - i : i, 1), shape));
-    }
+  auto step = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
+    SmallVector<Value> arguments(carried);
+    for (auto [v, axis, backward] : llvm::zip(scanned, inputAxes, inputBackward))
+      arguments.push_back(at.take(v, axis, orderOf(backward)));
+    if (onnx::detail::isMissing(ArrayRef<Value>(arguments)))
+      return std::nullopt;
     auto results = n.importBody(body, arguments);
     if (!results)
       return std::nullopt;
-    state.assign(results->begin(), results->begin() + state.size());
-    for (size_t k = 0; k < stacked.size(); ++k)
-      stacked[k][outputBackward[k] ? steps - 1 - i : i] = (*results)[state.size() + k];
-  }
-  Values out(state.begin(), state.end());
-  for (auto [values, axis] : llvm::zip(stacked, outputAxes)) {
-    Value whole = stack(n, values);
-    if (!whole)
-      return std::nullopt;
-    // The steps stand first; bring them to their axis.
-    auto to = n.axis(axis, n.rankOf(whole));
-    if (!to)
-      return std::nullopt;
-    Ints permutation = llvm::to_vector(llvm::seq<int64_t>(1, n.rankOf(whole)));
-    permutation.insert(permutation.begin() + *to, 0);
-    out.push_back(*to == 0 ? whole : n.transpose(whole, permutation));
-  }
-  return out;
+    return StepResult{Values(results->begin(), results->begin() + carried.size()),
+                      Values(results->begin() + carried.size(), results->end())};
+  };
+  SmallVector<Collect> collect;
+  for (auto [axis, backward] : llvm::zip(outputAxes, outputBackward))
+    collect.push_back({axis, orderOf(backward)});
+  return runSteps(n, {steps, states, collect, step});
 }
 
 static Values scan(NodeContext &n) {

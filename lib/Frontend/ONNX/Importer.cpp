@@ -64,6 +64,7 @@ public:
   OpBuilder &getBuilder() { return builder; }
   /// See NodeContext.
   std::string whyFails(function_ref<bool()> build);
+  bool attempt(function_ref<bool()> build, std::string &why);
   void askFor(Location loc, ArrayRef<std::string> inputs, StringRef why, size_t issues);
   size_t issueCount() const { return report ? report->issues.size() : 0; }
   /// Whether one more op may be made.
@@ -693,6 +694,17 @@ std::optional<Values> Importer::importBody(Scope &around, const Graph &graph,
   return outputs;
 }
 
+bool Importer::attempt(function_ref<bool()> build, std::string &why) {
+  size_t issuesBefore = issueCount(), leftOutBefore = nodesLeftOut;
+  why = whyFails(build);
+  if (why.empty())
+    return true;
+  if (report)
+    report->issues.resize(issuesBefore);
+  nodesLeftOut = leftOutBefore;
+  return false;
+}
+
 Values Importer::callFunction(const Function &callee, NodeContext &call, const Node &node,
                               Scope &around) {
   if (around.depth >= kMaxDepth) {
@@ -902,6 +914,15 @@ void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
 
 std::optional<Values> NodeContext::importBody(const Graph &graph, ArrayRef<Value> arguments) {
   return importer.importBody(scope, graph, arguments);
+}
+
+bool NodeContext::attempt(llvm::function_ref<bool()> build, std::string *why) {
+  std::string reason;
+  bool succeeded = importer.attempt(build, reason);
+  failed &= succeeded;
+  if (why)
+    *why = reason;
+  return succeeded;
 }
 
 Value NodeContext::tensor(const Tensor &tensor) {

@@ -150,6 +150,9 @@ public:
   /// Emits `message` at the node; null, to return at once.
   Value fail(const llvm::Twine &message);
   bool hasFailed() const { return failed; }
+  /// Whether `build` succeeds. When it does not, nothing is reported, as if it had not been tried;
+  /// `why`, when there, is what would have been.
+  bool attempt(llvm::function_ref<bool()> build, std::string *why = nullptr);
 
   //===--- Types ---===//
 

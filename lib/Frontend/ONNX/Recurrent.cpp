@@ -1,18 +1,15 @@
-// RNN, GRU and LSTM, unrolled over their static number of steps.
+// RNN, GRU and LSTM: a loop over their static number of steps.
 //
 // The products of the inputs with the weights are taken for all steps at once; a step then
 // multiplies only the state. Sequences of different lengths keep their state where a step lies
 // behind their end.
 
-#include "Importer.h"
+#include "Steps.h"
 
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
 using llvm::APFloat;
-
-/// Each step is a dozen ops.
-static constexpr int64_t kMaxSteps = 4096;
 
 namespace {
 
@@ -124,11 +121,6 @@ bool Cell::read() {
     n.fail("input_forget=1 is not supported, 0 is");
     return false;
   }
-  if (steps < 1 || steps > kMaxSteps) {
-    n.fail("sequences of " + Twine(steps) + " steps are not supported; 1 to " + Twine(kMaxSteps) +
-           " are");
-    return false;
-  }
   int64_t declared = n.intAttr("hidden_size", hidden);
   if (declared != hidden || n.shapeOf(w)[0] != directions || n.shapeOf(r)[0] != directions ||
       n.shapeOf(w)[1] != gates * hidden || n.shapeOf(r)[1] != gates * hidden ||
@@ -231,32 +223,38 @@ Values Cell::run(bool isLstm, llvm::function_ref<State(Cell &, Value, State)> st
         n.matmul(n.reshape(x, {steps * batch, n.shapeOf(n.input(0))[2]}), weight, false, true);
     if (bias)
       projected = n.add(projected, n.sliceAxis(bias, 0, 0, gates * hidden));
+    projected = n.reshape(projected, {steps, batch, gates * hidden});
     if (!projected)
       return {};
-    State state{h0 ? ofDirection(h0, current) : zero, c0 ? ofDirection(c0, current) : zero};
+    Values initial{h0 ? ofDirection(h0, current) : zero};
+    if (isLstm)
+      initial.push_back(c0 ? ofDirection(c0, current) : zero);
 
-    bool backward = direction == "reverse" || current == 1;
-    SmallVector<Value> perStep(steps);
-    for (int64_t i = 0; i < steps; ++i) {
-      int64_t t = backward ? steps - 1 - i : i;
-      State next = step(*this, n.sliceAxis(projected, 0, t * batch, batch), state);
+    Order order = orderOf(direction == "reverse" || current == 1);
+    auto body = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
+      State state{carried[0], isLstm ? carried[1] : Value()};
+      State next = step(*this, at.take(projected, 0, order), state);
       Value shown = next.h;
       if (lengths) {
-        Value inside = n.compare(CompareDirection::GT, lengths, n.scalarInt(n.i64(), t));
+        Value inside = n.compare(CompareDirection::GT, lengths, at.index(order));
         shown = n.select(inside, next.h, zero);
         next.h = n.select(inside, next.h, state.h);
         if (isLstm)
           next.c = n.select(inside, next.c, state.c);
       }
-      if (!next.h || n.hasFailed())
-        return {};
-      state = next;
-      perStep[t] = n.reshape(shown, {1, 1, batch, hidden});
-    }
-    outputs.push_back(n.concat(perStep, 0));
-    lastH.push_back(n.reshape(state.h, {1, batch, hidden}));
+      Values results{next.h};
+      if (isLstm)
+        results.push_back(next.c);
+      return StepResult{results, {n.reshape(shown, {1, batch, hidden})}};
+    };
+    Collect collect{0, order};
+    auto results = runSteps(n, {steps, initial, collect, body});
+    if (!results)
+      return {};
+    outputs.push_back(results->back());
+    lastH.push_back(n.reshape(results->front(), {1, batch, hidden}));
     if (isLstm)
-      lastC.push_back(n.reshape(state.c, {1, batch, hidden}));
+      lastC.push_back(n.reshape((*results)[1], {1, batch, hidden}));
   }
   Value y = n.concat(outputs, 1), h = n.concat(lastH, 0), c = isLstm ? n.concat(lastC, 0) : Value();
   if (batchFirst) {

@@ -3,7 +3,8 @@
 // Fuse says so by what the ops mean, index by index. The code of a kernel may do its work in
 // several loops all the same, and collect in the result what a later one still reads the argument
 // for. So the loops are looked at, here, where they are made: each element is read right before the
-// one at its place is written, and never later. Kernels write no element twice.
+// one at its place is written, and never later. What is written without reading, as by an update,
+// is written behind all of that; no other element is written twice.
 
 #include "gantry/Target/CPU/Passes.h"
 
@@ -62,13 +63,30 @@ static bool isPair(const Access &read, const Access &write) {
          read.op->getOperands().drop_front() == write.op->getOperands().drop_front(2);
 }
 
+/// Whether all of `read` is over when `write` begins: by the kernel's outermost ops.
+static bool isOver(const Access &read, const Access &write, Block &body) {
+  Operation *first = body.findAncestorOpInBlock(*read.op),
+            *then = body.findAncestorOpInBlock(*write.op);
+  return first != then && first->isBeforeInBlock(then);
+}
+
 static bool isReadBeforeWritten(BlockArgument source, BlockArgument target) {
-  SmallVector<Access> writes = accessesOf(target);
+  SmallVector<Access> reads = accessesOf(source), writes = accessesOf(target);
   if (!llvm::all_of(writes, isStore))
     return false;
-  return llvm::all_of(accessesOf(source), [&](const Access &read) {
-    return read.op->getNumResults() == 1 && hasEffect<MemoryEffects::Read>(read.op) &&
-           llvm::any_of(writes, [&](const Access &write) { return isPair(read, write); });
+  llvm::SmallPtrSet<Operation *, 4> pairs;
+  for (const Access &read : reads) {
+    if (read.op->getNumResults() != 1 || !hasEffect<MemoryEffects::Read>(read.op))
+      return false;
+    auto pair = llvm::find_if(writes, [&](const Access &write) { return isPair(read, write); });
+    if (pair == writes.end())
+      return false;
+    pairs.insert(pair->op);
+  }
+  return llvm::all_of(writes, [&](const Access &write) {
+    return pairs.contains(write.op) || llvm::all_of(reads, [&](const Access &read) {
+             return isOver(read, write, *target.getOwner());
+           });
   });
 }
 

@@ -2,9 +2,12 @@
 //
 // Each value gets a buffer: a place in the caller's input or output, a constant's, or a transient
 // one that Memory will place. Views share the buffer of their source. Control flow has no values
-// any more: results of a branch and the carried values of a loop are buffers written by copies.
+// any more: results of a branch and the carried values of a loop are buffers, written by copies; or
+// by what makes the value, when nothing else needs what was there before, so that a loop that fills
+// an array a row a step moves only the rows.
 
 #include "Declarations.h"
+#include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
@@ -182,8 +185,8 @@ struct FunctionLowering {
     }
   }
 
-  /// Whether no op after `maker` reads what a variable holds at the beginning, and `maker` itself
-  /// only so that it may write it at the same time.
+  /// Whether no op after `maker` in its block reads what a variable holds at the beginning, and
+  /// `maker` itself only so that it may write it at the same time.
   bool isFreeAfter(Value variable, Operation *maker) {
     for (BlockArgument arg : func.getArguments())
       if (buffers.lookup(arg) == variable && !isFreeAfter(arg, maker, arg))
@@ -193,7 +196,7 @@ struct FunctionLowering {
 
   bool isFreeAfter(Value value, Operation *maker, Value variable) {
     for (Operation *user : value.getUsers()) {
-      Operation *around = func.getBody().front().findAncestorOpInBlock(*user);
+      Operation *around = maker->getBlock()->findAncestorOpInBlock(*user);
       if (isView(user) ? !isFreeAfter(user->getResult(0), maker, variable)
                        : maker->isBeforeInBlock(around) ||
                              (around == maker && !mayOverwrite(maker, value, variable)))
@@ -226,8 +229,9 @@ struct FunctionLowering {
     return builder.getArrayAttr(entries);
   }
 
-  /// Outputs; the value that is returned is computed (or copied from its device) right there when
-  /// only a command of the function itself makes it, and only for one output.
+  /// Outputs; the value that is returned is computed (or copied from its device, or the result of
+  /// a branch or loop) right there when only a command of the function itself makes it, and only
+  /// for one output.
   SmallVector<Value> declareOutputs(Operation *terminator) {
     SmallVector<Value> outputs;
     unsigned next = 0;
@@ -241,8 +245,8 @@ struct FunctionLowering {
       outputs.push_back(output);
       places[output] = outputDevice(i);
       Value root = skipViews(value);
-      if (isa_and_present<LaunchOp, CopyOp>(root.getDefiningOp()) && !buffers.contains(root) &&
-          makerDevice(root) == outputDevice(i))
+      if (isa_and_present<LaunchOp, CopyOp, RegionBranchOpInterface>(root.getDefiningOp()) &&
+          !buffers.contains(root) && makerDevice(root) == outputDevice(i))
         buffers[root] = output;
     }
     return outputs;
@@ -265,11 +269,29 @@ struct FunctionLowering {
     value = skipViews(value);
     if (auto constant = value.getDefiningOp<ConstantOp>())
       return useConstant(constant, device, use);
-    Value &buffer = buffers[value];
-    if (!buffer)
+    if (Value known = buffers.lookup(value))
+      return known;
+    Value buffer;
+    if (OpResult carried = onlyCarriedBy(value);
+        carried && makerDevice(carried) == makerDevice(value))
+      buffer = bufferOf(carried, device, use);
+    else
       buffer = makeBuffer(value.getType(), nameOf(value), value.getLoc(), makerDevice(value),
                           byteSize(value.getType()));
-    return buffer;
+    return buffers[value] = buffer;
+  }
+
+  /// The result of the loop that `value` is the first one of, made for that and nothing else.
+  OpResult onlyCarriedBy(Value value) {
+    Operation *maker = value.getDefiningOp();
+    while (value.hasOneUse() && isView(*value.user_begin()))
+      value = value.user_begin()->getResult(0);
+    if (!isa_and_present<LaunchOp, CopyOp>(maker) || !value.hasOneUse())
+      return {};
+    OpOperand &use = *value.use_begin();
+    OpResult carried = resultOf(use);
+    bool isFirst = carried && carried.getOwner() == use.getOwner();
+    return isFirst && carried.getOwner()->getBlock() == maker->getBlock() ? carried : OpResult();
   }
 
   /// At the top of the function, whatever region uses it first.
@@ -465,6 +487,8 @@ struct FunctionLowering {
     SmallVector<Value> results;
     for (Value result : op.getResults())
       results.push_back(bufferOf(result, 0, ""));
+    for (Region *region : {&op.getThenBody(), &op.getElseBody()})
+      makeIn(*region, results);
     auto branch = commands::IfOp::create(builder, op.getLoc(), condition);
     auto finish = [&](ValueRange yielded) {
       for (auto [value, result] : llvm::zip(yielded, results))
@@ -486,8 +510,10 @@ struct FunctionLowering {
     for (Region *region : {&op.getConditionBody(), &op.getBody()})
       for (auto [argument, buffer] : llvm::zip(region->getArguments(), carried))
         buffers[argument] = buffer;
+    carryInPlace(op.getBody().front(), carried);
     Type flagType = RankedTensorType::get({}, builder.getI1Type());
     Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), state.host(), 1);
+    makeIn(op.getConditionBody(), flag);
     auto loop = commands::WhileOp::create(builder, op.getLoc(), flag);
     auto test = [&](ValueRange yielded) {
       copyTo(bufferOf(yielded[0], state.host(), nameOf(op)), flag, op.getLoc(), text("condition"),
@@ -496,6 +522,31 @@ struct FunctionLowering {
     auto next = [&](ValueRange yielded) { carry(op, yielded, carried); };
     return success(succeeded(lowerRegion(op.getConditionBody(), loop.getConditionBody(), test)) &&
                    succeeded(lowerRegion(op.getBody(), loop.getBody(), next)));
+  }
+
+  /// Whether a command of the block makes the value, and may do so in `buffer`.
+  bool mayBeMadeIn(Value root, Block &block, Value buffer) {
+    Operation *maker = root.getDefiningOp();
+    return isa_and_present<LaunchOp, CopyOp>(maker) && maker->getBlock() == &block &&
+           !buffers.contains(root) && makerDevice(root) == places.at(buffer);
+  }
+
+  /// What a region yields is made where it is wanted; nothing is there before.
+  void makeIn(Region &region, ArrayRef<Value> wanted) {
+    for (auto [value, buffer] : llvm::zip(region.front().getTerminator()->getOperands(), wanted))
+      if (Value root = skipViews(value); mayBeMadeIn(root, region.front(), buffer))
+        buffers[root] = buffer;
+  }
+
+  /// The next values are made where the ones before are, when nothing of the body reads those
+  /// later.
+  void carryInPlace(Block &body, ArrayRef<Value> carried) {
+    for (auto [argument, buffer, value] :
+         llvm::zip(body.getArguments(), carried, body.getTerminator()->getOperands())) {
+      Value root = skipViews(value);
+      if (mayBeMadeIn(root, body, buffer) && isFreeAfter(argument, root.getDefiningOp(), argument))
+        buffers[root] = buffer;
+    }
   }
 
   /// Copies the next values into the carried ones; all of them must be safe before any is

@@ -126,3 +126,39 @@ func.func @into_nothing(%x: tensor<0xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>)
   %r = gantry.scatter_elements %x, %i, %u {axis = 0 : i64, reduction = #gantry<reduction none>} : (tensor<0xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<0xf32>
   return
 }
+
+// -----
+
+// No axis of that number.
+func.func @set_slice(%x: tensor<9x4xf32>, %u: tensor<4xf32>, %i: tensor<i64>) {
+  // expected-error @below {{'gantry.set_slice' op axis 2 is outside the 2 dimensions of the input}}
+  %r = gantry.set_slice %x, %u, %i {axis = 2 : i64} : (tensor<9x4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<9x4xf32>
+  return
+}
+
+// -----
+
+// One slice, one index.
+func.func @set_slice(%x: tensor<9x4xf32>, %u: tensor<4xf32>, %i: tensor<1xi64>) {
+  // expected-error @below {{'gantry.set_slice' op the index must be a scalar, got 'tensor<1xi64>'}}
+  %r = gantry.set_slice %x, %u, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<4xf32>, tensor<1xi64>) -> tensor<9x4xf32>
+  return
+}
+
+// -----
+
+// The update is a slice.
+func.func @set_slice(%x: tensor<9x4xf32>, %u: tensor<1x4xf32>, %i: tensor<i64>) {
+  // expected-error @below {{'gantry.set_slice' op the update is 'tensor<1x4xf32>', expected 'tensor<4xf32>'}}
+  %r = gantry.set_slice %x, %u, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<1x4xf32>, tensor<i64>) -> tensor<9x4xf32>
+  return
+}
+
+// -----
+
+// There is nowhere to write.
+func.func @set_slice(%x: tensor<0x4xf32>, %u: tensor<4xf32>, %i: tensor<i64>) {
+  // expected-error @below {{'gantry.set_slice' op writes the empty input [0,4] at indices}}
+  %r = gantry.set_slice %x, %u, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<0x4xf32>
+  return
+}

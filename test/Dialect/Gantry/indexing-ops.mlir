@@ -25,6 +25,13 @@ func.func @gather_nd(%x: tensor<4x5x6xf32>, %i: tensor<3x2xi64>) {
   return
 }
 
+// CHECK-LABEL: @set_slice(
+// CHECK: gantry.set_slice %arg0, %arg1, %arg2 {axis = 1 : i64} : (tensor<9x4xf32>, tensor<9xf32>, tensor<i32>) -> tensor<9x4xf32>
+func.func @set_slice(%x: tensor<9x4xf32>, %u: tensor<9xf32>, %i: tensor<i32>) {
+  %y = gantry.set_slice %x, %u, %i {axis = 1 : i64} : (tensor<9x4xf32>, tensor<9xf32>, tensor<i32>) -> tensor<9x4xf32>
+  return
+}
+
 // CHECK-LABEL: @scatter_elements(
 // CHECK: gantry.scatter_elements %arg0, %arg1, %arg2 {axis = 1 : i64, reduction = #gantry<reduction none>} : (tensor<2x5xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<2x5xf32>
 func.func @scatter_elements(%x: tensor<2x5xf32>, %i: tensor<2x3xi64>, %u: tensor<2x3xf32>) {

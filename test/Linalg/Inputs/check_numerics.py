@@ -114,6 +114,11 @@ def add_indices(suite):
         i = rng.integers(-9, 9, (2, 3))
         suite.add(f"gantry.gather %0, %1 {{axis = {axis} : i64}}", [x, i],
                   np.take(x, clamped(i, x.shape[axis]), axis))
+    for at, axis in itertools.product([0, 1, -1, 3, 99, -99], [0, 1]):
+        u = rng.random(np.delete(x.shape, axis)).astype("f4")
+        expected = x.copy()
+        expected[(slice(None),) * axis + (int(clamped(np.array(at), x.shape[axis])),)] = u
+        suite.add(f"gantry.set_slice %0, %1, %2 {{axis = {axis} : i64}}", [x, u, np.array(at)], expected)
     i = rng.integers(-9, 9, (6, 2))
     at = clamped(i[:, 0], 3), clamped(i[:, 1], 4)
     suite.add("gantry.gather_nd %0, %1 {batch_dims = 0 : i64}", [x, i], x[at])

@@ -30,3 +30,42 @@ func.func @none(%old: memref<8xf32>, %new: memref<8xf32>, %i: index, %j: index) 
   memref.store %0, %new[%j] : memref<8xf32>
   return
 }
+
+// An update: all elements are read and written, then some are written over.
+// CHECK-LABEL: @updated(
+// CHECK-SAME: gantry.work = #gantry.work<in_place = [0]>
+func.func @updated(%old: memref<8xf32>, %one: memref<f32>, %new: memref<8xf32>, %lower: index, %upper: index, %step: index, %j: index) attributes {gantry.work = #gantry.work<in_place = [0]>} {
+  scf.for %i = %lower to %upper step %step {
+    %0 = memref.load %old[%i] : memref<8xf32>
+    memref.store %0, %new[%i] : memref<8xf32>
+  }
+  %1 = memref.load %one[] : memref<f32>
+  memref.store %1, %new[%j] : memref<8xf32>
+  return
+}
+
+// The other way round the update would be read as an old element.
+// CHECK-LABEL: @updated_before(
+// CHECK-SAME: gantry.work = #gantry.work<items = 1>
+func.func @updated_before(%old: memref<8xf32>, %one: memref<f32>, %new: memref<8xf32>, %lower: index, %upper: index, %step: index, %j: index) attributes {gantry.work = #gantry.work<items = 1, in_place = [0]>} {
+  %1 = memref.load %one[] : memref<f32>
+  memref.store %1, %new[%j] : memref<8xf32>
+  scf.for %i = %lower to %upper step %step {
+    %0 = memref.load %old[%i] : memref<8xf32>
+    memref.store %0, %new[%i] : memref<8xf32>
+  }
+  return
+}
+
+// As in one loop: the update of one step comes before what the next one reads.
+// CHECK-LABEL: @updated_in_between(
+// CHECK-SAME: gantry.work = #gantry.work<items = 1>
+func.func @updated_in_between(%old: memref<8xf32>, %one: memref<f32>, %new: memref<8xf32>, %lower: index, %upper: index, %step: index, %j: index) attributes {gantry.work = #gantry.work<items = 1, in_place = [0]>} {
+  %1 = memref.load %one[] : memref<f32>
+  scf.for %i = %lower to %upper step %step {
+    %0 = memref.load %old[%i] : memref<8xf32>
+    memref.store %0, %new[%i] : memref<8xf32>
+    memref.store %1, %new[%j] : memref<8xf32>
+  }
+  return
+}

@@ -102,21 +102,20 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
 
-// Results of control flow live at their homes; conditions on the host.
+// Results of control flow live at their homes, the output itself when it is there; conditions on the
+// host.
 // CHECK-LABEL: plan.func @control
+// CHECK: %[[L:.*]] = plan.output 0
 // CHECK: %[[R:.*]] = plan.buffer size 16 on @d1 "branch"
 // CHECK: plan.if %{{.*}} {
 // CHECK: plan.copy %{{.*}} to %[[R]] on @d1 queue 1 for "branch"
 // CHECK: } else {
-// CHECK: plan.launch @relu_0
-// CHECK: plan.copy %{{.*}} to %[[R]] on @d1 "branch"
-// CHECK: %[[L:.*]] = plan.buffer size 16 on @d1 "loop"
+// CHECK: plan.launch @relu_0({{.*}}) -> (%[[R]])
 // CHECK: plan.copy %[[R]] to %[[L]] on @d1 "loop"
 // CHECK: %[[FLAG:.*]] = plan.buffer size 1 on @d0 "condition"
 // CHECK: plan.while %[[FLAG]] {
 // CHECK: plan.launch @less_0(%[[L]]) -> (%[[MORE:.*]]) {{.*}} on @d1
-// CHECK: plan.copy %[[MORE]] to %[[HOST:.*]] on @d1 queue 2
-// CHECK: plan.copy %[[HOST]] to %[[FLAG]] on @d0 "condition"
+// CHECK: plan.copy %[[MORE]] to %[[FLAG]] on @d1 queue 2
 // CHECK: } do {
 // CHECK: plan.copy %{{.*}} to %[[L]] on @d1 "loop"
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {

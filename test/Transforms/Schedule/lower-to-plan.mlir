@@ -116,20 +116,18 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 
 // -----
 
-// Both branches copy what they yield to the result's buffer.
+// What a branch makes for the result is made there, here in the output; anything else is copied.
 // CHECK-LABEL: plan.func @g2_if
 // CHECK: %[[C:.*]] = plan.input 0 size 1
 // CHECK: %[[X:.*]] = plan.input 1
 // CHECK: %[[Y:.*]] = plan.output 0
-// CHECK: %[[R:.*]] = plan.buffer size 16
 // CHECK: plan.if %[[C]] {
-// CHECK:   %[[T:.*]] = plan.buffer size 16
-// CHECK:   plan.launch @relu_0(%[[X]]) -> (%[[T]])
-// CHECK:   plan.copy %[[T]] to %[[R]]
+// CHECK:   plan.launch @relu_0(%[[X]]) -> (%[[Y]])
+// CHECK-NOT: plan.copy
 // CHECK: } else {
-// CHECK:   plan.copy %[[X]] to %[[R]]
-// CHECK: }
-// CHECK: plan.copy %[[R]] to %[[Y]]
+// CHECK:   plan.copy %[[X]] to %[[Y]]
+// CHECK-NEXT: }
+// CHECK-NEXT: }
 module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
   func.func @g2_if(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
     %0 = gantry.if %c -> (tensor<4xf32>) {
@@ -152,16 +150,15 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 
 // -----
 
-// A loop copies its initial values to the buffers that it carries, and the next ones at its end.
+// A loop copies its initial values to the buffers that it carries, here the output, and the next ones
+// at its end, since the kernel may not overwrite what it reads. The condition is made where it is read.
 // CHECK-LABEL: plan.func @g2_while
 // CHECK: %[[X:.*]] = plan.input 0
-// CHECK: %[[I:.*]] = plan.buffer size 16
+// CHECK: %[[I:.*]] = plan.output 0
 // CHECK: plan.copy %[[X]] to %[[I]]
 // CHECK: %[[F:.*]] = plan.buffer size 1 on @d0 "condition" : tensor<i1>
 // CHECK: plan.while %[[F]] {
-// CHECK:   %[[L:.*]] = plan.buffer size 1
-// CHECK:   plan.launch @less_0(%[[I]]) -> (%[[L]])
-// CHECK:   plan.copy %[[L]] to %[[F]]
+// CHECK:   plan.launch @less_0(%[[I]]) -> (%[[F]])
 // CHECK: } do {
 // CHECK:   %[[N:.*]] = plan.buffer size 16
 // CHECK:   plan.launch @relu_0(%[[I]]) -> (%[[N]])
@@ -192,9 +189,61 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:loca
 
 // -----
 
+// Next values are made where the ones before are, when the kernel may overwrite those (%a), or when
+// nothing reads them any more (%b, read before by another); not where something reads them later
+// (%c). The first value of %a is made there, too.
+// CHECK-LABEL: plan.func @g2_while_in_place
+// CHECK: %[[X:.*]] = plan.input 0
+// CHECK: %[[A:.*]] = plan.output 0
+// CHECK: %[[B:.*]] = plan.output 1
+// CHECK: %[[C:.*]] = plan.output 2
+// CHECK: %[[D:.*]] = plan.output 3
+// CHECK: plan.launch @add_0(%[[X]], %[[X]]) -> (%[[A]])
+// CHECK-COUNT-3: plan.copy %[[X]] to
+// CHECK: } do {
+// CHECK-NEXT: plan.launch @add_0(%[[A]], %[[B]]) -> (%[[A]])
+// CHECK: plan.launch @relu_0(%[[A]]) -> (%[[B]])
+// CHECK: plan.launch @relu_0(%[[X]]) -> (%[[N:.*]]) scratch
+// CHECK: plan.launch @add_0(%[[C]], %[[A]]) -> (%[[D]])
+// CHECK-NOT: to %[[A]]
+// CHECK-NOT: to %[[B]]
+// CHECK: plan.copy %[[N]] to %[[C]]
+// CHECK-NEXT: }
+module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">]>} {
+  func.func @g2_while_in_place(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %0 = gantry.launch @kernels::@add_0(%x, %x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1:4 = gantry.while (%0, %x, %x, %x) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %d: tensor<4xf32>):
+      %2 = gantry.launch @kernels::@less_0(%a) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<i1>
+      gantry.yield %2 : tensor<i1>
+    } do {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %d: tensor<4xf32>):
+      %2 = gantry.launch @kernels::@add_0(%a, %b) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %3 = gantry.launch @kernels::@relu_0(%2) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+      %4 = gantry.launch @kernels::@relu_0(%x) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>) -> tensor<4xf32>
+      %5 = gantry.launch @kernels::@add_0(%c, %2) {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    }
+    return %1#0, %1#1, %1#2, %1#3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
+    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1, in_place = [0]>} {
+      return
+    }
+    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
+      return
+    }
+    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
+      return
+    }
+  }
+}
+
+// -----
+
 // Carried values that change places are brought to safety before any is overwritten.
 // CHECK-LABEL: plan.func @g2_swap
-// CHECK: %[[A:.*]] = plan.buffer size 16
+// CHECK: %[[A:.*]] = plan.output 0
 // CHECK: plan.copy %{{.*}} to %[[A]]
 // CHECK: %[[B:.*]] = plan.buffer size 16
 // CHECK: plan.copy %{{.*}} to %[[B]]

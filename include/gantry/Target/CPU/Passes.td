@@ -39,6 +39,8 @@ def AddDestinationsPass : Pass<"gantry-add-destinations", "::mlir::func::FuncOp"
   let description = [{
     The function's tensors become memrefs: arguments first, then one per result, which is written
     instead of returned. Reshapes before a result disappear, the buffer takes the shape before them.
+    The pieces of a `tensor.concat` are written to their places in the result; one that other ops
+    read becomes a chain of insertions.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
 }
@@ -95,7 +97,8 @@ def KeepInPlacePass : Pass<"gantry-keep-in-place", "::mlir::func::FuncOp"> {
   let description = [{
     Precondition: loops over buffers. `gantry.work` lists, by what the ops mean, the arguments whose
     place the result may take; those stay of which each element is read right before the one at its
-    place is written, and never later. Nothing is added.
+    place is written, and never later; and what is written without reading, as by an update, is
+    written behind all of that. Nothing is added.
   }];
 }
 

@@ -52,6 +52,9 @@ uint64_t gantry::detail::defaultBytes(Operation *op) {
   return operands + results;
 }
 
+/// In place: the rest of the input stays where it is.
+uint64_t SetSliceOp::getBytes() { return 2 * countBytes(getUpdate()) + countBytes(getIndex()); }
+
 SmallVector<int64_t> gantry::detail::broadcastDims(Operation *op, unsigned operand) {
   auto result = tensorOf(op->getResult(0)), type = tensorOf(op->getOperand(operand));
   SmallVector<int64_t> dims(result.getRank(), -1);

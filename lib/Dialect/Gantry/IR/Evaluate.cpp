@@ -179,6 +179,26 @@ Result evaluateGather(GatherOp op, OperandElements operand) {
   });
 }
 
+/// The input, with the update where its index along the axis is the one.
+Result evaluateSetSlice(SetSliceOp op, OperandElements operand) {
+  Result out = operand(0), update = operand(1), index = operand(2);
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  int64_t axis = op.getAxis(), size = shape[axis];
+  if (!out || !update || !index || index->isFloat || size == 0)
+    return std::nullopt;
+  int64_t at = index->ints[0];
+  at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size - 1);
+  for (int64_t i = 0, n = update->size(); i < n; ++i) {
+    SmallVector<int64_t> place = unravel(i, tensorOf(op.getUpdate()).getShape());
+    place.insert(place.begin() + axis, at);
+    if (out->isFloat)
+      out->floats[ravel(place, shape)] = update->floats[i];
+    else
+      out->ints[ravel(place, shape)] = update->ints[i];
+  }
+  return out;
+}
+
 /// Combines integers over the axes of a reduction.
 template <typename Op>
 Result evaluateReduce(Op op, OperandElements operand, int64_t start,
@@ -354,6 +374,7 @@ Result evaluateMovement(Operation *op, OperandElements operand) {
       .Case([&](CastOp cast) { return evaluateCast(cast, operand); })
       .Case([&](ConcatOp concat) { return evaluateConcat(concat, operand); })
       .Case([&](GatherOp gather) { return evaluateGather(gather, operand); })
+      .Case([&](SetSliceOp set) { return evaluateSetSlice(set, operand); })
       .Case([&](SliceOp slice) { return evaluateSlice(slice, operand); })
       .Case([&](TransposeOp transpose) { return evaluateTranspose(transpose, operand); })
       .Case([&](ReshapeOp) { return pick(op, operand, [](int64_t i) { return i; }); })

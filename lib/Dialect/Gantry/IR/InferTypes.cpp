@@ -716,6 +716,26 @@ static LogicalResult inferScatterNd(ScatterNdOp::Adaptor op, StringRef name, Loc
 }
 GANTRY_INFER(ScatterNdOp, inferScatterNd)
 
+static LogicalResult inferSetSlice(SetSliceOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+  auto x = tensorOf(op.getInput()), u = tensorOf(op.getUpdate()), i = tensorOf(op.getIndex());
+  int64_t axis = op.getAxis();
+  if (failed(checkAxis(axis, x.getRank(), name, loc)))
+    return failure();
+  if (i.getRank() != 0)
+    return fail(loc, name, "the index must be a scalar, got ", i);
+  Shape expected(x.getShape());
+  expected.erase(expected.begin() + axis);
+  if (u.getElementType() != x.getElementType() ||
+      failed(verifyCompatibleShape(expected, u.getShape())))
+    return fail(loc, name, "the update is ", u, ", expected ",
+                RankedTensorType::get(expected, x.getElementType()));
+  if (failed(checkElements(x.getShape(), u.getShape(), "writes", name, loc)))
+    return failure();
+  types.push_back(x);
+  return success();
+}
+GANTRY_INFER(SetSliceOp, inferSetSlice)
+
 static LogicalResult inferOneHot(OneHotOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto i = tensorOf(op.getIndices()), on = tensorOf(op.getOnValue()),
        off = tensorOf(op.getOffValue());

@@ -21,6 +21,9 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       type of its first operand (of its result when it has none); see KernelTable.def}],
       "bool", "hasKernel", (ins "::gantry::DeviceType":$deviceType, "::mlir::Type":$elementType),
       [{}], [{ return ::gantry::detail::hasKernel($_op, deviceType, elementType); }]>,
+    InterfaceMethod<[{Whether the result is that operand but for some elements, which the op writes
+      over: where the operand is not needed any more, a kernel may write these alone}],
+      "bool", "updatesOperand", (ins "unsigned":$operand), [{}], [{ return false; }]>,
     InterfaceMethod<"Operands that must be in host memory on any device",
       "::llvm::SmallVector<unsigned>", "getHostOperands", (ins), [{}], [{ return {}; }]>
   ];

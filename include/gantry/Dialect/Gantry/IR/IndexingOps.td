@@ -6,10 +6,16 @@ include "gantry/Dialect/Gantry/IR/GantryBase.td"
 
 /// Negative indices count from the end; an index outside the dimension is clamped into it, so that
 /// no index of any input reads or writes elsewhere.
-class Gantry_IndexingOp<string mnemonic, string logName, string kind = "Indexing">
-    : Gantry_InferredOp<mnemonic, logName, kind, [CostOpInterface]> {
+class Gantry_IndexingOp<string mnemonic, string logName, string kind = "Indexing",
+                        Trait cost = CostOpInterface, string more = "">
+    : Gantry_InferredOp<mnemonic, logName, kind, [cost], more> {
   let assemblyFormat = functionalFormat;
 }
+
+/// The result is the first operand, but for what is written over it.
+defvar updatesFirst = [{
+  bool updatesOperand(unsigned operand) { return operand == 0; }
+}];
 
 def Gantry_GatherOp : Gantry_IndexingOp<"gather", "GatherV2"> {
   let summary = "take slices at indices along a dimension";
@@ -47,7 +53,8 @@ def Gantry_GatherNdOp : Gantry_IndexingOp<"gather_nd", "GatherNd"> {
   let results = (outs Gantry_Tensor:$result);
 }
 
-def Gantry_ScatterElementsOp : Gantry_IndexingOp<"scatter_elements", "ScatterElements", "Opaque"> {
+def Gantry_ScatterElementsOp : Gantry_IndexingOp<"scatter_elements", "ScatterElements", "Opaque",
+                                               CostOpInterface, updatesFirst> {
   let summary = "write elements at indices along a dimension";
   let description = [{
     A copy of the input in which element [..., indices[..., i, ...], ...] along `axis` meets update
@@ -60,7 +67,8 @@ def Gantry_ScatterElementsOp : Gantry_IndexingOp<"scatter_elements", "ScatterEle
   let results = (outs Gantry_Tensor:$result);
 }
 
-def Gantry_ScatterNdOp : Gantry_IndexingOp<"scatter_nd", "ScatterNd", "Opaque"> {
+def Gantry_ScatterNdOp : Gantry_IndexingOp<"scatter_nd", "ScatterNd", "Opaque", CostOpInterface,
+                                         updatesFirst> {
   let summary = "write slices at index tuples";
   let description = [{
     A copy of the input in which the slice at each tuple of `indices` meets its update by
@@ -70,6 +78,22 @@ def Gantry_ScatterNdOp : Gantry_IndexingOp<"scatter_nd", "ScatterNd", "Opaque"> 
   }];
   let arguments = (ins Gantry_Tensor:$input, Gantry_IndexTensor:$indices, Gantry_Tensor:$updates,
                        Gantry_ScatterReductionAttr:$reduction);
+  let results = (outs Gantry_Tensor:$result);
+}
+
+def Gantry_SetSliceOp : Gantry_IndexingOp<"set_slice", "DynamicUpdateSlice", "Indexing",
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>, updatesFirst> {
+  let summary = "write one slice along a dimension";
+  let description = [{
+    The input, but for the slice at scalar `index` along `axis`, which is `update`: of the input's
+    shape without that dimension. What it reads at an index, `gantry.gather` with a scalar gives.
+    Where nothing reads the input later, as in a loop that collects a slice a step, the slice is
+    written in place.
+
+    Example: `%y = gantry.set_slice %x, %u, %i {axis = 0 : i64} : (tensor<9x4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<9x4xf32>`
+  }];
+  let arguments = (ins Gantry_Tensor:$input, Gantry_Tensor:$update, Gantry_IndexTensor:$index,
+                       I64Attr:$axis);
   let results = (outs Gantry_Tensor:$result);
 }
 
