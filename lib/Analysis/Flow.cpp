@@ -5,16 +5,48 @@ using namespace gantry;
 
 using Visit = function_ref<void(OpOperand &source, Value input)>;
 
+namespace {
+/// A way from one point to another: operands of `from`, from number `first` on, become `inputs`.
+/// A loop may carry many values, so that one of them is found by its number.
+struct Edge {
+  Operation *from;
+  unsigned first;
+  ValueRange inputs;
+
+  OpOperand &source(unsigned i) const { return from->getOpOperand(first + i); }
+
+  /// The operand that becomes `input`, or null.
+  OpOperand *sourceOf(Value input) const {
+    if (inputs.empty())
+      return nullptr;
+    unsigned i = numberOf(input) - numberOf(inputs.front());
+    return i < inputs.size() && inputs[i] == input ? &source(i) : nullptr;
+  }
+
+  /// What the operand becomes, or null.
+  Value inputOf(OpOperand &operand) const {
+    unsigned i = operand.getOperandNumber() - first;
+    return operand.getOwner() == from && i < inputs.size() ? inputs[i] : Value();
+  }
+
+private:
+  static unsigned numberOf(Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    return result ? result.getResultNumber() : cast<BlockArgument>(value).getArgNumber();
+  }
+};
+} // namespace
+
 /// What flows from one point: the op itself, or the end of a region.
-static void forEachFlowFrom(RegionBranchOpInterface op, RegionBranchPoint point, Visit visit) {
+static SmallVector<Edge> edgesFrom(RegionBranchOpInterface op, RegionBranchPoint point) {
   Operation *from = point.isParent() ? op.getOperation() : point.getTerminatorPredecessorOrNull();
   SmallVector<RegionSuccessor> successors;
   op.getSuccessorRegions(point, successors);
-  for (RegionSuccessor successor : successors) {
+  return llvm::map_to_vector(successors, [&](RegionSuccessor successor) {
     OperandRange operands = op.getSuccessorOperands(point, successor);
-    for (auto [i, input] : llvm::enumerate(successor.getSuccessorInputs()))
-      visit(from->getOpOperand(operands.getBeginOperandIndex() + i), input);
-  }
+    unsigned first = operands.empty() ? 0 : operands.getBeginOperandIndex();
+    return Edge{from, first, successor.getSuccessorInputs()};
+  });
 }
 
 /// The ends of the regions, in order.
@@ -28,27 +60,28 @@ static SmallVector<RegionBranchPoint> endsOf(RegionBranchOpInterface op) {
 }
 
 void gantry::forEachFlow(RegionBranchOpInterface op, Visit visit) {
-  forEachFlowFrom(op, RegionBranchPoint::parent(), visit);
-  for (RegionBranchPoint end : endsOf(op))
-    forEachFlowFrom(op, end, visit);
+  SmallVector<RegionBranchPoint> points{RegionBranchPoint::parent()};
+  llvm::append_range(points, endsOf(op));
+  for (RegionBranchPoint point : points)
+    for (const Edge &edge : edgesFrom(op, point))
+      for (auto [i, input] : llvm::enumerate(edge.inputs))
+        visit(edge.source(i), input);
 }
 
 OpOperand *gantry::initialSource(RegionBranchOpInterface op, Value input) {
   OpOperand *found = nullptr;
-  forEachFlowFrom(op, RegionBranchPoint::parent(), [&](OpOperand &source, Value target) {
-    if (target == input)
-      found = &source;
-  });
+  for (const Edge &edge : edgesFrom(op, RegionBranchPoint::parent()))
+    if (OpOperand *source = edge.sourceOf(input))
+      found = source;
   return found;
 }
 
 SmallVector<OpOperand *> gantry::yieldedSources(RegionBranchOpInterface op, Value input) {
   SmallVector<OpOperand *> sources;
   for (RegionBranchPoint end : endsOf(op))
-    forEachFlowFrom(op, end, [&](OpOperand &source, Value target) {
-      if (target == input)
-        sources.push_back(&source);
-    });
+    for (const Edge &edge : edgesFrom(op, end))
+      if (OpOperand *source = edge.sourceOf(input))
+        sources.push_back(source);
   return sources;
 }
 
@@ -60,11 +93,10 @@ OpResult gantry::resultOf(OpOperand &use) {
     op = dyn_cast<RegionBranchOpInterface>(user->getParentOp());
   OpResult found;
   if (op)
-    forEachFlowFrom(op, end ? RegionBranchPoint(end) : RegionBranchPoint::parent(),
-                    [&](OpOperand &source, Value target) {
-                      if (&source == &use && isa<OpResult>(target))
-                        found = cast<OpResult>(target);
-                    });
+    for (const Edge &edge :
+         edgesFrom(op, end ? RegionBranchPoint(end) : RegionBranchPoint::parent()))
+      if (auto result = dyn_cast_if_present<OpResult>(edge.inputOf(use)))
+        found = result;
   return found;
 }
 

@@ -114,7 +114,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   llvm::append_range(form.also, options.also);
   pm.addPass(createFormKernelsPass(form));
   // Constants that went into kernels have no users left.
-  pm.addPass(createCSEPass());
+  pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifyKernelsPass());
 }
 

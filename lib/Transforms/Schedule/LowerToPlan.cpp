@@ -36,6 +36,7 @@ struct FunctionLowering {
   DenseMap<std::pair<Attribute, unsigned>, Value> uses; ///< of constants, by symbol
   DenseMap<Value, unsigned> places;                     ///< devices of buffers
   DenseMap<Attribute, Value> variables;                 ///< buffers, by symbol
+  DenseMap<Value, BlockArgument> argumentsOf;           ///< of the function, by buffer
   SmallVector<Attribute> placed;
   commands::FuncOp target;
 
@@ -127,6 +128,7 @@ struct FunctionLowering {
         input = commands::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
       }
       buffers[arg] = input;
+      argumentsOf[input] = arg;
       places[input] = inputDevice(arg.getArgNumber());
     }
     for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
@@ -154,8 +156,11 @@ struct FunctionLowering {
       else if (source != target)
         updates.push_back({source, target, nameOf(value)});
     }
+    DenseSet<Value> overwritten;
     for (Update &update : updates)
-      if (llvm::any_of(updates, [&](Update &other) { return other.target == update.source; })) {
+      overwritten.insert(update.target);
+    for (Update &update : updates)
+      if (overwritten.contains(update.source)) {
         auto state = update.source.getDefiningOp<commands::StateOp>();
         Type bytes = RankedTensorType::get({int64_t(state.getSize())}, builder.getI8Type());
         Value safe = makeBuffer(bytes, update.name, terminator->getLoc(), places[update.source],
@@ -188,10 +193,8 @@ struct FunctionLowering {
   /// Whether no op after `maker` in its block reads what a variable holds at the beginning, and
   /// `maker` itself only so that it may write it at the same time.
   bool isFreeAfter(Value variable, Operation *maker) {
-    for (BlockArgument arg : func.getArguments())
-      if (buffers.lookup(arg) == variable && !isFreeAfter(arg, maker, arg))
-        return false;
-    return true;
+    BlockArgument argument = argumentsOf.lookup(variable);
+    return isFreeAfter(argument, maker, argument);
   }
 
   bool isFreeAfter(Value value, Operation *maker, Value variable) {
@@ -553,9 +556,10 @@ struct FunctionLowering {
   /// overwritten.
   void carry(WhileOp op, ValueRange yielded, ArrayRef<Value> carried) {
     SmallVector<Value> next;
+    DenseSet<Value> overwritten(carried.begin(), carried.end());
     for (auto [value, buffer] : llvm::zip(yielded, carried)) {
       Value source = bufferOf(value, places.at(buffer), nameOf(op));
-      if (source != buffer && llvm::is_contained(carried, source)) {
+      if (source != buffer && overwritten.contains(source)) {
         Value safe = makeBuffer(value.getType(), text("next"), op.getLoc(), places.at(buffer),
                                 byteSize(value.getType()));
         copyTo(source, safe, op.getLoc(), text("next"), nameOf(op));

@@ -44,3 +44,40 @@ func.func @p1_two_scopes_two_requests(%x: tensor<4xf32>) -> (tensor<4xf32>, tens
   }
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// Branches merge by what they contain and read, also when what they read merges first; those that
+// read another value stay. No mark of the pass is left.
+// MERGED-LABEL: @branches
+// MERGED-SAME: %[[C:[^:]*]]: tensor<i1>, %[[X:[^:]*]]: tensor<4xf32>, %[[Y:[^:]*]]: tensor<4xf32>
+// MERGED-NEXT: %[[A:.*]] = gantry.relu %[[X]]
+// MERGED-NEXT: %[[R:.*]] = gantry.if %[[C]]
+// MERGED-NEXT: gantry.neg %[[A]]
+// MERGED: } else {
+// MERGED: } : tensor<i1>
+// MERGED-NEXT: %[[S:.*]] = gantry.if %[[C]]
+// MERGED-NEXT: gantry.neg %[[Y]]
+// MERGED: } : tensor<i1>
+// MERGED-NEXT: return %[[R]], %[[R]], %[[S]]
+func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %b = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = gantry.if %c -> (tensor<4xf32>) {
+    %n = gantry.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %n : tensor<4xf32>
+  } else {
+    gantry.yield %x : tensor<4xf32>
+  } : tensor<i1>
+  %1 = gantry.if %c -> (tensor<4xf32>) {
+    %n = gantry.neg %b : (tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %n : tensor<4xf32>
+  } else {
+    gantry.yield %x : tensor<4xf32>
+  } : tensor<i1>
+  %2 = gantry.if %c -> (tensor<4xf32>) {
+    %n = gantry.neg %y : (tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %n : tensor<4xf32>
+  } else {
+    gantry.yield %x : tensor<4xf32>
+  } : tensor<i1>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
