@@ -34,6 +34,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
 # What messages, --help and the headers' comments name, under the names that they use.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
         DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
+# Completion where bash, zsh and fish look below a prefix, and manual pages.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/include/gantry/Plan/Plan.fbs
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gantry/Plan)
 install(FILES ${PROJECT_SOURCE_DIR}/include/gantry/Support/CompileFlags.def

@@ -21,7 +21,8 @@ fi
 # What messages and headers name.
 for file in include/gantry/Plan/Plan.fbs include/gantry/Support/CompileFlags.def \
   share/doc/Gantry/docs/Errors.md share/doc/Gantry/docs/generated/OnnxOps.md \
-  share/doc/Gantry/examples/hello_terse.c; do
+  share/doc/Gantry/examples/hello_terse.c share/bash-completion/completions/gantry \
+  share/zsh/site-functions/_gantry share/fish/vendor_completions.d/gantry.fish; do
   [[ -f $prefix/$file ]] || fail "$file is missing"
 done
 
@@ -45,6 +46,14 @@ export PKG_CONFIG_PATH=$pc
 # Installed programs find what they need from where they are, without help from the environment.
 unset LD_LIBRARY_PATH GANTRY_COMPILER
 "$prefix/bin/gantry" --version
+# Completion and manual pages are those of this program, one page for each command.
+"$prefix/bin/gantry" completion bash | diff - "$prefix/share/bash-completion/completions/gantry"
+"$prefix/bin/gantry" man | diff - "$prefix/share/man/man1/gantry.1"
+for command in $("$prefix/bin/gantry" man | sed -n 's/^.fBgantry.-\([a-z\\-]*\).fR(1)$/\1/p' | tr -d '\\'); do
+  "$prefix/bin/gantry" man "$command" | diff - "$prefix/share/man/man1/gantry-$command.1"
+  pages=$((${pages:-0} + 1))
+done
+[[ ${pages:-0} -gt 8 ]] || fail "only ${pages:-0} manual pages"
 [[ ${#halves[@]} -gt 1 ]] || exit 0
 graph=$here/consumer/graph.mlir
 run() { "$@" >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "$1 failed"; }; }

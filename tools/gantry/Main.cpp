@@ -1,5 +1,6 @@
 // The driver of Gantry (docs/Spec.md, section 7).
 #include "Console.h"
+#include "LowMemory.h"
 #include "SafeStreams.h"
 #include "commands/Commands.h"
 
@@ -32,12 +33,17 @@ static int dispatch(const Options &options) {
     return planTextCommand(options);
   case Command::cache:
     return cacheCommand(options);
+  case Command::completion:
+  case Command::man:
+    std::fputs(options.text.c_str(), stdout);
+    return exitSuccess;
   }
   return 0;
 }
 
 int main(int argc, char **argv) {
   makeStreamsSafe();
+  endInOrderWithoutMemory();
   const ParsedOptions parsed = parseOptions(argc, argv);
   if (!parsed.options)
     return parsed.exitStatus;

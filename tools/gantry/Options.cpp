@@ -1,5 +1,6 @@
 #include "Options.h"
 
+#include "CommandTable.h"
 #include "Console.h"
 #include "UsageErrors.h"
 
@@ -184,6 +185,8 @@ public:
     addDiff();
     addPlanText();
     addCache();
+    addCompletion();
+    addMan();
   }
 
   ParsedOptions parse(int argc, char **argv) {
@@ -193,6 +196,10 @@ public:
       return finish(error, argc, argv);
     }
     collectCompileFlags();
+    if (options.command == Command::completion)
+      options.text = completionScript(table(), shell);
+    if (options.command == Command::man)
+      options.text = manualPage(table(), page);
     ParsedOptions result;
     result.options = std::move(options);
     return result;
@@ -231,7 +238,8 @@ private:
 
   void addCompileFlags(CLI::App *sub, CompileFlags which) {
     for (const CompileFlag &flag : compileFlagTable()) {
-      if (flag.name == "stop-after" && which != CompileFlags::all)
+      const bool isAboutText = flag.name == "stop-after" || flag.name == "with-weights";
+      if (isAboutText && which != CompileFlags::all)
         continue;
       if (which == CompileFlags::aboutDevices && flag.group != "Devices")
         continue;
@@ -544,6 +552,84 @@ private:
         ->option_text("FILE");
   }
 
+  void addCompletion() {
+    CLI::App *sub =
+        subcommand(Command::completion, "completion",
+                   "Print a script that completes commands, flags and values.",
+                   "  gantry completion bash > gantry.bash      # and source it\n"
+                   "  gantry completion zsh > _gantry           # in a folder of fpath\n"
+                   "  gantry completion fish > gantry.fish      # in fish/completions\n");
+    sub->add_option("SHELL", shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::Validator(
+            [this](const std::string &name) {
+              const bool known = std::find(shells.begin(), shells.end(), name) != shells.end();
+              return known ? std::string()
+                           : "expected bash, zsh or fish, got '" + printable(name) + "'";
+            },
+            ""));
+  }
+
+  void addMan() {
+    CLI::App *sub = subcommand(Command::man, "man", "Print a manual page, for man to show.",
+                               "  gantry man > gantry.1\n"
+                               "  gantry man run > gantry-run.1\n");
+    std::vector<std::string> commands;
+    for (const CLI::App *command : app.get_subcommands({}))
+      commands.push_back(command->get_name());
+    sub->add_option("COMMAND", page, "the command that it is about (default: the tool)")
+        ->check(CLI::Validator(
+            [commands](const std::string &name) {
+              const bool known =
+                  std::find(commands.begin(), commands.end(), name) != commands.end();
+              return known ? std::string()
+                           : "there is no command '" + printable(name) + "'" +
+                                 didYouMean(name, commands);
+            },
+            ""));
+  }
+
+  FlagEntry entryOf(const CLI::Option *option) const {
+    FlagEntry entry;
+    for (const std::string &name : option->get_snames())
+      entry.names.push_back("-" + name);
+    for (const std::string &name : option->get_lnames())
+      entry.names.push_back("--" + name);
+    entry.isSwitch = option->get_items_expected_max() == 0;
+    entry.metavar = option->get_option_text();
+    entry.help = option->get_description();
+    entry.group = option->get_group();
+    entry.repeatable = option->get_expected_max() > 2; // --why-not has two values
+    for (const char *kind : {"FILE", "PLAN", ".npy", ".npz"})
+      entry.takesFile |= entry.metavar.find(kind) != entry.metavar.npos;
+    for (const CompileFlag &flag : compileFlagTable())
+      if (entry.names.back() == "--" + flag.name)
+        entry.values = flag.values;
+    if (entry.names.back() == "--log-device-placement")
+      entry.values = {"text", "json"};
+    return entry;
+  }
+
+  CommandTable table() const {
+    CommandTable result{app.get_description(), app.get_footer(), {}};
+    for (const CLI::App *sub : app.get_subcommands({})) {
+      CommandEntry command{sub->get_name(), sub->get_description(), sub->get_footer(), {}, {}, {}};
+      for (const CLI::Option *option : sub->get_options())
+        if (option->get_positional())
+          command.positionals.emplace_back(option->get_name(true), option->get_description());
+        else
+          command.flags.push_back(entryOf(option));
+      if (command.name == "completion")
+        command.values = shells;
+      result.commands.push_back(std::move(command));
+    }
+    for (CommandEntry &command : result.commands)
+      if (command.name == "man")
+        for (const CommandEntry &other : result.commands)
+          command.values.push_back(other.name);
+    return result;
+  }
+
   /// Compile flags in the order of the command line, each as the compiler's C API takes it.
   void collectCompileFlags() {
     const CLI::App *sub = app.get_subcommands().front();
@@ -564,7 +650,8 @@ private:
 
   CLI::App app;
   Options options;
-  std::string placementLog;
+  std::string placementLog, shell, page;
+  const std::vector<std::string> shells{"bash", "zsh", "fish"};
   std::map<std::string, std::vector<std::string>> repeated; // values of compile flags: CLI11 wants
   std::map<std::string, std::string> single;                // a place for each
   std::set<const CLI::Option *> compileOptions;

@@ -8,7 +8,20 @@
 
 namespace gantry::tool {
 
-enum class Command { run, compile, check, devices, bench, explain, report, diff, planText, cache };
+enum class Command {
+  run,
+  compile,
+  check,
+  devices,
+  bench,
+  explain,
+  report,
+  diff,
+  planText,
+  cache,
+  completion,
+  man
+};
 
 enum class PlacementLog { off, text, json };
 
@@ -56,6 +69,8 @@ struct Options {
   bool calibrate = false; ///< devices: measure the rates of the host
   PlacementLog placementLog = PlacementLog::off;
   int verbose = 0;
+
+  std::string text; ///< completion, man: what to print
 };
 
 /// Parses the command line. Gives options, or the status to exit with after it printed help (0) or

@@ -20,7 +20,7 @@ protected:
   }
 };
 
-constexpr char commands[] = "run, compile, check, devices, bench, explain, report, diff, plan-text";
+constexpr char commands[] = "run, compile, check, devices, bench, explain, report, diff, plan-text, completion, man";
 } // namespace
 
 TEST_F(Usage, NamesTheNearestCommand) {
