@@ -1,5 +1,8 @@
 #include "gantry/Analysis/Shards.h"
 
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -20,4 +23,18 @@ SmallVector<Shard> gantry::cutIntoShards(int64_t size, size_t count,
     begin = end;
   }
   return shards;
+}
+
+void gantry::remarkIdleReplicas(Location loc, ArrayRef<Shard> shards, int64_t size,
+                                std::optional<ArrayRef<int64_t>> weights,
+                                function_ref<std::string(size_t)> deviceOf) {
+  std::string idle;
+  unsigned count = 0;
+  for (auto [i, shard] : llvm::enumerate(shards))
+    if (size > 0 && shard.size == 0 && (!weights || (*weights)[i] != 0)) {
+      idle += (count++ ? ", " : "") + deviceOf(i);
+    }
+  if (count)
+    emitRemark(loc) << "a batch of " << size << " over " << shards.size() << " replicas leaves "
+                    << idle << " without work; give fewer devices, or a larger batch";
 }

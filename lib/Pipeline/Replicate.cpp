@@ -6,6 +6,8 @@
 #include "Replicate.h"
 
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Analysis/Shards.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
@@ -70,6 +72,10 @@ struct Replication {
   LogicalResult run();
   LogicalResult findFunction();
   LogicalResult wrap(int64_t batch);
+  /// Who asks for the replicas' devices: the command line, not the file.
+  Location flagLocation() {
+    return NameLoc::get(StringAttr::get(module.getContext(), kReplicateFlag), func.getLoc());
+  }
 
   std::vector<std::string> openBatch();
   FailureOr<std::optional<int64_t>> batchSize(ArrayRef<std::string> names);
@@ -188,7 +194,7 @@ LogicalResult Replication::wrap(int64_t batch) {
   OpBuilder builder(func.getContext());
   builder.setInsertionPointToEnd(outer);
   auto replicate = ReplicateOp::create(
-      builder, func.getLoc(), end->getOperandTypes(), outer->getArguments(),
+      builder, flagLocation(), end->getOperandTypes(), outer->getArguments(),
       b.getArrayAttr(devices), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
       b.getArrayAttr(inputs), b.getArrayAttr(outputs));
   auto yielded = llvm::to_vector(end->getOperands());
@@ -248,7 +254,10 @@ LogicalResult Replication::importParts(ArrayRef<std::string> names, int64_t batc
   std::optional<ArrayRef<int64_t>> given;
   if (weights)
     given = *weights;
-  for (auto [i, shard] : llvm::enumerate(cutIntoShards(batch, devices.size(), given))) {
+  const auto shards = cutIntoShards(batch, devices.size(), given);
+  remarkIdleReplicas(flagLocation(), shards, batch, given,
+                     [&](size_t i) { return cast<DeviceAttr>(devices[i]).getName().shortStr(); });
+  for (auto [i, shard] : llvm::enumerate(shards)) {
     if (shard.size == 0 && (batch != 0 || i > 0))
       continue; // nothing is left to compute for it
     auto [known, fresh] = forms.try_emplace(shard.size);
@@ -287,7 +296,7 @@ LogicalResult Replication::enter(Part &part, Block &block, OpBuilder &builder) {
 
 void Replication::cloneBody(Part &part, SharedWeights &shared, OpBuilder &builder) {
   ReplicaMark mark{
-      part.number, cast<DeviceAttr>(devices[part.number]), LocationAttr(func.getLoc()), {}};
+      part.number, cast<DeviceAttr>(devices[part.number]), LocationAttr(flagLocation()), {}};
   for (Operation &op : part.body.getBody().front().without_terminator())
     builder.clone(op, part.values)->walk([&](Operation *made) {
       markAsReplica(made, mark);
@@ -322,7 +331,7 @@ FailureOr<Value> Replication::join(unsigned i, Type type, const DenseSet<Value> 
     return refuseOutput(func, i, type);
   auto joined = ConcatOp::create(builder, func.getLoc(), tensor, values, /*axis=*/0);
   joined->setAttr(kDeviceAttr, requestOfResult(func, i));
-  joined->setAttr(kOriginAttr, LocationAttr(func.getLoc()));
+  joined->setAttr(kOriginAttr, LocationAttr(flagLocation()));
   joined->setAttr(kNameAttr, builder.getStringAttr(outputName(func, i) + "/gather"));
   return joined.getResult();
 }

@@ -150,6 +150,7 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
       return report(in, outcome);
     if (Status judged = placement::validate(in.problem, outcome.decisions); !judged.ok())
       return module.emitError() << "internal error: " << judged.message();
+    warnOfOverruledRules(in, outcome.decisions);
     Writer(in, outcome).run();
     return success();
   }

@@ -4,8 +4,12 @@
 #include "PlacementInput.h"
 
 #include "gantry/Analysis/Flow.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Support/Names.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -108,6 +112,7 @@ private:
   std::optional<uint32_t> findRule(Operation *op, StringRef kind);
   uint32_t kernelsOf(Operation *op);
   void addOperands(uint32_t node, Operation *op);
+  std::vector<std::string> namesFor(placement::Rule::Subject subject);
   void reportUnusedRules();
   LogicalResult reportUnusedLocks();
   void applyChanges();
@@ -184,11 +189,60 @@ void InputBuilder::applyChanges() {
               {in.nodes[ask.op].loc(), "asked for by --why-not"});
 }
 
+/// What there is that rules of a subject can name, each once, in program order.
+std::vector<std::string> InputBuilder::namesFor(placement::Rule::Subject subject) {
+  llvm::SetVector<StringRef> names;
+  if (subject == placement::Rule::Subject::kind)
+    for (std::string_view kind : placement::ruleKinds())
+      names.insert(kind);
+  auto add = [&](Operation *op) {
+    auto text = [&](StringRef attribute) {
+      auto name = op->getAttrOfType<StringAttr>(attribute);
+      return name ? name.getValue() : StringRef();
+    };
+    if (subject == placement::Rule::Subject::name)
+      names.insert(text(kNameAttr));
+    auto kernel = dyn_cast<KernelOpInterface>(op);
+    if (!kernel || subject != placement::Rule::Subject::op)
+      return;
+    names.insert(kernel.getLogName());
+    names.insert(text(kSourceOpAttr));
+  };
+  for (const Node &node : in.nodes)
+    if (node.type == Node::op)
+      add(node.owner);
+  for (Operation *op : in.generators)
+    add(op);
+  names.remove("");
+  return {names.begin(), names.end()};
+}
+
+static StringRef pluralOf(placement::Rule::Subject subject) {
+  switch (subject) {
+  case placement::Rule::Subject::op:
+    return "ops";
+  case placement::Rule::Subject::name:
+    return "names";
+  case placement::Rule::Subject::kind:
+    return "kinds";
+  }
+  llvm_unreachable("a subject without a name");
+}
+
 void InputBuilder::reportUnusedRules() {
+  constexpr size_t listed = 10;
   for (uint32_t index : in.rules.unmatched()) {
     const placement::Rule &rule = in.rules.rule(index);
-    emitWarning(UnknownLoc::get(in.module.getContext()))
-        << rule.origin << " '" << rule.text << "' matches nothing";
+    auto warning = emitWarning(UnknownLoc::get(in.module.getContext()))
+                   << rule.origin << " '" << rule.text << "' matches nothing";
+    const std::vector<std::string> names = namesFor(rule.subject);
+    warning << didYouMean(rule.pattern, names);
+    if (names.empty())
+      continue;
+    warning << "; the " << pluralOf(rule.subject) << " are ";
+    llvm::interleaveComma(ArrayRef(names).take_front(listed), warning);
+    if (names.size() > listed)
+      warning << " and " << names.size() - listed << " more";
   }
 }
 
@@ -236,7 +290,11 @@ void InputBuilder::addRequest(uint32_t node, DeviceAttr request, SoftModeAttr so
   Location loc = scope ? Location(scope) : in.nodes[node].loc();
   std::string at = describeLocation(loc);
   constrain(node, kind, softness(soft), name,
-            {loc, at.empty() ? "asked for in the graph" : "asked for at " + at, bool(scope)});
+            {loc,
+             at.empty()             ? "asked for in the graph"
+             : at == kReplicateFlag ? "asked for by " + at
+                                    : "asked for at " + at,
+             bool(scope)});
 }
 
 void InputBuilder::addGroups(uint32_t node, Attribute names) {

@@ -4,6 +4,7 @@
 
 #include "gantry/Support/ElementType.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -126,6 +127,38 @@ void place::remarkFallBack(const Input &in, uint32_t index, const Decision &deci
   emitRemark(in.nodes[index].loc())
       << in.nodes[index].what() << " falls back from " << fullName(in.problem.names[soft->name])
       << " to '" << in.problem.devices[decision.device].str() << "': " << whyText(in, index, why);
+}
+
+/// The strict rule of an op that its device is against, because of something stronger.
+static const Constraint *overruled(const Input &in, uint32_t index, const Decision &decision) {
+  if (decision.decider == placement::none)
+    return nullptr;
+  if (in.problem.ops[decision.deciderOp].constraints[decision.decider].kind >= Kind::rule)
+    return nullptr;
+  for (const Constraint &c : in.problem.ops[index].constraints)
+    if (c.kind == Kind::rule && c.softness == Softness::strict &&
+        !in.problem.names[c.name].matches(in.problem.devices[decision.device]))
+      return &c;
+  return nullptr;
+}
+
+void place::warnOfOverruledRules(const Input &in, ArrayRef<Decision> decisions) {
+  llvm::MapVector<StringRef, SmallVector<uint32_t>> ops; // by rule
+  for (uint32_t i = 0; i < decisions.size(); ++i)
+    if (const Constraint *rule = overruled(in, i, decisions[i]))
+      ops[in.origins[rule->origin].text].push_back(i);
+  for (const auto &[rule, indices] : ops) {
+    const uint32_t first = indices.front();
+    const Decision &decision = decisions[first];
+    const Constraint &by = in.problem.ops[decision.deciderOp].constraints[decision.decider];
+    auto warning = emitWarning(in.nodes[first].loc())
+                   << rule << " gives way: " << in.nodes[first].what() << " is on '"
+                   << in.shortName(in.problem.devices[decision.device]) << "', "
+                   << in.origins[by.origin].text;
+    if (indices.size() > 1)
+      warning << ", and so for " << indices.size() - 1 << " more ops";
+    warning << "; what the graph or a lock asks for is stronger than a rule";
+  }
 }
 
 //===----------------------------------------------------------------------===//

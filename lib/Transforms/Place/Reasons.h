@@ -12,6 +12,9 @@ DecisionAttr describeDecision(const Input &in, uint32_t index, const placement::
 /// What to say when a request of the op fell back; call for such decisions only.
 void remarkFallBack(const Input &in, uint32_t index, const placement::Decision &decision);
 
+/// Warns of each strict rule that gave way to something stronger, at the first of its ops.
+void warnOfOverruledRules(const Input &in, llvm::ArrayRef<placement::Decision> decisions);
+
 /// Emits one failure, with a note for each thing that plays a part.
 void reportFailure(const Input &in, const placement::Failure &failure);
 

@@ -125,6 +125,9 @@ LogicalResult Expansion::cut() {
     next += mode.countValues(op.getDevices().size());
   }
   auto shards = cutIntoShards(size.value_or(0), op.getDevices().size(), op.getWeights());
+  if (size)
+    remarkIdleReplicas(op.getLoc(), shards, *size, op.getWeights(),
+                       [&](size_t i) { return op.getDevice(i).getName().shortStr(); });
   for (auto [i, shard] : llvm::enumerate(shards)) {
     replicas.push_back({unsigned(i), op.getDevice(i), shard, false, {}});
     replicas.back().isEmpty = size && shard.size == 0;

@@ -18,6 +18,8 @@ static std::string describe(Location loc, const gantry::GivenFile &given) {
                                      std::to_string(file.getColumn());
   }
   if (auto name = dyn_cast<NameLoc>(loc)) {
+    if (name.getName() == gantry::kReplicateFlag)
+      return gantry::kReplicateFlag.str();
     auto file = dyn_cast<FileLineColLoc>(name.getChildLoc());
     return "node '" + name.getName().str() + "'" + (file ? " of " + nameOf(file, given) : "");
   }

@@ -14,6 +14,9 @@ struct GivenFile {
   std::string baseName, name;
 };
 
+/// What a location is called that is no place in a file but --replicate of the command line.
+inline constexpr llvm::StringLiteral kReplicateFlag = "--replicate";
+
 /// Place and text in one line, without notes: "model.mlir:3:8: 'matmul' …". Places in `file` are
 /// told under its given name.
 std::string lineOf(mlir::Diagnostic &diagnostic, const GivenFile &file = {});
