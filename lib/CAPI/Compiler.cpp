@@ -13,10 +13,13 @@
 #include "gantry/Target/Plan/ReadPlan.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <mutex>
+#include <new>
 #include <variant>
 
 using namespace mlir;
@@ -146,6 +149,13 @@ private:
   }
 };
 
+/// LLVM ends the process when malloc fails; like this it is as if operator new had failed, which
+/// the process may have something to say about.
+void failAsNewDoes(void *, const char *, bool) {
+  volatile size_t tooMuch = PTRDIFF_MAX;
+  ::operator delete(::operator new(tooMuch));
+}
+
 /// What a request asks for, read, and a context to do it in.
 struct Session {
   const Request &request;
@@ -179,6 +189,8 @@ struct Session {
 
 private:
   static DialectRegistry registry() {
+    static std::once_flag once;
+    std::call_once(once, [] { llvm::install_bad_alloc_error_handler(failAsNewDoes); });
     DialectRegistry dialects;
     registerDialects(dialects);
     return dialects;

@@ -5,6 +5,7 @@
 #include "MlirReader.h"
 #include "ONNX/Importer.h"
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
@@ -35,8 +36,13 @@ StringRef GraphFile::baseName() const { return llvm::sys::path::filename(name); 
 std::optional<GraphFile> gantry::openGraph(StringRef path, MLIRContext *context) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
-    emitError(FileLineColLoc::get(context, path, 0, 0))
-        << "cannot read '" << path << "': " << buffer.getError().message();
+    std::error_code why = buffer.getError();
+    const bool isMemory = why == std::errc::not_enough_memory;
+    auto error = emitError(FileLineColLoc::get(context, path, 0, 0))
+                 << "cannot read '" << path
+                 << "': " << (isMemory ? "there is no memory for it" : why.message());
+    if (isMemory)
+      setStatusCode(*error.getUnderlyingDiagnostic(), StatusCode::doesNotFit);
     return std::nullopt;
   }
   if (path == "-")

@@ -10,6 +10,7 @@
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
@@ -102,6 +103,28 @@ static LogicalResult checkSizes(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
+/// A text may name weights that it does not have: that of --stop-after, unless it was asked to.
+static LogicalResult checkResources(ModuleOp module) {
+  Location at = module.getLoc();
+  std::string missing;
+  AttrTypeWalker walker;
+  walker.addWalk([&](DenseResourceElementsAttr value) {
+    if (missing.empty() && !value.getRawHandle().getBlob() && value.getType().getNumElements() != 0)
+      missing = value.getRawHandle().getKey();
+  });
+  module.walk([&](Operation *op) {
+    walker.walk(op->getAttrDictionary());
+    if (missing.empty())
+      return WalkResult::advance();
+    at = op->getLoc();
+    return WalkResult::interrupt();
+  });
+  if (missing.empty())
+    return success();
+  return emitError(at) << "the text has no bytes for the weights '" << missing
+                       << "'; write it with `gantry compile --stop-after=PHASE --with-weights`";
+}
+
 OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
                                        StringRef name, MLIRContext *context) {
   if (failed(checkText(buffer->getBuffer(), name, context)))
@@ -116,7 +139,9 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
                               llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
-  return module && succeeded(checkSizes(*module)) ? std::move(module) : nullptr;
+  const bool isSound =
+      module && succeeded(checkSizes(*module)) && succeeded(checkResources(*module));
+  return isSound ? std::move(module) : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -22,12 +23,31 @@ using namespace gantry;
 /// Large constants would fill the screen; what matters of them is their type.
 static constexpr int64_t kElideAbove = 32;
 
-static std::string print(ModuleOp module) {
+/// What stands first in a text that cannot be compiled as it is.
+static constexpr llvm::StringLiteral kWithoutWeights =
+    "// Large weights are not in this text; --with-weights writes them.\n";
+
+static bool hasLargeConstants(ModuleOp module) {
+  AttrTypeWalker walker;
+  bool found = false;
+  walker.addWalk([&](DenseResourceElementsAttr) { found = true; });
+  walker.addWalk([&](DenseElementsAttr value) {
+    found |= !value.isSplat() && value.getNumElements() > kElideAbove;
+  });
+  module.walk([&](Operation *op) { walker.walk(op->getAttrDictionary()); });
+  return found;
+}
+
+static std::string print(ModuleOp module, bool withWeights) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(
-      os,
-      OpPrintingFlags().elideLargeElementsAttrs(kElideAbove).elideLargeResourceString(kElideAbove));
+  OpPrintingFlags flags;
+  if (!withWeights) {
+    flags.elideLargeElementsAttrs(kElideAbove).elideLargeResourceString(kElideAbove);
+    if (hasLargeConstants(module))
+      os << kWithoutWeights;
+  }
+  module.print(os, flags);
   // Of resources whose bytes are left out, MLIR prints an empty section.
   constexpr llvm::StringLiteral nothing = "\n{-#\n\n#-}\n";
   if (StringRef(text).ends_with(nothing))
@@ -341,7 +361,7 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
       return failure();
   }
   if (options.stopAfter && *options.stopAfter <= Phase::memory) {
-    compilation.result.text = print(*compilation.module);
+    compilation.result.text = print(*compilation.module, options.withWeights);
     return std::move(compilation.result);
   }
   compilation.tell("generate code");

@@ -252,6 +252,7 @@ struct FlagReader {
         .Case("soft-placement", &options.softPlacement)
         .Case("first-replica", &options.firstReplica)
         .Case("verify-each", &options.verifyEach)
+        .Case("with-weights", &options.withWeights)
         .Case("print-ir-after-all", &options.printIR)
         .Default(nullptr);
   }
@@ -303,6 +304,9 @@ Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flag
     if (failed(reader.read(name, value)))
       return Status::invalidArgument(reader.error);
   }
+  if (reader.options.withWeights && !reader.options.stopAfter)
+    return Status::invalidArgument(
+        "--with-weights is about the text of --stop-after, which is not given");
   if (failed(reader.readTopology()))
     return Status::invalidArgument(reader.error);
   return std::move(reader.options);

@@ -439,6 +439,43 @@ class TextTest(ToolTest):
         self.assertIn("1 kernel, 1 launch for 1 op\n", self.succeed("explain", "m.onnx").out)
 
 
+class WeightsInTextTest(ToolTest):
+    """What --stop-after writes can be compiled when it has the weights, and says when it has not."""
+
+    def setUp(self):
+        super().setUp()
+        self.weights = np.random.default_rng(5).random((6, 8), dtype=np.float32)
+        self.save_model([helper.make_node("MatMul", ["x", "w"], ["y"])],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 6])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 8])],
+                        [helper.make_tensor("w", TensorProto.FLOAT, [6, 8], self.weights.tobytes(), raw=True)])
+
+    def test_a_text_without_weights_says_so(self):
+        for phase in ("import", "simplify"):
+            text = self.succeed("compile", "m.onnx", f"--stop-after={phase}", "-o", "s.mlir") and \
+                (self.folder / "s.mlir").read_text()
+            self.assertTrue(text.startswith("// Large weights are not in this text; --with-weights writes them.\n"
+                                            "module"), text[:200])
+            run = self.gantry("run", "s.mlir")
+            self.assertEqual(run.status, 1)
+            self.assertRegex(run.err, r"the text has no bytes for the weights '\w+'; write it with "
+                                      r"`gantry compile --stop-after=PHASE --with-weights`\n$")
+            self.assertEqual(run.err.count("\n"), 1)
+
+    def test_a_text_with_weights_runs(self):
+        x = np.arange(12, dtype=np.float32).reshape(2, 6)
+        self.save("x.npy", x)
+        for phase in ("import", "simplify"):
+            self.succeed("compile", "m.onnx", f"--stop-after={phase}", "--with-weights", "-o", "s.mlir")
+            self.succeed("run", "s.mlir", "--input", "x=x.npy", "--output", "y=y.npy")
+            np.testing.assert_allclose(np.load(self.folder / "y.npy"), x @ self.weights, rtol=1e-6)
+
+    def test_weights_are_for_a_text(self):
+        run = self.gantry("compile", "m.onnx", "--with-weights")
+        self.assertEqual((run.status, run.err), (
+            1, "gantry: error: --with-weights is about the text of --stop-after, which is not given\n"))
+
+
 TWO_GPUS = ("--devices=CPU:0,GPU:0,GPU:1", "--simulate")
 
 

@@ -65,6 +65,7 @@ struct CompileOptions {
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
   std::vector<std::string> also;       ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
+  bool withWeights = false; ///< put constants into the text of stopAfter, however large
   bool fuse = true;
   bool verifyEach = false; ///< verify after every pass, not only between phases
   bool printIR = false;    ///< print the IR after every pass to standard error

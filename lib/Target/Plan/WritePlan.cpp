@@ -3,6 +3,7 @@
 
 #include "gantry/Target/Plan/WritePlan.h"
 
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/PlanWriter.h"
@@ -539,7 +540,10 @@ struct Writer {
 static LogicalResult report(ModuleOp module, const Status &status) {
   if (status.ok())
     return success();
-  return module.emitError() << "the plan could not be written: " << status.message();
+  InFlightDiagnostic error = module.emitError()
+                             << "the plan could not be written: " << status.message();
+  setStatusCode(*error.getUnderlyingDiagnostic(), status.code());
+  return error;
 }
 
 LogicalResult gantry::writePlanFile(ModuleOp module, const PlanInfo &info,
