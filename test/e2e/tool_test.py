@@ -10,6 +10,7 @@ Usage: tool_test.py BUILD [unittest arguments]; exit status 77 when a Python mod
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -474,6 +475,43 @@ class WeightsInTextTest(ToolTest):
         run = self.gantry("compile", "m.onnx", "--with-weights")
         self.assertEqual((run.status, run.err), (
             1, "gantry: error: --with-weights is about the text of --stop-after, which is not given\n"))
+
+
+class LowMemoryTest(ToolTest):
+    """An address space that is too small, from one that cannot load the compiler to one that is enough."""
+
+    def setUp(self):
+        super().setUp()
+        weights = np.zeros((2048, 4096), np.float32)
+        self.save_model([helper.make_node("MatMul", ["x", "w"], ["y"])],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2048])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4096])],
+                        [helper.make_tensor("w", TensorProto.FLOAT, [2048, 4096], weights.tobytes(), raw=True)])
+
+    def limited(self, megabytes):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+        return subprocess.run([BUILD / "bin/gantry", "run", "m.onnx", "--fill", "ones", "--output", "y.npy"],
+                              cwd=self.folder, preexec_fn=limit, capture_output=True, text=True,
+                              env={**os.environ, "GANTRY_CACHE_SIZE": "0"})
+
+    def test_it_is_said_and_does_not_abort(self):
+        statuses = set()
+        for megabytes in range(100, 900, 20):
+            with self.subTest(megabytes):
+                run = self.limited(megabytes)
+                if run.stderr == "LLVM ERROR: pthread_create failed: Resource temporarily unavailable\n":
+                    continue  # LLVM's pool of threads asks nobody (docs/Errors.md)
+                self.assertIn(run.returncode, (0, 3), run.stderr[-400:])
+                if run.returncode:
+                    self.assertRegex(run.stderr, r"(?m)^gantry: error: .*memory")
+                self.assertNotIn("terminate called", run.stderr)
+                statuses.add(run.returncode)
+        self.assertEqual(statuses, {0, 3})
+
+    def test_the_compiler_library_says_that_it_needs_memory(self):
+        run = self.limited(100)
+        self.assertRegex(run.stderr, r"^gantry: error: there is no memory to load the compiler library '.*': .*; "
+                                     r"it takes about 400 MB of address space \(ulimit -v\)\n$")
 
 
 TWO_GPUS = ("--devices=CPU:0,GPU:0,GPU:1", "--simulate")

@@ -5,6 +5,7 @@
 
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Placement/FoldNames.h"
 #include "gantry/Support/Names.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -112,7 +113,7 @@ private:
   std::optional<uint32_t> findRule(Operation *op, StringRef kind);
   uint32_t kernelsOf(Operation *op);
   void addOperands(uint32_t node, Operation *op);
-  std::vector<std::string> namesFor(placement::Rule::Subject subject);
+  std::vector<std::string> namesFor(placement::OpPattern::Of of);
   void reportUnusedRules();
   LogicalResult reportUnusedLocks();
   void applyChanges();
@@ -189,21 +190,20 @@ void InputBuilder::applyChanges() {
               {in.nodes[ask.op].loc(), "asked for by --why-not"});
 }
 
-/// What there is that rules of a subject can name, each once, in program order.
-std::vector<std::string> InputBuilder::namesFor(placement::Rule::Subject subject) {
+/// What a pattern can name of the ops there are, each once, in program order; nothing for kinds,
+/// which are the same in every graph.
+std::vector<std::string> InputBuilder::namesFor(placement::OpPattern::Of of) {
+  using Of = placement::OpPattern::Of;
   llvm::SetVector<StringRef> names;
-  if (subject == placement::Rule::Subject::kind)
-    for (std::string_view kind : placement::ruleKinds())
-      names.insert(kind);
   auto add = [&](Operation *op) {
     auto text = [&](StringRef attribute) {
       auto name = op->getAttrOfType<StringAttr>(attribute);
       return name ? name.getValue() : StringRef();
     };
-    if (subject == placement::Rule::Subject::name)
+    if (of == Of::name || of == Of::nameOrOp)
       names.insert(text(kNameAttr));
     auto kernel = dyn_cast<KernelOpInterface>(op);
-    if (!kernel || subject != placement::Rule::Subject::op)
+    if (!kernel || (of != Of::op && of != Of::nameOrOp))
       return;
     names.insert(kernel.getLogName());
     names.insert(text(kSourceOpAttr));
@@ -217,32 +217,28 @@ std::vector<std::string> InputBuilder::namesFor(placement::Rule::Subject subject
   return {names.begin(), names.end()};
 }
 
-static StringRef pluralOf(placement::Rule::Subject subject) {
-  switch (subject) {
-  case placement::Rule::Subject::op:
-    return "ops";
-  case placement::Rule::Subject::name:
-    return "names";
-  case placement::Rule::Subject::kind:
-    return "kinds";
-  }
-  llvm_unreachable("a subject without a name");
-}
-
 void InputBuilder::reportUnusedRules() {
   constexpr size_t listed = 10;
   for (uint32_t index : in.rules.unmatched()) {
     const placement::Rule &rule = in.rules.rule(index);
     auto warning = emitWarning(UnknownLoc::get(in.module.getContext()))
                    << rule.origin << " '" << rule.text << "' matches nothing";
-    const std::vector<std::string> names = namesFor(rule.subject);
-    warning << didYouMean(rule.pattern, names);
+    const std::vector<std::string> names = namesFor(rule.pattern.of);
+    warning << didYouMean(rule.pattern.text, names);
     if (names.empty())
       continue;
-    warning << "; the " << pluralOf(rule.subject) << " are ";
-    llvm::interleaveComma(ArrayRef(names).take_front(listed), warning);
-    if (names.size() > listed)
-      warning << " and " << names.size() - listed << " more";
+    std::vector<placement::FoldedName> folded =
+        placement::foldNames(SmallVector<std::string_view>(names.begin(), names.end()));
+    using Of = placement::OpPattern::Of;
+    warning << "; the "
+            << (rule.pattern.of == Of::op     ? "ops"
+                : rule.pattern.of == Of::name ? "names"
+                                              : "ops and names")
+            << " are ";
+    llvm::interleaveComma(ArrayRef(folded).take_front(listed), warning,
+                          [&](const placement::FoldedName &name) { warning << name.text(); });
+    if (folded.size() > listed)
+      warning << " and " << folded.size() - listed << " more";
   }
 }
 

@@ -156,7 +156,8 @@ void place::warnOfOverruledRules(const Input &in, ArrayRef<Decision> decisions) 
                    << in.shortName(in.problem.devices[decision.device]) << "', "
                    << in.origins[by.origin].text;
     if (indices.size() > 1)
-      warning << ", and so for " << indices.size() - 1 << " more ops";
+      warning << ", and so for " << indices.size() - 1
+              << (indices.size() == 2 ? " more op" : " more ops");
     warning << "; what the graph or a lock asks for is stronger than a rule";
   }
 }

@@ -10,7 +10,7 @@
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/none.txt" 2>&1 | FileCheck %s --check-prefix=FILE
 
 // By log name, by the op type of the file it came from, by name, by the name of the node, by kind.
-// CHECK-NOT: warning
+// CHECK-NOT: matches nothing
 // CHECK: gantry.relu {{.*}}device:GPU:1">{{.*}}<"rule", "{{.*}}rules.txt:2 'op:Relu=GPU:1'">
 // CHECK: gantry.matmul {{.*}}device:CPU:0">{{.*}}<"rule", "{{.*}}rules.txt:3 'op:Gemm=CPU:0'">
 // CHECK: gantry.exp {{.*}}device:GPU:1">{{.*}}<"rule", "{{.*}}'name:encoder.*=GPU:1'">

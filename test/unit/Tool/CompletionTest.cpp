@@ -39,8 +39,8 @@ protected:
   bool has(const char *program) { return shell(std::string("command -v ") + program).status == 0; }
 
   std::vector<std::string> commands() {
-    return {"run",     "compile", "check", "devices",  "bench",
-            "explain", "report",  "diff",  "plan-text"};
+    return {"run",     "compile", "check", "devices",   "bench",
+            "explain", "report",  "diff",  "plan-text", "cache"};
   }
 
   /// Every --flag that the help of a command starts a line with.

@@ -20,7 +20,8 @@ protected:
   }
 };
 
-constexpr char commands[] = "run, compile, check, devices, bench, explain, report, diff, plan-text, completion, man";
+constexpr char commands[] =
+    "run, compile, check, devices, bench, explain, report, diff, plan-text, cache, completion, man";
 } // namespace
 
 TEST_F(Usage, NamesTheNearestCommand) {
