@@ -245,5 +245,11 @@ Value Einsum::run() {
 }
 
 void gantry::onnx::addEinsumOp(OpTable &table) {
-  table.add("Einsum", [](NodeContext &n) -> Values { return {Einsum(n).run()}; }, {1, kAny, 1});
+  auto einsum = [](NodeContext &n) -> Values {
+    for (auto [i, operand] : llvm::enumerate(n.allInputs()))
+      if (!operand)
+        return {n.fail("operand " + Twine(i) + " is missing")};
+    return {Einsum(n).run()};
+  };
+  table.add("Einsum", einsum, {1, kAny, 1});
 }
