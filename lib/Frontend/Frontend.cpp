@@ -91,6 +91,7 @@ struct GraphImporter::Decoded {
   }
 
   OwningOpRef<ModuleOp> importModel(const ImportOptions &options, GraphReport *report = nullptr) {
+    tensors.allowLinksBelow(options.externalRoot);
     return onnx::importModel({&*model, &tensors, &options, file.baseName().str(), report}, context);
   }
 

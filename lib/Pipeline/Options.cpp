@@ -238,6 +238,7 @@ struct FlagReader {
   std::string *findText(StringRef name) {
     return llvm::StringSwitch<std::string *>(name)
         .Case("entry", &options.graph.entry)
+        .Case("external-root", &options.graph.externalRoot)
         .Case("write-placement-lock", &options.writePlacementLock)
         .Case("devices", &topology.devices)
         .Case("topology", &topology.file)

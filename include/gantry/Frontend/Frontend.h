@@ -35,6 +35,8 @@ struct ImportOptions {
   std::vector<std::pair<std::string, int64_t>> dims = {};
   /// Such an input becomes a constant and is no argument of the imported function.
   std::vector<InputValue> values = {};
+  /// Folder below which links to files of weights may lead; empty: links are refused.
+  std::string externalRoot = {};
   /// Name of the function wanted; empty for all. Only checked to exist.
   std::string entry = {};
 };

@@ -1,10 +1,12 @@
 // Opening with the kernel's own check (openat2, RESOLVE_BENEATH) where it has one, else part by
 // part with O_NOFOLLOW: both refuse '..', absolute paths and links at the moment of opening, so
-// that nothing can be exchanged between a check and its use.
+// that nothing can be exchanged between a check and its use. Links are followed only when a root is
+// given below which they have to end.
 
 #include "gantry/Formats/ONNX/ExternalData.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -88,9 +90,44 @@ Status describe(string_view location, int error) {
   if (error == ENOENT || error == ENOTDIR)
     return Status::notFound(name + ": no such file in the model's folder");
   if (error == ELOOP || error == EXDEV)
-    return Status::invalidArgument(name + ": the path goes through a link; external data must be "
-                                          "a regular file inside the model's folder");
+    return Status::invalidArgument(name + ": the path goes through a link; where links may lead "
+                                          "is said with --external-root FOLDER");
   return Status::invalidArgument(name + ": " + std::strerror(error));
+}
+
+/// What the kernel calls an open file, whatever way led to it.
+std::string pathOf(const Descriptor &file) {
+  const std::string link = "/proc/self/fd/" + std::to_string(file.fd);
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+  return length > 0 && size_t(length) < sizeof path ? std::string(path, size_t(length)) : "";
+}
+
+/// Opens the file by any way, looks where it lies, and only then reads it: between the two it cannot
+/// be exchanged.
+Expected<Descriptor> openBelow(const std::string &root, int folder, string_view location,
+                               const std::string &path) {
+  const std::string name = "external data '" + std::string(location) + "'";
+  Descriptor top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (top.fd < 0)
+    return Status::invalidArgument("--external-root '" + root + "': " + std::strerror(errno));
+  Descriptor found(openat(folder, path.c_str(), O_PATH | O_CLOEXEC));
+  if (found.fd < 0)
+    return describe(location, errno);
+  const std::string at = pathOf(found), below = pathOf(top);
+  if (at.empty() || below.empty())
+    return Status::unavailable(name + ": where its links lead cannot be told, /proc is missing");
+  if (!at.starts_with(below == "/" ? below : below + "/"))
+    return Status::invalidArgument(name + ": its links lead to '" + at +
+                                   "', which is not below --external-root '" + root + "'");
+  struct stat info;
+  if (fstat(found.fd, &info) != 0 || !S_ISREG(info.st_mode))
+    return Status::invalidArgument(name + " is not a regular file");
+  Descriptor file(
+      ::open(("/proc/self/fd/" + std::to_string(found.fd)).c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0)
+    return describe(location, errno);
+  return file;
 }
 
 } // namespace
@@ -110,6 +147,12 @@ Expected<std::shared_ptr<const Mapping>> ExternalData::open(string_view location
   Descriptor file(openBeneath(base.fd, joinPath(parts)));
   if (file.fd < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG))
     file = Descriptor(openByParts(base.fd, parts));
+  if (file.fd < 0 && !root.empty() && (errno == ELOOP || errno == EXDEV)) {
+    Expected<Descriptor> linked = openBelow(root, base.fd, location, joinPath(parts));
+    if (!linked)
+      return linked.status();
+    file = linked.take();
+  }
   if (file.fd < 0)
     return describe(location, errno);
 

@@ -44,6 +44,9 @@ public:
                mlir::MLIRContext *context)
       : model(std::move(model)), external(std::move(folder)), context(context) {}
 
+  /// See ExternalData.
+  void allowLinksBelow(std::string folder) { external.allowLinksBelow(std::move(folder)); }
+
   Expected<mlir::ElementsAttr> read(const Tensor &tensor);
 
   /// Files besides the model whose bytes were taken.

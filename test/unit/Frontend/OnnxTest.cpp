@@ -267,11 +267,12 @@ namespace {
 struct ExternalData : testing::Test {
   TemporaryFolder folder;
 
-  Imported import(const std::string &location, const std::string &offset = "0") {
+  Imported import(const std::string &location, const std::string &offset = "0",
+                  const std::string &root = "", const std::string &from = "") {
     GraphText graph = reluGraph({4});
     graph.initializers = {externalTensor("w", {4}, location, offset)};
     graph.nodes = {node("Mul", {"x", "w"}, {"y"})};
-    return Imported(model(graph), {}, folder.path());
+    return Imported(model(graph), {.externalRoot = root}, folder.path() + from);
   }
 };
 } // namespace
@@ -307,11 +308,43 @@ TEST_F(ExternalData, NeverFollowsLinks) {
   for (const char *path : {"link.bin", "etc/hostname"})
     EXPECT_EQ(import(path).error,
               "tensor 'w': external data '" + std::string(path) +
-                  "': the path goes through a link; external data must be a regular file inside "
-                  "the model's folder");
+                  "': the path goes through a link; where links may lead is said with "
+                  "--external-root FOLDER");
   std::filesystem::create_hard_link(folder / "real.bin", folder / "hard.bin");
   EXPECT_EQ(import("hard.bin").error, "tensor 'w': external data 'hard.bin' has more than one hard "
                                       "link; copy the file into the model's folder");
+}
+
+// As model hubs lay out what they load: a folder of links for each revision, files in a store.
+TEST_F(ExternalData, FollowsLinksThatEndBelowTheRoot) {
+  const std::string root = folder / "models";
+  std::filesystem::create_directories(root + "/snapshots/main");
+  std::filesystem::create_directories(root + "/blobs");
+  std::filesystem::create_directories(folder / "models2");
+  writeFile(root + "/blobs/1234", floats(4));
+  writeFile(folder / "models2/secret", floats(4));
+  std::filesystem::create_symlink("../../blobs/1234", root + "/snapshots/main/w.bin");
+  std::filesystem::create_symlink(root + "/blobs/1234", root + "/snapshots/main/absolute.bin");
+  std::filesystem::create_symlink("../../../models2/secret", root + "/snapshots/main/out.bin");
+  std::filesystem::create_symlink("../../blobs", root + "/snapshots/main/dir.bin");
+  std::filesystem::create_symlink("nowhere", root + "/snapshots/main/broken.bin");
+  auto imported = [&](const std::string &name) {
+    return import(name, "0", root, "/models/snapshots/main").error;
+  };
+  EXPECT_EQ(imported("w.bin"), "");
+  EXPECT_EQ(imported("absolute.bin"), "");
+  EXPECT_EQ(imported("out.bin"),
+            "tensor 'w': external data 'out.bin': its links lead to '" +
+                std::filesystem::canonical(folder / "models2/secret").string() +
+                "', which is not below --external-root '" + root + "'");
+  EXPECT_EQ(imported("dir.bin"), "tensor 'w': external data 'dir.bin' is not a regular file");
+  EXPECT_EQ(imported("broken.bin"),
+            "tensor 'w': external data 'broken.bin': no such file in the model's folder");
+  EXPECT_EQ(imported("../main/w.bin"),
+            "tensor 'w': external data '../main/w.bin' is not inside the model's folder; give a "
+            "relative path without '..'");
+  EXPECT_EQ(import("w.bin", "0", root + "/none", "/models/snapshots/main").error,
+            "tensor 'w': --external-root '" + root + "/none': No such file or directory");
 }
 
 TEST_F(ExternalData, MustBeARegularFile) {

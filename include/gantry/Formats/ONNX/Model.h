@@ -43,6 +43,9 @@ enum class DataType : int32_t {
   Uint4 = 21,
   Int4 = 22,
   Float4E2M1 = 23,
+  Float8E8M0 = 24,
+  Uint2 = 25,
+  Int2 = 26,
 };
 
 using StringPair = std::pair<std::string_view, std::string_view>;
