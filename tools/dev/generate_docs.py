@@ -97,8 +97,11 @@ def plan_format_page(schema):
 def onnx_page(folder):
     """The ops in the importer's tables: table.add("Op", ...) and table.refuse("Op", "why")."""
     supported, refused = {}, {}
+    domains = re.findall(r'StringLiteral (k\w+) = ("[\w.]+");', (ROOT / folder / "Importer.h").read_text(encoding="utf-8"))
     for file in sorted((ROOT / folder).glob("*.cpp")):
         text = file.read_text(encoding="utf-8")
+        for constant, domain in domains:
+            text = text.replace(constant, domain)
         head = re.match(r"// (.*?\.)(?=\s)", re.sub(r"\n// ?", " ", text)).group(1)
         calls = re.findall(r'\badd\("(\w+)",([^;]*);', text, flags=re.DOTALL)
         names = sorted((f"{domain[0]}.{op}" if (domain := re.findall(r'"([a-z]\w*(?:\.\w+)+)"', rest)) else op)
@@ -109,7 +112,7 @@ def onnx_page(folder):
             refused.update(dict.fromkeys(re.findall(r'"(\w+)"', group), why))
         refused.update(re.findall(r'table\.refuse\("(\w+)",\s*"([^"]*)', text))
     page = ["# ONNX ops\n", NOTE.format(source=f"`{folder}/*.cpp`").rstrip() + "\n",
-            "Opsets 7 to 22 of `ai.onnx` (older ones as far as they agree), and what stands with a domain.\n"]
+            "Opsets 7 to 24 of `ai.onnx` (older ones as far as they agree), and what stands with a domain.\n"]
     for stem, (head, names) in supported.items():
         page.append(f"## {stem}\n\n{head}\n\n" + ", ".join(f"`{name}`" for name in names) + "\n")
     page.append("## Refused by name\n\n| op | because |\n|---|---|\n" +

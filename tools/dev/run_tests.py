@@ -82,8 +82,8 @@ def suites(build, results, jobs):
         xml = results / f"{name}.xml"
         yield (name, [LIT, "-q", "-j", jobs, *parameters, "--xunit-xml-output", xml, build / "test"],
                lambda xml=xml: read_junit(xml))
-    for name, script in (("onnx", "onnx_suite.py"), ("models", "models_test.py"),
-                         ("auto", "auto_test.py"), ("replicate", "replicate_test.py"),
+    for name, script in (("onnx", "onnx_suite.py"), ("onnx-ops", "onnx_ops_test.py"),
+                         ("models", "models_test.py"), ("auto", "auto_test.py"), ("replicate", "replicate_test.py"),
                          ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py")):
         out = results / f"{name}.json"

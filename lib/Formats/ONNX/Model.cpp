@@ -404,10 +404,10 @@ bool gantry::onnx::decodeTensor(string_view bytes, Tensor &tensor, std::string &
 
 string_view gantry::onnx::nameOf(DataType type) {
   static constexpr string_view names[] = {
-      "undefined",  "f32",    "u8",         "i8",         "u16",  "i16",
-      "i32",        "i64",    "string",     "i1",         "f16",  "f64",
-      "u32",        "u64",    "complex64",  "complex128", "bf16", "f8E4M3FN",
-      "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "u4",         "i4",   "f4E2M1"};
+      "undefined", "f32",        "u8",     "i8",       "u16",        "i16",    "i32",
+      "i64",       "string",     "i1",     "f16",      "f64",        "u32",    "u64",
+      "complex64", "complex128", "bf16",   "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ",
+      "u4",        "i4",         "f4E2M1", "f8E8M0",   "u2",         "i2"};
   auto index = size_t(type);
   return index < std::size(names) ? names[index] : string_view("unknown");
 }

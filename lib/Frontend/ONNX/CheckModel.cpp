@@ -1,5 +1,5 @@
-// What is wrong with a model as a whole, before its nodes are looked at: versions that do not exist,
-// names that are given twice. What common exporters write all the same is a warning.
+// What is wrong with a model as a whole, before its nodes are looked at: versions that do not
+// exist, names that are given twice. What common exporters write all the same is a warning.
 
 #include "Importer.h"
 
@@ -13,7 +13,7 @@ using std::string_view;
 /// IR versions whose changes have been looked at; before 3, files did not list their opsets.
 static constexpr int64_t kNewestIrVersion = 13, kFirstWithOpsets = 3;
 /// Newest opset of ai.onnx whose changes have been looked at.
-static constexpr int64_t kNewestOpset = 22;
+static constexpr int64_t kNewestOpset = 24;
 
 static std::string display(string_view domain) {
   return std::string(domain.empty() ? "ai.onnx" : domain);
@@ -110,7 +110,8 @@ private:
       if (lists(model.opsets, domain) || definesDomain(domain))
         continue;
       if (!domain.empty())
-        warn("nodes are of " + display(domain) + ", and the model lists no opset of it; 1 is taken");
+        warn("nodes are of " + display(domain) +
+             ", and the model lists no opset of it; 1 is taken");
       else if (model.irVersion >= kFirstWithOpsets)
         refuse("the model lists no opset of ai.onnx, which its nodes are of; which one holds " +
                std::string("decides what they mean"));

@@ -163,6 +163,13 @@ static Values gelu(NodeContext &n) {
   return {n.make<GeluOp>(n.input(0), approximate == "tanh")};
 }
 
+static Values swish(NodeContext &n) {
+  double alpha = n.floatAttr("alpha", 1);
+  if (alpha == 1)
+    return {n.make<SiluOp>(n.input(0))};
+  return {n.mul(n.input(0), n.make<SigmoidOp>(n.mulScalar(n.input(0), alpha)))};
+}
+
 static Values clip(NodeContext &n) {
   n.ignoreAttrs({"consumed_inputs"});
   Value x = n.input(0), low = n.input(1), high = n.input(2);
@@ -232,7 +239,7 @@ static Value convert(NodeContext &n, Value x, mlir::Type element) {
 }
 
 static Values castTo(NodeContext &n) {
-  n.ignoreAttrs({"saturate"});
+  n.ignoreAttrs({"saturate", "round_mode"}); // of 8-bit floats
   // Opset 1 names the type in words.
   if (n.opset() < 6)
     return {n.fail("opset 6 or newer is supported")};
@@ -240,7 +247,7 @@ static Values castTo(NodeContext &n) {
 }
 
 static Values castLike(NodeContext &n) {
-  n.ignoreAttrs({"saturate"});
+  n.ignoreAttrs({"saturate", "round_mode"});
   return {convert(n, n.input(0), n.elementOf(n.input(1)))};
 }
 
@@ -296,7 +303,7 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("HardSigmoid", hardSigmoid, one);
   table.add("Shrink", shrink, one);
   table.add("Gelu", gelu, one);
-  table.add("Gelu", plain<GeluOp>, one, "com.microsoft");
+  table.add("Swish", swish, one);
   table.add("Clip", clip, {1, 3, 1});
   table.add("Dropout", dropout, {1, 3, 2}).shapeOperands = {1, 2};
   table.add("Cast", castTo, one);

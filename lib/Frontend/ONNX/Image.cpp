@@ -1,4 +1,4 @@
-// Ops on images: blocks to channels and back, resizing, sampling at computed places.
+// Ops on images: blocks to channels and back, resizing.
 
 #include "Importer.h"
 
@@ -200,6 +200,129 @@ static bool applySizes(NodeContext &n, Resizing &r, IntsRef wanted, IntsRef axes
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Resizing by matrices: what gantry.resize has not
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How one dimension is resampled.
+struct Resampling {
+  const Resizing &r;
+  int64_t in, out;
+  double scale;
+  bool symmetric, antialias;
+
+  /// The place in the input of output index `i`.
+  double source(int64_t i) const {
+    double length = scale * double(in), x = double(i);
+    switch (r.coordinates) {
+    case CoordinateMode::AlignCorners:
+      return length == 1 ? 0 : x * double(in - 1) / (length - 1);
+    case CoordinateMode::Asymmetric:
+      return x / scale;
+    case CoordinateMode::PytorchHalfPixel:
+      return length == 1 ? -0.5 : (x + 0.5) / scale - 0.5;
+    default:
+      break;
+    }
+    // The middle of the input becomes that of the output, also where sizes were rounded.
+    double offset = symmetric ? double(in) / 2 * (1 - double(out) / length) : 0;
+    return offset + (x + 0.5) / scale - 0.5;
+  }
+
+  double kernel(double x) const {
+    x = std::fabs(x);
+    if (r.mode == ResizeMode::Linear)
+      return std::max(1 - x, 0.0);
+    double a = r.cubic;
+    if (x <= 1)
+      return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+  }
+
+  int64_t nearest(double x) const {
+    double whole = std::floor(x), rest = x - whole;
+    bool up = false;
+    switch (r.rounding) {
+    case NearestMode::RoundPreferFloor:
+      up = rest > 0.5;
+      break;
+    case NearestMode::RoundPreferCeil:
+      up = rest >= 0.5;
+      break;
+    case NearestMode::Floor:
+      break;
+    case NearestMode::Ceil:
+      up = rest > 0;
+      break;
+    }
+    return std::clamp<int64_t>(int64_t(whole) + up, 0, in - 1);
+  }
+
+  /// Adds the weights of output index `i` to its column; those beyond the border count for the
+  /// edge.
+  void addWeights(int64_t i, llvm::function_ref<double &(int64_t)> weight) const {
+    double x = source(i);
+    if (r.mode == ResizeMode::Nearest) {
+      weight(nearest(x)) = 1;
+      return;
+    }
+    // A smaller image takes the mean of as many pixels as one of its own stands for.
+    double shrink = antialias ? std::min(scale, 1.0) : 1;
+    double reach = (r.mode == ResizeMode::Linear ? 1 : 2) / shrink, sum = 0;
+    auto first = int64_t(std::floor(x - reach)) + 1, last = int64_t(std::ceil(x + reach)) - 1;
+    bool cut = r.excludeOutside;
+    for (int64_t k = first; k <= last; ++k)
+      if (!cut || (k >= 0 && k < in))
+        sum += kernel(shrink * (double(k) - x));
+    for (int64_t k = first; k <= last && sum != 0; ++k)
+      if (!cut || (k >= 0 && k < in))
+        weight(std::clamp<int64_t>(k, 0, in - 1)) += kernel(shrink * (double(k) - x)) / sum;
+  }
+};
+} // namespace
+
+/// Most entries of such a matrix.
+static constexpr int64_t kMaxMatrix = int64_t(1) << 24;
+
+static Value resizeByMatrices(NodeContext &n, const Resizing &r, bool symmetric, bool antialias) {
+  Value x = n.input(0);
+  mlir::Type element = n.elementOf(x);
+  if (r.coordinates == CoordinateMode::TfCropAndResize)
+    return n.fail("antialias=1 is not supported with tf_crop_and_resize");
+  if (antialias && r.mode == ResizeMode::Nearest)
+    return n.fail("antialias=1 is supported with the modes linear and cubic");
+  if (!isa<FloatType>(element))
+    x = n.cast(x, n.f32());
+  for (int64_t axis = 0; x && axis < n.rankOf(x); ++axis) {
+    Resampling one{r, n.shapeOf(x)[axis], r.sizes[axis], r.scales[axis], symmetric, antialias};
+    if (one.in == one.out && one.scale == 1)
+      continue;
+    if (!(one.scale > 0 && one.scale < 1e9) || one.in < 1 ||
+        (one.out > 0 && one.in > kMaxMatrix / one.out))
+      return n.fail("a size of " + Twine(one.in) + " cannot be resized to " + Twine(one.out) +
+                    " with antialias or half_pixel_symmetric");
+    // Weights as [in, out], a product along the last dimension.
+    Elements weights;
+    weights.isFloat = true;
+    weights.floats.assign(size_t(one.in * one.out), 0);
+    for (int64_t i = 0; i < one.out; ++i)
+      one.addWeights(
+          i, [&](int64_t k) -> double & { return weights.floats[size_t(k * one.out + i)]; });
+    Value matrix = n.constant(makeConstantElements(
+        RankedTensorType::get({one.in, one.out}, n.elementOf(x)), weights, n.outputName(0)));
+    Ints order = llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(x)));
+    std::swap(order[axis], order.back());
+    Value rows = n.transpose(x, order);
+    if (n.rankOf(x) == 1) {
+      x = n.reshape(n.matmul(n.reshape(rows, {1, one.in}), matrix), {one.out});
+      continue;
+    }
+    x = n.transpose(n.matmul(rows, matrix), order);
+  }
+  return n.cast(x, element);
+}
+
 static Values resize(NodeContext &n) {
   if (n.opset() < 11)
     return upsample(n);
@@ -210,7 +333,8 @@ static Values resize(NodeContext &n) {
   bool halfPixelForNearest =
       given == "tf_half_pixel_for_nn" && n.stringAttr("mode", "nearest") == "nearest";
   auto coordinates = pickMode<CoordinateMode>(
-      n, "coordinate_transformation_mode", halfPixelForNearest ? "half_pixel" : given,
+      n, "coordinate_transformation_mode",
+      halfPixelForNearest || given == "half_pixel_symmetric" ? "half_pixel" : given,
       {{"half_pixel", CoordinateMode::HalfPixel},
        {"pytorch_half_pixel", CoordinateMode::PytorchHalfPixel},
        {"align_corners", CoordinateMode::AlignCorners},
@@ -236,8 +360,8 @@ static Values resize(NodeContext &n) {
   int64_t rank = n.rankOf(n.input(0));
   Ints all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   auto axes = n.axes(n.intsAttr("axes").value_or(all), rank);
-  if (n.intAttr("antialias", 0) != 0)
-    return {n.fail("antialias=1 is not supported, 0 is")};
+  bool antialias = n.intAttr("antialias", 0) != 0;
+  bool symmetric = given == "half_pixel_symmetric";
   if (!mode || !coordinates || !rounding || !axes || n.hasFailed())
     return {};
   r.mode = *mode;
@@ -270,267 +394,8 @@ static Values resize(NodeContext &n) {
   } else {
     return {n.fail("scales or sizes are needed")};
   }
-  return {buildResize(n, n.input(0), r)};
-}
-
-//===----------------------------------------------------------------------===//
-// Sampling
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Reads pixels of [n, c, h, w] at computed places, by gathering from the flattened image.
-struct Sampler {
-  NodeContext &n;
-  Value image; ///< [n, c, h * w]
-  int64_t batch, channels, height, width;
-  Ints places; ///< dimensions of the places after batch, e.g. [ho, wo]
-  mlir::Type element;
-
-  Sampler(NodeContext &n, Value x, Ints places)
-      : n(n), places(std::move(places)), element(n.elementOf(x)) {
-    Ints s = n.shapeOf(x);
-    batch = s[0], channels = s[1], height = s[2], width = s[3];
-    image = n.reshape(x, {batch, channels, height * width});
-  }
-
-  Value limit(Value v, double low, double high) {
-    return n.make<ClampOp>(v, n.scalar(element, low), n.scalar(element, high));
-  }
-  Value within(Value v, double low, double high) {
-    return n.make<LogicalAndOp>(n.compare(CompareDirection::GE, v, n.scalar(element, low)),
-                                n.compare(CompareDirection::LE, v, n.scalar(element, high)));
-  }
-
-  /// Pixels at whole coordinates [n, places], as [n, c, places]; with `zeros`, 0 outside the image.
-  Value at(Value y, Value x, bool zeros) {
-    int64_t count = 1;
-    for (int64_t size : places)
-      count *= size;
-    Value row = n.cast(limit(y, 0, double(height - 1)), n.i64()),
-          column = n.cast(limit(x, 0, double(width - 1)), n.i64());
-    Value linear = n.add(n.mulScalar(row, double(width)), column);
-    linear = n.broadcast(n.reshape(linear, {batch, 1, count}), {batch, channels, count});
-    Ints shape{batch, channels};
-    llvm::append_range(shape, places);
-    Value value = n.reshape(n.make<GatherElementsOp>(image, linear, uint64_t(2)), shape);
-    if (!zeros)
-      return value;
-    Value inside =
-        n.make<LogicalAndOp>(within(y, 0, double(height - 1)), within(x, 0, double(width - 1)));
-    return n.select(channelFree(inside), value, n.scalar(element, 0));
-  }
-  /// [n, places] as [n, 1, places].
-  Value channelFree(Value v) {
-    Ints shape{batch, 1};
-    llvm::append_range(shape, places);
-    return n.reshape(v, shape);
-  }
-};
-
-} // namespace
-
-/// Reflects a coordinate at low and high until it lies between them.
-static Value reflect(NodeContext &n, Value v, double low, double high) {
-  mlir::Type element = n.elementOf(v);
-  double span = high - low;
-  if (span <= 0)
-    return n.mulScalar(v, 0);
-  Value distance = n.make<AbsOp>(n.addScalar(v, -low));
-  Value turns = n.make<FloorOp>(n.mulScalar(distance, 1 / span));
-  Value rest = n.sub(distance, n.mulScalar(turns, span));
-  // Every other turn runs backwards.
-  Value half = n.mulScalar(turns, 0.5);
-  Value odd = n.compare(CompareDirection::NE, half, n.make<FloorOp>(half));
-  return n.addScalar(n.select(odd, n.sub(n.scalar(element, span), rest), rest), low);
-}
-
-/// Weight of a pixel at distance `d` in [0, 2] from the sample (Keys' kernel).
-static Value cubicWeight(NodeContext &n, Value d, double a) {
-  if (!d)
-    return {};
-  Value d2 = n.mul(d, d), d3 = n.mul(d2, d);
-  Value near = n.addScalar(n.add(n.mulScalar(d3, a + 2), n.mulScalar(d2, -(a + 3))), 1);
-  Value far = n.addScalar(
-      n.add(n.add(n.mulScalar(d3, a), n.mulScalar(d2, -5 * a)), n.mulScalar(d, 8 * a)), -4 * a);
-  return n.select(n.compare(CompareDirection::LE, d, n.scalar(n.elementOf(d), 1)), near, far);
-}
-
-static Values gridSample(NodeContext &n) {
-  Value x = n.input(0), grid = n.input(1);
-  StringRef mode = n.stringAttr("mode", "bilinear"),
-            padding = n.stringAttr("padding_mode", "zeros");
-  bool align = n.intAttr("align_corners", 0) != 0;
-  if (n.rankOf(x) != 4 || n.rankOf(grid) != 4 || n.shapeOf(grid)[3] != 2 ||
-      n.shapeOf(grid)[0] != n.shapeOf(x)[0])
-    return {n.fail("only images [n, c, h, w] with a grid [n, h, w, 2] are supported")};
-  if (padding != "zeros" && padding != "border" && padding != "reflection")
-    return {n.fail("padding_mode '" + padding +
-                   "' is not supported; zeros, border and reflection are")};
-  bool nearest = mode == "nearest", linear = mode == "bilinear" || mode == "linear",
-       cubic = mode == "bicubic" || mode == "cubic";
-  if (!nearest && !linear && !cubic)
-    return {n.fail("mode '" + mode + "' is not supported; bilinear, nearest and bicubic are")};
-  Ints g = n.shapeOf(grid), places{g[1], g[2]};
-  Sampler sampler(n, x, places);
-  grid = n.cast(grid, sampler.element);
-  bool zeros = padding == "zeros";
-
-  auto coordinate = [&](int64_t which, int64_t size) -> Value {
-    Value v = n.reshape(n.sliceAxis(grid, 3, which, 1), {g[0], g[1], g[2]});
-    return align ? n.mulScalar(n.addScalar(v, 1), double(size - 1) / 2)
-                 : n.mulScalar(n.addScalar(n.mulScalar(n.addScalar(v, 1), double(size)), -1), 0.5);
-  };
-  // Brings a coordinate back into the image, as the padding has it.
-  auto confine = [&](Value v, int64_t size) -> Value {
-    if (zeros || !v)
-      return v;
-    if (padding == "reflection")
-      v = align ? reflect(n, v, 0, double(size - 1)) : reflect(n, v, -0.5, double(size) - 0.5);
-    return sampler.limit(v, 0, double(size - 1));
-  };
-  Value px = coordinate(0, sampler.width), py = coordinate(1, sampler.height);
-  if (!cubic) {
-    px = confine(px, sampler.width);
-    py = confine(py, sampler.height);
-  }
-  if (!px || !py)
-    return {};
-  if (nearest)
-    return {sampler.at(n.make<RoundOp>(py), n.make<RoundOp>(px), zeros)};
-
-  Value left = n.make<FloorOp>(px), top = n.make<FloorOp>(py);
-  Value dx = n.sub(px, left), dy = n.sub(py, top), sum;
-  for (int64_t j = cubic ? -1 : 0; j <= (cubic ? 2 : 1); ++j)
-    for (int64_t i = cubic ? -1 : 0; i <= (cubic ? 2 : 1); ++i) {
-      auto weight = [&](Value d, int64_t k) -> Value {
-        Value distance = n.make<AbsOp>(n.addScalar(d, -double(k)));
-        return cubic ? cubicWeight(n, distance, -0.75)
-                     : n.sub(n.scalar(sampler.element, 1), distance);
-      };
-      Value y = n.addScalar(top, double(j)), xx = n.addScalar(left, double(i));
-      if (cubic) {
-        y = confine(y, sampler.height);
-        xx = confine(xx, sampler.width);
-        if (padding == "reflection" && y && xx) {
-          y = n.make<RoundOp>(y);
-          xx = n.make<RoundOp>(xx);
-        }
-      }
-      Value both = n.mul(weight(dx, i), weight(dy, j));
-      if (!both)
-        return {};
-      Value part = n.mul(sampler.at(y, xx, zeros), sampler.channelFree(both));
-      sum = sum ? n.add(sum, part) : part;
-    }
-  return {sum};
-}
-
-/// Means (or maxima) of bilinear samples in the bins of boxes; the samples per bin are fixed.
-static Values roiAlign(NodeContext &n) {
-  Value x = n.input(0), rois = n.input(1), owner = n.input(2);
-  int64_t ho = n.intAttr("output_height", 1), wo = n.intAttr("output_width", 1),
-          ratio = n.intAttr("sampling_ratio", 0);
-  double scale = n.floatAttr("spatial_scale", 1);
-  StringRef mode = n.stringAttr("mode", "avg");
-  StringRef transform = n.stringAttr("coordinate_transformation_mode",
-                                     n.opset() < 16 ? "output_half_pixel" : "half_pixel");
-  if (n.rankOf(x) != 4 || n.rankOf(rois) != 2 || n.shapeOf(rois)[1] != 4 || n.rankOf(owner) != 1 ||
-      n.shapeOf(owner)[0] != n.shapeOf(rois)[0])
-    return {n.fail("operands must be [n, c, h, w], [boxes, 4] and [boxes]")};
-  if (ratio < 1 || ratio > 64 || ho < 1 || wo < 1 || ho > 4096 || wo > 4096)
-    return {n.fail(
-        "sampling_ratio 0 (as many samples as the data asks for) is not supported; 1 to 64 are")};
-  if (mode != "avg" || (transform != "half_pixel" && transform != "output_half_pixel"))
-    return {n.fail("only mode avg with half_pixel or output_half_pixel is supported")};
-  bool half = transform == "half_pixel";
-  int64_t boxes = n.shapeOf(rois)[0];
-  // Every box reads its own image.
-  Value images = n.make<GatherOp>(x, owner, uint64_t(0));
-  if (!images)
-    return {};
-  Sampler sampler(n, images, {ho, ratio, wo, ratio});
-  mlir::Type element = sampler.element;
-  auto edge = [&](int64_t which) {
-    Value v = n.mulScalar(n.reshape(n.sliceAxis(rois, 1, which, 1), {boxes, 1, 1, 1, 1}), scale);
-    return half ? n.addScalar(v, -0.5) : v;
-  };
-  // Sample s of bin b lies at start + size * (b + (s + 1/2) / ratio).
-  auto positions = [&](int64_t low, int64_t high, int64_t bins, int64_t binAxis) -> Value {
-    Value start = edge(low), extent = n.sub(edge(high), start);
-    if (!half)
-      extent = n.make<MaximumOp>(extent, n.scalar(element, 1));
-    Ints binShape(5, 1), sampleShape(5, 1);
-    binShape[binAxis] = bins;
-    sampleShape[binAxis + 1] = ratio;
-    Value offset = n.mulScalar(n.addScalar(n.iota(sampleShape, element, binAxis + 1), 0.5),
-                               1.0 / double(ratio));
-    Value bin = n.add(n.iota(binShape, element, binAxis), offset);
-    Value v = n.add(start, n.mul(n.mulScalar(extent, 1.0 / double(bins)), bin));
-    return n.broadcast(v, {boxes, ho, ratio, wo, ratio});
-  };
-  Value py = positions(1, 3, ho, 1), px = positions(0, 2, wo, 3);
-  if (!py || !px)
-    return {};
-  // Samples more than a pixel outside count 0, others are moved to the border.
-  Value inside = n.make<LogicalAndOp>(sampler.within(py, -1, double(sampler.height)),
-                                      sampler.within(px, -1, double(sampler.width)));
-  py = sampler.limit(py, 0, double(sampler.height - 1));
-  px = sampler.limit(px, 0, double(sampler.width - 1));
-  Value top = n.make<FloorOp>(py), left = n.make<FloorOp>(px), dy = n.sub(py, top),
-        dx = n.sub(px, left), sum;
-  for (int64_t j : {0, 1})
-    for (int64_t i : {0, 1}) {
-      auto weight = [&](Value d, int64_t k) { return k ? d : n.sub(n.scalar(element, 1), d); };
-      Value both = n.mul(weight(dy, j), weight(dx, i));
-      Value part =
-          n.mul(sampler.at(n.addScalar(top, double(j)), n.addScalar(left, double(i)), false),
-                sampler.channelFree(both));
-      sum = sum ? n.add(sum, part) : part;
-    }
-  Value counted = n.select(sampler.channelFree(inside), sum, n.scalar(element, 0));
-  return {n.reduce<ReduceMeanOp>(counted, {3, 5}, false)};
-}
-
-/// Puts pooled values back to where they came from; the rest is 0.
-static Values maxUnpool(NodeContext &n) {
-  Value x = n.input(0), indices = n.input(1);
-  int64_t rank = n.rankOf(x), spatial = rank - 2;
-  auto kernel = n.intsAttr("kernel_shape");
-  Ints strides = n.intsAttr("strides").value_or(Ints(std::max<int64_t>(spatial, 0), 1));
-  Ints pads = n.intsAttr("pads").value_or(Ints(std::max<int64_t>(2 * spatial, 0), 0));
-  if (!kernel || spatial < 1 || int64_t(kernel->size()) != spatial ||
-      int64_t(strides.size()) != spatial || int64_t(pads.size()) != 2 * spatial ||
-      n.shapeOf(indices) != n.shapeOf(x))
-    return {n.fail("kernel_shape, strides, pads and the operands do not fit each other")};
-  Ints shape = n.shapeOf(x);
-  int64_t count = n.typeOf(x).getNumElements(), all = shape[0] * shape[1];
-  for (int64_t i = 0; i < spatial; ++i) {
-    if (strides[i] < 1 || strides[i] > 4096 || (*kernel)[i] < 1 || (*kernel)[i] > 4096 ||
-        shape[i + 2] > (1 << 20))
-      return {n.fail("kernel_shape or strides are out of range")};
-    shape[i + 2] = (shape[i + 2] - 1) * strides[i] + (*kernel)[i] - pads[i] - pads[spatial + i];
-    if (shape[i + 2] < 1 || all > kMaxBytes / shape[i + 2])
-      return {n.fail("the output would have a size of " + Twine(shape[i + 2]))};
-    all *= shape[i + 2];
-  }
-  Value zeros = n.full({all}, n.elementOf(x), 0);
-  Value flat = n.make<ScatterElementsOp>(zeros, n.reshape(indices, {count}), n.reshape(x, {count}),
-                                         uint64_t(0), ScatterReduction::None);
-  Value y = n.reshape(flat, shape);
-  if (!n.input(2))
-    return {y};
-  auto wanted = n.shapeOperand(2, "output_shape");
-  if (!wanted || wanted->size() != shape.size())
-    return {n.fail("output_shape needs " + Twine(rank) + " entries")};
-  Ints low(rank, 0), high;
-  for (auto [want, have] : llvm::zip(*wanted, shape)) {
-    if (want < have)
-      return {n.fail("output_shape is smaller than what the windows reach")};
-    high.push_back(want - have);
-  }
-  return {n.make<PadOp>(y, n.scalar(n.elementOf(x), 0), IntsRef(low), IntsRef(high),
-                        PadMode::Constant)};
+  return {antialias || symmetric ? resizeByMatrices(n, r, symmetric, antialias)
+                                 : buildResize(n, n.input(0), r)};
 }
 
 void gantry::onnx::addImageOps(OpTable &table) {
@@ -538,7 +403,4 @@ void gantry::onnx::addImageOps(OpTable &table) {
   table.add("SpaceToDepth", spaceToDepth);
   table.add("Resize", resize, {1, 4, 1}).shapeOperands = {1, 2, 3};
   table.add("Upsample", upsample, {1, 2, 1}).shapeOperands = {1};
-  table.add("GridSample", gridSample, {2, 2, 1});
-  table.add("RoiAlign", roiAlign, {3, 3, 1});
-  table.add("MaxUnpool", maxUnpool, {2, 3, 1}).shapeOperands = {2};
 }

@@ -159,10 +159,11 @@ std::vector<std::string> OpTable::supported() const {
 const OpTable &gantry::onnx::getOpTable() {
   static const OpTable table = [] {
     OpTable made;
-    for (auto add : {addElementwiseOps, addShapeOps, addContractionOps, addPoolingOps,
-                     addReductionOps, addNormalizationOps, addIndexingOps, addEinsumOp, addImageOps,
-                     addQuantizedOps, addRecurrentOps, addLossOps, addGeneratorOps,
-                     addControlFlowOps, addTrainingOps, addSignalOps, addRefusedOps})
+    for (auto add : {addElementwiseOps, addShapeOps,         addContractionOps, addPoolingOps,
+                     addReductionOps,   addNormalizationOps, addIndexingOps,    addEinsumOp,
+                     addImageOps,       addQuantizedOps,     addRecurrentOps,   addLossOps,
+                     addGeneratorOps,   addControlFlowOps,   addTrainingOps,    addSignalOps,
+                     addSamplingOps,    addAttentionOps,     addMicrosoftOps,   addRefusedOps})
       add(made);
     return made;
   }();
@@ -262,7 +263,7 @@ static std::string declaredType(const ValueInfo &value) {
     return std::string(nameOf(value.type.element)) + "[...]";
   std::string text = std::string(nameOf(value.type.element)) + "[";
   for (auto [i, dim] : llvm::enumerate(value.type.dims))
-    text += (i ? "," : "") + (dim.isKnown()        ? std::to_string(dim.size)
+    text += (i ? "," : "") + (dim.isKnown()       ? std::to_string(dim.size)
                               : dim.param.empty() ? "?"
                                                   : std::string(dim.param));
   return text + "]";
@@ -638,7 +639,7 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
                        !llvm::is_contained(results, Value());
     if (message.empty())
       message = lacksOutput    ? "it has " + std::to_string(node.outputs.size()) + " outputs, " +
-                                  std::to_string(results.size()) + " are computed"
+                                     std::to_string(results.size()) + " are computed"
                 : lacksOperand ? "an operand that it needs is left out"
                                : "the import failed without a reason; this is a defect of Gantry";
     if (failed(reportNode(node, opset, message)))
@@ -780,7 +781,8 @@ static void eraseDeadOps(Block &block) {
 static std::string typeText(RankedTensorType type) {
   std::string element;
   llvm::raw_string_ostream(element) << type.getElementType();
-  std::string text = (StringRef(element).starts_with("ui") ? "u" + element.substr(2) : element) + "[";
+  std::string text =
+      (StringRef(element).starts_with("ui") ? "u" + element.substr(2) : element) + "[";
   for (auto [i, size] : llvm::enumerate(type.getShape()))
     text += (i ? "," : "") + std::to_string(size);
   return text + "]";

@@ -36,6 +36,9 @@ struct Scope;
 /// missing. A null value means failure, with a diagnostic emitted.
 using Handler = std::function<Values(NodeContext &)>;
 
+/// The domain of ONNX Runtime's own ops.
+inline constexpr llvm::StringLiteral kMicrosoft = "com.microsoft";
+
 /// How many operands and outputs an op has; kAny is no limit.
 inline constexpr unsigned kAny = ~0u;
 struct Arity {
@@ -86,6 +89,9 @@ void addGeneratorOps(OpTable &table);
 void addControlFlowOps(OpTable &table);
 void addTrainingOps(OpTable &table);
 void addSignalOps(OpTable &table);
+void addSamplingOps(OpTable &table);
+void addAttentionOps(OpTable &table);
+void addMicrosoftOps(OpTable &table);
 void addRefusedOps(OpTable &table);
 
 /// An operand that may be absent: null does not stop `make`.
@@ -267,8 +273,8 @@ public:
   std::vector<std::string> decidingInputs(Value value);
   /// Builds what may fail, and says why it does; empty when it does not.
   std::string whyFails(llvm::function_ref<bool()> build);
-  /// Fails because not all branches can be built: the user hears, or the report gets, that the inputs
-  /// that decide between them could be given by value.
+  /// Fails because not all branches can be built: the user hears, or the report gets, that the
+  /// inputs that decide between them could be given by value.
   void askFor(llvm::ArrayRef<std::string> inputs, llvm::StringRef why);
 
   mlir::OpBuilder &builder;
@@ -329,8 +335,8 @@ struct ModelFindings {
 };
 ModelFindings checkModel(const Model &model);
 
-/// The name of the input that `name` means: its own, or "arg2" for the third, counting those that are
-/// no initializers. Other names are given back.
+/// The name of the input that `name` means: its own, or "arg2" for the third, counting those that
+/// are no initializers. Other names are given back.
 std::string nameOfInput(const Model &model, llvm::StringRef name);
 
 /// Fills `report` with what the file says, without importing: ports, ops, open dimensions.

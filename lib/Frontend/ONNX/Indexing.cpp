@@ -50,6 +50,41 @@ static Values scatterNd(NodeContext &n) {
                    : Values{};
 }
 
+/// Writes steps of a sequence into a cache, from a place of each batch on; a circular cache goes on
+/// at its start. Place t of the cache is step t - place, where there is one.
+static Values tensorScatter(NodeContext &n) {
+  Value cache = n.input(0), update = n.input(1), places = n.input(2);
+  int64_t rank = n.rankOf(cache);
+  auto axis = n.axis(n.intAttr("axis", -2), rank);
+  StringRef mode = n.stringAttr("mode", "linear");
+  if (!axis)
+    return {};
+  Ints shape = n.shapeOf(cache), like = shape;
+  int64_t length = shape[*axis], steps = n.rankOf(update) == rank ? n.shapeOf(update)[*axis] : 0;
+  like[*axis] = steps;
+  if (mode != "linear" && mode != "circular")
+    return {n.fail("mode '" + mode + "' is not supported; linear and circular are")};
+  if (n.shapeOf(update) != like || steps > length || *axis == 0 ||
+      (places && n.shapeOf(places) != Ints{shape[0]}))
+    return {n.fail("cache, update and write_indices do not fit each other")};
+  if (steps == 0 || length == 0)
+    return {cache};
+  Ints along(rank, 1), perBatch(rank, 1);
+  along[*axis] = length;
+  perBatch[0] = shape[0];
+  Value step = n.iota(along, n.i64(), *axis);
+  if (places)
+    step = n.sub(step, n.reshape(n.cast(places, n.i64()), perBatch));
+  if (mode == "circular")
+    step = n.make<ModOp>(step, n.scalarInt(n.i64(), length));
+  Value last = n.scalarInt(n.i64(), steps - 1), first = n.scalarInt(n.i64(), 0);
+  Value isNew = n.make<LogicalAndOp>(n.compare(CompareDirection::GE, step, first),
+                                     n.compare(CompareDirection::LE, step, last));
+  Value index = n.broadcast(n.make<ClampOp>(step, first, last), shape);
+  Value written = n.make<GatherElementsOp>(update, index, uint64_t(*axis));
+  return {n.select(isNew, written, cache)};
+}
+
 static Values oneHot(NodeContext &n) {
   Value indices = n.input(0), values = n.input(2);
   auto depth = n.knownOperand(1, "depth");
@@ -76,5 +111,6 @@ void gantry::onnx::addIndexingOps(OpTable &table) {
   table.add("ScatterElements", scatterElements, {3, 3, 1});
   table.add("Scatter", scatterElements, {3, 3, 1});
   table.add("ScatterND", scatterNd, {3, 3, 1});
+  table.add("TensorScatter", tensorScatter, {2, 3, 1});
   table.add("OneHot", oneHot, {3, 3, 1}).shapeOperands = {1};
 }

@@ -88,8 +88,7 @@ struct Pool {
 };
 } // namespace
 
-static std::optional<Pool> readPool(NodeContext &n) {
-  Value x = n.input(0);
+static std::optional<Pool> readPool(NodeContext &n, Value x) {
   if (n.rankOf(x) < 3) {
     n.fail("the input needs batch, channel and spatial dimensions");
     return std::nullopt;
@@ -106,29 +105,121 @@ static std::optional<Pool> readPool(NodeContext &n) {
   return Pool{*kernel, *window, ceil};
 }
 
-static Values maxPool(NodeContext &n) {
-  auto pool = readPool(n);
-  if (n.intAttr("storage_order", 0) != 0)
-    return {n.fail("storage_order 1 is not supported, 0 is")};
-  if (!pool)
-    return {};
-  return {n.make<MaxPoolOp>(n.input(0), IntsRef(pool->kernel), IntsRef(pool->window.strides),
-                            IntsRef(pool->window.low), IntsRef(pool->window.high),
-                            IntsRef(pool->window.dilations), pool->ceil)};
+//===----------------------------------------------------------------------===//
+// Places of the maxima
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// For each window, which elements of an image are in it: `count` entries a window, those outside
+/// of the image replaced by one inside, whose maximum it is anyway.
+struct WindowTable {
+  Ints places, numbers; ///< by rows; as the node counts
+  int64_t windows = 1, count = 1;
+};
+} // namespace
+
+/// Most entries of such a table.
+static constexpr int64_t kMaxTable = int64_t(1) << 24;
+
+static std::optional<WindowTable> listWindows(const Pool &pool, IntsRef image, IntsRef output,
+                                              bool columnsFirst) {
+  WindowTable table;
+  for (int64_t size : output)
+    table.windows *= size;
+  for (int64_t extent : pool.kernel)
+    table.count = std::min(table.count * extent, kMaxTable + 1);
+  if (table.windows > 0 && table.count > kMaxTable / table.windows)
+    return std::nullopt;
+  size_t rank = image.size();
+  for (int64_t w = 0; w < table.windows; ++w) {
+    size_t first = table.places.size();
+    int64_t place = 0, number = 0;
+    for (int64_t k = 0; k < table.count; ++k) {
+      int64_t restW = w, restK = k, at = 0, counted = 0, stride = 1, countedStride = 1;
+      bool inside = true;
+      Ints indices(rank);
+      for (size_t d = rank; d-- > 0;) {
+        indices[d] = (restW % output[d]) * pool.window.strides[d] - pool.window.low[d] +
+                     (restK % pool.kernel[d]) * pool.window.dilations[d];
+        restW /= output[d];
+        restK /= pool.kernel[d];
+        inside &= indices[d] >= 0 && indices[d] < image[d];
+        at += indices[d] * stride;
+        stride *= image[d];
+      }
+      for (size_t d = 0; d < rank; ++d) {
+        counted += indices[d] * countedStride;
+        countedStride *= image[d];
+      }
+      table.places.push_back(inside ? at : -1);
+      table.numbers.push_back(inside ? (columnsFirst ? counted : at) : -1);
+    }
+    // Those outside take the place of the first one inside.
+    for (size_t i = first; i < table.places.size(); ++i)
+      if (table.places[i] >= 0) {
+        place = table.places[i];
+        number = table.numbers[i];
+        break;
+      }
+    for (size_t i = first; i < table.places.size(); ++i)
+      if (table.places[i] < 0) {
+        table.places[i] = place;
+        table.numbers[i] = number;
+      }
+  }
+  return table;
 }
 
-static Values averagePool(NodeContext &n) {
-  auto pool = readPool(n);
+/// Where in the whole input the first largest element of each window is.
+static Value maxPoolIndices(NodeContext &n, const Pool &pool, Value x, IntsRef result) {
+  Ints shape = n.shapeOf(x);
+  IntsRef image = IntsRef(shape).drop_front(2);
+  auto windows = listWindows(pool, image, result.drop_front(2), n.intAttr("storage_order", 0) != 0);
+  if (!windows)
+    return n.fail("Indices of that many windows of that size are not supported");
+  int64_t pixels = 1, maps = shape[0] * shape[1];
+  for (int64_t size : image)
+    pixels *= size;
+  Ints listed{windows->windows, windows->count};
+  Value flat = n.reshape(x, {maps, pixels});
+  Value seen = n.make<GatherOp>(flat, n.reshape(n.ints(windows->places), listed), uint64_t(1));
+  Value best = n.make<ArgmaxOp>(seen, uint64_t(2), /*keepDims=*/false, /*last=*/false);
+  // Its number among all entries of the table, then in the image, then in the input.
+  best =
+      n.add(best, n.mulScalar(n.iota({1, windows->windows}, n.i64(), 1), double(windows->count)));
+  Value at = n.make<GatherOp>(n.ints(windows->numbers), best, uint64_t(0));
+  at = n.add(at, n.mulScalar(n.iota({maps, 1}, n.i64(), 0), double(pixels)));
+  return n.reshape(at, result);
+}
+
+static Values maxPool(NodeContext &n) {
+  Value x = n.input(0);
+  auto pool = readPool(n, x);
+  n.intAttr("storage_order", 0); // how Indices count
+  if (!pool || n.hasFailed())
+    return {};
+  Value y = n.make<MaxPoolOp>(x, IntsRef(pool->kernel), IntsRef(pool->window.strides),
+                              IntsRef(pool->window.low), IntsRef(pool->window.high),
+                              IntsRef(pool->window.dilations), pool->ceil);
+  if (!y || !n.wantsOutput(1))
+    return {y};
+  return {y, maxPoolIndices(n, *pool, x, n.shapeOf(y))};
+}
+
+Value gantry::onnx::buildAveragePool(NodeContext &n, Value x) {
+  auto pool = readPool(n, x);
   bool countPads = n.intAttr("count_include_pad", 0) != 0;
   if (!pool)
     return {};
-  return {n.make<AvgPoolOp>(n.input(0), IntsRef(pool->kernel), IntsRef(pool->window.strides),
-                            IntsRef(pool->window.low), IntsRef(pool->window.high),
-                            IntsRef(pool->window.dilations), pool->ceil, countPads)};
+  return n.make<AvgPoolOp>(x, IntsRef(pool->kernel), IntsRef(pool->window.strides),
+                           IntsRef(pool->window.low), IntsRef(pool->window.high),
+                           IntsRef(pool->window.dilations), pool->ceil, countPads);
 }
 
+static Values averagePool(NodeContext &n) { return {buildAveragePool(n, n.input(0))}; }
+
 static Values lpPool(NodeContext &n) {
-  auto pool = readPool(n);
+  auto pool = readPool(n, n.input(0));
   double p = n.opset() < 2 ? n.floatAttr("p", 2) : double(n.intAttr("p", 2));
   if (!pool || !(p >= 1))
     return {n.fail("p must be 1 or more")};
@@ -157,7 +248,7 @@ static Values globalLpPool(NodeContext &n) {
 }
 
 void gantry::onnx::addPoolingOps(OpTable &table) {
-  table.add("MaxPool", maxPool, {1, 1, 1});
+  table.add("MaxPool", maxPool, {1, 1, 2});
   table.add("AveragePool", averagePool);
   table.add("LpPool", lpPool);
   table.add("GlobalAveragePool", globalPool<ReduceMeanOp>);

@@ -58,7 +58,7 @@ static std::optional<int64_t> quantAxis(NodeContext &n) {
 static Values quantizeLinear(NodeContext &n) {
   Value x = n.input(0), scale = n.input(1), zero = n.input(2);
   auto axis = quantAxis(n);
-  n.ignoreAttrs({"saturate"});
+  n.ignoreAttrs({"saturate"}); // of 8-bit floats
   mlir::Type element =
       zero ? n.elementOf(zero) : n.elementType(n.intAttr("output_dtype", int64_t(DataType::Uint8)));
   if (zero)
@@ -66,24 +66,32 @@ static Values quantizeLinear(NodeContext &n) {
   if (!axis || !checkQuantized(n, element))
     return {};
   int64_t rank = n.rankOf(x);
-  if (!n.isFloat(x))
-    x = n.cast(x, n.f32());
-  if (!x)
-    return {};
-  Value units = n.div(x, alongAxis(n, n.cast(scale, n.elementOf(x)), *axis, rank));
+  // The division is in the type of the scale, unless the node names another one (opset 23).
+  mlir::Type precise = n.elementOf(scale);
+  if (int64_t given = n.intAttr("precision", 0))
+    precise = n.elementType(given);
+  if (!precise || !isa<FloatType>(precise) || !isa<FloatType>(n.elementOf(scale)))
+    return {n.fail("the scale and the precision must be of floating-point types")};
+  Value units = n.div(n.cast(x, precise), alongAxis(n, n.cast(scale, precise), *axis, rank));
   return {saturate(n, units, alongAxis(n, zero, *axis, rank), element)};
 }
 
 static Values dequantizeLinear(NodeContext &n) {
   Value x = n.input(0), scale = n.input(1), zero = n.input(2);
   auto axis = quantAxis(n);
+  mlir::Type result = n.elementOf(scale);
+  if (int64_t given = n.intAttr("output_dtype", 0))
+    result = n.elementType(given);
   if (!axis || !checkQuantized(n, n.elementOf(x)))
     return {};
+  if (!result || !isa<FloatType>(result) || !n.isFloat(scale))
+    return {n.fail("the scale and the result must be of floating-point types")};
   int64_t rank = n.rankOf(x);
   Value steps = n.cast(x, n.i32());
   if (zero)
     steps = n.sub(steps, alongAxis(n, n.cast(zero, n.i32()), *axis, rank));
-  return {n.mul(n.cast(steps, n.elementOf(scale)), alongAxis(n, scale, *axis, rank))};
+  return {
+      n.cast(n.mul(n.cast(steps, n.elementOf(scale)), alongAxis(n, scale, *axis, rank)), result)};
 }
 
 static Values dynamicQuantizeLinear(NodeContext &n) {
@@ -145,6 +153,108 @@ static Values qLinearConv(NodeContext &n) {
   return {saturate(n, units, alongAxis(n, n.input(7), 1, rank), n.elementOf(n.input(7)))};
 }
 
+//===----------------------------------------------------------------------===//
+// Of com.microsoft: an op in f32 between quantised operands and results
+//===----------------------------------------------------------------------===//
+
+/// Operands `at` (values), `at` + 1 (their scale) and `at` + 2 (their zero point, which may be left
+/// out), in f32.
+static Value dequantized(NodeContext &n, size_t at) {
+  Value x = n.input(at), scale = n.input(at + 1), zero = n.input(at + 2);
+  if (!x || !scale)
+    return n.fail("operands " + Twine(at) + " and " + Twine(at + 1) + " are needed");
+  if (!checkQuantized(n, n.elementOf(x)))
+    return {};
+  if (n.typeOf(scale).getNumElements() != 1 || (zero && n.typeOf(zero).getNumElements() != 1))
+    return n.fail("scales and zero points must be single numbers");
+  return n.mul(n.cast(centred(n, x, zero, 0), n.f32()), n.reshape(n.cast(scale, n.f32()), {}));
+}
+
+/// In units of operand `at`, about the zero point `at` + 1; of the type of `like`.
+static Value quantized(NodeContext &n, Value y, size_t at, Value like) {
+  Value scale = n.input(at), zero = n.input(at + 1);
+  if (!y || !scale)
+    return n.fail("operand " + Twine(at) + " (scale) is needed");
+  if (n.typeOf(scale).getNumElements() != 1 || (zero && n.typeOf(zero).getNumElements() != 1))
+    return n.fail("scales and zero points must be single numbers");
+  Value units = n.div(y, n.reshape(n.cast(scale, n.f32()), {}));
+  return saturate(n, units, zero ? n.reshape(zero, {}) : Value(), n.elementOf(like));
+}
+
+template <typename Op>
+static Values qLinearBinary(NodeContext &n) {
+  return {quantized(n, n.make<Op>(dequantized(n, 0), dequantized(n, 3)), 6, n.input(0))};
+}
+
+static Values qLinearSigmoid(NodeContext &n) {
+  return {quantized(n, n.make<SigmoidOp>(dequantized(n, 0)), 3, n.input(0))};
+}
+
+static Values qLinearLeakyRelu(NodeContext &n) {
+  llvm::APFloat alpha(n.floatAttr("alpha", 0.01f));
+  return {quantized(n, n.make<LeakyReluOp>(dequantized(n, 0), alpha), 3, n.input(0))};
+}
+
+static Values qLinearSoftmax(NodeContext &n) {
+  Value x = dequantized(n, 0);
+  auto axis = n.axis(n.intAttr("axis", -1), n.rankOf(n.input(0)));
+  int64_t opset = n.intAttr("opset", 13);
+  if (!axis || !x)
+    return {};
+  if (opset < 13 && *axis != n.rankOf(x) - 1)
+    return {n.fail("of opsets before 13, only the last axis is supported")};
+  return {quantized(n, n.make<SoftmaxOp>(x, uint64_t(*axis)), 3, n.input(0))};
+}
+
+/// Batch, height, width, channels as the ops of ai.onnx have them, or back.
+static Value moveChannels(NodeContext &n, Value v, bool toFront) {
+  if (!v || n.rankOf(v) < 3)
+    return v;
+  int64_t rank = n.rankOf(v);
+  Ints order{0};
+  if (toFront)
+    order.push_back(rank - 1);
+  for (int64_t i = toFront ? 1 : 2; i < (toFront ? rank - 1 : rank); ++i)
+    order.push_back(i);
+  if (!toFront)
+    order.push_back(1);
+  return n.transpose(v, order);
+}
+
+static Values qLinearAveragePool(NodeContext &n) {
+  bool channelsLast = n.intAttr("channels_last", 0) != 0;
+  Value x = dequantized(n, 0);
+  if (channelsLast)
+    x = moveChannels(n, x, true);
+  Value y = x ? buildAveragePool(n, x) : Value();
+  return {quantized(n, channelsLast ? moveChannels(n, y, false) : y, 3, n.input(0))};
+}
+
+static Values qLinearGlobalAveragePool(NodeContext &n) {
+  bool channelsLast = n.intAttr("channels_last", 0) != 0;
+  Value x = dequantized(n, 0);
+  if (!x || n.rankOf(x) < 3)
+    return {n.fail("the input needs batch, channel and spatial dimensions")};
+  int64_t first = channelsLast ? 1 : 2, rank = n.rankOf(x);
+  Ints axes = llvm::to_vector(llvm::seq<int64_t>(first, channelsLast ? rank - 1 : rank));
+  return {quantized(n, n.reduce<ReduceMeanOp>(x, axes, true), 3, n.input(0))};
+}
+
+/// The result's scale and zero point, then three operands for each part.
+static Values qLinearConcat(NodeContext &n) {
+  if (n.numInputs() < 5 || (n.numInputs() - 2) % 3)
+    return {n.fail("operands after the first two must come in threes")};
+  SmallVector<Value> parts;
+  for (size_t at = 2; at < n.numInputs(); at += 3)
+    parts.push_back(dequantized(n, at));
+  if (onnx::detail::isMissing(ArrayRef<Value>(parts)))
+    return {};
+  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(parts.front()));
+  if (!axis)
+    return {};
+  return {quantized(n, n.concat(parts, *axis), 0, n.input(2))};
+}
+
 void gantry::onnx::addQuantizedOps(OpTable &table) {
   table.add("QuantizeLinear", quantizeLinear, {2, 3, 1});
   table.add("DequantizeLinear", dequantizeLinear, {2, 3, 1});
@@ -153,4 +263,14 @@ void gantry::onnx::addQuantizedOps(OpTable &table) {
   table.add("ConvInteger", convInteger, {2, 4, 1});
   table.add("QLinearMatMul", qLinearMatMul, {8, 8, 1});
   table.add("QLinearConv", qLinearConv, {8, 9, 1});
+  table.add("QuantizeLinear", quantizeLinear, {2, 3, 1}, kMicrosoft);
+  table.add("DequantizeLinear", dequantizeLinear, {2, 3, 1}, kMicrosoft);
+  table.add("QLinearAdd", qLinearBinary<AddOp>, {2, 8, 1}, kMicrosoft);
+  table.add("QLinearMul", qLinearBinary<MulOp>, {2, 8, 1}, kMicrosoft);
+  table.add("QLinearSigmoid", qLinearSigmoid, {2, 5, 1}, kMicrosoft);
+  table.add("QLinearLeakyRelu", qLinearLeakyRelu, {2, 5, 1}, kMicrosoft);
+  table.add("QLinearSoftmax", qLinearSoftmax, {2, 5, 1}, kMicrosoft);
+  table.add("QLinearAveragePool", qLinearAveragePool, {2, 5, 1}, kMicrosoft);
+  table.add("QLinearGlobalAveragePool", qLinearGlobalAveragePool, {2, 5, 1}, kMicrosoft);
+  table.add("QLinearConcat", qLinearConcat, {1, kAny, 1}, kMicrosoft);
 }

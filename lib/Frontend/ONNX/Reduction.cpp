@@ -66,7 +66,13 @@ static Values reduce(NodeContext &n) {
 
 static Value square(NodeContext &n, Value x) { return n.mul(x, x); }
 static Value magnitude(NodeContext &n, Value x) { return n.make<AbsOp>(x); }
-static Value logarithm(NodeContext &n, Value x) { return n.make<LogOp>(x); }
+/// Of integers in floating point, as the root below.
+static Value logarithm(NodeContext &n, Value x) {
+  mlir::Type element = n.elementOf(x);
+  if (isa<FloatType>(element))
+    return n.make<LogOp>(x);
+  return n.cast(n.make<LogOp>(n.cast(x, n.builder.getF64Type())), element);
+}
 
 /// The square root of integers is taken in floating point.
 static Value root(NodeContext &n, Value x) {
@@ -74,6 +80,19 @@ static Value root(NodeContext &n, Value x) {
   if (isa<FloatType>(element))
     return n.make<SqrtOp>(x);
   return n.cast(n.make<SqrtOp>(n.cast(x, n.builder.getF64Type())), element);
+}
+
+/// Of truth values (opset 20), the largest is "any" and the smallest "all".
+template <typename Op>
+static Values extreme(NodeContext &n) {
+  if (!n.isBool(n.input(0)))
+    return reduce<Op>(n);
+  auto reduction = readReduction(n, 18);
+  Value x = n.input(0);
+  if (!reduction || reduction->isIdentity)
+    return {reduction ? x : Value()};
+  Value bytes = n.cast(x, n.builder.getI8Type());
+  return {n.cast(n.reduce<Op>(bytes, reduction->axes, reduction->keepDims), n.i1())};
 }
 
 /// max + log(sum(e^(x - max))): the exponentials stay finite. An infinite maximum is left out,
@@ -85,12 +104,16 @@ static Values reduceLogSumExp(NodeContext &n) {
   Value x = n.input(0);
   if (reduction->isIdentity)
     return {x};
+  mlir::Type given = n.elementOf(x);
+  if (!isa<FloatType>(given))
+    x = n.cast(x, n.builder.getF64Type());
   Value most = n.reduce<ReduceMaxOp>(x, reduction->axes, true);
   if (!most)
     return {};
   most = n.select(n.make<IsInfOp>(most, false, false), n.scalar(n.elementOf(x), 0), most);
   Value sum = n.reduce<ReduceSumOp>(n.make<ExpOp>(n.sub(x, most)), reduction->axes, true);
   Value y = n.add(n.make<LogOp>(sum), most);
+  y = n.cast(y, given);
   if (reduction->keepDims || !y)
     return {y};
   Ints shape;
@@ -183,8 +206,8 @@ void gantry::onnx::addReductionOps(OpTable &table) {
   };
   add("ReduceSum", reduce<ReduceSumOp, nullptr, nullptr, 13>);
   add("ReduceMean", reduce<ReduceMeanOp>);
-  add("ReduceMax", reduce<ReduceMaxOp>);
-  add("ReduceMin", reduce<ReduceMinOp>);
+  add("ReduceMax", extreme<ReduceMaxOp>);
+  add("ReduceMin", extreme<ReduceMinOp>);
   add("ReduceProd", reduce<ReduceProdOp>);
   add("ReduceL1", reduce<ReduceSumOp, magnitude>);
   add("ReduceL2", reduce<ReduceSumOp, square, root>);

@@ -23,6 +23,9 @@ void gantry::onnx::addRefusedOps(OpTable &table) {
            "RegexFullMatch",
        })
     table.refuse(op, "strings are not tensors of numbers");
+  table.refuse("ImageDecoder", "images of files are not tensors of numbers; decode them before");
+  table.refuse("DeformConv", "no kernel samples at computed places inside a convolution");
+  table.refuse("Multinomial", "no kernel draws from a given distribution");
   table.refuse("TfIdfVectorizer", "it counts words of texts, and no kernel does that");
   table.refuse("Gradient", "gradients are not computed yet", "ai.onnx.preview.training");
 }

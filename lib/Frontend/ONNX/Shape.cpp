@@ -158,6 +158,8 @@ static Values split(NodeContext &n) {
           all = n.typeOf(x).getDimSize(*axis);
   if (n.hasFailed())
     return {};
+  if (n.numOutputs() == 0)
+    return {n.fail("the node has no outputs")};
   if (!sizes) {
     if (parts != int64_t(n.numOutputs()))
       return {n.fail("num_outputs is " + Twine(parts) + ", the node has " + Twine(n.numOutputs()))};
@@ -333,6 +335,39 @@ static Values pad(NodeContext &n) {
   return {n.make<PadOp>(x, value, IntsRef(low), IntsRef(high), *mode)};
 }
 
+/// Cuts or pads with zeros about the middle; where that is between two, one more goes at the end.
+static Values centerCropPad(NodeContext &n) {
+  Value x = n.input(0);
+  int64_t rank = n.rankOf(x);
+  auto wanted = n.shapeOperand(1, "shape");
+  Ints all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  auto axes = n.axes(n.intsAttr("axes").value_or(all), rank);
+  if (!wanted || !axes)
+    return {};
+  if (wanted->size() != axes->size())
+    return {n.fail("shape needs " + Twine(axes->size()) + " entries")};
+  Ints starts(rank, 0), sizes = n.shapeOf(x), low(rank, 0), high(rank, 0);
+  for (auto [axis, size] : llvm::zip(*axes, *wanted)) {
+    if (size < 0 || size > kMaxBytes)
+      return {n.fail("a size of " + Twine(size) + " is out of range")};
+    int64_t more = size - sizes[axis];
+    if (more < 0) {
+      starts[axis] = -more / 2;
+      sizes[axis] = size;
+    } else {
+      low[axis] = more / 2;
+      high[axis] = more - more / 2;
+    }
+    if (sizes[axis] == 0)
+      starts[axis] = 0;
+  }
+  Value cut = n.slice(x, starts, sizes);
+  if (!cut)
+    return {};
+  return {n.make<PadOp>(cut, n.scalar(n.elementOf(x), 0), IntsRef(low), IntsRef(high),
+                        PadMode::Constant)};
+}
+
 /// Element t of sequence b comes from len[b] - 1 - t inside the sequence, from itself behind it.
 static Values reverseSequence(NodeContext &n) {
   Value x = n.input(0), lengths = n.input(1);
@@ -376,6 +411,7 @@ void gantry::onnx::addShapeOps(OpTable &table) {
   table.add("Expand", expand, {2, 2, 1}).shapeOperands = {1};
   table.add("Tile", tile, {2, 2, 1}).shapeOperands = {1};
   table.add("Pad", pad, {1, 4, 1}).shapeOperands = {1, 3};
+  table.add("CenterCropPad", centerCropPad, {2, 2, 1}).shapeOperands = {1};
   table.add("ReverseSequence", reverseSequence, {2, 2, 1});
   table.add("Shape", shape);
   table.add("Size", size);

@@ -18,6 +18,8 @@ std::optional<Window> readWindow(NodeContext &n, IntsRef spatial, IntsRef kernel
 Value buildMatmul(NodeContext &n, Value a, Value b);
 /// Convolution with the node's attributes.
 Value buildConv(NodeContext &n, Value x, Value w);
+/// Average pooling with the node's attributes.
+Value buildAveragePool(NodeContext &n, Value x);
 /// Adds a bias of shape [c] to [n, c, ...]; null `bias` adds nothing.
 Value addChannelBias(NodeContext &n, Value y, Value bias);
 

@@ -64,7 +64,8 @@ struct SpecializeShapes : gantry::impl::SpecializeShapesPassBase<SpecializeShape
   }
 
   /// All that is missing at once, with the flags to paste.
-  LogicalResult askFor(func::FuncOp func, ArrayRef<unsigned> inputs, ArrayRef<std::string> missing) {
+  LogicalResult askFor(func::FuncOp func, ArrayRef<unsigned> inputs,
+                       ArrayRef<std::string> missing) {
     auto error = func.emitError() << "the inputs have open dimensions (";
     llvm::interleaveComma(inputs, error, [&](unsigned i) {
       error << "'" << inputName(func, i) << "': " << func.getArgumentTypes()[i];

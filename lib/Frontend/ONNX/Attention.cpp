@@ -1,0 +1,514 @@
+// Attention and rotary embeddings, of ai.onnx (opset 23 and 24) and of com.microsoft. All of them
+// come down to heads as [batch, heads, steps, size], what is added to the scores, and a softmax.
+
+#include "Attention.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+using llvm::APFloat;
+
+Value gantry::onnx::splitHeads(NodeContext &n, Value v, int64_t heads) {
+  if (!v)
+    return {};
+  if (n.rankOf(v) != 3 || heads < 1 || n.shapeOf(v)[2] % heads)
+    return n.fail("a tensor [batch, steps, hidden] is needed whose hidden size the " +
+                  Twine(heads) + " heads divide");
+  Ints s = n.shapeOf(v);
+  return n.transpose(n.reshape(v, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
+}
+
+Value gantry::onnx::joinHeads(NodeContext &n, Value v) {
+  if (!v)
+    return {};
+  Ints s = n.shapeOf(v);
+  return n.reshape(n.transpose(v, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+}
+
+/// Each head of the keys or values serves as many heads of the queries.
+static Value repeatHeads(NodeContext &n, Value v, int64_t heads) {
+  if (!v || n.shapeOf(v)[1] == heads)
+    return v;
+  Ints s = n.shapeOf(v);
+  if (s[1] < 1 || heads % s[1])
+    return n.fail("the " + Twine(s[1]) + " heads of keys and values do not divide the " +
+                  Twine(heads) + " of the queries");
+  Value grouped = n.reshape(v, {s[0], s[1], 1, s[2], s[3]});
+  grouped = n.broadcast(grouped, {s[0], s[1], heads / s[1], s[2], s[3]});
+  return n.reshape(grouped, {s[0], heads, s[2], s[3]});
+}
+
+static Value minusInfinity(NodeContext &n, mlir::Type element) {
+  return n.scalar(element, -std::numeric_limits<double>::infinity());
+}
+
+Value gantry::onnx::hideWhereNot(NodeContext &n, Value keep, mlir::Type element, double hidden) {
+  return n.select(keep, n.scalar(element, 0), n.scalar(element, hidden));
+}
+
+/// Sums of what is added to scores, either of which may be missing.
+static Value addBias(NodeContext &n, Value a, Value b) { return !a ? b : !b ? a : n.add(a, b); }
+
+/// Hides key j from query i where j > i + offset.
+static Value causalBias(NodeContext &n, int64_t queries, int64_t keys, Value offset,
+                        mlir::Type element) {
+  Value row = n.add(n.iota({queries, 1}, n.i64(), 0), offset);
+  Value seen = n.compare(CompareDirection::LE, n.iota({1, keys}, n.i64(), 1), row);
+  return hideWhereNot(n, seen, element, -std::numeric_limits<double>::infinity());
+}
+
+/// The same with what can be read on the way, and zeros for queries that see nothing.
+static Value attendStepwise(NodeContext &n, Value q, Value k, Value v, const Scores &scores) {
+  Value s = n.mulScalar(n.matmul(q, k, false, true), scores.scale);
+  auto show = [&](int64_t stage) {
+    if (scores.shown && scores.shownStage == stage)
+      *scores.shown = s;
+  };
+  show(0);
+  if (scores.softcap > 0)
+    s = n.mulScalar(n.make<TanhOp>(n.mulScalar(s, 1 / scores.softcap)), scores.softcap);
+  show(1);
+  if (scores.bias)
+    s = n.add(s, scores.bias);
+  show(2);
+  if (!s)
+    return {};
+  mlir::Type element = n.elementOf(s);
+  if (scores.precision)
+    s = n.cast(s, scores.precision);
+  int64_t last = n.rankOf(s) - 1;
+  Value sees = n.compare(CompareDirection::GT, n.reduce<ReduceMaxOp>(s, {last}, true),
+                         minusInfinity(n, n.elementOf(s)));
+  s = n.select(sees, n.make<SoftmaxOp>(s, uint64_t(last)), n.scalar(n.elementOf(s), 0));
+  s = n.cast(s, element);
+  show(3);
+  return n.matmul(s, v);
+}
+
+Value gantry::onnx::attend(NodeContext &n, Value q, Value k, Value v, Scores scores) {
+  if (!q || !k || !v)
+    return {};
+  if (n.rankOf(q) != 4 || n.rankOf(k) != 4 || n.rankOf(v) != 4)
+    return n.fail("query, key and value must have the same number of dimensions, 3 or 4");
+  int64_t heads = n.shapeOf(q)[1], queries = n.shapeOf(q)[2], keys = n.shapeOf(k)[2];
+  k = repeatHeads(n, k, heads);
+  v = repeatHeads(n, v, heads);
+  if (!k || !v)
+    return {};
+  bool plain = scores.softcap == 0 && !scores.shown && !scores.precision && !scores.mayHideAll &&
+               !scores.offset && n.elementOf(q) == n.elementOf(v);
+  if (plain)
+    return n.make<AttentionOp>(q, k, v, Maybe{scores.bias}, APFloat(scores.scale), scores.causal);
+  if (scores.causal) {
+    Value offset = scores.offset ? scores.offset : n.scalarInt(n.i64(), 0);
+    scores.bias = addBias(n, scores.bias, causalBias(n, queries, keys, offset, n.elementOf(q)));
+  }
+  return attendStepwise(n, q, k, n.cast(v, n.elementOf(q)), scores);
+}
+
+//===----------------------------------------------------------------------===//
+// Of ai.onnx
+//===----------------------------------------------------------------------===//
+
+/// What a mask adds to the scores: a truth value hides where it is false. A mask that is too short
+/// hides the keys behind its end.
+static Value maskBias(NodeContext &n, Value mask, int64_t keys, mlir::Type element) {
+  if (!mask)
+    return {};
+  double hidden = -std::numeric_limits<double>::infinity();
+  if (n.rankOf(mask) < 1 || n.rankOf(mask) > 4)
+    return n.fail("operand 3 (attn_mask) needs 1 to 4 dimensions");
+  if (n.isBool(mask))
+    mask = hideWhereNot(n, mask, element, hidden);
+  else if (n.elementOf(mask) != element)
+    return n.fail("operand 3 (attn_mask) must be truth values or of the queries' type");
+  int64_t rank = n.rankOf(mask), length = n.shapeOf(mask)[rank - 1];
+  if (length == 1 || length >= keys)
+    return mask;
+  Ints low(rank, 0), high(rank, 0);
+  high[rank - 1] = keys - length;
+  return n.make<PadOp>(mask, minusInfinity(n, element), IntsRef(low), IntsRef(high),
+                       PadMode::Constant);
+}
+
+static Values attention(NodeContext &n) {
+  Value q = n.input(0), k = n.input(1), v = n.input(2), filled = n.input(6);
+  int64_t queryHeads = n.intAttr("q_num_heads", 0), keyHeads = n.intAttr("kv_num_heads", 0);
+  bool joined = n.rankOf(q) == 3;
+  if (n.rankOf(k) != n.rankOf(q) || n.rankOf(v) != n.rankOf(q) || (!joined && n.rankOf(q) != 4))
+    return {n.fail("query, key and value must have the same number of dimensions, 3 or 4")};
+  if (joined && (queryHeads < 1 || keyHeads < 1))
+    return {n.fail("q_num_heads and kv_num_heads are needed for operands of 3 dimensions")};
+  if (joined) {
+    q = splitHeads(n, q, queryHeads);
+    k = splitHeads(n, k, keyHeads);
+    v = splitHeads(n, v, keyHeads);
+  }
+  bool hasPast = n.input(4) && n.input(5);
+  if (bool(n.input(4)) != bool(n.input(5)) || (filled && hasPast))
+    return {n.fail("past_key and past_value belong together, and exclude nonpad_kv_seqlen")};
+  int64_t past = hasPast && n.rankOf(n.input(4)) == 4 ? n.shapeOf(n.input(4))[2] : 0;
+  if (hasPast) {
+    k = n.concat({n.input(4), k}, 2);
+    v = n.concat({n.input(5), v}, 2);
+  }
+  if (!q || !k || !v)
+    return {};
+  int64_t batch = n.shapeOf(q)[0], queries = n.shapeOf(q)[2], keys = n.shapeOf(k)[2],
+          size = n.shapeOf(q)[3];
+  mlir::Type element = n.elementOf(q);
+  Scores scores;
+  scores.scale = n.floatAttr("scale", 1 / std::sqrt(double(std::max<int64_t>(size, 1))));
+  scores.softcap = n.floatAttr("softcap", 0);
+  scores.causal = n.intAttr("is_causal", 0) != 0;
+  if (n.hasAttr("softmax_precision"))
+    scores.precision = n.elementType(n.intAttr("softmax_precision", 1));
+  Value shown;
+  scores.shownStage = n.intAttr("qk_matmul_output_mode", 0);
+  if (n.wantsOutput(3))
+    scores.shown = &shown;
+  if (scores.shownStage < 0 || scores.shownStage > 3 || n.hasFailed() ||
+      (scores.precision && !isa<FloatType>(scores.precision)))
+    return {n.fail("qk_matmul_output_mode must be 0 to 3, and softmax_precision a float type")};
+  scores.bias = maskBias(n, n.input(3), keys, element);
+  scores.mayHideAll = n.input(3) || filled;
+  if (past > 0)
+    scores.offset = n.scalarInt(n.i64(), past);
+  if (filled) {
+    if (n.shapeOf(filled) != Ints{batch})
+      return {n.fail("operand 6 (nonpad_kv_seqlen) needs an entry for each batch")};
+    Value count = n.reshape(n.cast(filled, n.i64()), {batch, 1, 1, 1});
+    Value isKey = n.compare(CompareDirection::LT, n.iota({1, 1, 1, keys}, n.i64(), 3), count);
+    scores.bias = addBias(
+        n, scores.bias, hideWhereNot(n, isKey, element, -std::numeric_limits<double>::infinity()));
+    scores.offset = n.addScalar(count, -double(queries));
+  }
+  Value y = attend(n, q, k, v, scores);
+  return {joined ? joinHeads(n, y) : y, k, v, shown};
+}
+
+Value gantry::onnx::rotate(NodeContext &n, Value x, Value cosines, Value sines, bool interleaved) {
+  if (!x || !cosines || !sines)
+    return {};
+  int64_t rank = n.rankOf(x), last = rank - 1;
+  Ints shape = n.shapeOf(x);
+  int64_t half = n.shapeOf(cosines).back(), size = shape[last];
+  if (n.shapeOf(sines) != n.shapeOf(cosines) || 2 * half > size)
+    return n.fail("the caches of cosines and sines must be equal in shape, and twice their last "
+                  "dimension at most the size of a head");
+  Value first, second;
+  if (interleaved) {
+    first = n.sliceAxis(x, last, 0, half, half > 1 ? 2 : 1);
+    second = n.sliceAxis(x, last, half ? 1 : 0, half, half > 1 ? 2 : 1);
+  } else {
+    first = n.sliceAxis(x, last, 0, half);
+    second = n.sliceAxis(x, last, half, half);
+  }
+  Value real = n.sub(n.mul(cosines, first), n.mul(sines, second));
+  Value imaginary = n.add(n.mul(sines, first), n.mul(cosines, second));
+  if (!real || !imaginary)
+    return {};
+  if (n.shapeOf(real) != n.shapeOf(first))
+    return n.fail("the caches of cosines and sines do not fit batch and steps");
+  Value rotated;
+  if (interleaved) {
+    Ints column = n.shapeOf(real), both = column;
+    column.push_back(1);
+    both.back() *= 2;
+    rotated =
+        n.reshape(n.concat({n.reshape(real, column), n.reshape(imaginary, column)}, rank), both);
+  } else {
+    rotated = n.concat({real, imaginary}, last);
+  }
+  return 2 * half == size
+             ? rotated
+             : n.concat({rotated, n.sliceAxis(x, last, 2 * half, size - 2 * half)}, last);
+}
+
+/// [batch or 1, steps, half] as a factor of [batch, heads, steps, size].
+static Value overHeads(NodeContext &n, Value cache) {
+  if (!cache)
+    return {};
+  Ints s = n.shapeOf(cache);
+  return s.size() == 3 ? n.reshape(cache, {s[0], 1, s[1], s[2]})
+                       : n.fail("the caches of cosines and sines need 3 dimensions, or 2 and "
+                                "position_ids");
+}
+
+static Values rotaryEmbedding(NodeContext &n) {
+  Value x = n.input(0), cosines = n.input(1), sines = n.input(2), positions = n.input(3);
+  bool interleaved = n.intAttr("interleaved", 0) != 0, joined = n.rankOf(x) == 3;
+  int64_t heads = n.intAttr("num_heads", 0), turned = n.intAttr("rotary_embedding_dim", 0);
+  if (joined)
+    x = splitHeads(n, x, heads);
+  if (!x || n.rankOf(x) != 4)
+    return {n.fail("the input needs 3 dimensions and num_heads, or 4")};
+  if (turned == 0)
+    turned = n.shapeOf(x)[3];
+  if (positions) {
+    cosines = n.make<GatherOp>(cosines, positions, uint64_t(0));
+    sines = n.make<GatherOp>(sines, positions, uint64_t(0));
+  }
+  if (!cosines || n.rankOf(cosines) < 1 || 2 * n.shapeOf(cosines).back() != turned)
+    return {n.fail("the last dimension of the caches must be half of what is rotated")};
+  Value y = rotate(n, x, overHeads(n, cosines), overHeads(n, sines), interleaved);
+  return {joined ? joinHeads(n, y) : y};
+}
+
+//===----------------------------------------------------------------------===//
+// Of com.microsoft
+//===----------------------------------------------------------------------===//
+
+/// What a mask of 0 and 1, or lengths of the sequences, add to the scores.
+static Value paddingBias(NodeContext &n, Value mask, int64_t batch, int64_t queries, int64_t keys,
+                         mlir::Type element, double hidden) {
+  Ints shape = n.shapeOf(mask);
+  Value column = n.iota({1, 1, 1, keys}, n.i64(), 3);
+  auto rows = [&](int64_t from) {
+    return n.reshape(n.cast(n.slice(mask, {from}, {batch}), n.i64()), {batch, 1, 1, 1});
+  };
+  if (shape == Ints{batch} || shape == Ints{2 * batch}) {
+    Value keep = n.compare(CompareDirection::LT, column, rows(0));
+    // Behind the ends, the starts: what is left of them is padding, too.
+    if (shape != Ints{batch})
+      keep = n.make<LogicalAndOp>(keep, n.compare(CompareDirection::GE, column, rows(batch)));
+    return hideWhereNot(n, keep, element, hidden);
+  }
+  Ints broadcastable;
+  if (shape == Ints{batch, keys})
+    broadcastable = {batch, 1, 1, keys};
+  else if (shape == Ints{batch, queries, keys})
+    broadcastable = {batch, 1, queries, keys};
+  else
+    return n.fail("the mask's shape is not supported; [batch], [2 * batch], [batch, keys] and "
+                  "[batch, queries, keys] are");
+  Value keep = n.compare(CompareDirection::GT, mask, n.scalarInt(n.elementOf(mask), 0));
+  return hideWhereNot(n, n.reshape(keep, broadcastable), element, hidden);
+}
+
+static Value defaultScale(NodeContext &n, Value q, Scores &scores) {
+  scores.scale = n.floatAttr("scale", 0);
+  if (scores.scale == 0 && q)
+    scores.scale = 1 / std::sqrt(double(std::max<int64_t>(n.shapeOf(q)[3], 1)));
+  return q;
+}
+
+/// Operands behind the first `count` ask for caches that are filled in place, and the like.
+static bool refuseOperandsFrom(NodeContext &n, size_t count) {
+  for (size_t i = count; i < n.numInputs(); ++i)
+    if (n.input(i)) {
+      n.fail("operand " + Twine(i) + " is not supported; the first " + Twine(count) + " are");
+      return true;
+    }
+  return false;
+}
+
+/// One of `count` tensors that lie side by side in dimension 3 of [batch, steps, heads, count,
+/// size].
+static Value unpack(NodeContext &n, Value packed, int64_t which) {
+  Ints s = n.shapeOf(packed);
+  Value one = n.reshape(n.sliceAxis(packed, 3, which, 1), {s[0], s[1], s[2], s[4]});
+  return n.transpose(one, {0, 2, 1, 3});
+}
+
+static Values multiHeadAttention(NodeContext &n) {
+  Value query = n.input(0), key = n.input(1), value = n.input(2), bias = n.input(3);
+  int64_t heads = n.intAttr("num_heads", 0);
+  double hidden = n.floatAttr("mask_filter_value", -10000);
+  if (refuseOperandsFrom(n, 8) || heads < 1)
+    return {n.fail("num_heads must be 1 or more")};
+  Value q, k, v;
+  if (n.rankOf(query) == 5 && n.shapeOf(query)[3] == 3 && !key && !value && !bias) {
+    q = unpack(n, query, 0), k = unpack(n, query, 1), v = unpack(n, query, 2);
+  } else if (key && n.rankOf(query) == 3 && n.rankOf(key) == 5 && n.shapeOf(key)[3] == 2 &&
+             !value && !bias) {
+    q = splitHeads(n, query, heads), k = unpack(n, key, 0), v = unpack(n, key, 1);
+  } else if (key && value && n.rankOf(query) == 3 && n.rankOf(key) == 4 && n.rankOf(value) == 4 &&
+             !bias) {
+    q = splitHeads(n, query, heads), k = key, v = value;
+  } else if (key && value && n.rankOf(query) == 3 && n.rankOf(key) == 3 && n.rankOf(value) == 3) {
+    int64_t wide = n.shapeOf(query)[2], wideValue = n.shapeOf(value)[2];
+    auto biased = [&](Value x, int64_t from, int64_t count) {
+      return bias ? n.add(x, n.slice(bias, {from}, {count})) : x;
+    };
+    if (bias && n.shapeOf(bias) != Ints{2 * wide + wideValue})
+      return {n.fail("operand 3 (bias) needs " + Twine(2 * wide + wideValue) + " entries")};
+    q = splitHeads(n, biased(query, 0, wide), heads);
+    k = splitHeads(n, biased(key, wide, wide), heads);
+    v = splitHeads(n, biased(value, 2 * wide, wideValue), heads);
+  } else {
+    return {n.fail("supported are query, key and value of 3 dimensions, packed [batch, steps, "
+                   "heads, 3, size] or [.., 2, size] without bias, and keys and values of 4")};
+  }
+  Scores scores;
+  if (!defaultScale(n, q, scores) || !k || !v)
+    return {};
+  if (bool(n.input(6)) != bool(n.input(7)))
+    return {n.fail("past_key and past_value belong together")};
+  if (n.input(6)) {
+    if (n.rankOf(n.input(6)) != 4)
+      return {n.fail("past_key must have 4 dimensions")};
+    scores.offset = n.scalarInt(n.i64(), n.shapeOf(n.input(6))[2]);
+    k = n.concat({n.input(6), k}, 2);
+    v = n.concat({n.input(7), v}, 2);
+  }
+  if (!k || !v)
+    return {};
+  scores.causal = n.intAttr("unidirectional", 0) != 0;
+  if (!scores.causal)
+    scores.offset = {};
+  if (n.input(4))
+    scores.bias = paddingBias(n, n.input(4), n.shapeOf(q)[0], n.shapeOf(q)[2], n.shapeOf(k)[2],
+                              n.elementOf(q), hidden);
+  scores.bias = addBias(n, scores.bias, n.input(5));
+  if (n.hasFailed())
+    return {};
+  return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
+}
+
+/// The projections of queries, keys and values are one matrix.
+static Values packedAttention(NodeContext &n) {
+  int64_t heads = n.intAttr("num_heads", 0);
+  double hidden = n.floatAttr("mask_filter_value", -10000);
+  auto sizes = n.intsAttr("qkv_hidden_sizes");
+  if (n.intAttr("do_rotary", 0) != 0 || n.intAttr("past_present_share_buffer", 0) != 0)
+    return {n.fail("do_rotary and past_present_share_buffer are not supported")};
+  n.ignoreAttrs({"rotary_embedding_dim"});
+  if (n.rankOf(n.input(0)) != 3 || n.rankOf(n.input(1)) != 2 || heads < 1)
+    return {n.fail("operands [batch, steps, width] and [width, hidden], and num_heads are needed")};
+  for (size_t i : {size_t(4), size_t(6)})
+    if (n.input(i))
+      return {n.fail("operand " + Twine(i) + " (of a cache) is not supported")};
+  if (refuseOperandsFrom(n, 7))
+    return {};
+  Value all = n.matmul(n.input(0), n.input(1));
+  if (n.input(2))
+    all = n.add(all, n.input(2));
+  if (!all || n.rankOf(all) != 3)
+    return {};
+  int64_t wide = n.shapeOf(all)[2];
+  if (!sizes || sizes->empty())
+    sizes = Ints(3, wide / 3);
+  if (sizes->size() != 3 ||
+      llvm::any_of(*sizes, [](int64_t s) { return s < 0 || s > kMaxBytes; }) ||
+      (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != wide)
+    return {n.fail("qkv_hidden_sizes do not add up to the " + Twine(wide) + " columns")};
+  Value q = splitHeads(n, n.sliceAxis(all, 2, 0, (*sizes)[0]), heads);
+  Value k = splitHeads(n, n.sliceAxis(all, 2, (*sizes)[0], (*sizes)[1]), heads);
+  Value v = splitHeads(n, n.sliceAxis(all, 2, (*sizes)[0] + (*sizes)[1], (*sizes)[2]), heads);
+  Scores scores;
+  if (!defaultScale(n, q, scores) || !k || !v)
+    return {};
+  scores.causal = n.intAttr("unidirectional", 0) != 0;
+  if (n.input(3))
+    scores.bias = paddingBias(n, n.input(3), n.shapeOf(q)[0], n.shapeOf(q)[2], n.shapeOf(k)[2],
+                              n.elementOf(q), hidden);
+  scores.bias = addBias(n, scores.bias, n.input(5));
+  if (n.hasFailed())
+    return {};
+  Values results{joinHeads(n, attend(n, q, k, v, scores))};
+  if (n.wantsOutput(1)) {
+    auto lead = [&](Value x) {
+      Ints shape = n.shapeOf(x);
+      shape.insert(shape.begin(), 1);
+      return n.reshape(x, shape);
+    };
+    results.push_back(n.concat({lead(k), lead(v)}, 0));
+  }
+  return results;
+}
+
+static Values rotaryWithPositions(NodeContext &n) {
+  Value x = n.input(0), positions = n.cast(n.input(1), n.i64());
+  bool interleaved = n.intAttr("interleaved", 0) != 0, joined = n.rankOf(x) == 3;
+  int64_t heads = n.intAttr("num_heads", 0), turned = n.intAttr("rotary_embedding_dim", 0);
+  if (n.intAttr("is_packed_batching", 0) != 0 || n.floatAttr("scale", 1) != 1)
+    return {n.fail("is_packed_batching and a scale are not supported")};
+  if (n.rankOf(n.input(2)) != 2 || n.rankOf(n.input(3)) != 2)
+    return {n.fail("the caches of cosines and sines need 2 dimensions")};
+  int64_t half = n.shapeOf(n.input(2))[1];
+  if (turned != 0 && (turned != 2 * half || heads < 1))
+    return {n.fail("rotary_embedding_dim needs num_heads, and caches half as wide")};
+  if (joined) {
+    if (heads < 1)
+      heads = half > 0 ? n.shapeOf(x)[2] / (2 * half) : 0;
+    x = splitHeads(n, x, heads);
+  }
+  if (!x || n.rankOf(x) != 4)
+    return {n.fail("the input needs 3 or 4 dimensions")};
+  Ints s = n.shapeOf(x);
+  // One number is where the first step stands.
+  if (n.shapeOf(positions) == Ints{1})
+    positions = n.add(n.iota({1, s[2]}, n.i64(), 1), n.reshape(positions, {1, 1}));
+  else if (n.shapeOf(positions) != Ints{s[0], s[2]})
+    return {n.fail("position_ids must be one number or [batch, steps]")};
+  Value cosines = n.make<GatherOp>(n.input(2), positions, uint64_t(0));
+  Value sines = n.make<GatherOp>(n.input(3), positions, uint64_t(0));
+  Value y = rotate(n, x, overHeads(n, cosines), overHeads(n, sines), interleaved);
+  return {joined ? joinHeads(n, y) : y};
+}
+
+/// Without a cache that is filled already: the first step of generating text.
+static Values groupQueryAttention(NodeContext &n) {
+  int64_t heads = n.intAttr("num_heads", 0), keyHeads = n.intAttr("kv_num_heads", 0);
+  bool turns = n.intAttr("do_rotary", 0) != 0,
+       interleaved = n.intAttr("rotary_interleaved", 0) != 0;
+  if (n.intAttr("local_window_size", -1) != -1 || n.intAttr("smooth_softmax", 0) > 0)
+    return {n.fail("local_window_size and smooth_softmax are not supported")};
+  for (size_t i : {size_t(3), size_t(4)})
+    if (n.input(i) && n.typeOf(n.input(i)).getNumElements() > 0)
+      return {n.fail("operand " + Twine(i) +
+                     " (a filled cache) is not supported; without one, or "
+                     "with an empty one, the op is")};
+  Value query = n.input(0), key = n.input(1), value = n.input(2), lengths = n.input(5);
+  if (refuseOperandsFrom(n, 9) || heads < 1 || keyHeads < 1 || n.rankOf(query) != 3 ||
+      bool(key) != bool(value))
+    return {n.fail("num_heads, kv_num_heads and operands [batch, steps, hidden] are needed")};
+  if (!key) {
+    int64_t size = n.shapeOf(query)[2] / (heads + 2 * keyHeads);
+    if (size < 1 || size * (heads + 2 * keyHeads) != n.shapeOf(query)[2])
+      return {n.fail("the packed query is not as wide as all heads")};
+    key = n.sliceAxis(query, 2, heads * size, keyHeads * size);
+    value = n.sliceAxis(query, 2, (heads + keyHeads) * size, keyHeads * size);
+    query = n.sliceAxis(query, 2, 0, heads * size);
+  }
+  Value q = splitHeads(n, query, heads), k = splitHeads(n, key, keyHeads),
+        v = splitHeads(n, value, keyHeads);
+  Scores scores;
+  if (!defaultScale(n, q, scores) || !k || !v)
+    return {};
+  Ints s = n.shapeOf(q);
+  if (n.shapeOf(k)[2] != s[2] || n.shapeOf(lengths) != Ints{s[0]})
+    return {n.fail("keys must be as many as queries, and seqlens_k one for each batch")};
+  if (turns) {
+    if (!n.input(7) || !n.input(8) || n.rankOf(n.input(7)) != 2 || n.rankOf(n.input(8)) != 2)
+      return {n.fail("do_rotary needs caches of cosines and sines of 2 dimensions")};
+    Value positions = n.iota({1, s[2]}, n.i64(), 1);
+    Value cosines = overHeads(n, n.make<GatherOp>(n.input(7), positions, uint64_t(0)));
+    Value sines = overHeads(n, n.make<GatherOp>(n.input(8), positions, uint64_t(0)));
+    q = rotate(n, q, cosines, sines, interleaved);
+    k = rotate(n, k, cosines, sines, interleaved);
+  }
+  scores.softcap = n.floatAttr("softcap", 0);
+  scores.causal = true;
+  // seqlens_k is the index of the last key that is no padding.
+  Value last = n.reshape(n.cast(lengths, n.i64()), {s[0], 1, 1, 1});
+  Value isKey = n.compare(CompareDirection::LE, n.iota({1, 1, 1, s[2]}, n.i64(), 3), last);
+  if (!q || !k)
+    return {};
+  scores.bias = hideWhereNot(n, isKey, n.elementOf(q), -std::numeric_limits<double>::infinity());
+  scores.mayHideAll = true;
+  return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
+}
+
+void gantry::onnx::addAttentionOps(OpTable &table) {
+  table.add("Attention", attention, {3, 7, 4});
+  table.add("RotaryEmbedding", rotaryEmbedding, {3, 4, 1});
+  table.add("Attention", packedAttention, {2, 7, 2}, kMicrosoft);
+  table.add("MultiHeadAttention", multiHeadAttention, {1, 10, 3}, kMicrosoft);
+  table.add("RotaryEmbedding", rotaryWithPositions, {4, 4, 1}, kMicrosoft);
+  table.add("GroupQueryAttention", groupQueryAttention, {1, 12, 3}, kMicrosoft);
+}

@@ -1,0 +1,34 @@
+// What the ops of the attention family are composed of.
+#pragma once
+
+#include "Importer.h"
+
+namespace gantry::onnx {
+
+/// How the products of queries and keys become weights.
+struct Scores {
+  double scale = 1, softcap = 0;
+  bool causal = false;
+  Value offset = {};         ///< keys before the first query, if any; broadcasts to the scores
+  Value bias = {};           ///< added to them
+  bool mayHideAll = false;   ///< a query that sees no key gives zeros
+  mlir::Type precision = {}; ///< of the softmax, when it is another
+  Value *shown = nullptr;    ///< gets the scores of `shownStage`
+  int64_t shownStage = 0;    ///< 0 products, 1 capped, 2 biased, 3 weights
+};
+
+/// Weights times values, of [batch, heads, steps, size]; heads of keys and values may be fewer.
+Value attend(NodeContext &n, Value q, Value k, Value v, Scores scores);
+
+/// [batch, steps, heads * size] as [batch, heads, steps, size], and back.
+Value splitHeads(NodeContext &n, Value v, int64_t heads);
+Value joinHeads(NodeContext &n, Value v);
+
+/// 0 where `keep` holds, `hidden` elsewhere.
+Value hideWhereNot(NodeContext &n, Value keep, mlir::Type element, double hidden);
+
+/// Turns pairs of the first elements of [batch, heads, steps, size] by angles, whose cosines and
+/// sines are [batch or 1, 1, steps, half of the elements].
+Value rotate(NodeContext &n, Value x, Value cosines, Value sines, bool interleaved);
+
+} // namespace gantry::onnx

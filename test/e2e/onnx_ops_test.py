@@ -1,0 +1,712 @@
+#!/usr/bin/python3
+"""Single ONNX nodes against NumPy: what ONNX's test data of the distribution do not have.
+
+That is opsets 18 to 24 of ai.onnx, written down from the operator specification, and the ops of
+com.microsoft that exporters and quantisers write, from ONNX Runtime's description of them. A case is a
+line in CASES: a node, its inputs (a value, "const" of a value that shapes depend on, or None for one that
+is left out) and what its outputs have to be.
+
+Usage: onnx_ops_test.py --build-dir BUILD [--filter TEXT] [--json FILE] [-v]
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import gantry_api
+
+MICROSOFT = "com.microsoft"
+RANDOM = np.random.default_rng(7)
+# Sums of a few hundred products in f32, and approximations of erf and tanh.
+RTOL, ATOL = 2e-4, 2e-5
+
+
+def f32(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def u8(*shape):
+    return RANDOM.integers(0, 256, shape).astype(np.uint8)
+
+
+def i8(*shape):
+    return RANDOM.integers(-128, 128, shape).astype(np.int8)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+class Const:
+    """An initializer."""
+
+    def __init__(self, value):
+        self.value = np.asarray(value)
+
+
+CASES = []
+
+
+def case(name, op, inputs, expected, opset=24, domain="", tolerance=None, **attributes):
+    """`expected` is a list; None in it is an output that is not asked for."""
+    CASES.append((name, op, inputs, expected, opset, domain, tolerance, attributes))
+
+
+def microsoft(name, op, inputs, expected, **attributes):
+    CASES.append((name, op, inputs, expected, 17, MICROSOFT, None, attributes))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What several references share
+# ---------------------------------------------------------------------------------------------------------
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def gelu(x):
+    return (0.5 * x * (1 + erf(x / np.sqrt(2)))).astype(x.dtype)
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)))
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def layer_norm(x, scale, bias=0, epsilon=1e-12):
+    x = x.astype(np.float64)
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + epsilon) * scale + bias
+
+
+def rms_norm(x, scale, epsilon=1e-12):
+    x = x.astype(np.float64)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * scale
+
+
+def split_heads(x, heads):
+    b, s, h = x.shape
+    return x.reshape(b, s, heads, h // heads).transpose(0, 2, 1, 3)
+
+
+def join_heads(x):
+    b, n, s, h = x.shape
+    return x.transpose(0, 2, 1, 3).reshape(b, s, n * h)
+
+
+def attention(q, k, v, scale=None, bias=0.0, softcap=0.0, hide=None):
+    """Weighted values of 4-D operands, and the scores at every stage. `hide` holds where a key is not seen; a
+    query that sees none gives zeros."""
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    products = q @ k.swapaxes(-1, -2) * (scale or 1 / np.sqrt(q.shape[-1]))
+    capped = softcap * np.tanh(products / softcap) if softcap else products
+    biased = capped + bias
+    if hide is not None:
+        biased = np.where(hide, -np.inf, biased)
+    most = biased.max(-1, keepdims=True)
+    e = np.where(np.isneginf(most), 0, np.exp(biased - np.where(np.isneginf(most), 0, most)))
+    total = e.sum(-1, keepdims=True)
+    weights = e / np.where(total == 0, 1, total)
+    return weights @ v, (products, capped, biased, weights)
+
+
+def causal(queries, keys, past=0):
+    return np.arange(keys)[None, :] > np.arange(queries)[:, None] + past
+
+
+def rotate(x, cos, sin, interleaved=False):
+    """x [b, n, s, d], caches [b or 1, s, half]."""
+    cos, sin = cos[:, None], sin[:, None]
+    half = cos.shape[-1]
+    out = x.copy()
+    if interleaved:
+        a, b = x[..., 0:2 * half:2], x[..., 1:2 * half:2]
+        out[..., 0:2 * half:2], out[..., 1:2 * half:2] = a * cos - b * sin, b * cos + a * sin
+    else:
+        a, b = x[..., :half], x[..., half:2 * half]
+        out[..., :half], out[..., half:2 * half] = a * cos - b * sin, b * cos + a * sin
+    return out
+
+
+def quantize(x, scale, zero, dtype):
+    info = np.iinfo(dtype)
+    return np.clip(np.rint(x / scale) + zero, info.min, info.max).astype(dtype)
+
+
+def dequantize(x, scale, zero):
+    return (x.astype(np.int32) - int(zero)).astype(np.float32) * scale
+
+
+# ---------------------------------------------------------------------------------------------------------
+# ai.onnx: attention and what belongs to it (23, 24)
+# ---------------------------------------------------------------------------------------------------------
+
+for heads, kv_heads, queries, keys, size, wide in ((2, 2, 3, 3, 4, 4), (4, 2, 1, 7, 8, 3), (3, 1, 17, 5, 1, 2)):
+    q, k, v = f32(2, heads, queries, size), f32(2, kv_heads, keys, size), f32(2, kv_heads, keys, wide)
+    label = f"{heads}x{kv_heads}x{queries}x{keys}"
+    case(f"attention_{label}", "Attention", [q, k, v], [attention(q, k, v)[0]], opset=23)
+    case(f"attention_3d_{label}", "Attention", [join_heads(x) for x in (q, k, v)],
+         [join_heads(attention(q, k, v)[0])], opset=23, q_num_heads=heads, kv_num_heads=kv_heads)
+    case(f"attention_causal_{label}", "Attention", [q, k, v], [attention(q, k, v, hide=causal(queries, keys))[0]],
+         opset=23, is_causal=1)
+    bias = f32(queries, keys)
+    case(f"attention_float_mask_{label}", "Attention", [q, k, v, bias], [attention(q, k, v, bias=bias, scale=0.3)[0]],
+         opset=23, scale=0.3)
+    mask = RANDOM.random((2, 1, queries, keys)) < 0.5
+    mask[0, 0, 0] = False  # a query that sees nothing
+    case(f"attention_bool_mask_{label}", "Attention", [q, k, v, mask], [attention(q, k, v, hide=~mask)[0]], opset=23)
+    pk, pv = f32(2, kv_heads, 5, size), f32(2, kv_heads, 5, wide)
+    ck, cv = np.concatenate((pk, k), 2), np.concatenate((pv, v), 2)
+    case(f"attention_past_{label}", "Attention", [q, k, v, None, pk, pv],
+         [attention(q, ck, cv, hide=causal(queries, keys + 5, 5))[0], ck, cv], opset=23, is_causal=1)
+    for stage in range(4):
+        y, stages = attention(q, k, v, bias=bias, softcap=2.0)
+        case(f"attention_stage{stage}_{label}", "Attention", [q, k, v, bias], [y, None, None, stages[stage]], opset=24,
+             softcap=2.0, qk_matmul_output_mode=stage)
+    filled = i64(keys, keys - 1)
+    hide = np.arange(keys)[None, None, None, :] >= filled[:, None, None, None]
+    case(f"attention_nonpad_{label}", "Attention", [q, k, v, None, None, None, filled],
+         [attention(q, k, v, hide=hide)[0]])
+    hide = hide | (np.arange(keys)[None, None, None, :] >
+                   (np.arange(queries)[None, None, :, None] + (filled - queries)[:, None, None, None]))
+    case(f"attention_nonpad_causal_{label}", "Attention", [q, k, v, None, None, None, filled],
+         [attention(q, k, v, hide=hide)[0]], is_causal=1)
+q, k, v = f32(1, 2, 3, 4), f32(1, 2, 5, 4), f32(1, 2, 5, 4)
+short = RANDOM.random((3, 4)) < 0.7
+case("attention_short_mask", "Attention", [q, k, v, short],
+     [attention(q, k, v, hide=np.concatenate((~short, np.ones((3, 1), bool)), 1))[0]])
+case("attention_precision", "Attention", [q.astype(np.float16), k.astype(np.float16), v.astype(np.float16)],
+     [attention(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16))[0].astype(np.float16)], opset=23,
+     tolerance=(2e-2, 2e-3), softmax_precision=TensorProto.FLOAT)
+
+for interleaved in (0, 1):
+    x, cos, sin, ids = f32(2, 3, 5, 8), f32(50, 4), f32(50, 4), RANDOM.integers(0, 50, (2, 5))
+    case(f"rotary_{interleaved}", "RotaryEmbedding", [x, cos, sin, ids], [rotate(x, cos[ids], sin[ids], interleaved)],
+         opset=23, interleaved=interleaved)
+    cos, sin = f32(2, 5, 4), f32(2, 5, 4)
+    case(f"rotary_no_ids_{interleaved}", "RotaryEmbedding", [join_heads(x), cos, sin],
+         [join_heads(rotate(x, cos, sin, interleaved))], opset=23, interleaved=interleaved, num_heads=3)
+    cos, sin = f32(2, 5, 3), f32(2, 5, 3)
+    case(f"rotary_part_{interleaved}", "RotaryEmbedding", [x, cos, sin], [rotate(x, cos, sin, interleaved)],
+         opset=23, interleaved=interleaved, rotary_embedding_dim=6)
+
+x, scale = f32(2, 3, 17), f32(17)
+case("rms_norm", "RMSNormalization", [x, scale], [rms_norm(x, scale, 1e-5)], opset=23)
+flat = rms_norm(x.reshape(2, 51), np.ones(51), 1e-2).reshape(2, 3, 17)
+case("rms_norm_axis", "RMSNormalization", [x, scale], [flat * scale], opset=23, axis=1, epsilon=1e-2)
+case("swish", "Swish", [x], [x * sigmoid(x)])
+case("swish_alpha", "Swish", [x], [x * sigmoid(1.7 * x)], alpha=1.7)
+
+cache, update = f32(3, 2, 7, 4), f32(3, 2, 2, 4)
+for mode, places in (("linear", (0, 3, 5)), ("circular", (6, 1, 5))):
+    written = cache.copy()
+    for b, place in enumerate(places):
+        for s in range(2):
+            written[b, :, (place + s) % 7] = update[b, :, s]
+    case(f"tensor_scatter_{mode}", "TensorScatter", [cache, update, i64(*places)], [written], mode=mode)
+written = cache.copy()
+written[:, :, :2] = update
+case("tensor_scatter_start", "TensorScatter", [cache, update], [written])
+
+# ---------------------------------------------------------------------------------------------------------
+# ai.onnx: opsets 18 to 22
+# ---------------------------------------------------------------------------------------------------------
+
+x = f32(3, 1, 5)
+for op, function in (("ReduceMax", np.max), ("ReduceMin", np.min), ("ReduceMean", np.mean), ("ReduceProd", np.prod),
+                     ("ReduceL1", lambda a, **k: np.abs(a).sum(**k)), ("ReduceSumSquare", lambda a, **k: (a * a).sum(**k)),
+                     ("ReduceL2", lambda a, **k: np.sqrt((a * a).sum(**k))), ("ReduceSum", np.sum),
+                     ("ReduceLogSumExp", lambda a, **k: np.log(np.exp(a).sum(**k)))):
+    case(f"{op.lower()}_axes", op, [x, Const(i64(-1, 0))], [function(x, axis=(0, 2), keepdims=True)], opset=18)
+    case(f"{op.lower()}_all", op, [x], [function(x, keepdims=False)], opset=18, keepdims=0)
+    case(f"{op.lower()}_none", op, [x, Const(i64())], [function(x, axis=(), keepdims=True)], opset=18,
+         noop_with_empty_axes=1)
+flags = RANDOM.random((4, 3)) < 0.5
+case("reduce_max_bool", "ReduceMax", [flags, Const(i64(1))], [flags.any(1, keepdims=True)], opset=20)
+case("reduce_min_bool", "ReduceMin", [flags, Const(i64(0))], [flags.all(0)], opset=20, keepdims=0)
+numbers = RANDOM.integers(1, 50, (3, 5)).astype(np.int32)
+case("reduce_log_sum_int", "ReduceLogSum", [numbers, Const(i64(1))],
+     [np.log(numbers.sum(1, keepdims=True)).astype(np.int32)], opset=18)
+case("reduce_log_sum_exp_int", "ReduceLogSumExp", [numbers, Const(i64(1))],
+     [np.log(np.exp(numbers.astype(np.float64)).sum(1, keepdims=True)).astype(np.int32)], opset=18)
+
+x = f32(7, 2)
+case("split_num_outputs", "Split", [x], [x[:3], x[3:6], x[6:]], opset=18, num_outputs=3)
+case("split_sizes", "Split", [x, Const(i64(0, 5, 2))], [x[:0], x[:5], x[5:]], opset=18)
+case("center_crop_pad", "CenterCropPad", [f32(0, 3)[:0], Const(i64(0, 3))], [np.zeros((0, 3), np.float32)], opset=18)
+x = f32(5, 8, 3)
+padded = np.zeros((8, 5, 3), np.float32)
+padded[1:6] = x[:, 1:6]
+case("center_crop_pad_mixed", "CenterCropPad", [x, Const(i64(8, 5))], [padded], opset=18, axes=[0, 1])
+case("center_crop_pad_negative", "CenterCropPad", [x, Const(i64(2))], [x[:, :, :2]], opset=18, axes=[-1])
+case("pad_axes_wrap", "Pad", [x, Const(i64(1, 2)), None, Const(i64(-1))], [np.pad(x, ((0, 0), (0, 0), (1, 2)), "wrap")],
+     opset=19, mode="wrap")
+a, b = RANDOM.integers(-99, 99, (2, 17)).astype(np.int32)
+for op, function in (("BitwiseAnd", np.bitwise_and), ("BitwiseOr", np.bitwise_or), ("BitwiseXor", np.bitwise_xor)):
+    case(op.lower(), op, [a, b], [function(a, b)], opset=18)
+case("bitwise_not", "BitwiseNot", [a], [~a], opset=18)
+x = f32(3, 197)
+case("mish", "Mish", [x], [x * np.tanh(np.log1p(np.exp(x)))], opset=22)
+case("gelu", "Gelu", [x], [gelu(x)], opset=20)
+case("gelu_tanh", "Gelu", [x], [gelu_tanh(x)], opset=20, approximate="tanh")
+x = x.copy()
+x[0, :4] = np.inf, -np.inf, np.nan, 0
+case("is_inf_f16", "IsInf", [x.astype(np.float16)], [np.isposinf(x)], opset=20, detect_negative=0)
+
+
+def group_norm(x, groups, epsilon=1e-5):
+    g = x.astype(np.float64).reshape(x.shape[0], groups, -1)
+    return ((g - g.mean(-1, keepdims=True)) / np.sqrt(g.var(-1, keepdims=True) + epsilon)).reshape(x.shape)
+
+
+x, per_group, per_channel = f32(2, 6, 3, 5), (f32(2), f32(2)), (f32(6), f32(6))
+stretch = lambda v: np.repeat(v, 6 // len(v)).reshape(1, 6, 1, 1)
+case("group_norm_18", "GroupNormalization", [x, *per_group],
+     [group_norm(x, 2) * stretch(per_group[0]) + stretch(per_group[1])], opset=18, num_groups=2)
+case("group_norm_21", "GroupNormalization", [x, *per_channel],
+     [group_norm(x, 2) * stretch(per_channel[0]) + stretch(per_channel[1])], opset=21, num_groups=2)
+
+
+def col2im(x, image, block, strides=(1, 1), dilations=(1, 1), pads=(0, 0, 0, 0)):
+    channels = x.shape[1] // (block[0] * block[1])
+    height, width = image[0] + pads[0] + pads[2], image[1] + pads[1] + pads[3]
+    rows = range(0, height - dilations[0] * (block[0] - 1), strides[0])
+    columns = range(0, width - dilations[1] * (block[1] - 1), strides[1])
+    out = np.zeros((x.shape[0], channels, height, width), x.dtype)
+    x = x.reshape(x.shape[0], channels, *block, len(rows), len(columns))
+    for i in range(block[0]):
+        for j in range(block[1]):
+            for r, top in enumerate(rows):
+                for c, left in enumerate(columns):
+                    out[:, :, top + i * dilations[0], left + j * dilations[1]] += x[:, :, i, j, r, c]
+    return out[:, :, pads[0]:height - pads[2], pads[1]:width - pads[3]]
+
+
+x = f32(2, 3 * 6, 4 * 2)
+case("col2im", "Col2Im", [x, Const(i64(5, 4)), Const(i64(2, 3))], [col2im(x, (5, 4), (2, 3))], opset=18)
+settings = {"strides": [2, 2], "dilations": [1, 2], "pads": [1, 0, 0, 2]}
+x = f32(1, 2 * 6, 3 * 2)
+case("col2im_pads", "Col2Im", [x, Const(i64(5, 5)), Const(i64(2, 3))], [col2im(x, (5, 5), (2, 3), **settings)],
+     opset=18, **settings)
+
+
+def affine_grid(theta, size, align):
+    axes = [np.linspace(-1, 1, n) if align else (2 * np.arange(n) + 1) / n - 1 for n in size]
+    mesh = np.meshgrid(*axes, indexing="ij")[::-1]
+    points = np.stack([*mesh, np.ones(size)], -1)
+    return np.einsum("...k,njk->n...j", points, theta)
+
+
+for align in (0, 1):
+    theta = f32(2, 2, 3)
+    case(f"affine_grid_{align}", "AffineGrid", [theta, Const(i64(2, 1, 3, 5))], [affine_grid(theta, (3, 5), align)],
+         opset=20, align_corners=align)
+    theta = f32(1, 3, 4)
+    case(f"affine_grid_3d_{align}", "AffineGrid", [theta, Const(i64(1, 2, 2, 3, 4))],
+         [affine_grid(theta, (2, 3, 4), align)], opset=20, align_corners=align)
+
+x = f32(1, 10, 1)
+spectrum = np.fft.fft(x[..., 0], axis=1)
+case("dft_axis_operand", "DFT", [x, None, Const(np.int64(1))], [np.stack((spectrum.real, spectrum.imag), -1)], opset=20,
+     tolerance=(1e-4, 1e-4))
+x, scale, zero = f32(4, 3), np.array([0.5, 0.25, 2.0], np.float32), np.array([3, 100, 128], np.uint8)
+levels = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
+case("quantize_per_axis", "QuantizeLinear", [x, scale, zero], [levels], opset=23, axis=1)
+case("dequantize_per_axis", "DequantizeLinear", [levels, scale, zero],
+     [((levels.astype(np.int32) - zero) * scale).astype(np.float16)], opset=23, axis=-1, output_dtype=TensorProto.FLOAT16)
+half = f32(4, 3).astype(np.float16)
+case("quantize_precision", "QuantizeLinear", [half, np.float32(0.1)],
+     [np.clip(np.rint(half.astype(np.float32) / np.float32(0.1)), -32768, 32767).astype(np.int16)], opset=23,
+     output_dtype=TensorProto.INT16, precision=TensorProto.FLOAT)
+
+
+def grid_sample_3d(x, grid, nearest, zeros, align):
+    """Volumes; zeros or the border outside."""
+    n, channels, *size = x.shape
+    out = np.zeros((n, channels, *grid.shape[1:4]))
+    for b, *place in np.ndindex(n, *grid.shape[1:4]):
+        at = [(grid[(b, *place)][2 - d] + 1) / 2 * (size[d] - 1) if align
+              else ((grid[(b, *place)][2 - d] + 1) * size[d] - 1) / 2 for d in range(3)]
+        if not zeros:
+            at = [min(max(p, 0), s - 1) for p, s in zip(at, size)]
+        corners = [(np.rint(at).astype(int), 1.0)] if nearest else [
+            (np.floor(at).astype(int) + step, np.prod([1 - abs(p - np.floor(p) - s) for p, s in zip(at, step)]))
+            for step in np.ndindex(2, 2, 2)]
+        for corner, weight in corners:
+            inside = all(0 <= c < s for c, s in zip(corner, size))
+            clamped = tuple(min(max(int(c), 0), s - 1) for c, s in zip(corner, size))
+            if inside or not zeros:
+                out[(b, slice(None), *place)] += weight * x[(b, slice(None), *clamped)]
+    return out
+
+
+x, grid = f32(2, 3, 4, 1, 5), (RANDOM.random((2, 2, 3, 7, 3)) * 2.6 - 1.3).astype(np.float32)
+for nearest in (0, 1):
+    for zeros in (0, 1):
+        for align in (0, 1):
+            case(f"grid_sample_3d_{nearest}{zeros}{align}", "GridSample", [x, grid],
+                 [grid_sample_3d(x, grid, nearest, zeros, align)], opset=20, mode="nearest" if nearest else "linear",
+                 padding_mode="zeros" if zeros else "border", align_corners=align)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Pooling with places, boxes, resizing
+# ---------------------------------------------------------------------------------------------------------
+
+def max_pool(x, kernel, strides, pads, dilations, columns_first):
+    """2-D; values and the places of the first maxima."""
+    n, c, h, w = x.shape
+    out = [(s + pads[d] + pads[d + 2] - dilations[d] * (kernel[d] - 1) - 1) // strides[d] + 1 for d, s in enumerate((h, w))]
+    y, places = np.empty((n, c, *out), x.dtype), np.empty((n, c, *out), np.int64)
+    for b, m, i, j in np.ndindex(n, c, *out):
+        best = None
+        for k, l in np.ndindex(*kernel):
+            r, s = i * strides[0] - pads[0] + k * dilations[0], j * strides[1] - pads[1] + l * dilations[1]
+            if 0 <= r < h and 0 <= s < w and (best is None or x[b, m, r, s] > best):
+                best = x[b, m, r, s]
+                places[b, m, i, j] = (b * c + m) * h * w + (s * h + r if columns_first else r * w + s)
+        y[b, m, i, j] = best
+    return y, places
+
+
+for order in (0, 1):
+    for x, kernel, strides, pads, dilations in (
+            (f32(2, 3, 7, 5), (2, 2), (2, 1), (0, 0, 0, 0), (1, 1)), (f32(1, 1, 17, 9), (3, 3), (2, 2), (1, 1, 1, 0), (1, 2)),
+            (RANDOM.integers(0, 4, (2, 2, 6, 6)).astype(np.uint8), (3, 2), (1, 2), (1, 0, 2, 1), (1, 1))):
+        y, places = max_pool(x, kernel, strides, pads, dilations, order)
+        case(f"max_pool_indices_{order}_{x.dtype}_{x.shape[2]}", "MaxPool", [x], [y, places], opset=22, kernel_shape=kernel,
+             strides=strides, pads=pads, dilations=dilations, storage_order=order)
+
+
+def roi_align(x, rois, owner, out, ratio, scale, half, mode):
+    height, width = x.shape[2:]
+    y = np.zeros((len(rois), x.shape[1], *out))
+    for n, box in enumerate(rois.astype(np.float64)):
+        left, top, right, bottom = box * scale - (0.5 if half else 0)
+        extents = [bottom - top, right - left] if half else [max(bottom - top, 1), max(right - left, 1)]
+        grid = [ratio or math.ceil(e / o) for e, o in zip(extents, out)]
+        for i, j in np.ndindex(*out):
+            samples = []
+            for a in range(max(grid[0], 0)):
+                for b in range(max(grid[1], 0)):
+                    r = top + extents[0] / out[0] * (i + (a + 0.5) / grid[0])
+                    s = left + extents[1] / out[1] * (j + (b + 0.5) / grid[1])
+                    if not (-1 <= r <= height and -1 <= s <= width):
+                        samples.append(np.zeros((4, x.shape[1])))
+                        continue
+                    r, s = min(max(r, 0), height - 1), min(max(s, 0), width - 1)
+                    r0, s0 = int(r), int(s)
+                    r1, s1 = min(r0 + 1, height - 1), min(s0 + 1, width - 1)
+                    dr, ds = r - r0, s - s0
+                    samples.append([w * x[owner[n], :, p, q] for w, p, q in (
+                        ((1 - dr) * (1 - ds), r0, s0), ((1 - dr) * ds, r0, s1), (dr * (1 - ds), r1, s0), (dr * ds, r1, s1))])
+            if samples and mode == "avg":
+                y[n, :, i, j] = np.sum(samples, (0, 1)) / len(samples)
+            elif samples:
+                y[n, :, i, j] = np.max(samples, (0, 1))
+    return y
+
+
+x = f32(2, 3, 11, 17)
+rois = np.array([[0, 0, 16, 10], [2.5, 1.25, 9.75, 8.5], [5, 5, 5.2, 5.1], [-30, -20, 60, 40], [3, 2, 1, 1]], np.float32)
+owner = i64(0, 1, 1, 0, 1)
+for half in (0, 1):
+    transform = "half_pixel" if half else "output_half_pixel"
+    for ratio, mode in ((0, "avg"), (2, "avg"), (3, "max")):
+        case(f"roi_align_{half}_{ratio}_{mode}", "RoiAlign", [x, rois, owner],
+             [roi_align(x, rois, owner, (3, 5), ratio, 0.75, half, mode)], opset=16, output_height=3, output_width=5,
+             sampling_ratio=ratio, spatial_scale=0.75, mode=mode, coordinate_transformation_mode=transform)
+
+
+def resize_axis(x, axis, scale, out, mode, symmetric, antialias, exclude):
+    size = x.shape[axis]
+    kernel = (lambda d: max(1 - abs(d), 0)) if mode == "linear" else cubic_kernel
+    matrix = np.zeros((out, size))
+    for i in range(out):
+        at = (i + 0.5) / scale - 0.5
+        if symmetric:
+            at += size / 2 * (1 - out / (scale * size))
+        shrink = min(scale, 1) if antialias else 1
+        reach = (1 if mode == "linear" else 2) / shrink
+        weights = {k: kernel((k - at) * shrink) for k in range(math.floor(at - reach), math.ceil(at + reach) + 1)}
+        if exclude:
+            weights = {k: w for k, w in weights.items() if 0 <= k < size}
+        for k, w in weights.items():
+            matrix[i, min(max(k, 0), size - 1)] += w / sum(weights.values())
+    return np.moveaxis(np.moveaxis(x, axis, -1) @ matrix.T, -1, axis)
+
+
+def cubic_kernel(d, a=-0.75):
+    d = abs(d)
+    return ((a + 2) * d - (a + 3)) * d * d + 1 if d <= 1 else ((a * d - 5 * a) * d + 8 * a) * d - 4 * a if d < 2 else 0
+
+
+x = f32(1, 2, 7, 13)
+for mode in ("linear", "cubic"):
+    for exclude in (0, 1):
+        scales = np.array([1, 1, 0.6, 1.7], np.float32)
+        out = resize_axis(resize_axis(x, 2, 0.6, 4, mode, 0, 1, exclude), 3, 1.7, 22, mode, 0, 1, exclude)
+        case(f"resize_antialias_{mode}_{exclude}", "Resize", [x, None, Const(scales)], [out], opset=18, mode=mode,
+             antialias=1, exclude_outside=exclude)
+    out = resize_axis(resize_axis(x, 2, np.float32(0.6), 4, mode, 1, 0, 0), 3, np.float32(1.7), 22, mode, 1, 0, 0)
+    case(f"resize_symmetric_{mode}", "Resize", [x, None, Const(scales)], [out], opset=19, mode=mode,
+         coordinate_transformation_mode="half_pixel_symmetric")
+    out = resize_axis(resize_axis(x, 2, 3 / 7, 3, mode, 0, 1, 0), 3, 5 / 13, 5, mode, 0, 1, 0)
+    case(f"resize_antialias_sizes_{mode}", "Resize", [x, None, None, Const(i64(3, 5))], [out], opset=18, mode=mode,
+         antialias=1, axes=[2, 3])
+
+# ---------------------------------------------------------------------------------------------------------
+# com.microsoft: products, activations, normalisations
+# ---------------------------------------------------------------------------------------------------------
+
+a, b = f32(2, 3, 5), f32(2, 5, 7)
+microsoft("fused_matmul", "FusedMatMul", [a, b], [0.5 * (a @ b)], alpha=0.5)
+microsoft("fused_matmul_transposed", "FusedMatMul", [a.swapaxes(1, 2).copy(), b.swapaxes(1, 2).copy()], [a @ b], transA=1,
+          transB=1)
+microsoft("fused_matmul_batch", "FusedMatMul", [a.transpose(1, 0, 2).copy(), b], [a @ b], transBatchA=1)
+microsoft("fused_matmul_batch_b", "FusedMatMul", [a, b.swapaxes(1, 2).transpose(1, 0, 2).copy()], [a @ b],
+          transBatchB=1, transB=1)
+vector = f32(5)
+microsoft("fused_matmul_vector", "FusedMatMul", [vector, b[0]], [vector @ b[0]], transA=1)
+x, bias = f32(2, 3, 197), f32(197)
+microsoft("gelu", "Gelu", [x], [gelu(x)])
+microsoft("bias_gelu", "BiasGelu", [x, bias], [gelu(x + bias)])
+microsoft("fast_gelu", "FastGelu", [x], [gelu_tanh(x)])
+microsoft("fast_gelu_bias", "FastGelu", [x, bias], [gelu_tanh(x + bias)])
+microsoft("quick_gelu", "QuickGelu", [x], [x * sigmoid(1.702 * x)])
+microsoft("quick_gelu_alpha", "QuickGelu", [x], [x * sigmoid(0.5 * x)], alpha=0.5)
+skip, scale = f32(2, 3, 197), f32(197)
+total = x + skip
+microsoft("skip_layer_norm", "SkipLayerNormalization", [x, skip, scale], [layer_norm(total, scale)])
+microsoft("skip_layer_norm_all", "SkipLayerNormalization", [x, f32(1, 3, 197)[:1] * 0 + skip[:1], scale, bias, bias],
+          [layer_norm(x + skip[:1] + bias, scale, bias, 1e-3), None, None, x + skip[:1] + bias], epsilon=1e-3)
+microsoft("skip_layer_norm_statistics", "SkipLayerNormalization", [x, skip, scale, bias],
+          [layer_norm(total, scale, bias), total.mean(-1, keepdims=True), 1 / total.std(-1, keepdims=True)])
+microsoft("skip_rms_norm", "SkipSimplifiedLayerNormalization", [x, skip, scale, bias],
+          [rms_norm(total + bias, scale, 1e-6), None, None, total + bias], epsilon=1e-6)
+case("rms_norm_old_name", "SimplifiedLayerNormalization", [x, scale], [rms_norm(x, scale, 1e-6)], opset=17, epsilon=1e-6)
+ids, segments = RANDOM.integers(0, 30, (2, 5)).astype(np.int32), RANDOM.integers(0, 2, (2, 5)).astype(np.int32)
+words, places, kinds, scale, bias = f32(30, 8), f32(9, 8), f32(2, 8), f32(8), f32(8)
+mask = (np.arange(5)[None, :] < [[5], [3]]).astype(np.int32)
+total = words[ids] + places[:5] + kinds[segments]
+microsoft("embed_layer_norm", "EmbedLayerNormalization", [ids, segments, words, places, kinds, scale, bias, mask],
+          [layer_norm(total, scale, bias), np.array([5, 3], np.int32), total])
+where = RANDOM.integers(0, 9, (2, 5)).astype(np.int32)
+microsoft("embed_layer_norm_positions", "EmbedLayerNormalization", [ids, None, words, places, None, scale, bias, None, where],
+          [layer_norm(words[ids] + places[where], scale, bias), np.zeros(2, np.int32)])
+
+# ---------------------------------------------------------------------------------------------------------
+# com.microsoft: attention
+# ---------------------------------------------------------------------------------------------------------
+
+q, k, v, bias = f32(2, 5, 8), f32(2, 7, 8), f32(2, 7, 12), f32(28)
+heads = lambda x: split_heads(x, 2)
+biased = [heads(x + b) for x, b in zip((q, k, v), np.split(bias, (8, 16)))]
+microsoft("mha", "MultiHeadAttention", [q, k, v], [join_heads(attention(heads(q), heads(k), heads(v))[0])], num_heads=2)
+microsoft("mha_bias", "MultiHeadAttention", [q, k, v, bias], [join_heads(attention(*biased, scale=0.2)[0])], num_heads=2,
+          scale=0.2)
+lengths = np.array([7, 4], np.int32)
+padding = np.where(np.arange(7)[None, :] < lengths[:, None], 0, -10000.0)[:, None, None, :]
+added = f32(1, 2, 5, 7)
+microsoft("mha_lengths", "MultiHeadAttention", [q, k, v, None, lengths, added],
+          [join_heads(attention(heads(q), heads(k), heads(v), bias=padding + added)[0])], num_heads=2)
+mask = RANDOM.integers(0, 2, (2, 7)).astype(np.int32)
+microsoft("mha_mask", "MultiHeadAttention", [q, k, v, None, mask],
+          [join_heads(attention(heads(q), heads(k), heads(v), bias=np.where(mask, 0, -50.0)[:, None, None, :])[0])],
+          num_heads=2, mask_filter_value=-50.0)
+mask = RANDOM.integers(0, 2, (2, 5, 7)).astype(np.int32)
+microsoft("mha_mask_3d", "MultiHeadAttention", [q, k, v, None, mask],
+          [join_heads(attention(heads(q), heads(k), heads(v), bias=np.where(mask, 0, -10000.0)[:, None])[0])], num_heads=2)
+packed = f32(2, 5, 2, 3, 4)
+parts = [packed[:, :, :, i].transpose(0, 2, 1, 3) for i in range(3)]
+microsoft("mha_packed", "MultiHeadAttention", [packed], [join_heads(attention(*parts, hide=causal(5, 5))[0])], num_heads=2,
+          unidirectional=1)
+packed = f32(2, 7, 2, 2, 4)
+parts = [packed[:, :, :, i].transpose(0, 2, 1, 3) for i in range(2)]
+microsoft("mha_packed_kv", "MultiHeadAttention", [q, packed], [join_heads(attention(heads(q), *parts)[0])], num_heads=2)
+pk, pv = f32(2, 2, 3, 4), f32(2, 2, 3, 6)
+ck, cv = np.concatenate((pk, heads(k)), 2), np.concatenate((pv, heads(v)), 2)
+microsoft("mha_past", "MultiHeadAttention", [q, k, v, None, None, None, pk, pv],
+          [join_heads(attention(heads(q), ck, cv, hide=causal(5, 10, 3))[0]), ck, cv], num_heads=2, unidirectional=1)
+
+x, weight, bias = f32(2, 5, 6), f32(6, 24), f32(24)
+parts = [heads(part) for part in np.split(x @ weight + bias, 3, axis=-1)]
+microsoft("attention_packed", "Attention", [x, weight, bias], [join_heads(attention(*parts)[0]), np.stack(parts[1:])],
+          num_heads=2)
+for name, mask, keep in (("lengths", np.array([5, 2], np.int32), np.arange(5)[None, :] < [[5], [2]]),
+                         ("ranges", np.array([5, 4, 0, 2], np.int32),
+                          (np.arange(5)[None, :] < [[5], [4]]) & (np.arange(5)[None, :] >= [[0], [2]]))):
+    microsoft(f"attention_{name}", "Attention", [x, weight, bias, mask],
+              [join_heads(attention(*parts, bias=np.where(keep, 0, -10000.0)[:, None, None])[0])], num_heads=2)
+microsoft("attention_unidirectional", "Attention", [x, weight, bias], [join_heads(attention(*parts, hide=causal(5, 5))[0])],
+          num_heads=2, unidirectional=1)
+parts = [heads(part) for part in np.split(x @ weight, (8, 16), axis=-1)]
+microsoft("attention_no_bias", "Attention", [x, weight], [join_heads(attention(*parts)[0])], num_heads=2,
+          qkv_hidden_sizes=[8, 8, 8])
+
+x, cos, sin = f32(2, 5, 24), f32(40, 4), f32(40, 4)
+ids = RANDOM.integers(0, 40, (2, 5))
+for interleaved in (0, 1):
+    microsoft(f"rotary_{interleaved}", "RotaryEmbedding", [x, ids, cos, sin],
+              [join_heads(rotate(split_heads(x, 3), cos[ids], sin[ids], interleaved))], interleaved=interleaved)
+    microsoft(f"rotary_offset_{interleaved}", "RotaryEmbedding", [split_heads(x, 3), i64(7), cos, sin],
+              [rotate(split_heads(x, 3), cos[None, 7:12], sin[None, 7:12], interleaved)], interleaved=interleaved)
+microsoft("rotary_part", "RotaryEmbedding", [x, ids, cos[:, :2].copy(), sin[:, :2].copy()],
+          [join_heads(rotate(split_heads(x, 3), cos[ids][..., :2], sin[ids][..., :2]))], num_heads=3, rotary_embedding_dim=4)
+
+q, k, v = f32(2, 5, 16), f32(2, 5, 8), f32(2, 5, 8)
+last = np.array([4, 2], np.int32)
+hide = causal(5, 5)[None, None] | (np.arange(5) > last[:, None, None, None])
+y = attention(split_heads(q, 4), heads(k), heads(v), hide=hide)[0]
+microsoft("gqa", "GroupQueryAttention", [q, k, v, None, None, last, np.array([5], np.int32)],
+          [join_heads(y), heads(k), heads(v)], num_heads=4, kv_num_heads=2)
+microsoft("gqa_packed", "GroupQueryAttention", [np.concatenate((q, k, v), -1), None, None, None, None, last,
+                                                np.array([5], np.int32)], [join_heads(y)], num_heads=4, kv_num_heads=2)
+cos, sin = f32(9, 2), f32(9, 2)
+turned = [rotate(part, cos[None, :5], sin[None, :5]) for part in (split_heads(q, 4), heads(k))]
+microsoft("gqa_rotary", "GroupQueryAttention", [q, k, v, np.zeros((2, 2, 0, 4), np.float32), np.zeros((2, 2, 0, 4), np.float32),
+                                                last, np.array([5], np.int32), cos, sin],
+          [join_heads(attention(*turned, heads(v), hide=hide)[0]), turned[1], heads(v)], num_heads=4, kv_num_heads=2, do_rotary=1)
+
+# ---------------------------------------------------------------------------------------------------------
+# com.microsoft: quantised
+# ---------------------------------------------------------------------------------------------------------
+
+scale = lambda v: np.float32(v)
+for make, dtype, za, zb, zc in ((u8, np.uint8, 128, 3, 120), (i8, np.int8, -5, 0, 7)):
+    a, b = make(2, 3, 17), make(3, 1)
+    za, zb, zc = (np.array(z, dtype) for z in (za, zb, zc))
+    da, db = dequantize(a, 0.02, za), dequantize(b, 0.03, zb)
+    tail = [scale(0.05), zc]
+    name = np.dtype(dtype).name
+    microsoft(f"qlinear_add_{name}", "QLinearAdd", [a, scale(0.02), za, b, scale(0.03), zb, *tail],
+              [quantize(da + db, np.float32(0.05), zc, dtype)])
+    microsoft(f"qlinear_mul_{name}", "QLinearMul", [a, scale(0.02), za, b, scale(0.03), zb, *tail],
+              [quantize(da * db, np.float32(0.05), zc, dtype)])
+    microsoft(f"qlinear_sigmoid_{name}", "QLinearSigmoid", [a, scale(0.02), za, scale(0.004), None],
+              [quantize(sigmoid(da), np.float32(0.004), 0, dtype)])
+    microsoft(f"qlinear_leaky_relu_{name}", "QLinearLeakyRelu", [a, scale(0.02), za, *tail],
+              [quantize(np.where(da < 0, np.float32(0.2) * da, da), np.float32(0.05), zc, dtype)], alpha=0.2)
+    microsoft(f"qlinear_softmax_{name}", "QLinearSoftmax", [a, scale(0.02), za, scale(0.01), zc],
+              [quantize(softmax(da), np.float32(0.01), zc, dtype)], axis=-1, opset=13)
+    image = make(2, 3, 5, 7)
+    di = dequantize(image, 0.02, za)
+    microsoft(f"qlinear_global_average_pool_{name}", "QLinearGlobalAveragePool", [image, scale(0.02), za, *tail],
+              [quantize(di.mean((2, 3), keepdims=True), np.float32(0.05), zc, dtype)])
+    microsoft(f"qlinear_global_average_pool_last_{name}", "QLinearGlobalAveragePool", [image, scale(0.02), za, *tail],
+              [quantize(di.mean((1, 2), keepdims=True), np.float32(0.05), zc, dtype)], channels_last=1)
+    pooled = (di[:, :, :-1, :-1] + di[:, :, 1:, :-1] + di[:, :, :-1, 1:] + di[:, :, 1:, 1:]) / 4
+    microsoft(f"qlinear_average_pool_{name}", "QLinearAveragePool", [image, scale(0.02), za, *tail],
+              [quantize(pooled, np.float32(0.05), zc, dtype)], kernel_shape=[2, 2])
+    microsoft(f"qlinear_average_pool_last_{name}", "QLinearAveragePool",
+              [image.transpose(0, 2, 3, 1).copy(), scale(0.02), za, *tail],
+              [quantize(pooled, np.float32(0.05), zc, dtype).transpose(0, 2, 3, 1)], kernel_shape=[2, 2], channels_last=1)
+    other = make(2, 3, 2)
+    microsoft(f"qlinear_concat_{name}", "QLinearConcat", [*tail, a, scale(0.02), za, other, scale(0.1), zb],
+              [quantize(np.concatenate((da, dequantize(other, 0.1, zb)), 2), np.float32(0.05), zc, dtype)], axis=2)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Running them
+# ---------------------------------------------------------------------------------------------------------
+
+def build(op, inputs, expected, opset, domain, attributes):
+    """A model of one node, and the arrays of its inputs by name."""
+    names, given, constants, arrays = [], [], [], {}
+    for i, value in enumerate(inputs):
+        names.append("" if value is None else f"x{i}")
+        if isinstance(value, Const):
+            constants.append(numpy_helper.from_array(value.value, f"x{i}"))
+        elif value is not None:
+            value = np.asarray(value)
+            arrays[f"x{i}"] = value
+            element = helper.mapping.NP_TYPE_TO_TENSOR_TYPE[value.dtype]
+            given.append(helper.make_tensor_value_info(f"x{i}", element, value.shape))
+    outputs = ["" if value is None else f"y{i}" for i, value in enumerate(expected)]
+    node = helper.make_node(op, names, outputs, domain=domain, **attributes)
+    graph = helper.make_graph([node], "one", given, [onnx.ValueInfoProto(name=name) for name in outputs if name],
+                              constants)
+    imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(domain, 1)] * bool(domain)
+    return helper.make_model(graph, ir_version=10, opset_imports=imports), arrays
+
+
+def difference(actual, expected, tolerance):
+    """What is wrong with an output, or None."""
+    exact = not np.issubdtype(actual.dtype, np.floating)
+    if exact and actual.dtype != expected.dtype:
+        return f"element type {actual.dtype}, expected {expected.dtype}"
+    if actual.shape != expected.shape:
+        return f"shape {actual.shape}, expected {expected.shape}"
+    if exact and np.issubdtype(actual.dtype, np.integer) and actual.dtype.itemsize == 1:
+        # A value in the middle of two levels may go to either, as rounding of f32 has it.
+        off = np.abs(actual.astype(int) - expected.astype(int))
+        return f"levels differ by up to {off.max()}" if off.size and (off.max() > 1 or (off > 0).mean() > 0.02) else None
+    rtol, atol = (0, 0) if exact else tolerance or (RTOL, ATOL)
+    close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    if close.all():
+        return None
+    where = tuple(int(i[0]) for i in np.nonzero(~close))
+    return f"{(~close).sum()} of {close.size} values differ, first at {list(where)}: {actual[where]}, expected {expected[where]}"
+
+
+def run_case(scratch, op, inputs, expected, opset, domain, tolerance, attributes):
+    """What is wrong, or None."""
+    model, arrays = build(op, inputs, expected, opset, domain, attributes)
+    file = scratch / "one.onnx"
+    onnx.save(model, str(file))
+    try:
+        actual = gantry_api.compile_for(file, {}).run(arrays)
+    except gantry_api.Refused as refusal:
+        return f"refused: {refusal.reason(scratch)}"
+    except gantry_api.ApiError as error:
+        return str(error)
+    for i, value in enumerate(expected):
+        if value is not None and (found := difference(actual[f"y{i}"], np.asarray(value), tolerance)):
+            return f"output {i}: {found}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", help="accepted, not used: one case at a time")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json", type=pathlib.Path, help="write the result there (run_tests.py reads it)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="a line for each case")
+    arguments = parser.parse_args()
+    gantry_api.load(arguments.build_dir)
+    passed, failures = 0, []
+    with tempfile.TemporaryDirectory() as scratch:
+        for index, (name, *what) in enumerate(CASES):
+            label = f"{what[4] or 'ai.onnx'}/{name}"
+            if arguments.filter not in label:
+                continue
+            wrong = run_case(pathlib.Path(scratch), *what)
+            passed += not wrong
+            if wrong:
+                failures.append(f"{label}: {wrong}")
+            if arguments.verbose:
+                print(f"{index:4} {label}: {wrong or 'passed'}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": {}}))
+    for failure in failures if not (arguments.json or arguments.verbose) else ():
+        print(f"  {failure}")
+    print(f"onnx-ops: {passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
