@@ -93,6 +93,7 @@ def main():
     parser.add_argument("--node", action="append", default=[])
     parser.add_argument("--import", action="append", dest="imports")
     parser.add_argument("--ir", type=int, default=8)
+    parser.add_argument("--external", help="file beside OUT for the initialisers")
     parser.add_argument("--configuration", action="append", default=[])
     parser.add_argument("--on", action="append", default=[])
     parser.add_argument("op")
@@ -119,7 +120,10 @@ def main():
     del model.opset_import[:]
     model.opset_import.extend(opset_imports(a))
     model.MergeFromString(b"".join(model_configuration(text) for text in a.configuration))
-    onnx.save(model, a.out)
+    if a.external:
+        onnx.save_model(model, a.out, save_as_external_data=True, location=a.external, size_threshold=0)
+    else:
+        onnx.save(model, a.out)
 
 
 if __name__ == "__main__":

@@ -58,12 +58,13 @@ Status checkType(const Array &array, const BindingInfo &binding, const std::stri
 
 /// The fill that --fill asks for, the last one counting; none when it does not.
 Expected<std::optional<arrays::Fill>> requestedFill(const Options &options,
-                                                    const std::string &name) {
+                                                    std::span<const BindingInfo> inputs, size_t i) {
   std::optional<arrays::Fill> result;
   for (const std::string &text : options.fills) {
     const NamedFile request = parseNamedFile(text);
-    if (!request.name.empty() && request.name != name)
-      continue;
+    if (!request.name.empty())
+      if (auto named = find(inputs, request.name, "input"); !named || *named != i)
+        continue;
     auto fill = arrays::parseFill(request.file);
     if (!fill)
       return fill.status();
@@ -88,7 +89,7 @@ Status checkNoneForgotten(const Options &options, std::span<const BindingInfo> i
     return {};
   std::vector<BindingInfo> forgotten;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    auto fill = requestedFill(options, inputs[i].name);
+    auto fill = requestedFill(options, inputs, i);
     if (!fill)
       return fill.status();
     if (!given[i] && !*fill)
@@ -102,8 +103,9 @@ Status checkNoneForgotten(const Options &options, std::span<const BindingInfo> i
       first + "=FILE, or have it made up with --fill " + first + "=SPEC, or --fill SPEC for all");
 }
 
-Expected<Array> makeUp(const Options &options, const BindingInfo &binding) {
-  auto requested = requestedFill(options, binding.name);
+Expected<Array> makeUp(const Options &options, std::span<const BindingInfo> inputs, size_t i) {
+  const BindingInfo &binding = inputs[i];
+  auto requested = requestedFill(options, inputs, i);
   if (!requested)
     return requested.status();
   const arrays::Fill fill = requested->value_or(arrays::defaultFill(binding.type.element));
@@ -280,7 +282,7 @@ Status Execution::bindInputs(const Options &options, GivenArrays given) {
       GANTRY_RETURN_IF_ERROR(checkType(array->array, infos[i], array->file));
       inputs.push_back(std::move(array->array));
     } else {
-      auto made = makeUp(options, infos[i]);
+      auto made = makeUp(options, infos, i);
       if (!made)
         return made.status();
       inputs.push_back(made.take());
