@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   bool complained = false;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &) {
-    complained = true;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    complained |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
     return mlir::success();
   });
   const GraphFile file{llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz", "/nonexistent"};

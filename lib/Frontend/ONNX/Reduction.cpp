@@ -141,9 +141,11 @@ static Values alongAxis(NodeContext &n, llvm::function_ref<Value(Value, int64_t)
   int64_t rank = n.rankOf(x);
   if (n.opset() >= 13) {
     auto axis = n.axis(n.intAttr("axis", -1), rank);
-    return axis ? Values{build(x, *axis)} : Values{};
+    return axis && !n.hasFailed() ? Values{build(x, *axis)} : Values{};
   }
   int64_t given = n.intAttr("axis", 1);
+  if (n.hasFailed())
+    return {};
   if (given < -rank || given > rank)
     return {n.fail("axis " + Twine(given) + " is outside the " + Twine(rank) +
                    " dimensions of the operand")};
