@@ -189,14 +189,14 @@ def everywhere(draw):
 
 def sample(x, axis, scale, length, mode, coordinates, nearest):
     """One dimension of Resize."""
-    size = x.shape[axis]
+    size, full = x.shape[axis], scale * x.shape[axis]  # what ONNX's align_corners takes, not rounded
     i = np.arange(length)
     if coordinates == "half_pixel":
         at = (i + 0.5) / scale - 0.5
     elif coordinates == "pytorch_half_pixel":
         at = (i + 0.5) / scale - 0.5 if length > 1 else np.zeros(length)
     elif coordinates == "align_corners":
-        at = i * (size - 1) / (length - 1) if length > 1 else np.zeros(length)
+        at = i * (size - 1) / (full - 1) if full > 1 else np.zeros(length)
     else:
         at = i / scale
     if mode == "nearest":
