@@ -11,7 +11,7 @@
 // RUN: not gantry compile %s --dim batch=3 --dim time=4 -o %t.gantry 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: gantry: error: {{.*}} --dim time=4 names no open dimension of the graph
 // RUN: not gantry compile %s --dim batch=some -o %t.gantry 2>&1 | FileCheck %s --check-prefix=FORM
-// FORM: gantry: error: --dim 'batch=some' is not NAME=SIZE
+// FORM: gantry: error: --dim: expected NAME=N, N being a whole number from 0 on, got 'batch=some'
 
 func.func @main(%x: tensor<?x4xf32> {gantry.dims = ["batch", ""]}) -> tensor<?x2xf32> {
   %0 = gantry.reshape %x : (tensor<?x4xf32>) -> tensor<?x2x2xf32>

@@ -109,7 +109,9 @@ def main():
         kind, numbers = text.split(":")
         name, element, dims = typed(kind)
         data = np.array([float(x) for x in numbers.split(",") if x], helper.mapping.TENSOR_TYPE_TO_NP_TYPE[element])
-        initializers.append(numpy_helper.from_array(data.reshape(dims), name))
+        # One number stands for all.
+        values = np.full(dims, data[0]) if data.size == 1 else data.reshape(dims)
+        initializers.append(numpy_helper.from_array(values, name))
     outputs = [value_info(text) for text in a.output or a.results.split(",") if text]
     more = []
     for i, text in enumerate(a.node):

@@ -46,7 +46,6 @@
 // LAYERS-NEXT: then, compared with now:
 // LAYERS-NEXT: predicted
 // LAYERS-NEXT: copies     2 (h2d 1, d2h 1) -> 4 (h2d 1, d2h 1, d2d 2) per run, 8 KiB -> 16 KiB
-// LAYERS-NEXT: memory     GPU:0
 // LAYERS-NEXT: memory     GPU:1 0 bytes -> {{.*}} of 64 KiB
 // LAYERS-NEXT: it fits the limits
 // That rule brings what was said.

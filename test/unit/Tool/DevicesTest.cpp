@@ -77,7 +77,9 @@ TEST_F(DevicesTool, d7_calibrates) {
   EXPECT_GT(host.peakFlops[size_t(ElementType::f32)], 1e9);
   EXPECT_GT(host.peakFlops[size_t(ElementType::f64)], 1e8);
   EXPECT_GT(host.bandwidth, 1e8);
-  ASSERT_EQ(machine.links.size(), 1u);
+  // Behind what is measured come the links that are assumed.
+  ASSERT_FALSE(machine.links.empty());
+  EXPECT_EQ(machine.links[0].from, machine.links[0].to);
   EXPECT_GT(machine.links[0].bandwidth, 1e8);
   EXPECT_TRUE(std::regex_search(gantry("devices --calibrate").out,
                                 std::regex("CPU:0 +CPU:0 .* measured\n")));
