@@ -143,4 +143,10 @@ double predictedSeconds(const fb::Plan &plan, const fb::Function &function) {
   return end;
 }
 
+double lowerBoundSeconds(const fb::Plan &plan, const fb::Function &function) {
+  const double predicted = predictedSeconds(plan, function);
+  return predicted > 0 ? std::min(function.lower_bound_seconds(), predicted)
+                       : function.lower_bound_seconds();
+}
+
 } // namespace gantry::plan

@@ -46,4 +46,9 @@ std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &functio
 /// When the last of them ends: what a run is predicted to take, wherever a plan's time is told.
 double predictedSeconds(const fb::Plan &plan, const fb::Function &function);
 
+/// What no placement on these devices is predicted to beat; 0 when the plan does not say. The
+/// compiler adds up ops, and the clock knows the kernels: where the plan beats the sum by the bytes
+/// that its kernels save, its own prediction is what is told.
+double lowerBoundSeconds(const fb::Plan &plan, const fb::Function &function);
+
 } // namespace gantry::plan

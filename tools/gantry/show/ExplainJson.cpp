@@ -82,7 +82,7 @@ void addCopies(JSONWriter &json, const Subject &subject, const Ledger &ledger) {
 void addPrediction(JSONWriter &json, const Subject &subject, const fb::Function &function,
                    const Ledger &ledger) {
   json.member("predicted_seconds", predictedSeconds(subject.plan, function))
-      .member("lower_bound_seconds", function.lower_bound_seconds())
+      .member("lower_bound_seconds", lowerBoundSeconds(subject.plan, function))
       .key("devices")
       .beginArray();
   const std::vector<DeviceLoad> loads = subject.loadsOf(function, ledger);

@@ -150,7 +150,7 @@ std::string predictionOf(const Subject &subject, const fb::Function &function) {
   if (seconds <= 0)
     return "";
   std::string text = "predicted " + formatSeconds(seconds) + " per run";
-  if (const double bound = function.lower_bound_seconds(); bound > 0)
+  if (const double bound = lowerBoundSeconds(subject.plan, function); bound > 0)
     text += format(", %.2f times the %s that no placement on these devices can beat",
                    seconds / bound, formatSeconds(bound).c_str());
   return paragraph(text);
