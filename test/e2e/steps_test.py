@@ -86,7 +86,7 @@ class RecurrentTest(StepsTest):
             values["c0"], values["p"] = numbers(directions, b, h, seed=6), numbers(directions, 3 * h, seed=7)
         return values
 
-    def reference(self, op, direction, values, before_reset=0):
+    def reference(self, op, direction, values, before_reset=0, coupled=0, clip=np.inf):
         v = {name: value.astype("f8") for name, value in values.items()}
         steps, batch, _ = v["x"].shape
         hidden = self.HIDDEN
@@ -110,8 +110,11 @@ class RecurrentTest(StepsTest):
                 else:
                     i, o, f, g = np.split(x + h @ r.T + rb, 4, 1)
                     pi, po, pf = np.split(v["p"][d], 3)
-                    new_c = sigmoid(f + pf * c) * c + sigmoid(i + pi * c) * np.tanh(g)
-                    new_h = sigmoid(o + po * new_c) * np.tanh(new_c)
+                    take, keep = (sigmoid(np.clip(gate, -clip, clip)) for gate in (i + pi * c, f + pf * c))
+                    if coupled:
+                        keep = 1 - take
+                    new_c = keep * c + take * np.tanh(np.clip(g, -clip, clip))
+                    new_h = sigmoid(np.clip(o + po * new_c, -clip, clip)) * np.tanh(new_c)
                 inside = (t < lengths)[:, None]
                 y[t] = np.where(inside, new_h, 0)
                 h = np.where(inside, new_h, h)
@@ -130,7 +133,8 @@ class RecurrentTest(StepsTest):
     def check(self, op, steps, direction, *flags, lengths=False, **attributes):
         values = self.operands(op, steps, 2 if direction == "bidirectional" else 1, lengths)
         got = self.run_op(op, values, direction, *flags, **attributes)
-        expected = self.reference(op, direction, values, attributes.get("linear_before_reset", 0))
+        expected = self.reference(op, direction, values, attributes.get("linear_before_reset", 0),
+                                  attributes.get("input_forget", 0), attributes.get("clip", np.inf))
         for actual, wanted in zip(got, expected):
             self.expect_close(actual, wanted)
         return got
@@ -145,6 +149,13 @@ class RecurrentTest(StepsTest):
     def test_linear_before_reset(self):
         for steps in COUNTS:
             self.check("GRU", steps, "forward", linear_before_reset=1)
+
+    def test_input_forget(self):
+        """A gate that forgets what the other one takes in; a clip that cuts off sums of the gates."""
+        for direction, clip in itertools.product(["forward", "reverse", "bidirectional"], [{}, {"clip": 0.3}]):
+            for steps in [0, *COUNTS]:
+                with self.subTest(direction=direction, steps=steps, **clip):
+                    self.check("LSTM", steps, direction, lengths=steps > 0, input_forget=1, **clip)
 
     def test_1000_steps(self):
         for op in ["RNN", "GRU", "LSTM"]:
@@ -273,16 +284,19 @@ class ScanTest(StepsTest):
 
 
 class LoopTest(StepsTest):
-    def loop(self, trips, nodes, inputs, outputs, carried=("s",), rows=("row",), initializers=()):
-        """A Loop whose body has `nodes`; it takes i, going and the carried values by name."""
+    def loop(self, trips, nodes, inputs, outputs, carried=("s",), rows=("row",), initializers=(), condition=""):
+        """A Loop whose body has `nodes`; it takes i, going and the carried values by name. Rows are of the first
+        one's type."""
         element = {name: inputs[name + "0"] for name in carried}
+        row_type = NP_TYPE_TO_TENSOR_TYPE[element[carried[0]].dtype]
         body = helper.make_graph(
             nodes, "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
                             helper.make_tensor_value_info("going", TensorProto.BOOL, []),
                             *(info(name, value) for name, value in element.items())],
             [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
-             *(info(f"next_{name}", value) for name, value in element.items()), *map(output, rows)])
-        node = helper.make_node("Loop", ["trips", "", *(f"{name}0" for name in carried)],
+             *(info(f"next_{name}", value) for name, value in element.items()),
+             *(output(row, row_type) for row in rows)])
+        node = helper.make_node("Loop", ["trips", condition, *(f"{name}0" for name in carried)],
                                 [*carried, *(f"{row}s" for row in rows)], body=body)
         return self.run_model([node], inputs, outputs,
                               initializers={"trips": np.array(trips), **dict(initializers)})
@@ -319,6 +333,22 @@ class LoopTest(StepsTest):
         s0 = np.array([1, 3], "f4")
         got = self.loop(100, nodes, {"s0": s0}, [output("rows")], initializers={"six": np.array(6)})
         np.testing.assert_array_equal(got["rows"], s0 * 2.0 ** np.arange(7)[:, None])
+
+    def test_a_loop_that_never_begins(self):
+        """Neither when the condition is false from the start, nor when the body could end it."""
+        ends = helper.make_node("Less", ["i", "six"], ["goes_on"])
+        step = [helper.make_node("Identity", ["s"], ["row"]), helper.make_node("Add", ["s", "s"], ["next_s"])]
+        for trips, begins, first, element in itertools.product(
+                [0, 5], [False, True], [self.GOES_ON, ends], ["f4", "i8"]):
+            if trips and begins:
+                continue
+            with self.subTest(trips=trips, begins=begins, first=first.op_type, element=element):
+                s0 = np.array([1, 3], element)
+                rows = output("rows", NP_TYPE_TO_TENSOR_TYPE[s0.dtype])
+                got = self.loop(trips, [first, *step], {"s0": s0}, [info("s", s0), rows],
+                                initializers={"six": np.array(6), "begins": np.array(begins)}, condition="begins")
+                np.testing.assert_array_equal(got["s"], s0)
+                self.assertEqual((got["rows"].shape, got["rows"].dtype), ((0, 2), s0.dtype))
 
     def test_rows_that_decide_a_shape(self):
         """Integers made in a loop are the target of a reshape."""

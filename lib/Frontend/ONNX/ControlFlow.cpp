@@ -134,23 +134,25 @@ static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
   return out;
 }
 
-/// A known number of steps, of which none may end the loop.
+/// A known number of steps, of which none may end the loop. One that never begins is not ended by
+/// its body, whatever that says.
 static std::optional<Values> loopOverTrips(NodeContext &n, const LoopParts &loop) {
-  if (!loop.trips || !loop.condition.value_or(false))
+  bool begins = loop.condition.value_or(false) && loop.trips.value_or(1) > 0;
+  if (begins && !loop.trips)
     return std::nullopt;
+  int64_t count = begins ? *loop.trips : 0;
   Value going = n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true));
   auto step = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
     SmallVector<Value> arguments{at.index(Order::forward), going};
     llvm::append_range(arguments, carried);
     auto results = n.importBody(*loop.body, arguments);
-    if (!results || !knownFlag(n, results->front()).value_or(false))
+    if (!results || (begins && !knownFlag(n, results->front()).value_or(false)))
       return std::nullopt;
     auto next = results->begin() + 1, rows = next + carried.size();
     return StepResult{Values(next, rows), Values(rows, results->end())};
   };
   SmallVector<Collect> collect(loop.stacked);
-  return runStepsAsLoop(
-      n, {std::max<int64_t>(*loop.trips, 0), ArrayRef<Value>(loop.carried), collect, step});
+  return runStepsAsLoop(n, {count, ArrayRef<Value>(loop.carried), collect, step});
 }
 
 /// Carried through gantry.while: step, condition, then the loop's own values.

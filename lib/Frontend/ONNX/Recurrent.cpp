@@ -117,10 +117,6 @@ bool Cell::read() {
            "' is not supported; forward, reverse and bidirectional are");
     return false;
   }
-  if (coupled) {
-    n.fail("input_forget=1 is not supported, 0 is");
-    return false;
-  }
   int64_t declared = n.intAttr("hidden_size", hidden);
   if (declared != hidden || n.shapeOf(w)[0] != directions || n.shapeOf(r)[0] != directions ||
       n.shapeOf(w)[1] != gates * hidden || n.shapeOf(r)[1] != gates * hidden ||
@@ -314,7 +310,9 @@ static Values lstm(NodeContext &n) {
                  : v;
     };
     Value i = cell.activate(0, peep(cell.gate(all, 0), 0, state.c));
-    Value f = cell.activate(0, peep(cell.gate(all, 2), 2, state.c));
+    // A coupled cell forgets as much as it takes in: its own sum for f is not looked at.
+    Value f = cell.coupled ? n.sub(n.scalar(n.elementOf(input), 1), i)
+                           : cell.activate(0, peep(cell.gate(all, 2), 2, state.c));
     Value c = n.add(n.mul(f, state.c), n.mul(i, cell.activate(1, cell.gate(all, 3))));
     Value o = cell.activate(0, peep(cell.gate(all, 1), 1, c));
     // The clip is for the sums going into the gates, not for the cell.

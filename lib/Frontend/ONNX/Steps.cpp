@@ -108,9 +108,9 @@ Value LoopBuilder::take(Value v, int64_t axis, Order order) {
   return v ? n.make<GatherOp>(v, index(order), uint64_t(axis)) : Value();
 }
 
-/// Whether all that the steps give may be needed to know shapes.
+/// Whether all that the steps give may be needed to know shapes. What no step gives is known.
 static bool decidesShapes(const Steps &steps, ArrayRef<Value> given) {
-  return steps.count <= kMaxShapeSteps && llvm::all_of(given, [](Value v) {
+  return steps.count > 0 && steps.count <= kMaxShapeSteps && llvm::all_of(given, [](Value v) {
            return !NodeContext::isFloat(v) &&
                   NodeContext::typeOf(v).getNumElements() <= kMaxShapeElements;
          });
