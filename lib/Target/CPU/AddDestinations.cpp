@@ -87,10 +87,15 @@ struct AddDestinations : gantry::impl::AddDestinationsPassBase<AddDestinations> 
         op.erase();
     decompose(func);
     func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(), {}));
+    // All at once: setting one argument's attributes builds the array of all of them.
+    SmallVector<DictionaryAttr> attributes;
     for (unsigned i = 0; i < body.getNumArguments(); ++i) {
-      func.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
-      func.setArgAttr(i, "llvm.align", builder.getI64IntegerAttr(64));
+      NamedAttrList own(function_interface_impl::getArgAttrs(func, i));
+      own.set("llvm.noalias", builder.getUnitAttr());
+      own.set("llvm.align", builder.getI64IntegerAttr(64));
+      attributes.push_back(own.getDictionary(func.getContext()));
     }
+    func.setAllArgAttrs(attributes);
   }
 };
 } // namespace
