@@ -100,10 +100,11 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "express rare ops and padding by common ones";
   let description = [{
     `gantry.split` becomes slices; a `gantry.concat` of more than 64 values becomes one of groups, so
-    that the code of its kernels does not grow with their number; the zero borders of convolutions become a `gantry.pad`, so that
-    Memory plans the padded input like any value; an op whose results have no elements becomes an
-    empty constant, and so does an operand without elements: no kernel sees one. Requests and names go to
-    the new ops.
+    that the code of its kernels does not grow with their number, and so does a `gantry.add_n`, in the
+    same order (of f16 and bf16 it stays whole: their sums are rounded once); the zero borders of
+    convolutions become a `gantry.pad`, so that Memory plans the padded input like any value; an op
+    whose results have no elements becomes an empty constant, and so does an operand without elements:
+    no kernel sees one. Requests and names go to the new ops.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

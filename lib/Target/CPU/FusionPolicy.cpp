@@ -7,15 +7,26 @@ using namespace gantry;
 
 /// Longest group: beyond it code gets slower to compile, not faster to run.
 static constexpr size_t kMaxOps = 32;
+/// Most operands in a group; only ops with any number of them reach it before kMaxOps.
+static constexpr size_t kMaxOperands = 5 * kMaxOps;
 
 static bool isElementwise(Operation *op) {
   return cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
+}
+
+static size_t countOperands(ArrayRef<Operation *> group) {
+  size_t count = 0;
+  for (Operation *op : group)
+    count += op->getNumOperands();
+  return count;
 }
 
 bool gantry::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
   // Elementwise uses all along to the root mean one index space.
   if (op->getNumResults() != 1 || group.size() >= kMaxOps ||
       !llvm::all_of(op->getUses(), isElementwiseUse))
+    return false;
+  if (!group.empty() && countOperands(group) + op->getNumOperands() > kMaxOperands)
     return false;
   switch (cast<KernelOpInterface>(op).getFusionKind()) {
   case FusionKind::Elementwise:

@@ -40,10 +40,12 @@ static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// The code of a kernel grows with its operands, and the time to make it faster than that.
+constexpr size_t kMostOperands = 64;
+
 /// gantry.concat of many values: of groups of them, and then of the groups. A kernel's code has a
 /// loop for each operand, and groups of the same shapes share one.
 static LogicalResult concatInGroups(ConcatOp op, PatternRewriter &rewriter) {
-  constexpr size_t kMostOperands = 64;
   if (op.getInputs().size() <= kMostOperands)
     return failure();
   SmallVector<Value> groups;
@@ -59,6 +61,33 @@ static LogicalResult concatInGroups(ConcatOp op, PatternRewriter &rewriter) {
     groups.push_back(joined);
   }
   rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(groups); });
+  return success();
+}
+
+/// gantry.add_n of many values: each group is added to the sum of those before, so that the order
+/// stays the same, and with it every bit. Sums of f16 and bf16 are rounded once, at the end, and
+/// stay whole.
+static LogicalResult addInGroups(AddNOp op, PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Type element = type.getElementType();
+  if (op.getInputs().size() <= kMostOperands ||
+      (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32))
+    return failure();
+  Value sum = op.getInputs().front();
+  ValueRange rest = op.getInputs().drop_front();
+  auto withNext = [&](size_t count) {
+    SmallVector<Value> group{sum};
+    llvm::append_range(group, rest.take_front(count));
+    rest = rest.drop_front(count);
+    return group;
+  };
+  while (rest.size() >= kMostOperands) {
+    auto added = AddNOp::create(rewriter, op.getLoc(), type, withNext(kMostOperands - 1));
+    inherit(op, added);
+    sum = added;
+  }
+  SmallVector<Value> last = withNext(rest.size());
+  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(last); });
   return success();
 }
 
@@ -158,6 +187,7 @@ struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
     RewritePatternSet patterns(&getContext());
     patterns.add(splitIntoSlices);
     patterns.add(concatInGroups);
+    patterns.add(addInGroups);
     patterns.add(padBeforeConv);
     patterns.add<DropEmptyOps, DropEmptyAllReduce, ReadNoEmpties>(&getContext());
     // Constants that ask for different devices stay apart (P1).
