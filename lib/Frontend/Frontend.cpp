@@ -9,6 +9,7 @@
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -115,9 +116,7 @@ GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context)
 
 GraphImporter::~GraphImporter() = default;
 
-std::vector<std::string> GraphImporter::filesRead() const {
-  return decoded->tensors.filesRead();
-}
+std::vector<std::string> GraphImporter::filesRead() const { return decoded->tensors.filesRead(); }
 
 /// The function asked for must be there.
 static LogicalResult checkEntry(ModuleOp module, StringRef entry) {
@@ -236,6 +235,14 @@ std::string GraphImporter::nameOfInput(StringRef name) {
   return isModel ? onnx::nameOfInput(*decoded->model, name) : name.str();
 }
 
+/// A node of a body is judged anew for each step that is made of it.
+static void mergeIssues(std::vector<GraphReport::Issue> &issues) {
+  llvm::StringSet<> told;
+  llvm::erase_if(issues, [&](const GraphReport::Issue &issue) {
+    return !told.insert(issue.node + '\0' + issue.op + '\0' + issue.message).second;
+  });
+}
+
 std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
   if (failed(checkContent(decoded->file, decoded->context)))
     return std::nullopt;
@@ -255,6 +262,7 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
     return report;
   std::vector<GraphReport::Issue> ofOps = std::exchange(report.issues, {});
   OwningOpRef<ModuleOp> module = decoded->judge(options, report);
+  mergeIssues(report.issues);
   // Of branches that a value to be given chooses from, the ops are all that is known.
   if (!report.shapeInputs.empty())
     report.issues = std::move(ofOps);

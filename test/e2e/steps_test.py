@@ -283,6 +283,45 @@ class ScanTest(StepsTest):
             np.testing.assert_array_equal(here[name], there[name])
 
 
+class NestedTest(StepsTest):
+    """A recurrent node in a body, which belongs to no op yet while it is read, is the same as outside."""
+
+    STEPS = 7
+
+    def setUp(self):
+        super().setUp()
+        self.values = {"x": numbers(self.STEPS, 1, 3, seed=1), "w": numbers(1, 6, 3, seed=2), "r": numbers(1, 6, 2, seed=3)}
+        self.gru = helper.make_node("GRU", ["x", "w", "r"], ["", "h"], hidden_size=2)
+        self.expected = self.run_model([self.gru], self.values, [output("h")])["h"]
+
+    def test_in_a_branch(self):
+        branches = {name: helper.make_graph([node], name, [], [output("h")]) for name, node in (
+            ("then_branch", self.gru), ("else_branch", helper.make_node("Slice", ["w", "from", "to"], ["h"])))}
+        ends = {"from": np.array([0, 0, 0], "i8"), "to": np.array([1, 1, 2], "i8")}
+        for chosen in (True, False):
+            got = self.run_model([helper.make_node("If", ["c"], ["y"], **branches)],
+                                 {**self.values, "c": np.array(chosen)}, [output("y")], initializers=ends)["y"]
+            np.testing.assert_array_equal(got, self.expected if chosen else self.values["w"][:, :1, :2])
+
+    def test_in_a_loop(self):
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["going"], ["goes_on"]),
+             helper.make_node("GRU", ["x", "w", "r", "", "", "s"], ["", "next"], hidden_size=2)], "body",
+            [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+             helper.make_tensor_value_info("going", TensorProto.BOOL, []), info("s", self.expected)],
+            [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []), output("next")])
+        expected = self.run_model(
+            [self.gru, helper.make_node("GRU", ["x", "w", "r", "", "", "h"], ["", "h2"], hidden_size=2)], self.values,
+            [output("h2")])["h2"]
+        zero = np.zeros_like(self.expected)
+        for trips in (1, 2, 9):
+            got = self.run_model([helper.make_node("Loop", ["trips", "", "zero"], ["h"], body=body)], self.values,
+                                 [output("h")], initializers={"trips": np.array(trips), "zero": zero})["h"]
+            if trips <= 2:
+                np.testing.assert_array_equal(got, self.expected if trips == 1 else expected)
+            self.assertTrue(np.isfinite(got).all())
+
+
 class LoopTest(StepsTest):
     def loop(self, trips, nodes, inputs, outputs, carried=("s",), rows=("row",), initializers=(), condition=""):
         """A Loop whose body has `nodes`; it takes i, going and the carried values by name. Rows are of the first

@@ -162,7 +162,9 @@ bool LoopBuilder::fill() {
 /// What is the same in every step is computed once; there is a first step that would.
 void LoopBuilder::hoist() {
   for (Operation &op : llvm::make_early_inc_range(*body)) {
-    auto isOutside = [&](Value operand) { return !region->isAncestor(operand.getParentRegion()); };
+    // An op without regions reads values of its block, or of those around it, which may belong to
+    // no op yet.
+    auto isOutside = [&](Value operand) { return operand.getParentBlock() != body; };
     if (op.getNumRegions() == 0 && isPure(&op) && llvm::all_of(op.getOperands(), isOutside)) {
       op.remove();
       n.builder.insert(&op);
