@@ -21,8 +21,8 @@ mlir::MLIRContext &context() {
   static unsigned runs = 0;
   if (runs++ % runsPerContext == 0)
     current = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-    // As in the C API: the op at fault may be a whole module, and its text takes long to write.
-    current->printOpOnDiagnostic(false);
+  // As in the C API: the op at fault may be a whole module, and its text takes long to write.
+  current->printOpOnDiagnostic(false);
   return *current;
 }
 

@@ -115,8 +115,8 @@ struct GraphReport {
   std::vector<OpCount> ops; ///< sorted by name
   std::vector<Issue> issues;
   std::vector<std::string> warnings; ///< what is wrong in the file and does no harm
-  std::vector<Gap> gaps;                ///< sorted by op; known when no dimension is open
-  std::vector<std::string> openDims;    ///< still to give with --dim
+  std::vector<Gap> gaps;             ///< sorted by op; known when no dimension is open
+  std::vector<std::string> openDims; ///< still to give with --dim
   /// Inputs whose values decide shapes, or which branch can be compiled; to give with --value.
   std::vector<std::string> shapeInputs;
 

@@ -103,8 +103,8 @@ std::string pathOf(const Descriptor &file) {
   return length > 0 && size_t(length) < sizeof path ? std::string(path, size_t(length)) : "";
 }
 
-/// Opens the file by any way, looks where it lies, and only then reads it: between the two it cannot
-/// be exchanged.
+/// Opens the file by any way, looks where it lies, and only then reads it: between the two it
+/// cannot be exchanged.
 Expected<Descriptor> openBelow(const std::string &root, int folder, string_view location,
                                const std::string &path) {
   const std::string name = "external data '" + std::string(location) + "'";

@@ -89,8 +89,9 @@ TEST(Onnx, OpenDimensionsAreGivenByName) {
 }
 
 TEST(Onnx, OpenDimensionWithoutSizeIsAnError) {
-  EXPECT_EQ(Imported(model(reluGraph({"batch", 3}))).error,
-            "the inputs have open dimensions ('x': f32[batch,3]); give their sizes with --dim batch=N");
+  EXPECT_EQ(
+      Imported(model(reluGraph({"batch", 3}))).error,
+      "the inputs have open dimensions ('x': f32[batch,3]); give their sizes with --dim batch=N");
 }
 
 TEST(Onnx, FixedDimensionCannotBeContradicted) {

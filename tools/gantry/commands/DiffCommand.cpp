@@ -66,8 +66,7 @@ void printOpGroups(const std::vector<OpChange> &changes, const FunctionDiff &dif
   const std::vector<std::string_view> all(diff.nodes.begin(), diff.nodes.end());
   for (size_t i = 0; i < shown; ++i) {
     const auto &[way, names] = *order[i];
-    table.add({std::to_string(names.size()), way[0], way[1], way[2],
-               partsOf(names, all)});
+    table.add({std::to_string(names.size()), way[0], way[1], way[2], partsOf(names, all)});
   }
   std::fputs(table.text(Long::cut).c_str(), stdout);
   sayMore("ways", shown, order.size());

@@ -48,7 +48,8 @@ std::string cutTo(std::string_view text, size_t width);
 /// ("/", ",", "."), else anywhere.
 std::vector<std::string> wrapped(std::string_view text, size_t width);
 
-/// A sentence, printable, in lines with newlines, as wide as the output; further lines are indented.
+/// A sentence, printable, in lines with newlines, as wide as the output; further lines are
+/// indented.
 std::string paragraph(std::string_view text, size_t indent = 2);
 
 /// The names folded (FoldNames.h) and joined by ", ".

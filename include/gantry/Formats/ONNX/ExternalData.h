@@ -1,8 +1,8 @@
 // Files of weights beside a model. A model names them by paths of its own choosing, and a hostile
 // one would name /etc/shadow: only regular files inside the model's folder are ever opened, reached
-// without symbolic links and without a second (hard) link, and only bytes inside them are read. Model
-// hubs keep files as links to a store beside the folder: links are followed when they end below a
-// folder that the user names.
+// without symbolic links and without a second (hard) link, and only bytes inside them are read.
+// Model hubs keep files as links to a store beside the folder: links are followed when they end
+// below a folder that the user names.
 #pragma once
 
 #include "gantry/Support/Status.h"

@@ -1,5 +1,5 @@
-// What the inputs and outputs of a function are called, and their open dimensions: by the names that
-// the graph gives, else by number. Whoever shows or takes such a name asks here.
+// What the inputs and outputs of a function are called, and their open dimensions: by the names
+// that the graph gives, else by number. Whoever shows or takes such a name asks here.
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
