@@ -424,6 +424,16 @@ class ManyOperandsTest(StepsTest):
         got = self.run_model([helper.make_node("Concat", list(pieces), ["y"], axis=0)], pieces, [output("y")])
         self.assertEqual(got["y"].shape, (0, 3))
 
+    def test_tables_of_the_whole_model(self):
+        # Each matrix alone is small enough; together, as in each step of an unrolled loop, they are not.
+        sizes = np.full(3, 4095, "i8")
+        resize = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear", antialias=1)
+        x = np.broadcast_to(np.zeros(1, "f4"), (4096, 4096, 4096))
+        with self.assertRaises(gantry_api.Refused) as refused:
+            self.compile([resize], {"x": x}, [output("y")], initializers={"sizes": sizes}, opset=18)
+        self.assertIn("windows, transforms and filters of the model have more than 33554432 elements",
+                      str(refused.exception))
+
 
 if __name__ == "__main__":
     gantry_api.load(BUILD)

@@ -111,9 +111,8 @@ static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
         n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true))};
     llvm::append_range(arguments, carried);
     auto results = n.importBody(*loop.body, arguments);
-    if (!results)
-      return {};
-    if (!checkGoesOn(n, results->front()))
+    // What is wrong with one step is wrong with the next.
+    if (!results || n.hasReported() || !checkGoesOn(n, results->front()))
       return {};
     auto goesOn = knownFlag(n, results->front());
     if (!goesOn)

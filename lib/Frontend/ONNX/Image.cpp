@@ -302,6 +302,8 @@ static Value resizeByMatrices(NodeContext &n, const Resizing &r, bool symmetric,
         (one.out > 0 && one.in > kMaxMatrix / one.out))
       return n.fail("a size of " + Twine(one.in) + " cannot be resized to " + Twine(one.out) +
                     " with antialias or half_pixel_symmetric");
+    if (!n.countTable(one.in * one.out))
+      return {};
     // Weights as [in, out], a product along the last dimension.
     Elements weights;
     weights.isFloat = true;

@@ -20,6 +20,7 @@ using namespace gantry::onnx;
 static constexpr int kMaxDepth = 64;
 /// Ops of one module; unrolled loops of hostile files end here.
 static constexpr size_t kMaxNodes = 500'000, kMaxOps = 5'000'000;
+static constexpr int64_t kMaxTableElements = int64_t(1) << 25;
 
 namespace gantry::onnx {
 
@@ -69,6 +70,8 @@ public:
   size_t issueCount() const { return report ? report->issues.size() : 0; }
   /// Whether one more op may be made.
   bool countOp() { return ++opsMade <= kMaxOps; }
+  /// Whether that many more elements may be computed.
+  bool countTable(int64_t elements) { return (tableElements += elements) <= kMaxTableElements; }
 
 private:
   LogicalResult checkModel();
@@ -100,6 +103,7 @@ private:
   llvm::StringMap<int64_t> dims;
   llvm::StringMap<const Function *> functions;
   size_t nodesImported = 0, opsMade = 0;
+  int64_t tableElements = 0;
   /// Nodes left out because one that they need failed and was reported.
   size_t nodesLeftOut = 0;
 };
@@ -914,6 +918,8 @@ void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
   failed = true;
 }
 
+bool NodeContext::hasReported() const { return importer.issueCount() > issuesBefore; }
+
 std::optional<Values> NodeContext::importBody(const Graph &graph, ArrayRef<Value> arguments) {
   return importer.importBody(scope, graph, arguments);
 }
@@ -930,6 +936,14 @@ bool NodeContext::attempt(llvm::function_ref<bool()> build, std::string *why) {
 Value NodeContext::tensor(const Tensor &tensor) {
   auto attr = importer.getTensors().read(tensor);
   return attr ? constant(*attr) : fail("attribute tensor: " + attr.status().message());
+}
+
+bool NodeContext::countTable(int64_t elements) {
+  if (importer.countTable(elements))
+    return true;
+  fail("windows, transforms and filters of the model have more than " + Twine(kMaxTableElements) +
+       " elements, which is not supported");
+  return false;
 }
 
 Value NodeContext::constant(ElementsAttr attr) {

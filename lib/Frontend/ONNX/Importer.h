@@ -231,6 +231,9 @@ public:
   Values finish(mlir::OperationState &state);
 
   Value constant(mlir::ElementsAttr attr);
+  /// Asked before that many elements are computed: whether those of the whole model, each step of
+  /// an unrolled loop included, stay within reason. Fails the node otherwise.
+  bool countTable(int64_t elements);
   Value tensor(const Tensor &tensor);                  ///< of an attribute
   Value ints(IntsRef values, mlir::Type element = {}); ///< 1-D, i64 unless said
   Value scalar(mlir::Type element, double value);      ///< rank 0
@@ -267,6 +270,8 @@ public:
 
   /// Builds the body of `graph` here, in a scope inside this node's. Nothing after a failure.
   std::optional<Values> importBody(const Graph &graph, llvm::ArrayRef<Value> arguments);
+  /// Whether the report got something about this node, or one in its bodies.
+  bool hasReported() const;
 
   /// Names of the graph's inputs that `value` is computed from, if they are a few integers all of
   /// them; empty otherwise, and where `value` is known.

@@ -19,6 +19,8 @@ static Value table(NodeContext &n, IntsRef shape, mlir::Type type,
   auto tensor = makeTensorType(shape, type);
   if (!tensor)
     return n.fail(tensor.status().message());
+  if (!n.countTable(tensor->getNumElements()))
+    return {};
   Elements elements;
   elements.isFloat = true;
   for (int64_t i = 0; i < tensor->getNumElements(); ++i)
