@@ -467,6 +467,8 @@ static Values groupQueryAttention(NodeContext &n) {
   if (refuseOperandsFrom(n, 9) || heads < 1 || keyHeads < 1 || n.rankOf(query) != 3 ||
       bool(key) != bool(value))
     return {n.fail("num_heads, kv_num_heads and operands [batch, steps, hidden] are needed")};
+  if (!lengths)
+    return {n.fail("operand 5 (seqlens_k) is missing")};
   if (!key) {
     int64_t size = n.shapeOf(query)[2] / (heads + 2 * keyHeads);
     if (size < 1 || size * (heads + 2 * keyHeads) != n.shapeOf(query)[2])
