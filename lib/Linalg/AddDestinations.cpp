@@ -5,9 +5,8 @@
 // written piece by piece, so that bufferization has as many small questions as there are pieces and
 // not one about all of them.
 
-#include "gantry/Target/CPU/Passes.h"
-
-#include "Reshapes.h"
+#include "gantry/Linalg/Passes.h"
+#include "gantry/Linalg/Reshapes.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -16,7 +15,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_ADDDESTINATIONSPASS
-#include "gantry/Target/CPU/Passes.h.inc"
+#include "gantry/Linalg/Passes.h.inc"
 } // namespace gantry
 
 static MemRefType bufferOf(Type type) {

@@ -5,7 +5,7 @@
 // loop. Two neighbouring loops merge when every operand either uses both as neighbouring dimensions
 // that lie one after the other in memory, or uses neither.
 
-#include "gantry/Target/CPU/Passes.h"
+#include "gantry/Linalg/Passes.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
@@ -14,7 +14,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_COLLAPSELOOPSPASS
-#include "gantry/Target/CPU/Passes.h.inc"
+#include "gantry/Linalg/Passes.h.inc"
 } // namespace gantry
 
 /// Merges dimensions of size 1 that are always read at 0 into the one before, and shortens `map`; a

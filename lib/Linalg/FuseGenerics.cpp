@@ -3,7 +3,7 @@
 // Upstream's pass would also move reshapes through the ops, giving them dimensions that their
 // producers do not have; then a convolution could not be tiled together with its bias.
 
-#include "gantry/Target/CPU/Passes.h"
+#include "gantry/Linalg/Passes.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -13,7 +13,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_FUSEGENERICSPASS
-#include "gantry/Target/CPU/Passes.h.inc"
+#include "gantry/Linalg/Passes.h.inc"
 } // namespace gantry
 
 namespace {

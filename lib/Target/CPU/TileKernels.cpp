@@ -5,9 +5,8 @@
 // same bytes. A dimension along which a producer's value is used again (the columns of a softmax,
 // whose maximum belongs to the whole row) is not cut: it would be computed once per tile.
 
+#include "gantry/Linalg/Reshapes.h"
 #include "gantry/Target/CPU/Passes.h"
-
-#include "Reshapes.h"
 
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"

@@ -4,17 +4,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def FuseGenericsPass : Pass<"gantry-fuse-generics", "::mlir::func::FuncOp"> {
-  let summary = "make one op of a chain of elementwise ones";
-  let description = [{
-    Elementwise `linalg.generic` ops join their consumers when these are their only users. Scalars
-    and splats move into the bodies. Reshapes stay where they are, unlike with upstream's pass, so
-    that a contraction and what follows it keep the same loops.
-  }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
-}
-
 def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
   let summary = "cut the last op of a kernel into work items and fuse its producers";
   let description = [{
@@ -32,28 +21,6 @@ def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
     Option<"itemWork", "item-work", "int64_t", "65536", "operations wanted in a work item of an elementwise or row kernel">,
     Option<"contractionWork", "contraction-work", "int64_t", "33554432", "most multiply-adds in a work item of a contraction">,
     Option<"threadWork", "thread-work", "int64_t", "32768", "fewest operations worth a thread of their own">];
-}
-
-def AddDestinationsPass : Pass<"gantry-add-destinations", "::mlir::func::FuncOp"> {
-  let summary = "make a kernel write its results to given buffers";
-  let description = [{
-    The function's tensors become memrefs: arguments first, then one per result, which is written
-    instead of returned. Reshapes before a result disappear, the buffer takes the shape before them.
-    The pieces of a `tensor.concat` are written to their places in the result; one that other ops
-    read becomes a chain of insertions.
-  }];
-  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
-}
-
-def CollapseLoopsPass : Pass<"gantry-collapse-loops", "::mlir::func::FuncOp"> {
-  let summary = "merge loops that run over memory without a gap";
-  let description = [{
-    Precondition: `linalg.generic` on memrefs with static shapes. Neighbouring loops over dimensions
-    that lie one after the other in every operand that uses them become one loop; windows of size 1
-    disappear from indices. So a 1x1 convolution is a matrix product, and elementwise work on small
-    images one long loop. Ops with gaps between their rows are left alone.
-  }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
 }
 
 def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::FuncOp"> {
