@@ -2,6 +2,8 @@
 
 #include "gantry/Support/Bytes.h"
 
+#include <algorithm>
+
 namespace gantry::runtime {
 
 namespace {
@@ -158,24 +160,43 @@ Status Bindings::prepare() {
 }
 
 /// An output that shares memory with an input or another output would be overwritten while it is
-/// still read, depending on the plan's order.
+/// still read, depending on the plan's order. Inputs may share: nobody writes them.
 Status Bindings::checkOverlaps() const {
-  auto overlap = [](const Slot &a, uint64_t sizeA, const Slot &b, uint64_t sizeB) {
-    return rangesOverlap(reinterpret_cast<uintptr_t>(a.address), sizeA,
-                         reinterpret_cast<uintptr_t>(b.address), sizeB);
+  struct Range {
+    uintptr_t begin, end;
+    const BindingInfo *binding;
+    bool isOutput;
   };
-  const FunctionInfo &function = info();
-  for (unsigned o = 0; o < outputs.size(); ++o) {
-    uint64_t size = function.outputs[o].type.byteSize();
-    std::string name = nameBinding(function, "output", function.outputs[o]);
-    for (unsigned i = 0; i < inputs.size(); ++i)
-      if (overlap(outputs[o], size, inputs[i], function.inputs[i].type.byteSize()))
-        return Status::invalidArgument(name + " overlaps the memory of input '" +
-                                       function.inputs[i].name + "'; give it memory of its own");
-    for (unsigned i = 0; i < o; ++i)
-      if (overlap(outputs[o], size, outputs[i], function.outputs[i].type.byteSize()))
-        return Status::invalidArgument(name + " overlaps the memory of output '" +
-                                       function.outputs[i].name + "'; give it memory of its own");
+  std::vector<Range> ranges;
+  ranges.reserve(inputs.size() + outputs.size());
+  auto add = [&](const std::vector<Slot> &slots, const std::vector<BindingInfo> &bindings,
+                 bool isOutput) {
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (uint64_t size = bindings[i].type.byteSize()) {
+        auto begin = reinterpret_cast<uintptr_t>(slots[i].address);
+        ranges.push_back({begin, begin + size, &bindings[i], isOutput});
+      }
+  };
+  add(inputs, info().inputs, /*isOutput=*/false);
+  add(outputs, info().outputs, /*isOutput=*/true);
+  std::stable_sort(ranges.begin(), ranges.end(),
+                   [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  // Of those that begin before, the one that reaches furthest meets the next if any does.
+  const Range *furthest = nullptr, *furthestOutput = nullptr;
+  for (const Range &range : ranges) {
+    const Range *before = range.isOutput ? furthest : furthestOutput;
+    if (before && before->end > range.begin) {
+      const Range &output = range.isOutput ? range : *before;
+      const Range &other = range.isOutput ? *before : range;
+      return Status::invalidArgument(nameBinding(info(), "output", *output.binding) +
+                                     " overlaps the memory of " +
+                                     (other.isOutput ? "output '" : "input '") +
+                                     other.binding->name + "'; give it memory of its own");
+    }
+    if (!furthest || range.end > furthest->end)
+      furthest = &range;
+    if (range.isOutput && (!furthestOutput || range.end > furthestOutput->end))
+      furthestOutput = &range;
   }
   return {};
 }

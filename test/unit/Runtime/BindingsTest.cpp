@@ -91,6 +91,37 @@ TEST_F(BindingsTest, refusesOverlappingMemory) {
   EXPECT_OK(session->run(*bindings));
 }
 
+TEST_F(BindingsTest, findsOverlapsAmongManyValues) {
+  // As many as one by one with each other would take minutes.
+  constexpr uint32_t count = 100000;
+  PlanBuilder b;
+  b.addFunction("main");
+  for (uint32_t i = 0; i < count; ++i) {
+    b.addInput("x" + std::to_string(i), {16});
+    b.addOutput("y" + std::to_string(i), {16});
+  }
+  b.copy(input(0, 64), output(0, 64));
+  auto many = b.load(runtime);
+  ASSERT_TRUE(many.ok()) << many.status().message();
+  auto bound = Bindings::create(*many, 0u).take();
+  auto run = Session::create(*many).take();
+  std::vector<float> data(32 * count + 16);
+  auto *begin = reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(data.data()) + 63) & ~63ull);
+  for (uint32_t i = 0; i < count; ++i) {
+    ASSERT_OK(bound->bindInput(i, Tensor::borrow(f32({16}), begin + 32 * i)));
+    ASSERT_OK(bound->bindOutput(i, Tensor::borrow(f32({16}), begin + 32 * i + 16)));
+  }
+  EXPECT_OK(run->run(*bound));
+  ASSERT_OK(bound->bindOutput(7, Tensor::borrow(f32({16}), begin + 32 * 70000 + 16)));
+  expectError(run->run(*bound), StatusCode::invalidArgument,
+              "output 'y70000' of function 'main' overlaps the memory of output 'y7'; give it "
+              "memory of its own");
+  ASSERT_OK(bound->bindOutput(7, Tensor::borrow(f32({16}), begin + 32 * 70000)));
+  expectError(run->run(*bound), StatusCode::invalidArgument,
+              "output 'y7' of function 'main' overlaps the memory of input 'x70000'; give it "
+              "memory of its own");
+}
+
 TEST_F(BindingsTest, refusesTheSessionOfAnotherPlan) {
   PlanBuilder b;
   b.addFunction("main");
