@@ -22,8 +22,37 @@ static void inherit(Operation *from, Operation *to) {
       to->setAttr(name, value);
 }
 
-/// gantry.split: one slice for each piece.
+/// The code of a kernel grows with its operands, and the time to make it faster than that.
+constexpr size_t kMostOperands = 64;
+
+static LogicalResult splitInGroups(SplitOp op, PatternRewriter &rewriter) {
+  SmallVector<int64_t> sums;
+  for (ArrayRef<int64_t> rest = op.getSizes(); !rest.empty();) {
+    ArrayRef<int64_t> group = rest.take_front(kMostOperands);
+    rest = rest.drop_front(group.size());
+    sums.push_back(llvm::sum_of(group));
+  }
+  auto makeSplit = [&](Value input, ArrayRef<int64_t> sizes) {
+    auto split = SplitOp::create(rewriter, op.getLoc(), input, op.getAxis(), sizes);
+    inherit(op, split);
+    return split;
+  };
+  SmallVector<Value> pieces;
+  ArrayRef<int64_t> rest = op.getSizes();
+  for (Value whole : makeSplit(op.getInput(), sums).getResults()) {
+    ArrayRef<int64_t> group = rest.take_front(kMostOperands);
+    rest = rest.drop_front(group.size());
+    llvm::append_range(pieces, makeSplit(whole, group).getResults());
+  }
+  rewriter.replaceOp(op, pieces);
+  return success();
+}
+
+/// gantry.split: one slice for each piece, which is a kernel of its own. Many are first split in
+/// groups, so that equal pieces at equal places of groups share a kernel.
 static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
+  if (op.getSizes().size() > kMostOperands)
+    return splitInGroups(op, rewriter);
   auto type = op.getInput().getType();
   SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1), sizes(type.getShape());
   SmallVector<Value> pieces;
@@ -39,9 +68,6 @@ static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
   rewriter.replaceOp(op, pieces);
   return success();
 }
-
-/// The code of a kernel grows with its operands, and the time to make it faster than that.
-constexpr size_t kMostOperands = 64;
 
 /// gantry.concat of many values: of groups of them, and then of the groups. A kernel's code has a
 /// loop for each operand, and groups of the same shapes share one.

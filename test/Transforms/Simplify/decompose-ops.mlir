@@ -11,6 +11,20 @@ func.func @split(%x: tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>) {
   return %a, %b : tensor<2x2xf32>, tensor<2x4xf32>
 }
 
+// Many pieces are cut from groups of them, with the request and name of the whole, so that kernels of
+// the pieces at the same place of a group are the same.
+// CHECK-LABEL: @split_of_66(
+// CHECK-SAME: %[[X:.*]]: tensor<66x2xf32>
+// CHECK: %[[A:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", sizes = array<i64: 64, 2>, starts = array<i64: 0, 0>, {{.*}} -> tensor<64x2xf32>
+// CHECK: %[[B:.*]] = gantry.slice %[[X]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", sizes = array<i64: 2, 2>, starts = array<i64: 64, 0>, {{.*}} -> tensor<2x2xf32>
+// CHECK: %[[FIRST:.*]] = gantry.slice %[[A]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", sizes = array<i64: 1, 2>, starts = array<i64: 0, 0>
+// CHECK: %[[LAST:.*]] = gantry.slice %[[B]] {{.*}} starts = array<i64: 1, 0>
+// CHECK: return %[[FIRST]], %[[LAST]]
+func.func @split_of_66(%x: tensor<66x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
+  %0:66 = gantry.split %x {axis = 0 : i64, sizes = array<i64: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1>, gantry.device = #gantry.device<"GPU:0">, gantry.name = "s"} : (tensor<66x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>)
+  return %0#0, %0#65 : tensor<1x2xf32>, tensor<1x2xf32>
+}
+
 // The border of a convolution is a value of its own, named after it.
 // CHECK-LABEL: @conv(
 // CHECK-SAME: %[[X:.*]]: tensor<1x3x8xf32>
