@@ -7,6 +7,8 @@ using namespace gantry::schedule;
 QueueName gantry::schedule::queueOf(Operation *command) {
   if (auto copy = dyn_cast<commands::CopyOp>(command))
     return {copy.getDeviceAttr(), copy.getQueue()};
+  if (auto check = dyn_cast<commands::CheckOp>(command))
+    return {check.getDeviceAttr(), 0};
   return {cast<commands::LaunchOp>(command).getDeviceAttr(), 0};
 }
 
@@ -39,6 +41,11 @@ void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value
       use(source, false);
       use(target, true);
     }
+    return;
+  }
+  if (auto check = dyn_cast<commands::CheckOp>(command)) {
+    for (Value buffer : check->getOperands())
+      use(buffer, false);
     return;
   }
   auto launch = cast<commands::LaunchOp>(command);
@@ -131,7 +138,7 @@ static uint64_t sizeOf(Value buffer) {
 
 double CommandCosts::seconds(Operation *command) const {
   constexpr double least = 1e-9; // so that what runs takes its turn
-  if (costs.numDevices() == 0)
+  if (costs.numDevices() == 0 || isa<commands::CheckOp>(command))
     return least;
   if (auto copy = dyn_cast<commands::CopyOp>(command)) {
     uint64_t bytes = 0;

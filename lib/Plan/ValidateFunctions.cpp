@@ -13,7 +13,7 @@ namespace gantry::plan {
 namespace {
 
 constexpr const char *opcodeNames[] = {"launch", "copy", "branch", "loop",
-                                       "signal", "wait", "fill"};
+                                       "signal", "wait", "fill",   "check"};
 static_assert(std::size(opcodeNames) == static_cast<size_t>(fb::Opcode::MAX) + 1);
 
 /// What a command does with a buffer.
@@ -165,6 +165,8 @@ private:
       return checkWait(command);
     case fb::Opcode::fill:
       return checkBuffer(*command.buffers()->Get(0), Access::write, command.device());
+    case fb::Opcode::check:
+      return checkCheck(command);
     }
     return {};
   }
@@ -181,10 +183,14 @@ private:
       wantedBuffers = 2 * (also + 1);
     else if (command.opcode() == fb::Opcode::fill)
       wantedBuffers = 1;
+    else if (command.opcode() == fb::Opcode::check)
+      wantedBuffers = std::max<uint64_t>(buffers, 1); // and what it holds
     if (buffers != wantedBuffers)
       return fail(number(buffers) + " buffers, expected " + number(wantedBuffers));
     if (also != 0 && command.opcode() != fb::Opcode::copy)
       return fail("it names " + number(also) + " further values, and is not a copy");
+    if (command.index_check() && command.opcode() != fb::Opcode::check)
+      return fail("it says what indices it checks, and is not a check");
     if (blocks != (nests ? 2 : 0))
       return fail(number(blocks) + " blocks, expected " + (nests ? "2" : "0"));
     if (nests != (command.condition() != nullptr))
@@ -317,6 +323,30 @@ private:
       return fail("the condition has " + number(condition.size()) + " bytes, expected 1");
     if (deviceAt(deviceOf(condition)).type() != fb::DeviceType::cpu)
       return fail("the condition is not on the host");
+    return {};
+  }
+
+  /// What its error says can be said of any position that was found.
+  Status checkCheck(const fb::Command &command) {
+    const fb::IndexCheck *about = command.index_check();
+    if (!about)
+      return fail("it does not say what it checks");
+    GANTRY_RETURN_IF_ERROR(visit(about->shape()));
+    GANTRY_RETURN_IF_ERROR(visit(about->sizes()));
+    if (countOf(about->sizes()) == 0)
+      return fail("it has no size for indices to be in");
+    for (const auto *list : {about->shape(), about->sizes()})
+      for (uint32_t i = 0; i < countOf(list); ++i)
+        if (list->Get(i) < (list == about->shape() ? 1 : 0))
+          return fail("a dimension is " + std::to_string(list->Get(i)));
+    const fb::BufferRef &first = *command.buffers()->Get(0);
+    for (const fb::BufferRef *buffer : each(command.buffers()))
+      GANTRY_RETURN_IF_ERROR(checkBuffer(*buffer, Access::read));
+    if (first.size() != 2 * sizeof(int64_t))
+      return fail("it reads " + number(first.size()) + " bytes, expected 16");
+    if (deviceOf(first) != command.device() ||
+        deviceAt(command.device()).type() != fb::DeviceType::cpu)
+      return fail("what it reads is not on the host");
     return {};
   }
 

@@ -86,6 +86,15 @@ private:
     json.endArray();
   }
 
+  template <typename Vector>
+  void numbers(const char *key, const Vector *values) {
+    json.key(key);
+    json.beginArray();
+    for (int64_t value : each(values))
+      json.value(value);
+    json.endArray();
+  }
+
   template <typename Vector, typename Item>
   void list(const char *key, const Vector *values, Item item) {
     json.key(key);
@@ -261,6 +270,9 @@ private:
     case fb::Opcode::fill:
       number("value", command.value());
       break;
+    case fb::Opcode::check:
+      indexCheck(*command.index_check());
+      break;
     case fb::Opcode::signal:
     case fb::Opcode::wait:
       number("signal", command.signal());
@@ -270,6 +282,16 @@ private:
       nested(command);
       break;
     }
+  }
+
+  void indexCheck(const fb::IndexCheck &about) {
+    json.key("index_check");
+    json.beginObject();
+    text("operand", about.operand());
+    text("source_op", about.source_op());
+    numbers("shape", about.shape());
+    numbers("sizes", about.sizes());
+    json.endObject();
   }
 
   void buffers(const fb::Command &command) {

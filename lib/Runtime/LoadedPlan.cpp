@@ -61,6 +61,10 @@ std::string describeCommand(const fb::Plan &plan, const fb::Command &command) {
   std::string text = "'" + std::string(textOf(command.name())) + "'";
   if (textOf(command.name()).empty())
     text = std::string("a ") + fb::EnumNameOpcode(command.opcode());
+  if (const fb::IndexCheck *check = command.index_check()) // about an op, which may be elsewhere
+    return text + " (" + std::string(textOf(check->source_op())) +
+           (textOf(command.location()).empty() ? "" : ", ") +
+           std::string(textOf(command.location())) + ")";
   if (command.also() && command.also()->size())
     text += " and " + std::to_string(command.also()->size()) + " more";
   std::string device = plan.devices()->Get(command.device())->name()->str();

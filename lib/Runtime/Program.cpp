@@ -3,7 +3,10 @@
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Driver.h"
 #include "gantry/Runtime/State.h"
+#include "gantry/Support/BadIndex.h"
 #include "gantry/Support/Bytes.h"
+
+#include <cstring>
 
 namespace gantry::runtime {
 
@@ -51,6 +54,8 @@ private:
       return addCopy(command);
     case fb::Opcode::fill:
       return addFill(command);
+    case fb::Opcode::check:
+      return addCheck(command);
     case fb::Opcode::branch:
       return addBranch(command);
     case fb::Opcode::loop:
@@ -148,6 +153,14 @@ private:
     step.value = command.value();
     step.numBuffers = 1;
     return addSlot(destination);
+  }
+
+  /// With all of its buffers: what it holds back is a use, too.
+  Status addCheck(const fb::Command &command) {
+    append(Step::Kind::check, command).numBuffers = countOf(command.buffers());
+    for (const fb::BufferRef *buffer : each(command.buffers()))
+      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
+    return {};
   }
 
   /// jumpIfFalse condition -> else; then...; jump -> end; else...; end: join
@@ -305,6 +318,26 @@ Expected<bool> Program::readCondition(const Step &step) const {
   return condition != 0;
 }
 
+Status Program::performCheck(const Step &step) const {
+  Device &device = step.queue->device();
+  int64_t first[2]; // position and value
+  if (device.runsInline()) {
+    std::memcpy(first, step.buffers[0], sizeof(first));
+  } else {
+    GANTRY_RETURN_IF_ERROR(step.queue->finish().status);
+    GANTRY_RETURN_IF_ERROR(device.download(first, step.buffers[0], sizeof(first)));
+  }
+  if (first[0] < 0)
+    return {};
+  const fb::IndexCheck &about = *commandOf(step).index_check();
+  auto numbers = [](const flatbuffers::Vector<int64_t> *list) {
+    return list ? std::span<const int64_t>(list->data(), list->size()) : std::span<const int64_t>();
+  };
+  return Status::invalidArgument(describeBadIndex({first[0], first[1]},
+                                                  plan::textOf(about.operand()),
+                                                  numbers(about.shape()), numbers(about.sizes())));
+}
+
 Status Program::perform(const Step &step) const {
   switch (step.kind) {
   case Step::Kind::launch:
@@ -316,6 +349,8 @@ Status Program::perform(const Step &step) const {
     return performCopy(step);
   case Step::Kind::fill:
     return step.queue->fill(step.buffers[0], step.value, static_cast<uint64_t>(step.items));
+  case Step::Kind::check:
+    return performCheck(step);
   default:
     return {};
   }

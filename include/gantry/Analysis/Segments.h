@@ -14,7 +14,7 @@
 namespace gantry::schedule {
 
 inline bool isCommand(mlir::Operation *op) {
-  return mlir::isa<commands::LaunchOp, commands::CopyOp>(op);
+  return mlir::isa<commands::LaunchOp, commands::CopyOp, commands::CheckOp>(op);
 }
 
 /// Device and number.

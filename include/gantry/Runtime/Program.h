@@ -30,6 +30,7 @@ struct Step {
     download,
     copyFrom, ///< between devices of one driver that do not run inline
     fill,
+    check,       ///< ends the run when the two i64 at buffers[0] tell of a bad index
     jumpIfFalse, ///< when the byte at buffers[0] is 0
     jump,
     // Where not all devices run inline:
@@ -86,7 +87,7 @@ public:
   /// What a jumpIfFalse step looks at, wherever its device has it; what comes before must be over.
   Expected<bool> readCondition(const Step &step) const;
 
-  /// Puts a launch, copy or fill on its queue.
+  /// Puts a launch, copy or fill on its queue; does a check.
   Status perform(const Step &step) const;
   /// `status` with the step's command in front of its message; a success stays one.
   Status withStep(const Step &step, Status status) const;
@@ -112,6 +113,7 @@ private:
   void patch(BoundSlots &bound, uint8_t *address);
   Status cancelledAt(const Step &step) const;
   Status performCopy(const Step &step) const;
+  Status performCheck(const Step &step) const;
 
   const LoadedPlan &loaded;
   const plan::fb::Function *source = nullptr;

@@ -373,6 +373,18 @@ struct Reader {
       commands::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
                                i64(command->queue()));
       return;
+    case fb::Opcode::check: {
+      const fb::IndexCheck &about = *command->index_check();
+      auto numbers = [&](const flatbuffers::Vector<int64_t> *list) {
+        return b.getDenseI64ArrayAttr(list ? ArrayRef<int64_t>(list->data(), list->size())
+                                           : ArrayRef<int64_t>());
+      };
+      commands::CheckOp::create(b, loc(), all.front(), ValueRange(all).drop_front(),
+                                b.getStringAttr(textOf(about.operand())), numbers(about.shape()),
+                                numbers(about.sizes()), device(command->device()), name,
+                                b.getStringAttr(textOf(about.source_op())), place);
+      return;
+    }
     case fb::Opcode::fill: // the compiler makes none
       return;
     }

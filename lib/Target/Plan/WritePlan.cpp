@@ -423,6 +423,8 @@ struct Writer {
       return makeLaunch(launch);
     if (auto copy = dyn_cast<commands::CopyOp>(op))
       return makeCopy(function, copy);
+    if (auto check = dyn_cast<commands::CheckOp>(op))
+      return makeCheck(check);
     auto command = std::make_unique<fb::CommandT>();
     auto nest = [&](fb::Opcode opcode, Value condition, Region &first, Region &second) {
       command->opcode = opcode;
@@ -445,6 +447,22 @@ struct Writer {
       order(fb::Opcode::wait, wait);
     else
       return nullptr; // a declaration
+    return command;
+  }
+
+  std::unique_ptr<fb::CommandT> makeCheck(commands::CheckOp check) {
+    auto command = std::make_unique<fb::CommandT>();
+    command->opcode = fb::Opcode::check;
+    command->device = devices.lookup(check.getDevice());
+    for (Value v : check->getOperands())
+      command->buffers.push_back(bufferRef(v));
+    command->name = check.getName().str();
+    command->location = check.getLocation().str();
+    auto &about = command->index_check = std::make_unique<fb::IndexCheckT>();
+    about->operand = check.getIndices().str();
+    about->source_op = check.getSourceOp().str();
+    about->shape.assign(check.getShape().begin(), check.getShape().end());
+    about->sizes.assign(check.getSizes().begin(), check.getSizes().end());
     return command;
   }
 
@@ -516,7 +534,7 @@ struct Writer {
     uint32_t next = 0;
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<commands::LaunchOp, commands::CopyOp, commands::IfOp, commands::WhileOp,
-              commands::SignalOp, commands::WaitOp>(op))
+              commands::SignalOp, commands::WaitOp, commands::CheckOp>(op))
         at[op] = next++;
     });
     func.walk([&](commands::BufferDeclOp decl) {

@@ -155,6 +155,11 @@ private:
       return success(succeeded(addUses(step, copy.getSources(), false)) &&
                      succeeded(addUses(step, copy.getTargets(), true)));
     }
+    if (auto check = dyn_cast<commands::CheckOp>(op)) {
+      judge::Step &step = addStep(Kind::command, &op);
+      step.queue = queueOf(check.getDeviceAttr(), 0);
+      return addUses(step, check->getOperands(), false);
+    }
     if (auto signal = dyn_cast<commands::SignalOp>(op))
       addSemaphore(signal, Kind::signal);
     if (auto wait = dyn_cast<commands::WaitOp>(op))
@@ -203,6 +208,8 @@ private:
     else if (auto copy = dyn_cast<commands::CopyOp>(op))
       out << "the copy of \"" << copy.getName() << "\" on queue " << copy.getQueue() << " of "
           << copy.getDeviceAttr();
+    else if (auto check = dyn_cast<commands::CheckOp>(op))
+      out << "the check of \"" << check.getName() << "\" on queue 0 of " << check.getDeviceAttr();
     else
       out << (isa<commands::IfOp>(op) ? "the branch" : "the loop");
     return text;

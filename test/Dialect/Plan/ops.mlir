@@ -85,6 +85,12 @@ plan.func @main inputs [#plan.binding<"x" : tensor<4xf32> on @d0>]
   plan.signal 0 on @d1 queue 1
   plan.wait 0 on @d1
 
+  // A check of indices, and what is not written before it.
+  // CHECK: plan.check %[[S]] held(%[[T]], %[[C]]) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"
+  // CHECK: plan.check %[[S]] of "i" shape [] sizes [4, 5] on @d0 "pick" is "GatherND" at ""
+  plan.check %s held (%t, %c) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"
+  plan.check %s of "i" shape [] sizes [4, 5] on @d0 "pick" is "GatherND" at ""
+
   // CHECK: plan.if %[[C]] {
   // CHECK-NEXT: plan.copy %[[X]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"
   // Several values in one transfer.

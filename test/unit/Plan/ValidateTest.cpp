@@ -41,6 +41,27 @@ fb::VariantT &libraryVariant(Sample &sample, const char *driver) {
   return variant;
 }
 
+/// Adds a sound check to the end of the body; a variable is held back.
+fb::CommandT &addCheck(Sample &sample) {
+  auto check = command(fb::Opcode::check, {inArena(2, 256, 16), inArena(1, 0, 32)});
+  check->name = "pick";
+  check->index_check = std::make_unique<fb::IndexCheckT>();
+  check->index_check->shape = {2, 3};
+  check->index_check->sizes = {9};
+  sample.block(0).commands.push_back(std::move(check));
+  return *sample.block(0).commands.back();
+}
+
+TEST(Validate, AcceptsChecks) {
+  EXPECT_EQ(refusal([](Sample &s) { addCheck(s); }), "");
+  EXPECT_EQ(refusal([](Sample &s) {
+              fb::CommandT &check = addCheck(s);
+              check.buffers.resize(1);
+              check.index_check->shape = {}, check.index_check->sizes = {0, 5};
+            }),
+            "");
+}
+
 TEST(Validate, AcceptsVariantsOfEverySource) {
   EXPECT_EQ(refusal([](Sample &s) {
               s.plan.devices[0]->also = {"sim"};
@@ -306,8 +327,8 @@ const Rule rules[] = {
      "function 'main', block 0, command 5 (branch): block 0 is used twice"},
     {"BlockIndex", [](Sample &s) { s.command(0, 5).blocks = {1, 7}; },
      "function 'main', block 1, command 0 (launch 'add'): block 7 of 5"},
-    {"Opcode", [](Sample &s) { s.command(0, 0).opcode = fb::Opcode(7); },
-     "function 'main', block 0, command 0: unknown opcode 7"},
+    {"Opcode", [](Sample &s) { s.command(0, 0).opcode = fb::Opcode(8); },
+     "function 'main', block 0, command 0: unknown opcode 8"},
     {"CommandDevice", [](Sample &s) { s.command(0, 0).device = 2; },
      "function 'main', block 0, command 0 (launch 'add'): device 2 of 2"},
     {"CommandQueue", [](Sample &s) { s.command(0, 0).queue = 2; },
@@ -410,6 +431,35 @@ const Rule rules[] = {
      "function 'main', block 0, command 6 (loop): the condition is not on the host"},
     {"BranchBlocks", [](Sample &s) { s.command(0, 5).blocks = {1}; },
      "function 'main', block 0, command 5 (branch): 1 blocks, expected 2"},
+    {"CheckOfNothing", [](Sample &s) { addCheck(s).index_check.reset(); },
+     "function 'main', block 0, command 8 (check 'pick'): it does not say what it checks"},
+    {"CheckWithoutBuffers", [](Sample &s) { addCheck(s).buffers.clear(); },
+     "function 'main', block 0, command 8 (check 'pick'): 0 buffers, expected 1"},
+    {"CheckWithoutSizes", [](Sample &s) { addCheck(s).index_check->sizes.clear(); },
+     "function 'main', block 0, command 8 (check 'pick'): it has no size for indices to be in"},
+    {"CheckOfNoIndex", [](Sample &s) { addCheck(s).index_check->shape = {2, 0}; },
+     "function 'main', block 0, command 8 (check 'pick'): a dimension is 0"},
+    {"CheckSize", [](Sample &s) { addCheck(s).index_check->sizes = {-1}; },
+     "function 'main', block 0, command 8 (check 'pick'): a dimension is -1"},
+    {"CheckReadsTooLittle", [](Sample &s) { addCheck(s).buffers[0] = inArena(2, 256, 8); },
+     "function 'main', block 0, command 8 (check 'pick'): it reads 8 bytes, expected 16"},
+    {"CheckReadsOutside", [](Sample &s) { addCheck(s).buffers[0] = inArena(2, 504, 16); },
+     "function 'main', block 0, command 8 (check 'pick'): 16 bytes at 504 of arena 2, which has "
+     "512"},
+    {"CheckOnDevice",
+     [](Sample &s) {
+       addCheck(s).buffers[0] = inArena(3, 0, 16);
+       s.command(0, 8).device = 1;
+     },
+     "function 'main', block 0, command 8 (check 'pick'): what it reads is not on the host"},
+    {"CheckElsewhere", [](Sample &s) { addCheck(s).device = 1; },
+     "function 'main', block 0, command 8 (check 'pick'): what it reads is not on the host"},
+    {"CheckHoldsNoBuffer", [](Sample &s) { addCheck(s).buffers[1] = inArena(9, 0, 16); },
+     "function 'main', block 0, command 8 (check 'pick'): arena 9 of 4"},
+    {"CopyThatChecks",
+     [](Sample &s) { s.command(0, 1).index_check = std::make_unique<fb::IndexCheckT>(); },
+     "function 'main', block 0, command 1 (copy): it says what indices it checks, and is not a "
+     "check"},
     {"SignalIndex", [](Sample &s) { s.command(0, 2).signal = 1; },
      "function 'main', block 0, command 2 (signal): semaphore 1 of 1"},
     {"SignalTwice",

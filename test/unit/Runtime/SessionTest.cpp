@@ -249,6 +249,59 @@ void buildCounter(PlanBuilder &b) {
   b.copy(memory(variables, 0, 16), output(0, 16));
 }
 
+/// v = x and y = x, if what was found tells of no bad index.
+void buildCheck(PlanBuilder &b) {
+  uint32_t variables = b.addArena(fb::ArenaKind::variables, 64);
+  b.addVariable("v", variables, 0, {4});
+  b.addFunction("main", /*writesVariables=*/true);
+  b.addInput("found", {2}, fb::ElementType::i64);
+  b.addInput("x", {4});
+  b.addOutput("y", {4});
+  fb::CommandT &check = b.addCommand(fb::Opcode::check);
+  check.name = "embedding", check.location = "graph.mlir:3:8";
+  check.buffers = {input(0, 16), memory(variables, 0, 16)};
+  check.index_check = std::make_unique<fb::IndexCheckT>();
+  check.index_check->operand = "ids", check.index_check->source_op = "Gather";
+  check.index_check->shape = {2, 3}, check.index_check->sizes = {9};
+  b.copy(input(1, 16), memory(variables, 0, 16));
+  b.copy(input(1, 16), output(0, 16));
+}
+
+TEST(Session, aBadIndexEndsTheRunAndChangesNoVariable) {
+  PlanBuilder b;
+  buildCheck(b);
+  Loaded l = load(b);
+  alignas(64) int64_t found[2];
+  alignas(64) float x[4] = {1, 2, 3, 4}, y[4] = {};
+  ASSERT_OK(l.bindings->bindInput(0, Tensor::borrow({ElementType::i64, {2}}, found)));
+  ASSERT_OK(l.bindings->bindInput(1, Tensor::borrow(f32({4}), x)));
+  ASSERT_OK(l.bindings->bindOutput(0, Tensor::borrow(f32({4}), y)));
+  auto run = [&](int64_t position, int64_t value) {
+    found[0] = position, found[1] = value;
+    return l.session->run(*l.bindings);
+  };
+  auto valueOfV = [&] {
+    float v[4] = {};
+    EXPECT_OK(l.session->state()->read("v", v));
+    return v[3];
+  };
+  Status status = run(5, 9);
+  EXPECT_EQ(status.code(), StatusCode::invalidArgument);
+  EXPECT_EQ(status.message(), "'embedding' (Gather, graph.mlir:3:8): reads index 9 at [1, 2] of "
+                              "operand 'ids', which must be in [-9, 9)");
+  EXPECT_EQ(valueOfV(), 0.0f);
+  for (int i = 0; i < 2; ++i) { // and the session goes on
+    ASSERT_OK(run(-1, 0));
+    EXPECT_EQ(valueOfV(), 4.0f);
+    EXPECT_EQ(y[3], 4.0f);
+  }
+  x[3] = 5;
+  EXPECT_EQ(run(0, -10).message(),
+            "'embedding' (Gather, graph.mlir:3:8): reads index -10 at [0, 0] "
+            "of operand 'ids', which must be in [-9, 9)");
+  EXPECT_EQ(valueOfV(), 4.0f);
+}
+
 TEST(Session, sharesVariablesThroughAState_m1) {
   PlanBuilder b;
   buildCounter(b);

@@ -388,6 +388,47 @@ TEST(Sim, conflictsGoByBytes_d6) {
         << offset;
 }
 
+/// The host checks indices; the next value of a variable of the GPU has to wait for it.
+TEST(Sim, aCheckHoldsVariablesBack_d6) {
+  for (bool isOrdered : {true, false}) {
+    SimBuilder b(1);
+    b.waitToDrop = isOrdered ? -1 : 0;
+    uint32_t variables = b.addArena(fb::ArenaKind::variables, bytes, 1);
+    b.addVariable("v", variables, 0, {n});
+    b.addFunction("main", /*writesVariables=*/true);
+    b.addInput("found", {2}, fb::ElementType::i64);
+    b.addInput("x", {n});
+    fb::CommandT &check = b.on(0, computeQueue, b.addCommand(fb::Opcode::check));
+    check.name = "pick";
+    check.buffers = {input(0, 16), memory(variables, 0, bytes)};
+    check.index_check = std::make_unique<fb::IndexCheckT>();
+    check.index_check->source_op = "Gather", check.index_check->operand = "ids";
+    check.index_check->sizes = {9};
+    b.order(0, computeQueue, 1, copyQueue);
+    b.move("next", fb::CopyKind::hostToDevice, 1, copyQueue, input(1, bytes),
+           memory(variables, 0, bytes));
+    World w(b);
+    alignas(64) int64_t found[2] = {-1, 0};
+    ASSERT_OK(w.bindings->bindInput(0, Tensor::borrow({ElementType::i64, {2}}, found)));
+    w.bindRamp(1);
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      w.session->setCommandOrder(seed ? CommandOrder::random(seed) : CommandOrder::virtualTime());
+      Status status = w.session->run(*w.bindings);
+      if (isOrdered) {
+        EXPECT_OK(status);
+        continue;
+      }
+      EXPECT_EQ(status.code(), StatusCode::corrupt);
+      EXPECT_EQ(status.message().substr(0, 53),
+                "missing wait: 'pick' (Gather) (queue 0) reads bytes 0");
+    }
+    found[0] = 0, found[1] = 9;
+    if (isOrdered)
+      EXPECT_EQ(w.session->run(*w.bindings).message(),
+                "'pick' (Gather): reads index 9 of operand 'ids', which must be in [-9, 9)");
+  }
+}
+
 /// While v < 10, v = 2 v on the GPU; the condition is computed on the host. Then y = v, or 0 if
 /// another branch is taken.
 void buildLoop(SimBuilder &b) {

@@ -378,6 +378,25 @@ def Plan_CopyOp : Plan_Op<"copy", [SameVariadicOperandSize]> {
   let hasVerifier = 1;
 }
 
+def Plan_CheckOp : Plan_Op<"check"> {
+  let summary = "end the run when an index was out of range";
+  let description = [{
+    `first` holds two i64 in host memory: the position of the first bad index and its value, or -1.
+    What is in `held` is not written before; that keeps variables as they were. The rest is for the
+    error: `name` and `source_op` are those of the op that reads the indices, `indices` the name of
+    what holds them, in that `shape`; they belong into [-size, size), with one of `sizes` for each
+    component of a tuple or one for all.
+    Example: `plan.check %f held (%v) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"`
+  }];
+  let arguments = (ins Plan_BufferType:$first, Variadic<Plan_BufferType>:$held, StrAttr:$indices,
+                       DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$sizes, FlatSymbolRefAttr:$device,
+                       StrAttr:$name, StrAttr:$source_op, StrAttr:$location);
+  let assemblyFormat = [{
+    $first (`held` `(` $held^ `)`)? `of` $indices `shape` $shape `sizes` $sizes `on` $device $name
+    `is` $source_op `at` $location attr-dict
+  }];
+}
+
 // Queues of one function run at the same time; what is on one queue runs in order. Where a branch or
 // a loop begins or ends, all queues come together.
 def Plan_SignalOp : Plan_Op<"signal"> {
