@@ -294,7 +294,9 @@ GANTRY_API gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings
 GANTRY_API gantry_status_t gantry_bindings_set_cancel(gantry_bindings_t *bindings,
                                                       const gantry_cancel_t *cancel);
 
-/** Runs the bindings' function to its end. Allocates nothing from the second run on. */
+/** Runs the bindings' function to its end. Allocates nothing from the second run on. A plan that
+ * was compiled with `check-indices` ends the run with INVALID_ARGUMENT at an index that is out of
+ * range; outputs then hold anything, no variable has changed, and the session can be run again. */
 GANTRY_API gantry_status_t gantry_session_run(gantry_session_t *session,
                                               gantry_bindings_t *bindings);
 

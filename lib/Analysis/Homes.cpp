@@ -117,6 +117,8 @@ DeviceAttr Homes::neededBy(OpOperand &use) const {
     OpResult result = resultOf(use);
     return result ? homeOfResult(result) : hostDevice;
   }
+  if (isa<AssertIndicesOp>(op))
+    return hostDevice;
   auto kernel = dyn_cast<KernelOpInterface>(op);
   if (!kernel)
     return {};

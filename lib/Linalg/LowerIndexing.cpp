@@ -186,6 +186,52 @@ static Value lowerSetSlice(SetSliceOp op, SetSliceOp::Adaptor in, Emitter &b) {
   return tensor::InsertSliceOp::create(b, in.getUpdate(), copy, starts, sizes, steps);
 }
 
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// Of index `i`: the size of all, or that of its component.
+static Value sizeFor(Emitter &b, Value i, ArrayRef<int64_t> sizes) {
+  Type type = b.getI64Type();
+  Value size = b.integer(sizes.front(), type);
+  if (sizes.size() == 1)
+    return size;
+  Value component = arith::RemUIOp::create(b, i, b.index(sizes.size()));
+  for (auto [j, other] : llvm::enumerate(sizes.drop_front())) {
+    Value here = b.compare(arith::CmpIPredicate::eq, component, b.index(j + 1));
+    size = b.select(here, b.integer(other, type), size);
+  }
+  return size;
+}
+
+/// One loop over all indices, which keeps the first that is out of range.
+static Value lowerFirstBadIndex(FirstBadIndexOp op, FirstBadIndexOp::Adaptor in, Emitter &b) {
+  Type type = b.getI64Type();
+  int64_t count = typeOf(in.getIndices()).getNumElements();
+  Value indices = b.reshape(in.getIndices(), {count});
+  Value none = b.integer(-1, type), zero = b.integer(0, type);
+  auto body = [&](OpBuilder &builder, Location loc, Value i, ValueRange found) {
+    Emitter e(loc, builder);
+    Value x = tensor::ExtractOp::create(e, indices, i);
+    if (!x.getType().isInteger(64))
+      x = arith::ExtSIOp::create(e, type, x);
+    Value size = sizeFor(e, i, op.getSizes());
+    Value below = e.compare(arith::CmpIPredicate::slt, x, e.sub(zero, size));
+    Value above = e.compare(arith::CmpIPredicate::sge, x, size);
+    Value isFirst = e.compare(arith::CmpIPredicate::eq, found[0], none);
+    Value take = e.both(isFirst, e.either(below, above));
+    Value position = arith::IndexCastOp::create(e, type, i);
+    scf::YieldOp::create(
+        e, ValueRange{e.select(take, position, found[0]), e.select(take, x, found[1])});
+  };
+  auto loop =
+      scf::ForOp::create(b, b.index(0), b.index(count), b.index(1), ValueRange{none, zero}, body);
+  Value result = b.empty({2}, type);
+  for (unsigned i = 0; i < 2; ++i)
+    result = tensor::InsertOp::create(b, loop.getResult(i), result, b.index(i));
+  return result;
+}
+
 void gantry::populateIndexingPatterns(SignlessTypeConverter &converter,
                                       RewritePatternSet &patterns) {
   addLowering<GatherOp, lowerGather>(converter, patterns);
@@ -195,4 +241,5 @@ void gantry::populateIndexingPatterns(SignlessTypeConverter &converter,
   addLowering<SetSliceOp, lowerSetSlice>(converter, patterns);
   addLowering<ScatterElementsOp, lowerScatterElements>(converter, patterns);
   addLowering<ScatterNdOp, lowerScatterNd>(converter, patterns);
+  addLowering<FirstBadIndexOp, lowerFirstBadIndex>(converter, patterns);
 }

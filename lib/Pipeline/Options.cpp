@@ -251,6 +251,7 @@ struct FlagReader {
     return llvm::StringSwitch<bool *>(name)
         .Case("simulate", &topology.simulate)
         .Case("soft-placement", &options.softPlacement)
+        .Case("check-indices", &options.checkIndices)
         .Case("first-replica", &options.firstReplica)
         .Case("verify-each", &options.verifyEach)
         .Case("with-weights", &options.withWeights)

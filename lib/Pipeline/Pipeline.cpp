@@ -54,6 +54,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSpecializeShapesPass(options.graph.dims));
   // Each shard of a replicated region has shapes of its own, so the replicas become ops here.
   pm.addNestedPass<func::FuncOp>(createExpandReplicasPass());
+  // Folding clamps constant indices as kernels do: bad ones are there to be seen only before.
+  if (options.checkIndices)
+    pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
   addCanonicalizer(pm);
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
 
@@ -64,6 +67,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 
   // Names last, when the ops are those that will be placed.
   pm.addNestedPass<func::FuncOp>(createNameOpsPass());
+  // Behind them, since the errors say them; what is left of indices now depends on the caller.
+  if (options.checkIndices)
+    pm.addNestedPass<func::FuncOp>(createInsertIndexChecksPass());
 }
 
 //===----------------------------------------------------------------------===//

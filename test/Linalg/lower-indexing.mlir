@@ -77,3 +77,21 @@ gantry.kernel @set_slice {
   %0 = gantry.set_slice %x, %u, %i {axis = 1 : i64} : (tensor<9x4xf32>, tensor<9xf32>, tensor<i64>) -> tensor<9x4xf32>
   gantry.yield %0 : tensor<9x4xf32>
 }
+
+// The first index that is out of range stays, whatever comes after it; each component has its size.
+// CHECK-LABEL: func.func private @first_bad_index(
+// CHECK-DAG:     %[[NONE:.*]] = arith.constant -1 : i64
+// CHECK-DAG:     %[[SIX:.*]] = arith.constant 6 : index
+// CHECK:         %[[FOUND:.*]]:2 = scf.for %[[I:.*]] = %{{.*}} to %[[SIX]] step %{{.*}} iter_args(%[[AT:.*]] = %[[NONE]], %{{.*}} = %{{.*}}) -> (i64, i64)
+// CHECK:           %[[X:.*]] = arith.extsi %{{.*}} : i32 to i64
+// CHECK:           arith.remui %[[I]]
+// CHECK:           arith.cmpi slt, %[[X]]
+// CHECK:           arith.cmpi sge, %[[X]]
+// CHECK:           arith.cmpi eq, %[[AT]], %[[NONE]]
+// CHECK:         tensor.insert %[[FOUND]]#0
+// CHECK:         tensor.insert %[[FOUND]]#1
+gantry.kernel @first_bad_index {
+^bb0(%i: tensor<3x2xi32>):
+  %0 = gantry.first_bad_index %i {sizes = array<i64: 4, 5>} : (tensor<3x2xi32>) -> tensor<2xi64>
+  gantry.yield %0 : tensor<2xi64>
+}

@@ -223,6 +223,7 @@ def indexing_forms():
     yield Form("set_slice", "f32:a b, f32:b, i64:", "f32:a b", "{axis = 0 : i64}", lambda x, u, i: set_slice(x, u, i))
     yield Form("one_hot", "i64:a b, f32:, f32:", "f32:a d b",
                lambda s: f"{{axis = 1 : i64, depth = {s['d']} : i64}}")
+    yield Form("first_bad_index", "i64:a b", "i64:2", "{sizes = array<i64: 9>}", lambda i: np.array([-1, 0]))
 
 
 def forms():

@@ -175,17 +175,30 @@ class Plan:
 
     def run(self, arrays):
         """Outputs by name; bfloat16 goes in and comes out as float32."""
+        outcome = self.run_series([arrays])[0]
+        if isinstance(outcome, ApiError):
+            raise outcome
+        return outcome
+
+    def run_series(self, series):
+        """Outcomes of runs in one session, one after the other: outputs by name, or the ApiError."""
         session, bindings = ctypes.c_void_p(), ctypes.c_void_p()
         try:
             _check(runtime_library.gantry_session_create(self.handle, None, ctypes.byref(session)))
             _check(runtime_library.gantry_bindings_create(self.handle, 0, ctypes.byref(bindings)))
-            kept = [self._bind(bindings, name, array) for name, array in arrays.items()]
-            _check(runtime_library.gantry_session_run(session, bindings))
-            del kept  # the arrays had to live until here
-            return {name: self._output(bindings, name, info) for name, info in self.outputs.items()}
+            return [self._run(session, bindings, arrays) for arrays in series]
         finally:
             runtime_library.gantry_bindings_destroy(bindings)
             runtime_library.gantry_session_destroy(session)
+
+    def _run(self, session, bindings, arrays):
+        kept = [self._bind(bindings, name, array) for name, array in arrays.items()]
+        try:
+            _check(runtime_library.gantry_session_run(session, bindings))
+        except ApiError as error:
+            return error
+        del kept  # the arrays had to live until here
+        return {name: self._output(bindings, name, info) for name, info in self.outputs.items()}
 
     def _bind(self, bindings, name, array):
         if self.inputs[name].element == BF16:

@@ -67,8 +67,9 @@ struct CompileOptions {
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large
   bool fuse = true;
-  bool verifyEach = false; ///< verify after every pass, not only between phases
-  bool printIR = false;    ///< print the IR after every pass to standard error
+  bool checkIndices = false; ///< an index out of range ends the run
+  bool verifyEach = false;   ///< verify after every pass, not only between phases
+  bool printIR = false;      ///< print the IR after every pass to standard error
 };
 
 /// Reads flags as the tool and the C API give them, "name=value" or "name", and the files that they

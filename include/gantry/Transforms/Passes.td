@@ -133,6 +133,28 @@ def VerifySimplifiedPass : Pass<"gantry-verify-simplified", "::mlir::ModuleOp"> 
   }];
 }
 
+def CheckConstantIndicesPass : Pass<"gantry-check-constant-indices", "::mlir::func::FuncOp"> {
+  let summary = "refuse constant indices that are out of range";
+  let description = [{
+    Precondition: static shapes. Where constants decide the indices of an op and one of them is not in
+    [-size, size) of its dimension, that is an error at the op, which names the index and its place.
+    Runs before folding, which clamps them as kernels do.
+  }];
+}
+
+def InsertIndexChecksPass : Pass<"gantry-insert-index-checks", "::mlir::func::FuncOp"> {
+  let summary = "make indices that are out of range end the run";
+  let description = [{
+    Precondition: static shapes, ops have names. In front of an op that reads indices which no constant
+    decides come a `gantry.first_bad_index` and, behind a copy to the host, a `gantry.assert_indices`;
+    constants are judged here. Of ops that read the same indices into the same sizes, one check on the
+    way to them is for all. A check runs where the indices are: where the caller gives them, or with the
+    op that makes them. What the graph computes stays as it was: nothing waits for a check but the
+    variables that the function changes.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def NameOpsPass : Pass<"gantry-name-ops", "::mlir::func::FuncOp"> {
   let summary = "give every compute op a stable name";
   let description = [{

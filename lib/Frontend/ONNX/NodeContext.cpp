@@ -100,24 +100,8 @@ mlir::Type NodeContext::elementType(int64_t onnxType) {
 // Values known now
 //===----------------------------------------------------------------------===//
 
-/// Ops looked at for one value: a limit on time, also where an op is reached along many ways.
-static constexpr int kMaxEvaluatedOps = 1000;
-
-/// Elements of `value` when constants decide it.
-static std::optional<Elements> evaluate(Value value, int &budget) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  Operation *op = value.getDefiningOp();
-  if (!op || !type || !type.hasStaticShape() || type.getNumElements() > kMaxEvaluated ||
-      --budget < 0)
-    return std::nullopt;
-  if (ElementsAttr constant = getConstantElements(value))
-    return readElements(constant);
-  return evaluateOp(op, [&](unsigned i) { return evaluate(op->getOperand(i), budget); });
-}
-
 std::optional<Elements> NodeContext::known(Value value) {
-  int budget = kMaxEvaluatedOps;
-  return value ? evaluate(value, budget) : std::nullopt;
+  return value ? evaluateValue(value) : std::nullopt;
 }
 
 std::optional<Ints> NodeContext::knownInts(Value value) {

@@ -15,6 +15,7 @@
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -176,13 +177,19 @@ struct FunctionLowering {
   // Variables
   //===------------------------------------------------------------------===//
 
-  /// New values of variables are computed where the old ones are, when nothing reads those later.
+  /// New values of variables are computed where the old ones are, when nothing reads those later
+  /// and no check that comes later may end the run.
   void updateInPlace(Operation *terminator) {
+    Operation *lastCheck = nullptr;
+    func.walk([&](AssertIndicesOp check) {
+      lastCheck = terminator->getBlock()->findAncestorOpInBlock(*check);
+    });
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
       Value root = skipViews(value);
       Operation *maker = root.getDefiningOp();
       if (!variableOfResult(i) || !isa_and_present<LaunchOp, CopyOp>(maker) ||
-          buffers.contains(root) || makerDevice(root) != outputDevice(i))
+          (lastCheck && maker->isBeforeInBlock(lastCheck)) || buffers.contains(root) ||
+          makerDevice(root) != outputDevice(i))
         continue;
       Value variable = variables.lookup(variableOfResult(i));
       if (isFreeAfter(variable, maker))
@@ -353,6 +360,8 @@ struct FunctionLowering {
       return lowerWhile(loop);
     if (auto copy = dyn_cast<CopyOp>(op))
       return lowerCopy(copy);
+    if (auto check = dyn_cast<AssertIndicesOp>(op))
+      return lowerCheck(check);
     if (isa<ConstantOp>(op) || isView(&op))
       return success();
     return op.emitOpError("has no command in a plan");
@@ -368,6 +377,20 @@ struct FunctionLowering {
     Value source = bufferOf(copy.getInput(), from, "");
     copyTo(source, bufferOf(copy.getResult(), to, ""), copy.getLoc(), nameOf(copy.getResult()),
            cause ? cause.getValue() : "");
+    return success();
+  }
+
+  /// A run that ends here has changed no variable: none is written before.
+  LogicalResult lowerCheck(AssertIndicesOp op) {
+    Value first = bufferOf(op.getFirst(), state.host(), op.getReader());
+    llvm::SetVector<Value> held;
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (FlatSymbolRefAttr variable = variableOfResult(i))
+        held.insert(variables.lookup(variable));
+    commands::CheckOp::create(builder, op.getLoc(), first, held.getArrayRef(), op.getIndicesAttr(),
+                              op.getShapeAttr(), op.getSizesAttr(), state.symbolOf(state.host()),
+                              op.getReaderAttr(), op.getSourceOpAttr(),
+                              text(describeLocation(op.getLoc())));
     return success();
   }
 

@@ -162,3 +162,30 @@ func.func @set_slice(%x: tensor<0x4xf32>, %u: tensor<4xf32>, %i: tensor<i64>) {
   %r = gantry.set_slice %x, %u, %i {axis = 0 : i64} : (tensor<0x4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<0x4xf32>
   return
 }
+
+// -----
+
+// A size for each component, or one.
+func.func @first_bad_index(%i: tensor<3x3xi64>) {
+  // expected-error @below {{'gantry.first_bad_index' op 2 sizes do not fit the indices [3,3]; expected one, or one for each component of a tuple}}
+  %r = gantry.first_bad_index %i {sizes = array<i64: 4, 5>} : (tensor<3x3xi64>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
+// Position and value.
+func.func @assert_indices(%i: tensor<3xi64>) {
+  // expected-error @below {{'gantry.assert_indices' op reads a tensor<2xi64>, got 'tensor<3xi64>'}}
+  gantry.assert_indices %i of "i" shape [3] sizes [4] in "a" is "Gather" : tensor<3xi64>
+  return
+}
+
+// -----
+
+// No index of none is bad.
+func.func @assert_indices(%i: tensor<2xi64>) {
+  // expected-error @below {{'gantry.assert_indices' op needs at least one size, and indices to be about}}
+  gantry.assert_indices %i of "i" shape [0] sizes [4] in "a" is "Gather" : tensor<2xi64>
+  return
+}

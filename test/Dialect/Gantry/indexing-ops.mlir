@@ -52,3 +52,12 @@ func.func @one_hot(%i: tensor<4xi64>, %off: tensor<f32>, %on: tensor<f32>) {
   %y = gantry.one_hot %i, %off, %on {axis = 1 : i64, depth = 10 : i64} : (tensor<4xi64>, tensor<f32>, tensor<f32>) -> tensor<4x10xf32>
   return
 }
+
+// CHECK-LABEL: @checks(
+// CHECK: %[[FIRST:.*]] = gantry.first_bad_index %arg0 {sizes = array<i64: 4, 5>} : (tensor<3x2xi32>) -> tensor<2xi64>
+// CHECK: gantry.assert_indices %[[FIRST]] of "ids" shape [3, 2] sizes [4, 5] in "embedding" is "GatherND" : tensor<2xi64>
+func.func @checks(%i: tensor<3x2xi32>) {
+  %first = gantry.first_bad_index %i {sizes = array<i64: 4, 5>} : (tensor<3x2xi32>) -> tensor<2xi64>
+  gantry.assert_indices %first of "ids" shape [3, 2] sizes [4, 5] in "embedding" is "GatherND" : tensor<2xi64>
+  return
+}

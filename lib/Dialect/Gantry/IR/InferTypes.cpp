@@ -751,3 +751,15 @@ static LogicalResult inferOneHot(OneHotOp::Adaptor op, StringRef name, Loc loc, 
   return push(types, shape, on.getElementType());
 }
 GANTRY_INFER(OneHotOp, inferOneHot)
+
+static LogicalResult inferFirstBadIndex(FirstBadIndexOp::Adaptor op, StringRef name, Loc loc,
+                                        Types &types) {
+  auto i = tensorOf(op.getIndices());
+  ArrayRef<int64_t> sizes = op.getSizes();
+  bool areTuples = i.getRank() && !differ(i.getShape().back(), int64_t(sizes.size()));
+  if (sizes.empty() || (sizes.size() > 1 && !areTuples))
+    return fail(loc, name, sizes.size(), " sizes do not fit the indices ", text(i.getShape()),
+                "; expected one, or one for each component of a tuple");
+  return push(types, {2}, IntegerType::get(i.getContext(), 64));
+}
+GANTRY_INFER(FirstBadIndexOp, inferFirstBadIndex)

@@ -37,4 +37,8 @@ using OperandElements = llvm::function_ref<std::optional<Elements>(unsigned)>;
 /// a value has no meaning (a division by zero). Operands are asked for as they are needed.
 std::optional<Elements> evaluateOp(mlir::Operation *op, OperandElements operand);
 
+/// Elements of a value of static shape and at most kMaxEvaluated elements when constants decide it,
+/// as evaluateOp gives them; looks at a limited number of ops.
+std::optional<Elements> evaluateValue(mlir::Value value);
+
 } // namespace gantry

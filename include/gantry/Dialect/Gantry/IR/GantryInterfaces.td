@@ -60,6 +60,21 @@ def DimensionMapOpInterface : OpInterface<"DimensionMapOpInterface"> {
   }];
 }
 
+def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
+  let cppNamespace = "::gantry";
+  let description = [{
+    An op that reads or writes at indices in one of its operands. Its kernels never leave the tensor:
+    an index that is not in [-size, size) is clamped, or marks nothing. `gantry-insert-index-checks`
+    asks it which ones those are.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand that holds the indices", "unsigned", "getIndexOperand">,
+    InterfaceMethod<[{Sizes of the dimensions that the indices go into: one for all of them, or one
+      for each component of the tuples in their last dimension}],
+      "::llvm::SmallVector<int64_t>", "getIndexedSizes">
+  ];
+}
+
 def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let cppNamespace = "::gantry";
   let description = [{

@@ -8,7 +8,8 @@ include "gantry/Dialect/Gantry/IR/GantryBase.td"
 /// no index of any input reads or writes elsewhere.
 class Gantry_IndexingOp<string mnemonic, string logName, string kind = "Indexing",
                         Trait cost = CostOpInterface, string more = "">
-    : Gantry_InferredOp<mnemonic, logName, kind, [cost], more> {
+    : Gantry_InferredOp<mnemonic, logName, kind,
+                        [cost, DeclareOpInterfaceMethods<IndexingOpInterface>], more> {
   let assemblyFormat = functionalFormat;
 }
 
@@ -108,6 +109,44 @@ def Gantry_OneHotOp : Gantry_IndexingOp<"one_hot", "OneHot"> {
   let arguments = (ins Gantry_IndexTensor:$indices, Gantry_Tensor:$off_value, Gantry_Tensor:$on_value,
                        I64Attr:$axis, I64Attr:$depth);
   let results = (outs Gantry_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of indices
+//===----------------------------------------------------------------------===//
+
+def Gantry_FirstBadIndexOp : Gantry_InferredOp<"first_bad_index", "FirstBadIndex", "Opaque",
+                                             [CostOpInterface]> {
+  let summary = "find the first index that is out of range";
+  let description = [{
+    Two integers: the row-major position in `indices` of the first one that is not in [-size, size),
+    and that index; -1 and 0 when there is none. `sizes` holds one size for all indices, or one for
+    each component of the tuples in their last dimension. Inserted by `gantry-insert-index-checks`.
+
+    Example: `%f = gantry.first_bad_index %i {sizes = array<i64: 9>} : (tensor<2x3xi64>) -> tensor<2xi64>`
+  }];
+  let arguments = (ins Gantry_IndexTensor:$indices, DenseI64ArrayAttr:$sizes);
+  let results = (outs Gantry_IndexTensor:$result);
+  let assemblyFormat = functionalFormat;
+}
+
+def Gantry_AssertIndicesOp : Op<Gantry_Dialect, "assert_indices", [MemoryEffects<[MemWrite]>]> {
+  let summary = "end the run when an index was out of range";
+  let description = [{
+    Reads on the host what `gantry.first_bad_index` found of indices of that `shape` and those
+    `sizes`. A bad index ends the run with an error, before any variable has changed. The other
+    attributes are what the error says: the op by its own name and that of its type, and the name
+    of the indices. Inserted by `gantry-insert-index-checks`; Schedule makes a `plan.check` of it.
+
+    Example: `gantry.assert_indices %first of "ids" shape [2, 3] sizes [9] in "embedding" is "Gather" : tensor<2xi64>`
+  }];
+  let arguments = (ins Gantry_IndexTensor:$first, StrAttr:$indices, DenseI64ArrayAttr:$shape,
+                       DenseI64ArrayAttr:$sizes, StrAttr:$reader, StrAttr:$source_op);
+  let assemblyFormat = [{
+    $first `of` $indices `shape` $shape `sizes` $sizes `in` $reader `is` $source_op attr-dict `:`
+    type($first)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif
