@@ -1,5 +1,6 @@
 #include "Indices.h"
 
+#include "gantry/Analysis/Flow.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
@@ -43,11 +44,85 @@ static std::optional<Elements> knownElements(Value value) {
   return evaluateValue(value);
 }
 
+//===----------------------------------------------------------------------===//
+// Counters of loops
+//===----------------------------------------------------------------------===//
+
+/// The only integer of a value, when constants decide it.
+static std::optional<int64_t> knownInteger(Value value) {
+  std::optional<Elements> known = evaluateValue(value);
+  return known && !known->isFloat && known->size() == 1 ? std::optional(known->ints.front())
+                                                        : std::nullopt;
+}
+
+namespace {
+/// What a loop carries that starts at a number and changes by the same one each time.
+struct Counter {
+  int64_t start, step;
+};
+} // namespace
+
+/// Of an argument of a region, which the body adds a number to.
+static std::optional<Counter> counterOf(RegionBranchOpInterface loop, BlockArgument argument) {
+  OpOperand *first = initialSource(loop, argument);
+  SmallVector<OpOperand *> yielded = yieldedSources(loop, argument);
+  auto next = yielded.size() == 1 ? yielded.front()->get().getDefiningOp<AddOp>() : AddOp();
+  auto before = next ? dyn_cast<BlockArgument>(next.getLhs()) : BlockArgument();
+  if (!first || !before || before.getOwner()->getParentOp() != loop ||
+      resultOf(before) != resultOf(argument))
+    return std::nullopt;
+  std::optional<int64_t> start = knownInteger(first->get()), step = knownInteger(next.getRhs());
+  return start && step ? std::optional(Counter{*start, *step}) : std::nullopt;
+}
+
+/// More steps than any counter of a sane size, so that nothing overflows.
+static constexpr int64_t kMostSteps = int64_t(1) << 31;
+
+/// How often the body runs, of a loop that goes on while a counter is below a number.
+static std::optional<int64_t> countSteps(RegionBranchOpInterface loop, Value condition) {
+  auto test = condition.getDefiningOp<CompareOp>();
+  auto tested = test ? dyn_cast<BlockArgument>(test.getLhs()) : BlockArgument();
+  if (!tested || tested.getOwner() != test->getBlock() ||
+      tested.getOwner()->getParentOp() != loop || test.getDirection() != CompareDirection::LT)
+    return std::nullopt;
+  std::optional<Counter> counter = counterOf(loop, tested);
+  std::optional<int64_t> end = knownInteger(test.getRhs());
+  if (!counter || !end || counter->step != 1 || counter->start < 0 || *end > kMostSteps)
+    return std::nullopt;
+  return std::max<int64_t>(*end - counter->start, 0);
+}
+
+/// Whether the index is a counter of a loop that stays in range: those of recurrent ops, which a
+/// check in each step would cost more than it could find.
+static bool countsInRange(Value index, ArrayRef<int64_t> sizes) {
+  auto argument = dyn_cast<BlockArgument>(skipViews(index));
+  auto loop = argument ? dyn_cast<RegionBranchOpInterface>(argument.getOwner()->getParentOp())
+                       : RegionBranchOpInterface();
+  Value condition = loop ? conditionOf(loop) : Value();
+  // Where the condition is computed, the counter has gone on once more.
+  if (!condition || argument.getOwner() == condition.getParentBlock() || sizes.size() != 1)
+    return false;
+  std::optional<Counter> counter = counterOf(loop, argument);
+  std::optional<int64_t> steps = countSteps(loop, condition);
+  if (!counter || !steps || std::abs(counter->start) > kMostSteps ||
+      std::abs(counter->step) > kMostSteps)
+    return false;
+  int64_t last = counter->start + std::max<int64_t>(*steps - 1, 0) * counter->step;
+  const int64_t ends[] = {counter->start, last};
+  return !findBadIndex(ends, sizes);
+}
+
+//===----------------------------------------------------------------------===//
+// The judgement
+//===----------------------------------------------------------------------===//
+
 IndexState gantry::judgeIndices(IndexingOpInterface op) {
   Value indices = indicesOf(op);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(indices.getType()).getShape();
   SmallVector<int64_t> sizes = op.getIndexedSizes();
   if (llvm::is_contained(shape, 0) || sizes.empty())
+    return IndexState::inRange;
+  if (countsInRange(indices, sizes))
     return IndexState::inRange;
   std::optional<Elements> known = knownElements(indices);
   if (!known)

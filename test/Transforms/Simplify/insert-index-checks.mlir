@@ -85,6 +85,50 @@ func.func @loop(%x: tensor<9xf32>, %n: tensor<i64>, %one: tensor<i64>, %v: tenso
   return %r#1 : tensor<9xf32>
 }
 
+// A counter that stays in range in all steps of a loop of a known number needs no check, in either
+// direction; one that does not is checked in each.
+// CHECK-LABEL: @counters(
+// CHECK:       } do {
+// CHECK-NOT:     gantry.first_bad_index
+// CHECK:         gantry.gather {{.*}} {axis = 0 : i64, gantry.name = "up"}
+// CHECK-NEXT:    gantry.gather {{.*}} {axis = 0 : i64, gantry.name = "down"}
+// CHECK:       } do {
+// CHECK:         gantry.first_bad_index
+// CHECK:         gantry.gather {{.*}} {axis = 0 : i64, {{.*}}gantry.name = "too_far"}
+func.func @counters(%x: tensor<9xf32>) -> (tensor<f32>, tensor<f32>) {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %minus = gantry.constant dense<-1> : tensor<i64>
+  %last = gantry.constant dense<8> : tensor<i64>
+  %nine = gantry.constant dense<9> : tensor<i64>
+  %ten = gantry.constant dense<10> : tensor<i64>
+  %start = gantry.constant dense<0.0> : tensor<f32>
+  %r:3 = gantry.while (%zero, %last, %start) : (tensor<i64>, tensor<i64>, tensor<f32>) -> (tensor<i64>, tensor<i64>, tensor<f32>) {
+  ^bb0(%i: tensor<i64>, %j: tensor<i64>, %a: tensor<f32>):
+    %m = gantry.compare lt, %i, %nine : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    gantry.yield %m : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i64>, %j: tensor<i64>, %a: tensor<f32>):
+    %u = gantry.gather %x, %i {axis = 0 : i64, gantry.name = "up"} : (tensor<9xf32>, tensor<i64>) -> tensor<f32>
+    %d = gantry.gather %x, %j {axis = 0 : i64, gantry.name = "down"} : (tensor<9xf32>, tensor<i64>) -> tensor<f32>
+    %s = gantry.add %u, %d : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %ni = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %nj = gantry.add %j, %minus : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    gantry.yield %ni, %nj, %s : tensor<i64>, tensor<i64>, tensor<f32>
+  }
+  %q:2 = gantry.while (%zero, %start) : (tensor<i64>, tensor<f32>) -> (tensor<i64>, tensor<f32>) {
+  ^bb0(%i: tensor<i64>, %a: tensor<f32>):
+    %m = gantry.compare lt, %i, %ten : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    gantry.yield %m : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i64>, %a: tensor<f32>):
+    %u = gantry.gather %x, %i {axis = 0 : i64, gantry.name = "too_far"} : (tensor<9xf32>, tensor<i64>) -> tensor<f32>
+    %ni = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    gantry.yield %ni, %u : tensor<i64>, tensor<f32>
+  }
+  return %r#2, %q#1 : tensor<f32>, tensor<f32>
+}
+
 // Tuples are checked as they are: their components are in the last dimension.
 // CHECK-LABEL: @tuples(
 // CHECK-SAME:    %{{[^,]*}}, %[[F:[^ :]+]]: tensor<6xi64>, %[[J:[^ :]+]]: tensor<4x1xi64>
