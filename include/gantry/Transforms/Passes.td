@@ -145,12 +145,13 @@ def CheckConstantIndicesPass : Pass<"gantry-check-constant-indices", "::mlir::fu
 def InsertIndexChecksPass : Pass<"gantry-insert-index-checks", "::mlir::func::FuncOp"> {
   let summary = "make indices that are out of range end the run";
   let description = [{
-    Precondition: static shapes, ops have names. In front of an op that reads indices which no constant
-    decides come a `gantry.first_bad_index` and, behind a copy to the host, a `gantry.assert_indices`;
-    constants are judged here. Of ops that read the same indices into the same sizes, one check on the
-    way to them is for all. A check runs where the indices are: where the caller gives them, or with the
-    op that makes them. What the graph computes stays as it was: nothing waits for a check but the
-    variables that the function changes.
+    Precondition: static shapes, ops have names. In the block of an op that reads indices which no
+    constant decides come a `gantry.first_bad_index` and a `gantry.assert_indices`, as early as the
+    indices are there; constants are judged here, and counters of loops that stay in range need none.
+    Of ops that read the same indices into the same sizes, one check on the way to them is for all. A
+    check runs where the indices are: where the caller gives them, or with the op that makes them. What
+    the graph computes stays as it was: nothing waits for a check but the variables that the function
+    changes.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

@@ -386,7 +386,7 @@ def Plan_CheckOp : Plan_Op<"check"> {
     error: `name` and `source_op` are those of the op that reads the indices, `indices` the name of
     what holds them, in that `shape`; they belong into [-size, size), with one of `sizes` for each
     component of a tuple or one for all.
-    Example: `plan.check %f held (%v) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"`
+    Example: `plan.check %f held(%v) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"`
   }];
   let arguments = (ins Plan_BufferType:$first, Variadic<Plan_BufferType>:$held, StrAttr:$indices,
                        DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$sizes, FlatSymbolRefAttr:$device,
