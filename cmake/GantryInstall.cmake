@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 
 set(installed_libraries gantry-runtime)
 set_target_properties(gantry-runtime PROPERTIES EXPORT_NAME runtime)
-set(installed_tools gantry)
+set(installed_tools gantry gantry-ptx)
 if(GANTRY_BUILD_COMPILER)
   list(APPEND installed_libraries gantry-compiler)
   set_target_properties(gantry-compiler PROPERTIES EXPORT_NAME compiler)

@@ -42,6 +42,11 @@ if(NOT GANTRY_SANITIZE)
   set_tests_properties(lock.install PROPERTIES RUN_SERIAL TRUE)
 endif()
 
+# PTX of nvcc in the interpreter; the tool needs no compiler of ours.
+add_test(NAME e2e.ptx COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/ptx_nvcc_test.py
+         --build-dir ${PROJECT_BINARY_DIR})
+set_tests_properties(e2e.ptx PROPERTIES SKIP_RETURN_CODE 77)
+
 # The end-to-end runners' own harness; the runners themselves are called by run_tests.py.
 add_test(NAME e2e.workers COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/workers_test.py)
 if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)

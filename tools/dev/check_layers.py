@@ -25,6 +25,7 @@ SHARED = {
     "AutoPlacement": {"Support", "Device"},
     "Queues": {"Support"},
     "Judge": {"Support"},
+    "PTX": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
 }
 RUNTIME = {
@@ -59,6 +60,7 @@ EDGES = {
     "CAPI/Compiler": {"CAPI", *SHARED, *COMPILER},
     # The tool knows the runtime and opens the compiler through the C API.
     "tools/gantry": {"CAPI", *SHARED, *RUNTIME},
+    "tools/gantry-ptx": {"Support", "Arrays", "Formats", "PTX"},
     "tools/gantry-opt": {*SHARED, *COMPILER},
     "tools/gantry-lsp-server": {*SHARED, *COMPILER},
     "tools/gantry-reduce": {*SHARED, *COMPILER},

@@ -1,0 +1,137 @@
+// Which handler computes an instruction. Handlers are compiled for several instruction sets
+// (Lanes/); computeTable() is that of this machine.
+#pragma once
+
+#include "Op.h"
+
+#include "gantry/PTX/Types.h"
+
+#include <cstddef>
+
+namespace gantry::ptx {
+
+enum class Fn : uint8_t {
+  // One, two or three values of one type.
+  add,
+  sub,
+  mul,
+  mulHi,
+  mulWide,
+  mad,
+  madHi,
+  madWide,
+  div,
+  rem,
+  min,
+  max,
+  abs,
+  neg,
+  sad,
+  fma,
+  sqrt,
+  rcp,
+  rsqrt,
+  sin,
+  cos,
+  ex2,
+  lg2,
+  tanh,
+  copysign,
+  land,
+  lor,
+  lxor,
+  lnot,
+  cnot,
+  shl,
+  shr,
+  lop3,
+  bfe,
+  bfi,
+  bfind,
+  bfindShift,
+  brev,
+  clz,
+  popc,
+  prmt,
+  funnelLeft,
+  funnelRight,
+  dp4a,
+  dp2a,
+  szext,
+  bmsk,
+  mul24,
+  mulHi24,
+  addCarry,
+  subBorrow,
+  select,
+  slct,
+  set,
+  setp,
+  testp,
+  move,
+  convert,
+  pack,
+  unpack,
+  predicate, ///< logic of predicates; constant is a table of 8 bits: value for (a, b, c)
+  selectPredicate,
+};
+
+enum class Compare : uint8_t {
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  equ,
+  neu,
+  ltu,
+  leu,
+  gtu,
+  geu,
+  num,
+  nan,
+  finite,
+  infinite,
+  normal,
+  subnormal, // testp: with num as number
+};
+
+/// What is asked for: the function, its types, and what modifies it.
+struct Compute {
+  Fn fn = Fn::add;
+  Type type = Type::none; ///< of the result
+  Type from = Type::none; ///< of the sources where they differ
+  Compare compare = Compare::eq;
+  uint8_t round = 0; ///< Formats.h: Round
+  bool saturate = false;
+  bool flush = false;   ///< .ftz
+  bool nanWins = false; ///< .NaN of min and max
+  bool relu = false;
+  bool clamp = false;     ///< shf: .clamp, else .wrap
+  bool mode4 = false;     ///< prmt: a mode is in Op::constant
+  bool toInteger = false; ///< cvt.rni.f32.f32
+  bool xorSign = false;
+};
+
+/// A summary of the addresses of a warp's access.
+struct AddressSummary {
+  uint64_t low, high; ///< least and greatest address of an active lane
+  uint64_t bits;      ///< all of them or'ed
+  bool contiguous;    ///< all 32 lanes, each `stride` after the one before
+};
+
+struct ComputeTable {
+  const char *name;
+  /// Null when there is no such function.
+  Handler (*find)(const Compute &request);
+  AddressSummary (*summarise)(const uint64_t *addresses, uint32_t mask, uint64_t stride);
+  /// Whether one of the records is of that epoch (Shadow.h).
+  bool (*touched)(const uint64_t *records, size_t count, uint64_t epoch);
+  /// Gives each lane's `perLane` records `first`, with the lane added to its thread.
+  void (*stamp)(uint64_t *records, size_t perLane, uint64_t first);
+};
+
+const ComputeTable &computeTable();
+
+} // namespace gantry::ptx

@@ -1,0 +1,97 @@
+// A module's variables get memory, its kernels are decoded when they are asked for.
+#include "Program.h"
+
+#include "gantry/Support/Bytes.h"
+#include "gantry/Support/Names.h"
+
+#include <cstring>
+#include <new>
+
+using namespace gantry;
+using namespace gantry::ptx;
+
+Image::Image(Module module, Memory &memory) : source(std::move(module)), regions(memory) {}
+
+Image::~Image() {
+  for (const void *address : registered)
+    (void)regions.remove(address);
+}
+
+Status Image::allocate() {
+  addresses.resize(source.variables.size());
+  for (size_t i = 0; i < source.variables.size(); ++i) {
+    const Variable &variable = source.variables[i];
+    if (variable.space != Space::global && variable.space != Space::constant)
+      continue;
+    if (variable.isExtern && variable.size == 0)
+      continue;
+    uint64_t size = std::max<uint64_t>(variable.size, 1), align = std::max(16u, variable.align);
+    std::unique_ptr<std::byte[]> bytes(new (std::nothrow) std::byte[size + align]());
+    if (!bytes)
+      return Status::doesNotFit("variable '" + printable(variable.name) + "' needs " +
+                                formatBytes(size));
+    uint64_t address = alignTo(reinterpret_cast<uint64_t>(bytes.get()), align);
+    std::byte *at = bytes.get() + (address - reinterpret_cast<uint64_t>(bytes.get()));
+    std::memcpy(at, variable.bytes.data(), std::min<uint64_t>(variable.bytes.size(), size));
+    GANTRY_RETURN_IF_ERROR(
+        regions.add(at, size, std::string(variable.name), variable.space != Space::constant));
+    registered.push_back(at);
+    storage.push_back(std::move(bytes));
+    addresses[i] = address;
+  }
+  // Addresses in initialisers: all variables have theirs now.
+  for (size_t i = 0; i < source.variables.size(); ++i)
+    for (const Relocation &relocation : source.variables[i].relocations) {
+      if (relocation.symbol.scope != SymbolRef::Scope::module || relocation.width != 8 ||
+          !addresses[i])
+        return Status::unsupported(printable(source.file) + ":" +
+                                   std::to_string(source.variables[i].place.line) +
+                                   ": error: variable '" + printable(source.variables[i].name) +
+                                   "' is initialised with what is no address of a variable");
+      uint64_t value = addresses[relocation.symbol.index] + uint64_t(relocation.addend);
+      std::memcpy(reinterpret_cast<char *>(addresses[i]) + relocation.offset, &value, sizeof value);
+    }
+  return {};
+}
+
+Expected<std::unique_ptr<Image>> Image::load(Module module, Memory &memory) {
+  std::unique_ptr<Image> image(new Image(std::move(module), memory));
+  GANTRY_RETURN_IF_ERROR(image->allocate());
+  return image;
+}
+
+std::vector<std::string> Image::kernelNames() const {
+  std::vector<std::string> names;
+  for (const Function &function : source.functions)
+    if (function.isKernel && function.isDefined)
+      names.push_back(std::string(function.name));
+  return names;
+}
+
+Expected<const Program *> Image::program(std::string_view name) {
+  if (auto found = programs.find(name); found != programs.end())
+    return found->second.get();
+  const Function *function = source.find(name);
+  if (!function || !function->isKernel || !function->isDefined) {
+    std::string known;
+    std::vector<std::string> names = kernelNames();
+    for (const std::string &each : names)
+      known += (known.empty() ? "" : ", ") + ("'" + printable(each) + "'");
+    return Status::notFound("no kernel '" + printable(name) + "' in " + printable(source.file) +
+                            (known.empty() ? ": it has none" : "; it has " + known) +
+                            didYouMean(name, names));
+  }
+  auto made = decode(*this, *function);
+  if (!made)
+    return made.status();
+  const Program *program = made->get();
+  programs.emplace(std::string(name), made.take());
+  return program;
+}
+
+Expected<const KernelInfo *> Image::kernel(std::string_view name) {
+  auto found = program(name);
+  if (!found)
+    return found.status();
+  return &(*found)->info;
+}

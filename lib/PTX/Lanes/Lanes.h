@@ -1,0 +1,122 @@
+// What the handlers of Lanes/ share: a function of one lane's values becomes a loop over 32 lanes.
+//
+// These files are compiled once for each instruction set, in a namespace of its own
+// (GANTRY_PTX_LANES); nothing in them may have a name that the linker could merge.
+#pragma once
+
+#include "Compute.h"
+#include "Formats.h"
+#include "Op.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#ifndef GANTRY_PTX_LANES
+#error "GANTRY_PTX_LANES names the instruction set that this file is compiled for"
+#endif
+
+namespace gantry::ptx::GANTRY_PTX_LANES {
+
+Handler findInteger(const Compute &request);
+Handler findFloat(const Compute &request);
+Handler findHalf(const Compute &request);
+Handler findCompare(const Compute &request);
+Handler findConvert(const Compute &request);
+AddressSummary summarise(const uint64_t *addresses, uint32_t mask, uint64_t stride);
+
+namespace {
+
+/// Stores `value(lane)` for the lanes in `mask`. All are computed: values of other lanes are some
+/// bits, and no function may trap on them.
+template <class D, class Value>
+[[gnu::always_inline]] inline void writeLanes(char *registers, uint32_t mask, uint32_t slot,
+                                              Value value) {
+  alignas(64) D made[warpSize];
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    made[lane] = value(lane);
+  D *to = reinterpret_cast<D *>(registers + slot);
+  if (mask == allLanes) {
+    std::memcpy(to, made, sizeof made);
+    return;
+  }
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    to[lane] = mask >> lane & 1 ? made[lane] : to[lane];
+}
+
+template <class T>
+[[gnu::always_inline]] inline const T *source(char *registers, uint32_t slot) {
+  return reinterpret_cast<const T *>(registers + slot);
+}
+
+/// Functions that are given the op first, for its constant.
+struct TakesOp {};
+
+/// A handler: D = F(S…) for each lane.
+template <class F, class D, class... S>
+struct Map {
+  template <size_t... I>
+  [[gnu::always_inline]] static void run(char *registers, uint32_t mask, const Op &op,
+                                         std::index_sequence<I...>) {
+    writeLanes<D>(registers, mask, op.dst, [&](unsigned lane) -> D {
+      if constexpr (std::is_base_of_v<TakesOp, F>)
+        return D(F()(op, source<S>(registers, op.src[I])[lane]...));
+      else
+        return D(F()(source<S>(registers, op.src[I])[lane]...));
+    });
+  }
+  static void handler(char *registers, uint32_t mask, const Op &op) {
+    run(registers, mask, op, std::index_sequence_for<S...>());
+  }
+};
+
+/// The same for functions that cost too much to compute for lanes that do not run.
+template <class F, class D, class... S>
+struct MapActive {
+  template <size_t... I>
+  static void run(char *registers, uint32_t mask, const Op &op, std::index_sequence<I...>) {
+    D *to = reinterpret_cast<D *>(registers + op.dst);
+    for (; mask; mask &= mask - 1) {
+      unsigned lane = unsigned(__builtin_ctz(mask));
+      if constexpr (std::is_base_of_v<TakesOp, F>)
+        to[lane] = D(F()(op, source<S>(registers, op.src[I])[lane]...));
+      else
+        to[lane] = D(F()(source<S>(registers, op.src[I])[lane]...));
+    }
+  }
+  static void handler(char *registers, uint32_t mask, const Op &op) {
+    run(registers, mask, op, std::index_sequence_for<S...>());
+  }
+};
+
+[[gnu::always_inline]] inline uint32_t &predicate(char *registers, uint32_t slot) {
+  return *reinterpret_cast<uint32_t *>(registers + slot);
+}
+
+[[gnu::always_inline]] inline void writePredicate(char *registers, uint32_t mask, uint32_t slot,
+                                                  uint32_t bits) {
+  uint32_t &to = predicate(registers, slot);
+  to = (to & ~mask) | (bits & mask);
+}
+
+/// The predicate of lanes for which F(S…) holds.
+template <class F, class... S>
+struct Test {
+  template <size_t... I>
+  [[gnu::always_inline]] static uint32_t run(char *registers, const Op &op,
+                                             std::index_sequence<I...>) {
+    alignas(64) uint32_t bits[warpSize];
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      bits[lane] = F()(source<S>(registers, op.src[I])[lane]...) ? 1u << lane : 0;
+    uint32_t all = 0;
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      all |= bits[lane];
+    return all;
+  }
+  static uint32_t bits(char *registers, const Op &op) {
+    return run(registers, op, std::index_sequence_for<S...>());
+  }
+};
+
+} // namespace
+} // namespace gantry::ptx::GANTRY_PTX_LANES

@@ -1,0 +1,83 @@
+// The table of one instruction set.
+#include "Lanes.h"
+
+namespace gantry::ptx {
+extern const ComputeTable GANTRY_PTX_TABLE;
+} // namespace gantry::ptx
+
+namespace gantry::ptx::GANTRY_PTX_LANES {
+
+static Handler find(const Compute &request) {
+  switch (request.fn) {
+  case Fn::setp:
+  case Fn::testp:
+  case Fn::set:
+  case Fn::select:
+  case Fn::slct:
+  case Fn::predicate:
+  case Fn::selectPredicate:
+  case Fn::move:
+  case Fn::pack:
+  case Fn::unpack:
+    return findCompare(request);
+  case Fn::convert:
+    return findConvert(request);
+  default:
+    break;
+  }
+  if (Handler handler = findFloat(request))
+    return handler;
+  if (Handler handler = findHalf(request))
+    return handler;
+  return findInteger(request);
+}
+
+AddressSummary summarise(const uint64_t *addresses, uint32_t mask, uint64_t stride) {
+  uint64_t low = ~uint64_t(0), high = 0, bits = 0;
+  if (mask == allLanes) {
+    uint64_t off = 0, first = addresses[0];
+    for (unsigned lane = 0; lane < warpSize; ++lane) {
+      uint64_t address = addresses[lane];
+      low = address < low ? address : low;
+      high = address > high ? address : high;
+      bits |= address;
+      off |= address - first - lane * stride;
+    }
+    return {low, high, bits, off == 0};
+  }
+  for (; mask; mask &= mask - 1) {
+    uint64_t address = addresses[__builtin_ctz(mask)];
+    low = address < low ? address : low;
+    high = address > high ? address : high;
+    bits |= address;
+  }
+  return {low, high, bits, false};
+}
+
+static bool touched(const uint64_t *records, size_t count, uint64_t epoch) {
+  uint64_t found = 0;
+  for (size_t i = 0; i < count; ++i)
+    found |= records[i] >> 54 == epoch;
+  return found;
+}
+
+static void stamp(uint64_t *records, size_t perLane, uint64_t first) {
+  if (perLane == 1) {
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      records[lane] = first + (uint64_t(lane) << 4);
+    return;
+  }
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    for (size_t i = 0; i < perLane; ++i)
+      records[lane * perLane + i] = first + (uint64_t(lane) << 4);
+}
+
+} // namespace gantry::ptx::GANTRY_PTX_LANES
+
+#define GANTRY_PTX_TEXT(name) #name
+#define GANTRY_PTX_NAME(name) GANTRY_PTX_TEXT(name)
+
+const gantry::ptx::ComputeTable gantry::ptx::GANTRY_PTX_TABLE = {
+    GANTRY_PTX_NAME(GANTRY_PTX_LANES), gantry::ptx::GANTRY_PTX_LANES::find,
+    gantry::ptx::GANTRY_PTX_LANES::summarise, gantry::ptx::GANTRY_PTX_LANES::touched,
+    gantry::ptx::GANTRY_PTX_LANES::stamp};

@@ -1,0 +1,514 @@
+// The loop of a warp, the turns of a block's warps, and what is set up for both.
+#include "Runner.h"
+
+#include "gantry/Support/Bytes.h"
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+using namespace gantry;
+using namespace gantry::ptx;
+
+namespace {
+
+constexpr uint32_t noPc = ~uint32_t(0);
+/// After so many ops a warp that does not wait lets the others run: they may be what it spins for.
+constexpr int64_t sliceSteps = 1 << 16;
+
+char *allocateAligned(size_t bytes) {
+  void *made = std::aligned_alloc(64, alignTo(std::max<size_t>(bytes, 64), 64));
+  if (made)
+    std::memset(made, 0, alignTo(std::max<size_t>(bytes, 64), 64));
+  return static_cast<char *>(made);
+}
+
+void broadcast(char *registers, Slot slot, uint64_t value) {
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    std::memcpy(registers + slot.offset + lane * slot.bytes, &value, slot.bytes);
+}
+
+} // namespace
+
+Runner::Runner(const LaunchState &state)
+    : state(state), program(state.program), compute(computeTable()), checks(state.launch.checks),
+      checkMemory(checks != Checks::none), checkAll(checks == Checks::all),
+      regionCache(program.ops.size()), opCounts(program.ops.size()), barriers(16),
+      steps(int64_t(std::min<uint64_t>(state.launch.stepLimit, uint64_t(1) << 62))) {
+  size_t warpCount = size_t((state.threadsPerBlock + warpSize - 1) / warpSize);
+  oneRegisterFile = !program.usesBarriers;
+  size_t files = oneRegisterFile ? 1 : warpCount;
+  registerStride = alignTo(program.registerBytes, 64) + 64;
+  registerFiles.reset(allocateAligned(files * registerStride));
+  shared.reset(allocateAligned(state.sharedBytes + 32));
+  localStride = program.info.localBytes * warpSize;
+  local.resize(files * localStride);
+  if (checkAll) {
+    localWritten.resize(local.size());
+    sharedShadow.resize(state.sharedBytes + 16, program.sharedGranule);
+  }
+  warps.resize(warpCount);
+  for (size_t i = 0; i < warpCount; ++i) {
+    warps[i].index = uint32_t(i);
+    warps[i].registers = registerFiles.get() + (oneRegisterFile ? 0 : i * registerStride);
+    if (i < files)
+      setUpRegisters(warps[i].registers);
+  }
+}
+
+/// What stays the same for the whole launch.
+void Runner::setUpRegisters(char *registers) {
+  for (const Program::Constant &constant : program.constants)
+    broadcast(registers, constant.slot, constant.value);
+  const Launch &launch = state.launch;
+  for (const Program::SpecialUse &use : program.specials) {
+    uint64_t value = 0;
+    switch (use.special) {
+    case Special::ntidX:
+      value = launch.block[0];
+      break;
+    case Special::ntidY:
+      value = launch.block[1];
+      break;
+    case Special::ntidZ:
+      value = launch.block[2];
+      break;
+    case Special::nctaidX:
+      value = launch.grid[0];
+      break;
+    case Special::nctaidY:
+      value = launch.grid[1];
+      break;
+    case Special::nctaidZ:
+      value = launch.grid[2];
+      break;
+    case Special::nwarpId:
+      value = warps.size();
+      break;
+    case Special::nsmId:
+    case Special::one:
+      value = 1;
+      break;
+    case Special::dynamicSharedSize:
+      value = launch.dynamicShared;
+      break;
+    case Special::totalSharedSize:
+      value = state.sharedBytes;
+      break;
+    case Special::laneId:
+    case Special::lanemaskEq:
+    case Special::lanemaskLe:
+    case Special::lanemaskLt:
+    case Special::lanemaskGe:
+    case Special::lanemaskGt:
+      for (unsigned lane = 0; lane < warpSize; ++lane) {
+        uint32_t bit = 1u << lane;
+        uint64_t each = use.special == Special::laneId       ? lane
+                        : use.special == Special::lanemaskEq ? bit
+                        : use.special == Special::lanemaskLt ? bit - 1
+                        : use.special == Special::lanemaskLe ? bit | (bit - 1)
+                        : use.special == Special::lanemaskGe ? uint32_t(0) - bit
+                                                             : ~(bit | (bit - 1));
+        std::memcpy(registers + use.slot.offset + lane * use.slot.bytes, &each, use.slot.bytes);
+      }
+      continue;
+    default:
+      continue;
+    }
+    broadcast(registers, use.slot, value);
+  }
+}
+
+Index3 Runner::threadIndex(uint64_t linear) const {
+  const Index3 &size = state.launch.block;
+  return {uint32_t(linear % size[0]), uint32_t(linear / size[0] % size[1]),
+          uint32_t(linear / size[0] / size[1])};
+}
+
+Index3 Runner::blockIndex(uint64_t linear) const {
+  const Index3 &size = state.launch.grid;
+  return {uint32_t(linear % size[0]), uint32_t(linear / size[0] % size[1]),
+          uint32_t(linear / size[0] / size[1])};
+}
+
+void Runner::startWarp(Warp &warp) {
+  uint64_t first = uint64_t(warp.index) * warpSize,
+           count = std::min<uint64_t>(warpSize, state.threadsPerBlock - first);
+  warp.live = count == warpSize ? allLanes : (1u << count) - 1;
+  warp.waiting = warp.blocked = 0;
+  warp.blockSync = warp.warpSync = 0;
+  std::memset(warp.pcs, 0, sizeof warp.pcs);
+  for (const Program::SpecialUse &use : program.specials) {
+    char *at = warp.registers + use.slot.offset;
+    switch (use.special) {
+    case Special::tidX:
+    case Special::tidY:
+    case Special::tidZ: {
+      size_t axis = size_t(use.special) - size_t(Special::tidX);
+      Index3 index = threadIndex(first);
+      for (unsigned lane = 0; lane < warpSize; ++lane) {
+        uint64_t value = index[axis];
+        std::memcpy(at + lane * use.slot.bytes, &value, use.slot.bytes);
+        if (++index[0] == state.launch.block[0]) {
+          index[0] = 0;
+          if (++index[1] == state.launch.block[1]) {
+            index[1] = 0;
+            ++index[2];
+          }
+        }
+      }
+      break;
+    }
+    case Special::warpId:
+      broadcast(warp.registers, use.slot, warp.index);
+      break;
+    case Special::ctaidX:
+    case Special::ctaidY:
+    case Special::ctaidZ:
+      broadcast(warp.registers, use.slot, blockAt[size_t(use.special) - size_t(Special::ctaidX)]);
+      break;
+    default:
+      break;
+    }
+  }
+  if (checkAll && localStride)
+    std::memset(localWritten.data() + (oneRegisterFile ? 0 : warp.index * localStride), 0,
+                localStride);
+}
+
+void Runner::startBlock(uint64_t index) {
+  block = index;
+  blockAt = blockIndex(index);
+  tick = 1;
+  fenceTick = 0;
+  acquired = false;
+  std::fill(barriers.begin(), barriers.end(), BlockBarrier{});
+  if (!checkAll)
+    return;
+  if (++sharedEpoch == record::epochs) {
+    sharedShadow.clear();
+    sharedEpoch = 1;
+  }
+}
+
+bool Runner::runBlock(uint64_t index) {
+  startBlock(index);
+  if (oneRegisterFile) {
+    for (Warp &warp : warps) {
+      startWarp(warp);
+      while (warp.live && !stopped)
+        runWarp(warp);
+      if (stopped)
+        return false;
+    }
+    return true;
+  }
+  for (Warp &warp : warps)
+    startWarp(warp);
+  return runWarps();
+}
+
+bool Runner::runWarps() {
+  for (;;) {
+    bool live = false, progress = false;
+    for (Warp &warp : warps) {
+      if (warp.live & ~warp.blocked) {
+        runWarp(warp);
+        progress = true;
+        if (stopped)
+          return false;
+      }
+      live |= warp.live != 0;
+    }
+    if (!live)
+      return true;
+    if (!progress)
+      deadlock();
+  }
+}
+
+/// Every lane that lives waits at a barrier that nobody else will reach. It is reported once a
+/// barrier, and released, so that the rest of the block runs and is checked.
+void Runner::deadlock() {
+  for (unsigned id = 0; id < barriers.size(); ++id) {
+    Warp *first = nullptr;
+    unsigned lane = 0;
+    uint32_t waiting = 0, gone = 0;
+    std::string missing;
+    for (Warp &warp : warps) {
+      uint32_t here = 0;
+      for (uint32_t left = warp.blocked; left; left &= left - 1) {
+        unsigned each = unsigned(std::countr_zero(left));
+        if (warp.barrier[each] == id)
+          here |= 1u << each;
+      }
+      if (here && !first) {
+        first = &warp;
+        lane = unsigned(std::countr_zero(here));
+      }
+      waiting += uint32_t(std::popcount(here));
+      uint64_t begin = uint64_t(warp.index) * warpSize;
+      uint32_t all = state.threadsPerBlock - begin >= warpSize
+                         ? allLanes
+                         : (1u << (state.threadsPerBlock - begin)) - 1;
+      if (uint32_t absent = all & ~here; absent && missing.empty()) {
+        unsigned each = unsigned(std::countr_zero(absent));
+        missing =
+            threadText(begin + each) + (warp.live >> each & 1 ? " waits elsewhere" : " has ended");
+      }
+      gone += uint32_t(std::popcount(all & ~warp.live));
+    }
+    if (!first)
+      continue;
+    const Op &op = program.ops[first->pcs[lane] - 1];
+    if (checkMemory)
+      fault(FaultKind::divergentBarrier, *first, op, lane,
+            "barrier " + std::to_string(id) + " waits for " +
+                std::to_string(barriers[id].expected) + " threads, " + std::to_string(waiting) +
+                " are there and " + std::to_string(gone) + " have ended; thread " + missing);
+    else
+      spent = stopped = true;
+    release(id);
+  }
+}
+
+void Runner::runWarp(Warp &warp) {
+  const Op *ops = program.ops.data();
+  int64_t slice = sliceSteps;
+  for (;;) {
+    uint32_t ready = warp.live & ~warp.waiting & ~warp.blocked;
+    bool forced = ready == 0;
+    uint32_t candidates = forced ? warp.live & warp.waiting & ~warp.blocked : ready;
+    if (!candidates)
+      return;
+    if (slice <= 0 && !oneRegisterFile && !forced)
+      return;
+    uint32_t pc = noPc;
+    for (uint32_t left = candidates; left; left &= left - 1)
+      pc = std::min(pc, warp.pcs[std::countr_zero(left)]);
+    uint32_t group = warp.live & ~warp.blocked, mask = 0, limit = noPc;
+    for (uint32_t left = group; left; left &= left - 1) {
+      unsigned lane = unsigned(std::countr_zero(left));
+      if (warp.pcs[lane] == pc)
+        mask |= 1u << lane;
+      else if (warp.pcs[lane] > pc)
+        limit = std::min(limit, warp.pcs[lane]);
+    }
+    warp.waiting &= ~mask;
+    auto park = [&](uint32_t lanes, uint32_t at) {
+      for (; lanes; lanes &= lanes - 1)
+        warp.pcs[std::countr_zero(lanes)] = at;
+    };
+
+    for (;;) {
+      const Op &op = ops[pc];
+      uint32_t exec = mask;
+      if (op.guard != noSlot) {
+        uint32_t guard = predicate(warp, op.guard);
+        exec &= op.guardNegated ? ~guard : guard;
+      }
+      OpCount &count = opCounts[pc];
+      ++count.warps;
+      count.lanes += uint64_t(std::popcount(exec));
+      --slice;
+      if (--steps < 0) [[unlikely]] {
+        fault(FaultKind::stepLimit, warp, op, unsigned(std::countr_zero(mask)),
+              "more than " + std::to_string(state.launch.stepLimit) +
+                  " instructions of warps; does it end?");
+        spent = stopped = true;
+        return;
+      }
+      uint32_t next = pc + 1;
+      bool jumped = false;
+      switch (op.kind) {
+      case OpKind::compute:
+        if (exec) [[likely]]
+          op.compute(warp.registers, exec, op);
+        break;
+      case OpKind::nop:
+        break;
+      case OpKind::branch:
+        ++counts.branches;
+        if (exec == mask) {
+          next = op.target;
+          jumped = true;
+        } else if (exec) {
+          ++counts.divergedBranches;
+          park(exec, op.target);
+          park(mask & ~exec, pc + 1);
+          goto reschedule;
+        }
+        break;
+      case OpKind::branchIndexed: {
+        const std::vector<uint32_t> &table = program.branchTables[op.detail];
+        const uint32_t *index = slot<uint32_t>(warp, op.src[0]);
+        ++counts.branches;
+        park(mask & ~exec, pc + 1);
+        for (uint32_t left = exec; left; left &= left - 1) {
+          unsigned lane = unsigned(std::countr_zero(left));
+          if (index[lane] >= table.size()) {
+            fault(FaultKind::outOfBounds, warp, op, lane,
+                  "branch " + std::to_string(index[lane]) + " of a table of " +
+                      std::to_string(table.size()));
+            stopped = true;
+            return;
+          }
+          warp.pcs[lane] = table[index[lane]];
+        }
+        goto reschedule;
+      }
+      case OpKind::exit:
+        warp.live &= ~exec;
+        if (exec != mask)
+          break;
+        goto reschedule;
+      case OpKind::trap:
+        if (!exec)
+          break;
+        fault(FaultKind::trap, warp, op, unsigned(std::countr_zero(exec)),
+              op.constant ? "an assertion failed" : "the kernel trapped");
+        stopped = true;
+        return;
+      case OpKind::load:
+        if (exec)
+          load(warp, op, exec);
+        break;
+      case OpKind::store:
+        if (exec)
+          store(warp, op, exec);
+        break;
+      case OpKind::atomic:
+        if (exec)
+          atomic(warp, op, exec);
+        break;
+      case OpKind::loadParameter:
+        if (exec)
+          loadParameter(warp, op, exec);
+        break;
+      case OpKind::copyAsync:
+        if (exec)
+          copyAsync(warp, op, exec);
+        break;
+      case OpKind::fence:
+        if (exec && op.constant)
+          fenceTick = tick + 1;
+        break;
+      case OpKind::clock:
+        clockValue += 16;
+        for (uint32_t left = exec; left; left &= left - 1)
+          writeLane(warp, {op.dst, uint8_t(op.constant)}, unsigned(std::countr_zero(left)),
+                    clockValue);
+        break;
+      case OpKind::activeMask:
+        for (uint32_t left = exec; left; left &= left - 1)
+          slot<uint32_t>(warp, op.dst)[std::countr_zero(left)] = exec;
+        break;
+      case OpKind::memoryBarrier:
+        if (exec)
+          memoryBarrier(warp, op, exec);
+        break;
+      case OpKind::barrier:
+        if (!exec)
+          break;
+        if (barrier(warp, op, mask, exec, forced)) {
+          park(mask, pc);
+          goto reschedule;
+        }
+        park(mask, pc + 1);
+        goto reschedule;
+      default: {
+        if (!exec)
+          break;
+        if (executeWaiting(warp, op, mask, exec, forced)) {
+          park(mask, pc);
+          warp.waiting |= mask;
+          goto reschedule;
+        }
+      }
+      }
+      forced = false;
+      mask &= warp.live;
+      pc = next;
+      if (pc >= limit || (jumped && (warp.waiting || slice <= 0))) {
+        park(mask, pc);
+        goto reschedule;
+      }
+    }
+  reschedule:;
+  }
+}
+
+/// Instructions that a warp does together. True: wait for lanes that are named and can still come.
+bool Runner::executeWaiting(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced) {
+  bool isMatrix = op.kind == OpKind::loadMatrix || op.kind == OpKind::storeMatrix ||
+                  op.kind == OpKind::multiplyMatrices;
+  Slot members = isMatrix ? Slot{} : program.syncs[op.detail].members;
+  if (!membersPresent(warp, op, members, mask, exec, forced))
+    return true;
+  switch (op.kind) {
+  case OpKind::warpBarrier:
+    warpBarrier(warp);
+    break;
+  case OpKind::shuffle:
+    shuffle(warp, op, exec);
+    break;
+  case OpKind::vote:
+    vote(warp, op, exec);
+    break;
+  case OpKind::match:
+    match(warp, op, exec);
+    break;
+  case OpKind::redux:
+    redux(warp, op, exec);
+    break;
+  case OpKind::elect:
+    elect(warp, op, exec);
+    break;
+  case OpKind::loadMatrix:
+    loadMatrix(warp, op, exec, false);
+    break;
+  case OpKind::storeMatrix:
+    loadMatrix(warp, op, exec, true);
+    break;
+  case OpKind::multiplyMatrices:
+    multiplyMatrices(warp, op, exec);
+    break;
+  default:
+    break;
+  }
+  return false;
+}
+
+uint64_t Runner::readLane(Warp &warp, Slot from, unsigned lane) {
+  if (from.bytes == 0)
+    return predicate(warp, from.offset) >> lane & 1;
+  uint64_t value = 0;
+  std::memcpy(&value, warp.registers + from.offset + lane * from.bytes, from.bytes);
+  return value;
+}
+
+void Runner::writeLane(Warp &warp, Slot to, unsigned lane, uint64_t value) {
+  if (to.offset == noSlot)
+    return;
+  if (to.bytes == 0) {
+    uint32_t &bits = predicate(warp, to.offset);
+    bits = (bits & ~(1u << lane)) | uint32_t(value & 1) << lane;
+    return;
+  }
+  std::memcpy(warp.registers + to.offset + lane * to.bytes, &value, to.bytes);
+}
+
+void Runner::finish(Outcome &outcome) {
+  for (size_t i = 0; i < opCounts.size(); ++i) {
+    counts.warpInstructions += opCounts[i].warps;
+    counts.laneInstructions += opCounts[i].lanes;
+    counts.byClass[size_t(program.ops[i].opClass)] += opCounts[i].lanes;
+  }
+  outcome.counts += counts;
+  outcome.faultCount += faultCount;
+  for (Fault &each : faults)
+    if (outcome.faults.size() < state.launch.maxFaults)
+      outcome.faults.push_back(std::move(each));
+  outcome.completed = outcome.completed && !stopped;
+}

@@ -1,0 +1,217 @@
+// Runs blocks of a grid, one after the other, in one thread of the host.
+//
+// Lanes of a warp have program counters of their own. What runs is always the group with the lowest
+// one, so groups that diverged meet again where their ways join. Instructions that need other lanes
+// (shuffles, votes, barriers) wait while a lane that is named can still come. Warps of a block take
+// turns when one waits at a barrier.
+#pragma once
+
+#include "Compute.h"
+#include "Program.h"
+#include "Shadow.h"
+
+#include "gantry/PTX/Machine.h"
+
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace gantry::ptx {
+
+/// What all runners of a launch share.
+struct LaunchState {
+  const Program &program;
+  const Launch &launch;
+  Image &image;
+  uint64_t epoch = 0; ///< of global memory
+  uint64_t blocks = 0, threadsPerBlock = 0;
+  uint64_t sharedBytes = 0;
+  std::vector<std::byte> arguments = {}; ///< with room behind for a vector that begins at the last
+  uint64_t argumentBytes = 0;
+};
+
+class Runner {
+public:
+  Runner(const LaunchState &state);
+  /// Runs a block. False: the launch is over (a trap, too many steps).
+  bool runBlock(uint64_t block);
+  void finish(Outcome &outcome);
+
+private:
+  struct Warp {
+    char *registers = nullptr;
+    uint32_t index = 0;
+    uint32_t live = 0;
+    uint32_t waiting = 0; ///< lanes at an instruction that needs others
+    uint32_t blocked = 0; ///< lanes at a barrier of the block
+    uint32_t pcs[warpSize];
+    uint8_t barrier[warpSize];            ///< of blocked lanes
+    uint64_t blockSync = 0, warpSync = 0; ///< ticks of the last barriers
+  };
+  struct BlockBarrier {
+    uint32_t arrived = 0, expected = 0;
+    uint32_t popcount = 0;
+    bool all = true, any = false;
+  };
+  struct CachedRegion {
+    uint64_t begin = 1, end = 0;
+    bool writable = false;
+    Shadow *shadow = nullptr;
+  };
+  struct OpCount {
+    uint64_t warps = 0, lanes = 0;
+  };
+  /// The addresses of an access after checking.
+  struct Addresses {
+    alignas(64) uint64_t at[warpSize];
+    AddressSummary summary;
+  };
+
+  // Runner.cpp
+  void setUpRegisters(char *registers);
+  void startBlock(uint64_t block);
+  void startWarp(Warp &warp);
+  bool runWarps();
+  void runWarp(Warp &warp);
+  bool executeWaiting(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced);
+  void deadlock();
+
+  // RunnerSync.cpp
+  bool membersPresent(Warp &warp, const Op &op, Slot members, uint32_t mask, uint32_t exec,
+                      bool forced);
+  void shuffle(Warp &warp, const Op &op, uint32_t exec);
+  void vote(Warp &warp, const Op &op, uint32_t exec);
+  void match(Warp &warp, const Op &op, uint32_t exec);
+  void redux(Warp &warp, const Op &op, uint32_t exec);
+  void elect(Warp &warp, const Op &op, uint32_t exec);
+  bool barrier(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced);
+  void release(unsigned barrier);
+  void warpBarrier(Warp &warp);
+  void memoryBarrier(Warp &warp, const Op &op, uint32_t exec);
+
+  // RunnerMemory.cpp
+  void load(Warp &warp, const Op &op, uint32_t exec);
+  void store(Warp &warp, const Op &op, uint32_t exec);
+  void loadParameter(Warp &warp, const Op &op, uint32_t exec);
+  void copyAsync(Warp &warp, const Op &op, uint32_t exec);
+  void computeAddresses(Warp &warp, const Access &access, uint32_t exec, Addresses &to);
+  template <class Use>
+  void bySpace(const Access &access, uint32_t exec, Addresses &addresses, Use use);
+  uint32_t resolve(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
+                   Addresses &addresses, bool write, bool read, uint64_t slot);
+  void loadFrom(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
+                Addresses &addresses);
+  void storeTo(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
+               Addresses &addresses);
+
+  // RunnerChecks.cpp
+  void countGlobal(Counts::Global &count, const Addresses &addresses, uint32_t exec,
+                   unsigned bytes);
+  void countShared(Counts::Shared &count, const Addresses &addresses, uint32_t exec,
+                   unsigned bytes);
+  void checkShared(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets,
+                   unsigned bytes, bool write, bool read, const Access &access);
+  void checkGlobal(Warp &warp, const Op &op, uint32_t exec, const Addresses &addresses,
+                   unsigned bytes, bool write, bool read, const Access &access,
+                   const CachedRegion &region);
+  void checkLocal(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets, unsigned bytes,
+                  bool write);
+  bool storesSame(Warp &warp, const Access &access, unsigned lane, uint64_t address,
+                  const char *memory);
+  void fault(FaultKind kind, Warp &warp, const Op &op, unsigned lane, std::string detail);
+  std::string threadText(uint64_t linear) const;
+  std::string blockText(uint64_t linear) const;
+  Index3 threadIndex(uint64_t linear) const;
+  Index3 blockIndex(uint64_t linear) const;
+  std::string addressText(uint64_t address, unsigned bytes, Space space) const;
+
+  // RunnerAtomic.cpp
+  void atomic(Warp &warp, const Op &op, uint32_t exec);
+
+  // RunnerMatrix.cpp
+  void loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store);
+  void multiplyMatrices(Warp &warp, const Op &op, uint32_t exec);
+
+  template <class T>
+  T *slot(Warp &warp, uint32_t offset) {
+    return reinterpret_cast<T *>(warp.registers + offset);
+  }
+  uint32_t &predicate(Warp &warp, uint32_t offset) { return *slot<uint32_t>(warp, offset); }
+  uint64_t readLane(Warp &warp, Slot from, unsigned lane);
+  void writeLane(Warp &warp, Slot to, unsigned lane, uint64_t value);
+
+  const LaunchState &state;
+  const Program &program;
+  const ComputeTable &compute;
+  Checks checks;
+  bool checkMemory, checkAll;
+  std::vector<Warp> warps;
+  struct Aligned {
+    void operator()(char *p) const { std::free(p); }
+  };
+  std::unique_ptr<char, Aligned> registerFiles;
+  size_t registerStride = 0;
+  std::unique_ptr<char, Aligned> shared;
+  std::vector<char> local;           ///< of the warp that runs, or of all
+  std::vector<uint8_t> localWritten; ///< for each byte of local
+  size_t localStride = 0;
+  bool oneRegisterFile = false;
+  Shadow sharedShadow;
+  uint64_t sharedEpoch = 0;
+  uint64_t tick = 0;
+  uint64_t block = 0;
+  Index3 blockAt = {};
+  std::vector<CachedRegion> regionCache; ///< by op
+  std::vector<OpCount> opCounts;
+  std::vector<BlockBarrier> barriers;
+  bool stopped = false;
+  bool spent = false;
+  int64_t steps = 0;
+  uint64_t clockValue = 0;
+  bool acquired = false;
+  uint64_t fenceTick = 0;
+  Counts counts;
+  uint64_t faultCount = 0;
+  std::vector<Fault> faults;
+  std::map<std::pair<uint32_t, FaultKind>, size_t> faultOf;
+  std::unordered_map<uint64_t, uint64_t> releasedBlocks; ///< block: tick of its last release
+};
+
+/// Calls `use` for each space that the addresses are in.
+template <class Use>
+void Runner::bySpace(const Access &access, uint32_t exec, Addresses &addresses, Use use) {
+  if (access.space != Space::generic)
+    return use(access.space, exec, addresses);
+  if (!(addresses.summary.bits & windowMask))
+    return use(Space::global, exec, addresses);
+  struct Window {
+    uint64_t base;
+    Space space;
+  };
+  constexpr Window windows[] = {{0, Space::global},
+                                {sharedWindow, Space::shared},
+                                {localWindow, Space::local},
+                                {paramWindow, Space::param}};
+  uint32_t left = exec;
+  for (const Window &window : windows) {
+    uint32_t lanes = 0;
+    for (uint32_t each = left; each; each &= each - 1) {
+      unsigned lane = unsigned(std::countr_zero(each));
+      lanes |= uint32_t((addresses.at[lane] & windowMask) == window.base) << lane;
+    }
+    if (!lanes)
+      continue;
+    left &= ~lanes;
+    Addresses part = addresses;
+    for (uint64_t &at : part.at)
+      at &= ~windowMask;
+    part.summary = compute.summarise(part.at, lanes, uint64_t(access.width) * access.count);
+    use(window.space, lanes, part);
+  }
+  if (left) // no window at all: as global memory, where nothing is found
+    use(Space::global, left, addresses);
+}
+
+} // namespace gantry::ptx

@@ -1,0 +1,257 @@
+// ldmatrix, stmatrix, wmma and mma.
+//
+// Sums are made in the order of k, one fused multiply-add after the other, each rounded to the type
+// of the accumulator. Tensor cores add several products at once with fewer bits and one rounding:
+// their results may differ in the last bits of f32.
+#include "Formats.h"
+#include "Runner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using namespace gantry;
+using namespace gantry::ptx;
+
+namespace {
+
+struct Size {
+  unsigned rows, columns;
+};
+
+Size sizeOf(const MatrixDetail &detail, MatrixDetail::Fragment fragment) {
+  switch (fragment) {
+  case MatrixDetail::Fragment::a:
+    return {detail.m, detail.k};
+  case MatrixDetail::Fragment::b:
+    return {detail.k, detail.n};
+  default:
+    return {detail.m, detail.n};
+  }
+}
+
+unsigned bitsOfElement(Type type) { return type == Type::tf32 ? 32 : typeBits(type); }
+
+struct Position {
+  unsigned row, column;
+};
+
+/// Element `j` of register `reg` of a lane. wmma: in the order of lanes, row by row, again from the
+/// start where there are more places than elements. mma: the tables of the PTX manual.
+Position place(const MatrixDetail &detail, MatrixDetail::Fragment fragment, unsigned lane,
+               unsigned reg, unsigned j, unsigned perRegister, unsigned registers) {
+  Size size = sizeOf(detail, fragment);
+  if (detail.wmma) {
+    unsigned flat = ((lane * registers + reg) * perRegister + j) % (size.rows * size.columns);
+    return {flat / size.columns, flat % size.columns};
+  }
+  unsigned group = lane / 4, inGroup = lane % 4;
+  switch (fragment) {
+  case MatrixDetail::Fragment::a: {
+    bool two = detail.m == 16;
+    unsigned half = two ? reg & 1 : 0, block = two ? reg >> 1 : reg;
+    return {group + 8 * half, inGroup * perRegister + j + block * 4 * perRegister};
+  }
+  case MatrixDetail::Fragment::b:
+    return {inGroup * perRegister + j + reg * 4 * perRegister, group};
+  default: {
+    unsigned index = reg * perRegister + j;
+    return {group + 8 * (index >> 1), inGroup * 2 + (index & 1)};
+  }
+  }
+}
+
+double valueOf(Type type, uint64_t bits) {
+  switch (type) {
+  case Type::f16:
+    return halfToFloat(uint16_t(bits));
+  case Type::bf16:
+    return bfloatToFloat(uint16_t(bits));
+  case Type::tf32:
+    return floatOfBits(uint32_t(bits) & 0xffffe000u);
+  case Type::f32:
+    return floatOfBits(uint32_t(bits));
+  case Type::e4m3:
+    return decodeSmall(uint32_t(bits), formatE4M3, 4);
+  case Type::e5m2:
+    return decodeSmall(uint32_t(bits), formatE5M2, 5);
+  case Type::s8:
+    return int8_t(bits);
+  case Type::u8:
+    return uint8_t(bits);
+  case Type::s32:
+    return int32_t(bits);
+  default:
+    return std::bit_cast<double>(bits);
+  }
+}
+
+constexpr unsigned most = 32 * 32;
+
+} // namespace
+
+void Runner::multiplyMatrices(Warp &warp, const Op &op, uint32_t) {
+  const MatrixDetail &detail = program.matrices[op.detail];
+  using Fragment = MatrixDetail::Fragment;
+  double a[most] = {}, b[most] = {};
+  double sums[most] = {};
+  auto read = [&](Fragment fragment, Type type, const std::vector<Slot> &regs, double *to) {
+    unsigned bits = bitsOfElement(type), each = std::max(1u, unsigned(regs[0].bytes) * 8 / bits);
+    uint64_t keep = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
+    Size size = sizeOf(detail, fragment);
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      for (unsigned reg = 0; reg < regs.size(); ++reg) {
+        uint64_t word = readLane(warp, regs[reg], lane);
+        for (unsigned j = 0; j < each; ++j) {
+          Position at = place(detail, fragment, lane, reg, j, each, unsigned(regs.size()));
+          if (at.row < size.rows && at.column < size.columns)
+            to[at.row * size.columns + at.column] = valueOf(type, word >> (j * bits) & keep);
+        }
+      }
+  };
+  read(Fragment::a, detail.a, detail.aRegs, a);
+  read(Fragment::b, detail.b, detail.bRegs, b);
+  read(Fragment::c, detail.c, detail.cRegs, sums);
+  // f16 accumulators are rounded after each step, as f32 and f64 ones are.
+  for (unsigned i = 0; i < detail.m; ++i)
+    for (unsigned j = 0; j < detail.n; ++j) {
+      double &sum = sums[i * detail.n + j];
+      if (detail.d == Type::s32) {
+        int64_t total = int64_t(sum);
+        for (unsigned k = 0; k < detail.k; ++k)
+          total += int64_t(a[i * detail.k + k]) * int64_t(b[k * detail.n + j]);
+        sum = detail.saturate ? double(std::clamp<int64_t>(total, INT32_MIN, INT32_MAX))
+                              : double(int32_t(uint32_t(total)));
+      } else if (detail.d == Type::f64) {
+        for (unsigned k = 0; k < detail.k; ++k)
+          sum = std::fma(a[i * detail.k + k], b[k * detail.n + j], sum);
+      } else if (detail.d == Type::f32) {
+        float made = float(sum);
+        for (unsigned k = 0; k < detail.k; ++k)
+          made = std::fma(float(a[i * detail.k + k]), float(b[k * detail.n + j]), made);
+        sum = made;
+      } else {
+        for (unsigned k = 0; k < detail.k; ++k)
+          sum = halfToFloat(floatToHalf(oddFloat(a[i * detail.k + k] * b[k * detail.n + j] + sum)));
+      }
+    }
+  unsigned bits = bitsOfElement(detail.d),
+           each = std::max(1u, unsigned(detail.dRegs[0].bytes) * 8 / bits);
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    for (unsigned reg = 0; reg < detail.dRegs.size(); ++reg) {
+      uint64_t word = 0;
+      for (unsigned j = 0; j < each; ++j) {
+        Position at = place(detail, Fragment::c, lane, reg, j, each, unsigned(detail.dRegs.size()));
+        double sum =
+            at.row < detail.m && at.column < detail.n ? sums[at.row * detail.n + at.column] : 0;
+        uint64_t made = detail.d == Type::s32   ? uint32_t(int32_t(sum))
+                        : detail.d == Type::f64 ? bitsOf(sum)
+                        : detail.d == Type::f32 ? (sum != sum ? 0x7fffffffu : bitsOf(float(sum)))
+                                                : floatToHalf(float(sum));
+        word |= made << (j * bits);
+      }
+      writeLane(warp, detail.dRegs[reg], lane, word);
+    }
+}
+
+void Runner::loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store) {
+  const MatrixDetail &detail = program.matrices[op.detail];
+  const Access &access = detail.access;
+  uint64_t cache = uint64_t(&op - program.ops.data());
+  Addresses addresses;
+  computeAddresses(warp, access, exec, addresses);
+  if (!detail.wmma) {
+    // Row r of matrix i is where lane 8i + r says.
+    uint32_t lanes = detail.matrices == 4 ? allLanes : (1u << (8 * detail.matrices)) - 1;
+    for (uint64_t &at : addresses.at)
+      at &= ~windowMask;
+    addresses.summary = compute.summarise(addresses.at, lanes, 16);
+    countShared(store ? counts.sharedStore : counts.sharedLoad, addresses, lanes, 16);
+    // The bytes come from other lanes' registers: two that write the same are told apart by
+    // nothing.
+    uint32_t good =
+        resolve(warp, op, access, Space::shared, lanes, addresses, store, !store, cache);
+    for (unsigned i = 0; i < detail.matrices; ++i)
+      for (unsigned lane = 0; lane < warpSize; ++lane) {
+        uint64_t word = store ? readLane(warp, detail.regs[i], lane) : 0;
+        for (unsigned j = 0; j < 2; ++j) {
+          unsigned row = lane / 4, column = lane % 4 * 2 + j;
+          if (detail.transposed)
+            std::swap(row, column);
+          unsigned owner = i * 8 + row;
+          if (!(good >> owner & 1))
+            continue;
+          char *at = reinterpret_cast<char *>(addresses.at[owner]) + column * 2;
+          uint16_t value = uint16_t(word >> (16 * j));
+          if (store)
+            std::memcpy(at, &value, 2);
+          else
+            std::memcpy(&value, at, 2);
+          if (!store)
+            word |= uint64_t(value) << (16 * j);
+        }
+        if (!store)
+          writeLane(warp, detail.regs[i], lane, word);
+      }
+    return;
+  }
+  // wmma: element by element of the fragment, counted as one request.
+  bySpace(access, exec, addresses, [&](Space space, uint32_t lanes, Addresses &base) {
+    Size size = sizeOf(detail, detail.fragment);
+    unsigned width = access.width, each = 4 / width, registers = unsigned(detail.regs.size());
+    std::vector<uint64_t> all;
+    for (unsigned reg = 0; reg < registers; ++reg) {
+      uint32_t words[warpSize] = {};
+      for (unsigned j = 0; j < each; ++j) {
+        Addresses part;
+        for (unsigned lane = 0; lane < warpSize; ++lane) {
+          Position at = place(detail, detail.fragment, lane, reg, j, each, registers);
+          uint64_t stride = detail.stride.offset != noSlot ? readLane(warp, detail.stride, lane)
+                            : detail.rowMajor              ? size.columns
+                                                           : size.rows;
+          uint64_t index =
+              detail.rowMajor ? at.row * stride + at.column : at.column * stride + at.row;
+          part.at[lane] = base.at[lane] + index * width;
+          all.push_back(part.at[lane]);
+        }
+        part.summary = compute.summarise(part.at, lanes, width);
+        uint32_t good = resolve(warp, op, access, space, lanes, part, store, !store, cache);
+        for (; good; good &= good - 1) {
+          unsigned lane = unsigned(std::countr_zero(good));
+          char *at = reinterpret_cast<char *>(part.at[lane]);
+          uint32_t value = 0;
+          if (store) {
+            value = uint32_t(readLane(warp, detail.regs[reg], lane)) >> (8 * width * j);
+            std::memcpy(at, &value, width);
+          } else {
+            std::memcpy(&value, at, width);
+            words[lane] |= value << (8 * width * j);
+          }
+        }
+      }
+      if (!store)
+        for (unsigned lane = 0; lane < warpSize; ++lane)
+          writeLane(warp, detail.regs[reg], lane, words[lane]);
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    uint64_t least = (all.size() * width + 31) / 32, words = 0, sectors = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      sectors += i == 0 || all[i] >> 5 != all[i - 1] >> 5;
+      words += i == 0 || all[i] >> 2 != all[i - 1] >> 2;
+    }
+    if (space == Space::global) {
+      Counts::Global &count = store ? counts.globalStore : counts.globalLoad;
+      ++count.requests;
+      count.bytes += all.size() * width;
+      count.sectors += sectors;
+      count.leastSectors += least;
+    } else if (space == Space::shared) {
+      Counts::Shared &count = store ? counts.sharedStore : counts.sharedLoad;
+      ++count.requests;
+      count.wavefronts += (words + 31) / 32;
+      count.leastWavefronts += (words + 31) / 32;
+    }
+  });
+}
