@@ -126,6 +126,9 @@ struct ComputeTable {
   /// Null when there is no such function.
   Handler (*find)(const Compute &request);
   AddressSummary (*summarise)(const uint64_t *addresses, uint32_t mask, uint64_t stride);
+  /// The same of `base` + `offset`, which are written to `to`.
+  AddressSummary (*addresses)(const uint64_t *base, uint64_t offset, uint64_t *to, uint32_t mask,
+                              uint64_t stride);
   /// Whether one of the records is of that epoch (Shadow.h).
   bool (*touched)(const uint64_t *records, size_t count, uint64_t epoch);
   /// Gives each lane's `perLane` records `first`, with the lane added to its thread.

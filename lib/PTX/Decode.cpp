@@ -126,6 +126,38 @@ Slot Decoder::registerSlot(uint32_t reg) {
   return slot;
 }
 
+/// How often registers are written. Every operand that may be a result is taken for one.
+void Decoder::countDefinitions(Frame &made) {
+  made.definitions.resize(made.function->registers.size());
+  auto note = [&](const Operand &operand) {
+    auto one = [&](const Operand &each) {
+      if (each.kind == Operand::Kind::reg && made.definitions[each.index] < 2)
+        ++made.definitions[each.index];
+    };
+    one(operand);
+    for (const Operand &element : operand.elements)
+      one(element);
+  };
+  for (const Instruction &each : made.function->instructions) {
+    if (!each.operands.empty())
+      note(each.operands.front());
+    note(each.second);
+  }
+}
+
+/// Lets a register that is written once, here, share the slot of a constant: nothing has to be
+/// copied. The op stays, as one that does nothing, for the counts.
+bool Decoder::becomes(const Operand &operand, Slot constant) {
+  if (operand.kind != Operand::Kind::reg || frame->definitions[operand.index] != 1 ||
+      frame->registers[operand.index].offset != noSlot || current->guard >= 0)
+    return false;
+  Type type = frame->function->registers[operand.index].type;
+  if (type == Type::pred || std::max(2u, typeBytes(type)) != constant.bytes)
+    return false;
+  frame->registers[operand.index] = constant;
+  return true;
+}
+
 Slot Decoder::constantSlot(unsigned bytes, uint64_t value) {
   bytes = std::max(2u, bytes);
   if (bytes < 8)
@@ -458,6 +490,7 @@ void Decoder::expand(Frame &made) {
   made.caller = outer;
   made.registers.resize(function.registers.size());
   made.variables.resize(function.variables.size());
+  countDefinitions(made);
   for (const Instruction &each : function.instructions) {
     current = &each;
     made.firstOp.push_back(uint32_t(program.ops.size()));

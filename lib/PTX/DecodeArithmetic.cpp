@@ -380,7 +380,18 @@ void Decoder::decodeMove() {
     op.constant = isConstant ? (operand(1).value ? 0xff : 0) : operand(1).negated ? 0x0f : 0xf0;
     return;
   }
-  uint32_t from = use(1, type), to = define(0, type);
+  uint32_t from = use(1, type);
+  bool isConstant =
+      operand(1).kind == Operand::Kind::integer || operand(1).kind == Operand::Kind::real ||
+      operand(1).kind == Operand::Kind::symbol ||
+      (operand(1).kind == Operand::Kind::special && operand(1).text.substr(0, 6) != "%clock" &&
+       operand(1).text.substr(0, 7) != "%global");
+  if (isConstant && !failed() &&
+      becomes(operand(0), {from, uint8_t(std::max(2u, typeBytes(type)))})) {
+    emit(OpKind::nop, OpClass::move);
+    return;
+  }
+  uint32_t to = define(0, type);
   Op &op = emitCompute({.fn = Fn::move, .type = type}, OpClass::move);
   op.dst = to;
   op.src[0] = from;

@@ -101,6 +101,40 @@ void Decoder::vectorValues(Access &access, const Operand &operand, Type type, bo
   }
 }
 
+/// A kernel's parameters are the same for all: what is loaded from them becomes a constant. False:
+/// the registers do not fit, or it is not within the parameters; the usual way tells.
+bool Decoder::loadConstantParameter(const Access &access) {
+  uint64_t bytes = uint64_t(access.width) * access.count, size = program.info.parameterBytes;
+  if (failed() || access.offset < 0 || bytes > size || uint64_t(access.offset) > size - bytes)
+    return false;
+  bool isVector = operand(0).kind == Operand::Kind::vector;
+  std::span<const Operand> to(isVector ? operand(0).elements.data() : &operand(0),
+                              isVector ? operand(0).elements.size() : 1);
+  if (to.size() != access.count)
+    return false;
+  for (const Operand &one : to)
+    if (one.kind != Operand::Kind::reg || registerType(one) == Type::pred ||
+        typeBytes(registerType(one)) < access.width || typeBytes(registerType(one)) > 8)
+      return false;
+  bool isSigned = access.extend == Access::Extend::sign, copied = false;
+  for (size_t i = 0; i < to.size(); ++i) {
+    Slot constant = allocate(std::max(2u, typeBytes(registerType(to[i]))));
+    program.parameters.push_back(
+        {constant, uint64_t(access.offset) + i * access.width, access.width, isSigned});
+    if (becomes(to[i], constant))
+      continue;
+    copied = true;
+    Slot target = registerSlot(to[i].index);
+    Type type = constant.bytes == 2 ? Type::b16 : constant.bytes == 4 ? Type::b32 : Type::b64;
+    Op &op = emitCompute({.fn = Fn::move, .type = type}, OpClass::memory);
+    op.dst = target.offset;
+    op.src[0] = constant.offset;
+  }
+  if (!copied)
+    emit(OpKind::nop, OpClass::memory);
+  return true;
+}
+
 void Decoder::decodeLoad() {
   if (!expectOperands(2, 3)) // a cache policy may follow
     return;
@@ -116,6 +150,8 @@ void Decoder::decodeLoad() {
   if (access.width * access.count > 32)
     return failOpcode();
   access.extend = isSigned(type) ? Access::Extend::sign : Access::Extend::zero;
+  if (access.space == Space::param && access.base.offset == noSlot && loadConstantParameter(access))
+    return;
   vectorValues(access, operand(0), type, false);
   if (failed())
     return;

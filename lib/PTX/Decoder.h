@@ -113,6 +113,7 @@ private:
   struct Frame {
     const Function *function;
     std::vector<Slot> registers;
+    std::vector<uint8_t> definitions; ///< of each register, at most 2
     std::vector<Home> variables;
     std::vector<uint32_t> firstOp;                       ///< of each instruction, and the end
     std::vector<std::pair<uint32_t, uint32_t>> branches; ///< op, label
@@ -130,6 +131,8 @@ private:
   // Slots.
   Slot allocate(unsigned bytes);
   Slot registerSlot(uint32_t reg);
+  void countDefinitions(Frame &frame);
+  bool becomes(const Operand &operand, Slot constant);
   Slot constantSlot(unsigned bytes, uint64_t value);
   Slot specialSlot(std::string_view name, unsigned bytes);
   Type registerType(const Operand &operand) const;
@@ -158,6 +161,7 @@ private:
   Access takeAccess(const Operand &address, bool spaceTaken = false);
   void vectorValues(Access &access, const Operand &operand, Type type, bool store);
   void noteAccess(const Access &access);
+  bool loadConstantParameter(const Access &access);
   Slot memberMask(size_t index);
   std::vector<Slot> fragment(const Operand &operand, unsigned bytes);
   uint32_t truncated(const Operand &operand, Type type);

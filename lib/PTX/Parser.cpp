@@ -70,7 +70,7 @@ private:
   void body();
   void statement();
   void location();
-  void label(std::string_view name);
+  void label(std::string_view name, Place place);
   void branchTargets(uint32_t label);
   void instruction(int32_t guard, bool negated, std::string_view first, Place place);
   Operand operand();
@@ -588,10 +588,10 @@ void Parser::location() {
   }
 }
 
-void Parser::label(std::string_view name) {
+void Parser::label(std::string_view name, Place place) {
   uint32_t index = uint32_t(current->labels.size());
   if (!scopes[open.back()].labels.try_emplace(name, index).second)
-    return fail("label '" + printable(name) + "' is there twice");
+    return failAt(place, "label '" + printable(name) + "' is there twice");
   current->labels.push_back(name);
   current->labelTargets.push_back(uint32_t(current->instructions.size()));
   if (acceptDotted(".branchtargets"))
@@ -659,7 +659,7 @@ void Parser::statement() {
   if (failed())
     return;
   if (guard < 0 && accept(':'))
-    return label(first);
+    return label(first, place);
   instruction(guard, negated, first, place);
 }
 

@@ -73,6 +73,14 @@ public:
     Slot slot;
   };
   std::vector<SpecialUse> specials;
+  /// A kernel's parameter as a constant.
+  struct ParameterUse {
+    Slot slot;
+    uint64_t offset;
+    uint8_t width;
+    bool isSigned;
+  };
+  std::vector<ParameterUse> parameters;
 
   /// Registers whose first use may come before any write, and what depends on them.
   bool usesBarriers = false;                       ///< warps wait for each other

@@ -49,6 +49,12 @@ Runner::Runner(const LaunchState &state)
     sharedShadow.resize(state.sharedBytes + 16, program.sharedGranule);
   }
   warps.resize(warpCount);
+  threadTable.resize(3 * warpCount * warpSize);
+  for (uint64_t i = 0; i < warpCount * warpSize; ++i) {
+    Index3 index = threadIndex(i);
+    for (size_t axis = 0; axis < 3; ++axis)
+      threadTable[axis * warpCount * warpSize + i] = index[axis];
+  }
   for (size_t i = 0; i < warpCount; ++i) {
     warps[i].index = uint32_t(i);
     warps[i].registers = registerFiles.get() + (oneRegisterFile ? 0 : i * registerStride);
@@ -61,6 +67,13 @@ Runner::Runner(const LaunchState &state)
 void Runner::setUpRegisters(char *registers) {
   for (const Program::Constant &constant : program.constants)
     broadcast(registers, constant.slot, constant.value);
+  for (const Program::ParameterUse &use : program.parameters) {
+    uint64_t value = 0;
+    std::memcpy(&value, state.arguments.data() + use.offset, use.width);
+    if (use.isSigned && use.width < 8 && value >> (8 * use.width - 1))
+      value |= ~uint64_t(0) << (8 * use.width);
+    broadcast(registers, use.slot, value);
+  }
   const Launch &launch = state.launch;
   for (const Program::SpecialUse &use : program.specials) {
     uint64_t value = 0;
@@ -146,17 +159,14 @@ void Runner::startWarp(Warp &warp) {
     case Special::tidY:
     case Special::tidZ: {
       size_t axis = size_t(use.special) - size_t(Special::tidX);
-      Index3 index = threadIndex(first);
+      const uint32_t *from = threadTable.data() + (axis * warps.size() + warp.index) * warpSize;
+      if (use.slot.bytes == 4) {
+        std::memcpy(at, from, sizeof(uint32_t) * warpSize);
+        break;
+      }
       for (unsigned lane = 0; lane < warpSize; ++lane) {
-        uint64_t value = index[axis];
+        uint64_t value = from[lane];
         std::memcpy(at + lane * use.slot.bytes, &value, use.slot.bytes);
-        if (++index[0] == state.launch.block[0]) {
-          index[0] = 0;
-          if (++index[1] == state.launch.block[1]) {
-            index[1] = 0;
-            ++index[2];
-          }
-        }
       }
       break;
     }
@@ -310,7 +320,7 @@ void Runner::runWarp(Warp &warp) {
       }
       OpCount &count = opCounts[pc];
       ++count.warps;
-      count.lanes += uint64_t(std::popcount(exec));
+      count.lanes += exec == allLanes ? warpSize : uint64_t(std::popcount(exec));
       --slice;
       if (--steps < 0) [[unlikely]] {
         fault(FaultKind::stepLimit, warp, op, unsigned(std::countr_zero(mask)),

@@ -148,6 +148,7 @@ private:
   Checks checks;
   bool checkMemory, checkAll;
   std::vector<Warp> warps;
+  std::vector<uint32_t> threadTable; ///< %tid by axis, warp, lane
   struct Aligned {
     void operator()(char *p) const { std::free(p); }
   };

@@ -82,9 +82,9 @@ void Runner::computeAddresses(Warp &warp, const Access &access, uint32_t exec, A
     for (unsigned lane = 0; lane < warpSize; ++lane)
       to.at[lane] = offset;
   } else if (access.base.bytes == 8) {
-    const uint64_t *base = slot<uint64_t>(warp, access.base.offset);
-    for (unsigned lane = 0; lane < warpSize; ++lane)
-      to.at[lane] = base[lane] + offset;
+    to.summary = compute.addresses(slot<uint64_t>(warp, access.base.offset), offset, to.at, exec,
+                                   uint64_t(access.width) * access.count);
+    return;
   } else {
     const uint32_t *base = slot<uint32_t>(warp, access.base.offset);
     for (unsigned lane = 0; lane < warpSize; ++lane)

@@ -38,6 +38,28 @@ func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %y : tensor<8x4xf32>
 }
 """
+SCALE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 x, .param .f32 a, .param .u32 n) {
+  .reg .pred %p<2>; .reg .b32 %r<5>; .reg .f32 %f<4>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [x];
+  ld.param.f32 %f1, [a];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r4;
+  setp.ge.u32 %p1, %r4, %r1;
+  @%p1 ret;
+  mad.wide.u32 %rd2, %r4, 4, %rd1;
+  ld.global.f32 %f2, [%rd2];
+  mul.f32 %f3, %f2, %f1;
+  st.global.f32 [%rd2], %f3;
+  ret;
+}
+"""
 
 
 def shell(command, folder):
@@ -52,6 +74,12 @@ class Example:
         self.home, self.command, comment = home, parts[0], "".join(parts[1:])
         said = re.search(r"exit status (\d)", comment)
         self.status = int(said[1]) if said else 0
+
+
+def ptx_help_examples():
+    for line in shell("gantry-ptx --help", ROOT).stdout.partition("Examples:\n")[2].splitlines():
+        if CALL.match(line.strip()):
+            yield Example("gantry-ptx --help", line)
 
 
 def help_examples():
@@ -113,6 +141,7 @@ class ExamplesTest(unittest.TestCase):
         save_model(folder / "new.onnx", 0.2)
         save_model(folder / "bert.onnx", 1.0, "batch")
         (folder / "train.mlir").write_text(TRAIN)
+        (folder / "kernel.ptx").write_text(SCALE)
         graph = (ROOT / "README.md").read_text(encoding="utf-8").partition("```mlir\n")[2].partition("```")[0]
         (folder / "sum.mlir").write_text(graph)
         x = np.random.default_rng(1).random((1, 3, 8, 8), dtype=np.float32)
@@ -141,6 +170,9 @@ class ExamplesTest(unittest.TestCase):
 
     def test_examples_of_every_help(self):
         self.check(help_examples(), 30)
+
+    def test_examples_of_the_help_of_gantry_ptx(self):
+        self.check(ptx_help_examples(), 3)
 
     def test_examples_of_the_documents(self):
         self.check(document_examples(), 25)

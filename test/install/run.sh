@@ -54,6 +54,7 @@ for command in $("$prefix/bin/gantry" man | sed -n 's/^.fBgantry.-\([a-z\\-]*\).
   pages=$((${pages:-0} + 1))
 done
 [[ ${pages:-0} -gt 8 ]] || fail "only ${pages:-0} manual pages"
+"$prefix/bin/gantry-ptx" --help | grep -q 'gantry-ptx COMMAND' || fail "gantry-ptx does not start"
 [[ ${#halves[@]} -gt 1 ]] || exit 0
 graph=$here/consumer/graph.mlir
 run() { "$@" >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "$1 failed"; }; }

@@ -9,8 +9,9 @@
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <ctime>
 #include <cstdio>
 #include <cstring>
 
@@ -154,10 +155,9 @@ int runCommand(Image &image, Memory &memory, const Options &options) {
   Outcome outcome;
   double best = 1e300;
   for (unsigned i = 0; i < options.repeat; ++i) {
-    auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     auto made = run(image, launch);
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, double(std::clock() - begin) / CLOCKS_PER_SEC);
     if (!made)
       return fail(made.status());
     outcome = made.take();
@@ -168,7 +168,7 @@ int runCommand(Image &image, Memory &memory, const Options &options) {
   if (!options.quiet)
     std::fputs(outcome.counts.text().c_str(), stdout);
   if (options.repeat > 1)
-    std::printf("speed: %.3g lane instructions a second, best of %u\n",
+    std::printf("speed: %.3g lane instructions a second of processor time, best of %u\n",
                 double(outcome.counts.laneInstructions) / best, options.repeat);
   if (outcome.faultCount) {
     std::fprintf(stderr, "gantry-ptx: error: %llu faults%s\n",

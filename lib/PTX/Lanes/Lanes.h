@@ -99,18 +99,25 @@ struct MapActive {
   to = (to & ~mask) | (bits & mask);
 }
 
+/// 1 << lane as a table: vector code selects from it.
+struct LaneBits {
+  alignas(64) uint32_t bit[warpSize];
+  constexpr LaneBits() : bit() {
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      bit[lane] = 1u << lane;
+  }
+};
+constexpr LaneBits laneBits;
+
 /// The predicate of lanes for which F(S…) holds.
 template <class F, class... S>
 struct Test {
   template <size_t... I>
   [[gnu::always_inline]] static uint32_t run(char *registers, const Op &op,
                                              std::index_sequence<I...>) {
-    alignas(64) uint32_t bits[warpSize];
-    for (unsigned lane = 0; lane < warpSize; ++lane)
-      bits[lane] = F()(source<S>(registers, op.src[I])[lane]...) ? 1u << lane : 0;
     uint32_t all = 0;
     for (unsigned lane = 0; lane < warpSize; ++lane)
-      all |= bits[lane];
+      all |= F()(source<S>(registers, op.src[I])[lane]...) ? laneBits.bit[lane] : 0;
     return all;
   }
   static uint32_t bits(char *registers, const Op &op) {

@@ -54,6 +54,13 @@ AddressSummary summarise(const uint64_t *addresses, uint32_t mask, uint64_t stri
   return {low, high, bits, false};
 }
 
+static AddressSummary addresses(const uint64_t *base, uint64_t offset, uint64_t *to, uint32_t mask,
+                                uint64_t stride) {
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    to[lane] = base[lane] + offset;
+  return summarise(to, mask, stride);
+}
+
 static bool touched(const uint64_t *records, size_t count, uint64_t epoch) {
   uint64_t found = 0;
   for (size_t i = 0; i < count; ++i)
@@ -79,5 +86,5 @@ static void stamp(uint64_t *records, size_t perLane, uint64_t first) {
 
 const gantry::ptx::ComputeTable gantry::ptx::GANTRY_PTX_TABLE = {
     GANTRY_PTX_NAME(GANTRY_PTX_LANES), gantry::ptx::GANTRY_PTX_LANES::find,
-    gantry::ptx::GANTRY_PTX_LANES::summarise, gantry::ptx::GANTRY_PTX_LANES::touched,
+    gantry::ptx::GANTRY_PTX_LANES::summarise, gantry::ptx::GANTRY_PTX_LANES::addresses, gantry::ptx::GANTRY_PTX_LANES::touched,
     gantry::ptx::GANTRY_PTX_LANES::stamp};
