@@ -6,6 +6,7 @@
 
 #include "PlacementGraph.h"
 
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
 #include "mlir/IR/Matchers.h"
@@ -95,6 +96,9 @@ public:
       addArgument(arg, homes);
     Block &block = func.getBody().front();
     addTasks(block, fuse);
+    for (AutoTask &task : graph.problem.tasks)
+      if (task.group != noIndex)
+        task.group = leaderOf(task.group);
     for (OpOperand &result : block.getTerminator()->getOpOperands())
       addEnd(result, homes);
     for (uint32_t d = 0; d < machine.numDevices(); ++d)
@@ -206,7 +210,10 @@ private:
       if (!mayRun(op, device))
         return notAllowed;
       for (Region &region : op->getRegions())
-        region.walk([&](Operation *nested) { inside += secondsOf(nested, device); });
+        region.walk([&](Operation *nested) {
+          if (double seconds = secondsOf(nested, device))
+            inside += roundsOf(nested, op) * seconds;
+        });
       if (auto cost = dyn_cast<CostOpInterface>(op)) {
         whole.flops += cost.getFlops();
         whole.bytes += cost.getBytes();
@@ -216,8 +223,17 @@ private:
     return inside + machine.costs.seconds(device, whole);
   }
 
-  /// Of an op in a region, on the device of the whole or where it may run at all; loops count one
-  /// iteration, which is all that is known.
+  /// How often an op in a region of `whole` runs, as far as loops say.
+  static double roundsOf(Operation *op, Operation *whole) {
+    double rounds = 1;
+    for (; op != whole; op = op->getParentOp())
+      if (auto loop = dyn_cast<WhileOp>(op->getParentOp()))
+        if (auto trips = loop->getAttrOfType<IntegerAttr>(kTripsAttr); trips && trips.getInt() > 0)
+          rounds *= double(trips.getInt() + (op->getParentRegion() == &loop.getConditionBody()));
+    return rounds;
+  }
+
+  /// Of an op in a region, on the device of the whole or where it may run at all, once.
   double secondsOf(Operation *op, uint32_t device) {
     auto cost = dyn_cast<CostOpInterface>(op);
     if (!cost || isEverywhere(op) || kindOf(op) == FusionKind::View)
@@ -235,23 +251,23 @@ private:
     for (Operation *op : ops)
       if (auto names = op->getAttrOfType<ArrayAttr>(kColocateAttr))
         for (auto name : names.getAsRange<StringAttr>()) {
-          uint32_t &known = groups.try_emplace(name.getValue(), task).first->second;
+          uint32_t known = leaderOf(groups.try_emplace(name.getValue(), task).first->second);
           if (group == noIndex)
             group = known;
           else if (known != group)
-            join(known, group);
-          known = group;
+            joined[known] = group;
         }
     return group;
   }
 
-  void join(uint32_t from, uint32_t to) {
-    for (AutoTask &task : graph.problem.tasks)
-      if (task.group == from)
-        task.group = to;
-    for (auto &entry : groups)
-      if (entry.second == from)
-        entry.second = to;
+  /// The group that a group was joined with, by way of others; the ways get shorter.
+  uint32_t leaderOf(uint32_t group) {
+    for (auto at = joined.find(group); at != joined.end(); at = joined.find(group)) {
+      if (auto beyond = joined.find(at->second); beyond != joined.end())
+        at->second = beyond->second;
+      group = at->second;
+    }
+    return group;
   }
 
   /// A variable that has no device yet will be where it is used: nothing is known to be copied.
@@ -287,7 +303,8 @@ private:
   MayRun mayRun;
   DenseMap<Value, uint32_t> values;
   std::vector<uint64_t> bound; ///< by device: inputs and outputs, which its limit has to hold too
-  llvm::StringMap<uint32_t> groups;
+  llvm::StringMap<uint32_t> groups;    ///< by name, as they were first
+  DenseMap<uint32_t, uint32_t> joined; ///< groups, each with one that it is a part of
 };
 } // namespace
 

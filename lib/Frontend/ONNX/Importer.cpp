@@ -77,6 +77,11 @@ private:
   LogicalResult checkModel();
   std::optional<int64_t> sizeOf(const ValueInfo &input, size_t axis) const;
   LogicalResult checkOpenDims(ArrayRef<const ValueInfo *> inputs);
+  /// All attributes of an input or output of the function; those of all are set at once, since one
+  /// at a time would copy all of them each time.
+  DictionaryAttr nameAttribute(StringRef name) {
+    return builder.getDictionaryAttr(builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)));
+  }
   LogicalResult checkOutput(const ValueInfo &output, Value value);
   void warn(const Twine &about);
   LogicalResult resolveDims();
@@ -409,8 +414,8 @@ LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
   for (auto [type, input] : llvm::zip(types, arguments))
     scope.values[input->name] = entry.addArgument(type, locationOf(input->name));
   function.setFunctionType(builder.getFunctionType(types, {}));
-  for (auto [i, input] : llvm::enumerate(arguments))
-    function.setArgAttr(i, kNameAttr, builder.getStringAttr(input->name));
+  function.setAllArgAttrs(llvm::map_to_vector(
+      arguments, [&](const ValueInfo *input) { return nameAttribute(input->name); }));
   return success();
 }
 
@@ -843,8 +848,8 @@ OwningOpRef<ModuleOp> Importer::run() {
   func::ReturnOp::create(builder, file, results);
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(model.graph.outputs))
-    function.setResultAttr(i, kNameAttr, builder.getStringAttr(output.name));
+  function.setAllResultAttrs(llvm::map_to_vector(
+      model.graph.outputs, [&](const ValueInfo &output) { return nameAttribute(output.name); }));
   eraseDeadOps(*entry);
   if (failed(verify(*module)))
     return {};

@@ -32,6 +32,7 @@ public:
   void run() {
     for (uint32_t i = 0; i < in.nodes.size(); ++i)
       write(i);
+    writeSignatures();
     // Requests on control flow have gone to the ops inside; what it has are homes.
     in.module.walk([](RegionBranchOpInterface op) { op->removeAttr(kDeviceAttr); });
     Placed placed{in, decisions, deviceAttrs};
@@ -62,9 +63,35 @@ private:
     case Node::copy:
       return writeCopy(cast<CopyOp>(node.owner), device);
     case Node::argument:
-      return cast<func::FuncOp>(node.owner).setArgAttr(node.index, kDeviceAttr, device);
+      arguments[node.owner].emplace_back(node.index, device);
+      return;
     case Node::result:
-      return cast<func::FuncOp>(node.owner).setResultAttr(node.index, kDeviceAttr, device);
+      results[node.owner].emplace_back(node.index, device);
+      return;
+    }
+  }
+
+  using Devices = SmallVector<std::pair<uint32_t, Attribute>>; ///< by argument or result
+
+  /// All of a function at once: setting one builds the array of all of them.
+  void writeSignatures() {
+    auto add = [&](ArrayAttr known, size_t count, const Devices &devices) {
+      SmallVector<NamedAttrList> lists(count);
+      if (known)
+        for (auto [list, attrs] : llvm::zip(lists, known.getAsRange<DictionaryAttr>()))
+          list = NamedAttrList(attrs);
+      for (auto [index, device] : devices)
+        lists[index].set(deviceName, device);
+      return llvm::map_to_vector(
+          lists, [&](NamedAttrList &list) { return list.getDictionary(deviceName.getContext()); });
+    };
+    for (auto &[owner, devices] : arguments) {
+      auto func = cast<func::FuncOp>(owner);
+      func.setAllArgAttrs(add(func.getArgAttrsAttr(), func.getNumArguments(), devices));
+    }
+    for (auto &[owner, devices] : results) {
+      auto func = cast<func::FuncOp>(owner);
+      func.setAllResultAttrs(add(func.getResAttrsAttr(), func.getNumResults(), devices));
     }
   }
 
@@ -122,7 +149,8 @@ private:
   const Input &in;
   ArrayRef<placement::Decision> decisions;
   SmallVector<DeviceAttr> deviceAttrs;
-  SmallVector<std::pair<CopyOp, DeviceAttr>> copies; ///< with what they asked for
+  llvm::MapVector<Operation *, Devices> arguments, results; ///< of functions
+  SmallVector<std::pair<CopyOp, DeviceAttr>> copies;        ///< with what they asked for
   DecisionAttr plain;
   StringAttr decisionName, deviceName;
 };

@@ -175,27 +175,47 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     return b.getDictionaryAttr(attrs);
   }
 
+  /// Arguments or results of a function that are added together: one at a time would copy all
+  /// that there are.
+  struct Ports {
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attributes;
+    SmallVector<Location> locations;
+
+    void add(Type type, DictionaryAttr attrs, Location loc) {
+      types.push_back(type);
+      attributes.push_back(attrs);
+      locations.push_back(loc);
+    }
+  };
+
   LogicalResult thread(func::FuncOp func) {
     Names used = namesIn(func, false), written = namesIn(func, true);
     Values values;
+    Ports read;
     for (StringAttr name : used)
-      for (VariableOp member : families[name].members) {
-        unsigned i = func.getNumArguments();
-        if (failed(
-                func.insertArgument(i, member.getTensorType(), describe(member), member.getLoc())))
-          return failure();
-        values[name].push_back(func.getArgument(i));
-      }
+      for (VariableOp member : families[name].members)
+        read.add(member.getTensorType(), describe(member), member.getLoc());
+    unsigned next = func.getNumArguments();
+    if (failed(func.insertArguments(SmallVector<unsigned>(read.types.size(), next), read.types,
+                                    read.attributes, read.locations)))
+      return failure();
+    for (StringAttr name : used)
+      for (size_t i = 0; i < families[name].members.size(); ++i)
+        values[name].push_back(func.getArgument(next++));
     if (failed(visit(func.getBody().front(), values, nullptr)))
       return failure();
     Operation *end = func.getBody().front().getTerminator();
+    Ports made;
+    SmallVector<Value> last;
     for (StringAttr name : written)
       for (auto [member, value] : llvm::zip(families[name].members, values[name])) {
-        if (failed(func.insertResult(func.getNumResults(), value.getType(), describe(member))))
-          return failure();
-        end->insertOperands(end->getNumOperands(), value);
+        made.add(value.getType(), describe(member), member.getLoc());
+        last.push_back(value);
       }
-    return success();
+    end->insertOperands(end->getNumOperands(), last);
+    return func.insertResults(SmallVector<unsigned>(made.types.size(), func.getNumResults()),
+                              made.types, made.attributes);
   }
 
   //===------------------------------------------------------------------===//
