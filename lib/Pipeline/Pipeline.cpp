@@ -65,6 +65,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifySimplifiedPass());
 
+  // How often loops go round is lost when their ops are kernels.
+  pm.addNestedPass<func::FuncOp>(createAnnotateTripsPass());
+
   // Names last, when the ops are those that will be placed.
   pm.addNestedPass<func::FuncOp>(createNameOpsPass());
   // Behind them, since the errors say them; what is left of indices now depends on the caller.

@@ -223,13 +223,13 @@ private:
     return inside + machine.costs.seconds(device, whole);
   }
 
-  /// How often an op in a region of `whole` runs, as far as loops say.
+  /// How often an op in a region of `whole` runs, as far as loops say. The first region of a loop
+  /// tests, once more than the other runs.
   static double roundsOf(Operation *op, Operation *whole) {
     double rounds = 1;
     for (; op != whole; op = op->getParentOp())
-      if (auto loop = dyn_cast<WhileOp>(op->getParentOp()))
-        if (auto trips = loop->getAttrOfType<IntegerAttr>(kTripsAttr); trips && trips.getInt() > 0)
-          rounds *= double(trips.getInt() + (op->getParentRegion() == &loop.getConditionBody()));
+      if (auto trips = op->getParentOp()->getAttrOfType<IntegerAttr>(kTripsAttr))
+        rounds *= double(trips.getInt() + (op->getParentRegion()->getRegionNumber() == 0));
     return rounds;
   }
 

@@ -44,7 +44,6 @@ namespace {
 struct Times {
   std::map<std::pair<uint32_t, uint32_t>, double> queues; ///< device, number: free from then on
   std::map<CommandClock::Resource, double> resources;
-  std::vector<double> semaphores;
   double join = 0; ///< when all queues came together last
 
   double &queue(const fb::Command &command) {
@@ -56,19 +55,28 @@ struct Times {
     for (auto &[name, free] : queues)
       free = join;
   }
+  /// All queues have come together, and stay so for a while.
+  void rest(double seconds) {
+    join += seconds;
+    joinAll();
+  }
 };
 
 class Predictor {
 public:
   Predictor(const fb::Plan &plan, const fb::Function &function)
       : function(function), clock(plan, function) {
-    times.semaphores.resize(function.num_semaphores());
+    semaphores.resize(function.num_semaphores());
   }
 
   std::vector<Moment> run() {
     runBlock(0);
+    times.joinAll();
     return std::move(moments);
   }
+
+  /// When everything was done.
+  double end() const { return times.join; }
 
 private:
   void runBlock(uint32_t block) {
@@ -79,16 +87,15 @@ private:
   void run(const fb::Command &command) {
     switch (command.opcode()) {
     case fb::Opcode::signal:
-      times.semaphores[command.signal()] = times.queue(command);
+      semaphores[command.signal()] = times.queue(command);
       return;
     case fb::Opcode::wait:
-      times.queue(command) = std::max(times.queue(command), times.semaphores[command.signal()]);
+      times.queue(command) = std::max(times.queue(command), semaphores[command.signal()]);
       return;
     case fb::Opcode::branch:
       return takeLonger(command.blocks()->Get(0), command.blocks()->Get(1));
     case fb::Opcode::loop:
-      runJoined(command.blocks()->Get(0));
-      return runJoined(command.blocks()->Get(1));
+      return goRound(command);
     default:
       perform(command);
     }
@@ -105,6 +112,20 @@ private:
     times.joinAll();
     runBlock(block);
     times.joinAll();
+  }
+
+  /// Once, and as long as all the rounds take that are known: nothing of one overlaps with another,
+  /// so that all take the same time.
+  void goRound(const fb::Command &loop) {
+    times.joinAll();
+    const double begin = times.join;
+    runJoined(loop.blocks()->Get(0));
+    const double tested = times.join;
+    runJoined(loop.blocks()->Get(1));
+    if (loop.trips() > 0) {
+      const double round = times.join - begin, test = tested - begin;
+      times.rest(static_cast<double>(loop.trips() - 1) * round + test);
+    }
   }
 
   void takeLonger(uint32_t first, uint32_t second) {
@@ -127,6 +148,8 @@ private:
   const fb::Function &function;
   CommandClock clock;
   Times times;
+  /// Those from before a branch count for nothing inside, where all has come together.
+  std::vector<double> semaphores;
   std::vector<Moment> moments;
 };
 
@@ -137,10 +160,11 @@ std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &functio
 }
 
 double predictedSeconds(const fb::Plan &plan, const fb::Function &function) {
-  double end = 0;
-  for (const Moment &moment : predictRun(plan, function))
-    end = std::max(end, moment.end);
-  return end;
+  if (!countOf(function.blocks()))
+    return 0;
+  Predictor predictor(plan, function);
+  predictor.run();
+  return predictor.end();
 }
 
 double lowerBoundSeconds(const fb::Plan &plan, const fb::Function &function) {

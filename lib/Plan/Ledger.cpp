@@ -11,12 +11,16 @@ namespace gantry::plan {
 
 namespace {
 
-void collect(const fb::Function &function, uint32_t block, bool inside,
+void collect(const fb::Function &function, uint32_t block, bool inside, double rounds,
              std::vector<PlacedCommand> &commands) {
   for (const fb::Command *command : each(function.blocks()->Get(block)->commands())) {
-    commands.push_back({command, inside});
-    for (uint32_t inner : each(command->blocks()))
-      collect(function, inner, true, commands);
+    commands.push_back({command, inside, rounds});
+    // The condition of a loop is computed once more than its body.
+    uint64_t times = command->trips() ? command->trips() + 1 : 1;
+    for (uint32_t inner : each(command->blocks())) {
+      collect(function, inner, true, rounds * static_cast<double>(times), commands);
+      times = command->trips() ? command->trips() : 1;
+    }
   }
 }
 
@@ -109,6 +113,7 @@ LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const Plac
   copy.countedOn = placed.command->device();
   copy.command = placed.command;
   copy.joined = index > 0;
+  copy.rounds = placed.rounds;
   return copy;
 }
 
@@ -147,7 +152,7 @@ CopyCount CopyTally::betweenDevices() const {
 std::vector<PlacedCommand> commandsOf(const fb::Function &function) {
   std::vector<PlacedCommand> commands;
   if (countOf(function.blocks()) > 0)
-    collect(function, 0, false, commands);
+    collect(function, 0, false, 1, commands);
   return commands;
 }
 

@@ -39,11 +39,11 @@ struct Moment {
 };
 
 /// A run of the function as it is predicted: queues do their commands in order and wait for what
-/// they are told to wait for. A branch goes the way that takes longer, a loop goes round once. In
-/// the plan's order of commands.
+/// they are told to wait for. A branch goes the way that takes longer; of a loop the first round is
+/// given, and what comes behind it waits for as many as are known. In the plan's order of commands.
 std::vector<Moment> predictRun(const fb::Plan &plan, const fb::Function &function);
 
-/// When the last of them ends: what a run is predicted to take, wherever a plan's time is told.
+/// When all of it ends: what a run is predicted to take, wherever a plan's time is told.
 double predictedSeconds(const fb::Plan &plan, const fb::Function &function);
 
 /// What no placement on these devices is predicted to beat; 0 when the plan does not say. The

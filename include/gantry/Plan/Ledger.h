@@ -38,6 +38,8 @@ struct LedgerCopy {
   const fb::Command *command = nullptr; ///< null at load
   /// It goes in the transfer of the copy before it in the ledger, and pays no latency of its own.
   bool joined = false;
+  /// How often a run makes it, as far as the loops around it say.
+  double rounds = 1;
 };
 
 /// How many values are copied, their bytes, and in how many transfers.
@@ -94,7 +96,8 @@ std::vector<CopyTally> copiesAtLoad(const fb::Plan &plan);
 /// The commands of a function in the plan's order, those of a branch or loop behind it.
 struct PlacedCommand {
   const fb::Command *command;
-  bool inside; ///< in a branch or loop
+  bool inside;   ///< in a branch or loop
+  double rounds; ///< how often a run does it, as far as the loops around it say
 };
 std::vector<PlacedCommand> commandsOf(const fb::Function &function);
 

@@ -156,12 +156,23 @@ def InsertIndexChecksPass : Pass<"gantry-insert-index-checks", "::mlir::func::Fu
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def AnnotateTripsPass : Pass<"gantry-annotate-trips", "::mlir::func::FuncOp"> {
+  let summary = "write on loops how often they go round";
+  let description = [{
+    A `gantry.while` whose condition compares a carried counter with a constant, and whose body adds a
+    constant to it, gets `gantry.trips`, the number of times that its body runs. Others, and those that
+    never begin, are left alone. Predictions of time go by it.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def NameOpsPass : Pass<"gantry-name-ops", "::mlir::func::FuncOp"> {
   let summary = "give every compute op a stable name";
   let description = [{
     An op keeps its own `gantry.name`, else it gets the name in its location; ops that share one get
     numbers from the outputs on. Others are named by the shortest path from the outputs, as
-    `MatMul/output0.1`: operand 1 of what makes output 0; long paths are hashed. Names are unique in the
+    `MatMul/output0.1`: operand 1 of what makes output 0; long paths are hashed. A part of an op
+    (`gantry.part`, which goes away) is named by its number, `AddN/output0.part3`. Names are unique in the
     function and depend neither on the order of the ops nor on how values are called (spec P12, P13).
   }];
   let dependentDialects = ["::gantry::GantryDialect"];

@@ -359,7 +359,8 @@ struct Reader {
       return;
     }
     case fb::Opcode::loop: {
-      auto op = commands::WhileOp::create(b, loc(), bufferOf(*command->condition()));
+      auto op = commands::WhileOp::create(b, loc(), bufferOf(*command->condition()),
+                                          command->trips() ? i64(command->trips()) : IntegerAttr());
       ++number;
       readRegion(op.getConditionBody(), command->blocks()->Get(0));
       readRegion(op.getBody(), command->blocks()->Get(1));

@@ -439,9 +439,10 @@ struct Writer {
     };
     if (auto branch = dyn_cast<commands::IfOp>(op))
       nest(fb::Opcode::branch, branch.getCondition(), branch.getThenBody(), branch.getElseBody());
-    else if (auto loop = dyn_cast<commands::WhileOp>(op))
+    else if (auto loop = dyn_cast<commands::WhileOp>(op)) {
       nest(fb::Opcode::loop, loop.getCondition(), loop.getConditionBody(), loop.getBody());
-    else if (auto signal = dyn_cast<commands::SignalOp>(op))
+      command->trips = loop.getTrips().value_or(0);
+    } else if (auto signal = dyn_cast<commands::SignalOp>(op))
       order(fb::Opcode::signal, signal);
     else if (auto wait = dyn_cast<commands::WaitOp>(op))
       order(fb::Opcode::wait, wait);

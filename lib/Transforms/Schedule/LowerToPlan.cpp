@@ -9,6 +9,7 @@
 #include "Declarations.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Target/Target.h"
@@ -540,7 +541,8 @@ struct FunctionLowering {
     Type flagType = RankedTensorType::get({}, builder.getI1Type());
     Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), state.host(), 1);
     makeIn(op.getConditionBody(), flag);
-    auto loop = commands::WhileOp::create(builder, op.getLoc(), flag);
+    auto loop = commands::WhileOp::create(builder, op.getLoc(), flag,
+                                          op->getAttrOfType<IntegerAttr>(kTripsAttr));
     auto test = [&](ValueRange yielded) {
       copyTo(bufferOf(yielded[0], state.host(), nameOf(op)), flag, op.getLoc(), text("condition"),
              nameOf(op));

@@ -146,7 +146,8 @@ Launches Subject::launchesOf(const fb::Function &function, const Ledger &ledger)
   for (const PlacedCommand &placed : commandsOf(function))
     if (placed.command->opcode() == fb::Opcode::launch) {
       numbers[placed.command] = launches.all.size();
-      launches.all.push_back({placed.command, clock.duration(*placed.command), {}, nullptr});
+      launches.all.push_back(
+          {placed.command, placed.rounds * clock.duration(*placed.command), {}, nullptr});
     }
   for (const LogEntry &entry : executionOrder(plan, function, ledger)) {
     if (!entry.launch)
@@ -208,12 +209,12 @@ std::vector<DeviceLoad> Subject::loadsOf(const fb::Function &function, const Led
   for (const PlacedCommand &placed : commandsOf(function))
     if (placed.command->opcode() == fb::Opcode::launch) {
       ++loads[placed.command->device()].launches;
-      loads[placed.command->device()].compute += clock.duration(*placed.command);
+      loads[placed.command->device()].compute += placed.rounds * clock.duration(*placed.command);
     }
   for (const LedgerCopy &copy : ledger.copies)
     if (copy.time != CopyTime::load) {
-      loads[copy.countedOn].copies += seconds(copy);
-      loads[copy.countedOn].copied += copy.bytes;
+      loads[copy.countedOn].copies += copy.rounds * seconds(copy);
+      loads[copy.countedOn].copied += static_cast<uint64_t>(copy.rounds) * copy.bytes;
     }
   return loads;
 }

@@ -3,6 +3,7 @@
 #include "Fold.h"
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -79,6 +80,8 @@ static constexpr struct {
     {kHomesAttr, isArrayOf<DeviceAttr>, "an array of devices"},
     {kTargetAttr, is<TargetAttr>, "a #gantry.target<\"...\">"},
     {kWorkAttr, is<WorkAttr>, "a #gantry.work<...>"},
+    {kPartAttr, is<IntegerAttr>, "an integer"},
+    {kTripsAttr, is<IntegerAttr>, "an integer"},
 };
 
 LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {

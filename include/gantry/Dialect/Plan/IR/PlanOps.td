@@ -441,7 +441,8 @@ def Plan_IfOp : Plan_Op<"if", [NoRegionArguments, NoTerminator, SingleBlock]> {
 def Plan_WhileOp : Plan_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "run commands while a condition holds";
   let description = [{
-    Runs the condition's commands, then, while `condition` holds true, body and condition.
+    Runs the condition's commands, then, while `condition` holds true, body and condition. `trips` is how
+    often the body is known to run, for predictions.
 
     Example:
     ```mlir
@@ -450,7 +451,7 @@ def Plan_WhileOp : Plan_Op<"while", [NoRegionArguments, NoTerminator, SingleBloc
         %c = plan.buffer size 1 on @d0 "more" : tensor<i1>
         %x = plan.input 0 size 64
         %y = plan.output 0 size 64
-        plan.while %c {
+        plan.while %c trips 3 {
           plan.launch @is_more(%y) -> (%c) items 1 grain 1 on @d0 "more" ["Less"] at "model.onnx"
         } do {
           plan.copy %x to %y on @d0 "y" at "model.onnx"
@@ -459,9 +460,9 @@ def Plan_WhileOp : Plan_Op<"while", [NoRegionArguments, NoTerminator, SingleBloc
     }
     ```
   }];
-  let arguments = (ins Plan_BufferType:$condition);
+  let arguments = (ins Plan_BufferType:$condition, OptionalAttr<I64Attr>:$trips);
   let regions = (region SizedRegion<1>:$condition_body, SizedRegion<1>:$body);
-  let assemblyFormat = "$condition $condition_body `do` $body attr-dict";
+  let assemblyFormat = "$condition (`trips` $trips^)? $condition_body `do` $body attr-dict";
 }
 
 #endif
