@@ -21,12 +21,23 @@ static size_t countOperands(ArrayRef<Operation *> group) {
   return count;
 }
 
+/// Whether op and group each have many operands, and what makes those would not all fit in: it
+/// would be a kernel for each.
+static bool isCrowded(Operation *op, ArrayRef<Operation *> group) {
+  auto hasMany = [](Operation *each) { return each->getNumOperands() > 3; };
+  // In a group each op but the root makes one of the operands.
+  size_t makers = countOperands(group) + op->getNumOperands() - group.size();
+  return hasMany(op) && llvm::any_of(group, hasMany) && group.size() + 1 + makers > kMaxOps;
+}
+
 bool gantry::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
   // Elementwise uses all along to the root mean one index space.
   if (op->getNumResults() != 1 || group.size() >= kMaxOps ||
       !llvm::all_of(op->getUses(), isElementwiseUse))
     return false;
   if (!group.empty() && countOperands(group) + op->getNumOperands() > kMaxOperands)
+    return false;
+  if (isCrowded(op, group))
     return false;
   switch (cast<KernelOpInterface>(op).getFusionKind()) {
   case FusionKind::Elementwise:

@@ -1,5 +1,6 @@
 // Expresses rare ops and padding by common ones, and takes away what works on nothing.
 
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -25,47 +26,39 @@ static void inherit(Operation *from, Operation *to) {
 /// The code of a kernel grows with its operands, and the time to make it faster than that.
 constexpr size_t kMostOperands = 64;
 
-static LogicalResult splitInGroups(SplitOp op, PatternRewriter &rewriter) {
-  SmallVector<int64_t> sums;
-  for (ArrayRef<int64_t> rest = op.getSizes(); !rest.empty();) {
-    ArrayRef<int64_t> group = rest.take_front(kMostOperands);
-    rest = rest.drop_front(group.size());
-    sums.push_back(llvm::sum_of(group));
-  }
-  auto makeSplit = [&](Value input, ArrayRef<int64_t> sizes) {
-    auto split = SplitOp::create(rewriter, op.getLoc(), input, op.getAxis(), sizes);
-    inherit(op, split);
-    return split;
-  };
+/// Slices of `input` in a row along the axis of `op`, one of each size. Each is a kernel of its
+/// own; many are cut from groups, so that equal pieces at the same place of a group share one.
+static SmallVector<Value> cut(SplitOp op, Value input, ArrayRef<int64_t> sizes,
+                              PatternRewriter &rewriter) {
   SmallVector<Value> pieces;
-  ArrayRef<int64_t> rest = op.getSizes();
-  for (Value whole : makeSplit(op.getInput(), sums).getResults()) {
-    ArrayRef<int64_t> group = rest.take_front(kMostOperands);
-    rest = rest.drop_front(group.size());
-    llvm::append_range(pieces, makeSplit(whole, group).getResults());
+  if (sizes.size() > kMostOperands) {
+    SmallVector<int64_t> sums;
+    for (size_t first = 0; first < sizes.size(); first += kMostOperands)
+      sums.push_back(llvm::sum_of(sizes.drop_front(first).take_front(kMostOperands)));
+    for (Value group : cut(op, input, sums, rewriter)) {
+      llvm::append_range(pieces, cut(op, group, sizes.take_front(kMostOperands), rewriter));
+      sizes = sizes.drop_front(std::min(kMostOperands, sizes.size()));
+    }
+    return pieces;
   }
-  rewriter.replaceOp(op, pieces);
-  return success();
-}
-
-/// gantry.split: one slice for each piece, which is a kernel of its own. Many are first split in
-/// groups, so that equal pieces at equal places of groups share a kernel.
-static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
-  if (op.getSizes().size() > kMostOperands)
-    return splitInGroups(op, rewriter);
-  auto type = op.getInput().getType();
-  SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1), sizes(type.getShape());
-  SmallVector<Value> pieces;
-  for (int64_t size : op.getSizes()) {
-    sizes[op.getAxis()] = size;
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1), shape(type.getShape());
+  for (int64_t size : sizes) {
+    shape[op.getAxis()] = size;
     auto slice =
-        SliceOp::create(rewriter, op.getLoc(), op.getInput(), rewriter.getDenseI64ArrayAttr(starts),
-                        rewriter.getDenseI64ArrayAttr(sizes), rewriter.getDenseI64ArrayAttr(steps));
+        SliceOp::create(rewriter, op.getLoc(), input, rewriter.getDenseI64ArrayAttr(starts),
+                        rewriter.getDenseI64ArrayAttr(shape), rewriter.getDenseI64ArrayAttr(steps));
     inherit(op, slice);
     pieces.push_back(slice);
     starts[op.getAxis()] += size;
   }
-  rewriter.replaceOp(op, pieces);
+  return pieces;
+}
+
+/// gantry.split: a slice for each piece. All at once: each change of a reader of all of them makes
+/// the driver look at all of its operands again.
+static LogicalResult splitIntoSlices(SplitOp op, PatternRewriter &rewriter) {
+  rewriter.replaceOp(op, cut(op, op.getInput(), op.getSizes(), rewriter));
   return success();
 }
 
@@ -90,30 +83,50 @@ static LogicalResult concatInGroups(ConcatOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// As many narrow values as share a kernel with a cast for each, and with one of the sum.
+constexpr size_t kMostNarrowOperands = 30;
+
 /// gantry.add_n of many values: each group is added to the sum of those before, so that the order
-/// stays the same, and with it every bit. Sums of f16 and bf16 are rounded once, at the end, and
-/// stay whole.
+/// stays the same, and with it every bit. Sums of f16 and bf16 are rounded once, at the end: their
+/// groups are added as f32.
 static LogicalResult addInGroups(AddNOp op, PatternRewriter &rewriter) {
+  if (op.getInputs().size() <= kMostOperands)
+    return failure();
   auto type = cast<RankedTensorType>(op.getResult().getType());
   Type element = type.getElementType();
-  if (op.getInputs().size() <= kMostOperands ||
-      (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32))
-    return failure();
-  Value sum = op.getInputs().front();
-  ValueRange rest = op.getInputs().drop_front();
-  auto withNext = [&](size_t count) {
-    SmallVector<Value> group{sum};
-    llvm::append_range(group, rest.take_front(count));
-    rest = rest.drop_front(count);
-    return group;
+  bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  size_t most = isNarrow ? kMostNarrowOperands : kMostOperands;
+  Type sumType = isNarrow ? type.clone(rewriter.getF32Type()) : type;
+  auto widen = [&](Value value) -> Value {
+    if (!isNarrow)
+      return value;
+    auto wide = CastOp::create(rewriter, op.getLoc(), sumType, value);
+    inherit(op, wide);
+    return wide;
   };
-  while (rest.size() >= kMostOperands) {
-    auto added = AddNOp::create(rewriter, op.getLoc(), type, withNext(kMostOperands - 1));
+  Value sum = widen(op.getInputs().front());
+  ValueRange rest = op.getInputs().drop_front();
+  auto addNext = [&](size_t count) {
+    SmallVector<Value> group{sum};
+    for (Value value : rest.take_front(count))
+      group.push_back(widen(value));
+    rest = rest.drop_front(count);
+    auto added = AddNOp::create(rewriter, op.getLoc(), sumType, group);
     inherit(op, added);
+    return added;
+  };
+  for (int64_t part = 0; rest.size() >= most; ++part) {
+    auto added = addNext(most - 1);
+    added->setAttr(kPartAttr, rewriter.getI64IntegerAttr(part));
     sum = added;
   }
-  SmallVector<Value> last = withNext(rest.size());
-  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(last); });
+  sum = addNext(rest.size());
+  if (isNarrow) {
+    auto narrow = CastOp::create(rewriter, op.getLoc(), type, sum);
+    inherit(op, narrow);
+    sum = narrow;
+  }
+  rewriter.replaceOp(op, sum);
   return success();
 }
 

@@ -5,6 +5,7 @@
 // reaches an op is the shortest, and of those the first by its numbers; it leads to no other op. So
 // neither the order of the ops nor the names of values matter, and equal graphs get equal names.
 
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -34,13 +35,16 @@ static StringRef ownName(Operation *op) {
   return {};
 }
 
+/// Of a place that is a part of another: its number is the step.
+static constexpr int32_t kPart = -2;
+
 /// An op's place in the graph: how it was reached.
 namespace {
 struct Place {
   Operation *op;
   uint32_t from;  ///< index of the place that reached it, or ~0 for a root
   uint32_t step;  ///< operand, or operand of the terminator of region `region`
-  int32_t region; ///< -1: an operand of `from` itself
+  int32_t region; ///< -1: an operand of `from` itself; kPart
   uint32_t depth;
   uint64_t hash;
 };
@@ -63,6 +67,8 @@ public:
     func.walk([&](Operation *op) { visitRoot(op); });
     assignOwn();
     assignPaths();
+    for (const Place &place : places)
+      place.op->removeAttr(kPartAttr);
   }
 
 private:
@@ -136,6 +142,12 @@ private:
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(op).second)
       return;
+    // Parts hang on each other, and would get ever longer names; so they hang on the whole.
+    if (auto part = op->getAttrOfType<IntegerAttr>(kPartAttr)) {
+      from = places[from].region == kPart ? places[from].from : from;
+      region = kPart;
+      step = uint32_t(part.getInt());
+    }
     uint64_t hash = mix(mix(places[from].hash, uint64_t(region + 1)), step);
     places.push_back({op, from, step, region, places[from].depth + 1, hash});
   }
@@ -185,7 +197,9 @@ private:
     if (place.from == ~0u)
       return roots[place.step];
     std::string text = pathOf(place.from, false) + ".";
-    if (place.region >= 0)
+    if (place.region == kPart)
+      text += "part";
+    else if (place.region >= 0)
       text += "r" + std::to_string(place.region) + ".";
     return text + std::to_string(place.step);
   }

@@ -99,8 +99,8 @@ func.func @concat_of_66(%x: tensor<1x2xf32>) -> tensor<66x2xf32> {
 // Many values are added in groups, each to the sum of those before: 64, then 63 more, and the rest.
 // CHECK-LABEL: @add_130(
 // CHECK-SAME: %[[X:.*]]: tensor<2xf32>, %[[Y:.*]]: tensor<2xf32>, %[[Z:.*]]: tensor<2xf32>)
-// CHECK-NEXT: %[[A:.*]] = gantry.add_n %[[X]], {{((%[a-z0-9]+, ){62})}}%[[X]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s"}
-// CHECK-NEXT: %[[B:.*]] = gantry.add_n %[[A]], %[[Y]], {{((%[a-z0-9]+, ){61})}}%[[Y]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s"}
+// CHECK-NEXT: %[[A:.*]] = gantry.add_n %[[X]], {{((%[a-z0-9]+, ){62})}}%[[X]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", gantry.part = 0 : i64}
+// CHECK-NEXT: %[[B:.*]] = gantry.add_n %[[A]], %[[Y]], {{((%[a-z0-9]+, ){61})}}%[[Y]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s", gantry.part = 1 : i64}
 // CHECK-NEXT: %[[C:.*]] = gantry.add_n %[[B]], %[[Z]], %[[Z]], %[[Z]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "s"}
 // CHECK-NEXT: return %[[C]]
 func.func @add_130(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {
@@ -108,10 +108,14 @@ func.func @add_130(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> t
   return %0 : tensor<2xf32>
 }
 
-// A narrow sum is rounded once and stays whole.
+// A narrow sum is rounded once: its groups are added as f32, and are smaller, since the casts go with them.
 // CHECK-LABEL: @add_130_narrow(
-// CHECK-NEXT: %[[A:.*]] = gantry.add_n
-// CHECK-NEXT: return %[[A]]
+// CHECK: %[[A:.*]] = gantry.add_n {{((%[a-z0-9]+(, )?){30})}} {gantry.part = 0 : i64} : {{.*}} -> tensor<2xf32>
+// CHECK: gantry.add_n %[[A]], {{((%[a-z0-9]+(, )?){29})}} {gantry.part = 1 : i64}
+// CHECK: gantry.add_n {{.*}} {gantry.part = 3 : i64}
+// CHECK: %[[S:.*]] = gantry.add_n {{[^{]*}} : {{.*}} -> tensor<2xf32>
+// CHECK-NEXT: %[[R:.*]] = gantry.cast %[[S]] : (tensor<2xf32>) -> tensor<2xbf16>
+// CHECK-NEXT: return %[[R]]
 func.func @add_130_narrow(%x: tensor<2xbf16>, %y: tensor<2xbf16>, %z: tensor<2xbf16>) -> tensor<2xbf16> {
   %0 = gantry.add_n %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %z, %z, %z : (tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
   return %0 : tensor<2xbf16>

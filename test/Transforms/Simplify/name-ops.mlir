@@ -57,6 +57,20 @@ func.func @deep(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %7 : tensor<4xf32>
 }
 
+// Parts of an op are named by their numbers, however they hang on each other, and what they read by that.
+// CHECK-LABEL: @parts
+// CHECK: gantry.exp %{{.*}} {gantry.name = "Exp/output0.part0.1"}
+// CHECK: gantry.add_n {{.*}} {gantry.name = "AddN/output0.part0"}
+// CHECK: gantry.add_n {{.*}} {gantry.name = "AddN/output0.part1"}
+// CHECK: gantry.add_n {{.*}} {gantry.name = "AddN/output0"}
+func.func @parts(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.add_n %x, %0 {gantry.part = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = gantry.add_n %1, %x {gantry.part = 1 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = gantry.add_n %2, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
 // Bodies are reached through their results: region 0 of what makes output 0, its value 0.
 // CHECK-LABEL: @bodies
 // CHECK: gantry.neg %{{.*}} {gantry.name = "Neg/output0.r0.0"}
