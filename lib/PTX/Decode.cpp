@@ -1,5 +1,6 @@
 // The driver of decoding: opcodes, slots, operands, expansion of calls.
 #include "Decoder.h"
+#include "Undefined.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
@@ -122,6 +123,7 @@ Slot Decoder::registerSlot(uint32_t reg) {
       return {0, 8};
     }
     slot = allocate(bytes);
+    program.registers.push_back({slot, &frame->function->registers[reg]});
   }
   return slot;
 }
@@ -577,5 +579,6 @@ Expected<std::unique_ptr<Program>> gantry::ptx::decode(const Image &image, const
   auto program = std::make_unique<Program>();
   Decoder decoder(image, *program);
   GANTRY_RETURN_IF_ERROR(decoder.run(kernel));
+  findUndefined(*program);
   return program;
 }

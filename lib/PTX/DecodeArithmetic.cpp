@@ -77,14 +77,28 @@ void Decoder::decodeSimple() {
     opcode.take("abs");
   request.relu = opcode.take("relu");
   request.type = opcode.takeType();
+  // add.f32.f16 and its like: the first operands are of the second type.
+  Type narrow = opcode.takeType();
+  if (narrow != Type::none &&
+      (request.type != Type::f32 || (narrow != Type::f16 && narrow != Type::bf16) ||
+       (request.fn != Fn::add && request.fn != Fn::sub && request.fn != Fn::fma)))
+    return failOpcode();
   if (request.type == Type::b16 || request.type == Type::b32 || request.type == Type::b64)
     return failOpcode();
   if (!expectOperands(entry->sources + 1, entry->sources + 1))
     return;
   uint32_t sources[3] = {noSlot, noSlot, noSlot};
   for (unsigned i = 0; i < entry->sources; ++i)
-    sources[i] = use(i + 1, request.type);
+    sources[i] = use(i + 1, narrow != Type::none && i + 1 < entry->sources ? narrow : request.type);
   uint32_t to = define(0, request.type);
+  for (unsigned i = 0; narrow != Type::none && i + 1 < entry->sources && !failed(); ++i) {
+    Slot widened = allocate(4);
+    Op &op =
+        emitCompute({.fn = Fn::convert, .type = Type::f32, .from = narrow}, OpClass::conversion);
+    op.dst = widened.offset;
+    op.src[0] = sources[i];
+    sources[i] = widened.offset;
+  }
   Op &op = emitCompute(request, classOf(request.type));
   op.dst = to;
   for (unsigned i = 0; i < entry->sources; ++i)

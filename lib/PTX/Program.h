@@ -49,6 +49,12 @@ struct Origin {
   const Instruction *instruction;
 };
 
+/// An op that reads or writes registers which may be read before they are written.
+struct WatchedOp {
+  std::vector<uint32_t> reads, writes; ///< indices into Program::registers
+  bool moves = false;                  ///< hands the state on
+};
+
 class Program {
 public:
   KernelInfo info;
@@ -61,6 +67,14 @@ public:
   std::vector<CopyDetail> copies;
   std::vector<BarrierDetail> barriers;
   std::vector<std::vector<uint32_t>> branchTables;
+
+  /// Registers of functions, as they were expanded.
+  struct RegisterUse {
+    Slot slot;
+    const Register *source;
+  };
+  std::vector<RegisterUse> registers;
+  std::vector<WatchedOp> watches;
 
   uint32_t registerBytes = 0; ///< of a warp
   struct Constant {
@@ -82,7 +96,6 @@ public:
   };
   std::vector<ParameterUse> parameters;
 
-  /// Registers whose first use may come before any write, and what depends on them.
   bool usesBarriers = false;                       ///< warps wait for each other
   unsigned sharedGranule = 16, globalGranule = 16; ///< the narrowest access, bytes
 };

@@ -151,6 +151,8 @@ void Runner::startWarp(Warp &warp) {
   warp.live = count == warpSize ? allLanes : (1u << count) - 1;
   warp.waiting = warp.blocked = 0;
   warp.blockSync = warp.warpSync = 0;
+  if (checkAll && !program.watches.empty())
+    warp.written.assign(program.registers.size(), 0);
   std::memset(warp.pcs, 0, sizeof warp.pcs);
   for (const Program::SpecialUse &use : program.specials) {
     char *at = warp.registers + use.slot.offset;
@@ -329,6 +331,8 @@ void Runner::runWarp(Warp &warp) {
         spent = stopped = true;
         return;
       }
+      if (op.watched != noSlot && checkAll) [[unlikely]]
+        watchRegisters(warp, op, mask, exec);
       uint32_t next = pc + 1;
       bool jumped = false;
       switch (op.kind) {
@@ -447,6 +451,27 @@ void Runner::runWarp(Warp &warp) {
     }
   reschedule:;
   }
+}
+
+/// Notes writes of registers that may be undefined, and reports reads of them.
+void Runner::watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t exec) {
+  const WatchedOp &watch = program.watches[op.watched];
+  uint32_t undefined = 0;
+  for (uint32_t reg : watch.reads) {
+    const Program::RegisterUse &use = program.registers[reg];
+    // A guard is read by all, other operands by lanes that run; what is chosen between is not
+    // asked.
+    uint32_t missing = (use.slot.offset == op.guard ? mask : exec) & ~warp.written[reg];
+    undefined |= missing;
+    if (!missing || watch.moves)
+      continue;
+    fault(FaultKind::uninitialisedRegister, warp, op, unsigned(std::countr_zero(missing)),
+          "register '" + registerName(*use.source) + "' was never written");
+    warp.written[reg] |= missing; // once is enough
+  }
+  for (uint32_t reg : watch.writes)
+    warp.written[reg] =
+        watch.moves ? (warp.written[reg] & ~exec) | (exec & ~undefined) : warp.written[reg] | exec;
 }
 
 /// Instructions that a warp does together. True: wait for lanes that are named and can still come.

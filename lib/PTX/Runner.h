@@ -48,6 +48,7 @@ private:
     uint32_t blocked = 0; ///< lanes at a barrier of the block
     uint32_t pcs[warpSize];
     uint8_t barrier[warpSize];            ///< of blocked lanes
+    std::vector<uint32_t> written;        ///< lanes that wrote each register, where any is watched
     uint64_t blockSync = 0, warpSync = 0; ///< ticks of the last barriers
   };
   struct BlockBarrier {
@@ -75,6 +76,7 @@ private:
   void startWarp(Warp &warp);
   bool runWarps();
   void runWarp(Warp &warp);
+  void watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t exec);
   bool executeWaiting(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced);
   void deadlock();
 
@@ -118,8 +120,8 @@ private:
                    const CachedRegion &region);
   void checkLocal(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets, unsigned bytes,
                   bool write);
-  bool storesSame(Warp &warp, const Access &access, unsigned lane, uint64_t address,
-                  const char *memory);
+  bool storesSame(Warp &warp, const Access &access, uint32_t exec, const Addresses &addresses,
+                  unsigned lane, Record other, const char *memory);
   void fault(FaultKind kind, Warp &warp, const Op &op, unsigned lane, std::string detail);
   std::string threadText(uint64_t linear) const;
   std::string blockText(uint64_t linear) const;

@@ -95,14 +95,24 @@ Record makeRecord(uint64_t epoch, uint64_t block, uint64_t tick, uint64_t thread
 
 } // namespace
 
-/// Whether a store would leave the bytes as they are: two threads that write the same are no race.
-bool Runner::storesSame(Warp &warp, const Access &access, unsigned lane, uint64_t,
-                        const char *memory) {
+/// Whether a store puts the bytes there that the other access left, or leaves, there: two threads
+/// that write the same are no race. Lanes of one instruction are checked before any of them stores,
+/// so their values are compared, else memory's.
+bool Runner::storesSame(Warp &warp, const Access &access, uint32_t exec, const Addresses &addresses,
+                        unsigned lane, Record other, const char *memory) {
+  uint64_t thread = record::thread(other);
+  unsigned otherLane = unsigned(thread % warpSize);
+  bool together = thread / warpSize == warp.index && otherLane < lane && exec >> otherLane & 1 &&
+                  addresses.at[otherLane] == addresses.at[lane];
   for (unsigned i = 0; i < access.count; ++i) {
     if (access.values[i].offset == noSlot)
       return false;
-    uint64_t value = readLane(warp, access.values[i], lane);
-    if (std::memcmp(&value, memory + i * access.width, access.width) != 0)
+    uint64_t value = readLane(warp, access.values[i], lane), there = 0;
+    if (together)
+      there = readLane(warp, access.values[i], otherLane);
+    else
+      std::memcpy(&there, memory + i * access.width, access.width);
+    if (std::memcmp(&value, &there, access.width) != 0)
       return false;
   }
   return true;
@@ -125,7 +135,8 @@ void Runner::checkShared(Warp &warp, const Op &op, uint32_t exec, const Addresse
              !(who / warpSize == warp.index && when < warp.warpSync);
     };
     auto race = [&](Record other, const char *did) {
-      if (write && !read && storesSame(warp, access, lane, 0, shared.get() + offsets.at[lane]))
+      if (write && !read &&
+          storesSame(warp, access, exec, offsets, lane, other, shared.get() + offsets.at[lane]))
         return;
       fault(FaultKind::sharedRace, warp, op, lane,
             std::string(write ? "write" : "read") + " of " +
@@ -211,7 +222,8 @@ void Runner::checkGlobal(Warp &warp, const Op &op, uint32_t exec, const Addresse
     };
     auto report = [&](FaultKind kind, Record other, const char *did) {
       if (write && !read && kind != FaultKind::nonCoherentRead &&
-          storesSame(warp, access, lane, 0, reinterpret_cast<const char *>(addresses.at[lane])))
+          storesSame(warp, access, exec, addresses, lane, other,
+                     reinterpret_cast<const char *>(addresses.at[lane])))
         return;
       std::string who = sameBlock(other) ? "thread " + threadText(record::thread(other))
                                          : "block " + blockText(record::block(other));

@@ -117,6 +117,7 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
     bool inside = addresses.summary.low >= region.begin && addresses.summary.high < region.end &&
                   region.end - addresses.summary.high >= bytes && (region.writable || !write);
     if (!inside && checkMemory) {
+      const Region *regionOf[warpSize] = {};
       for (uint32_t left = good; left; left &= left - 1) {
         unsigned lane = unsigned(std::countr_zero(left));
         uint64_t at = addresses.at[lane];
@@ -129,13 +130,21 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
           drop(lane, FaultKind::readOnly);
           continue;
         }
+        regionOf[lane] = found;
+      }
+      // Lanes may be in several regions: those of each are checked together.
+      for (uint32_t left = good; left;) {
+        const Region *found = regionOf[std::countr_zero(left)];
+        uint32_t lanes = 0;
+        for (uint32_t each = left; each; each &= each - 1)
+          lanes |= uint32_t(regionOf[std::countr_zero(each)] == found) << std::countr_zero(each);
+        left &= ~lanes;
         region = {found->begin, found->end(), found->writable, found->shadow.get()};
-        // Lanes in several regions: each is checked for itself.
-        if (checkAll && space == Space::global) {
-          Addresses one = addresses;
-          one.summary.contiguous = false;
-          checkGlobal(warp, op, 1u << lane, one, bytes, write, read, access, region);
-        }
+        if (!checkAll || space != Space::global)
+          continue;
+        Addresses part = addresses;
+        part.summary.contiguous &= lanes == allLanes;
+        checkGlobal(warp, op, lanes, part, bytes, write, read, access, region);
       }
     } else if (checkAll && space == Space::global) {
       checkGlobal(warp, op, good, addresses, bytes, write, read, access, region);

@@ -59,7 +59,7 @@ TEST(FaultTest, racesInSharedMemory) {
           .substr(0, 87),
       "test.ptx:24:1: error: shared-race: write of byte 0 of shared memory (512 bytes), which ");
   // The same value by all is none; different ones are.
-  EXPECT_EQ(faultsOf(std::string(slot) + "st.shared.u32 [%r1], %r1;", 32, shared), "");
+  EXPECT_EQ(faultsOf(std::string(slot) + "st.shared.u32 [%r1], 7;", 32, shared), "");
   EXPECT_NE(faultsOf(std::string(slot) + "st.shared.u32 [%r1], %r0;", 32, shared), "");
 }
 
@@ -74,6 +74,27 @@ TEST(FaultTest, sharedMemoryThatNobodyWrote) {
   EXPECT_EQ(faultsOf("ld.shared.u32 %r5, [s+8];", 1, shared, launch), "");
 }
 
+TEST(FaultTest, registersThatWereNeverWritten) {
+  EXPECT_EQ(faultsOf("add.u32 %r1, %r2, 1;", 1),
+            "test.ptx:15:1: error: uninitialised-register: register '%r2' was never written\n"
+            "  kernel 'k', block (0,0,0), thread (0,0,0), lane 0: add.u32\n");
+  // On one way only, and for some lanes.
+  std::string some = "setp.lt.u32 %p1, %r0, 3;\n@%p1 mov.u32 %r2, 5;\n";
+  EXPECT_EQ(faultsOf(some + "st.global.u32 [%rd4], %r2;", 8),
+            "test.ptx:17:1: error: uninitialised-register: register '%r2' was never written\n"
+            "  kernel 'k', block (0,0,0), thread (3,0,0), lane 3: st.global.u32\n");
+  EXPECT_EQ(faultsOf(some + "@%p1 st.global.u32 [%rd4], %r2;", 8), "");
+  // A copy is no use; what is made of the copy is.
+  EXPECT_EQ(faultsOf("mov.u32 %r3, %r2;", 1), "");
+  EXPECT_EQ(faultsOf("mov.u32 %r3, %r2;\nadd.u32 %r4, %r3, 1;", 1).substr(0, 79),
+            "test.ptx:16:1: error: uninitialised-register: register '%r3' was never written\n");
+  // A loop that writes before it reads.
+  EXPECT_EQ(faultsOf("mov.u32 %r2, 0;\nL: mov.u32 %r3, %r2;\nadd.u32 %r2, %r3, 1;\nsetp.lt.u32 "
+                     "%p1, %r2, 9;\n@%p1 bra L;",
+                     4),
+            "");
+}
+
 TEST(FaultTest, blocksThatMeet) {
   Launch launch;
   launch.grid = {2, 1, 1};
@@ -82,6 +103,7 @@ TEST(FaultTest, blocksThatMeet) {
             "test.ptx:16:1: error: block-race: write of byte 0 of 'out' (8 bytes), which block "
             "(0,0,0) wrote in the same launch\n"
             "  kernel 'k', block (1,0,0), thread (0,0,0), lane 0: st.global.u32\n");
+  EXPECT_EQ(faultsOf("st.global.u32 [%rd2], 7;", 32, "", launch), "");
   EXPECT_EQ(faultsOf(number + "red.global.add.u32 [%rd2], %r1;", 1, "", launch), "");
   EXPECT_EQ(
       faultsOf(
