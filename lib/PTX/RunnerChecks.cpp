@@ -65,6 +65,21 @@ void Runner::countShared(Counts::Shared &count, const Addresses &addresses, uint
       ++count.wavefronts;
       continue;
     }
+    // Mostly no two lanes want different words of a bank.
+    uint64_t wordOf[32];
+    uint32_t used = 0;
+    bool conflict = bytes > 4;
+    for (uint32_t left = lanes; left && !conflict; left &= left - 1) {
+      uint64_t word = addresses.at[part * lanesEach + unsigned(std::countr_zero(left))] / 4;
+      unsigned bank = word & 31;
+      conflict = used >> bank & 1 && wordOf[bank] != word;
+      wordOf[bank] = word;
+      used |= 1u << bank;
+    }
+    if (!conflict) {
+      ++count.wavefronts;
+      continue;
+    }
     uint64_t words[64];
     unsigned total = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {

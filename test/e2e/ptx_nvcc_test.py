@@ -5,7 +5,7 @@ Expected numbers are NumPy's. Every kernel runs with all checks, so that a fault
 and each planted fault (faults.cu) must be named with its kind, kernel, line of the source and lane.
 Targets are those of Turing, Ampere, Hopper and Blackwell, whose PTX differs.
 
-Usage: ptx_nvcc_test.py --build-dir build/release [--only NAME] [-v]    exit status 77: skipped, no nvcc
+Usage: ptx_nvcc_test.py --build-dir build/release [--only NAME] [-v]    exit status 77: skipped, no nvcc or NumPy
 """
 
 import argparse
@@ -17,7 +17,11 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"SKIP: {missing} (tools/dev/install_deps.sh references)")
+    sys.exit(77)
 
 HERE = pathlib.Path(__file__).parent
 TARGETS = (75, 80, 90, 100, 120)
@@ -284,6 +288,16 @@ class Runner:
             self.compiled[key] = to
         return self.compiled[key]
 
+    def compile_with_clang(self, file, target):
+        """What clang writes for the same source is read, too; its numbers are those of the LLVM that Gantry uses."""
+        to = self.folder / f"clang.{pathlib.Path(file).stem}.ptx"
+        done = subprocess.run(["clang++-22", "--cuda-device-only", f"--cuda-path={pathlib.Path(nvcc()).parents[1]}",
+                               f"--cuda-gpu-arch=sm_{target}", "-Wno-unknown-cuda-version", "-O2", "-S", "-o", to,
+                               HERE / "ptx" / file], capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            return print(f"SKIP clang {file}: {done.stderr[:200]}")
+        self.compiled[(file, f"clang-{target}")] = to
+
     def check(self, name, problem):
         if problem:
             self.failed += 1
@@ -369,6 +383,12 @@ def main():
             for target in options.targets:
                 if target >= case.least and (not options.only or options.only == case.kernel):
                     runner.run(case, target)
+        if shutil.which("clang++-22"):
+            for file in ("elementwise.cu", "cooperation.cu", "control.cu"):
+                runner.compile_with_clang(file, 80)
+            for case in cases():
+                if (case.file, "clang-80") in runner.compiled and (not options.only or options.only == case.kernel):
+                    runner.run(case, "clang-80")
         for fault in FAULTS:
             for planted in (1, 0):
                 if not options.only or options.only == fault.kernel:
