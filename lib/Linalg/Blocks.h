@@ -2,7 +2,7 @@
 // (f32 for f16 and bf16) and leave the rounding to the caller.
 #pragma once
 
-#include "Emitter.h"
+#include "gantry/Linalg/Emitter.h"
 
 namespace gantry {
 

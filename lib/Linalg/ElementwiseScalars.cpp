@@ -3,7 +3,7 @@
 
 #include "ElementwiseScalars.h"
 
-#include "Emitter.h"
+#include "gantry/Linalg/Emitter.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 

@@ -1,6 +1,6 @@
 // The builder of the lowerings; see Emitter.h.
 
-#include "Emitter.h"
+#include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 

@@ -6,7 +6,7 @@
 // op. `op` still has the types of the gantry dialect, with signs; `in` has signless types.
 #pragma once
 
-#include "Emitter.h"
+#include "gantry/Linalg/Emitter.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 

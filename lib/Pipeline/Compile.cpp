@@ -124,6 +124,7 @@ struct Compilation {
   bool isPlaced = false; ///< the module, as far as it came
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
+  bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
 
   LogicalResult importModule() {
     GraphImporter importer(file, &context);
@@ -283,12 +284,13 @@ struct Compilation {
       auto build = [&](OpPassManager &pm) { target.buildCodePipeline(pm); };
       if (failed(run(kernels, build)))
         return failure();
-      if (!stopsAt(Phase::llvm)) {
+      if (!stopsAtCode()) {
         if (failed(target.emitCode(kernels, name, code)) || failed(checkCancelled()))
           return failure();
         continue;
       }
-      FailureOr<std::string> text = target.printCode(kernels, name);
+      FailureOr<std::string> text = target.printCode(
+          kernels, name, stopsAt(Phase::llvm) ? Target::Text::llvm : Target::Text::ptx);
       if (failed(text))
         return failure();
       result.text += *text;
@@ -367,7 +369,7 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
   compilation.tell("generate code");
   if (failed(compilation.generateCode()))
     return failure();
-  if (!compilation.stopsAt(Phase::llvm)) {
+  if (!compilation.stopsAtCode()) {
     compilation.tell("write");
     if (failed(compilation.writePlan()))
       return failure();

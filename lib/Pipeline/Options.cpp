@@ -5,6 +5,7 @@
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -16,7 +17,7 @@ using llvm::StringRef;
 
 static constexpr llvm::StringLiteral phaseNames[] = {"import", "simplify", "replicate", "place",
                                                      "copy",   "fuse",     "kernel",    "schedule",
-                                                     "memory", "llvm"};
+                                                     "memory", "llvm",     "ptx"};
 
 llvm::StringRef gantry::phaseName(Phase phase) { return phaseNames[size_t(phase)]; }
 
@@ -146,6 +147,17 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readGPUArchs(StringRef value) {
+    for (StringRef arch : llvm::split(value, ',')) {
+      if (!llvm::is_contained(knownGPUArchs(), arch))
+        return fail("unknown architecture '" + arch + "' in --gpu-arch; known are " +
+                    llvm::join(knownGPUArchs(), ", "));
+      if (!llvm::is_contained(options.gpuArchs, arch))
+        options.gpuArchs.push_back(arch.str());
+    }
+    return llvm::success();
+  }
+
   /// NAME=FILE; whether the graph has such an input is the frontend's matter.
   LogicalResult readValue(StringRef text) {
     auto [name, file] = text.split('=');
@@ -266,6 +278,8 @@ struct FlagReader {
       *on = true;
     else if (name == "target-cpu")
       return readCPUs(value);
+    else if (name == "gpu-arch")
+      return readGPUArchs(value);
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "dim")

@@ -7,6 +7,7 @@
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/SpecializeShapes.h"
@@ -120,6 +121,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   form.fuse = options.fuse;
   for (const std::string &cpu : options.targetCPUs)
     form.machines.push_back(kCPUTarget.str() + "=" + cpu);
+  for (const std::string &arch : options.gpuArchs)
+    form.machines.push_back(kCUDATarget.str() + "=" + arch);
   llvm::append_range(form.also, options.also);
   pm.addPass(createFormKernelsPass(form));
   // Constants that went into kernels have no users left.
@@ -240,4 +243,9 @@ void gantry::registerPipelines() {
                              [](OpPassManager &pm) { buildCPUKernelPipeline(pm); });
   PassPipelineRegistration<>("gantry-llvm-pipeline", "Loops over buffers to the LLVM dialect",
                              [](OpPassManager &pm) { buildLLVMPipeline(pm); });
+  PassPipelineRegistration<>("gantry-cuda-kernel-pipeline",
+                             "Kernels of gantry ops to the code of GPU threads",
+                             [](OpPassManager &pm) { buildCUDAKernelPipeline(pm); });
+  PassPipelineRegistration<>("gantry-nvvm-pipeline", "Code of GPU threads to the LLVM dialect",
+                             [](OpPassManager &pm) { buildNVVMPipeline(pm); });
 }

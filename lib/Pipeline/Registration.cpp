@@ -6,6 +6,7 @@
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -21,4 +22,5 @@ void gantry::registerDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
+  registerCUDATarget();
 }

@@ -11,6 +11,7 @@
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -159,4 +160,5 @@ void gantry::registerDialects(DialectRegistry &registry) {
   registerConversions(registry);
   registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
+  registerCUDATarget();
 }

@@ -59,7 +59,9 @@ std::vector<const Target *> gantry::allTargets() {
 }
 
 const Target *gantry::findTarget(StringRef driver) {
-  for (const Target *target : allTargets())
+  // The last one: a target for tests takes a driver over.
+  const std::vector<const Target *> all = allTargets();
+  for (const Target *target : llvm::reverse(all))
     if (llvm::is_contained(target->getDrivers(), driver))
       return target;
   return nullptr;

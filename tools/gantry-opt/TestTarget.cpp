@@ -19,7 +19,7 @@ struct TestTarget : Target {
   void buildKernelPipeline(OpPassManager &) const override {}
   void buildCodePipeline(OpPassManager &) const override {}
 
-  FailureOr<std::string> printCode(ModuleOp kernels, TargetAttr) const override {
+  FailureOr<std::string> printCode(ModuleOp kernels, TargetAttr, Text) const override {
     return kernels.emitError("the test target makes no code");
   }
 

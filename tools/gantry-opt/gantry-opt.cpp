@@ -5,6 +5,7 @@
 #include "gantry/Linalg/Passes.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/CPU/Passes.h"
+#include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
   gantry::registerGantryTransformsPasses();
   gantry::registerGantryLinalgPasses();
   gantry::registerGantryCPUPasses();
+  gantry::registerGantryCUDAPasses();
   gantry::registerPipelines();
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "Gantry's pass driver\n", registry);

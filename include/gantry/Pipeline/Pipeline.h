@@ -23,7 +23,7 @@
 namespace gantry {
 
 /// Where compilation can stop; the order is that of the pipeline.
-enum class Phase { import, simplify, replicate, place, copy, fuse, kernel, schedule, memory, llvm };
+enum class Phase { import, simplify, replicate, place, copy, fuse, kernel, schedule, memory, llvm, ptx };
 
 /// "import", "simplify", ...
 llvm::StringRef phaseName(Phase phase);
@@ -63,6 +63,7 @@ struct CompileOptions {
   unsigned searchSteps = 2000; ///< of local search in automatic placement
 
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
+  std::vector<std::string> gpuArchs;   ///< code for each; none: for every one that is supported
   std::vector<std::string> also;       ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large

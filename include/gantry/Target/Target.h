@@ -84,9 +84,12 @@ public:
   /// Adds the passes from there to what `emitCode` takes; they run on a module of its kernels.
   virtual void buildCodePipeline(mlir::OpPassManager &pm) const = 0;
 
-  /// The code as text, for the first machine of `target`.
-  virtual llvm::FailureOr<std::string> printCode(mlir::ModuleOp kernels,
-                                                 TargetAttr target) const = 0;
+  /// The forms of code that can be read.
+  enum class Text { llvm, ptx };
+
+  /// The code as text, for the first machine of `target`; empty when there is no such form of it.
+  virtual llvm::FailureOr<std::string> printCode(mlir::ModuleOp kernels, TargetAttr target,
+                                                 Text form) const = 0;
 
   /// Makes code of the kernels for each machine of `target`, best first. Diagnostics go to the
   /// module's context.
@@ -100,7 +103,7 @@ void registerTarget(std::unique_ptr<const Target> target);
 /// In the order of registration.
 std::vector<const Target *> allTargets();
 
-/// The target for devices of a driver; null where there is none.
+/// The target for devices of a driver, the last one registered; null where there is none.
 const Target *findTarget(llvm::StringRef driver);
 
 /// The target that a module of kernels names; null where there is none.

@@ -3,8 +3,8 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 
 #include "EmitCode.h"
-#include "FusionPolicy.h"
 #include "gantry/Target/CPU/Passes.h"
+#include "gantry/Target/FusionPolicy.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -30,7 +30,7 @@ struct CPUTarget : Target {
   }
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
-    return fitsGroup(op, group);
+    return fitsElementwiseGroup(op, group);
   }
 
   void buildKernelPipeline(OpPassManager &pm) const override { buildCPUKernelPipeline(pm); }
@@ -42,7 +42,9 @@ struct CPUTarget : Target {
 
   void buildCodePipeline(OpPassManager &pm) const override { buildLLVMPipeline(pm); }
 
-  FailureOr<std::string> printCode(ModuleOp kernels, TargetAttr target) const override {
+  FailureOr<std::string> printCode(ModuleOp kernels, TargetAttr target, Text form) const override {
+    if (form != Text::llvm)
+      return std::string();
     return printLLVMIR(kernels, machinesOf(target).front());
   }
 

@@ -4,7 +4,7 @@
 
 #include "Machine.h"
 #include "gantry/Support/File.h"
-#include "gantry/Target/CPU/FatalErrors.h"
+#include "gantry/Target/FatalErrors.h"
 
 #include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

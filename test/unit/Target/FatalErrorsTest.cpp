@@ -1,4 +1,4 @@
-#include "gantry/Target/CPU/FatalErrors.h"
+#include "gantry/Target/FatalErrors.h"
 
 #include "llvm/Support/ErrorHandling.h"
 

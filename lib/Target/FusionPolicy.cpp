@@ -1,4 +1,4 @@
-#include "FusionPolicy.h"
+#include "gantry/Target/FusionPolicy.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -30,7 +30,7 @@ static bool isCrowded(Operation *op, ArrayRef<Operation *> group) {
   return hasMany(op) && llvm::any_of(group, hasMany) && group.size() + 1 + makers > kMaxOps;
 }
 
-bool gantry::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
+bool gantry::fitsElementwiseGroup(Operation *op, ArrayRef<Operation *> group) {
   // Elementwise uses all along to the root mean one index space.
   if (op->getNumResults() != 1 || group.size() >= kMaxOps ||
       !llvm::all_of(op->getUses(), isElementwiseUse))

@@ -1,6 +1,6 @@
 // LLVM's handler of fatal errors must not return, so it jumps out, as lld's driver does.
 
-#include "gantry/Target/CPU/FatalErrors.h"
+#include "gantry/Target/FatalErrors.h"
 
 #include "llvm/Support/ErrorHandling.h"
 

@@ -1,4 +1,4 @@
-// Which ops share a kernel on CPUs.
+// Which ops share a kernel, where elementwise chains do and nothing is made in between.
 #pragma once
 
 #include "mlir/IR/Operation.h"
@@ -7,6 +7,6 @@ namespace gantry {
 
 /// Whether `op` can be computed in the kernel of `group`, all its users being there. The group's
 /// root comes first.
-bool fitsGroup(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);
+bool fitsElementwiseGroup(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);
 
 } // namespace gantry

@@ -1,0 +1,25 @@
+// The CUDA target: kernels as PTX, for NVIDIA GPUs. Its machines are architectures, "sm_90".
+#pragma once
+
+#include "gantry/Target/Target.h"
+
+namespace gantry {
+
+/// As in `#gantry.target<"cuda">`.
+inline constexpr llvm::StringLiteral kCUDATarget = "cuda";
+/// The architecture that kernels are for unless another is asked for; newer ones run them as well.
+inline constexpr llvm::StringLiteral kDefaultGPUArch = "sm_75";
+
+/// Makes it known to the process.
+void registerCUDATarget();
+
+/// Adds the passes from kernels (gantry.kernel) to functions of threads over memrefs.
+void buildCUDAKernelPipeline(mlir::OpPassManager &pm);
+
+/// Adds the passes from there to gpu modules of the LLVM dialect.
+void buildNVVMPipeline(mlir::OpPassManager &pm);
+
+/// The architectures that code can be made for, oldest first: sm_75 to sm_121.
+llvm::ArrayRef<llvm::StringRef> knownGPUArchs();
+
+} // namespace gantry

@@ -1,0 +1,63 @@
+//===- Passes.td - Kernels as the code of GPU threads ---------------------===//
+#ifndef GANTRY_TARGET_CUDA_PASSES_TD
+#define GANTRY_TARGET_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
+  let summary = "turn kernels that go along a dimension in order into the code of GPU threads";
+  let description = [{
+    Kernels of one `gantry.cumsum`, `gantry.top_k`, `gantry.scatter_elements` or `gantry.scatter_nd`
+    become functions over memrefs. A thread takes what has its own order: a line of a cumulative
+    sum, a row to select from, the elements that one scattered line may write, so that updates apply
+    in row-major order. All other kernels are left alone.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::math::MathDialect"];
+}
+
+def EmitThreadsPass : Pass<"gantry-emit-gpu-threads", "::mlir::ModuleOp"> {
+  let summary = "turn functions of tensor ops into the code of GPU threads";
+  let description = [{
+    Precondition: functions of linalg and tensor ops over tensors of static shapes. Their arguments become memrefs,
+    one more for each result. Each thread computes some neighbouring elements of a result from those
+    that they depend on; no tensor in between is made, but for reductions that many elements share: a
+    block of threads computes those of its rows first, into shared memory, or scratch memory where they
+    are too many. `gpu.known_grid_size` and `gpu.known_block_size` say how many blocks of how many
+    threads there are, `gantry.work` the scratch memory.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::func::FuncDialect"];
+}
+
+def WriteMultiplyAddsPass : Pass<"gantry-write-multiply-adds", "::mlir::func::FuncOp"> {
+  let summary = "write the multiply-adds of reductions as such, and drop all fast-math flags";
+  let description = [{
+    A product that may be contracted and is added right away becomes a `math.fma`. No flag remains, so
+    that nothing below decides how a result is rounded.
+  }];
+  let dependentDialects = ["::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
+}
+
+def OutlineKernelsPass : Pass<"gantry-outline-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "put functions of GPU threads into gpu modules";
+  let description = [{
+    Each function with a `gpu.known_block_size` becomes a `gpu.func` that is a kernel: in the module
+    `narrow` when 32 bits number all elements of all its buffers, else in the module `wide`.
+    Allocations in shared memory become attributions of the function.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def LowerToNVVMPass : Pass<"gantry-lower-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "lower gpu modules to the LLVM dialect with NVIDIA's intrinsics";
+  let description = [{
+    Control flow, memory and arithmetic of each `gpu.module` become the LLVM dialect; buffers are plain
+    pointers. Indices have 32 bits in the module `narrow`, 64 in others.
+  }];
+}
+
+#endif

@@ -1,0 +1,119 @@
+// From gpu modules in the LLVM dialect to PTX: translate, optimise, generate code.
+
+#include "EmitPTX.h"
+
+#include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/FatalErrors.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+extern "C" void LLVMInitializeNVPTXTarget();
+extern "C" void LLVMInitializeNVPTXTargetInfo();
+extern "C" void LLVMInitializeNVPTXTargetMC();
+extern "C" void LLVMInitializeNVPTXAsmPrinter();
+
+using namespace mlir;
+using namespace gantry;
+
+ArrayRef<StringRef> gantry::knownGPUArchs() {
+  static const StringRef known[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
+                                    "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+  return known;
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeMachine(StringRef arch) {
+  static const bool once = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)once;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  // What is one operation was written as one.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, arch, "", options, llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void registerTranslations(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::PassBuilder builder(&target);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
+                                         llvm::TargetMachine &machine, Target::Text form) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context, module.getName());
+  if (!code)
+    return module.emitError("internal error: kernels could not be translated to LLVM IR");
+  code->setTargetTriple(machine.getTargetTriple());
+  code->setDataLayout(machine.createDataLayout());
+  optimize(*code, machine);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  if (form == Target::Text::llvm) {
+    code->print(stream, nullptr);
+    return std::string(text);
+  }
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError("internal error: this LLVM cannot write PTX");
+  passes.run(*code);
+  return std::string(text);
+}
+
+FailureOr<std::vector<std::string>> gantry::emitPTX(ModuleOp kernels, StringRef arch,
+                                                    Target::Text form) {
+  registerTranslations(*kernels.getContext());
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(arch);
+  if (!machine)
+    return kernels.emitError("internal error: this LLVM makes no code for NVIDIA GPUs");
+  std::vector<std::string> texts;
+  for (auto module : kernels.getOps<::mlir::gpu::GPUModuleOp>()) {
+    FailureOr<std::string> text = failure();
+    if (auto fatal = runGuarded([&] { text = emitModule(module, *machine, form); }))
+      return module.emitError("internal error: LLVM gave up making PTX: ") << *fatal;
+    if (failed(text))
+      return failure();
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}

@@ -1,0 +1,110 @@
+#include "Launch.h"
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::gpu;
+
+/// Of buffers, in bytes: what a thread reads or writes at once.
+static constexpr int64_t kAlignment = 16;
+
+int64_t gantry::gpu::threadsFor(int64_t n) {
+  int64_t warps = std::clamp<int64_t>((n + kWarp - 1) / kWarp, 1, kMostThreads / kWarp);
+  return int64_t(llvm::PowerOf2Ceil(uint64_t(warps))) * kWarp;
+}
+
+static int64_t bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+Launch::Launch(func::FuncOp func, TypeRange results, int64_t threads)
+    : func(func), body(func.getBody().front()), b(func.getLoc(), func.getContext()),
+      firstResult(body.getNumArguments()), blockSize(threads) {
+  for (Type type : results) {
+    auto tensor = cast<RankedTensorType>(type);
+    body.addArgument(MemRefType::get(tensor.getShape(), tensor.getElementType()), func.getLoc());
+  }
+  b.setInsertionPointToStart(&body);
+  auto x = ::mlir::gpu::Dimension::x;
+  blockId = ::mlir::gpu::BlockIdOp::create(b, x);
+  threadId = ::mlir::gpu::ThreadIdOp::create(b, x);
+  globalId = addIndex(b, mulIndex(b, blockId, blockSize), threadId);
+  b.setInsertionPoint(body.getTerminator());
+}
+
+Value Launch::block() { return blockId; }
+Value Launch::thread() { return threadId; }
+Value Launch::global() { return globalId; }
+
+Value Launch::allocate(int64_t count, Type element, int64_t blocks) {
+  int64_t bytes = llvm::alignTo(std::max<int64_t>(1, count) * bytesOf(element), kAlignment);
+  if (hasShared(bytes)) {
+    sharedBytes += bytes;
+    auto space =
+        ::mlir::gpu::AddressSpaceAttr::get(b.getContext(), ::mlir::gpu::AddressSpace::Workgroup);
+    auto type = MemRefType::get({std::max<int64_t>(1, count)}, element, MemRefLayoutAttrInterface(),
+                                Attribute(space));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&body);
+    return memref::AllocOp::create(b, type, b.getI64IntegerAttr(kAlignment));
+  }
+  if (!scratch)
+    scratch = body.addArgument(MemRefType::get({0}, b.getI8Type()), func.getLoc());
+  Value offset = addIndex(b, mulIndex(b, blockId, bytes), indexConstant(b, scratchBytes));
+  scratchBytes += bytes * blocks;
+  auto type = MemRefType::get({std::max<int64_t>(1, count)}, element);
+  return memref::ViewOp::create(b, type, scratch, offset, ValueRange());
+}
+
+void Launch::barrier() { ::mlir::gpu::BarrierOp::create(b); }
+
+void Launch::finish() {
+  Operation *old = body.getTerminator();
+  func::ReturnOp::create(b);
+  old->erase();
+  // The tensor ops have become code.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  WorkAttr work = WorkAttr::of(func).withItems(1);
+  if (scratch) {
+    scratch.setType(MemRefType::get({scratchBytes}, b.getI8Type()));
+    work = work.withScratch(scratchBytes);
+  }
+  func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(), {}));
+  func->setAttr(kWorkAttr, work);
+  describeArguments();
+  func->setAttr("gpu.known_grid_size", b.getDenseI32ArrayAttr({int32_t(gridSize), 1, 1}));
+  func->setAttr("gpu.known_block_size", b.getDenseI32ArrayAttr({int32_t(blockSize), 1, 1}));
+}
+
+/// No buffer is another one, unless the result may take the place of an argument.
+void Launch::describeArguments() {
+  WorkAttr work = WorkAttr::of(func);
+  bool mayOverwrite = work.getInPlace() && !work.getInPlace().empty();
+  SmallVector<DictionaryAttr> attributes;
+  for (unsigned i = 0; i < body.getNumArguments(); ++i) {
+    bool isTarget = mayOverwrite && i == firstResult;
+    NamedAttrList own(function_interface_impl::getArgAttrs(func, i));
+    if (!isTarget && !work.mayTakePlaceOf(i))
+      own.set("llvm.noalias", b.getUnitAttr());
+    own.set("llvm.align", b.getI64IntegerAttr(kAlignment));
+    attributes.push_back(own.getDictionary(func.getContext()));
+  }
+  func.setAllArgAttrs(attributes);
+}
+
+Value gantry::gpu::flat(ImplicitLocOpBuilder &b, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getRank() == 1)
+    return buffer;
+  auto line = MemRefType::get({type.getNumElements()}, type.getElementType(),
+                              MemRefLayoutAttrInterface(), type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(b, line, buffer, b.getIndexAttr(0),
+                                           {b.getIndexAttr(type.getNumElements())},
+                                           {b.getIndexAttr(1)});
+}

@@ -1,0 +1,47 @@
+// The last conversions, by upstream's passes, for each gpu module with indices of its width.
+
+#include "gantry/Target/CUDA/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_LOWERTONVVMPASS
+#include "gantry/Target/CUDA/Passes.h.inc"
+} // namespace gantry
+
+/// math before gpu, whose pass makes calls of libdevice of what is one instruction.
+static OpPassManager pipelineFor(StringRef bits) {
+  OpPassManager pm(::mlir::gpu::GPUModuleOp::getOperationName());
+  std::string passes =
+      ("convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,"
+       "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1 index-bitwidth=" +
+       bits +
+       "},"
+       "convert-index-to-llvm{index-bitwidth=" +
+       bits + "},convert-arith-to-llvm{index-bitwidth=" + bits +
+       "},reconcile-unrealized-casts,canonicalize,cse")
+          .str();
+  if (failed(parsePassPipeline(passes, pm)))
+    llvm::report_fatal_error("internal error: unknown pass in '" + Twine(passes) + "'");
+  return pm;
+}
+
+namespace {
+struct LowerToNVVM : gantry::impl::LowerToNVVMPassBase<LowerToNVVM> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    pipelineFor("64").getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    for (auto module : getOperation().getOps<::mlir::gpu::GPUModuleOp>()) {
+      OpPassManager pm = pipelineFor(module.getName() == "narrow" ? "32" : "64");
+      if (failed(runPipeline(pm, module)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
