@@ -13,7 +13,8 @@ struct LowerElementwise : OpInterfaceConversionPattern<KernelOpInterface> {
 
   LogicalResult matchAndRewrite(KernelOpInterface op, ArrayRef<Value> operands,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getFusionKind() != FusionKind::Elementwise)
+    // Elementwise to those who fuse it, and lowered by a pattern of its own.
+    if (op.getFusionKind() != FusionKind::Elementwise || isa<BatchNormOp>(op))
       return failure();
     Emitter b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
