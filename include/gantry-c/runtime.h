@@ -47,6 +47,16 @@ typedef enum gantry_verify_t {
   GANTRY_VERIFY_OFF = 2   /**< never: damaged storage then gives wrong numbers, or worse */
 } gantry_verify_t;
 
+/** Whether plans for NVIDIA GPUs run on emulated ones: their machine code is interpreted on the
+ * host, and checked. */
+typedef enum gantry_emulate_t {
+  GANTRY_EMULATE_OFF = 0,
+  GANTRY_EMULATE_CHECK_ALL = 1,    /**< bounds, alignment, barriers, races, reads of what was never
+                                      written */
+  GANTRY_EMULATE_CHECK_MEMORY = 2, /**< bounds, alignment, barriers */
+  GANTRY_EMULATE_CHECK_NOTHING = 3
+} gantry_emulate_t;
+
 /** How a runtime is made. Zero-initialise, set struct_size, then what matters to you. */
 typedef struct gantry_runtime_options_t {
   size_t struct_size; /**< sizeof(gantry_runtime_options_t) */
@@ -62,7 +72,8 @@ typedef struct gantry_runtime_options_t {
    * that lacks one of them does not load. */
   const char *const *bindings;
   size_t num_bindings;
-  gantry_verify_t verify; /**< of all plans that are loaded; default: FULL */
+  gantry_verify_t verify;   /**< of all plans that are loaded; default: FULL */
+  gantry_emulate_t emulate; /**< GPUs of plans; default: OFF */
 } gantry_runtime_options_t;
 
 /** `options` may be null: the defaults. */

@@ -152,14 +152,34 @@ gantry_status_t giveData(Expected<Tensor> tensor, const void **data) {
   return GANTRY_OK;
 }
 
-Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t *options) {
-  // Callers that were built against a shorter, older struct get zeros for what they do not know.
+/// Callers that were built against a shorter, older struct get zeros for what they do not know.
+Expected<gantry_runtime_options_t> takeOptions(const gantry_runtime_options_t *options) {
   gantry_runtime_options_t given{};
   if (options) {
     if (options->struct_size < sizeof(size_t))
       return Status::invalidArgument("gantry_runtime_options_t: struct_size is not set");
     std::memcpy(&given, options, std::min(options->struct_size, sizeof given));
   }
+  return given;
+}
+
+Expected<std::optional<EmulatorChecks>> readEmulation(const gantry_runtime_options_t &given) {
+  switch (given.emulate) {
+  case GANTRY_EMULATE_OFF:
+    return std::optional<EmulatorChecks>();
+  case GANTRY_EMULATE_CHECK_ALL:
+    return std::optional(EmulatorChecks::all);
+  case GANTRY_EMULATE_CHECK_MEMORY:
+    return std::optional(EmulatorChecks::memory);
+  case GANTRY_EMULATE_CHECK_NOTHING:
+    return std::optional(EmulatorChecks::none);
+  }
+  return Status::invalidArgument("gantry_runtime_options_t: emulate is " +
+                                 std::to_string(static_cast<int>(given.emulate)) +
+                                 ", which is no gantry_emulate_t");
+}
+
+Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t &given) {
   if (static_cast<unsigned>(given.verify) > static_cast<unsigned>(Verify::off))
     return Status::invalidArgument("gantry_runtime_options_t: verify is " +
                                    std::to_string(static_cast<int>(given.verify)) +
@@ -221,17 +241,26 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                       gantry_runtime_t **runtime) {
   clear(runtime);
   GANTRY_NEED(runtime);
-  Expected<RuntimeOptions> made = readOptions(options);
+  Expected<gantry_runtime_options_t> given = takeOptions(options);
+  if (!given)
+    return finish(given.status());
+  Expected<RuntimeOptions> made = readOptions(*given);
   if (!made)
     return finish(made.status());
-  *runtime = new gantry_runtime_t{createRuntime(made.take())};
+  Expected<std::optional<EmulatorChecks>> emulate = readEmulation(*given);
+  if (!emulate)
+    return finish(emulate.status());
+  *runtime = new gantry_runtime_t{createRuntime(made.take(), *emulate)};
   return GANTRY_OK;
 }
 
 gantry_status_t gantry_runtime_configure_devices(gantry_runtime_t *runtime,
                                                  const gantry_runtime_options_t *options) {
   GANTRY_NEED(runtime && options);
-  Expected<RuntimeOptions> made = readOptions(options);
+  Expected<gantry_runtime_options_t> given = takeOptions(options);
+  if (!given)
+    return finish(given.status());
+  Expected<RuntimeOptions> made = readOptions(*given);
   return finish(made ? runtime->object->configureDevices(*made) : made.status());
 }
 

@@ -1,5 +1,6 @@
 #include "gantry/Drivers/BuiltIn.h"
 
+#include "gantry/Drivers/EmulatedDriver.h"
 #include "gantry/Drivers/HostDriver.h"
 #include "gantry/Drivers/SimDriver.h"
 
@@ -7,10 +8,16 @@
 
 namespace gantry::runtime {
 
-std::shared_ptr<Runtime> createRuntime(RuntimeOptions options) {
+std::shared_ptr<Runtime> createRuntime(RuntimeOptions options,
+                                       std::optional<EmulatorChecks> emulate) {
   std::shared_ptr<Runtime> runtime = Runtime::create(std::move(options));
-  for (auto create : {createHostDriver, createSimDriver})
-    if (!runtime->addDriver(create(runtime->threadPool())).ok())
+  std::vector<std::unique_ptr<Driver>> drivers;
+  drivers.push_back(createHostDriver(runtime->threadPool()));
+  drivers.push_back(createSimDriver(runtime->threadPool()));
+  if (emulate)
+    drivers.push_back(createEmulatedDriver(*emulate));
+  for (std::unique_ptr<Driver> &driver : drivers)
+    if (!runtime->addDriver(std::move(driver)).ok())
       std::abort(); // a runtime without devices takes any driver
   return runtime;
 }

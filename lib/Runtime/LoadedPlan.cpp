@@ -403,6 +403,15 @@ VariantNeeds needsOf(const fb::Plan &plan, const plan::KernelVariant &variant) {
   return needs;
 }
 
+std::array<uint32_t, 3> sidesOf(const fb::Extent *extent) {
+  return extent ? std::array<uint32_t, 3>{extent->x(), extent->y(), extent->z()}
+                : std::array<uint32_t, 3>{1, 1, 1};
+}
+
+Geometry geometryOf(const plan::KernelVariant &variant) {
+  return {sidesOf(variant.grid), sidesOf(variant.block), variant.sharedMemory};
+}
+
 std::string joined(const std::vector<std::string> &parts) {
   std::string text;
   for (const std::string &part : parts)
@@ -511,7 +520,7 @@ Status LoadedPlan::loadKernel(KernelChoice &choice) {
   Expected<CodeObject *> code = loadCode(choice.variant.code, *choice.device);
   if (!code)
     return code.status();
-  Expected<KernelHandle> handle = (*code)->lookup(symbol);
+  Expected<KernelHandle> handle = (*code)->lookup(symbol, geometryOf(choice.variant));
   if (!handle)
     return handle.status();
   choice.handle = *handle;

@@ -213,6 +213,7 @@ private:
   Status addSlot(const fb::BufferRef &buffer) {
     auto slot = static_cast<uint32_t>(program.slots.size());
     program.slots.push_back(nullptr);
+    program.sizes.push_back(buffer.size());
     if (buffer.space() == fb::Space::input)
       program.inputs[buffer.index()].uses.push_back({slot, buffer.offset()});
     else if (buffer.space() == fb::Space::output)
@@ -341,7 +342,8 @@ Status Program::performCheck(const Step &step) const {
 Status Program::perform(const Step &step) const {
   switch (step.kind) {
   case Step::Kind::launch:
-    return step.queue->launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain});
+    return step.queue->launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain,
+                               sizes.data() + (step.buffers - slots.data())});
   case Step::Kind::copy:
   case Step::Kind::upload:
   case Step::Kind::download:

@@ -30,7 +30,7 @@ SHARED = {
 }
 RUNTIME = {
     "Runtime": {"Support", "Device", "Plan"},
-    "Drivers": {"Support", "Device", "Plan", "Runtime"},
+    "Drivers": {"Support", "Device", "Plan", "PTX", "Runtime"},
     "Machine": {"Support", "Device", "Runtime", "Drivers"},
 }
 COMPILER = {
@@ -42,12 +42,13 @@ COMPILER = {
     # What a target is; one folder below for each, and for the plan that their code goes into.
     "Target": {"Support", "Device", "Dialect", "Analysis"},
     "Target/CPU": {"Support", "Device", "Dialect", "Analysis", "Linalg", "Target"},
+    "Target/CUDA": {"Support", "Device", "Dialect", "Analysis", "Linalg", "Target"},
     "Target/Plan": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Target"},
     "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Judge", "Dialect",
                    "Analysis", "Target"},
     "Pipeline": {"Support", "Arrays", "Formats", "Device", "Packing", "Placement", "AutoPlacement", "Plan",
                  "Dialect", "Analysis", "Frontend", "Linalg", "Transforms", "Target", "Target/CPU",
-                 "Target/Plan"},
+                 "Target/CUDA", "Target/Plan"},
 }
 EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.

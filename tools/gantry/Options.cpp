@@ -286,6 +286,16 @@ private:
   }
 
   void addDeviceOptions(CLI::App *sub) {
+    sub->add_flag("--emulate", options.emulate,
+                  "run a plan for NVIDIA GPUs without one: the kernels' PTX is interpreted on this "
+                  "machine, slowly, and checked")
+        ->group("Devices");
+    sub->add_option("--emulate-checks", options.emulateChecks,
+                    "what --emulate checks: memory (bounds, alignment, barriers; the default), all "
+                    "(races and reads of what was never written as well) or none")
+        ->option_text("WHAT")
+        ->check(CLI::IsMember({"all", "memory", "none"}))
+        ->group("Devices");
     repeatable(sub->add_option("--bind", options.bindings,
                                "run a device of the plan on another one of its kind: GPU:0=GPU:3"))
         ->option_text("GPU:N=GPU:M")

@@ -1,11 +1,15 @@
 // The drivers that are built in, put together at one place.
 #pragma once
 
+#include "gantry/Drivers/EmulatedDriver.h"
 #include "gantry/Runtime/Runtime.h"
+
+#include <optional>
 
 namespace gantry::runtime {
 
-/// A runtime with them: host, sim.
-std::shared_ptr<Runtime> createRuntime(RuntimeOptions options = {});
+/// A runtime with them: host, sim; and cuda, emulated, when that is asked for.
+std::shared_ptr<Runtime> createRuntime(RuntimeOptions options = {},
+                                       std::optional<EmulatorChecks> emulate = {});
 
 } // namespace gantry::runtime

@@ -58,12 +58,20 @@ private:
   uint64_t length = 0;
 };
 
+/// How a GPU launches a kernel: blocks, threads of each, shared memory of each besides what the
+/// code asks for. CPUs have work items instead.
+struct Geometry {
+  std::array<uint32_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  uint32_t sharedBytes = 0;
+};
+
 /// Machine code that a device has loaded; unloaded when destroyed.
 class CodeObject {
 public:
   virtual ~CodeObject() = default;
-  /// NOT_FOUND when the code has no such symbol.
-  virtual Expected<KernelHandle> lookup(const std::string &symbol) = 0;
+  /// The kernel as a launch names it. NOT_FOUND when the code has no such symbol.
+  virtual Expected<KernelHandle> lookup(const std::string &symbol,
+                                        const Geometry &geometry = {}) = 0;
 };
 
 /// What a variant of a kernel needs of the device that is to run it.

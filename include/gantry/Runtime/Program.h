@@ -119,7 +119,8 @@ private:
   const plan::fb::Function *source = nullptr;
   std::vector<OwnQueue> ownQueues;
   std::vector<Step> allSteps;
-  std::vector<void *> slots; ///< buffer pointers of all steps, one after the other
+  std::vector<void *> slots;   ///< buffer pointers of all steps, one after the other
+  std::vector<uint64_t> sizes; ///< of the buffers in the slots
   std::vector<const plan::fb::Command *> commands;
   std::vector<BoundSlots> inputs, outputs;
   const Cancel *cancel = nullptr;

@@ -25,6 +25,8 @@ struct Launch {
   uint32_t numBuffers = 0;
   int64_t items = 0;
   int64_t grain = 1;
+  const uint64_t *sizes =
+      nullptr; ///< bytes of each buffer, for drivers that check them; may be null
 };
 
 /// How work ended: success, or its first failure and what Queue::mark had said of it.

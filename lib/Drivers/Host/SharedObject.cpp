@@ -86,7 +86,7 @@ public:
     close(file);
   }
 
-  Expected<KernelHandle> lookup(const std::string &symbol) override {
+  Expected<KernelHandle> lookup(const std::string &symbol, const Geometry &) override {
     if (void *address = dlsym(handle, symbol.c_str()))
       return address;
     return Status::notFound("the plan's machine code has no symbol '" + symbol + "'");

@@ -234,6 +234,14 @@ Status configureDevices(const Options &options, runtime::RuntimeOptions &setting
   settings.commandOrder = *order;
   return {};
 }
+
+std::optional<runtime::EmulatorChecks> emulationOf(const Options &options) {
+  if (!options.emulate)
+    return std::nullopt;
+  return options.emulateChecks == "all"      ? runtime::EmulatorChecks::all
+         : options.emulateChecks == "memory" ? runtime::EmulatorChecks::memory
+                                             : runtime::EmulatorChecks::none;
+}
 } // namespace
 
 Expected<Execution> Execution::prepare(const Options &options, const Model &model,
@@ -247,7 +255,7 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
                                                : runtime::Verify::full;
   settings.log = logRuntimeLine;
   GANTRY_RETURN_IF_ERROR(configureDevices(options, settings));
-  execution.runtime = runtime::createRuntime(std::move(settings));
+  execution.runtime = runtime::createRuntime(std::move(settings), emulationOf(options));
   auto loaded = runtime::LoadedPlan::load(execution.runtime, model.file, options.file);
   if (!loaded)
     return loaded.status();
