@@ -63,7 +63,8 @@ struct CUDATarget : Target {
 
   /// PTX of an architecture runs on it and on all newer ones.
   LogicalResult emitCode(ModuleOp kernels, TargetAttr target, PlanCode &code) const override {
-    for (const std::string &arch : llvm::reverse(archsOf(target))) {
+    const std::vector<std::string> archs = archsOf(target);
+    for (const std::string &arch : llvm::reverse(archs)) {
       FailureOr<std::vector<std::string>> texts = emitPTX(kernels, arch, Text::ptx);
       if (failed(texts))
         return failure();
