@@ -5,8 +5,9 @@
 
 include(CMakePackageConfigHelpers)
 
-set(installed_libraries gantry-runtime)
+set(installed_libraries gantry-runtime gantry-emulator)
 set_target_properties(gantry-runtime PROPERTIES EXPORT_NAME runtime)
+set_target_properties(gantry-emulator PROPERTIES EXPORT_NAME emulator)
 set(installed_tools gantry gantry-ptx)
 if(GANTRY_BUILD_COMPILER)
   list(APPEND installed_libraries gantry-compiler)

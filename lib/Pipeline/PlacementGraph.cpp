@@ -38,11 +38,9 @@ bool gantry::hasKernelOn(const Machine &machine, Operation *op, uint32_t device)
   return machine.targetOf(device).hasKernel(op, *machine.nameOf(device).type);
 }
 
-/// What no target makes code for is predicted as if the host's did.
 const Target &Machine::targetOf(uint32_t device) const {
   Driver driver = topology.physical[topology.logical[device].physical].driver;
-  const Target *target = findTarget(driverName(driver));
-  return target ? *target : *findTarget(driverName(Driver::host));
+  return *findTarget(driverName(driver)); // each driver has one
 }
 
 static FusionKind kindOf(Operation *op) {

@@ -40,7 +40,7 @@
 // LLVM: target triple
 // LLVM: define {{.*}}void @relu_exp_0(ptr
 
-// UNKNOWN: gantry: error: --stop-after: expected one of import, simplify, replicate, place, copy, fuse, kernel, schedule, memory, llvm, got 'lunch'
+// UNKNOWN: gantry: error: --stop-after: expected one of import, simplify, replicate, place, copy, fuse, kernel, schedule, memory, llvm, ptx, got 'lunch'
 
 func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
   %y = gantry.on "CPU:0" -> (tensor<4xf32>) {

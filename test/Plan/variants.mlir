@@ -42,9 +42,9 @@
 
 // Other drivers have to have a target, and devices to stand in at.
 // RUN: not gantry compile %s --also=cuda -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=CUDA
-// CUDA: gantry: error: no target for driver 'cuda' in --also; this compiler makes code for host, sim
+// CUDA: gantry: error: --also=cuda adds nothing: the driver cuda runs all devices of the plan that it can run, or there are none; the devices are /job:localhost/replica:0/task:0/device:CPU:0
 // RUN: not gantry compile %s --also=abacus -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=ABACUS
-// ABACUS: gantry: error: no target for driver 'abacus' in --also; this compiler makes code for host, sim
+// ABACUS: gantry: error: no target for driver 'abacus' in --also; this compiler makes code for host, sim, cuda
 // RUN: not gantry compile %s --also=sim -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=SIM
 // SIM: gantry: error: --also=sim adds nothing: the driver sim runs all devices of the plan that it can run, or there are none; the devices are /job:localhost/replica:0/task:0/device:CPU:0
 func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<4xf32> {gantry.name = "y"}) {

@@ -24,13 +24,14 @@ SHARED = {
     "Placement": {"Support", "Device"},
     "AutoPlacement": {"Support", "Device"},
     "Queues": {"Support"},
+    "Emulator": {"Support", "PTX"},
     "Judge": {"Support"},
     "PTX": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
 }
 RUNTIME = {
     "Runtime": {"Support", "Device", "Plan"},
-    "Drivers": {"Support", "Device", "Plan", "PTX", "Runtime"},
+    "Drivers": {"Support", "Device", "Plan", "Runtime", "Emulator"},
     "Machine": {"Support", "Device", "Runtime", "Drivers"},
 }
 COMPILER = {

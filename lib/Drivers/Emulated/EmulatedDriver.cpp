@@ -1,8 +1,8 @@
 // Memory of an emulated device is memory of the host; code is PTX, and a launch a run of the
-// interpreter over the buffers that it names, and no others.
+// emulator (gantry/Emulator) over the buffers that it names, and no others.
 #include "gantry/Drivers/EmulatedDriver.h"
 
-#include "gantry/PTX/Machine.h"
+#include "EmulatorLibrary.h"
 #include "gantry/Runtime/ImmediateDevice.h"
 #include "gantry/Support/Bytes.h"
 
@@ -17,16 +17,16 @@ namespace {
 /// The architecture that is stood for: the newest that kernels may be for.
 constexpr uint32_t architecture = 121;
 
-ptx::Checks checksOf(EmulatorChecks checks) {
+int numberOf(EmulatorChecks checks) {
   switch (checks) {
   case EmulatorChecks::none:
-    return ptx::Checks::none;
+    return 0;
   case EmulatorChecks::memory:
-    return ptx::Checks::memory;
+    return 1;
   case EmulatorChecks::all:
-    return ptx::Checks::all;
+    return 2;
   }
-  return ptx::Checks::all;
+  return 2;
 }
 
 class Code;
@@ -38,84 +38,56 @@ struct Kernel {
   Geometry geometry;
 };
 
-/// A PTX module. One launch at a time has its buffers in the image's memory.
+/// A PTX module in the emulator.
 class Code final : public CodeObject {
 public:
-  static Expected<std::unique_ptr<CodeObject>> load(std::string text, EmulatorChecks checks) {
-    Expected<ptx::Module> module = ptx::parse(std::move(text), "kernels.ptx");
-    if (!module)
-      return Status::corrupt("the plan's PTX: " + module.status().message());
-    auto code = std::make_unique<Code>();
-    code->checks = checks;
-    Expected<std::unique_ptr<ptx::Image>> image = ptx::Image::load(module.take(), code->memory);
-    if (!image)
-      return image.status();
-    code->image = image.take();
+  static Expected<std::unique_ptr<CodeObject>> load(std::span<const uint8_t> text,
+                                                    EmulatorChecks checks) {
+    Expected<const gantry_emulator_t *> emulator = openEmulator();
+    if (!emulator)
+      return emulator.status();
+    auto code = std::make_unique<Code>(**emulator, checks);
+    GANTRY_RETURN_IF_ERROR(code->statusOf((*emulator)->load(
+        reinterpret_cast<const char *>(text.data()), text.size(), &code->handle)));
     return std::unique_ptr<CodeObject>(std::move(code));
   }
 
+  Code(const gantry_emulator_t &emulator, EmulatorChecks checks)
+      : emulator(emulator), checks(checks) {}
+  ~Code() override {
+    if (handle)
+      emulator.unload(handle);
+  }
+
   Expected<KernelHandle> lookup(const std::string &symbol, const Geometry &geometry) override {
+    GANTRY_RETURN_IF_ERROR(statusOf(emulator.find(handle, symbol.c_str())));
     std::lock_guard turn(mutex);
-    if (Expected<const ptx::KernelInfo *> known = image->kernel(symbol); !known)
-      return known.status();
     kernels.push_back(std::make_unique<Kernel>(Kernel{this, symbol, geometry}));
     return static_cast<KernelHandle>(kernels.back().get());
   }
 
-  Status run(const Kernel &kernel, const Launch &launch) {
-    std::lock_guard turn(mutex);
-    std::vector<const void *> added;
-    Status status = addBuffers(launch, added);
-    if (status.ok())
-      status = interpret(kernel, launch);
-    for (const void *address : added)
-      (void)memory.remove(address);
-    return status;
+  Status run(const Kernel &kernel, const Launch &launch) const {
+    if (!launch.sizes)
+      return Status::invalidArgument("an emulated GPU has to know the sizes of a kernel's buffers");
+    gantry_emulator_launch_t run = {};
+    run.kernel = kernel.name.c_str();
+    for (int i = 0; i < 3; ++i)
+      run.grid[i] = kernel.geometry.grid[i], run.block[i] = kernel.geometry.block[i];
+    run.shared_bytes = kernel.geometry.sharedBytes;
+    run.buffers = launch.buffers, run.sizes = launch.sizes, run.num_buffers = launch.numBuffers;
+    run.checks = numberOf(checks);
+    return statusOf(emulator.run(handle, &run));
   }
 
 private:
-  /// What takes another buffer's place is one region with it.
-  Status addBuffers(const Launch &launch, std::vector<const void *> &added) {
-    for (uint32_t i = 0; i < launch.numBuffers; ++i) {
-      const uint64_t size = launch.sizes ? launch.sizes[i] : 0;
-      const auto begin = reinterpret_cast<uint64_t>(launch.buffers[i]);
-      const ptx::Region *known = memory.find(begin);
-      if (size == 0 || (known && known->begin == begin && known->size == size))
-        continue;
-      GANTRY_RETURN_IF_ERROR(memory.add(launch.buffers[i], size, "buffer " + std::to_string(i)));
-      added.push_back(launch.buffers[i]);
-    }
-    return {};
+  Status statusOf(gantry_emulator_status_t status) const {
+    return status == 0 ? Status() : Status(static_cast<StatusCode>(status), emulator.error());
   }
 
-  Status interpret(const Kernel &kernel, const Launch &launch) {
-    Expected<const ptx::KernelInfo *> info = image->kernel(kernel.name);
-    if (!info)
-      return info.status();
-    if ((*info)->parameters.size() != launch.numBuffers)
-      return Status::corrupt("kernel '" + kernel.name + "' takes " +
-                             std::to_string((*info)->parameters.size()) +
-                             " buffers, the plan gives " + std::to_string(launch.numBuffers));
-    ptx::Launch run;
-    run.kernel = kernel.name;
-    run.grid = kernel.geometry.grid, run.block = kernel.geometry.block;
-    run.dynamicShared = kernel.geometry.sharedBytes;
-    run.arguments = std::as_bytes(std::span(launch.buffers, launch.numBuffers));
-    run.checks = checksOf(checks);
-    Expected<ptx::Outcome> outcome = ptx::run(*image, run);
-    if (!outcome)
-      return outcome.status();
-    if (outcome->faults.empty())
-      return {};
-    const std::string more =
-        outcome->faultCount > 1 ? "; " + std::to_string(outcome->faultCount - 1) + " more" : "";
-    return Status::internal(outcome->faults.front().text("kernels.ptx") + more);
-  }
-
-  EmulatorChecks checks = EmulatorChecks::all;
+  const gantry_emulator_t &emulator;
+  EmulatorChecks checks;
+  gantry_emulator_code_t *handle = nullptr;
   std::mutex mutex;
-  ptx::Memory memory; ///< outlives the image
-  std::unique_ptr<ptx::Image> image;
   std::vector<std::unique_ptr<Kernel>> kernels;
 };
 
@@ -145,7 +117,7 @@ public:
   }
 
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override {
-    return Code::load(std::string(code.begin(), code.end()), checks);
+    return Code::load(code, checks);
   }
 
   Status launch(const Launch &launch) override {

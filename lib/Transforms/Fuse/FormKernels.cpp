@@ -71,16 +71,13 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return module;
   }
 
-  /// A device that has no target yet is told so when it is known what it has to run (LowerToPlan);
-  /// its kernels look like the host's until then.
   const Targets &targetsOf(Operation *op) {
     Attribute device = op->getAttr(kDeviceAttr);
     auto [entry, isNew] = targets.try_emplace(device);
     if (!isNew)
       return entry->second;
     Driver own = driverOf(dyn_cast_if_present<DeviceAttr>(device));
-    const Target *first = findTarget(driverName(own));
-    entry->second.push_back(first ? first : findTarget(driverName(Driver::host)));
+    entry->second.push_back(findTarget(driverName(own)));
     for (const std::string &driver : also)
       if (const Target *other = findTarget(driver);
           other && mayStandIn(driver, own) && !llvm::is_contained(entry->second, other))

@@ -12,7 +12,6 @@
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -395,19 +394,6 @@ struct FunctionLowering {
     return success();
   }
 
-  /// What a kernel needs there is no code for yet.
-  LogicalResult checkDriver(LaunchOp launch, unsigned device) {
-    std::string driver(driverName(state.physical(device).driver));
-    if (findTarget(driver))
-      return success();
-    return launch.emitError() << "'" << nameOf(launch).getValue() << "' is placed on '"
-                              << state.logical(device).name.str()
-                              << "', and kernels for the driver " << driver
-                              << " cannot be made yet; add --simulate to run the GPUs of the plan "
-                                 "on the host, or place it "
-                                 "on a CPU";
-  }
-
   FailureOr<SmallVector<Value>> readBuffers(LaunchOp launch, unsigned device) {
     SmallVector<Value> inputs;
     for (Value operand : launch->getOperands()) {
@@ -428,8 +414,6 @@ struct FunctionLowering {
       return launch.emitOpError() << "refers to '" << kernel.getValue()
                                   << "', which is not a lowered kernel";
     unsigned device = deviceOf(launch);
-    if (failed(checkDriver(launch, device)))
-      return failure();
     FailureOr<SmallVector<Value>> inputs = readBuffers(launch, device);
     if (failed(inputs))
       return failure();

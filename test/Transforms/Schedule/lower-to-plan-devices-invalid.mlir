@@ -23,29 +23,3 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0]>} {
   }
 }
 
-// -----
-
-!t = tensor<4xf32>
-#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
-#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
-
-module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0], {
-    physical = [{driver = "host", name = "/physical_device:CPU:0"}, {driver = "cuda", name = "/physical_device:GPU:0"}],
-    logical = [{physical = 0}, {physical = 1}]}>} {
-  func.func @cuda(%x: !t {gantry.device = #gpu0}) -> (!t {gantry.device = #gpu0}) {
-    // expected-error @+1 {{'first' is placed on '/job:localhost/replica:0/task:0/device:GPU:0', and kernels for the driver cuda cannot be made yet; add --simulate to run the GPUs of the plan on the host, or place it on a CPU}}
-    %1 = gantry.launch @kernels::@relu_0(%x) {gantry.device = #gpu0, gantry.name = "first"} : (!t) -> !t
-    return %1 : !t
-  }
-  module @kernels attributes {gantry.target = #gantry.target<"cpu">} {
-    func.func private @relu_0(%a: memref<4xf32>, %b: memref<4xf32>, %s: memref<256xi8>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 2, grain = 1, scratch = 256>} {
-      return
-    }
-    func.func private @add_0(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
-      return
-    }
-    func.func private @less_0(%a: memref<4xf32>, %b: memref<i1>, %begin: index, %end: index) attributes {gantry.work = #gantry.work<items = 1>} {
-      return
-    }
-  }
-}

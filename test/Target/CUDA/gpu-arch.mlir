@@ -1,0 +1,35 @@
+// Code for GPUs: by architecture, as text, and in a plan.
+
+// RUN: gantry compile %s --devices=CPU:0,GPU:0 --stop-after=ptx -o - | FileCheck %s
+// CHECK: .target sm_75
+// CHECK: .entry relu_0(
+// CHECK: .maxntid
+// CHECK: ld.global
+// CHECK: st.global
+// RUN: gantry compile %s --devices=CPU:0,GPU:0 --gpu-arch=sm_120 --stop-after=ptx -o - | FileCheck %s --check-prefix=NEW
+// NEW: .target sm_120
+// RUN: gantry compile %s --devices=CPU:0,GPU:0 --stop-after=llvm -o - | FileCheck %s --check-prefix=LLVM
+// LLVM: target triple = "nvptx64-nvidia-cuda"
+// LLVM: define ptx_kernel void @relu_0(
+
+// Of several architectures the newest comes first; PTX runs on what is newer than it.
+// RUN: gantry compile %s --devices=CPU:0,GPU:0 --gpu-arch=sm_75,sm_90 -o %t.gantry
+// RUN: gantry plan-text %t.gantry | FileCheck %s --check-prefix=PLAN
+// PLAN: plan.code @code0 ptx for "sm_90"
+// PLAN: plan.code @code1 ptx for "sm_75"
+// PLAN: variants [#plan.variant<"cuda", code = @code0, arch = [90, 0], grid = [1, 1, 1], block = [32, 1, 1]>, #plan.variant<"cuda", code = @code1, arch = [75, 0], grid = [1, 1, 1], block = [32, 1, 1]>]
+
+// RUN: not gantry compile %s --devices=CPU:0,GPU:0 --gpu-arch=sm_70 -o %t.none 2>&1 | FileCheck %s --check-prefix=OLD
+// OLD: gantry: error: unknown architecture 'sm_70' in --gpu-arch; known are sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121
+
+// Without a GPU there is an emulated one, which runs the same plan.
+// RUN: gantry run %t.gantry --emulate --emulate-checks all --fill x=ramp -v 2>&1 | FileCheck %s --check-prefix=SAME
+// SAME: [0. 1. 2. 3.]
+// SAME: 1 kernel on GPU:0: code of sm_90 on cuda
+// RUN: not gantry run %t.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: gantry: error: {{.*}}'/job:localhost/replica:0/task:0/device:GPU:0' needs the driver 'cuda'; the drivers are host, sim; compile the graph with --simulate, or run it with --emulate, to do without the device
+
+func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<4xf32> {gantry.name = "y"}) {
+  %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

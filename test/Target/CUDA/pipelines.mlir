@@ -1,0 +1,25 @@
+// From kernels of gantry ops to NVIDIA's part of the LLVM dialect.
+
+// RUN: gantry-opt %s --gantry-cuda-kernel-pipeline --gantry-nvvm-pipeline | FileCheck %s --implicit-check-not=unrealized_conversion_cast --implicit-check-not=__nv_ --implicit-check-not=fastmathFlags
+// RUN: gantry-opt %s --gantry-cuda-kernel-pipeline --gantry-nvvm-pipeline --gantry-lower-to-nvvm | FileCheck %s
+
+// Indices have 32 bits, a block its shared memory, products are added in one operation.
+// CHECK: gpu.module @narrow
+// CHECK: llvm.mlir.global internal @{{.*}}normalise{{.*}} {addr_space = 3 : i32}
+// CHECK: llvm.func @normalise(%{{.*}}: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias}
+// CHECK-SAME: nvvm.kernel
+// CHECK: nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32
+// CHECK: nvvm.barrier
+gantry.kernel @normalise {
+^bb0(%x: tensor<4x100xf32>):
+  %0 = gantry.softmax %x {axis = 1 : i64} : (tensor<4x100xf32>) -> tensor<4x100xf32>
+  gantry.yield %0 : tensor<4x100xf32>
+}
+
+// CHECK: llvm.func @multiply(
+// CHECK: llvm.intr.fma
+gantry.kernel @multiply {
+^bb0(%x: tensor<4x100xf32>, %w: tensor<100x8xf32>):
+  %0 = gantry.matmul %x, %w : (tensor<4x100xf32>, tensor<100x8xf32>) -> tensor<4x8xf32>
+  gantry.yield %0 : tensor<4x8xf32>
+}
