@@ -63,6 +63,9 @@ TEST_P(DriverConformance, opensDevicesByTheirNames) {
   EXPECT_EQ(&queue->device(), device.get());
 }
 
+/// For devices that count in threads; others have work items.
+Geometry oneThreadEach(uint32_t items) { return {.grid = {items, 1, 1}}; }
+
 /// Memory, counters and queues are a device's own; code is, unless the driver shares it.
 TEST_P(DriverConformance, twoDevicesShareNothingUnsaid) {
   std::unique_ptr<Device> other = open("device 1");
@@ -78,7 +81,8 @@ TEST_P(DriverConformance, twoDevicesShareNothingUnsaid) {
   EXPECT_EQ(read(here.data(), 128), ramp(128));
   auto mine = device->loadCode(GetParam().code()), theirs = other->loadCode(GetParam().code());
   ASSERT_TRUE(mine.ok() && theirs.ok());
-  auto kernel = (*mine)->lookup("add_f32"), otherKernel = (*theirs)->lookup("add_f32");
+  auto kernel = (*mine)->lookup("add_f32", oneThreadEach(32)),
+       otherKernel = (*theirs)->lookup("add_f32", oneThreadEach(32));
   ASSERT_TRUE(kernel.ok() && otherKernel.ok());
   if (device->codeDomain() == other->codeDomain())
     otherKernel = *kernel; // then the code of one is as good
@@ -88,7 +92,8 @@ TEST_P(DriverConformance, twoDevicesShareNothingUnsaid) {
   Allocation sum = take(*other, 128);
   ASSERT_OK(other->fill(there.data(), 0, 128));
   void *buffers[] = {there.data(), there.data(), sum.data()};
-  ASSERT_OK(theirQueue->launch({*otherKernel, buffers, 3, 32, 1}));
+  const uint64_t sizes[] = {128, 128, 128};
+  ASSERT_OK(theirQueue->launch({*otherKernel, buffers, 3, 32, 1, sizes}));
   ASSERT_OK(theirQueue->finish().status);
   EXPECT_EQ(read(*other, sum.data(), 128), std::vector<uint8_t>(128, 0));
 }
@@ -250,9 +255,9 @@ TEST_P(DriverConformance, loadsCodeAndFindsKernels) {
 TEST_P(DriverConformance, launchesKernels) {
   auto code = device->loadCode(GetParam().code());
   ASSERT_TRUE(code.ok()) << code.status().message();
-  auto kernel = (*code)->lookup("add_f32");
-  ASSERT_TRUE(kernel.ok());
   for (int64_t items : {1, 3, 1000}) {
+    auto kernel = (*code)->lookup("add_f32", oneThreadEach(static_cast<uint32_t>(items)));
+    ASSERT_TRUE(kernel.ok());
     uint64_t bytes = static_cast<uint64_t>(items) * sizeof(float);
     std::vector<float> a(static_cast<size_t>(items)), b(a.size(), 0.5f), sum(a.size());
     std::iota(a.begin(), a.end(), 1.0f);
@@ -260,7 +265,8 @@ TEST_P(DriverConformance, launchesKernels) {
     ASSERT_OK(queue->upload(first.data(), a.data(), bytes));
     ASSERT_OK(queue->upload(second.data(), b.data(), bytes));
     void *buffers[] = {first.data(), second.data(), result.data()};
-    ASSERT_OK(queue->launch({*kernel, buffers, 3, items, 16}));
+    const uint64_t sizes[] = {bytes, bytes, bytes};
+    ASSERT_OK(queue->launch({*kernel, buffers, 3, items, 16, sizes}));
     ASSERT_OK(queue->download(sum.data(), result.data(), bytes));
     ASSERT_OK(queue->finish().status);
     for (size_t i = 0; i < a.size(); ++i)

@@ -21,7 +21,8 @@ struct DriverCase {
   std::string name;
   /// A driver, or why there is none on this machine.
   std::function<Expected<std::unique_ptr<Driver>>()> create;
-  /// Code for the driver with a kernel `add_f32`: buffers[2][i] = buffers[0][i] + buffers[1][i].
+  /// Code for the driver with a kernel `add_f32`: buffers[2][i] = buffers[0][i] + buffers[1][i],
+  /// where the driver counts in blocks for the number of each.
   std::function<std::vector<uint8_t>()> code;
 };
 

@@ -6,6 +6,7 @@ exception Refused with everything that it said; any other failing call is an Api
 """
 
 import ctypes
+import os
 import re
 
 import numpy as np
@@ -75,11 +76,16 @@ class Refused(Exception):
 class RuntimeOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32),
                 ("host_memory_limit", ctypes.c_uint64), ("log", LOG), ("log_context", ctypes.c_void_p),
-                ("sim_order", ctypes.c_char_p), ("bindings", ctypes.c_void_p), ("num_bindings", ctypes.c_size_t)]
+                ("sim_order", ctypes.c_char_p), ("bindings", ctypes.c_void_p), ("num_bindings", ctypes.c_size_t),
+                ("verify", ctypes.c_int), ("emulate", ctypes.c_int)]
 
 
 compiler = runtime_library = None
 _runtimes = {}
+# What every graph is compiled for unless it says itself, and how its GPUs are emulated: suites of results run
+# a second time with the kernels of GPUs.
+EMULATE = {"": 0, "all": 1, "memory": 2, "nothing": 3}[os.environ.get("GANTRY_TEST_EMULATE", "")]
+DEVICES = ["devices=CPU:0,GPU:0"] if EMULATE else []
 
 
 def load(build):
@@ -101,7 +107,7 @@ def _check(status):
 def _runtime_handle(threads):
     """The runtime with so many threads; 0 are all that the machine has."""
     if threads not in _runtimes:
-        options = RuntimeOptions(struct_size=ctypes.sizeof(RuntimeOptions), threads=threads)
+        options = RuntimeOptions(struct_size=ctypes.sizeof(RuntimeOptions), threads=threads, emulate=EMULATE)
         handle = ctypes.c_void_p()
         _check(runtime_library.gantry_runtime_create(ctypes.byref(options), ctypes.byref(handle)))
         _runtimes[threads] = handle
@@ -126,6 +132,7 @@ def compile_model(file, flags, candidates):
         if severity == 3:
             lines.append(text.decode("utf-8", "replace"))
 
+    flags = [*flags, *(DEVICES if not any(flag.startswith(("devices=", "topology=")) for flag in flags) else [])]
     values, kept = zip(*(_value(*item) for item in candidates.items())) if candidates else ((), ())
     request = CompileRequest(struct_size=ctypes.sizeof(CompileRequest), file=str(file).encode(),
                              candidates=(Value * len(values))(*values), num_candidates=len(values),
