@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <sys/auxv.h>
 
 namespace gantry::runtime {
 
@@ -15,21 +15,28 @@ namespace {
 
 constexpr const char *libraryName = "libgantry-emulator.so";
 
-std::vector<std::string> places() {
-  if (const char *exact = std::getenv("GANTRY_EMULATOR"); exact && *exact)
-    return {exact};
-  std::vector<std::string> found;
-  Dl_info here;
+/// The file that this code is in: a library, or the program, whose name the loader does not know.
+std::filesystem::path ownFile() {
+  Dl_info here, program;
   std::error_code error;
-  if (::dladdr(reinterpret_cast<const void *>(&openEmulator), &here) && here.dli_fname) {
-    const auto folder = std::filesystem::weakly_canonical(here.dli_fname, error).parent_path();
-    for (const auto &candidate : {folder / libraryName, folder.parent_path() / "lib" / libraryName,
-                                  folder.parent_path() / GANTRY_LIBDIR / libraryName})
-      if (std::filesystem::exists(candidate, error))
-        found.push_back(candidate.string());
-  }
-  found.push_back(libraryName);
-  return found;
+  if (!::dladdr(reinterpret_cast<const void *>(&openEmulator), &here))
+    return {};
+  const auto *entry = reinterpret_cast<const void *>(::getauxval(AT_ENTRY));
+  if (::dladdr(entry, &program) && program.dli_fbase == here.dli_fbase)
+    return std::filesystem::read_symlink("/proc/self/exe", error);
+  return std::filesystem::weakly_canonical(here.dli_fname, error);
+}
+
+std::string libraryPath() {
+  if (const char *exact = std::getenv("GANTRY_EMULATOR"); exact && *exact)
+    return exact;
+  const std::filesystem::path folder = ownFile().parent_path();
+  std::error_code error;
+  for (const auto &beside :
+       {folder, folder.parent_path() / "lib", folder.parent_path() / GANTRY_LIBDIR})
+    if (std::filesystem::exists(beside / libraryName, error))
+      return (beside / libraryName).string();
+  return libraryName;
 }
 
 Expected<const gantry_emulator_t *> open(const std::string &path) {
@@ -51,6 +58,6 @@ Expected<const gantry_emulator_t *> open(const std::string &path) {
 
 } // namespace
 
-Expected<const gantry_emulator_t *> openEmulator() { return open(places().front()); }
+Expected<const gantry_emulator_t *> openEmulator() { return open(libraryPath()); }
 
 } // namespace gantry::runtime
