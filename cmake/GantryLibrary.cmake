@@ -8,7 +8,7 @@
 # Libraries of the compiler layers get MLIR's headers, precompiled, and are built without RTTI and
 # exceptions.
 
-set(GANTRY_COMPILER_LAYERS Dialect Analysis Frontend Linalg Target Transforms Pipeline)
+set(GANTRY_COMPILER_LAYERS Dialect Analysis Frontend Arithmetic Linalg Target Transforms Pipeline)
 
 function(gantry_add_library name)
   cmake_parse_arguments(ARG "" "LAYER" "SOURCES;DEPS;GENERATED" ${ARGN})

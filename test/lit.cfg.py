@@ -4,10 +4,11 @@ Run through the build folder (lit BUILD/test), which knows where the tools are.
   --param roundtrip=1   adds --verify-roundtrip to every gantry-opt: what is read is printed, read
                         again and compared, as text and as bytecode
 Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python.
-Features, for REQUIRES: shared-models, onnx-testdata, roundtrip, asan, ubsan.
+Features, for REQUIRES: shared-models, onnx-testdata, nvptx, roundtrip, asan, ubsan.
 """
 
 import os
+import subprocess
 
 import lit.formats
 
@@ -41,6 +42,11 @@ if os.path.isdir(models):
     config.available_features.add("shared-models")
 if os.path.isdir(onnx_data):
     config.available_features.add("onnx-testdata")
+# LLVM's own tools, as far as they are installed, on the way from the LLVM dialect to PTX.
+llc = os.path.join(config.llvm_tools_dir, "llc")
+if os.path.exists(llc) and os.path.exists(os.path.join(config.llvm_tools_dir, "mlir-translate")):
+    if "nvptx64" in subprocess.run([llc, "--version"], capture_output=True, text=True, check=False).stdout:
+        config.available_features.add("nvptx")
 for sanitizer, feature in (("address", "asan"), ("undefined", "ubsan")):
     if sanitizer in config.sanitizers:
         config.available_features.add(feature)

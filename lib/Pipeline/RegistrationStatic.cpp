@@ -20,7 +20,6 @@
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -94,7 +93,6 @@ static void registerPasses() {
   add([] { return createLowerAffinePass(); });
   add([] { return createSCFToControlFlowPass(); });
   add([] { return createConvertMathToLLVMPass(); });
-  add([] { return createConvertMathToLibmPass(); });
   add([] { return createConvertVectorToLLVMPass(); });
   add([] { return createFinalizeMemRefToLLVMConversionPass(); });
   add([] { return createConvertFuncToLLVMPass(); });

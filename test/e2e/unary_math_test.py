@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Every op of one operand at the places where functions break, against NumPy: infinities, NaN, zeros of
-both signs, subnormals, the ends of the range, where results overflow and where they become subnormal, and
-some thousand numbers of all sizes, in f32 and f64.
+both signs, subnormals, the ends of the range, where results overflow and where they become subnormal, angles
+of all sizes, and some thousand numbers of all sizes, in f32 and f64. pow and the remainder likewise, on all
+pairs of such places.
 
-A result may be off by a few units in the last place of the right one; whether it is NaN, infinite or
-zero, and the sign of zero, has to be exact.
+A result may be off by what docs/Arithmetic.md promises for the function, against NumPy's of twice the
+precision; whether it is NaN, infinite or zero, and the sign of zero, has to be exact.
 
 Usage: unary_math_test.py --build-dir BUILD [--json FILE]
 """
@@ -20,6 +21,7 @@ import numpy as np
 import gantry_api
 import groups
 
+# In f64 only, which is the precision that it is compared in: a unit more for f64.
 erf = np.vectorize(math.erf, otypes=[np.float64])
 FUNCTIONS = {
     "abs": np.abs, "neg": np.negative, "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
@@ -31,7 +33,12 @@ FUNCTIONS = {
     "softsign": lambda x: x / (1 + np.abs(x)),
     # 0 where e^-x is infinite in the element type: then the formula divides by infinity.
     "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
-UNITS = 4  # in the last place: polynomials of degree 5 to 9 and a few roundings
+# In the last place of the exact result: what one rounding gives, what docs/Arithmetic.md promises, and for
+# formulas of several functions the sum of their errors.
+EXACT = ("abs", "neg", "floor", "ceil", "round", "trunc", "sqrt", "reciprocal", "relu")
+UNITS = {**dict.fromkeys(FUNCTIONS, 1.5), **dict.fromkeys(EXACT, 0.5),
+         **dict.fromkeys(("acosh", "atan", "tan"), 2.5), "softplus": 4, "softsign": 1.5, "sigmoid": 3}
+PAIRS = {"pow": (np.power, 1), "rem": (np.fmod, 0)}
 
 
 def places(dtype):
@@ -44,41 +51,63 @@ def places(dtype):
     points += [subnormal + d for d in (-1, -0.1, 0.1, 5, 10, 15, 17, 30, 36, 40)]
     points += list(draw.normal(size=300) * 3) + list(10 ** draw.uniform(-12, 5, 300)) + \
         list(2.0 ** draw.uniform(info.minexp - info.nmant, info.maxexp - 1, 400))
+    # Multiples of pi/2, next to which little of an angle is left.
+    points += list(np.arange(1, 100) * (np.longdouble(math.pi) / 2)) + [2.0**76 * 1.4170791, 2.0**127, 1e22]
     return np.array([*points, *(-p for p in points)], dtype)
 
 
+def pairs(dtype):
+    """Every one of some numbers with every one of some, then pairs whose powers are of all sizes."""
+    info, draw = np.finfo(dtype), np.random.default_rng(1)
+    few = [0, np.inf, np.nan, 1, 2, 3, 0.5, 1.5, 7, 1 + info.eps, 1 - info.eps, info.tiny, info.smallest_subnormal, info.max,
+           2.0 ** info.nmant - 0.5, 2.0 ** info.nmant + 1, 2.0 ** (info.nmant + 1), 1e30, -info.minexp, info.maxexp]
+    few = np.array([*few, *(-f for f in few)], dtype)
+    x = (2.0 ** draw.uniform(info.minexp, info.maxexp, 1000)).astype(dtype)
+    y = (draw.uniform(info.minexp, info.maxexp, 1000) / np.log2(x)).astype(dtype)
+    return np.concatenate([np.repeat(few, few.size), x]), np.concatenate([np.tile(few, few.size), y])
+
+
 def expected(op, x):
-    """In f64 where there is something wider than the element type, rounded once."""
-    if x.dtype == np.float64:
-        return FUNCTIONS[op](x)
+    """With more precision than the element type's."""
+    wide = np.float64 if x[0].dtype == np.float32 or op == "erf" else np.longdouble
     if op == "sigmoid":
-        return (1 / (1 + np.exp(-x).astype(np.float64))).astype(x.dtype)
-    return FUNCTIONS[op](x.astype(np.float64)).astype(x.dtype)
+        return 1 / (1 + np.exp(-x[0].astype(wide)).astype(x[0].dtype).astype(wide))
+    function = FUNCTIONS[op] if op in FUNCTIONS else PAIRS[op][0]
+    return function(*(operand.astype(wide) for operand in x))
 
 
 def wrong_places(op, x, actual):
     """Mask of the results that are not right."""
-    right = expected(op, x)
+    dtype, info = actual.dtype, np.finfo(actual.dtype)
+    exact = expected(op, x)
+    right = exact.astype(dtype)
+    units = UNITS[op] if op in UNITS else PAIRS[op][1]
+    if op == "erf" and dtype == np.float64:
+        units += 1
+    same = (actual == right) & (np.signbit(actual) == np.signbit(right)) | np.isnan(actual) & np.isnan(right)
+    # The unit of results that round up to a power of two is that below it.
+    unit = np.spacing(np.nextafter(np.abs(right), dtype.type(0))).astype(exact.dtype)
+    close = np.abs(actual.astype(exact.dtype) - exact) <= units * unit
     special = ~np.isfinite(right) | (right == 0)
-    exact = (actual == right) & (np.signbit(actual) == np.signbit(right)) | np.isnan(actual) & np.isnan(right)
-    unit = np.spacing(np.abs(right)).astype(np.float64)
-    close = np.abs(actual.astype(np.float64) - right.astype(np.float64)) <= UNITS * unit
     # The last step before infinity may be rounded to it, and the first one after zero to zero.
-    edge = (np.abs(right) >= np.finfo(x.dtype).max * (1 - 1e-6)) | (np.abs(right) <= 4 * np.finfo(x.dtype).smallest_subnormal)
-    return ~(exact | close & (~special | edge) & (np.signbit(actual) == np.signbit(right)))
+    edge = np.isfinite(exact) & (np.abs(exact) >= info.max * (1 - 4 * info.eps)) & (np.abs(actual) >= info.max * (1 - 4 * info.eps))
+    small = (np.abs(exact) <= 2 * info.smallest_subnormal) & (np.abs(actual) <= 2 * info.smallest_subnormal)
+    return ~(same | (close & ~special | edge | small) & (np.signbit(actual) == np.signbit(right)))
 
 
-def check(element, dtype):
-    """{op: what is wrong}, all of them as one graph."""
-    x, ops = places(dtype), list(FUNCTIONS)
-    type = f"tensor<{x.size}x{element}>"
-    lines = [f"%{i} = gantry.{op} %x : ({type}) -> {type}" for i, op in enumerate(ops)]
+def check(element, dtype, ops, x):
+    """{op: what is wrong}, all of them as one graph of the operands x."""
+    type = f"tensor<{x[0].size}x{element}>"
+    names = ["%x", "%y"][:len(x)]
+    operands, types = ", ".join(names), ", ".join([type] * len(x))
+    lines = [f"%{i} = gantry.{op} {operands} : ({types}) -> {type}" for i, op in enumerate(ops)]
     results = ", ".join(f"%{i}" for i in range(len(ops))), ", ".join([type] * len(ops))
+    arguments = ", ".join(f"{name}: {type}" for name in names)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "functions.mlir"
-        file.write_text(f"func.func @main(%x: {type}) -> ({results[1]}) {{\n  " + "\n  ".join(lines) +
+        file.write_text(f"func.func @main({arguments}) -> ({results[1]}) {{\n  " + "\n  ".join(lines) +
                         f"\n  return {results[0]} : {results[1]}\n}}\n")
-        outputs = gantry_api.compile_for(file, {}).run({"input0": x})
+        outputs = gantry_api.compile_for(file, {}).run({f"input{i}": operand for i, operand in enumerate(x)})
     failures = {}
     with np.errstate(all="ignore"):
         for i, op in enumerate(ops):
@@ -86,8 +115,9 @@ def check(element, dtype):
             wrong = wrong_places(op, x, actual)
             if wrong.any():
                 first = np.argmax(wrong)
-                failures[f"{op} of {element}"] = (f"{wrong.sum()} of {x.size} are wrong: {op}({x[first]!r}) gives "
-                                                  f"{actual[first]!r}, expected {expected(op, x)[first]!r}")
+                failures[f"{op} of {element}"] = (
+                    f"{wrong.sum()} of {x[0].size} are wrong: {op}({', '.join(repr(o[first]) for o in x)}) gives "
+                    f"{actual[first]!r}, expected {expected(op, x)[first]!r}")
     return failures
 
 
@@ -98,8 +128,12 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     gantry_api.load(arguments.build_dir)
-    failures = {**check("f32", np.float32), **check("f64", np.float64)}
-    return groups.report("unary functions", 2 * len(FUNCTIONS), failures, arguments.json)
+    failures = {}
+    with np.errstate(all="ignore"):
+        for element, dtype in (("f32", np.float32), ("f64", np.float64)):
+            failures |= check(element, dtype, list(FUNCTIONS), [places(dtype)])
+            failures |= check(element, dtype, list(PAIRS), pairs(dtype))
+    return groups.report("functions of numbers", 2 * (len(FUNCTIONS) + len(PAIRS)), failures, arguments.json)
 
 
 if __name__ == "__main__":

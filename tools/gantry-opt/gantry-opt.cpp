@@ -2,6 +2,7 @@
 
 #include "ForeignOps.h"
 #include "TestTarget.h"
+#include "gantry/Arithmetic/Passes.h"
 #include "gantry/Linalg/Passes.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/CPU/Passes.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
   gantry::registerDialects(registry);
   registerForeignOps(registry);
   gantry::registerGantryTransformsPasses();
+  gantry::registerGantryArithmeticPasses();
   gantry::registerGantryLinalgPasses();
   gantry::registerGantryCPUPasses();
   gantry::registerGantryCUDAPasses();

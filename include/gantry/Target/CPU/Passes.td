@@ -82,15 +82,4 @@ def ShareArgumentsPass : Pass<"gantry-share-arguments", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def ApproximateMathPass : Pass<"gantry-approximate-math", "::mlir::func::FuncOp"> {
-  let summary = "replace f32 math functions by polynomials";
-  let description = [{
-    exp, log, tanh, erf and their like on f32 become polynomials of a few units in the last place,
-    which vectorise; expm1 and log1p of f64 become exp and log, since what comes after would lose the
-    digits of small arguments. Other types and functions are left for the C library.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
-}
-
 #endif
