@@ -47,19 +47,24 @@ Value Formula::exp(Value x) {
   return scaledExp({x, {}}, isWide ? -746 : -105, isWide ? 710 : 89, 0);
 }
 
+/// For x where 2^n 2^-halvings is a normal number.
+Cut Formula::cut(Value x, int64_t halvings) {
+  Value start = c(shifter() + double(bias()));
+  Value shifted = fma(x, c(0x1.715476p+0, 0x1.71547652b82fep+0), start);
+  Value n = sub(shifted, start);
+  Value exact = fma(n, neg(ln2().high), x), low = neg(ln2().low);
+  Value rest = fma(n, low, exact);
+  Value stored = halvings ? subBits(bits(shifted), i(halvings)) : bits(shifted);
+  return {number(shiftLeft(stored, mantissa())), {rest, fma(n, low, sub(exact, rest))}};
+}
+
 /// 2 ((2^(n-1) - 1/2) + 2^(n-1) (e^r - 1)), with what the sum of the first two terms loses. Half of
 /// the power, since the last powers would overflow.
 Value Formula::expm1(Value x) {
   Value clamped = atMost(atLeast(x, c(isWide ? -40 : -20)), c(isWide ? 710 : 89));
-  Value shifted =
-      fma(clamped, c(0x1.715476p+0, 0x1.71547652b82fep+0), c(shifter() + double(bias())));
-  Value n = sub(shifted, c(shifter() + double(bias())));
-  Value exact = fma(n, neg(ln2().high), clamped);
-  Value r = fma(n, neg(ln2().low), exact);
-  Value lost = fma(n, neg(ln2().low), sub(exact, r));
-  Value tail = fma(expTail(*this, r), square(r), lost);
-  Value power = number(shiftLeft(subBits(bits(shifted), i(1)), mantissa()));
-  Pair sum = fastTwoSum(sub(power, c(0.5)), mul(power, r));
+  auto [power, r] = cut(clamped, 1);
+  Value tail = fma(expTail(*this, r.high), square(r.high), r.low);
+  Pair sum = fastTwoSum(sub(power, c(0.5)), mul(power, r.high));
   Value result = mul(add(sum.high, fma(power, tail, sum.low)), c(2));
   // Halves of the smallest numbers would be rounded, and -0 would be lost.
   return select(less(abs(x), c(0x1p-60)), x, result);
@@ -73,29 +78,22 @@ Value Formula::sinh(Value x) {
                            2.7557319106754762e-06, 0.00019841269841593413, 0.0083333333333329117,
                            0.16666666666666669});
   Value near = fma(mul(tail, z), size, size);
-  Value half = scaledExp({size, {}}, 0, isWide ? 711 : 90, 1);
+  Value half = scaledExp({size, c(0)}, 0, isWide ? 711 : 90, 1);
   Value far = sub(half, div(c(0.25), half));
   return withSignOf(select(less(size, c(1)), near, far), x);
 }
 
 Value Formula::cosh(Value x) {
-  Value half = scaledExp({abs(x), {}}, 0, isWide ? 711 : 90, 1);
+  Value half = scaledExp({abs(x), c(0)}, 0, isWide ? 711 : 90, 1);
   return add(half, div(c(0.25), half));
 }
 
-/// Near 0 a polynomial, elsewhere 1 - 2 / (e^2x + 1).
+/// (e^2x - 1) / (e^2x + 1), both from 2^n - 1 and 2^n (e^r - 1).
 Value Formula::tanh(Value x) {
-  Value size = abs(x), z = square(size);
-  Value tail =
-      polynomial(z, {-0.0062453784, 0.0210513528, -0.0538475476, 0.133325443, -0.333333164},
-                 {7.2228335468544064e-06, -3.2567810123637412e-05, 9.366109461492921e-05,
-                  -0.00023807924778148888, 0.00058979548765187944, -0.0014557989682394122,
-                  0.0035921243264624455, -0.008863235269839273, 0.021869488524521506,
-                  -0.053968253967948493, 0.13333333333332931, -0.33333333333333331});
-  Value near = fma(mul(tail, z), size, size);
-  Value power = scaledExp({add(size, size), {}}, 0, 50, 0);
-  Value far = sub(c(1), div(c(2), add(power, c(1))));
-  return withSignOf(select(less(size, c(0.55)), near, far), x);
+  auto [power, r] = cut(atMost(mul(abs(x), c(2)), c(isWide ? 40 : 20)), 0);
+  Value tail = fma(expTail(*this, r.high), square(r.high), r.low);
+  Value above = fma(power, tail, fma(power, r.high, sub(power, c(1))));
+  return withSignOf(div(above, add(above, c(2))), x);
 }
 
 /// Below 1 an odd polynomial, above 1 - e^-xB(x), where the exponent is the logarithm of erfc.
@@ -112,18 +110,23 @@ Value Formula::erf(Value x) {
                       -0.37612638903184165, 0.12837916709551259}),
           size, size);
   Value far = atMost(size, c(isWide ? 6 : 4));
-  Value exponent =
-      mul(neg(far),
-          polynomial(far,
-                     {1.39595895e-05, -0.00035056175, 0.00375735015, -0.0240097977, 0.106530555,
-                      0.634969711, 1.1286943},
-                     {-1.122259598099919e-14,  7.1163574544248681e-13,  -2.0801490737747763e-11,
-                      3.7521460366308694e-10,  -4.70428982323809e-09,   4.3683044756533336e-08,
-                      -3.1185730099733957e-07, 1.7485609236196538e-06,  -7.7621448504376709e-06,
-                      2.7056192581311195e-05,  -7.1172894990505456e-05, 0.00012285702681242311,
-                      -4.0510617507032219e-05, -0.00052940625567210345, 0.0016521339993003446,
-                      -0.00018437629330253554, -0.019138900572634433,   0.10277570145209237,
-                      0.63661919640965425,     1.1283792175942735}));
-  far = sub(c(1), scaledExp({exponent, {}}, isWide ? -50 : -20, 0, 0));
+  Value exponent = mul(
+      far, polynomial(far,
+                      {0.000210630154, -0.00318684801, 0.0227981713, -0.105115719, -0.635831773,
+                       -1.12847996},
+                      {1.122259598099919e-14,   -7.1163574544248681e-13, 2.0801490737747763e-11,
+                       -3.7521460366308694e-10, 4.70428982323809e-09,    -4.3683044756533336e-08,
+                       3.1185730099733957e-07,  -1.7485609236196538e-06, 7.7621448504376709e-06,
+                       -2.7056192581311195e-05, 7.1172894990505456e-05,  -0.00012285702681242311,
+                       4.0510617507032219e-05,  0.00052940625567210345,  -0.0016521339993003446,
+                       0.00018437629330253554,  0.019138900572634433,    -0.10277570145209237,
+                       -0.63661919640965425,    -1.1283792175942735}));
+  auto [power, r] = cut(exponent, 0);
+  // At most a sixth of the result: f32 needs no more digits.
+  Value shortTail =
+      polynomial(r.high, {0.00812486093, 0.0418933332, 0.166689858, 0.499992311}, {0});
+  Value tail = isWide ? expTail(*this, r.high) : shortTail;
+  Value p = add(fma(tail, square(r.high), r.high), c(1));
+  far = fma(neg(power), p, c(1));
   return withSignOf(select(less(size, c(1)), near, far), x);
 }

@@ -29,6 +29,12 @@ struct Binary {
   Value inverse; ///< 2^-exponent
 };
 
+/// x = n ln 2 + rest, with rest within ln 2 / 2.
+struct Cut {
+  Value power; ///< 2^n
+  Pair rest;
+};
+
 /// An angle within pi/4 of a multiple of pi/2, which is counted modulo 4 in the lowest bits.
 struct Angle {
   Pair rest;
@@ -142,10 +148,6 @@ public:
       sum = fma(sum, x, c(next));
     return sum;
   }
-  /// A small integer, signed, as a number; vector units convert none of 64 bits.
-  Value fromInteger(Value small) {
-    return sub(number(addBits(small, bits(c(shifter())))), c(shifter()));
-  }
   /// x + y and what rounding took, for any x and y (Knuth).
   Pair twoSum(Value x, Value y) {
     Value sum = add(x, y), part = sub(sum, x);
@@ -184,7 +186,8 @@ private:
 
   // Parts that several functions share, each in the file of its subject.
   Value scaledExp(Pair x, double least, double most, int64_t halvings);
-  Binary split(Value x, Value shift);
+  Cut cut(Value x, int64_t halvings);
+  Binary split(Value x, Value isScaled);
   Value logOf(const Binary &x);
   Value logOfOnePlus(Pair v, Value isHuge);
   Pair preciseLog(Value x);

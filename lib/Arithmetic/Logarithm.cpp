@@ -13,38 +13,40 @@ using namespace gantry::arithmetic;
 static constexpr double kInf = std::numeric_limits<double>::infinity();
 static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Of a positive normal number; `shift`, where there is one, is added to the exponent that is told.
-Binary Formula::split(Value x, Value shift) {
-  // Counted from sqrt(1/2).
-  Value start = i(isWide ? 0x3fe6a09e667f3bcd : 0x3f3504f3);
-  Value whole = bits(x);
-  Value stored = shiftRight(addBits(subBits(whole, start), i(bias() << mantissa())), mantissa());
-  Value n = subBits(stored, i(bias()));
-  Value m = number(subBits(whole, shiftLeft(n, mantissa())));
-  Value exponent = fromInteger(n);
-  Value inverse = number(shiftLeft(subBits(i(bias()), n), mantissa()));
-  return {shift ? add(exponent, shift) : exponent, sub(m, c(1)), inverse};
+/// Of a positive normal number; where `isScaled`, if given, it is 2^mantissa times the one that is
+/// meant.
+Binary Formula::split(Value x, Value isScaled) {
+  // Counted from sqrt(1/2), the number's leading digits are those of the exponent.
+  int64_t start = isWide ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
+  Value counted = subBits(bits(x), i(start - (bias() << mantissa())));
+  Value stored = shiftRight(counted, mantissa());
+  Value m = number(addBits(andBits(counted, i((int64_t(1) << mantissa()) - 1)), i(start)));
+  // As a number: the lowest bits of one whose unit is 1.
+  Value exponent = sub(number(addBits(stored, bits(c(shifter())))), c(shifter() + double(bias())));
+  if (isScaled)
+    exponent = sub(exponent, select(isScaled, c(double(mantissa())), c(0)));
+  Value inverse = number(shiftLeft(subBits(i(2 * bias()), stored), mantissa()));
+  return {exponent, sub(m, c(1)), inverse};
 }
 
 /// exponent ln 2 + log(1 + f)
 Value Formula::logOf(const Binary &x) {
-  Value f = x.fraction, halfSquare = mul(mul(f, f), c(0.5)), tail;
+  Value f = x.fraction, squared = square(f), rest;
   if (isWide) {
-    Value s = div(f, add(f, c(2))), z = square(s);
+    Value s = div(f, add(f, c(2))), z = square(s), half = mul(squared, c(0.5));
     // R = 2 atanh(s) / s - 2, and 2s = f - s f.
     Value r = mul(z, polynomial(z, {},
                                 {0.14798660646708126, 0.15313797909371368, 0.18183573452168098,
                                  0.22222198412753877, 0.28571428743794219, 0.39999999999409108,
                                  0.66666666666667351}));
-    tail = mul(s, add(halfSquare, r));
+    rest = sub(fma(x.exponent, ln2().low, mul(s, add(half, r))), half);
   } else {
     Value p = polynomial(f,
                          {0.053162571, -0.109268121, 0.121099606, -0.12546438, 0.142097384,
                           -0.16659534, 0.200022206, -0.250001639, 0.333333135},
                          {});
-    tail = mul(mul(p, f), square(f));
+    rest = fma(squared, c(-0.5), fma(x.exponent, ln2().low, mul(mul(p, f), squared)));
   }
-  Value rest = sub(fma(x.exponent, ln2().low, tail), halfSquare);
   return fma(x.exponent, ln2().high, add(f, rest));
 }
 
@@ -52,7 +54,7 @@ Value Formula::log(Value x) {
   // A subnormal number is made normal.
   Value isSmall = less(x, c(0x1p-126, 0x1p-1022));
   Value normal = select(isSmall, mul(x, c(0x1p23, 0x1p52)), x);
-  Value result = logOf(split(normal, select(isSmall, c(-double(mantissa())), c(0))));
+  Value result = logOf(split(normal, isSmall));
   // Infinity and NaN are their own logarithms; the others are those of no number.
   result = select(less(x, c(kInf)), result, x);
   result = select(less(x, c(0)), c(kNaN), result);
@@ -123,7 +125,7 @@ Value Formula::atanh(Value x) {
 Pair Formula::preciseLog(Value x) {
   Value isSmall = less(x, c(0x1p-126, 0x1p-1022));
   Value normal = select(isSmall, mul(x, c(0x1p23, 0x1p52)), x);
-  Binary parts = split(normal, select(isSmall, c(-double(mantissa())), c(0)));
+  Binary parts = split(normal, isSmall);
   Value f = parts.fraction, e = parts.exponent;
   Value d = add(f, c(2)), dLow = sub(f, sub(d, c(2)));
   Value inverse = div(c(1), d), s = mul(f, inverse);
