@@ -1,5 +1,6 @@
 // The passes from kernels to the LLVM dialect for GPUs, in order, with the reason for each.
 
+#include "gantry/Arithmetic/Passes.h"
 #include "gantry/Linalg/Passes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
@@ -28,8 +29,10 @@ void gantry::buildCUDAKernelPipeline(OpPassManager &pm) {
 
 void gantry::buildNVVMPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createWriteMultiplyAddsPass());
-  add(pm, "func.func(lower-affine,arith-expand{include-bf16=true}),canonicalize,cse,"
-          "func.func(loop-invariant-code-motion)");
+  // What bf16 is rounded to, and what functions are, is the same arithmetic as on the CPU.
+  add(pm, "func.func(lower-affine,arith-expand{include-bf16=true})");
+  pm.addNestedPass<func::FuncOp>(createExpandMathPass());
+  add(pm, "canonicalize,cse,func.func(loop-invariant-code-motion)");
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createLowerToNVVMPass());
 }
