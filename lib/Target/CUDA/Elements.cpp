@@ -135,17 +135,22 @@ Value Elements::scalarIn(Value v, IRMapping *inside) {
   Operation *op = v.getDefiningOp();
   if (!op || isa<arith::ConstantOp>(op))
     return v;
-  // Computed between tensor ops, from an element of one of them.
+  // Computed between tensor ops, from elements of some of them.
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     Indices indices;
     for (Value index : extract.getIndices())
       indices.push_back(scalarIn(index, inside));
     return at(extract.getTensor(), indices);
   }
-  IRMapping operands;
-  for (Value operand : op->getOperands())
-    operands.map(operand, scalarIn(operand, inside));
-  return b.clone(*op, operands)->getResult(cast<OpResult>(v).getResultNumber());
+  Key key = keyOf(v, {});
+  for (auto &scope : llvm::reverse(scopes))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  IRMapping own;
+  emitBody(*op, own, {});
+  for (Value result : op->getResults())
+    scopes.back()[keyOf(result, {})] = own.lookup(result);
+  return own.lookup(v);
 }
 
 void Elements::emitBody(Operation &op, IRMapping &inside, ValueRange loops) {
@@ -370,6 +375,20 @@ Value Elements::inserted(tensor::InsertSliceOp op, ValueRange indices) {
       [&] { return this->at(op.getDest(), indices); });
 }
 
+/// A single element.
+Value Elements::replaced(tensor::InsertOp op, ValueRange indices) {
+  Value isIt;
+  for (auto [index, place] : llvm::zip(indices, op.getIndices())) {
+    Value same = arith::CmpIOp::create(b, Predicate::eq, index, scalar(place));
+    isIt = isIt ? arith::AndIOp::create(b, isIt, same).getResult() : same;
+  }
+  if (!isIt)
+    return scalar(op.getScalar());
+  return branch(
+      isIt, [&] { return scalar(op.getScalar()); },
+      [&] { return this->at(op.getDest(), indices); });
+}
+
 Value Elements::padded(tensor::PadOp op, ValueRange indices) {
   Indices at;
   Value isInside;
@@ -441,6 +460,7 @@ Value Elements::compute(Value tensor, ValueRange indices) {
       .Case([&](tensor::ExpandShapeOp op) { return expanded(op, indices); })
       .Case([&](tensor::ExtractSliceOp op) { return extracted(op, indices); })
       .Case([&](tensor::InsertSliceOp op) { return inserted(op, indices); })
+      .Case([&](tensor::InsertOp op) { return replaced(op, indices); })
       .Case([&](tensor::PadOp op) { return padded(op, indices); })
       .Case([&](tensor::ConcatOp op) { return joined(op, indices); });
 }

@@ -76,6 +76,7 @@ private:
   Value expanded(mlir::tensor::ExpandShapeOp op, ValueRange indices);
   Value extracted(mlir::tensor::ExtractSliceOp op, ValueRange indices);
   Value inserted(mlir::tensor::InsertSliceOp op, ValueRange indices);
+  Value replaced(mlir::tensor::InsertOp op, ValueRange indices);
   Value padded(mlir::tensor::PadOp op, ValueRange indices);
   Value joined(mlir::tensor::ConcatOp op, ValueRange indices);
 

@@ -106,9 +106,10 @@ private:
 LogicalResult KernelEmitter::checkOps() {
   for (Operation &op : func.getBody().front()) {
     bool hasTensors = llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
-    if (hasTensors && !isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp, tensor::PadOp,
-                           tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
-                           tensor::InsertSliceOp, tensor::ConcatOp, arith::ConstantOp>(op))
+    if (hasTensors &&
+        !isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp, tensor::PadOp,
+             tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+             tensor::InsertSliceOp, tensor::InsertOp, tensor::ConcatOp, arith::ConstantOp>(op))
       return op.emitError("internal error: cannot be computed element by element");
   }
   return success();
