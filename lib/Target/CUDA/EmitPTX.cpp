@@ -12,6 +12,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -64,6 +65,23 @@ static void registerTranslations(MLIRContext &context) {
   context.appendDialectRegistry(registry);
 }
 
+/// Upstream's conversion calls libdevice for what is one instruction with one rounding, or none.
+/// Here it becomes that instruction; other functions are arithmetic long since.
+static void inlineDeviceFunctions(llvm::Module &module) {
+  namespace Intrinsic = llvm::Intrinsic;
+  static const std::pair<StringRef, Intrinsic::ID> instructions[] = {
+      {"fabs", Intrinsic::fabs}, {"sqrt", Intrinsic::sqrt},        {"floor", Intrinsic::floor},
+      {"ceil", Intrinsic::ceil}, {"trunc", Intrinsic::trunc},      {"rint", Intrinsic::roundeven},
+      {"fma", Intrinsic::fma},   {"copysign", Intrinsic::copysign}};
+  for (auto [name, instruction] : instructions)
+    for (StringRef suffix : {"f", ""})
+      if (llvm::Function *called = module.getFunction(("__nv_" + name + suffix).str())) {
+        called->replaceAllUsesWith(
+            Intrinsic::getOrInsertDeclaration(&module, instruction, {called->getReturnType()}));
+        called->eraseFromParent();
+      }
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::PassBuilder builder(&target);
   llvm::LoopAnalysisManager loops;
@@ -86,6 +104,7 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
     return module.emitError("internal error: kernels could not be translated to LLVM IR");
   code->setTargetTriple(machine.getTargetTriple());
   code->setDataLayout(machine.createDataLayout());
+  inlineDeviceFunctions(*code);
   optimize(*code, machine);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);

@@ -13,18 +13,17 @@ namespace gantry {
 #include "gantry/Target/CUDA/Passes.h.inc"
 } // namespace gantry
 
-/// math before gpu, whose pass makes calls of libdevice of what is one instruction.
+/// What is left of math becomes calls of libdevice here, which EmitPTX makes instructions of.
 static OpPassManager pipelineFor(StringRef bits) {
   OpPassManager pm(::mlir::gpu::GPUModuleOp::getOperationName());
-  std::string passes =
-      ("convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,"
-       "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1 index-bitwidth=" +
-       bits +
-       "},"
-       "convert-index-to-llvm{index-bitwidth=" +
-       bits + "},convert-arith-to-llvm{index-bitwidth=" + bits +
-       "},reconcile-unrealized-casts,canonicalize,cse")
-          .str();
+  std::string passes = ("convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+                        "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1 index-bitwidth=" +
+                        bits +
+                        "},"
+                        "convert-math-to-llvm,convert-index-to-llvm{index-bitwidth=" +
+                        bits + "},convert-arith-to-llvm{index-bitwidth=" + bits +
+                        "},reconcile-unrealized-casts,canonicalize,cse")
+                           .str();
   if (failed(parsePassPipeline(passes, pm)))
     llvm::report_fatal_error("internal error: unknown pass in '" + Twine(passes) + "'");
   return pm;

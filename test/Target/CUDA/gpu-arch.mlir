@@ -24,8 +24,8 @@
 
 // Without a GPU there is an emulated one, which runs the same plan.
 // RUN: gantry run %t.gantry --emulate --emulate-checks all --fill x=ramp -v 2>&1 | FileCheck %s --check-prefix=SAME
-// SAME: [0. 1. 2. 3.]
-// SAME: 1 kernel on GPU:0: code of sm_90 on cuda
+// SAME-DAG: [0. 1. 2. 3.]
+// SAME-DAG: 1 kernel on GPU:0: code of sm_90 on cuda
 // RUN: not gantry run %t.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: gantry: error: {{.*}}'/job:localhost/replica:0/task:0/device:GPU:0' needs the driver 'cuda'; the drivers are host, sim; compile the graph with --simulate, or run it with --emulate, to do without the device
 
