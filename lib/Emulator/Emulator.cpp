@@ -82,6 +82,8 @@ gantry_emulator_status_t load(const char *text, size_t size, gantry_emulator_cod
     return finish(Status(module.status().code() == StatusCode::unsupported ? StatusCode::unsupported
                                                                            : StatusCode::corrupt,
                          module.status().message()));
+  if (module->version.empty())
+    return finish(Status::corrupt("it is no PTX: it has no .version"));
   auto made = std::make_unique<gantry_emulator_code_t>();
   Expected<std::unique_ptr<ptx::Image>> image = ptx::Image::load(module.take(), made->memory);
   if (!image)

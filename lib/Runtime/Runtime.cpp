@@ -56,9 +56,7 @@ Status Runtime::noDriver(const std::string &fullName, const std::string &driverN
   for (auto &each : drivers)
     known += (known.empty() ? "" : ", ") + std::string(each->name());
   return Status::unavailable("'" + fullName + "' needs the driver '" + driverName + "'; " +
-                             (known.empty() ? "there is none" : "the drivers are " + known) +
-                             "; compile the graph with --simulate, or run it with --emulate, to do "
-                             "without the device");
+                             (known.empty() ? "there is none" : "the drivers are " + known));
 }
 
 Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName,

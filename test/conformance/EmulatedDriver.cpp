@@ -47,7 +47,7 @@ std::vector<uint8_t> code() { return {kernels.begin(), kernels.end()}; }
 Expected<std::unique_ptr<Driver>> create() { return createEmulatedDriver(EmulatorChecks::all); }
 
 INSTANTIATE_TEST_SUITE_P(emulated, DriverConformance,
-                         ::testing::Values(DriverCase{"emulated", create, code}));
+                         ::testing::Values(DriverCase{"cuda", create, code}));
 
 TEST(EmulatedDriver, findsAnAccessBehindABuffer) {
   std::unique_ptr<Driver> driver = createEmulatedDriver(EmulatorChecks::memory);
@@ -67,7 +67,7 @@ TEST(EmulatedDriver, findsAnAccessBehindABuffer) {
   if (status.ok())
     status = queue->finish().status;
   EXPECT_EQ(status.code(), StatusCode::internal);
-  for (const char *part : {"kernels.ptx:26:", "out-of-bounds", "beyond", "buffer 0"})
+  for (const char *part : {"kernels.ptx:27:", "out-of-bounds", "beyond", "buffer 0"})
     EXPECT_NE(status.message().find(part), std::string::npos) << part << " in " << status.message();
 }
 

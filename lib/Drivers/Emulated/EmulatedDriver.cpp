@@ -109,6 +109,10 @@ public:
       return {"registered kernels run on CPUs only", ""};
     if (needs.source == VariantNeeds::Source::library)
       return {"an emulated GPU has no library '" + std::string(needs.library) + "'", ""};
+    if (!needs.target.empty() && !needs.target.starts_with("sm_"))
+      return {"the code is for " + std::string(needs.target) + ", not for GPUs", ""};
+    if (!needs.features.empty())
+      return {"an emulated GPU lacks " + std::string(needs.features.front()), ""};
     if (needs.archMin > architecture)
       return {"an emulated GPU is sm_" + std::to_string(architecture) + ", the code needs sm_" +
                   std::to_string(needs.archMin),

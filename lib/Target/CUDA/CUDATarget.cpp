@@ -34,10 +34,6 @@ static DenseI64ArrayAttr extentOf(DenseI32ArrayAttr size) {
   return DenseI64ArrayAttr::get(size.getContext(), wide);
 }
 
-// How a kernel is launched, as the conversion to the LLVM dialect leaves it on its function.
-static constexpr llvm::StringLiteral kGridAttr = "gpu.known_grid_size",
-                                     kBlockAttr = "gpu.known_block_size";
-
 namespace {
 struct CUDATarget : Target {
   StringRef getName() const override { return kCUDATarget; }
@@ -72,7 +68,7 @@ struct CUDATarget : Target {
         FlatSymbolRefAttr object = code.addObject(commands::CodeKind::PTX, arch, {},
                                                   ArrayRef<char>(text.data(), text.size()));
         module.walk([&](LLVM::LLVMFuncOp func) {
-          if (func->hasAttr(kGridAttr))
+          if (func->hasAttr(kGridSizeAttr))
             code.addVariant(func.getSymName(), variantOf(func, object, numberOf(arch)));
         });
       }
@@ -83,11 +79,11 @@ struct CUDATarget : Target {
   static commands::VariantAttr variantOf(LLVM::LLVMFuncOp func, FlatSymbolRefAttr object,
                                          int64_t arch) {
     MLIRContext *context = func.getContext();
-    return commands::VariantAttr::get(context, "cuda", object, "", "", false, "", ArrayAttr(),
-                                      DenseI64ArrayAttr::get(context, {arch, 0}), 0, 0, 0,
-                                      extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kGridAttr)),
-                                      extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kBlockAttr)),
-                                      0);
+    return commands::VariantAttr::get(
+        context, "cuda", object, "", "", false, "", ArrayAttr(),
+        DenseI64ArrayAttr::get(context, {arch, 0}), 0, 0, 0,
+        extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kGridSizeAttr)),
+        extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kBlockSizeAttr)), 0);
   }
 };
 } // namespace

@@ -82,6 +82,15 @@ static void inlineDeviceFunctions(llvm::Module &module) {
       }
 }
 
+/// Of an array without an alignment LLVM's passes assume the one that it would like, and the NVPTX
+/// back end writes the one that it has to have.
+static void alignSharedMemory(llvm::Module &module) {
+  constexpr unsigned shared = 3;
+  for (llvm::GlobalVariable &variable : module.globals())
+    if (variable.getAddressSpace() == shared)
+      variable.setAlignment(llvm::Align(16));
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::PassBuilder builder(&target);
   llvm::LoopAnalysisManager loops;
@@ -105,6 +114,7 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
   code->setTargetTriple(machine.getTargetTriple());
   code->setDataLayout(machine.createDataLayout());
   inlineDeviceFunctions(*code);
+  alignSharedMemory(*code);
   optimize(*code, machine);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);

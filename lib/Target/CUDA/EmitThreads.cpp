@@ -9,6 +9,7 @@
 // Sums over many terms are split among the threads of a block and added in a tree, in an order that
 // depends on the shape alone.
 
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 
 #include "Launch.h"
@@ -531,7 +532,7 @@ namespace {
 struct EmitThreads : gantry::impl::EmitThreadsPassBase<EmitThreads> {
   void runOnOperation() override {
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (!func.isExternal() && !func->hasAttr("gpu.known_block_size"))
+      if (!func.isExternal() && !func->hasAttr(kBlockSizeAttr))
         if (failed(KernelEmitter(func, getOperation()).run()))
           return signalPassFailure();
   }

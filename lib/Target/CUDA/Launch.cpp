@@ -1,6 +1,7 @@
 #include "Launch.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -78,8 +79,8 @@ void Launch::finish() {
   func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(), {}));
   func->setAttr(kWorkAttr, work);
   describeArguments();
-  func->setAttr("gpu.known_grid_size", b.getDenseI32ArrayAttr({int32_t(gridSize), 1, 1}));
-  func->setAttr("gpu.known_block_size", b.getDenseI32ArrayAttr({int32_t(blockSize), 1, 1}));
+  func->setAttr(kGridSizeAttr, b.getDenseI32ArrayAttr({int32_t(gridSize), 1, 1}));
+  func->setAttr(kBlockSizeAttr, b.getDenseI32ArrayAttr({int32_t(blockSize), 1, 1}));
 }
 
 /// No buffer is another one, unless the result may take the place of an argument.

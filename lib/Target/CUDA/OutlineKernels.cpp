@@ -1,6 +1,7 @@
 // Moves the code of threads to where it is lowered: kernels of gpu modules, one for those whose
 // elements 32 bits can number and one for the others, because the width of an index is a module's.
 
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 
 using namespace mlir;
@@ -29,7 +30,7 @@ namespace {
 struct OutlineKernels : gantry::impl::OutlineKernelsPassBase<OutlineKernels> {
   void runOnOperation() override {
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (func->hasAttr("gpu.known_block_size"))
+      if (func->hasAttr(kBlockSizeAttr))
         outline(func);
     // Tables belong to the module that reads them.
     for (auto table : llvm::make_early_inc_range(getOperation().getOps<memref::GlobalOp>())) {
@@ -58,8 +59,8 @@ struct OutlineKernels : gantry::impl::OutlineKernelsPassBase<OutlineKernels> {
     auto kernel = gpu::GPUFuncOp::create(builder, func.getLoc(), func.getSymName(),
                                          func.getFunctionType(), sharedTypes);
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-    kernel.setKnownBlockSizeAttr(func->getAttrOfType<DenseI32ArrayAttr>("gpu.known_block_size"));
-    kernel.setKnownGridSizeAttr(func->getAttrOfType<DenseI32ArrayAttr>("gpu.known_grid_size"));
+    kernel.setKnownBlockSizeAttr(func->getAttrOfType<DenseI32ArrayAttr>(kBlockSizeAttr));
+    kernel.setKnownGridSizeAttr(func->getAttrOfType<DenseI32ArrayAttr>(kGridSizeAttr));
     if (ArrayAttr attributes = func.getAllArgAttrs())
       kernel.setAllArgAttrs(attributes);
     Block &from = func.getBody().front(), &to = kernel.getBody().front();

@@ -52,7 +52,7 @@ TEST_F(Usage, TakesOnlyValuesThatThereAre) {
             "--copies: expected one of auto, explicit, got 'explicti'; did you mean 'explicit'?");
   EXPECT_EQ(wrong("compile p.gantry --stop-after=foo", " compile"),
             "--stop-after: expected one of import, simplify, replicate, place, copy, fuse, kernel, "
-            "schedule, memory, llvm, got 'foo'");
+            "schedule, memory, llvm, ptx, got 'foo'");
   EXPECT_EQ(wrong("run p.gantry --fill x=noise"),
             "--fill: unknown fill 'noise'; known are uniform:A:B, normal, randint:A:B, zeros, ones "
             "and ramp");

@@ -235,6 +235,14 @@ Status configureDevices(const Options &options, runtime::RuntimeOptions &setting
   return {};
 }
 
+/// A device that is not here can be done without.
+Status withRemedy(Status status, const Options &options) {
+  if (status.code() != StatusCode::unavailable || options.emulate)
+    return status;
+  return Status(status.code(), status.message() + "; compile the graph with --simulate, or run it "
+                                                  "with --emulate, to do without the device");
+}
+
 std::optional<runtime::EmulatorChecks> emulationOf(const Options &options) {
   if (!options.emulate)
     return std::nullopt;
@@ -258,7 +266,7 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   execution.runtime = runtime::createRuntime(std::move(settings), emulationOf(options));
   auto loaded = runtime::LoadedPlan::load(execution.runtime, model.file, options.file);
   if (!loaded)
-    return loaded.status();
+    return withRemedy(loaded.status(), options);
   execution.loaded = loaded.take();
   auto function = chooseFunction(*execution.loaded, options.function);
   if (!function)

@@ -10,6 +10,11 @@ inline constexpr llvm::StringLiteral kCUDATarget = "cuda";
 /// The architecture that kernels are for unless another is asked for; newer ones run them as well.
 inline constexpr llvm::StringLiteral kDefaultGPUArch = "sm_75";
 
+/// How a kernel is launched, on the function that it becomes: three numbers of blocks, and of
+/// threads of each.
+inline constexpr llvm::StringLiteral kGridSizeAttr = "gpu.known_grid_size",
+                                     kBlockSizeAttr = "gpu.known_block_size";
+
 /// Makes it known to the process.
 void registerCUDATarget();
 
