@@ -46,7 +46,7 @@ public:
   using Predicate = mlir::arith::CmpFPredicate;
   using Coefficients = llvm::ArrayRef<double>;
 
-  /// For results of the type of `like`.
+  /// For results of `type`.
   Formula(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type)
       : b(loc, builder), type(type), isWide(mlir::getElementTypeOrSelf(type).isF64()) {}
 

@@ -141,10 +141,7 @@ static Value emitMath(Operation *op, Emitter &b, Value x) {
       .Case([&](AsinhOp) { return b.math<math::AsinhOp>(x); })
       .Case([&](AcoshOp) { return b.math<math::AcoshOp>(x); })
       .Case([&](AtanhOp) { return b.math<math::AtanhOp>(x); })
-      // Polynomials lose the sign of zero.
-      .Case([&](ErfOp) {
-        return Value(math::CopySignOp::create(b, b.math<math::ErfOp>(x), x, b.mathFlags));
-      })
+      .Case([&](ErfOp) { return b.math<math::ErfOp>(x); })
       .Default([](Operation *) { return Value(); });
 }
 
