@@ -38,7 +38,7 @@ FUNCTIONS = {
 # formulas of several functions the sum of their errors.
 EXACT = ("abs", "neg", "floor", "ceil", "round", "trunc", "sqrt", "reciprocal", "relu")
 UNITS = {**dict.fromkeys(FUNCTIONS, 1.5), **dict.fromkeys(EXACT, 0.5),
-         **dict.fromkeys(("tan", "atan", "sinh", "tanh", "asinh", "acosh"), 2.5), "softplus": 4, "softsign": 1.5, "sigmoid": 3}
+         **dict.fromkeys(("tan", "atan", "sinh", "tanh", "asinh", "acosh", "atanh"), 2.5), "softplus": 4, "softsign": 1.5, "sigmoid": 3}
 # Narrow vectors, and a multiply-add in software: the bits are the same.
 OTHER_CPU = "x86-64-v2"
 PAIRS = {"pow": (np.power, 1), "rem": (np.fmod, 0)}
