@@ -5,10 +5,10 @@
 // CHECK: .shared .align 16 .b8
 // CHECK-NOT: .shared .align 4
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --gpu-arch=sm_120 --stop-after=ptx -o - | FileCheck %s
-func.func @main(%q: tensor<1x1x2x4xf32>, %k: tensor<1x1x6x4xf32>, %v: tensor<1x1x6x4xf32>) -> tensor<1x1x2x4xf32> {
-  %0 = gantry.attention %q, %k, %v {scale = 0.0 : f64} : (tensor<1x1x2x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x2x4xf32>
+func.func @main(%q: tensor<1x1x2x4xf32>, %k: tensor<1x1x8x4xf32>, %v: tensor<1x1x8x4xf32>) -> tensor<1x1x2x4xf32> {
+  %0 = gantry.attention %q, %k, %v {scale = 0.0 : f64} : (tensor<1x1x2x4xf32>, tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>) -> tensor<1x1x2x4xf32>
   return %0 : tensor<1x1x2x4xf32>
 }
-// With all scores 0 each result is the mean of the values: 10, 11, 12, 13.
+// With all scores 0 each result is the mean of the values: 14, 15, 16, 17.
 // RUN: gantry run %s --fill ramp | FileCheck %s --check-prefix=MEAN
-// MEAN: {{\[}}10{{(\.0*)?}} {{ *}}11{{(\.0*)?}} {{ *}}12{{(\.0*)?}} {{ *}}13{{(\.0*)?}}]
+// MEAN: {{\[}}14{{(\.0*)?}} {{ *}}15{{(\.0*)?}} {{ *}}16{{(\.0*)?}} {{ *}}17{{(\.0*)?}}]
