@@ -84,11 +84,19 @@ static void inlineDeviceFunctions(llvm::Module &module) {
 
 /// Of an array without an alignment LLVM's passes assume the one that it would like, and the NVPTX
 /// back end writes the one that it has to have.
+///
+/// An array that does not end where an access of 16 bytes may end has the alignment of its
+/// elements, or LLVM would read four of them where three are left.
 static void alignSharedMemory(llvm::Module &module) {
-  constexpr unsigned shared = 3;
-  for (llvm::GlobalVariable &variable : module.globals())
-    if (variable.getAddressSpace() == shared)
-      variable.setAlignment(llvm::Align(16));
+  constexpr unsigned shared = 3, access = 16;
+  const llvm::DataLayout &layout = module.getDataLayout();
+  for (llvm::GlobalVariable &variable : module.globals()) {
+    llvm::Type *type = variable.getValueType();
+    if (variable.getAddressSpace() != shared)
+      continue;
+    bool isWhole = layout.getTypeAllocSize(type) % access == 0;
+    variable.setAlignment(isWhole ? llvm::Align(access) : layout.getABITypeAlign(type));
+  }
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &target) {

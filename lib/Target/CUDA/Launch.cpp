@@ -83,6 +83,13 @@ void Launch::finish() {
   func->setAttr(kBlockSizeAttr, b.getDenseI32ArrayAttr({int32_t(blockSize), 1, 1}));
 }
 
+/// What may be said of a buffer: LLVM reads what it takes for aligned to the end of an access, so
+/// one that does not end with an access has the alignment of its elements.
+static int64_t alignmentOf(ShapedType type) {
+  int64_t bytes = bytesOf(type.getElementType());
+  return type.getNumElements() * bytes % kAlignment == 0 ? kAlignment : bytes;
+}
+
 /// No buffer is another one, unless the result may take the place of an argument.
 void Launch::describeArguments() {
   WorkAttr work = WorkAttr::of(func);
@@ -93,7 +100,8 @@ void Launch::describeArguments() {
     NamedAttrList own(function_interface_impl::getArgAttrs(func, i));
     if (!isTarget && !work.mayTakePlaceOf(i))
       own.set("llvm.noalias", b.getUnitAttr());
-    own.set("llvm.align", b.getI64IntegerAttr(kAlignment));
+    own.set("llvm.align",
+            b.getI64IntegerAttr(alignmentOf(cast<ShapedType>(body.getArgument(i).getType()))));
     attributes.push_back(own.getDictionary(func.getContext()));
   }
   func.setAllArgAttrs(attributes);

@@ -2,7 +2,7 @@
 
 // Each thread computes one element from what it depends on: a row and a column, the sum in its own loop.
 // CHECK-LABEL: func.func private @product(
-// CHECK-SAME: %[[X:.*]]: memref<3x5xf32> {llvm.align = 16 : i64, llvm.noalias}, %[[W:.*]]: memref<5x7xf32>{{.*}}, %[[Y:.*]]: memref<3x7xf32>
+// CHECK-SAME: %[[X:.*]]: memref<3x5xf32> {llvm.align = 4 : i64, llvm.noalias}, %[[W:.*]]: memref<5x7xf32>{{.*}}, %[[Y:.*]]: memref<3x7xf32>
 // CHECK-SAME: gantry.work = #gantry.work<items = 1>, gpu.known_block_size = array<i32: 32, 1, 1>, gpu.known_grid_size = array<i32: 1, 1, 1>
 // CHECK: %[[ID:.*]] = arith.addi
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[ID]], %{{.*}}
