@@ -82,13 +82,22 @@ def suites(build, results, jobs):
         xml = results / f"{name}.xml"
         yield (name, [LIT, "-q", "-j", jobs, *parameters, "--xunit-xml-output", xml, build / "test"],
                lambda xml=xml: read_junit(xml))
+    python = "/usr/bin/python3"
     for name, script in (("onnx", "onnx_suite.py"), ("onnx-ops", "onnx_ops_test.py"),
                          ("models", "models_test.py"), ("auto", "auto_test.py"), ("replicate", "replicate_test.py"),
                          ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py")):
         out = results / f"{name}.json"
-        yield (name, ["/usr/bin/python3", ROOT / "test/e2e" / script, "--build-dir", build,
-                      "--jobs", jobs, "--json", out],
+        yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],
+               lambda out=out: read_json(out))
+    # Again with the kernels of GPUs, interpreted.
+    for name, script, checks, *more in (("functions-gpu", "unary_math_test.py", "all"),
+                                        ("onnx-ops-gpu", "onnx_ops_test.py", "all"),
+                                        ("empty-gpu", "empty_dims_test.py", "memory"),
+                                        ("random-ops-gpu", "random_ops_test.py", "all", "--count", "1000")):
+        out = results / f"{name}.json"
+        yield (name, ["/usr/bin/env", f"GANTRY_TEST_EMULATE={checks}", python, ROOT / "test/e2e" / script,
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
 
 
