@@ -366,6 +366,8 @@ private:
         "  gantry run model.gantry --input in.npz --output out.npz\n"
         "  gantry run model.onnx --input x=x.npy --expect y=ref.npy --rtol 1e-3\n"
         "  gantry run bert.onnx --dim batch=8 --fill ids=randint:0:1000\n"
+        "  gantry run model.onnx --devices=CPU:0,GPU:0 --emulate  # the kernels of a GPU, "
+        "interpreted\n"
         "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
         "--place 'op:MatMul=GPU:1' --log-device-placement\n"
         "  gantry run train.mlir --devices=CPU:0,GPU:0,GPU:1 --simulate --replicate GPU:0,GPU:1 "
