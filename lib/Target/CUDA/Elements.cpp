@@ -126,9 +126,6 @@ Value Elements::branch(Value condition, function_ref<Value()> then,
 // Scalars in bodies
 //===----------------------------------------------------------------------===//
 
-/// What is used where it was defined may be used here, too: constants, and what was emitted.
-static bool isTensorOp(Operation *op) { return op && isa<tensor::ExtractOp>(op); }
-
 Value Elements::scalarIn(Value v, IRMapping *inside) {
   if (inside && inside->contains(v))
     return inside->lookup(v);
@@ -156,7 +153,7 @@ Value Elements::scalarIn(Value v, IRMapping *inside) {
 void Elements::emitBody(Operation &op, IRMapping &inside, ValueRange loops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return inside.map(index.getResult(), loops[index.getDim()]);
-  if (isTensorOp(&op))
+  if (isa<tensor::ExtractOp>(op))
     return inside.map(op.getResult(0), scalarIn(op.getResult(0), &inside));
   for (Value operand : op.getOperands())
     if (!inside.contains(operand))

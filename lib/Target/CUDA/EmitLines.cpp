@@ -53,7 +53,7 @@ struct Line {
 } // namespace
 
 /// A kernel of one op as an empty function over buffers.
-static func::FuncOp makeFunction(KernelOp kernel, Operation *op) {
+static func::FuncOp makeFunction(KernelOp kernel) {
   OpBuilder builder(kernel);
   SmallVector<Type> types;
   for (BlockArgument argument : kernel.getBody().getArguments())
@@ -113,7 +113,7 @@ struct EmitLines : gantry::impl::EmitLinesPassBase<EmitLines> {
   }
 
   void emit(KernelOp kernel, CumsumOp op) {
-    func::FuncOp func = makeFunction(kernel, op);
+    func::FuncOp func = makeFunction(kernel);
     SmallVector<Type> results;
     for (Type type : op->getResultTypes())
       results.push_back(cast<RankedTensorType>(type).clone(signless(getElementTypeOrSelf(type))));

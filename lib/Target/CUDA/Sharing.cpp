@@ -31,10 +31,12 @@ struct Reads {
     for (int64_t d = 0; d < int64_t(shapeOf(result).size()); ++d)
       own.push_back(d);
     dims[result] = own;
-    // Behind the op that makes a tensor are the ops that read it.
     Operation *last = result.getDefiningOp();
     if (!last)
       return;
+    // Single elements, in bodies and between the ops.
+    last->getBlock()->walk([&](tensor::ExtractOp extract) { readSomewhere(extract.getTensor()); });
+    // Behind the op that makes a tensor are the ops that read it.
     for (Operation *op = last; op; op = op->getPrevNode())
       visit(op);
   }
@@ -92,7 +94,6 @@ struct Reads {
       }
       read(operand.get(), dims);
     }
-    op.getRegion().walk([&](tensor::ExtractOp extract) { readSomewhere(extract.getTensor()); });
   }
 
   /// A dimension survives a reshape when the others of its group have one element.
@@ -226,7 +227,6 @@ Sharing gantry::gpu::findSharing(Value result) {
   SharingFinder finder{result};
   for (Operation &op : *last->getBlock())
     finder.visit(op);
-  // Nothing is kept for the sake of something that is not.
   for (unsigned d : finder.isRow.set_bits())
     finder.sharing.rows.push_back(d);
   // What a block keeps has to be indexed by its row, or be whole.

@@ -113,3 +113,23 @@ func.func private @join(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<2x7x
   %0 = tensor.concat dim(1) %x, %y : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
   return %0 : tensor<2x7xf32>
 }
+
+// -----
+
+// A single element is read where it is, though the others are read each by its own thread.
+// CHECK-LABEL: func.func private @relative(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<8xf32>
+// CHECK: %[[THREE:.*]] = arith.constant 3 : index
+// CHECK: memref.load %[[X]][%[[THREE]]]
+#one = affine_map<(i) -> (i)>
+func.func private @relative(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %three = arith.constant 3 : index
+  %base = tensor.extract %x[%three] : tensor<8xf32>
+  %empty = tensor.empty() : tensor<8xf32>
+  %0 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.subf %a, %base : f32
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
