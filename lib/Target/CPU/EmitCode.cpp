@@ -5,6 +5,7 @@
 #include "Machine.h"
 #include "gantry/Support/File.h"
 #include "gantry/Target/FatalErrors.h"
+#include "gantry/Target/Optimize.h"
 
 #include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -109,17 +110,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   tuning.SLPVectorization = true;
   // Blocks of registers are unrolled already; more makes blocks that take seconds to schedule.
   tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(&target, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  optimizeModule(module, target, tuning);
 }
 
 static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,

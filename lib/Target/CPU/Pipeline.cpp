@@ -4,56 +4,50 @@
 #include "gantry/Linalg/Passes.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
-
-#include "mlir/Pass/PassRegistry.h"
-#include "llvm/Support/ErrorHandling.h"
+#include "gantry/Target/Optimize.h"
 
 using namespace mlir;
 using namespace gantry;
-
-/// Upstream passes by name: their headers are the most expensive ones of all.
-static void add(OpPassManager &pm, StringRef passes) {
-  if (failed(parsePassPipeline(passes, pm)))
-    llvm::report_fatal_error("internal error: unknown pass in '" + Twine(passes) + "'");
-}
 
 void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addPass(createLowerKernelsToLinalgPass());
 
   // One generic for a chain of elementwise ops: a single pass over memory.
-  add(pm, "func.func(linalg-generalize-named-ops)");
+  addPasses(pm, "func.func(linalg-generalize-named-ops)");
   pm.addNestedPass<func::FuncOp>(createFuseGenericsPass());
-  add(pm, "canonicalize,cse");
+  addPasses(pm, "canonicalize,cse");
 
   // Work items, with producers inside, so that intermediate values are as small as a tile.
   pm.addNestedPass<func::FuncOp>(createTileKernelsPass());
-  add(pm, "canonicalize,cse");
+  addPasses(pm, "canonicalize,cse");
 
   // Buffers: results are computed where they belong.
   pm.addNestedPass<func::FuncOp>(createAddDestinationsPass());
-  add(pm, "eliminate-empty-tensors,func.func(empty-tensor-to-alloc-tensor),one-shot-bufferize,"
-          "canonicalize,cse");
+  addPasses(pm,
+            "eliminate-empty-tensors,func.func(empty-tensor-to-alloc-tensor),one-shot-bufferize,"
+            "canonicalize,cse");
 
   // Loops: reductions in blocks of registers, the rest as LLVM's vectoriser likes it.
-  add(pm, "func.func(linalg-generalize-named-ops)");
+  addPasses(pm, "func.func(linalg-generalize-named-ops)");
   pm.addNestedPass<func::FuncOp>(createCollapseLoopsPass());
   pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());
   pm.addNestedPass<func::FuncOp>(createFinishKernelBuffersPass());
-  add(pm, "func.func(convert-linalg-to-loops),canonicalize,cse,"
-          "func.func(loop-invariant-code-motion)");
+  addPasses(pm, "func.func(convert-linalg-to-loops),canonicalize,cse,"
+                "func.func(loop-invariant-code-motion)");
   pm.addNestedPass<func::FuncOp>(createLowerWorkItemsPass());
-  add(pm, "canonicalize,cse");
+  addPasses(pm, "canonicalize,cse");
   pm.addNestedPass<func::FuncOp>(createKeepInPlacePass());
 }
 
 void gantry::buildLLVMPipeline(OpPassManager &pm) {
   // Kernels call nothing: functions are arithmetic, which vectorises, and the same on every target.
-  add(pm, "func.func(arith-expand{include-bf16=true})");
+  addPasses(pm, "func.func(arith-expand{include-bf16=true})");
   pm.addNestedPass<func::FuncOp>(createExpandMathPass());
-  add(pm, "canonicalize,cse,func.func(lower-affine,convert-scf-to-cf),expand-strided-metadata,"
-          "func.func(lower-affine),func.func(convert-math-to-llvm),"
-          "convert-vector-to-llvm{reassociate-fp-reductions=1},finalize-memref-to-llvm,"
-          "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-arith-to-llvm,"
-          "convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,canonicalize,"
-          "reconcile-unrealized-casts");
+  addPasses(pm,
+            "canonicalize,cse,func.func(lower-affine,convert-scf-to-cf),expand-strided-metadata,"
+            "func.func(lower-affine),func.func(convert-math-to-llvm),"
+            "convert-vector-to-llvm{reassociate-fp-reductions=1},finalize-memref-to-llvm,"
+            "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-arith-to-llvm,"
+            "convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,canonicalize,"
+            "reconcile-unrealized-casts");
 }

@@ -1,5 +1,7 @@
 #include "Elements.h"
 
+#include "gantry/Linalg/Emitter.h"
+
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -8,6 +10,7 @@
 
 using namespace mlir;
 using namespace gantry::gpu;
+using gantry::shapeOf;
 
 using Predicate = arith::CmpIPredicate;
 
@@ -283,10 +286,6 @@ Value Elements::generic(linalg::GenericOp op, unsigned result, ValueRange indice
 //===----------------------------------------------------------------------===//
 // Movement
 //===----------------------------------------------------------------------===//
-
-static ArrayRef<int64_t> shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
 
 Value Elements::collapsed(tensor::CollapseShapeOp op, ValueRange indices) {
   ArrayRef<int64_t> source = shapeOf(op.getSrc());

@@ -4,6 +4,7 @@
 
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/FatalErrors.h"
+#include "gantry/Target/Optimize.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -99,20 +100,6 @@ static void alignSharedMemory(llvm::Module &module) {
   }
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
-  llvm::PassBuilder builder(&target);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
 static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
                                          llvm::TargetMachine &machine, Target::Text form) {
   llvm::LLVMContext context;
@@ -123,7 +110,7 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
   code->setDataLayout(machine.createDataLayout());
   inlineDeviceFunctions(*code);
   alignSharedMemory(*code);
-  optimize(*code, machine);
+  optimizeModule(*code, machine, llvm::PipelineTuningOptions());
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   if (form == Target::Text::llvm) {

@@ -14,6 +14,7 @@
 
 #include "Launch.h"
 #include "Sharing.h"
+#include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -32,20 +33,6 @@ static constexpr int64_t kAccessBytes = 16;
 /// A block adds up sums of at least so many terms together.
 static constexpr int64_t kTermsForBlock = 32;
 
-static ArrayRef<int64_t> shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
-static Type elementOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getElementType();
-}
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t all = 1;
-  for (int64_t size : sizes)
-    all *= size;
-  return all;
-}
-
 namespace {
 /// Elements of a result, all of them or one piece of a joined one.
 struct Output {
@@ -56,7 +43,7 @@ struct Output {
   Sharing sharing;
 
   ArrayRef<int64_t> shape() const { return shapeOf(tensor); }
-  int64_t count() const { return product(shape()); }
+  int64_t count() const { return ShapedType::getNumElements(shape()); }
   bool isByRows() const { return !sharing.kept.empty(); }
   int64_t rows() const {
     int64_t rows = 1;
@@ -143,7 +130,7 @@ int64_t KernelEmitter::chooseThreads() {
     }
     most = std::max(most, output.count() / std::max<int64_t>(1, output.rows()));
     for (Kept kept : output.sharing.kept)
-      most = std::max(most, product(SmallVector<int64_t>(kept.op.getStaticLoopRanges())) /
+      most = std::max(most, ShapedType::getNumElements(kept.op.getStaticLoopRanges()) /
                                 std::max<int64_t>(1, output.rows()));
   }
   return threadsFor(most);
@@ -353,8 +340,9 @@ void KernelEmitter::addUp(const Kept &kept, Indices loops, ArrayRef<Value> store
     if (!loop)
       terms.push_back(size);
   Value neutral = arith::ConstantOp::create(b, *::mlir::arith::getNeutralElement(last));
-  auto sum = scf::ForOp::create(b, launch->thread(), indexConstant(b, product(terms)),
-                                indexConstant(b, launch->threads()), neutral);
+  auto sum =
+      scf::ForOp::create(b, launch->thread(), indexConstant(b, ShapedType::getNumElements(terms)),
+                         indexConstant(b, launch->threads()), neutral);
   {
     Elements::Region inside(*elements, sum.getBody());
     Indices term = delinearize(b, sum.getInductionVar(), terms), all = loops;
@@ -397,7 +385,7 @@ void KernelEmitter::keep(const Output &output, const Kept &kept, ValueRange row)
   for (auto [d, size] : llvm::zip(kept.dims, shape))
     if (d < 0)
       local.push_back(size);
-  int64_t count = product(local);
+  int64_t count = ShapedType::getNumElements(local);
   SmallVector<Value> stores;
   for (Value result : op->getResults())
     stores.push_back(launch->allocate(count, elementOf(result), output.rows()));
@@ -413,8 +401,8 @@ void KernelEmitter::keep(const Output &output, const Kept &kept, ValueRange row)
     }
     return loops;
   };
-  int64_t terms = product(SmallVector<int64_t>(op.getStaticLoopRanges())) /
-                  std::max<int64_t>(1, product(shape));
+  int64_t terms = ShapedType::getNumElements(op.getStaticLoopRanges()) /
+                  std::max<int64_t>(1, ShapedType::getNumElements(shape));
   if (count < launch->threads() && terms >= kTermsForBlock && joinOf(op)) {
     if (count == 1) {
       addUp(kept, loopsAt(indexConstant(b, 0)), stores, indexConstant(b, 0));
@@ -467,7 +455,7 @@ void KernelEmitter::emitRows(const Output &output) {
       keep(output, kept, at);
     bool rowsFirst =
         inner.empty() || output.sharing.rows.empty() || output.sharing.rows.back() < inner.front();
-    int64_t count = product(innerSizes), values = valuesAtOnce(output);
+    int64_t count = ShapedType::getNumElements(innerSizes), values = valuesAtOnce(output);
     if (!rowsFirst || innerSizes.empty() || innerSizes.back() % values ||
         count < values * launch->threads())
       values = 1;

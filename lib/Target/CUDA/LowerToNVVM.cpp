@@ -2,8 +2,7 @@
 
 #include "gantry/Target/CUDA/Passes.h"
 
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
+#include "gantry/Target/Optimize.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -24,8 +23,7 @@ static OpPassManager pipelineFor(StringRef bits) {
                         bits + "},convert-arith-to-llvm{index-bitwidth=" + bits +
                         "},reconcile-unrealized-casts,canonicalize,cse")
                            .str();
-  if (failed(parsePassPipeline(passes, pm)))
-    llvm::report_fatal_error("internal error: unknown pass in '" + Twine(passes) + "'");
+  addPasses(pm, passes);
   return pm;
 }
 

@@ -3,11 +3,14 @@
 // computed.
 #include "Sharing.h"
 
+#include "gantry/Linalg/Emitter.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace gantry::gpu;
+using gantry::shapeOf;
 
 /// Not the index of a dimension of the result.
 static constexpr int64_t kOther = -1;
@@ -15,10 +18,6 @@ static constexpr int64_t kOther = -1;
 static constexpr int64_t kFewTerms = 32;
 
 using Dims = SmallVector<int64_t>;
-
-static ArrayRef<int64_t> shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
 
 namespace {
 /// Where each dimension of the tensors is read.
@@ -125,13 +124,6 @@ struct Reads {
 };
 } // namespace
 
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t all = 1;
-  for (int64_t size : sizes)
-    all *= size;
-  return all;
-}
-
 static int64_t termsOf(linalg::GenericOp op) {
   int64_t terms = 1;
   for (auto [size, kind] : llvm::zip(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
@@ -197,7 +189,7 @@ struct SharingFinder {
     int64_t owners = 1; // elements of the result that have one element of this of their own
     for (unsigned d : used.set_bits())
       owners *= shapeOf(result)[d];
-    return isWhole || owners < product(shapeOf(result)) ||
+    return isWhole || owners < ShapedType::getNumElements(shapeOf(result)) ||
            (op.getNumDpsInputs() == 1 && termsOf(op) >= kFewTerms && readsRows(op));
   }
 
@@ -222,7 +214,7 @@ struct SharingFinder {
 
 Sharing gantry::gpu::findSharing(Value result) {
   Operation *last = result.getDefiningOp();
-  if (!last || product(shapeOf(result)) == 0)
+  if (!last || ShapedType::getNumElements(shapeOf(result)) == 0)
     return {};
   SharingFinder finder{result};
   for (Operation &op : *last->getBlock())
