@@ -306,38 +306,14 @@ void convertGeneral(char *registers, uint32_t mask, const Op &op) {
 
 #define BY_ANY_INTEGER(type, T, EXPRESSION)                                                        \
   switch (type) {                                                                                  \
-  case Type::u8: {                                                                                 \
-    using T = uint8_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s8: {                                                                                 \
-    using T = int8_t;                                                                              \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::u16: {                                                                                \
-    using T = uint16_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s16: {                                                                                \
-    using T = int16_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::u32: {                                                                                \
-    using T = uint32_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s32: {                                                                                \
-    using T = int32_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::u64: {                                                                                \
-    using T = uint64_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s64: {                                                                                \
-    using T = int64_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
+    CASE_OF(Type::u8, uint8_t, T, EXPRESSION)                                                      \
+    CASE_OF(Type::s8, int8_t, T, EXPRESSION)                                                       \
+    CASE_OF(Type::u16, uint16_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s16, int16_t, T, EXPRESSION)                                                     \
+    CASE_OF(Type::u32, uint32_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s32, int32_t, T, EXPRESSION)                                                     \
+    CASE_OF(Type::u64, uint64_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s64, int64_t, T, EXPRESSION)                                                     \
   default:                                                                                         \
     return nullptr;                                                                                \
   }

@@ -423,68 +423,29 @@ Handler three() {
 
 #define BY_INTEGER(T, EXPRESSION)                                                                  \
   switch (type) {                                                                                  \
-  case Type::u16: {                                                                                \
-    using T = uint16_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s16: {                                                                                \
-    using T = int16_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::u32: {                                                                                \
-    using T = uint32_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s32: {                                                                                \
-    using T = int32_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::u64: {                                                                                \
-    using T = uint64_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s64: {                                                                                \
-    using T = int64_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
+    CASE_OF(Type::u16, uint16_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s16, int16_t, T, EXPRESSION)                                                     \
+    CASE_OF(Type::u32, uint32_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s32, int32_t, T, EXPRESSION)                                                     \
+    CASE_OF(Type::u64, uint64_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s64, int64_t, T, EXPRESSION)                                                     \
   default:                                                                                         \
     return nullptr;                                                                                \
   }
 #define BY_WIDE(T, EXPRESSION)                                                                     \
   switch (type) {                                                                                  \
-  case Type::u32: {                                                                                \
-    using T = uint32_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s32: {                                                                                \
-    using T = int32_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::u64: {                                                                                \
-    using T = uint64_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case Type::s64: {                                                                                \
-    using T = int64_t;                                                                             \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
+    CASE_OF(Type::u32, uint32_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s32, int32_t, T, EXPRESSION)                                                     \
+    CASE_OF(Type::u64, uint64_t, T, EXPRESSION)                                                    \
+    CASE_OF(Type::s64, int64_t, T, EXPRESSION)                                                     \
   default:                                                                                         \
     return nullptr;                                                                                \
   }
 #define BY_SIZE(T, EXPRESSION)                                                                     \
   switch (typeBits(type)) {                                                                        \
-  case 16: {                                                                                       \
-    using T = uint16_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case 32: {                                                                                       \
-    using T = uint32_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
-  case 64: {                                                                                       \
-    using T = uint64_t;                                                                            \
-    return EXPRESSION;                                                                             \
-  }                                                                                                \
+    CASE_OF(16, uint16_t, T, EXPRESSION)                                                           \
+    CASE_OF(32, uint32_t, T, EXPRESSION)                                                           \
+    CASE_OF(64, uint64_t, T, EXPRESSION)                                                           \
   default:                                                                                         \
     return nullptr;                                                                                \
   }

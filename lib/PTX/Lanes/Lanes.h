@@ -16,6 +16,13 @@
 #error "GANTRY_PTX_LANES names the instruction set that this file is compiled for"
 #endif
 
+/// A case of a switch over types: the expression, with T for the type of C++.
+#define CASE_OF(value, own, T, ...)                                                                \
+  case value: {                                                                                    \
+    using T = own;                                                                                 \
+    return __VA_ARGS__;                                                                            \
+  }
+
 namespace gantry::ptx::GANTRY_PTX_LANES {
 
 Handler findInteger(const Compute &request);
