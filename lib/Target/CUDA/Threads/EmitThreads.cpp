@@ -1,0 +1,217 @@
+// Kernels of tensor ops as the code of GPU threads: which way computes which output, and what all
+// of them have in common (Kernel.h).
+
+#include "Kernel.h"
+
+#include "gantry/Linalg/Emitter.h"
+#include "gantry/Linalg/Reshapes.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::gpu;
+
+namespace gantry {
+#define GEN_PASS_DEF_EMITTHREADSPASS
+#include "gantry/Target/CUDA/Passes.h.inc"
+} // namespace gantry
+
+/// The ways of computing an output, the first that applies is taken.
+static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {findSharedRows, findElements};
+
+static std::unique_ptr<Way> findWay(const Output &output) {
+  for (auto find : kWays)
+    if (std::unique_ptr<Way> way = find(output))
+      return way;
+  llvm_unreachable("elements can always be computed one by one");
+}
+
+//===----------------------------------------------------------------------===//
+// What there is to compute
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelEmitter::checkOps() {
+  for (Operation &op : func.getBody().front()) {
+    bool hasTensors = llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (hasTensors &&
+        !isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp, tensor::PadOp,
+             tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+             tensor::InsertSliceOp, tensor::InsertOp, tensor::ConcatOp, arith::ConstantOp>(op))
+      return op.emitError("internal error: cannot be computed element by element");
+  }
+  return success();
+}
+
+void KernelEmitter::findOutputs() {
+  for (auto [i, value] : llvm::enumerate(func.getBody().front().getTerminator()->getOperands())) {
+    Value root = skipReshapes(value);
+    auto joined = root.getDefiningOp<tensor::ConcatOp>();
+    if (!joined) {
+      outputs.push_back({root, unsigned(i), std::nullopt, 0});
+      continue;
+    }
+    unsigned axis = joined.getDim();
+    int64_t start = 0;
+    for (Value piece : joined.getInputs()) {
+      outputs.push_back({piece, unsigned(i), axis, start});
+      start += shapeOf(piece)[axis];
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Where elements come from, and go
+//===----------------------------------------------------------------------===//
+
+/// The argument will be a memref; until then a cast stands for that.
+Value KernelEmitter::memoryOf(unsigned i) {
+  BlockArgument argument = func.getBody().front().getArgument(i);
+  auto type = cast<RankedTensorType>(argument.getType());
+  auto cast = UnrealizedConversionCastOp::create(
+      builder(), MemRefType::get(type.getShape(), type.getElementType()), Value(argument));
+  return cast.getResult(0);
+}
+
+void KernelEmitter::provideArguments() {
+  for (BlockArgument argument : func.getBody().front().getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      elements().provide(
+          argument,
+          [this, memory = memoryOf(argument.getArgNumber())](ValueRange indices) -> Value {
+            return memref::LoadOp::create(builder(), memory, indices);
+          });
+}
+
+/// Constants of different elements go into the module.
+void KernelEmitter::provideTables() {
+  unsigned number = 0;
+  for (auto constant : func.getBody().front().getOps<arith::ConstantOp>()) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!dense || dense.isSplat() || dense.getNumElements() <= 1)
+      continue;
+    auto type = MemRefType::get(dense.getType().getShape(), dense.getElementType());
+    std::string name = (func.getSymName() + "_table" + Twine(number++)).str();
+    OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
+    memref::GlobalOp::create(atEnd, constant.getLoc(), name, atEnd.getStringAttr("private"), type,
+                             dense, /*constant=*/true, IntegerAttr());
+    Value memory = memref::GetGlobalOp::create(builder(), type, name);
+    elements().provide(constant, [this, memory](ValueRange indices) -> Value {
+      return memref::LoadOp::create(builder(), memory, indices);
+    });
+  }
+}
+
+void KernelEmitter::write(const Output &output, ValueRange indices, Value value) {
+  Indices at(indices.begin(), indices.end());
+  if (output.axis)
+    at[*output.axis] =
+        addIndex(builder(), at[*output.axis], indexConstant(builder(), output.start));
+  memref::StoreOp::create(builder(), value, launch().result(output.result), at);
+}
+
+/// A result may take the place of an argument of which each thread reads the element that it
+/// writes, and no other.
+void KernelEmitter::keepInPlace() {
+  WorkAttr work = WorkAttr::of(func);
+  SmallVector<int64_t> kept;
+  if (work.getInPlace() && outputs.size() == 1 && !outputs.front().axis) {
+    Alignment alignment(outputs.front().tensor);
+    for (int64_t argument : work.getInPlace().asArrayRef())
+      if (alignment.isAligned(func.getArgument(argument)))
+        kept.push_back(argument);
+  }
+  if (work.getInPlace())
+    func->setAttr(kWorkAttr, work.withInPlace(kept));
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::onlyIf(Value condition, function_ref<void()> emit) {
+  auto branch = scf::IfOp::create(builder(), condition, /*withElseRegion=*/false);
+  branch.thenBlock()->getTerminator()->erase();
+  Elements::Region inside(elements(), branch.thenBlock());
+  emit();
+  scf::YieldOp::create(builder());
+}
+
+void KernelEmitter::loop(Value first, int64_t end, int64_t step, function_ref<void(Value)> emit) {
+  ImplicitLocOpBuilder &b = builder();
+  auto loop = scf::ForOp::create(b, first, indexConstant(b, end), indexConstant(b, step));
+  loop.getBody()->getTerminator()->erase();
+  Elements::Region inside(elements(), loop.getBody());
+  emit(loop.getInductionVar());
+  scf::YieldOp::create(b);
+}
+
+void KernelEmitter::forMine(int64_t count, function_ref<void(Value)> emit) {
+  ImplicitLocOpBuilder &b = builder();
+  Value thread = launch().thread();
+  if (count == launch().threads())
+    return emit(thread);
+  if (count > launch().threads())
+    return loop(thread, count, launch().threads(), emit);
+  onlyIf(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, thread, indexConstant(b, count)),
+         [&] { emit(thread); });
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+/// Arguments are memrefs once nothing needs their tensors.
+void KernelEmitter::replaceArguments(unsigned count) {
+  Block &body = func.getBody().front();
+  for (unsigned i = 0; i < count; ++i) {
+    BlockArgument argument = body.getArgument(i);
+    auto type = cast<RankedTensorType>(argument.getType());
+    argument.setType(MemRefType::get(type.getShape(), type.getElementType()));
+    for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
+      user->getResult(0).replaceAllUsesWith(argument);
+      user->erase();
+    }
+  }
+  func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(), {}));
+}
+
+LogicalResult KernelEmitter::run() {
+  if (failed(checkOps()))
+    return failure();
+  findOutputs();
+  keepInPlace();
+  std::vector<std::unique_ptr<Way>> ways;
+  int64_t threads = kWarp;
+  for (const Output &output : outputs) {
+    ways.push_back(findWay(output));
+    threads = std::max(threads, ways.back()->threads());
+  }
+  SmallVector<Type> results;
+  for (Value value : func.getBody().front().getTerminator()->getOperands())
+    results.push_back(skipReshapes(value).getType());
+  unsigned arguments = func.getNumArguments();
+  theLaunch.emplace(func, results, threads);
+  theElements.emplace(builder());
+  provideTables();
+  for (std::unique_ptr<Way> &way : ways) {
+    provideArguments();
+    way->emit(*this);
+  }
+  launch().finish();
+  replaceArguments(arguments);
+  return success();
+}
+
+namespace {
+struct EmitThreads : gantry::impl::EmitThreadsPassBase<EmitThreads> {
+  void runOnOperation() override {
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!func.isExternal() && !func->hasAttr(kBlockSizeAttr))
+        if (failed(KernelEmitter(func, getOperation()).run()))
+          return signalPassFailure();
+  }
+};
+} // namespace

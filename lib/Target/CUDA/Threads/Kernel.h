@@ -1,0 +1,103 @@
+// A kernel while it becomes the code of threads, and the ways of computing what it gives.
+//
+// Each result, or each piece of a joined one, is an *output*, computed in one *way*: by elements,
+// by rows, ... A way is found by looking at the output alone (`kWays` in EmitThreads.cpp has them
+// in order of preference); it says how many threads a block should have, and later emits its code.
+// The threads of one launch compute the outputs one after the other. What a way needs of the
+// output's operands it asks `Elements` for; what it has computed already it `provide`s.
+#pragma once
+
+#include "../Launch.h"
+#include "../Sharing.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <memory>
+#include <optional>
+
+namespace gantry::gpu {
+
+/// Elements of a result, all of them or one piece of a joined one.
+struct Output {
+  Value tensor;                 ///< in front of reshapes at the end, so it has its own shape
+  unsigned result;              ///< of the kernel
+  std::optional<unsigned> axis; ///< along which it is a piece
+  int64_t start = 0;            ///< of the piece
+
+  llvm::ArrayRef<int64_t> shape() const {
+    return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
+  }
+  mlir::Type element() const { return mlir::getElementTypeOrSelf(tensor.getType()); }
+  int64_t count() const { return mlir::ShapedType::getNumElements(shape()); }
+};
+
+class KernelEmitter;
+
+/// One way of computing an output.
+class Way {
+public:
+  explicit Way(const Output &output) : output(output) {}
+  virtual ~Way() = default;
+
+  /// How many threads a block should have, a power of two and whole warps. A block has as many as
+  /// the output that asks for most; `Launch::threads` says how many that are.
+  virtual int64_t threads() const = 0;
+
+  /// Emits code that computes the output and writes it, for all blocks and threads. Elements of the
+  /// kernel's arguments are provided.
+  virtual void emit(KernelEmitter &kernel) = 0;
+
+protected:
+  Output output;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(mlir::func::FuncOp func, mlir::ModuleOp module) : func(func), module(module) {}
+  mlir::LogicalResult run();
+
+  Launch &launch() { return *theLaunch; }
+  Elements &elements() { return *theElements; }
+  mlir::ImplicitLocOpBuilder &builder() { return theLaunch->builder(); }
+  mlir::func::FuncOp function() { return func; }
+  /// Blocks and threads may be more than an output asked for when the kernel has several.
+  bool hasOneOutput() const { return outputs.size() == 1; }
+
+  /// A body that runs where the condition holds.
+  void onlyIf(Value condition, llvm::function_ref<void()> emit);
+  /// A body for `first` <= i < `end` in steps.
+  void loop(Value first, int64_t end, int64_t step, llvm::function_ref<void(Value)> emit);
+  /// The body for 0 <= i < count, by this thread and those of its block in turns.
+  void forMine(int64_t count, llvm::function_ref<void(Value)> emit);
+
+  /// A buffer in place of the argument `i`.
+  Value memoryOf(unsigned i);
+  /// Writes one element, at indices of the output.
+  void write(const Output &output, ValueRange indices, Value value);
+
+private:
+  mlir::LogicalResult checkOps();
+  void findOutputs();
+  void provideArguments();
+  void provideTables();
+  void keepInPlace();
+  void replaceArguments(unsigned count);
+
+  mlir::func::FuncOp func;
+  mlir::ModuleOp module;
+  std::vector<Output> outputs;
+  std::optional<Launch> theLaunch;
+  std::optional<Elements> theElements;
+};
+
+// The ways. Null where one does not apply; the last one always does.
+
+/// Reductions that elements share, by blocks.
+std::unique_ptr<Way> findSharedRows(const Output &output);
+/// Some neighbouring elements for each thread.
+std::unique_ptr<Way> findElements(const Output &output);
+
+/// How many neighbours of a type are read or written at once.
+int64_t valuesAtOnce(mlir::Type element);
+
+} // namespace gantry::gpu
