@@ -196,18 +196,41 @@ static Indices applyMap(ImplicitLocOpBuilder &b, AffineMap map, ValueRange loops
   return indices;
 }
 
+void Elements::mapInput(linalg::GenericOp op, OpOperand &input, ValueRange loops,
+                        IRMapping &inside) {
+  AffineMap map = op.getMatchingIndexingMap(&input);
+  inside.map(op.getMatchingBlockArgument(&input), isa<ShapedType>(input.get().getType())
+                                                      ? at(input.get(), applyMap(b, map, loops))
+                                                      : scalar(input.get()));
+}
+
+Value Elements::inBody(linalg::GenericOp op, Value v, ValueRange loops) {
+  IRMapping inside;
+  llvm::SmallPtrSet<Operation *, 8> needed;
+  SmallVector<Value> open{v};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    auto argument = dyn_cast<BlockArgument>(next);
+    if (argument && argument.getOwner() == op.getBody()) {
+      if (!inside.contains(next))
+        mapInput(op, op->getOpOperand(argument.getArgNumber()), loops, inside);
+    } else if (Operation *by = next.getDefiningOp(); by && by->getBlock() == op.getBody()) {
+      if (needed.insert(by).second)
+        llvm::append_range(open, by->getOperands());
+    }
+  }
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (needed.contains(&inner))
+      emitBody(inner, inside, loops);
+  return scalarIn(v, &inside);
+}
+
 SmallVector<Value> Elements::step(linalg::GenericOp op, ValueRange loops, ValueRange soFar) {
   IRMapping inside;
   Block *body = op.getBody();
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(input);
-    if (argument.use_empty())
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(input);
-    inside.map(argument, isa<ShapedType>(input->get().getType())
-                             ? at(input->get(), applyMap(b, map, loops))
-                             : scalar(input->get()));
-  }
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (!op.getMatchingBlockArgument(input).use_empty())
+      mapInput(op, *input, loops, inside);
   for (auto [argument, value] : llvm::zip(op.getRegionOutputArgs(), soFar))
     inside.map(argument, value);
   for (Operation &inner : body->without_terminator())

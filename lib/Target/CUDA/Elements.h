@@ -45,6 +45,9 @@ public:
   /// its results so far.
   llvm::SmallVector<Value> step(mlir::linalg::GenericOp op, ValueRange loops, ValueRange soFar);
 
+  /// What `v`, in the body of `op`, is at `loops`; it may depend on inputs, not on results so far.
+  Value inBody(mlir::linalg::GenericOp op, Value v, ValueRange loops);
+
   /// What the results are before the first iteration, at the parallel ones of `loops`.
   llvm::SmallVector<Value> start(mlir::linalg::GenericOp op, ValueRange loops);
 
@@ -70,6 +73,8 @@ private:
   using Key = std::pair<void *, std::vector<void *>>;
 
   Value compute(Value tensor, ValueRange indices);
+  void mapInput(mlir::linalg::GenericOp op, mlir::OpOperand &input, ValueRange loops,
+                mlir::IRMapping &inside);
   Value generic(mlir::linalg::GenericOp op, unsigned result, ValueRange indices);
   Value constant(mlir::arith::ConstantOp op, ValueRange indices);
   Value collapsed(mlir::tensor::CollapseShapeOp op, ValueRange indices);

@@ -30,7 +30,8 @@ def EmitThreadsPass : Pass<"gantry-emit-gpu-threads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::func::FuncDialect"];
+                           "::mlir::linalg::LinalgDialect", "::mlir::func::FuncDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def WriteMultiplyAddsPass : Pass<"gantry-write-multiply-adds", "::mlir::func::FuncOp"> {

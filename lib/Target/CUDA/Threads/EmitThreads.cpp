@@ -20,7 +20,8 @@ namespace gantry {
 } // namespace gantry
 
 /// The ways of computing an output, the first that applies is taken.
-static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {findSharedRows, findElements};
+static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {findTiles, findSharedRows,
+                                                                    findElements};
 
 static std::unique_ptr<Way> findWay(const Output &output) {
   for (auto find : kWays)
@@ -60,6 +61,8 @@ void KernelEmitter::findOutputs() {
       start += shapeOf(piece)[axis];
     }
   }
+  if (outputs.size() == 1)
+    outputs.front().isOnly = true;
 }
 
 //===----------------------------------------------------------------------===//

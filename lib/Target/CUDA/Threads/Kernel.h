@@ -23,6 +23,7 @@ struct Output {
   unsigned result;              ///< of the kernel
   std::optional<unsigned> axis; ///< along which it is a piece
   int64_t start = 0;            ///< of the piece
+  bool isOnly = false;          ///< of its kernel
 
   llvm::ArrayRef<int64_t> shape() const {
     return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
@@ -92,6 +93,8 @@ private:
 
 // The ways. Null where one does not apply; the last one always does.
 
+/// Products in tiles.
+std::unique_ptr<Way> findTiles(const Output &output);
 /// Reductions that elements share, by blocks.
 std::unique_ptr<Way> findSharedRows(const Output &output);
 /// Some neighbouring elements for each thread.

@@ -1,0 +1,78 @@
+// Reads a part of one side of a product into shared memory: `extent` rows (or columns) by `depth`
+// terms, all threads of a block together, in an order in which threads of a warp read neighbours
+// in memory and write to different banks.
+//
+// Reading and writing are apart, so that the next part is on its way while sums are added up.
+#pragma once
+
+#include "../Threads/Kernel.h"
+#include "Product.h"
+
+namespace gantry::gpu {
+
+/// A tile in shared memory: lines of terms for each row, or of rows for each term.
+struct TileMemory {
+  Value memory; ///< one-dimensional, for all stages
+  int64_t extent, depth;
+  bool linesOfTerms;
+  int64_t stride; ///< from line to line, in elements
+  int64_t stages;
+
+  int64_t lines() const { return linesOfTerms ? extent : depth; }
+  int64_t stageSize() const { return lines() * stride; }
+};
+
+/// As many values as `memory` wants are computed for `values`.
+class FillTile {
+public:
+  /// `factor` is what of the body of the product's op is kept of each element; `loops` are the
+  /// product's rows or its columns, whichever the side has.
+  FillTile(KernelEmitter &kernel, const Product &product, const Side &side, Value factor,
+           llvm::ArrayRef<unsigned> loops, int64_t extent, int64_t depth);
+
+  /// Whether what is read at once are terms, not rows.
+  bool readsTerms() const { return alongTerms; }
+  /// Elements that a thread reads at once.
+  int64_t width() const { return values; }
+
+  /// From now on it is the tile that begins with row `first`, at these indices of the batch.
+  void moveTo(ValueRange batch, Value first);
+
+  /// What this thread reads of the `depth` terms from `term` on, if `condition` holds (it may be
+  /// null); else zeros.
+  llvm::SmallVector<Value> load(Value term, Value condition);
+
+  /// Writes what `load` gave into a stage that begins at `offset`.
+  void store(llvm::ArrayRef<Value> loaded, const TileMemory &to, Value offset);
+
+private:
+  struct Place {
+    Value row, term; ///< in the tile
+  };
+  /// Where a thread reads for the `turn`-th time.
+  Place placeOf(int64_t turn);
+  Value digit(int64_t turn, int64_t divisor, int64_t modulus);
+  int64_t pieces() const { return extent * depth / values; }
+  int64_t turns() const;
+  bool isForAll() const { return pieces() >= launch.threads(); }
+  llvm::SmallVector<Value> loadAll(Value term);
+  llvm::SmallVector<Value> loadPiece(const Place &place, Value term);
+  void chooseWidth();
+
+  KernelEmitter &kernel;
+  Launch &launch;
+  const Product &product;
+  const Side &side;
+  Value factor;
+  llvm::SmallVector<unsigned> loops;
+  int64_t extent, depth;
+  bool alongTerms = false;
+  int64_t values = 1;
+  llvm::SmallVector<Value> batch;
+  Value first;
+};
+
+/// x < y as unsigned numbers.
+Value isBelow(mlir::ImplicitLocOpBuilder &b, Value x, int64_t y);
+
+} // namespace gantry::gpu

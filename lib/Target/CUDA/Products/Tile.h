@@ -1,0 +1,27 @@
+// The part of a product that a block of threads computes, and how its threads share the work.
+#pragma once
+
+#include "Product.h"
+
+namespace gantry::gpu {
+
+/// All numbers are powers of two. Threads are counted slice by slice, in a slice row by row.
+struct Tile {
+  int64_t rows, columns;             ///< of the block
+  int64_t terms;                     ///< in shared memory at a time
+  int64_t threadRows, threadColumns; ///< of a thread
+  int64_t slices;                    ///< threads that each add up a part of the same sums
+
+  int64_t threadsOfSlice() const { return rows / threadRows * (columns / threadColumns); }
+  int64_t threads() const { return threadsOfSlice() * slices; }
+  int64_t blocks(const Product &product) const;
+};
+
+/// Bytes of the space between two lines of a tile in shared memory; lines begin where accesses of
+/// 16 bytes may, and neighbouring threads that write to neighbouring lines meet no bank twice.
+inline constexpr int64_t kTilePadding = 16;
+
+/// The tile of which the product takes the least time, by an estimate that knows the shape alone.
+Tile chooseTile(const Product &product);
+
+} // namespace gantry::gpu
