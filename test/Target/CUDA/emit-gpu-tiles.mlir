@@ -1,0 +1,101 @@
+// RUN: gantry-opt %s --gantry-emit-gpu-threads --canonicalize --cse -split-input-file | FileCheck %s --implicit-check-not=linalg. --implicit-check-not=tensor.
+
+// A block reads tiles of both sides into shared memory, the next ones while it adds up; then each sum goes through
+// what the kernel does with it, in registers.
+// CHECK-LABEL: func.func private @product(
+// CHECK-SAME: %[[X:.*]]: memref<2048x512xf32> {{{.*}}}, %[[W:.*]]: memref<512x1024xf32> {{{.*}}}, %[[BIAS:.*]]: memref<1024xf32>
+// CHECK-DAG: memref.alloc() {{.*}} : memref<{{.*}}xf32, #gpu.address_space<workgroup>>
+// CHECK: memref.load %[[X]]
+// CHECK: memref.load %[[W]]
+// CHECK: gpu.barrier
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK: %[[NEXT:.*]]:{{.*}} = scf.if
+// CHECK: memref.load %[[X]]
+// CHECK: vector.load
+// CHECK: vector.to_elements
+// CHECK: arith.mulf
+// CHECK-NEXT: arith.addf
+// CHECK: gpu.barrier
+// CHECK: memref.load %[[BIAS]]
+// CHECK: arith.maximumf
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+#last = affine_map<(m, n) -> (n)>
+func.func private @product(%x: tensor<2048x512xf32>, %w: tensor<512x1024xf32>, %bias: tensor<1024xf32>) -> tensor<2048x1024xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<2048x1024xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<2048x1024xf32>) -> tensor<2048x1024xf32>
+  %sum = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<2048x512xf32>, tensor<512x1024xf32>) outs(%start : tensor<2048x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2048x1024xf32>
+  %y = linalg.generic {indexing_maps = [#id, #last, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%sum, %bias : tensor<2048x1024xf32>, tensor<1024xf32>) outs(%empty : tensor<2048x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.maximumf %0, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<2048x1024xf32>
+  return %y : tensor<2048x1024xf32>
+}
+
+// -----
+
+// A convolution is one, too: its filters are rows, the positions of the image columns. Behind the last row of
+// filters the last one is read, and nothing is written.
+// CHECK-LABEL: func.func private @convolution(
+// CHECK: arith.minui
+// CHECK: gpu.barrier
+// CHECK: scf.if
+// CHECK: memref.store
+#image = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
+#filter = affine_map<(n, o, p, c, t) -> (o, c, t)>
+#result = affine_map<(n, o, p, c, t) -> (n, o, p)>
+func.func private @convolution(%x: tensor<1x16x66xf32>, %w: tensor<30x16x3xf32>) -> tensor<1x30x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x30x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x30x64xf32>) -> tensor<1x30x64xf32>
+  %sum = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x16x66xf32>, tensor<30x16x3xf32>) outs(%start : tensor<1x30x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x30x64xf32>
+  return %sum : tensor<1x30x64xf32>
+}
+
+// -----
+
+// Few elements of long sums: the terms are dealt out to slices of the block, whose sums meet in shared memory.
+// CHECK-LABEL: func.func private @slices(
+// CHECK-SAME: gpu.known_block_size = array<i32: 256, 1, 1>
+// CHECK: gpu.barrier
+// CHECK: scf.for
+// CHECK: gpu.barrier
+// CHECK: memref.store
+// CHECK: gpu.barrier
+// CHECK: memref.load
+// CHECK: memref.load
+// CHECK: arith.addf
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+func.func private @slices(%x: tensor<4x2048xf32>, %w: tensor<2048x64xf32>) -> tensor<4x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64xf32>) -> tensor<4x64xf32>
+  %sum = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x2048xf32>, tensor<2048x64xf32>) outs(%start : tensor<4x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x64xf32>
+  return %sum : tensor<4x64xf32>
+}
