@@ -575,10 +575,21 @@ Status Decoder::run(const Function &kernel) {
   return failure;
 }
 
+static void findStraightRuns(Program &program) {
+  program.straight.resize(program.ops.size());
+  uint32_t run = 0;
+  for (size_t i = program.ops.size(); i-- > 0;) {
+    const Op &op = program.ops[i];
+    bool plain = op.kind == OpKind::compute && op.guard == noSlot && op.watched == noSlot;
+    program.straight[i] = run = plain ? run + 1 : 0;
+  }
+}
+
 Expected<std::unique_ptr<Program>> gantry::ptx::decode(const Image &image, const Function &kernel) {
   auto program = std::make_unique<Program>();
   Decoder decoder(image, *program);
   GANTRY_RETURN_IF_ERROR(decoder.run(kernel));
   findUndefined(*program);
+  findStraightRuns(*program);
   return program;
 }

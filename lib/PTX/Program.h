@@ -59,6 +59,9 @@ class Program {
 public:
   KernelInfo info;
   std::vector<Op> ops;
+  /// For each op: how many from it on are computed by all lanes of the group, unguarded and
+  /// unwatched, one after the other.
+  std::vector<uint32_t> straight;
   std::vector<Origin> origins;
   std::vector<Access> accesses;
   std::vector<AtomicDetail> atomics;

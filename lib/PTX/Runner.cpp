@@ -34,7 +34,8 @@ void broadcast(char *registers, Slot slot, uint64_t value) {
 Runner::Runner(const LaunchState &state)
     : state(state), program(state.program), compute(computeTable()), checks(state.launch.checks),
       checkMemory(checks != Checks::none), checkAll(checks == Checks::all),
-      regionCache(program.ops.size()), opCounts(program.ops.size()), barriers(16),
+      regionCache(program.ops.size()), opCounts(program.ops.size()),
+      runCounts(program.ops.size() + 1), barriers(16),
       steps(int64_t(std::min<uint64_t>(state.launch.stepLimit, uint64_t(1) << 62))) {
   size_t warpCount = size_t((state.threadsPerBlock + warpSize - 1) / warpSize);
   oneRegisterFile = !program.usesBarriers;
@@ -285,6 +286,11 @@ void Runner::deadlock() {
   }
 }
 
+/// How many ops from `pc` on only compute, for all lanes of the group, before another group waits.
+uint32_t Runner::straightRun(uint32_t pc, uint32_t limit) const {
+  return uint32_t(std::min<uint64_t>(std::min(program.straight[pc], limit - pc), uint64_t(steps)));
+}
+
 void Runner::runWarp(Warp &warp) {
   const Op *ops = program.ops.data();
   int64_t slice = sliceSteps;
@@ -314,13 +320,31 @@ void Runner::runWarp(Warp &warp) {
     };
 
     for (;;) {
+      if (uint32_t run = straightRun(pc, limit)) {
+        for (const Op *op = ops + pc, *end = op + run; op != end; ++op)
+          op->compute(warp.registers, mask, *op);
+        RunCount &begin = runCounts[pc], &end = runCounts[pc + run];
+        uint64_t lanes = mask == allLanes ? warpSize : uint64_t(std::popcount(mask));
+        ++begin.warps;
+        begin.lanes += lanes;
+        --end.warps;
+        end.lanes -= lanes;
+        steps -= run;
+        slice -= run;
+        forced = false;
+        pc += run;
+        if (pc >= limit) {
+          park(mask, pc);
+          goto reschedule;
+        }
+      }
       const Op &op = ops[pc];
       uint32_t exec = mask;
       if (op.guard != noSlot) {
         uint32_t guard = predicate(warp, op.guard);
         exec &= op.guardNegated ? ~guard : guard;
       }
-      OpCount &count = opCounts[pc];
+      RunCount &count = opCounts[pc];
       ++count.warps;
       count.lanes += exec == allLanes ? warpSize : uint64_t(std::popcount(exec));
       --slice;
@@ -535,10 +559,13 @@ void Runner::writeLane(Warp &warp, Slot to, unsigned lane, uint64_t value) {
 }
 
 void Runner::finish(Outcome &outcome) {
+  RunCount running; // of the straight runs that the op is in
   for (size_t i = 0; i < opCounts.size(); ++i) {
-    counts.warpInstructions += opCounts[i].warps;
-    counts.laneInstructions += opCounts[i].lanes;
-    counts.byClass[size_t(program.ops[i].opClass)] += opCounts[i].lanes;
+    running.warps += runCounts[i].warps;
+    running.lanes += runCounts[i].lanes;
+    counts.warpInstructions += opCounts[i].warps + running.warps;
+    counts.laneInstructions += opCounts[i].lanes + running.lanes;
+    counts.byClass[size_t(program.ops[i].opClass)] += opCounts[i].lanes + running.lanes;
   }
   outcome.counts += counts;
   outcome.faultCount += faultCount;

@@ -61,7 +61,7 @@ private:
     bool writable = false;
     Shadow *shadow = nullptr;
   };
-  struct OpCount {
+  struct RunCount {
     uint64_t warps = 0, lanes = 0;
   };
   /// The addresses of an access after checking.
@@ -75,6 +75,7 @@ private:
   void startBlock(uint64_t block);
   void startWarp(Warp &warp);
   bool runWarps();
+  uint32_t straightRun(uint32_t pc, uint32_t limit) const;
   void runWarp(Warp &warp);
   void watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t exec);
   bool executeWaiting(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced);
@@ -167,7 +168,9 @@ private:
   uint64_t block = 0;
   Index3 blockAt = {};
   std::vector<CachedRegion> regionCache; ///< by op
-  std::vector<OpCount> opCounts;
+  std::vector<RunCount> opCounts;
+  std::vector<RunCount>
+      runCounts; ///< of straight runs: added where they begin, less where they end
   std::vector<BlockBarrier> barriers;
   bool stopped = false;
   bool spent = false;

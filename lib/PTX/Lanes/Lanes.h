@@ -47,8 +47,19 @@ template <class D, class Value>
     std::memcpy(to, made, sizeof made);
     return;
   }
-  for (unsigned lane = 0; lane < warpSize; ++lane)
-    to[lane] = mask >> lane & 1 ? made[lane] : to[lane];
+  // Chosen by bits: of a conditional store compilers make a branch a lane.
+  using Bits =
+      std::conditional_t<sizeof(D) == 8, uint64_t,
+                         std::conditional_t<sizeof(D) == 4, uint32_t,
+                                            std::conditional_t<sizeof(D) == 2, uint16_t, uint8_t>>>;
+  alignas(64) Bits bits[warpSize], old[warpSize];
+  std::memcpy(bits, made, sizeof made);
+  std::memcpy(old, to, sizeof old);
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    Bits chosen = Bits(0 - Bits(mask >> lane & 1));
+    old[lane] = Bits((bits[lane] & chosen) | (old[lane] & Bits(~chosen)));
+  }
+  std::memcpy(to, old, sizeof old);
 }
 
 template <class T>
