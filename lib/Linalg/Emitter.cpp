@@ -3,6 +3,7 @@
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -16,6 +17,18 @@ Type gantry::computeType(Type element) {
 Type gantry::signless(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
   return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
+}
+
+ElementsAttr gantry::signlessElements(ElementsAttr value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto storage = type.clone(signless(type.getElementType()));
+  if (type == storage)
+    return value;
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return DenseElementsAttr::getFromRawBuffer(storage, dense.getRawData());
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    return DenseResourceElementsAttr::get(storage, resource.getRawHandle());
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

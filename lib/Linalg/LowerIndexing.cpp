@@ -5,6 +5,7 @@
 // scatters are loops over the updates in row-major order, into a copy of the input.
 
 #include "Patterns.h"
+#include "gantry/Linalg/Scalars.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -89,28 +90,6 @@ static Value lowerOneHot(OneHotOp op, OneHotOp::Adaptor in, Emitter &b) {
 // Scatters
 //===----------------------------------------------------------------------===//
 
-static Value meet(Emitter &b, ScatterReduction reduction, Value old, Value update, bool sign) {
-  Value x = b.widen(old), y = b.widen(update), result;
-  switch (reduction) {
-  case ScatterReduction::None:
-    return update;
-  case ScatterReduction::Add:
-    // Bits: or and and are the sum and the product that stay within i1.
-    result = x.getType().isInteger(1) ? b.either(x, y) : b.add(x, y);
-    break;
-  case ScatterReduction::Mul:
-    result = b.mul(x, y);
-    break;
-  case ScatterReduction::Max:
-    result = b.maximum(x, y, sign);
-    break;
-  case ScatterReduction::Min:
-    result = b.minimum(x, y, sign);
-    break;
-  }
-  return b.narrow(result, update.getType());
-}
-
 /// Loops over all elements of `updates`; `place` gives where in the input an update at the loops'
 /// indices goes.
 static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction reduction, bool sign,
@@ -134,7 +113,7 @@ static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction re
     Value update = tensor::ExtractOp::create(e, updates, indices);
     if (reduction != ScatterReduction::None) {
       Value old = tensor::ExtractOp::create(e, carried[0], at);
-      update = meet(e, reduction, old, update, sign);
+      update = meetUpdate(e, reduction, old, update, sign);
     }
     return {tensor::InsertOp::create(e, update, carried[0], at)};
   };

@@ -4,25 +4,10 @@
 #include "ElementwiseScalars.h"
 #include "Patterns.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
-
 using namespace mlir;
 using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
-
-/// The same bytes with a signless element type.
-static ElementsAttr signlessElements(ElementsAttr value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto storage = type.clone(signless(type.getElementType()));
-  if (type == storage)
-    return value;
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    return DenseElementsAttr::getFromRawBuffer(storage, dense.getRawData());
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-    return DenseResourceElementsAttr::get(storage, resource.getRawHandle());
-  return {};
-}
 
 static Value lowerConstant(ConstantOp op, ConstantOp::Adaptor, Emitter &b) {
   if (ElementsAttr value = signlessElements(op.getValue()))

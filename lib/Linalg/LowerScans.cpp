@@ -1,6 +1,7 @@
 // Ops that go through a dimension in order and carry something along: cumsum and top_k.
 
 #include "Patterns.h"
+#include "gantry/Linalg/Scalars.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -86,22 +87,9 @@ struct Selection {
   Value input;
   unsigned axis = op.getAxis();
   int64_t k = op.getK(), size = shapeOf(input)[axis];
-  bool sign = isUnsigned(op.getInput().getType());
 
-  /// A strict order, so that of equal elements the earlier stays in front. NaN counts as larger
-  /// than every number.
-  Value isBetter(Emitter &b, Value x, Value y) {
-    if (!isa<FloatType>(x.getType()))
-      return op.getSmallest() ? b.less(x, y, sign) : b.less(y, x, sign);
-    using Predicate = arith::CmpFPredicate;
-    Value wideX = b.widen(x), wideY = b.widen(y);
-    if (op.getSmallest())
-      std::swap(wideX, wideY);
-    Value above = b.compare(Predicate::OGT, wideX, wideY);
-    Value nan =
-        b.both(b.compare(Predicate::UNO, wideX, wideX), b.compare(Predicate::ORD, wideY, wideY));
-    return b.either(above, nan);
-  }
+  /// Strictly, so that of equal elements the earlier stays in front.
+  Value isBetter(Emitter &b, Value x, Value y) { return isPreferred(b, op, x, y); }
 
   SmallVector<Value> place(ArrayRef<Value> row, Value i) {
     SmallVector<Value> at(row);

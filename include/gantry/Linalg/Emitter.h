@@ -32,6 +32,8 @@ mlir::Type computeType(mlir::Type element);
 
 /// `element` without its sign: ui8 gives i8. Not for tensors.
 mlir::Type signless(mlir::Type element);
+/// The same bytes with a signless element type; null for elements in other forms than dense.
+mlir::ElementsAttr signlessElements(mlir::ElementsAttr elements);
 
 /// A tensor as a body reads it: the value, and the element that each iteration sees.
 struct Operand {
