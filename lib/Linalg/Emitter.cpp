@@ -150,14 +150,22 @@ Value Emitter::toIndex(Value x) {
 Value Emitter::loopIndex(unsigned dim) { return linalg::IndexOp::create(*this, dim); }
 
 Value Emitter::clampIndex(Value x, int64_t size) {
-  Value low = arith::MaxSIOp::create(*this, x, index(0));
-  return arith::MinSIOp::create(*this, low, index(size - 1));
+  Type type = x.getType();
+  Value low = arith::MaxSIOp::create(*this, x, integer(0, type));
+  return arith::MinSIOp::create(*this, low, integer(size - 1, type));
+}
+
+Value Emitter::countFromEnd(Value x, int64_t size) {
+  // On GPUs an index may have 32 bits.
+  if (!x.getType().isInteger(64))
+    x = toIndex(x);
+  Type type = x.getType();
+  Value negative = compare(arith::CmpIPredicate::slt, x, integer(0, type));
+  return select(negative, add(x, integer(size, type)), x);
 }
 
 Value Emitter::wrapIndex(Value x, int64_t size) {
-  x = toIndex(x);
-  Value negative = compare(arith::CmpIPredicate::slt, x, index(0));
-  return clampIndex(select(negative, add(x, index(size)), x), size);
+  return toIndex(clampIndex(countFromEnd(x, size), size));
 }
 
 //===----------------------------------------------------------------------===//

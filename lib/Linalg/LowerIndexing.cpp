@@ -67,7 +67,7 @@ static Value lowerGatherNd(GatherNdOp op, GatherNdOp::Adaptor in, Emitter &b) {
   });
 }
 
-/// Compares in i64: an index beyond the depth on either side matches no position.
+/// Compares before any bits are cut: an index beyond the depth on either side matches no position.
 static Value lowerOneHot(OneHotOp op, OneHotOp::Adaptor in, Emitter &b) {
   ArrayRef<int64_t> shape = op.getType().getShape();
   unsigned axis = op.getAxis(), rank = shape.size();
@@ -78,10 +78,11 @@ static Value lowerOneHot(OneHotOp op, OneHotOp::Adaptor in, Emitter &b) {
                               {in.getOnValue(), b.mapOf(rank, {})}};
   Type element = elementOf(in.getOnValue());
   return b.elementwise(shape, element, inputs, [&](Emitter &e, ValueRange x) {
-    Value index = e.toIndex(x[0]);
-    Value negative = e.compare(arith::CmpIPredicate::slt, index, e.index(0));
-    index = e.select(negative, e.add(index, e.index(op.getDepth())), index);
-    Value here = e.compare(arith::CmpIPredicate::eq, index, e.loopIndex(axis));
+    Value index = e.countFromEnd(x[0], op.getDepth());
+    Value place = e.loopIndex(axis);
+    if (!index.getType().isIndex())
+      place = arith::IndexCastOp::create(e, index.getType(), place);
+    Value here = e.compare(arith::CmpIPredicate::eq, index, place);
     return e.select(here, x[2], x[1]);
   });
 }

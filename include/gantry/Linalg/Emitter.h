@@ -92,6 +92,8 @@ public:
   Value toIndex(Value x);
   /// Inside a body: the index of loop `dim`.
   Value loopIndex(unsigned dim);
+  /// Negative counts from the end. Stays an i64 where it was one: an index may have fewer bits.
+  Value countFromEnd(Value x, int64_t size);
   /// Into [0, size).
   Value clampIndex(Value x, int64_t size);
   /// Negative counts from the end, then clamps into [0, size).
