@@ -1,13 +1,11 @@
-// Kernels that go along a dimension in order: a thread takes a line.
-//
-// What comes before decides what comes after, along the line; lines are independent. Neighbouring
-// threads have neighbouring lines, so that they read and write neighbours together unless the line
-// itself runs along the last dimension.
+// Kernels of one op that takes elements in an order of its own, as the code of threads. What they
+// do is written in Lines/, a file for each kind.
 
 #include "gantry/Target/CUDA/Passes.h"
 
-#include "Launch.h"
-#include "gantry/Linalg/Emitter.h"
+#include "Lines/Lines.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -18,46 +16,19 @@ namespace gantry {
 #include "gantry/Target/CUDA/Passes.h.inc"
 } // namespace gantry
 
-static MemRefType bufferOf(Type type) {
+static RankedTensorType signlessTensor(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return MemRefType::get(tensor.getShape(), signless(tensor.getElementType()));
+  return tensor.clone(signless(tensor.getElementType()));
 }
 
-namespace {
-/// A line of a tensor along an axis; all dimensions but that number the lines.
-struct Line {
-  SmallVector<int64_t> shape, others;
-  unsigned axis;
-  Indices at; ///< of the line's elements, the axis left open
-
-  Line(ArrayRef<int64_t> shape, unsigned axis) : shape(shape), others(shape), axis(axis) {
-    others.erase(others.begin() + axis);
-  }
-  int64_t count() const {
-    int64_t lines = 1;
-    for (int64_t size : others)
-      lines *= size;
-    return lines;
-  }
-  int64_t length() const { return shape[axis]; }
-  void take(ImplicitLocOpBuilder &b, Value number) {
-    at = delinearize(b, number, others);
-    at.insert(at.begin() + axis, Value());
-  }
-  Indices element(Value i) const {
-    Indices indices = at;
-    indices[axis] = i;
-    return indices;
-  }
-};
-} // namespace
-
-/// A kernel of one op as an empty function over buffers.
+/// A kernel of one op as an empty function over buffers, one for each argument.
 static func::FuncOp makeFunction(KernelOp kernel) {
   OpBuilder builder(kernel);
   SmallVector<Type> types;
-  for (BlockArgument argument : kernel.getBody().getArguments())
-    types.push_back(bufferOf(argument.getType()));
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    auto tensor = signlessTensor(argument.getType());
+    types.push_back(MemRefType::get(tensor.getShape(), tensor.getElementType()));
+  }
   auto func = func::FuncOp::create(builder, kernel.getLoc(), kernel.getSymName(),
                                    builder.getFunctionType(types, {}));
   func.setPrivate();
@@ -67,60 +38,40 @@ static func::FuncOp makeFunction(KernelOp kernel) {
   return func;
 }
 
-/// The buffer of an operand, which is an argument of the kernel.
-static Value bufferOf(Launch &launch, Value operand) {
-  return launch.argument(cast<BlockArgument>(operand).getArgNumber());
+template <typename Op>
+static void emitKernel(KernelOp kernel, Op op) {
+  func::FuncOp func = makeFunction(kernel);
+  // Each element of a scattered result is read, if at all, by the thread that writes it.
+  if constexpr (llvm::is_one_of<Op, ScatterElementsOp, ScatterNdOp>::value)
+    func->setAttr(kWorkAttr, WorkAttr::of(kernel));
+  auto results = llvm::map_to_vector(op->getResultTypes(),
+                                     [](Type type) -> Type { return signlessTensor(type); });
+  Launch launch(func, results, threadsOf(op));
+  if (cast<ShapedType>(results.front()).getNumElements() > 0)
+    gantry::gpu::emit(op, launch);
+  launch.finish();
+  kernel.erase();
 }
 
-static void emitCumsum(CumsumOp op, Launch &launch) {
-  Emitter b(op.getLoc(), launch.builder());
-  Line line(op.getType().getShape(), op.getAxis());
-  if (line.count() == 0 || line.length() == 0)
-    return;
-  launch.needThreads(line.count());
-  Value input = bufferOf(launch, op.getInput()), output = launch.result(0);
-  Type element = signless(op.getType().getElementType());
-  auto isMine = b.compare(arith::CmpIPredicate::ult, launch.global(), b.index(line.count()));
-  auto emit = [&](OpBuilder &builder, Location loc) {
-    ImplicitLocOpBuilder inner(loc, builder);
-    line.take(inner, launch.global());
-    auto step = [&](OpBuilder &nested, Location where, Value i, ValueRange soFar) {
-      Emitter e(where, nested);
-      Value place = op.getReverse() ? e.sub(e.index(line.length() - 1), i) : i;
-      Indices at = line.element(place);
-      Value next = e.add(soFar[0], e.widen(memref::LoadOp::create(e, input, at)));
-      memref::StoreOp::create(e, e.narrow(op.getExclusive() ? soFar[0] : next, element), output,
-                              at);
-      scf::YieldOp::create(e, next);
-    };
-    Emitter e(loc, builder);
-    scf::ForOp::create(e, e.index(0), e.index(line.length()), e.index(1),
-                       e.number(0, computeType(element)), step);
-    scf::YieldOp::create(e);
-  };
-  scf::IfOp::create(b, isMine, emit);
+/// The one op of a kernel, but for constants; null when it has more.
+static Operation *onlyOpOf(KernelOp kernel) {
+  Operation *only = nullptr;
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (!isa<ConstantOp>(op)) {
+      if (only)
+        return nullptr;
+      only = &op;
+    }
+  return only;
 }
 
 namespace {
 struct EmitLines : gantry::impl::EmitLinesPassBase<EmitLines> {
   void runOnOperation() override {
-    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
-      Block &body = kernel.getBody().front();
-      auto op = llvm::hasNItems(body, 2) ? dyn_cast<CumsumOp>(body.front()) : CumsumOp();
-      if (op)
-        emit(kernel, op);
-    }
-  }
-
-  void emit(KernelOp kernel, CumsumOp op) {
-    func::FuncOp func = makeFunction(kernel);
-    SmallVector<Type> results;
-    for (Type type : op->getResultTypes())
-      results.push_back(cast<RankedTensorType>(type).clone(signless(getElementTypeOrSelf(type))));
-    Launch launch(func, results, kMostThreads);
-    emitCumsum(op, launch);
-    launch.finish();
-    kernel.erase();
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
+      if (Operation *op = onlyOpOf(kernel))
+        TypeSwitch<Operation *>(op).Case<CumsumOp, TopKOp, ScatterElementsOp, ScatterNdOp>(
+            [&](auto line) { emitKernel(kernel, line); });
   }
 };
 } // namespace

@@ -4,7 +4,7 @@
 // RUN: gantry-opt %t/graph.mlir --gantry-place="rules=name:nothing*=GPU:1,op:Relu=GPU:1,kind:variable=CPU:0" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNUSED
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7 soft=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SOFT
-// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:TopKV2=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:TosaSub=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=Relu:GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/bad.txt" 2>&1 | FileCheck %s --check-prefix=LINE
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=@%t/none.txt" 2>&1 | FileCheck %s --check-prefix=FILE
@@ -19,14 +19,14 @@
 // A request is stronger.
 // CHECK: gantry.relu {{.*}}device:GPU:0">{{.*}}<"requested", {{.*}}rejected = ["GPU:1: what is stronger says otherwise"]>
 // CHECK: gantry.constant {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">}
-// CHECK: gantry.top_k {{.*}}<"default"
+// CHECK: tosa.sub {{.*}}<"default"
 
 // UNUSED-DAG: warning: --place 'name:nothing*=GPU:1' matches nothing
 // UNUSED-DAG: warning: --place 'kind:variable=CPU:0' matches nothing
 // UNUSED-NOT: op:Relu{{.*}}matches nothing
 // UNKNOWN: graph.mlir:3:10: error: 'Relu' is placed on '/job:localhost/replica:0/task:0/device:GPU:7' by --place 'op:Relu=GPU:7': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1
 // SOFT: graph.mlir:3:10: remark: 'Relu' falls back from '/job:localhost/replica:0/task:0/device:GPU:7' to '/job:localhost/replica:0/task:0/device:GPU:0': unknown device
-// KERNEL: error: 'TopKV2' is placed on '/job:localhost/replica:0/task:0/device:GPU:0' by --place 'op:TopKV2=GPU:0': no kernel for 'TopKV2' of f32 there; there are kernels for CPU (selecting
+// KERNEL: error: 'TosaSub' is placed on '/job:localhost/replica:0/task:0/device:GPU:0' by --place 'op:TosaSub=GPU:0': no kernel for 'TosaSub' of f32 there; there are kernels for CPU; ask
 // FORM: error: --place 'Relu:GPU:0' is not PATTERN=DEVICE, for example op:MatMul=GPU:1
 // LINE: error: {{.*}}bad.txt:2 'ops:Relu=GPU:0' has the unknown subject 'ops'; known are op, name, kind
 // FILE: error: --place: {{.*}}none.txt
@@ -41,7 +41,7 @@ module attributes {gantry.topology = #gantry.topology<[#gantry.device<"/device:C
     %4 = gantry.reduce_sum %x {axes = array<i64: 1>} : (tensor<2x2xf32>) -> tensor<2xf32>
     %5 = gantry.relu %x {gantry.device = #gantry.device<"GPU:0">} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     %6 = gantry.constant dense<[1.0, 2.0]> : tensor<2xf32>
-    %7:2 = gantry.top_k %v {axis = 0 : i64, k = 2 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+    %7 = tosa.sub %v, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
 }

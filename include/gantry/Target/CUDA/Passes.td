@@ -5,12 +5,13 @@
 include "mlir/Pass/PassBase.td"
 
 def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
-  let summary = "turn kernels that go along a dimension in order into the code of GPU threads";
+  let summary = "turn kernels with an order of their own into the code of GPU threads";
   let description = [{
     Kernels of one `gantry.cumsum`, `gantry.top_k`, `gantry.scatter_elements` or `gantry.scatter_nd`
-    become functions over memrefs. A thread takes what has its own order: a line of a cumulative
-    sum, a row to select from, the elements that one scattered line may write, so that updates apply
-    in row-major order. All other kernels are left alone.
+    become functions over memrefs. Of a cumulative sum a thread takes a line, or a block a long one;
+    of top_k a block takes a row, which it sorts. Of a scatter a thread owns some elements and goes
+    through all updates that may be for them, so that these apply in row-major order. The order of
+    additions depends on the shape alone. All other kernels are left alone.
   }];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",

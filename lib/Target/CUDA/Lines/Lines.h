@@ -1,0 +1,55 @@
+// Kernels of one op that takes elements in an order of its own, as the code of threads; a file for
+// each kind of op, and here what they have in common.
+//
+// Each kind says first how many threads a block has and then emits, between the loads and stores
+// of whole buffers, what these threads do.
+#pragma once
+
+#include "../Launch.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Linalg/Emitter.h"
+
+namespace gantry::gpu {
+
+/// Threads of a block for each kind.
+int64_t threadsOf(CumsumOp op);
+int64_t threadsOf(TopKOp op);
+inline int64_t threadsOf(ScatterElementsOp) { return kMostThreads; }
+inline int64_t threadsOf(ScatterNdOp) { return kMostThreads; }
+
+void emit(CumsumOp op, Launch &launch);
+void emit(TopKOp op, Launch &launch);
+void emit(ScatterElementsOp op, Launch &launch);
+void emit(ScatterNdOp op, Launch &launch);
+
+/// The buffer of an operand: an argument of the kernel, or a constant that belongs to it, which the
+/// module keeps.
+Value bufferOf(Launch &launch, Value operand);
+
+/// A tensor as lines along an axis, which all other dimensions number.
+struct Lines {
+  llvm::SmallVector<int64_t> others;
+  unsigned axis;
+  int64_t length;
+
+  Lines(llvm::ArrayRef<int64_t> shape, unsigned axis);
+  int64_t count() const;
+  /// Indices of the elements of line `number`; the axis is left open.
+  Indices take(Emitter &e, Value number) const;
+  Indices element(Indices line, Value i) const {
+    line[axis] = i;
+    return line;
+  }
+};
+
+void onlyIf(Emitter &e, Value condition, llvm::function_ref<void()> emit);
+/// For `first`, `first + step`, ... below `end`.
+void loop(Emitter &e, Value first, Value end, Value step, llvm::function_ref<void(Value)> emit);
+/// As `loop`, each round giving what the next one gets.
+Value loop(Emitter &e, Value first, Value end, Value step, Value initial,
+           llvm::function_ref<Value(Value, Value)> emit);
+/// `then` gives where the condition holds, else `otherwise`.
+Value choose(Emitter &e, Value condition, llvm::function_ref<Value()> then, Value otherwise);
+void barrier(Emitter &e);
+
+} // namespace gantry::gpu
