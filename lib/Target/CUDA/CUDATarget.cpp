@@ -44,7 +44,8 @@ struct CUDATarget : Target {
   }
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
-    return fitsElementwiseGroup(op, group);
+    // A line's kernel has no room for what would follow.
+    return !isa<CumsumOp>(op) && fitsElementwiseGroup(op, group);
   }
 
   void buildKernelPipeline(OpPassManager &pm) const override { buildCUDAKernelPipeline(pm); }
