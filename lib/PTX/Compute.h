@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Op.h"
+#include "Pattern.h"
 
 #include "gantry/PTX/Types.h"
 
@@ -129,10 +130,19 @@ struct ComputeTable {
   /// The same of `base` + `offset`, which are written to `to`.
   AddressSummary (*addresses)(const uint64_t *base, uint64_t offset, uint64_t *to, uint32_t mask,
                               uint64_t stride);
-  /// Whether one of the records is of that epoch (Shadow.h).
-  bool (*touched)(const uint64_t *records, size_t count, uint64_t epoch);
-  /// Gives each lane's `perLane` records `first`, with the lane added to its thread.
-  void (*stamp)(uint64_t *records, size_t perLane, uint64_t first);
+  /// Writes base + offset of each lane to `to`; a base of 4 bytes wraps there. True when the active
+  /// lanes lie as the pattern says.
+  bool (*locate)(const void *base, unsigned bytes, uint64_t offset, uint64_t *to, uint32_t mask,
+                 const Pattern &pattern);
+  /// Sectors of 32 bytes that lanes touch whose addresses rise.
+  unsigned (*risingSectors)(const uint64_t *addresses);
+  Mover (*findMover)(const Access &access, bool store);
+  /// Checks an access and notes it, lane by lane up to the first that does not simply pass; gives
+  /// the lanes from there on. `pattern`: of these lanes, or null.
+  uint32_t (*noteRead)(const CellCheck &check, const uint64_t *at, uint32_t mask,
+                       const Pattern *pattern);
+  uint32_t (*noteWrite)(const CellCheck &check, const uint64_t *at, uint32_t mask,
+                        const Pattern *pattern);
 };
 
 const ComputeTable &computeTable();

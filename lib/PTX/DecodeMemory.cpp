@@ -155,6 +155,7 @@ void Decoder::decodeLoad() {
   vectorValues(access, operand(0), type, false);
   if (failed())
     return;
+  access.move = computeTable().findMover(access, false);
   noteAccess(access);
   program.accesses.push_back(access);
   Op &op =
@@ -180,6 +181,7 @@ void Decoder::decodeStore() {
   vectorValues(access, operand(1), type, true);
   if (failed())
     return;
+  access.move = computeTable().findMover(access, true);
   noteAccess(access);
   program.accesses.push_back(access);
   emit(OpKind::store, OpClass::memory).detail = uint32_t(program.accesses.size() - 1);

@@ -86,6 +86,16 @@ struct Slot {
   uint8_t bytes = 0;
 };
 
+struct Access;
+
+/// How the addresses of a warp's lanes lie to each other; the last two hold for all 32 lanes.
+enum class Layout : uint8_t { scattered, neighbours, same };
+
+/// Moves an access's bytes for the lanes in `mask`. `at` has an address for each of them; it is the
+/// memory of the host.
+using Mover = void (*)(char *registers, const Access &access, const uint64_t *at, uint32_t mask,
+                       Layout layout);
+
 /// ld, st, atom, red, cp.async: which bytes.
 struct Access {
   enum class Extend : uint8_t { none, zero, sign };
@@ -99,6 +109,7 @@ struct Access {
   Slot base; ///< a register, or none
   int64_t offset = 0;
   Slot values[8];
+  Mover move = nullptr; ///< of ld and st
 };
 
 /// atom and red.

@@ -34,8 +34,8 @@ void broadcast(char *registers, Slot slot, uint64_t value) {
 Runner::Runner(const LaunchState &state)
     : state(state), program(state.program), compute(computeTable()), checks(state.launch.checks),
       checkMemory(checks != Checks::none), checkAll(checks == Checks::all),
-      regionCache(program.ops.size()), opCounts(program.ops.size()),
-      runCounts(program.ops.size() + 1), barriers(16),
+      regionCache(program.ops.size()), patterns(program.accesses.size()),
+      opCounts(program.ops.size()), runCounts(program.ops.size() + 1), barriers(16),
       steps(int64_t(std::min<uint64_t>(state.launch.stepLimit, uint64_t(1) << 62))) {
   size_t warpCount = size_t((state.threadsPerBlock + warpSize - 1) / warpSize);
   oneRegisterFile = !program.usesBarriers;

@@ -68,6 +68,27 @@ private:
   struct Addresses {
     alignas(64) uint64_t at[warpSize];
     AddressSummary summary;
+    Layout layout = Layout::scattered;
+    const Pattern *pattern = nullptr; ///< known for all that are active
+
+    void summarised(const AddressSummary &made) {
+      summary = made;
+      layout = made.contiguous ? Layout::neighbours : Layout::scattered;
+    }
+    /// Some lanes are no longer meant.
+    void scatter() {
+      summary.contiguous = false;
+      layout = Layout::scattered;
+    }
+  };
+  /// What a check of a lane's cells needs to know of the access.
+  struct Touch {
+    const Op &op;
+    const Access &access;
+    const Addresses &addresses;
+    uint32_t exec;
+    unsigned bytes;
+    bool write, read;
   };
 
   // Runner.cpp
@@ -100,6 +121,8 @@ private:
   void loadParameter(Warp &warp, const Op &op, uint32_t exec);
   void copyAsync(Warp &warp, const Op &op, uint32_t exec);
   void computeAddresses(Warp &warp, const Access &access, uint32_t exec, Addresses &to);
+  void locate(Warp &warp, const Access &access, uint32_t exec, Pattern &pattern, Addresses &to);
+  void learn(Pattern &pattern, const Access &access, uint32_t exec, Addresses &addresses);
   template <class Use>
   void bySpace(const Access &access, uint32_t exec, Addresses &addresses, Use use);
   uint32_t resolve(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
@@ -114,15 +137,18 @@ private:
                    unsigned bytes);
   void countShared(Counts::Shared &count, const Addresses &addresses, uint32_t exec,
                    unsigned bytes);
-  void checkShared(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets,
-                   unsigned bytes, bool write, bool read, const Access &access);
-  void checkGlobal(Warp &warp, const Op &op, uint32_t exec, const Addresses &addresses,
-                   unsigned bytes, bool write, bool read, const Access &access,
-                   const CachedRegion &region);
+  CellCheck cellCheck(Warp &warp, const Touch &touch, const Shadow &shadow, uint64_t epoch,
+                      uint64_t ofBlock) const;
+  template <class Exact>
+  void checkCells(Warp &warp, const Touch &touch, const CellCheck &check, uint64_t first,
+                  Exact exact);
+  void checkShared(Warp &warp, const Touch &touch);
+  void checkSharedLane(Warp &warp, const Touch &touch, unsigned lane);
+  void checkGlobal(Warp &warp, const Touch &touch, const CachedRegion &region);
+  void checkGlobalLane(Warp &warp, const Touch &touch, const CachedRegion &region, unsigned lane);
   void checkLocal(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets, unsigned bytes,
                   bool write);
-  bool storesSame(Warp &warp, const Access &access, uint32_t exec, const Addresses &addresses,
-                  unsigned lane, Record other, const char *memory);
+  bool storesSame(Warp &warp, const Touch &touch, unsigned lane, Record other, const char *memory);
   void fault(FaultKind kind, Warp &warp, const Op &op, unsigned lane, std::string detail);
   std::string threadText(uint64_t linear) const;
   std::string blockText(uint64_t linear) const;
@@ -168,6 +194,7 @@ private:
   uint64_t block = 0;
   Index3 blockAt = {};
   std::vector<CachedRegion> regionCache; ///< by op
+  std::vector<Pattern> patterns;         ///< by access
   std::vector<RunCount> opCounts;
   std::vector<RunCount>
       runCounts; ///< of straight runs: added where they begin, less where they end
@@ -213,7 +240,7 @@ void Runner::bySpace(const Access &access, uint32_t exec, Addresses &addresses, 
     Addresses part = addresses;
     for (uint64_t &at : part.at)
       at &= ~windowMask;
-    part.summary = compute.summarise(part.at, lanes, uint64_t(access.width) * access.count);
+    part.summarised(compute.summarise(part.at, lanes, uint64_t(access.width) * access.count));
     use(window.space, lanes, part);
   }
   if (left) // no window at all: as global memory, where nothing is found

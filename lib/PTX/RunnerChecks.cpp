@@ -17,6 +17,14 @@ void Runner::countGlobal(Counts::Global &count, const Addresses &addresses, uint
                          unsigned bytes) {
   ++count.requests;
   count.bytes += uint64_t(std::popcount(exec)) * bytes;
+  if (const Pattern *pattern = addresses.pattern) {
+    bool samePhase = (addresses.at[std::countr_zero(exec)] & 31) == pattern->phase;
+    if (samePhase || (pattern->rising && !addresses.summary.contiguous)) {
+      count.leastSectors += pattern->leastSectors;
+      count.sectors += samePhase ? pattern->sectors : compute.risingSectors(addresses.at);
+      return;
+    }
+  }
   if (addresses.summary.contiguous) {
     uint64_t total = uint64_t(bytes) * warpSize;
     count.sectors += ((addresses.summary.low + total - 1) >> 5) - (addresses.summary.low >> 5) + 1;
@@ -52,6 +60,11 @@ void Runner::countGlobal(Counts::Global &count, const Addresses &addresses, uint
 void Runner::countShared(Counts::Shared &count, const Addresses &addresses, uint32_t exec,
                          unsigned bytes) {
   ++count.requests;
+  if (const Pattern *pattern = addresses.pattern) {
+    count.wavefronts += pattern->wavefronts;
+    count.leastWavefronts += pattern->leastWavefronts;
+    return;
+  }
   unsigned parts = bytes <= 4 ? 1 : std::min(bytes / 4, 8u), lanesEach = warpSize / parts;
   bool easy = bytes >= 4 &&
               (addresses.summary.contiguous || addresses.summary.low == addresses.summary.high);
@@ -113,12 +126,14 @@ Record makeRecord(uint64_t epoch, uint64_t block, uint64_t tick, uint64_t thread
 /// Whether a store puts the bytes there that the other access left, or leaves, there: two threads
 /// that write the same are no race. Lanes of one instruction are checked before any of them stores,
 /// so their values are compared, else memory's.
-bool Runner::storesSame(Warp &warp, const Access &access, uint32_t exec, const Addresses &addresses,
-                        unsigned lane, Record other, const char *memory) {
+bool Runner::storesSame(Warp &warp, const Touch &touch, unsigned lane, Record other,
+                        const char *memory) {
+  const Access &access = touch.access;
+  const Addresses &addresses = touch.addresses;
   uint64_t thread = record::thread(other);
   unsigned otherLane = unsigned(thread % warpSize);
-  bool together = thread / warpSize == warp.index && otherLane < lane && exec >> otherLane & 1 &&
-                  addresses.at[otherLane] == addresses.at[lane];
+  bool together = thread / warpSize == warp.index && otherLane < lane &&
+                  touch.exec >> otherLane & 1 && addresses.at[otherLane] == addresses.at[lane];
   for (unsigned i = 0; i < access.count; ++i) {
     if (access.values[i].offset == noSlot)
       return false;
@@ -133,166 +148,196 @@ bool Runner::storesSame(Warp &warp, const Access &access, uint32_t exec, const A
   return true;
 }
 
-void Runner::checkShared(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets,
-                         unsigned bytes, bool write, bool read, const Access &access) {
+CellCheck Runner::cellCheck(Warp &warp, const Touch &touch, const Shadow &shadow, uint64_t epoch,
+                            uint64_t ofBlock) const {
+  const Access &access = touch.access;
+  CellCheck check;
+  check.written = shadow.written.get();
+  check.read = shadow.read.get();
+  check.shift = unsigned(std::countr_zero(shadow.granule));
+  check.perLane = touch.bytes / shadow.granule;
+  check.mine = makeRecord(epoch, ofBlock, tick, uint64_t(warp.index) * warpSize, access.strong,
+                          access.nonCoherent);
+  check.epochBegin = epoch << record::epochShift;
+  check.blockBegin = makeRecord(epoch, ofBlock, 0, 0, false, false);
+  check.unordered = makeRecord(epoch, ofBlock, warp.blockSync, 0, false, false);
+  return check;
+}
+
+/// `exact` looks at a lane whose cells do not simply pass. Accesses that the short way does not
+/// know (atomic ones, after a barrier of a warp, across cells) are looked at lane by lane.
+template <class Exact>
+void Runner::checkCells(Warp &warp, const Touch &touch, const CellCheck &check, uint64_t first,
+                        Exact exact) {
+  uint64_t granule = uint64_t(1) << check.shift;
+  bool simple = !touch.access.strong && touch.read != touch.write && tick < record::maxTick &&
+                warp.blockSync == warp.warpSync && touch.bytes % granule == 0 &&
+                ((touch.addresses.summary.bits | first) & (granule - 1)) == 0;
+  const Pattern *pattern = touch.addresses.pattern;
+  if (pattern && pattern->mask != touch.exec)
+    pattern = nullptr;
+  auto note = touch.write ? compute.noteWrite : compute.noteRead;
+  for (uint32_t left = touch.exec; left; left &= left - 1) {
+    if (simple)
+      left = note(check, touch.addresses.at, left, pattern);
+    if (!left)
+      return;
+    exact(unsigned(std::countr_zero(left)));
+    pattern = nullptr;
+  }
+}
+
+void Runner::checkShared(Warp &warp, const Touch &touch) {
+  CellCheck check = cellCheck(warp, touch, sharedShadow, sharedEpoch, 0);
+  check.mustBeWritten = true;
+  checkCells(warp, touch, check, 0, [&](unsigned lane) { checkSharedLane(warp, touch, lane); });
+}
+
+void Runner::checkSharedLane(Warp &warp, const Touch &touch, unsigned lane) {
+  const auto &[op, access, offsets, exec, bytes, write, read] = touch;
   unsigned granule = sharedShadow.granule;
   Record *written = sharedShadow.written.get(), *lastRead = sharedShadow.read.get();
-  uint64_t first = uint64_t(warp.index) * warpSize;
   bool tracked = tick < record::maxTick;
-  for (uint32_t left = exec; left; left &= left - 1) {
-    unsigned lane = unsigned(std::countr_zero(left));
-    uint64_t thread = first + lane, begin = offsets.at[lane] / granule;
-    uint64_t end = (offsets.at[lane] + bytes + granule - 1) / granule;
-    Record mine = makeRecord(sharedEpoch, 0, tick, thread, access.strong, false);
-    auto unordered = [&](Record other) {
-      uint64_t when = record::tick(other), who = record::thread(other);
-      return tracked && who != thread && when >= warp.blockSync &&
-             !(who / warpSize == warp.index && when < warp.warpSync);
-    };
-    auto race = [&](Record other, const char *did) {
-      if (write && !read &&
-          storesSame(warp, access, exec, offsets, lane, other, shared.get() + offsets.at[lane]))
-        return;
-      fault(FaultKind::sharedRace, warp, op, lane,
-            std::string(write ? "write" : "read") + " of " +
-                addressText(offsets.at[lane], bytes, Space::shared) + ", which thread " +
-                threadText(record::thread(other)) + " " + did + " with no barrier in between");
-    };
-    for (uint64_t cell = begin; cell < end; ++cell) {
-      Record before = written[cell];
-      bool isWritten = record::epoch(before) == sharedEpoch;
-      if (read && !isWritten) {
-        fault(FaultKind::uninitialisedShared, warp, op, lane,
-              "read of " + addressText(offsets.at[lane], bytes, Space::shared) +
-                  ", which the block has not written");
-        written[cell] = mine; // once is enough
-      }
-      if (isWritten && unordered(before) && !(access.strong && before & record::strong))
-        race(before, "wrote");
-      Record &reads = lastRead[cell];
-      bool isRead = record::epoch(reads) == sharedEpoch;
-      if (write) {
-        bool others = isRead && (unordered(reads) || (reads & record::several && tracked &&
-                                                      record::tick(reads) >= warp.blockSync));
-        if (others && !(access.strong && reads & record::strong))
-          race(reads, "read");
-        written[cell] = mine;
-      } else {
-        Record flags = 0;
-        if (isRead && unordered(reads))
-          flags = record::several;
-        else if (isRead && record::tick(reads) == tick)
-          flags = reads & record::several;
-        Record made = mine | flags;
-        if (isRead && (flags & record::several) && !(reads & record::strong))
-          made &= ~record::strong;
-        reads = made;
-      }
+  uint64_t thread = uint64_t(warp.index) * warpSize + lane, begin = offsets.at[lane] / granule;
+  uint64_t end = (offsets.at[lane] + bytes + granule - 1) / granule;
+  Record mine = makeRecord(sharedEpoch, 0, tick, thread, access.strong, false);
+  auto unordered = [&](Record other) {
+    uint64_t when = record::tick(other), who = record::thread(other);
+    return tracked && who != thread && when >= warp.blockSync &&
+           !(who / warpSize == warp.index && when < warp.warpSync);
+  };
+  auto race = [&](Record other, const char *did) {
+    if (write && !read && storesSame(warp, touch, lane, other, shared.get() + offsets.at[lane]))
+      return;
+    fault(FaultKind::sharedRace, warp, op, lane,
+          std::string(write ? "write" : "read") + " of " +
+              addressText(offsets.at[lane], bytes, Space::shared) + ", which thread " +
+              threadText(record::thread(other)) + " " + did + " with no barrier in between");
+  };
+  for (uint64_t cell = begin; cell < end; ++cell) {
+    Record before = written[cell];
+    bool isWritten = record::epoch(before) == sharedEpoch;
+    if (read && !isWritten) {
+      fault(FaultKind::uninitialisedShared, warp, op, lane,
+            "read of " + addressText(offsets.at[lane], bytes, Space::shared) +
+                ", which the block has not written");
+      written[cell] = mine; // once is enough
+    }
+    if (isWritten && unordered(before) && !(access.strong && before & record::strong))
+      race(before, "wrote");
+    Record &reads = lastRead[cell];
+    bool isRead = record::epoch(reads) == sharedEpoch;
+    if (write) {
+      bool others = isRead && (unordered(reads) || (reads & record::several && tracked &&
+                                                    record::tick(reads) >= warp.blockSync));
+      if (others && !(access.strong && reads & record::strong))
+        race(reads, "read");
+      written[cell] = mine;
+    } else {
+      Record flags = 0;
+      if (isRead && unordered(reads))
+        flags = record::several;
+      else if (isRead && record::tick(reads) >= warp.blockSync)
+        flags = reads & record::several;
+      Record made = mine | flags;
+      if (isRead && (flags & record::several) && !(reads & record::strong))
+        made &= ~record::strong;
+      reads = made;
     }
   }
 }
 
-void Runner::checkGlobal(Warp &warp, const Op &op, uint32_t exec, const Addresses &addresses,
-                         unsigned bytes, bool write, bool read, const Access &access,
-                         const CachedRegion &region) {
+void Runner::checkGlobal(Warp &warp, const Touch &touch, const CachedRegion &region) {
   if (!region.shadow)
     return;
+  CellCheck check = cellCheck(warp, touch, *region.shadow, state.epoch, block & record::blockMask);
+  check.origin = region.begin;
+  check.mustNotBeWritten = touch.access.nonCoherent;
+  checkCells(warp, touch, check, region.begin,
+             [&](unsigned lane) { checkGlobalLane(warp, touch, region, lane); });
+}
+
+void Runner::checkGlobalLane(Warp &warp, const Touch &touch, const CachedRegion &region,
+                             unsigned lane) {
+  const auto &[op, access, addresses, exec, bytes, write, read] = touch;
   Shadow &shadow = *region.shadow;
   unsigned granule = shadow.granule;
   Record *written = shadow.written.get(), *lastRead = shadow.read.get();
-  uint64_t epoch = state.epoch, first = uint64_t(warp.index) * warpSize;
-  if (addresses.summary.contiguous && exec == allLanes && (!write || !read) &&
-      bytes % granule == 0) {
-    // Nobody has been here in this launch: one pass of vector code.
-    size_t cell = size_t((addresses.summary.low - region.begin) / granule),
-           perLane = bytes / granule;
-    size_t cells = perLane * warpSize;
-    bool aligned = (addresses.summary.low - region.begin) % granule == 0;
-    if (aligned && !compute.touched(written + cell, cells, epoch) &&
-        !compute.touched(lastRead + cell, cells, epoch)) {
-      Record mine = makeRecord(epoch, block, tick, first, access.strong, access.nonCoherent);
-      compute.stamp((write ? written : lastRead) + cell, perLane, mine);
-      return;
-    }
-  }
+  uint64_t epoch = state.epoch;
   bool tracked = tick < record::maxTick;
-  for (uint32_t left = exec; left; left &= left - 1) {
-    unsigned lane = unsigned(std::countr_zero(left));
-    uint64_t thread = first + lane, offset = addresses.at[lane] - region.begin;
-    uint64_t begin = offset / granule, end = (offset + bytes + granule - 1) / granule;
-    Record mine = makeRecord(epoch, block, tick, thread, access.strong, access.nonCoherent);
-    auto sameBlock = [&](Record other) {
-      return record::block(other) == (block & record::blockMask);
-    };
-    auto unordered = [&](Record other) {
-      uint64_t when = record::tick(other), who = record::thread(other);
-      return tracked && who != thread && when >= warp.blockSync &&
-             !(who / warpSize == warp.index && when < warp.warpSync);
-    };
-    /// A block that fenced and then did an atomic operation has published what it did before; a
-    /// block that did an atomic operation may see it.
-    auto published = [&](Record other) {
-      auto found = releasedBlocks.find(record::block(other));
-      return acquired && found != releasedBlocks.end() && record::tick(other) < found->second;
-    };
-    auto report = [&](FaultKind kind, Record other, const char *did) {
-      if (write && !read && kind != FaultKind::nonCoherentRead &&
-          storesSame(warp, access, exec, addresses, lane, other,
-                     reinterpret_cast<const char *>(addresses.at[lane])))
-        return;
-      std::string who = sameBlock(other) ? "thread " + threadText(record::thread(other))
-                                         : "block " + blockText(record::block(other));
-      fault(kind, warp, op, lane,
-            std::string(write ? "write" : "read") + " of " +
-                addressText(addresses.at[lane], bytes, Space::global) + ", which " + who + " " +
-                did +
-                (kind == FaultKind::nonCoherentRead ? ""
-                 : sameBlock(other)                 ? " with no barrier in between"
-                                                    : " in the same launch"));
-    };
-    for (uint64_t cell = begin; cell < end; ++cell) {
-      Record before = written[cell];
-      if (record::epoch(before) == epoch) {
-        bool bothStrong = access.strong && before & record::strong;
-        if (access.nonCoherent)
-          report(FaultKind::nonCoherentRead, before, "writes: ld.global.nc must not read it");
-        else if (!sameBlock(before) && !bothStrong && !published(before))
-          report(FaultKind::blockRace, before, "wrote");
-        else if (sameBlock(before) && !bothStrong && unordered(before))
-          report(FaultKind::globalRace, before, "wrote");
+  uint64_t thread = uint64_t(warp.index) * warpSize + lane;
+  uint64_t offset = addresses.at[lane] - region.begin;
+  uint64_t begin = offset / granule, end = (offset + bytes + granule - 1) / granule;
+  Record mine = makeRecord(epoch, block, tick, thread, access.strong, access.nonCoherent);
+  auto sameBlock = [&](Record other) {
+    return record::block(other) == (block & record::blockMask);
+  };
+  auto unordered = [&](Record other) {
+    uint64_t when = record::tick(other), who = record::thread(other);
+    return tracked && who != thread && when >= warp.blockSync &&
+           !(who / warpSize == warp.index && when < warp.warpSync);
+  };
+  /// A block that fenced and then did an atomic operation has published what it did before; a
+  /// block that did an atomic operation may see it.
+  auto published = [&](Record other) {
+    auto found = releasedBlocks.find(record::block(other));
+    return acquired && found != releasedBlocks.end() && record::tick(other) < found->second;
+  };
+  auto report = [&](FaultKind kind, Record other, const char *did) {
+    if (write && !read && kind != FaultKind::nonCoherentRead &&
+        storesSame(warp, touch, lane, other, reinterpret_cast<const char *>(addresses.at[lane])))
+      return;
+    std::string who = sameBlock(other) ? "thread " + threadText(record::thread(other))
+                                       : "block " + blockText(record::block(other));
+    fault(kind, warp, op, lane,
+          std::string(write ? "write" : "read") + " of " +
+              addressText(addresses.at[lane], bytes, Space::global) + ", which " + who + " " + did +
+              (kind == FaultKind::nonCoherentRead ? ""
+               : sameBlock(other)                 ? " with no barrier in between"
+                                                  : " in the same launch"));
+  };
+  for (uint64_t cell = begin; cell < end; ++cell) {
+    Record before = written[cell];
+    if (record::epoch(before) == epoch) {
+      bool bothStrong = access.strong && before & record::strong;
+      if (access.nonCoherent)
+        report(FaultKind::nonCoherentRead, before, "writes: ld.global.nc must not read it");
+      else if (!sameBlock(before) && !bothStrong && !published(before))
+        report(FaultKind::blockRace, before, "wrote");
+      else if (sameBlock(before) && !bothStrong && unordered(before))
+        report(FaultKind::globalRace, before, "wrote");
+    }
+    Record &reads = lastRead[cell];
+    bool isRead = record::epoch(reads) == epoch;
+    if (write) {
+      if (isRead) {
+        bool bothStrong = access.strong && reads & record::strong;
+        bool others = unordered(reads) ||
+                      (reads & record::several && tracked && record::tick(reads) >= warp.blockSync);
+        if (reads & record::nonCoherent)
+          report(FaultKind::nonCoherentRead, reads, "reads by ld.global.nc");
+        else if ((!sameBlock(reads) || reads & record::otherBlocks) && !bothStrong &&
+                 !published(reads))
+          report(FaultKind::blockRace, reads, "read");
+        else if (sameBlock(reads) && !bothStrong && others)
+          report(FaultKind::globalRace, reads, "read");
       }
-      Record &reads = lastRead[cell];
-      bool isRead = record::epoch(reads) == epoch;
-      if (write) {
-        if (isRead) {
-          bool bothStrong = access.strong && reads & record::strong;
-          bool others = unordered(reads) || (reads & record::several && tracked &&
-                                             record::tick(reads) >= warp.blockSync);
-          if (reads & record::nonCoherent)
-            report(FaultKind::nonCoherentRead, reads, "reads by ld.global.nc");
-          else if ((!sameBlock(reads) || reads & record::otherBlocks) && !bothStrong &&
-                   !published(reads))
-            report(FaultKind::blockRace, reads, "read");
-          else if (sameBlock(reads) && !bothStrong && others)
-            report(FaultKind::globalRace, reads, "read");
-        }
-        written[cell] = mine;
-      } else {
-        Record flags = 0;
-        if (isRead) {
-          flags = reads & (record::nonCoherent | record::otherBlocks);
-          if (!sameBlock(reads))
-            flags |= record::otherBlocks;
-          else if (unordered(reads))
-            flags |= record::several;
-          else if (record::tick(reads) == tick)
-            flags |= reads & record::several;
-        }
-        Record made = mine | flags;
-        if (isRead && !(reads & record::strong))
-          made &= ~record::strong;
-        reads = made;
+      written[cell] = mine;
+    } else {
+      Record flags = 0;
+      if (isRead) {
+        flags = reads & (record::nonCoherent | record::otherBlocks);
+        if (!sameBlock(reads))
+          flags |= record::otherBlocks;
+        else if (unordered(reads))
+          flags |= record::several;
+        else if (record::tick(reads) >= warp.blockSync)
+          flags |= reads & record::several;
       }
+      Record made = mine | flags;
+      if (isRead && !(reads & record::strong))
+        made &= ~record::strong;
+      reads = made;
     }
   }
 }

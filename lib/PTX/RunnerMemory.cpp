@@ -7,90 +7,84 @@
 using namespace gantry;
 using namespace gantry::ptx;
 
-namespace {
-
-/// One element of each lane from memory into a register slot, extended to its width.
-template <class T, class R>
-void gather(char *to, const uint64_t *at, uint64_t offset, uint32_t mask, bool contiguous) {
-  R *slot = reinterpret_cast<R *>(to);
-  if constexpr (sizeof(T) == sizeof(R)) {
-    if (contiguous) {
-      std::memcpy(slot, reinterpret_cast<const char *>(at[0] + offset), sizeof(T) * warpSize);
-      return;
-    }
-  }
-  if (mask == allLanes) {
-    for (unsigned lane = 0; lane < warpSize; ++lane) {
-      T value;
-      std::memcpy(&value, reinterpret_cast<const char *>(at[lane] + offset), sizeof(T));
-      slot[lane] = R(value);
-    }
-    return;
-  }
-  for (; mask; mask &= mask - 1) {
-    unsigned lane = unsigned(std::countr_zero(mask));
-    T value;
-    std::memcpy(&value, reinterpret_cast<const char *>(at[lane] + offset), sizeof(T));
-    slot[lane] = R(value);
-  }
-}
-
-template <class T, class R>
-void scatter(const char *from, const uint64_t *at, uint64_t offset, uint32_t mask,
-             bool contiguous) {
-  const R *slot = reinterpret_cast<const R *>(from);
-  if constexpr (sizeof(T) == sizeof(R)) {
-    if (contiguous) {
-      std::memcpy(reinterpret_cast<char *>(at[0] + offset), slot, sizeof(T) * warpSize);
-      return;
-    }
-  }
-  for (; mask; mask &= mask - 1) {
-    unsigned lane = unsigned(std::countr_zero(mask));
-    T value = T(slot[lane]);
-    std::memcpy(reinterpret_cast<char *>(at[lane] + offset), &value, sizeof(T));
-  }
-}
-
-using Gather = void (*)(char *, const uint64_t *, uint64_t, uint32_t, bool);
-using Scatter = void (*)(const char *, const uint64_t *, uint64_t, uint32_t, bool);
-
-/// Widths by their logarithm: memory 1, 2, 4, 8 bytes; register 2, 4, 8.
-constexpr Gather gathers[2][4][3] = {
-    {{gather<uint8_t, uint16_t>, gather<uint8_t, uint32_t>, gather<uint8_t, uint64_t>},
-     {gather<uint16_t, uint16_t>, gather<uint16_t, uint32_t>, gather<uint16_t, uint64_t>},
-     {nullptr, gather<uint32_t, uint32_t>, gather<uint32_t, uint64_t>},
-     {nullptr, nullptr, gather<uint64_t, uint64_t>}},
-    {{gather<int8_t, int16_t>, gather<int8_t, int32_t>, gather<int8_t, int64_t>},
-     {gather<int16_t, int16_t>, gather<int16_t, int32_t>, gather<int16_t, int64_t>},
-     {nullptr, gather<int32_t, int32_t>, gather<int32_t, int64_t>},
-     {nullptr, nullptr, gather<int64_t, int64_t>}}};
-constexpr Scatter scatters[4][3] = {
-    {scatter<uint8_t, uint16_t>, scatter<uint8_t, uint32_t>, scatter<uint8_t, uint64_t>},
-    {scatter<uint16_t, uint16_t>, scatter<uint16_t, uint32_t>, scatter<uint16_t, uint64_t>},
-    {nullptr, scatter<uint32_t, uint32_t>, scatter<uint32_t, uint64_t>},
-    {nullptr, nullptr, scatter<uint64_t, uint64_t>}};
-
-unsigned memoryIndex(unsigned bytes) { return unsigned(std::countr_zero(bytes)); }
-unsigned registerIndex(unsigned bytes) { return unsigned(std::countr_zero(bytes)) - 1; }
-
-} // namespace
-
 void Runner::computeAddresses(Warp &warp, const Access &access, uint32_t exec, Addresses &to) {
   uint64_t offset = uint64_t(access.offset);
   if (access.base.offset == noSlot) {
     for (unsigned lane = 0; lane < warpSize; ++lane)
       to.at[lane] = offset;
   } else if (access.base.bytes == 8) {
-    to.summary = compute.addresses(slot<uint64_t>(warp, access.base.offset), offset, to.at, exec,
-                                   uint64_t(access.width) * access.count);
+    to.summarised(compute.addresses(slot<uint64_t>(warp, access.base.offset), offset, to.at, exec,
+                                    uint64_t(access.width) * access.count));
     return;
   } else {
     const uint32_t *base = slot<uint32_t>(warp, access.base.offset);
     for (unsigned lane = 0; lane < warpSize; ++lane)
       to.at[lane] = uint32_t(base[lane] + uint32_t(offset));
   }
-  to.summary = compute.summarise(to.at, exec, uint64_t(access.width) * access.count);
+  to.summarised(compute.summarise(to.at, exec, uint64_t(access.width) * access.count));
+}
+
+/// The same for an op whose pattern is kept. An access has a space of its own.
+void Runner::locate(Warp &warp, const Access &access, uint32_t exec, Pattern &pattern,
+                    Addresses &to) {
+  const bool hasBase = access.base.offset != noSlot;
+  const char *base = hasBase ? warp.registers + access.base.offset : nullptr;
+  if (!compute.locate(base, hasBase ? access.base.bytes : 0, uint64_t(access.offset), to.at, exec,
+                      pattern)) [[unlikely]]
+    learn(pattern, access, exec, to);
+  uint64_t first = to.at[std::countr_zero(exec)];
+  to.summary = {first + pattern.low, first + pattern.high, first | pattern.bits,
+                pattern.layout == Layout::neighbours};
+  to.layout = pattern.layout;
+  to.pattern = &pattern;
+}
+
+void Runner::learn(Pattern &pattern, const Access &access, uint32_t exec, Addresses &addresses) {
+  unsigned bytes = unsigned(access.width) * access.count;
+  uint64_t first = addresses.at[std::countr_zero(exec)];
+  addresses.pattern = nullptr;
+  addresses.summary = compute.summarise(addresses.at, exec, bytes);
+  pattern = Pattern();
+  pattern.mask = exec;
+  pattern.low = addresses.summary.low - first;
+  pattern.high = addresses.summary.high - first;
+  pattern.phase = first & 31;
+  pattern.rising = exec == allLanes;
+  uint64_t before = 0;
+  for (uint32_t left = exec; left; left &= left - 1) {
+    unsigned lane = unsigned(std::countr_zero(left));
+    pattern.delta[lane] = addresses.at[lane] - first;
+    pattern.bits |= pattern.delta[lane];
+    pattern.rising &= addresses.at[lane] >= before;
+    before = addresses.at[lane];
+  }
+  if (checkAll)
+    for (uint32_t left = exec; left;) {
+      unsigned leader = unsigned(std::countr_zero(left));
+      pattern.leaders |= 1u << leader;
+      for (uint32_t each = left; each; each &= each - 1) {
+        unsigned lane = unsigned(std::countr_zero(each));
+        if (pattern.delta[lane] != pattern.delta[leader])
+          continue;
+        pattern.last[leader] = uint8_t(lane);
+        left &= ~(1u << lane);
+      }
+    }
+  if (exec == allLanes)
+    pattern.layout = addresses.summary.contiguous ? Layout::neighbours
+                     : pattern.bits == 0          ? Layout::same
+                                                  : Layout::scattered;
+  if (access.space == Space::shared) {
+    Counts::Shared count;
+    countShared(count, addresses, exec, bytes);
+    pattern.wavefronts = uint32_t(count.wavefronts);
+    pattern.leastWavefronts = uint32_t(count.leastWavefronts);
+  } else {
+    Counts::Global count;
+    countGlobal(count, addresses, exec, bytes);
+    pattern.sectors = uint32_t(count.sectors);
+    pattern.leastSectors = uint32_t(count.leastSectors);
+  }
 }
 
 /// Checks the addresses and makes host addresses of them. Gives the lanes that may go on.
@@ -143,14 +137,15 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
         if (!checkAll || space != Space::global)
           continue;
         Addresses part = addresses;
-        part.summary.contiguous &= lanes == allLanes;
-        checkGlobal(warp, op, lanes, part, bytes, write, read, access, region);
+        if (lanes != exec)
+          part.scatter();
+        checkGlobal(warp, {op, access, part, lanes, bytes, write, read}, region);
       }
     } else if (checkAll && space == Space::global) {
-      checkGlobal(warp, op, good, addresses, bytes, write, read, access, region);
+      checkGlobal(warp, {op, access, addresses, good, bytes, write, read}, region);
     }
     if (good != exec)
-      addresses.summary.contiguous = false;
+      addresses.scatter();
     return good;
   }
   uint64_t size = space == Space::shared ? state.sharedBytes : program.info.localBytes;
@@ -162,12 +157,12 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
     }
   }
   if (good != exec)
-    addresses.summary.contiguous = false;
+    addresses.scatter();
   if (!good)
     return 0;
   if (space == Space::shared) {
     if (checkAll)
-      checkShared(warp, op, good, addresses, bytes, write, read, access);
+      checkShared(warp, {op, access, addresses, good, bytes, write, read});
     for (uint64_t &at : addresses.at)
       at += reinterpret_cast<uint64_t>(shared.get());
     return good;
@@ -179,13 +174,17 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
       reinterpret_cast<uint64_t>(local.data()) + (oneRegisterFile ? 0 : warp.index * localStride);
   for (unsigned lane = 0; lane < warpSize; ++lane)
     addresses.at[lane] += base + lane * program.info.localBytes;
-  addresses.summary.contiguous = false;
+  addresses.scatter();
   return good;
 }
 
 void Runner::load(Warp &warp, const Op &op, uint32_t exec) {
   const Access &access = program.accesses[op.detail];
   Addresses addresses;
+  if (access.space != Space::generic) {
+    locate(warp, access, exec, patterns[op.detail], addresses);
+    return loadFrom(warp, op, access, access.space, exec, addresses);
+  }
   computeAddresses(warp, access, exec, addresses);
   bySpace(access, exec, addresses, [&](Space space, uint32_t lanes, Addresses &part) {
     loadFrom(warp, op, access, space, lanes, part);
@@ -207,7 +206,7 @@ void Runner::loadFrom(Warp &warp, const Op &op, const Access &access, Space spac
       if (!inside)
         exec &= ~(1u << lane);
     }
-    addresses.summary.contiguous = false;
+    addresses.scatter();
   } else {
     acquired |= access.acquire;
     if (space == Space::global)
@@ -221,14 +220,7 @@ void Runner::loadFrom(Warp &warp, const Op &op, const Access &access, Space spac
         writeLane(warp, access.values[i], unsigned(std::countr_zero(left)), 0);
     exec = good;
   }
-  bool contiguous = addresses.summary.contiguous && access.count == 1 && exec == allLanes;
-  for (unsigned i = 0; i < access.count; ++i) {
-    const Slot &to = access.values[i];
-    if (to.offset != noSlot)
-      gathers[access.extend == Access::Extend::sign][memoryIndex(access.width)]
-             [registerIndex(to.bytes)](warp.registers + to.offset, addresses.at,
-                                       uint64_t(i) * access.width, exec, contiguous);
-  }
+  access.move(warp.registers, access, addresses.at, exec, addresses.layout);
 }
 
 void Runner::loadParameter(Warp &warp, const Op &op, uint32_t exec) {
@@ -241,6 +233,10 @@ void Runner::loadParameter(Warp &warp, const Op &op, uint32_t exec) {
 void Runner::store(Warp &warp, const Op &op, uint32_t exec) {
   const Access &access = program.accesses[op.detail];
   Addresses addresses;
+  if (access.space != Space::generic) {
+    locate(warp, access, exec, patterns[op.detail], addresses);
+    return storeTo(warp, op, access, access.space, exec, addresses);
+  }
   computeAddresses(warp, access, exec, addresses);
   bySpace(access, exec, addresses, [&](Space space, uint32_t lanes, Addresses &part) {
     storeTo(warp, op, access, space, lanes, part);
@@ -265,12 +261,7 @@ void Runner::storeTo(Warp &warp, const Op &op, const Access &access, Space space
     countShared(counts.sharedStore, addresses, exec, bytes);
   exec = resolve(warp, op, access, space, exec, addresses, true, false,
                  uint64_t(&op - program.ops.data()));
-  bool contiguous = addresses.summary.contiguous && access.count == 1 && exec == allLanes;
-  for (unsigned i = 0; i < access.count; ++i) {
-    const Slot &from = access.values[i];
-    scatters[memoryIndex(access.width)][registerIndex(from.bytes)](
-        warp.registers + from.offset, addresses.at, uint64_t(i) * access.width, exec, contiguous);
-  }
+  access.move(warp.registers, access, addresses.at, exec, addresses.layout);
 }
 
 /// The copy is done at once: whoever reads before wait_group sees what it would see after it.

@@ -31,6 +31,14 @@ Handler findHalf(const Compute &request);
 Handler findCompare(const Compute &request);
 Handler findConvert(const Compute &request);
 AddressSummary summarise(const uint64_t *addresses, uint32_t mask, uint64_t stride);
+bool locate(const void *base, unsigned bytes, uint64_t offset, uint64_t *to, uint32_t mask,
+            const Pattern &pattern);
+unsigned risingSectors(const uint64_t *addresses);
+Mover findMover(const Access &access, bool store);
+uint32_t noteRead(const CellCheck &check, const uint64_t *at, uint32_t mask,
+                  const Pattern *pattern);
+uint32_t noteWrite(const CellCheck &check, const uint64_t *at, uint32_t mask,
+                   const Pattern *pattern);
 
 namespace {
 

@@ -61,30 +61,14 @@ static AddressSummary addresses(const uint64_t *base, uint64_t offset, uint64_t 
   return summarise(to, mask, stride);
 }
 
-static bool touched(const uint64_t *records, size_t count, uint64_t epoch) {
-  uint64_t found = 0;
-  for (size_t i = 0; i < count; ++i)
-    found |= records[i] >> 54 == epoch;
-  return found;
-}
-
-static void stamp(uint64_t *records, size_t perLane, uint64_t first) {
-  if (perLane == 1) {
-    for (unsigned lane = 0; lane < warpSize; ++lane)
-      records[lane] = first + (uint64_t(lane) << 4);
-    return;
-  }
-  for (unsigned lane = 0; lane < warpSize; ++lane)
-    for (size_t i = 0; i < perLane; ++i)
-      records[lane * perLane + i] = first + (uint64_t(lane) << 4);
-}
-
 } // namespace gantry::ptx::GANTRY_PTX_LANES
 
 #define GANTRY_PTX_TEXT(name) #name
 #define GANTRY_PTX_NAME(name) GANTRY_PTX_TEXT(name)
 
 const gantry::ptx::ComputeTable gantry::ptx::GANTRY_PTX_TABLE = {
-    GANTRY_PTX_NAME(GANTRY_PTX_LANES), gantry::ptx::GANTRY_PTX_LANES::find,
-    gantry::ptx::GANTRY_PTX_LANES::summarise, gantry::ptx::GANTRY_PTX_LANES::addresses, gantry::ptx::GANTRY_PTX_LANES::touched,
-    gantry::ptx::GANTRY_PTX_LANES::stamp};
+    GANTRY_PTX_NAME(GANTRY_PTX_LANES),        gantry::ptx::GANTRY_PTX_LANES::find,
+    gantry::ptx::GANTRY_PTX_LANES::summarise, gantry::ptx::GANTRY_PTX_LANES::addresses,
+    gantry::ptx::GANTRY_PTX_LANES::locate,    gantry::ptx::GANTRY_PTX_LANES::risingSectors,
+    gantry::ptx::GANTRY_PTX_LANES::findMover, gantry::ptx::GANTRY_PTX_LANES::noteRead,
+    gantry::ptx::GANTRY_PTX_LANES::noteWrite};
