@@ -137,6 +137,8 @@ struct ComputeTable {
   /// Sectors of 32 bytes that lanes touch whose addresses rise.
   unsigned (*risingSectors)(const uint64_t *addresses);
   Mover (*findMover)(const Access &access, bool store);
+  /// Null when the shape is no common one.
+  Multiplier (*findMultiplier)(const MatrixDetail &detail);
   /// Checks an access and notes it, lane by lane up to the first that does not simply pass; gives
   /// the lanes from there on. `pattern`: of these lanes, or null.
   uint32_t (*noteRead)(const CellCheck &check, const uint64_t *at, uint32_t mask,

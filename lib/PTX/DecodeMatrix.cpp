@@ -129,6 +129,17 @@ void Decoder::decodeMma() {
     return fail("the fragments of '" + printable(current->opcode) +
                     "' have other numbers of registers",
                 StatusCode::invalidArgument);
+  detail.multiply = computeTable().findMultiplier(detail);
+  if (detail.multiply) {
+    auto copy = [](const std::vector<Slot> &from, uint32_t *to) {
+      for (const Slot &slot : from)
+        *to++ = slot.offset;
+    };
+    copy(detail.dRegs, detail.slots.d);
+    copy(detail.aRegs, detail.slots.a);
+    copy(detail.bRegs, detail.slots.b);
+    copy(detail.cRegs, detail.slots.c);
+  }
   program.matrices.push_back(detail);
   emit(OpKind::multiplyMatrices, OpClass::matrix).detail = uint32_t(program.matrices.size() - 1);
 }

@@ -155,6 +155,12 @@ struct SyncDetail {
   Slot barrier, threads; ///< of bar
 };
 
+/// Where the registers of mma's fragments are.
+struct MatrixSlots {
+  uint32_t d[4], a[4], b[2], c[4];
+};
+using Multiplier = void (*)(char *registers, const MatrixSlots &slots);
+
 /// mma, wmma, ldmatrix: the fragments.
 struct MatrixDetail {
   enum class Fragment : uint8_t { a, b, c };
@@ -164,6 +170,8 @@ struct MatrixDetail {
   bool rowA = true, rowB = false;
   bool saturate = false;
   std::vector<Slot> dRegs, aRegs, bRegs, cRegs;
+  Multiplier multiply = nullptr; ///< the short way for the common shapes
+  MatrixSlots slots = {};
   // ldmatrix, stmatrix, wmma.load, wmma.store
   Fragment fragment = Fragment::a;
   bool transposed = false;

@@ -35,7 +35,8 @@ Runner::Runner(const LaunchState &state)
     : state(state), program(state.program), compute(computeTable()), checks(state.launch.checks),
       checkMemory(checks != Checks::none), checkAll(checks == Checks::all),
       regionCache(program.ops.size()), patterns(program.accesses.size()),
-      opCounts(program.ops.size()), runCounts(program.ops.size() + 1), barriers(16),
+      matrixPatterns(program.matrices.size()), opCounts(program.ops.size()),
+      runCounts(program.ops.size() + 1), barriers(16),
       steps(int64_t(std::min<uint64_t>(state.launch.stepLimit, uint64_t(1) << 62))) {
   size_t warpCount = size_t((state.threadsPerBlock + warpSize - 1) / warpSize);
   oneRegisterFile = !program.usesBarriers;

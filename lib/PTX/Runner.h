@@ -105,6 +105,7 @@ private:
   // RunnerSync.cpp
   bool membersPresent(Warp &warp, const Op &op, Slot members, uint32_t mask, uint32_t exec,
                       bool forced);
+  bool isFull(Warp &warp, Slot members);
   void shuffle(Warp &warp, const Op &op, uint32_t exec);
   void vote(Warp &warp, const Op &op, uint32_t exec);
   void match(Warp &warp, const Op &op, uint32_t exec);
@@ -160,6 +161,7 @@ private:
   void atomic(Warp &warp, const Op &op, uint32_t exec);
 
   // RunnerMatrix.cpp
+  void moveMatrices(Warp &warp, const MatrixDetail &detail, const Addresses &addresses, bool store);
   void loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store);
   void multiplyMatrices(Warp &warp, const Op &op, uint32_t exec);
 
@@ -195,6 +197,7 @@ private:
   Index3 blockAt = {};
   std::vector<CachedRegion> regionCache; ///< by op
   std::vector<Pattern> patterns;         ///< by access
+  std::vector<Pattern> matrixPatterns;   ///< by matrix
   std::vector<RunCount> opCounts;
   std::vector<RunCount>
       runCounts; ///< of straight runs: added where they begin, less where they end

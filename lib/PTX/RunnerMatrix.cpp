@@ -89,10 +89,29 @@ double valueOf(Type type, uint64_t bits) {
 
 constexpr unsigned most = 32 * 32;
 
+using Row = uint16_t __attribute__((vector_size(16)));
+
+/// Rows of 8 x 8 become columns.
+void turn(Row (&square)[8]) {
+  auto interleave = [](Row a, Row b, Row &low, Row &high) {
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+  };
+  // Three times: rows i and i + 4 side by side.
+  for (int round = 0; round < 3; ++round) {
+    Row made[8];
+    for (int i = 0; i < 4; ++i)
+      interleave(square[i], square[i + 4], made[2 * i], made[2 * i + 1]);
+    std::copy(made, made + 8, square);
+  }
+}
+
 } // namespace
 
 void Runner::multiplyMatrices(Warp &warp, const Op &op, uint32_t) {
   const MatrixDetail &detail = program.matrices[op.detail];
+  if (detail.multiply)
+    return detail.multiply(warp.registers, detail.slots);
   using Fragment = MatrixDetail::Fragment;
   double a[most] = {}, b[most] = {};
   double sums[most] = {};
@@ -155,23 +174,46 @@ void Runner::multiplyMatrices(Warp &warp, const Op &op, uint32_t) {
     }
 }
 
+/// A matrix of 8 x 8, row by row, is the order of the lanes' registers.
+void Runner::moveMatrices(Warp &warp, const MatrixDetail &detail, const Addresses &addresses,
+                          bool store) {
+  for (unsigned i = 0; i < detail.matrices; ++i) {
+    char *reg = slot<char>(warp, detail.regs[i].offset);
+    const uint64_t *rows = addresses.at + 8 * i;
+    Row square[8];
+    for (unsigned row = 0; row < 8; ++row)
+      std::memcpy(&square[row], store ? reg + 16 * row : reinterpret_cast<const char *>(rows[row]),
+                  16);
+    if (detail.transposed)
+      turn(square);
+    for (unsigned row = 0; row < 8; ++row)
+      std::memcpy(store ? reinterpret_cast<char *>(rows[row]) : reg + 16 * row, &square[row], 16);
+  }
+}
+
 void Runner::loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store) {
   const MatrixDetail &detail = program.matrices[op.detail];
   const Access &access = detail.access;
   uint64_t cache = uint64_t(&op - program.ops.data());
   Addresses addresses;
-  computeAddresses(warp, access, exec, addresses);
   if (!detail.wmma) {
     // Row r of matrix i is where lane 8i + r says.
     uint32_t lanes = detail.matrices == 4 ? allLanes : (1u << (8 * detail.matrices)) - 1;
-    for (uint64_t &at : addresses.at)
-      at &= ~windowMask;
-    addresses.summary = compute.summarise(addresses.at, lanes, 16);
+    if (access.space == Space::shared) {
+      locate(warp, access, lanes, matrixPatterns[op.detail], addresses);
+    } else {
+      computeAddresses(warp, access, exec, addresses);
+      for (uint64_t &at : addresses.at)
+        at &= ~windowMask;
+      addresses.summarised(compute.summarise(addresses.at, lanes, 16));
+    }
     countShared(store ? counts.sharedStore : counts.sharedLoad, addresses, lanes, 16);
     // The bytes come from other lanes' registers: two that write the same are told apart by
     // nothing.
     uint32_t good =
         resolve(warp, op, access, Space::shared, lanes, addresses, store, !store, cache);
+    if (good == lanes)
+      return moveMatrices(warp, detail, addresses, store);
     for (unsigned i = 0; i < detail.matrices; ++i)
       for (unsigned lane = 0; lane < warpSize; ++lane) {
         uint64_t word = store ? readLane(warp, detail.regs[i], lane) : 0;
@@ -196,6 +238,7 @@ void Runner::loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store) {
       }
     return;
   }
+  computeAddresses(warp, access, exec, addresses);
   // wmma: element by element of the fragment, counted as one request.
   bySpace(access, exec, addresses, [&](Space space, uint32_t lanes, Addresses &base) {
     Size size = sizeOf(detail, detail.fragment);

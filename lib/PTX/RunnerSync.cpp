@@ -24,11 +24,22 @@ void eachLane(uint32_t lanes, F use) {
 
 } // namespace
 
+/// Whether every lane names all lanes.
+bool Runner::isFull(Warp &warp, Slot members) {
+  const uint32_t *masks = slot<uint32_t>(warp, members.offset);
+  uint32_t all = allLanes;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    all &= masks[lane];
+  return all == allLanes;
+}
+
 /// Whether all lanes that the member masks name are here. If not, the group waits while a missing
 /// lane can still come; when none can, it is a fault, and the group goes on with those that are
 /// here.
 bool Runner::membersPresent(Warp &warp, const Op &op, Slot members, uint32_t mask, uint32_t exec,
                             bool forced) {
+  if (exec == allLanes && (members.offset == noSlot || isFull(warp, members)))
+    return true;
   uint32_t named = 0;
   bool selfMissing = false;
   unsigned who = unsigned(std::countr_zero(exec));
@@ -68,6 +79,14 @@ bool Runner::membersPresent(Warp &warp, const Op &op, Slot members, uint32_t mas
   return true;
 }
 
+/// Whether all lanes shuffle by the same distance in a segment that is the whole warp.
+static bool isWhole(const uint32_t *b, const uint32_t *c) {
+  uint32_t differ = 0;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    differ |= (b[lane] ^ b[0]) | ((c[lane] & 0x1f1f) ^ 0x1f);
+  return differ == 0;
+}
+
 void Runner::shuffle(Warp &warp, const Op &op, uint32_t exec) {
   const SyncDetail &detail = program.syncs[op.detail];
   const uint32_t *a = slot<uint32_t>(warp, detail.a.offset),
@@ -75,7 +94,7 @@ void Runner::shuffle(Warp &warp, const Op &op, uint32_t exec) {
                  *c = slot<uint32_t>(warp, detail.c.offset);
   uint32_t values[warpSize];
   uint32_t valid = 0;
-  eachLane(exec, [&](unsigned lane) {
+  auto choose = [&](unsigned lane) {
     uint32_t distance = b[lane] & 31, clamp = c[lane] & 31, segment = c[lane] >> 8 & 31;
     int most = int((lane & segment) | (clamp & ~segment)), least = int(lane & segment),
         from = int(lane);
@@ -104,7 +123,14 @@ void Runner::shuffle(Warp &warp, const Op &op, uint32_t exec) {
             "the value comes from lane " + std::to_string(from) + ", which does not take part");
     values[lane] = a[from];
     valid |= uint32_t(inRange) << lane;
-  });
+  };
+  if (exec == allLanes && detail.fn == SyncDetail::Fn::bfly && isWhole(b, c)) {
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      values[lane] = a[lane ^ (b[0] & 31)];
+    valid = allLanes;
+  } else {
+    eachLane(exec, choose);
+  }
   uint32_t *to = slot<uint32_t>(warp, detail.dst.offset);
   eachLane(exec, [&](unsigned lane) { to[lane] = values[lane]; });
   if (detail.predicate.offset != noSlot) {

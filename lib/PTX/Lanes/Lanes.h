@@ -35,6 +35,7 @@ bool locate(const void *base, unsigned bytes, uint64_t offset, uint64_t *to, uin
             const Pattern &pattern);
 unsigned risingSectors(const uint64_t *addresses);
 Mover findMover(const Access &access, bool store);
+Multiplier findMultiplier(const MatrixDetail &detail);
 uint32_t noteRead(const CellCheck &check, const uint64_t *at, uint32_t mask,
                   const Pattern *pattern);
 uint32_t noteWrite(const CellCheck &check, const uint64_t *at, uint32_t mask,

@@ -70,5 +70,5 @@ const gantry::ptx::ComputeTable gantry::ptx::GANTRY_PTX_TABLE = {
     GANTRY_PTX_NAME(GANTRY_PTX_LANES),        gantry::ptx::GANTRY_PTX_LANES::find,
     gantry::ptx::GANTRY_PTX_LANES::summarise, gantry::ptx::GANTRY_PTX_LANES::addresses,
     gantry::ptx::GANTRY_PTX_LANES::locate,    gantry::ptx::GANTRY_PTX_LANES::risingSectors,
-    gantry::ptx::GANTRY_PTX_LANES::findMover, gantry::ptx::GANTRY_PTX_LANES::noteRead,
-    gantry::ptx::GANTRY_PTX_LANES::noteWrite};
+    gantry::ptx::GANTRY_PTX_LANES::findMover, gantry::ptx::GANTRY_PTX_LANES::findMultiplier,
+    gantry::ptx::GANTRY_PTX_LANES::noteRead,  gantry::ptx::GANTRY_PTX_LANES::noteWrite};
