@@ -297,16 +297,24 @@ void Decoder::decodeIsspacep() {
   second.src[1] = wanted;
 }
 
-/// cp.async.{ca,cg}.shared.global [to], [from], bytes{, size}; the groups are done at once.
+/// cp.async.{ca,cg}.shared.global [to], [from], bytes{, size}
 void Decoder::decodeCopyAsync() {
   if (!opcode.take("async"))
     return failOpcode();
-  if (opcode.take("commit_group") || opcode.take("wait_all")) {
-    emit(OpKind::nop, OpClass::memory);
+  if (opcode.take("commit_group")) {
+    emit(OpKind::copyCommit, OpClass::memory);
+    return;
+  }
+  if (opcode.take("wait_all")) {
+    emit(OpKind::copyWait, OpClass::memory).constant = allGroups;
     return;
   }
   if (opcode.take("wait_group")) {
-    emit(OpKind::nop, OpClass::memory);
+    if (!expectOperands(1, 1))
+      return;
+    auto groups = integerOperand(0);
+    if (!failed())
+      emit(OpKind::copyWait, OpClass::memory).constant = uint64_t(*groups);
     return;
   }
   if (opcode.take("mbarrier"))

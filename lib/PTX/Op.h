@@ -17,6 +17,9 @@ inline constexpr unsigned warpSize = 32;
 inline constexpr uint32_t allLanes = ~uint32_t(0);
 inline constexpr uint32_t noSlot = ~uint32_t(0);
 
+/// cp.async.wait_all: also what is in no group yet.
+inline constexpr uint64_t allGroups = ~uint64_t(0);
+
 struct Op;
 
 /// Computes `op` for the lanes in `mask`; the others keep what they have.
@@ -35,6 +38,8 @@ enum class OpKind : uint8_t {
   atomic,
   loadParameter,
   copyAsync,
+  copyCommit,
+  copyWait, ///< constant: groups that may stay unfinished, or allGroups
   barrier,
   warpBarrier,
   fence,

@@ -153,6 +153,8 @@ void Runner::startWarp(Warp &warp) {
   warp.live = count == warpSize ? allLanes : (1u << count) - 1;
   warp.waiting = warp.blocked = 0;
   warp.blockSync = warp.warpSync = 0;
+  warp.copies.clear();
+  std::memset(warp.group, 0, sizeof warp.group);
   if (checkAll && !program.watches.empty())
     warp.written.assign(program.registers.size(), 0);
   std::memset(warp.pcs, 0, sizeof warp.pcs);
@@ -428,6 +430,12 @@ void Runner::runWarp(Warp &warp) {
       case OpKind::copyAsync:
         if (exec)
           copyAsync(warp, op, exec);
+        break;
+      case OpKind::copyCommit:
+        commitCopies(warp, exec);
+        break;
+      case OpKind::copyWait:
+        finishCopies(warp, exec, op.constant);
         break;
       case OpKind::fence:
         if (exec && op.constant)

@@ -40,6 +40,13 @@ public:
   void finish(Outcome &outcome);
 
 private:
+  /// What a lane asked cp.async for and did not wait for yet.
+  struct PendingCopy {
+    uint64_t from; ///< of the host
+    uint32_t to;   ///< in shared memory
+    uint32_t group;
+    uint8_t lane, bytes, read; ///< bytes behind `read` become zero
+  };
   struct Warp {
     char *registers = nullptr;
     uint32_t index = 0;
@@ -50,6 +57,8 @@ private:
     uint8_t barrier[warpSize];            ///< of blocked lanes
     std::vector<uint32_t> written;        ///< lanes that wrote each register, where any is watched
     uint64_t blockSync = 0, warpSync = 0; ///< ticks of the last barriers
+    std::vector<PendingCopy> copies;      ///< in the order they were asked for
+    uint32_t group[warpSize];             ///< of cp.async: the one that is open
   };
   struct BlockBarrier {
     uint32_t arrived = 0, expected = 0;
@@ -120,7 +129,14 @@ private:
   void load(Warp &warp, const Op &op, uint32_t exec);
   void store(Warp &warp, const Op &op, uint32_t exec);
   void loadParameter(Warp &warp, const Op &op, uint32_t exec);
+
+  // RunnerCopy.cpp
   void copyAsync(Warp &warp, const Op &op, uint32_t exec);
+  uint32_t checkCopySource(Warp &warp, const Op &op, const CopyDetail &copy, uint32_t exec,
+                           const uint8_t *read, uint64_t *from);
+  void commitCopies(Warp &warp, uint32_t exec);
+  void finishCopies(Warp &warp, uint32_t exec, uint64_t groups);
+  void noteCopy(Warp &warp, const PendingCopy &copy, bool finished);
   void computeAddresses(Warp &warp, const Access &access, uint32_t exec, Addresses &to);
   void locate(Warp &warp, const Access &access, uint32_t exec, Pattern &pattern, Addresses &to);
   void learn(Pattern &pattern, const Access &access, uint32_t exec, Addresses &addresses);

@@ -217,6 +217,14 @@ void Runner::checkSharedLane(Warp &warp, const Touch &touch, unsigned lane) {
   for (uint64_t cell = begin; cell < end; ++cell) {
     Record before = written[cell];
     bool isWritten = record::epoch(before) == sharedEpoch;
+    if (isWritten && before & record::unfinished) {
+      fault(FaultKind::unfinishedCopy, warp, op, lane,
+            std::string(write ? "write" : "read") + " of " +
+                addressText(offsets.at[lane], bytes, Space::shared) +
+                ", which cp.async of thread " + threadText(record::thread(before)) +
+                " writes until that thread waits for it");
+      return;
+    }
     if (read && !isWritten) {
       fault(FaultKind::uninitialisedShared, warp, op, lane,
             "read of " + addressText(offsets.at[lane], bytes, Space::shared) +

@@ -24,7 +24,8 @@ inline constexpr Record strong = 1;      ///< atomic, volatile, acquire, …
 inline constexpr Record several = 2;     ///< a read: other threads of the block read it, too
 inline constexpr Record otherBlocks = 4; ///< a read: other blocks read it, too
 inline constexpr Record nonCoherent = 8; ///< a read by ld.global.nc
-inline constexpr Record unfinished = 8;  ///< a write by cp.async that nobody waited for yet
+inline constexpr Record unfinished =
+    8; ///< a write by cp.async that nobody waited for; its tick is the last
 inline constexpr unsigned threadShift = 4, tickShift = 14, blockShift = 28, epochShift = 54;
 inline constexpr uint64_t maxTick = (1u << 14) - 1;
 inline constexpr uint64_t blockMask = (uint64_t(1) << 26) - 1, epochs = 1u << 10;
