@@ -5,6 +5,8 @@
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <thread>
 
 using namespace gantry;
@@ -72,6 +74,27 @@ std::vector<uint32_t> orderOf(uint64_t blocks, uint64_t seed) {
   return order;
 }
 
+/// The faults that one thread would have told: of an instruction and a kind the first in the order
+/// of blocks, and none of blocks behind the one that ended the launch.
+std::vector<Fault> merge(std::vector<KeptFault> kept, uint64_t stoppedAt, size_t most) {
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const KeptFault &a, const KeptFault &b) { return a.position < b.position; });
+  std::vector<Fault> faults;
+  std::map<std::pair<uint32_t, FaultKind>, size_t> placeOf;
+  for (KeptFault &each : kept) {
+    if (each.position > stoppedAt)
+      break;
+    auto [place, isNew] = placeOf.try_emplace({each.instruction, each.fault.kind}, faults.size());
+    if (!isNew)
+      faults[place->second].count += each.fault.count;
+    else if (faults.size() == most)
+      placeOf.erase(place);
+    else
+      faults.push_back(std::move(each.fault));
+  }
+  return faults;
+}
+
 } // namespace
 
 Expected<Outcome> gantry::ptx::run(Image &image, const Launch &launch) {
@@ -101,11 +124,24 @@ Expected<Outcome> gantry::ptx::run(Image &image, const Launch &launch) {
   std::vector<std::unique_ptr<Runner>> runners;
   for (uint64_t i = 0; i < threads; ++i)
     runners.push_back(std::make_unique<Runner>(state));
+  // A few blocks at a time: they take different times, and so do the host's threads.
+  const uint64_t portion = std::max<uint64_t>(1, state.blocks / (threads * 16));
+  std::atomic<uint64_t> next = 0, stoppedAt = state.blocks;
   auto work = [&](uint64_t which) {
-    uint64_t begin = state.blocks * which / threads, end = state.blocks * (which + 1) / threads;
-    for (uint64_t i = begin; i < end; ++i)
-      if (!runners[which]->runBlock(blockAt(i)))
+    for (;;) {
+      uint64_t begin = next.fetch_add(portion), end = std::min(begin + portion, state.blocks);
+      for (uint64_t i = begin; i < end; ++i) {
+        if (i > stoppedAt)
+          return;
+        if (runners[which]->runBlock(blockAt(i), i))
+          continue;
+        for (uint64_t first = stoppedAt; i < first && !stoppedAt.compare_exchange_weak(first, i);)
+          ;
         return;
+      }
+      if (end >= state.blocks)
+        return;
+    }
   };
   std::vector<std::thread> others;
   for (uint64_t i = 1; i < threads; ++i)
@@ -115,7 +151,9 @@ Expected<Outcome> gantry::ptx::run(Image &image, const Launch &launch) {
     thread.join();
   Outcome outcome;
   outcome.completed = true;
+  std::vector<KeptFault> kept;
   for (auto &runner : runners)
-    runner->finish(outcome);
+    runner->finish(outcome, kept);
+  outcome.faults = merge(std::move(kept), stoppedAt, launch.maxFaults);
   return outcome;
 }

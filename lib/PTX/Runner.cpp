@@ -3,9 +3,11 @@
 
 #include "gantry/Support/Bytes.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 using namespace gantry;
@@ -208,7 +210,8 @@ void Runner::startBlock(uint64_t index) {
   }
 }
 
-bool Runner::runBlock(uint64_t index) {
+bool Runner::runBlock(uint64_t index, uint64_t at) {
+  position = at;
   startBlock(index);
   if (oneRegisterFile) {
     for (Warp &warp : warps) {
@@ -567,7 +570,7 @@ void Runner::writeLane(Warp &warp, Slot to, unsigned lane, uint64_t value) {
   std::memcpy(warp.registers + to.offset + lane * to.bytes, &value, to.bytes);
 }
 
-void Runner::finish(Outcome &outcome) {
+void Runner::finish(Outcome &outcome, std::vector<KeptFault> &kept) {
   RunCount running; // of the straight runs that the op is in
   for (size_t i = 0; i < opCounts.size(); ++i) {
     running.warps += runCounts[i].warps;
@@ -578,8 +581,6 @@ void Runner::finish(Outcome &outcome) {
   }
   outcome.counts += counts;
   outcome.faultCount += faultCount;
-  for (Fault &each : faults)
-    if (outcome.faults.size() < state.launch.maxFaults)
-      outcome.faults.push_back(std::move(each));
+  std::move(faults.begin(), faults.end(), std::back_inserter(kept));
   outcome.completed = outcome.completed && !stopped;
 }

@@ -32,12 +32,21 @@ struct LaunchState {
   uint64_t argumentBytes = 0;
 };
 
+/// A fault with its place in the order of the launch.
+struct KeptFault {
+  uint64_t position; ///< of the block
+  uint32_t instruction;
+  Fault fault;
+};
+
 class Runner {
 public:
   Runner(const LaunchState &state);
-  /// Runs a block. False: the launch is over (a trap, too many steps).
-  bool runBlock(uint64_t block);
-  void finish(Outcome &outcome);
+  /// Runs the block that is the `position`-th of the launch. False: the launch is over (a trap, too
+  /// many steps).
+  bool runBlock(uint64_t block, uint64_t position);
+  /// Adds what it counted, and its faults in the order they came.
+  void finish(Outcome &outcome, std::vector<KeptFault> &kept);
 
 private:
   /// What a lane asked cp.async for and did not wait for yet.
@@ -226,7 +235,8 @@ private:
   uint64_t fenceTick = 0;
   Counts counts;
   uint64_t faultCount = 0;
-  std::vector<Fault> faults;
+  std::vector<KeptFault> faults;
+  uint64_t position = 0;
   std::map<std::pair<uint32_t, FaultKind>, size_t> faultOf;
   std::unordered_map<uint64_t, uint64_t> releasedBlocks; ///< block: tick of its last release
 };

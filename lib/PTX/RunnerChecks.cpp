@@ -414,7 +414,7 @@ void Runner::fault(FaultKind kind, Warp &warp, const Op &op, unsigned lane, std:
   auto [entry, isNew] = faultOf.try_emplace({op.instruction, kind}, faults.size());
   if (!isNew) {
     if (entry->second < faults.size())
-      ++faults[entry->second].count;
+      ++faults[entry->second].fault.count;
     return;
   }
   if (faults.size() >= state.launch.maxFaults) {
@@ -434,5 +434,5 @@ void Runner::fault(FaultKind kind, Warp &warp, const Op &op, unsigned lane, std:
   made.thread = threadIndex(uint64_t(warp.index) * warpSize + lane);
   made.lane = lane;
   made.detail = std::move(detail);
-  faults.push_back(std::move(made));
+  faults.push_back({position, op.instruction, std::move(made)});
 }

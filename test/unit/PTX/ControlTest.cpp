@@ -183,4 +183,35 @@ TEST(OrderTest, resultsDoNotDependOnThreadsOrSeed) {
   EXPECT_EQ(first.outcome.counts.laneInstructions, second.outcome.counts.laneInstructions);
 }
 
+TEST(OrderTest, faultsAreThoseOfTheFirstBlocksWhateverTheThreads) {
+  // Blocks from 37 on read over the end, from 50 on also by another instruction; 90 traps.
+  std::string over = "mov.u32 %r1, %ctaid.x;\nsetp.lt.u32 %p1, %r1, 37;\n@!%p1 ld.global.u64 %rd5, "
+                     "[%rd1+800];\nsetp.lt.u32 %p1, %r1, 50;\n@!%p1 ld.global.u32 %r2, "
+                     "[%rd1+804];\n",
+              trap = "setp.eq.u32 %p1, %r1, 90;\n@%p1 trap;\n";
+  Launch launch;
+  launch.grid = {200, 1, 1};
+  launch.checks = Checks::memory;
+  for (const std::string &body : {over, over + trap}) {
+    launch.threads = 1;
+    std::string alone = texts(run(kernel(body), numbers(100), launch).outcome);
+    EXPECT_NE(alone.find("block (37,0,0)"), std::string::npos) << alone;
+    EXPECT_EQ(alone.find("trap") != std::string::npos, body != over) << alone;
+    for (unsigned threads = 2; threads < 9; ++threads) {
+      launch.threads = threads;
+      std::string together = texts(run(kernel(body), numbers(100), launch).outcome);
+      // How often an instruction failed before a trap depends on how far others came.
+      auto withoutCounts = [](std::string text) {
+        for (size_t at; (at = text.find("; ")) != std::string::npos;)
+          text.erase(at, text.find('\n', at) - at);
+        return text;
+      };
+      if (body == over)
+        EXPECT_EQ(together, alone);
+      else
+        EXPECT_EQ(withoutCounts(together), withoutCounts(alone));
+    }
+  }
+}
+
 } // namespace
