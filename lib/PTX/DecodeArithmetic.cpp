@@ -85,12 +85,24 @@ void Decoder::decodeSimple() {
     return failOpcode();
   if (request.type == Type::b16 || request.type == Type::b32 || request.type == Type::b64)
     return failOpcode();
-  if (!expectOperands(entry->sources + 1, entry->sources + 1))
+  // min and max of three f32 are two of two.
+  bool three = (request.fn == Fn::min || request.fn == Fn::max) && request.type == Type::f32;
+  if (!expectOperands(entry->sources + 1, entry->sources + (three ? 2 : 1)))
     return;
   uint32_t sources[3] = {noSlot, noSlot, noSlot};
   for (unsigned i = 0; i < entry->sources; ++i)
     sources[i] = use(i + 1, narrow != Type::none && i + 1 < entry->sources ? narrow : request.type);
+  uint32_t third = operands() > entry->sources + 1 ? use(3, request.type) : noSlot;
   uint32_t to = define(0, request.type);
+  if (third != noSlot) {
+    Slot first = allocate(4);
+    Op &op = emitCompute(request, classOf(request.type));
+    op.dst = first.offset;
+    op.src[0] = sources[0];
+    op.src[1] = sources[1];
+    sources[0] = first.offset;
+    sources[1] = third;
+  }
   for (unsigned i = 0; narrow != Type::none && i + 1 < entry->sources && !failed(); ++i) {
     Slot widened = allocate(4);
     Op &op =

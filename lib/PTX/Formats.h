@@ -56,6 +56,16 @@ namespace {
   return floatOfBits(inexact ? bits | 1 : bits);
 }
 
+/// a + b, cut off to f64, with the last bit set when anything was lost.
+[[maybe_unused]] inline double oddSum(double a, double b) {
+  double sum = a + b, part = sum - a;
+  double lost = (a - (sum - part)) + (b - part); // exactly, in whatever order they are
+  uint64_t bits = bitsOf(sum);
+  bool inexact = lost < 0 || lost > 0, outward = (lost < 0) == (sum < 0);
+  uint64_t towards = outward ? bits + 1 : bits - 1;
+  return std::bit_cast<double>(inexact && !(bits & 1) ? towards : bits);
+}
+
 /// How a result is rounded.
 enum class Round : uint8_t { nearestEven, zero, down, up, nearestAway };
 

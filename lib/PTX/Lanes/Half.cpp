@@ -34,7 +34,7 @@ template <class H>
 struct Fma {
   uint16_t operator()(uint16_t a, uint16_t b, uint16_t c) const {
     double product = double(H::widen(a)) * double(H::widen(b)); // exact
-    return H::narrow(oddFloat(product + double(H::widen(c))));
+    return H::narrow(oddFloat(oddSum(product, double(H::widen(c)))));
   }
 };
 template <class H>

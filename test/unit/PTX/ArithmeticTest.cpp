@@ -182,6 +182,40 @@ TEST(ArithmeticTest, minAndMaxKnowNaNAndTheSignOfZero) {
   });
 }
 
+TEST(ArithmeticTest, minAndMaxOfThree) {
+  auto of = [](const char *op, std::vector<uint64_t> in) {
+    return compute("mov.b64 {%f1, %f2}, %rd5;\n" + std::string(op) +
+                       " %f3, %f1, %f2, 0f40000000;\nmov.b32 %r3, %f3;\ncvt.u64.u32 %rd6, %r3;",
+                   "u64", "%rd5", "u64", "%rd6", in);
+  };
+  std::vector<uint64_t> in = {0x3f800000'40400000, 0x40400000'3f800000, 0x3f800000'bf800000,
+                              0x3f800000'7fc00000};
+  EXPECT_EQ(of("max.f32", in),
+            (std::vector<uint64_t>{0x40400000, 0x40400000, 0x40000000, 0x40000000}));
+  EXPECT_EQ(of("min.f32", in),
+            (std::vector<uint64_t>{0x3f800000, 0x3f800000, 0xbf800000, 0x3f800000}));
+  EXPECT_EQ(of("max.NaN.f32", in).back(), 0x7fffffffu);
+}
+
+TEST(ArithmeticTest, productsOfHalvesAreRoundedOnceWhateverIsAdded) {
+  // 1.5 * (1 + 2^-7) and 1.5 * (1 + 3 * 2^-7) lie halfway; 2^-100 decides.
+  struct Case {
+    uint64_t b, c, expected;
+  };
+  constexpr Case cases[] = {{0x3f81, 0, 0x3fc2},      {0x3f81, 0x8d80, 0x3fc1},
+                            {0x3f81, 0x0d80, 0x3fc2}, {0x3f83, 0, 0x3fc4},
+                            {0x3f83, 0x0d80, 0x3fc5}, {0x3f83, 0x8d80, 0x3fc4}};
+  std::vector<uint64_t> in, expected;
+  for (const Case &one : cases) {
+    in.push_back(one.c << 32 | one.b << 16 | 0x3fc0);
+    expected.push_back(one.expected);
+  }
+  EXPECT_EQ(compute("mov.b64 {%h1, %h2, %h3, %h4}, %rd5;\nfma.rn.bf16 %h5, %h1, %h2, "
+                    "%h3;\ncvt.u64.u16 %rd6, %h5;",
+                    "u64", "%rd5", "u64", "%rd6", in),
+            expected);
+}
+
 TEST(ArithmeticTest, comparisonsOfFloats) {
   struct One {
     const char *name;
