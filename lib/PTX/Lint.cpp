@@ -58,6 +58,8 @@ std::vector<Finding> gantry::ptx::lint(const Module &module, std::span<const std
         find("approx");
       if (hasModifier(instruction.opcode, ".ftz"))
         find("ftz");
+      if (hasModifier(instruction.opcode, ".local"))
+        find("local");
     }
   return findings;
 }
@@ -73,5 +75,10 @@ std::string Finding::text(std::string_view file) const {
   if (rule == "ftz")
     return made +
            " flushes subnormal numbers; allow it with --allow=ftz or --allow=" + printable(opcode);
+  if (rule == "local")
+    return made +
+           " uses local memory, which is global memory of each thread; allow it with "
+           "--allow=local or --allow=" +
+           printable(opcode);
   return made + " is no opcode that is known";
 }

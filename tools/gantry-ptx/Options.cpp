@@ -18,11 +18,11 @@ Reads PTX, checks it and runs it on the CPU, bit by bit as PTX defines it. FILE 
 
 Commands:
   parse   lists the kernels with their parameters, shared and local memory
-  lint    reports unknown opcodes, approximate functions and .ftz
+  lint    reports unknown opcodes, approximate functions, .ftz and local memory
   run     runs a kernel; prints the buffers that it changed, its faults, and what it did
 
 Options of lint:
-  --allow=LIST     rules (approx, ftz, opcode) and opcodes (ex2.approx) that are no finding
+  --allow=LIST     rules (approx, ftz, local, opcode) and opcodes (ex2.approx) that are no finding
 
 Options of run:
   --kernel=NAME    needed where the file has several

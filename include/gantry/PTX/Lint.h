@@ -1,5 +1,6 @@
 // What Gantry's own kernels must not contain: opcodes that the interpreter does not know,
-// approximate functions and flushed subnormals that nobody asked for.
+// approximate functions and flushed subnormals that nobody asked for, local memory (spilled
+// registers and indexed arrays).
 #pragma once
 
 #include "gantry/PTX/Module.h"
@@ -12,7 +13,7 @@
 namespace gantry::ptx {
 
 struct Finding {
-  std::string_view rule; ///< "opcode", "approx", "ftz"
+  std::string_view rule; ///< "opcode", "approx", "ftz", "local"
   std::string function;
   Place place;
   std::string source;

@@ -37,4 +37,21 @@ TEST(LintTest, flushesAndUnknownOpcodesAreFindings) {
   EXPECT_EQ(findings("add.f32 %f1, %f2, %f3;"), Texts{});
 }
 
+TEST(LintTest, localMemoryIsAFinding) {
+  EXPECT_EQ(findings("st.local.u32 [%rd1], %r1;"),
+            Texts{"test.ptx:15:1: error: 'st.local.u32' in 'k' uses local memory, which is global "
+                  "memory of each thread; allow it with --allow=local or --allow=st.local.u32"});
+  EXPECT_EQ(findings("st.local.u32 [%rd1], %r1;", {"local"}), Texts{});
+  EXPECT_EQ(findings("ld.v2.local.b32 {%r1, %r2}, [%rd1];").size(), 1u);
+}
+
+TEST(LintTest, tensorCoresAreNoFinding) {
+  EXPECT_EQ(
+      findings("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\nmma.sync.aligned."
+               "m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, "
+               "{%r5, %r6}, {%f1, %f2, %f3, %f4};\ncp.async.cg.shared.global [%r1], [%rd1], "
+               "16;\ncp.async.wait_all;"),
+      Texts{});
+}
+
 } // namespace
