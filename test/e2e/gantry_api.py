@@ -84,8 +84,17 @@ compiler = runtime_library = None
 _runtimes = {}
 # What every graph is compiled for unless it says itself, and how its GPUs are emulated: suites of results run
 # a second time with the kernels of GPUs.
-EMULATE = {"": 0, "all": 1, "memory": 2, "nothing": 3}[os.environ.get("GANTRY_TEST_EMULATE", "")]
-DEVICES = ["devices=CPU:0,GPU:0"] if EMULATE else []
+EMULATE, DEVICES = 0, []
+
+
+def emulate(checks):
+    """From now on graphs are compiled for a GPU, too, that is emulated with these checks: all, memory, nothing."""
+    global EMULATE, DEVICES
+    EMULATE, DEVICES = {"all": 1, "memory": 2, "nothing": 3}[checks], ["devices=CPU:0,GPU:0"]
+
+
+if os.environ.get("GANTRY_TEST_EMULATE"):
+    emulate(os.environ["GANTRY_TEST_EMULATE"])
 
 
 def load(build):
