@@ -49,6 +49,12 @@ class CompileRequest(ctypes.Structure):
                 ("log", LOG), ("log_context", ctypes.c_void_p)]
 
 
+class KernelChoice(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("kernel", ctypes.c_char_p), ("device", ctypes.c_char_p),
+                ("driver", ctypes.c_char_p), ("variant", ctypes.c_uint32), ("description", ctypes.c_char_p),
+                ("passed_over", ctypes.c_char_p)]
+
+
 class ApiError(Exception):
     """A call of the runtime that failed."""
 
@@ -106,6 +112,7 @@ def load(build):
     compiler.gantry_artifact_data.restype = ctypes.c_void_p
     compiler.gantry_compiler_last_error.restype = ctypes.c_char_p
     runtime_library.gantry_last_error.restype = ctypes.c_char_p
+    runtime_library.gantry_plan_num_kernel_choices.restype = ctypes.c_size_t
 
 
 def _check(status):
@@ -188,6 +195,16 @@ class Plan:
             _check(getattr(runtime_library, f"gantry_plan_{kind}")(self.handle, 0, index, ctypes.byref(info)))
             infos[info.name.decode()] = info
         return infos
+
+    def kernels_on(self, device):
+        """Names of the kernels that the device, as in `CPU:0`, launches."""
+        names = []
+        for index in range(runtime_library.gantry_plan_num_kernel_choices(self.handle)):
+            choice = KernelChoice(struct_size=ctypes.sizeof(KernelChoice))
+            _check(runtime_library.gantry_plan_kernel_choice(self.handle, ctypes.c_size_t(index), ctypes.byref(choice)))
+            if choice.device.decode().endswith(f"device:{device}"):
+                names.append(choice.kernel.decode())
+        return names
 
     def run(self, arrays):
         """Outputs by name; bfloat16 goes in and comes out as float32."""

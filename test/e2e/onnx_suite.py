@@ -15,7 +15,10 @@ each has to do stands in onnx_expected.txt, one line a case:
 Anything else is a failure, also a case that has become better than its line: --update writes the
 file anew from what was seen, and refuses to write down a wrong number, a crash or a vague error.
 
-Usage: onnx_suite.py --build-dir BUILD [--jobs N] [--filter TEXT] [--json FILE] [--update] [-v]
+With `--device=emulated` the models run on an interpreted GPU instead, and have to do the same: every op has
+a kernel there, so that none may run on the CPU.
+
+Usage: onnx_suite.py --build-dir BUILD [--device cpu|emulated] [--jobs N] [--filter TEXT] [--json FILE] [--update] [-v]
 """
 
 import argparse
@@ -116,6 +119,8 @@ def run_data_set(name, model, file, folder):
     expected = dict(zip((o.name for o in model.graph.output),
                         load_arrays(folder, "output", model.graph.output)))
     plan = gantry_api.compile_for(file, inputs, open_dims(given, inputs).items())
+    if gantry_api.EMULATE and (kernels := plan.kernels_on("CPU:0")):
+        return "wrong", f"runs {', '.join(kernels)} on the CPU"
     actual = plan.run({key: value for key, value in inputs.items() if key in plan.inputs})
     status, reason = ("random" if RANDOM.search(name) else "pass"), ""
     if name in OWN_REFERENCE:
@@ -193,6 +198,7 @@ def judge(name, result, expected):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--device", choices=("cpu", "emulated"), default="cpu")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--filter", default="")
     parser.add_argument("--json", type=pathlib.Path)
@@ -206,6 +212,8 @@ def main():
             arguments.json.write_text(json.dumps({"passed": 0, "failures": [], "skips": {"no libonnx-testdata": 1}}))
         return 0
     names = [name for name in case_names() if arguments.filter in name]
+    if arguments.device == "emulated":
+        gantry_api.emulate("all")
     gantry_api.load(arguments.build_dir)
     results = {}
     for name, result in workers.run_all(run_case, names, arguments.jobs, SECONDS_PER_CASE,
