@@ -33,7 +33,8 @@ UNARY = [("Tanh", np.tanh), ("Sigmoid", lambda v: 1 / (1 + np.exp(-v))), ("Relu"
          ("Softsign", lambda v: v / (1 + np.abs(v)))]
 BINARY = [("Add", np.add), ("Sub", np.subtract), ("Max", np.maximum), ("Min", np.minimum), ("Mul", np.multiply)]
 # Methods of Builder.
-KINDS = ("unary", "unary", "binary", "binary", "row", "softmax", "reduce", "product", "join", "turn", "norm", "where")
+KINDS = ("unary", "unary", "binary", "binary", "row", "softmax", "reduce", "product", "join", "turn", "norm", "where", "scan",
+         "reorder")
 
 
 class Builder:
@@ -144,6 +145,24 @@ class Builder:
         between = f"v{len(self.steps)}"
         self.steps.append(("Neg", [turned], [between], {}))
         self.emit("Transpose", [between], -self.values[x], perm=[1, 0])
+
+    def scan(self):
+        x = self.pick()
+        name, axis = f"c{len(self.constants)}", self.draw.integer(0, 1)
+        self.constants[name] = np.array(axis, np.int64)
+        attributes = {"exclusive": self.draw.integer(0, 1), "reverse": self.draw.integer(0, 1)}
+        ordered = np.flip(self.values[x], axis) if attributes["reverse"] else self.values[x]
+        sums = np.cumsum(ordered, axis) - (ordered if attributes["exclusive"] else 0)
+        sums = np.flip(sums, axis) if attributes["reverse"] else sums
+        name = self.emit("CumSum", [x, name], sums, **attributes)
+        self.emit("Tanh", [name], np.tanh(sums))
+
+    def reorder(self):
+        """In another order, some of them several times."""
+        x = self.pick()
+        name = f"c{len(self.constants)}"
+        self.constants[name] = self.draw.numbers.integers(-self.rows, self.rows, self.rows)
+        self.emit("Gather", [x, name], self.values[x][self.constants[name]], axis=0)
 
     def where(self):
         x, y = self.pick(), self.pick()
