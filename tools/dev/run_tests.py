@@ -90,7 +90,13 @@ def suites(build, results, jobs):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],
                lambda out=out: read_json(out))
-    # Again with the kernels of GPUs, interpreted.
+    # Kernels of GPUs, interpreted.
+    for name, script, *more in (("kernel-table", "kernel_table_test.py"), ("onnx-gpu", "onnx_suite.py", "--device=emulated"),
+                                ("graphs-gpu", "device_graphs_test.py")):
+        out = results / f"{name}.json"
+        yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+               lambda out=out: read_json(out))
+    # What ran on the CPU, again with them.
     for name, script, checks, *more in (("functions-gpu", "unary_math_test.py", "all"),
                                         ("onnx-ops-gpu", "onnx_ops_test.py", "all"),
                                         ("empty-gpu", "empty_dims_test.py", "memory"),
