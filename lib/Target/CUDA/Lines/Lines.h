@@ -5,7 +5,7 @@
 // of whole buffers, what these threads do.
 #pragma once
 
-#include "../Launch.h"
+#include "Launch.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Emitter.h"
 

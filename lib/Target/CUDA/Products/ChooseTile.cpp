@@ -4,7 +4,7 @@
 // confirmed them.
 #include "Tile.h"
 
-#include "../Launch.h"
+#include "Launch.h"
 
 using namespace gantry::gpu;
 

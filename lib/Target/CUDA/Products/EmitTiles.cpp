@@ -2,8 +2,8 @@
 // element once for a block, and each thread keeps the sums of a small matrix in registers. What the
 // kernel computes from a sum it computes when that is complete.
 
-#include "../Threads/Kernel.h"
 #include "FillTile.h"
+#include "Threads/Kernel.h"
 #include "Tile.h"
 #include "gantry/Linalg/Emitter.h"
 

@@ -5,7 +5,7 @@
 // Reading and writing are apart, so that the next part is on its way while sums are added up.
 #pragma once
 
-#include "../Threads/Kernel.h"
+#include "Threads/Kernel.h"
 #include "Product.h"
 
 namespace gantry::gpu {

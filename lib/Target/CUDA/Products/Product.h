@@ -8,7 +8,7 @@
 // dimensions were, and who computes it in tiles needs no case for any op.
 #pragma once
 
-#include "../Elements.h"
+#include "Elements.h"
 
 #include <optional>
 

@@ -7,8 +7,8 @@
 // output's operands it asks `Elements` for; what it has computed already it `provide`s.
 #pragma once
 
-#include "../Launch.h"
-#include "../Sharing.h"
+#include "Launch.h"
+#include "Sharing.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
