@@ -77,13 +77,20 @@ Value gantry::gpu::linearize(ImplicitLocOpBuilder &b, ValueRange indices, ArrayR
 
 static std::pair<void *, std::vector<void *>> keyOf(Value tensor, ValueRange indices) {
   std::vector<void *> at;
-  for (Value index : indices)
-    at.push_back(index.getAsOpaquePointer());
+  for (Value index : indices) {
+    // Equal constants are one index, and odd, which no pointer is.
+    std::optional<int64_t> known = knownIndex(index);
+    at.push_back(known ? reinterpret_cast<void *>(*known * 2 + 1) : index.getAsOpaquePointer());
+  }
   return {tensor.getAsOpaquePointer(), std::move(at)};
 }
 
 void Elements::provide(Value tensor, Load load) {
   provided[tensor.getAsOpaquePointer()] = std::move(load);
+}
+
+void Elements::forget() {
+  provided.clear();
   for (auto &scope : scopes)
     scope.clear();
 }

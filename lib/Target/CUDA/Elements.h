@@ -31,8 +31,9 @@ public:
   using Load = std::function<Value(ValueRange)>;
 
   /// From now on elements of `tensor` are read, not computed: it is an argument, or kept somewhere.
-  /// Elements that are known already are forgotten.
   void provide(Value tensor, Load load);
+  /// Nothing is provided, nor known, any more.
+  void forget();
 
   /// The element of `tensor` at `indices`, one for each dimension. Emits nothing that is known
   /// already at this place in the code.

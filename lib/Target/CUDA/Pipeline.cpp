@@ -25,6 +25,8 @@ void gantry::buildNVVMPipeline(OpPassManager &pm) {
   addPasses(pm, "func.func(lower-affine,arith-expand{include-bf16=true})");
   pm.addNestedPass<func::FuncOp>(createExpandMathPass());
   addPasses(pm, "canonicalize,cse,func.func(loop-invariant-code-motion)");
+  // Where indices are still sums.
+  pm.addNestedPass<func::FuncOp>(createMergeAccessesPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createLowerToNVVMPass());
 }

@@ -3,6 +3,8 @@
 // computed.
 #include "Sharing.h"
 
+#include "Threads/Order.h"
+
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,7 +16,7 @@ using gantry::shapeOf;
 
 /// Not the index of a dimension of the result.
 static constexpr int64_t kOther = -1;
-/// Fewer terms than this one thread adds as fast as a block.
+/// Fewer terms than this one thread adds for a single element as fast as anybody.
 static constexpr int64_t kFewTerms = 32;
 
 using Dims = SmallVector<int64_t>;
@@ -124,28 +126,6 @@ struct Reads {
 };
 } // namespace
 
-static int64_t termsOf(linalg::GenericOp op) {
-  int64_t terms = 1;
-  for (auto [size, kind] : llvm::zip(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
-    if (kind == utils::IteratorType::reduction)
-      terms *= size;
-  return terms;
-}
-
-/// Whether neighbouring terms of the sum are neighbours in memory: then one thread adding them up
-/// would leave most of what it loads to nobody.
-static bool readsRows(linalg::GenericOp op) {
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    if (map.getNumResults() == 0)
-      continue;
-    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-    if (last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction)
-      return true;
-  }
-  return false;
-}
-
 namespace {
 /// Takes the ops of a kernel in order.
 struct SharingFinder {
@@ -190,7 +170,7 @@ struct SharingFinder {
     for (unsigned d : used.set_bits())
       owners *= shapeOf(result)[d];
     return isWhole || owners < ShapedType::getNumElements(shapeOf(result)) ||
-           (op.getNumDpsInputs() == 1 && termsOf(op) >= kFewTerms && readsRows(op));
+           orderOf(op).lanes > 1 || (isJoined(op) && termsOf(op) >= kFewTerms);
   }
 
   void visit(Operation &op) {
@@ -239,4 +219,9 @@ bool Alignment::isAligned(Value tensor) const {
     if (d != int64_t(i) && shapeOf(tensor)[i] != 1)
       return false;
   return true;
+}
+
+ArrayRef<int64_t> Alignment::dimsOf(Value tensor) const {
+  auto found = dims.find(tensor);
+  return found == dims.end() ? ArrayRef<int64_t>() : ArrayRef<int64_t>(found->second);
 }

@@ -28,12 +28,15 @@ struct Sharing {
 /// Looks at everything that `result` is computed from.
 Sharing findSharing(mlir::Value result);
 
-/// Whether every access to `tensor` on the way to an element of `result` is at that element's own
-/// indices; they have one shape then.
+/// Where tensors are read on the way to an element of `result`.
 class Alignment {
 public:
   explicit Alignment(mlir::Value result);
+  /// Whether every access to `tensor` is at the element's own indices; they have one shape then.
   bool isAligned(mlir::Value tensor) const;
+  /// For each dimension of `tensor`, the one of the result at whose index it is read, or -1; empty
+  /// when it is not read.
+  llvm::ArrayRef<int64_t> dimsOf(mlir::Value tensor) const;
 
 private:
   mlir::Value result;

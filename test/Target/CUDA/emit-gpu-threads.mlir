@@ -71,17 +71,25 @@ func.func private @border(%x: tensor<5xf32>) -> tensor<8xf32> {
 
 // -----
 
-// What a row shares is computed once, by all threads of a block: partial sums in shared memory, added in
-// a tree, then the elements.
+// A team of lanes takes a row: each adds up its piece, shuffles join the sums, and the elements are still
+// in registers when the row is centred. Nothing is in shared memory.
 // CHECK-LABEL: func.func private @center(
-// CHECK-SAME: gpu.known_block_size = array<i32: 128, 1, 1>, gpu.known_grid_size = array<i32: 4, 1, 1>
-// CHECK-DAG: memref.alloc() {{.*}} : memref<1xf32, #gpu.address_space<workgroup>>
-// CHECK-DAG: memref.alloc() {{.*}} : memref<128xf32, #gpu.address_space<workgroup>>
-// CHECK: %[[PART:.*]] = scf.for %{{.*}} = %[[THREAD:.*]] to %{{.*}} step
-// CHECK: memref.store %[[PART]], %[[TREE:.*]][%[[THREAD]]]
-// CHECK-COUNT-7: gpu.barrier
-// CHECK: gpu.barrier
-// CHECK: arith.subf
+// CHECK-SAME: gpu.known_block_size = array<i32: 128, 1, 1>, gpu.known_grid_size = array<i32: 1, 1, 1>
+// CHECK-NOT: memref.alloc
+// CHECK: %[[LANE:.*]] = arith.remui
+// CHECK: %[[ROW:.*]] = arith.divui
+// Lanes without a piece read the last one, and do not count.
+// CHECK: %[[THERE:.*]] = arith.cmpi ult, %[[LANE]], %{{.*}}
+// CHECK: arith.minui %[[LANE]]
+// CHECK-COUNT-4: memref.load
+// CHECK-NOT: memref.load
+// CHECK: arith.select %[[THERE]]
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
+// CHECK: scf.if %[[THERE]] {
+// CHECK-NOT: memref.load
+// CHECK-COUNT-4: arith.subf
+// CHECK-COUNT-4: memref.store
 #row = affine_map<(i, j) -> (i)>
 #all = affine_map<(i, j) -> (i, j)>
 func.func private @center(%x: tensor<4x100xf32>) -> tensor<4x100xf32> {

@@ -9,11 +9,12 @@
 // CHECK: llvm.func @normalise(%{{.*}}: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias}
 // CHECK-SAME: nvvm.kernel
 // CHECK: nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32
+// CHECK: nvvm.shfl.sync bfly
 // CHECK: nvvm.barrier
 gantry.kernel @normalise {
-^bb0(%x: tensor<4x100xf32>):
-  %0 = gantry.softmax %x {axis = 1 : i64} : (tensor<4x100xf32>) -> tensor<4x100xf32>
-  gantry.yield %0 : tensor<4x100xf32>
+^bb0(%x: tensor<4x4096xf32>):
+  %0 = gantry.softmax %x {axis = 1 : i64} : (tensor<4x4096xf32>) -> tensor<4x4096xf32>
+  gantry.yield %0 : tensor<4x4096xf32>
 }
 
 // CHECK: llvm.func @multiply(

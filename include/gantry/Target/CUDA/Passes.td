@@ -35,6 +35,19 @@ def EmitThreadsPass : Pass<"gantry-emit-gpu-threads", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def MergeAccessesPass : Pass<"gantry-merge-gpu-accesses", "::mlir::func::FuncOp"> {
+  let summary = "read and write neighbouring elements of a thread at once";
+  let description = [{
+    Precondition: code of GPU threads over memrefs, of which buffers and allocations whose size is a
+    multiple of sixteen bytes are aligned to as much. Loads, or stores, in one block whose indices
+    differ by constants that are neighbours become a `vector.load` or `vector.store` of up to sixteen
+    bytes, where it is certain that it begins at a multiple of its size. Nothing moves across what may
+    touch the same memory. Accesses without neighbours are left alone.
+  }];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def WriteMultiplyAddsPass : Pass<"gantry-write-multiply-adds", "::mlir::func::FuncOp"> {
   let summary = "write the multiply-adds of reductions as such, and drop all fast-math flags";
   let description = [{

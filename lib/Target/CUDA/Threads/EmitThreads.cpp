@@ -20,8 +20,8 @@ namespace gantry {
 } // namespace gantry
 
 /// The ways of computing an output, the first that applies is taken.
-static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {findTiles, findSharedRows,
-                                                                    findElements};
+static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {
+    findTiles, findTeams, findSharedRows, findSquares, findElements};
 
 static std::unique_ptr<Way> findWay(const Output &output) {
   for (auto find : kWays)
@@ -78,18 +78,22 @@ Value KernelEmitter::memoryOf(unsigned i) {
   return cast.getResult(0);
 }
 
-void KernelEmitter::provideArguments() {
+void KernelEmitter::provideInputs() {
+  elements().forget();
+  auto provide = [&](Value tensor, Value memory) {
+    elements().provide(tensor, [this, memory](ValueRange indices) -> Value {
+      return memref::LoadOp::create(builder(), memory, indices);
+    });
+  };
   for (BlockArgument argument : func.getBody().front().getArguments())
     if (isa<RankedTensorType>(argument.getType()))
-      elements().provide(
-          argument,
-          [this, memory = memoryOf(argument.getArgNumber())](ValueRange indices) -> Value {
-            return memref::LoadOp::create(builder(), memory, indices);
-          });
+      provide(argument, memoryOf(argument.getArgNumber()));
+  for (auto [constant, memory] : tables)
+    provide(constant, memory);
 }
 
 /// Constants of different elements go into the module.
-void KernelEmitter::provideTables() {
+void KernelEmitter::makeTables() {
   unsigned number = 0;
   for (auto constant : func.getBody().front().getOps<arith::ConstantOp>()) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -100,10 +104,7 @@ void KernelEmitter::provideTables() {
     OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
     memref::GlobalOp::create(atEnd, constant.getLoc(), name, atEnd.getStringAttr("private"), type,
                              dense, /*constant=*/true, IntegerAttr());
-    Value memory = memref::GetGlobalOp::create(builder(), type, name);
-    elements().provide(constant, [this, memory](ValueRange indices) -> Value {
-      return memref::LoadOp::create(builder(), memory, indices);
-    });
+    tables.push_back({constant, memref::GetGlobalOp::create(builder(), type, name)});
   }
 }
 
@@ -198,9 +199,9 @@ LogicalResult KernelEmitter::run() {
   unsigned arguments = func.getNumArguments();
   theLaunch.emplace(func, results, threads);
   theElements.emplace(builder());
-  provideTables();
+  makeTables();
   for (std::unique_ptr<Way> &way : ways) {
-    provideArguments();
+    provideInputs();
     way->emit(*this);
   }
   launch().finish();

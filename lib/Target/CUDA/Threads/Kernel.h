@@ -45,7 +45,7 @@ public:
   virtual int64_t threads() const = 0;
 
   /// Emits code that computes the output and writes it, for all blocks and threads. Elements of the
-  /// kernel's arguments are provided.
+  /// kernel's arguments are provided; nothing of other outputs is.
   virtual void emit(KernelEmitter &kernel) = 0;
 
 protected:
@@ -71,6 +71,8 @@ public:
   /// The body for 0 <= i < count, by this thread and those of its block in turns.
   void forMine(int64_t count, llvm::function_ref<void(Value)> emit);
 
+  /// Forgets all elements and provides those of arguments and constants. Called before a way emits.
+  void provideInputs();
   /// A buffer in place of the argument `i`.
   Value memoryOf(unsigned i);
   /// Writes one element, at indices of the output.
@@ -79,14 +81,14 @@ public:
 private:
   mlir::LogicalResult checkOps();
   void findOutputs();
-  void provideArguments();
-  void provideTables();
+  void makeTables();
   void keepInPlace();
   void replaceArguments(unsigned count);
 
   mlir::func::FuncOp func;
   mlir::ModuleOp module;
   std::vector<Output> outputs;
+  llvm::SmallVector<std::pair<Value, Value>> tables; ///< constants and the memory that has them
   std::optional<Launch> theLaunch;
   std::optional<Elements> theElements;
 };
@@ -95,8 +97,12 @@ private:
 
 /// Products in tiles.
 std::unique_ptr<Way> findTiles(const Output &output);
-/// Reductions that elements share, by blocks.
+/// Rows and columns that are added up by teams of lanes.
+std::unique_ptr<Way> findTeams(const Output &output);
+/// All other reductions that elements share, by blocks.
 std::unique_ptr<Way> findSharedRows(const Output &output);
+/// Operands that are turned in shared memory.
+std::unique_ptr<Way> findSquares(const Output &output);
 /// Some neighbouring elements for each thread.
 std::unique_ptr<Way> findElements(const Output &output);
 

@@ -1,11 +1,9 @@
 // By shared rows, the general way for elements that share reductions (Sharing.h): a block takes the
 // elements that agree in some dimensions. Its threads compute what is kept together, one thing
-// after the other, into memory of the block, then the elements.
-//
-// Sums over many terms are split among the threads of a block and added in a tree, in an order that
-// depends on the shape alone.
+// after the other, into memory of the block, then the elements. Sums that may be split are, among
+// teams of lanes (Sums.h); others go to a thread each.
 
-#include "Kernel.h"
+#include "Sums.h"
 
 #include "gantry/Linalg/Emitter.h"
 
@@ -15,9 +13,6 @@
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
-
-/// A block adds up sums of at least so many terms together.
-static constexpr int64_t kTermsForBlock = 32;
 
 namespace {
 class SharedRowsWay : public Way {
@@ -35,86 +30,56 @@ private:
   }
   void emitRow(KernelEmitter &kernel);
   void keep(KernelEmitter &kernel, const Kept &kept, ValueRange row);
-  void addUp(KernelEmitter &kernel, const Kept &kept, Indices loops, ArrayRef<Value> stores,
-             Value at);
+  void addUpInTeams(KernelEmitter &kernel, linalg::GenericOp op, int64_t count,
+                    function_ref<Indices(Value)> loopsAt, ArrayRef<Value> stores);
 
   Sharing sharing;
-  llvm::DenseMap<Type, Value> trees; ///< shared memory for sums, by type
 };
 } // namespace
 
 int64_t SharedRowsWay::threads() const {
   int64_t own = std::max<int64_t>(1, rows()), most = output.count() / own;
-  for (Kept kept : sharing.kept)
+  int64_t lanes = 1;
+  for (Kept kept : sharing.kept) {
     most = std::max(most, ShapedType::getNumElements(kept.op.getStaticLoopRanges()) / own);
-  return threadsFor(most);
+    lanes = std::max(lanes, orderOf(kept.op).lanes);
+  }
+  return std::max(threadsFor(most), lanes);
 }
 
-/// The op that joins two partial sums of a reduction with one result, or null.
-static Operation *joinOf(linalg::GenericOp op) {
-  if (op->getNumResults() != 1)
-    return nullptr;
-  Operation *last = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  BlockArgument soFar = op.getRegionOutputArgs().front();
-  if (!last || last->getNumOperands() != 2 || !soFar.hasOneUse() || *soFar.user_begin() != last ||
-      !::mlir::arith::getNeutralElement(last))
-    return nullptr;
-  return last;
-}
-
-static Value join(ImplicitLocOpBuilder &b, Operation *op, Value x, Value y) {
-  Operation *copy = b.clone(*op);
-  copy->setOperands({x, y});
-  return copy->getResult(0);
-}
-
-/// Each thread adds up every n-th term; then halves are added to halves.
-void SharedRowsWay::addUp(KernelEmitter &kernel, const Kept &kept, Indices loops,
-                          ArrayRef<Value> stores, Value at) {
+/// Teams take the sums in turns. Of a warp all lanes have work, or none has.
+void SharedRowsWay::addUpInTeams(KernelEmitter &kernel, linalg::GenericOp op, int64_t count,
+                                 function_ref<Indices(Value)> loopsAt, ArrayRef<Value> stores) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
-  Elements &elements = kernel.elements();
-  linalg::GenericOp op = kept.op;
-  Operation *last = joinOf(op);
-  Type type = last->getResult(0).getType();
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges(), terms;
-  for (auto [loop, size] : llvm::zip(loops, sizes))
-    if (!loop)
-      terms.push_back(size);
-  Value neutral = arith::ConstantOp::create(b, *::mlir::arith::getNeutralElement(last));
-  auto sum =
-      scf::ForOp::create(b, launch.thread(), indexConstant(b, ShapedType::getNumElements(terms)),
-                         indexConstant(b, launch.threads()), neutral);
-  {
-    Elements::Region inside(elements, sum.getBody());
-    Indices term = delinearize(b, sum.getInductionVar(), terms), all = loops;
-    size_t next = 0;
-    for (Value &loop : all)
-      if (!loop)
-        loop = term[next++];
-    scf::YieldOp::create(b, elements.step(op, all, sum.getRegionIterArgs()));
-  }
-  Value &tree = trees[type];
-  if (!tree)
-    tree = launch.allocate(launch.threads(), type, rows());
-  Value thread = launch.thread();
-  memref::StoreOp::create(b, sum.getResult(0), tree, thread);
-  launch.barrier();
-  auto isBelow = [&](int64_t end) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, thread, indexConstant(b, end));
+  Order order = orderOf(op);
+  Value thread = launch.thread(), lanes = indexConstant(b, order.lanes);
+  int64_t teams = launch.threads() / order.lanes,
+          ofWarp = std::max<int64_t>(1, kWarp / order.lanes);
+  Team team{order.lanes, 1, arith::RemUIOp::create(b, thread, lanes), rows()};
+  Value own = arith::DivUIOp::create(b, thread, lanes);
+  auto isBelow = [&](Value x, int64_t end) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, indexConstant(b, end));
   };
-  for (int64_t half = launch.threads() / 2; half > 0; half /= 2) {
-    kernel.onlyIf(isBelow(half), [&] {
-      Value mine = memref::LoadOp::create(b, tree, thread);
-      Value other = memref::LoadOp::create(b, tree, addIndex(b, thread, indexConstant(b, half)));
-      memref::StoreOp::create(b, join(b, last, mine, other), tree, thread);
+  auto addOne = [&](Value number) {
+    Value mine = arith::MinUIOp::create(b, number, indexConstant(b, count - 1));
+    Share share(kernel, team, termSizesOf(op), order.piece, /*isUnrolled=*/false);
+    SmallVector<Value> sums = addUp(kernel, op, loopsAt(mine), team, share);
+    Value isWriter = arith::AndIOp::create(b, isBelow(team.lane, 1), isBelow(number, count));
+    kernel.onlyIf(isWriter, [&] {
+      for (auto [sum, store] : llvm::zip(sums, stores))
+        memref::StoreOp::create(b, sum, store, mine);
     });
-    launch.barrier();
-  }
-  kernel.onlyIf(isBelow(1), [&] {
-    Value whole = memref::LoadOp::create(b, tree, indexConstant(b, 0));
-    Value begin = elements.start(op, loops).front();
-    memref::StoreOp::create(b, begin ? join(b, last, begin, whole) : whole, stores.front(), at);
+  };
+  kernel.loop(indexConstant(b, 0), count, teams, [&](Value first) {
+    Value number = addIndex(b, first, own);
+    if (order.lanes > kWarp) {
+      addOne(number);
+      return launch.barrier(); // before the next sums meet in the same memory
+    }
+    Value ofFirstLane =
+        mulIndex(b, arith::DivUIOp::create(b, own, indexConstant(b, ofWarp)), ofWarp);
+    kernel.onlyIf(isBelow(addIndex(b, first, ofFirstLane), count), [&] { addOne(number); });
   });
 }
 
@@ -144,16 +109,8 @@ void SharedRowsWay::keep(KernelEmitter &kernel, const Kept &kept, ValueRange row
     }
     return loops;
   };
-  int64_t terms = ShapedType::getNumElements(op.getStaticLoopRanges()) /
-                  std::max<int64_t>(1, ShapedType::getNumElements(shape));
-  if (count < launch.threads() && terms >= kTermsForBlock && joinOf(op)) {
-    if (count == 1)
-      addUp(kernel, kept, loopsAt(indexConstant(b, 0)), stores, indexConstant(b, 0));
-    else
-      kernel.loop(indexConstant(b, 0), count, 1, [&](Value number) {
-        addUp(kernel, kept, loopsAt(number), stores, number);
-        launch.barrier(); // before the next sum uses the tree
-      });
+  if (orderOf(op).lanes > 1) {
+    addUpInTeams(kernel, op, count, loopsAt, stores);
   } else {
     kernel.forMine(count, [&](Value number) {
       SmallVector<Value> values = kernel.elements().reduce(op, loopsAt(number));
