@@ -169,6 +169,17 @@ static Value lineOf(ImplicitLocOpBuilder &b, Value base) {
   return flat(b, base);
 }
 
+/// One of a vector of bytes. By shifts of a word: LLVM would load single bytes again.
+static Value bitOf(ImplicitLocOpBuilder &b, Value bytes, int64_t i) {
+  int64_t count = cast<VectorType>(bytes.getType()).getDimSize(0),
+          ofWord = std::min<int64_t>(count, 4);
+  auto word = b.getIntegerType(unsigned(ofWord * 8));
+  Value words = vector::BitCastOp::create(b, VectorType::get(count / ofWord, word), bytes);
+  Value own = vector::ExtractOp::create(b, words, i / ofWord);
+  Value shift = arith::ConstantOp::create(b, b.getIntegerAttr(word, i % ofWord * 8));
+  return arith::TruncIOp::create(b, b.getI1Type(), arith::ShRUIOp::create(b, own, shift));
+}
+
 static void mergeLoads(ArrayRef<Access> run, Operation *place) {
   ImplicitLocOpBuilder b(place->getLoc(), place);
   Type element = run.front().op->getResult(0).getType();
@@ -179,9 +190,8 @@ static void mergeLoads(ArrayRef<Access> run, Operation *place) {
                                       /*nontemporal=*/false,
                                       llvm::MaybeAlign(run.size() * uint64_t(bytesOf(element))));
   for (auto [i, access] : llvm::enumerate(run)) {
-    Value own = vector::ExtractOp::create(b, wide, int64_t(i));
-    if (isBit)
-      own = arith::TruncIOp::create(b, element, own);
+    Value own =
+        isBit ? bitOf(b, wide, int64_t(i)) : Value(vector::ExtractOp::create(b, wide, int64_t(i)));
     access.op->getResult(0).replaceAllUsesWith(own);
   }
   for (const Access &access : run)

@@ -50,9 +50,9 @@ func.func private @ends(%x: tensor<50x70xi8>) -> tensor<70x50xi8> {
 
 // -----
 
-// Three channels in front: what is read is four elements wide and the square as many higher.
+// Three channels in front: the place of the square is four elements wide and 256 high, and its long side the inner one.
 // CHECK-LABEL: func.func private @channels(
-// CHECK: memref.alloc() {{.*}} : memref<1280xf32, #gpu.address_space<workgroup>>
+// CHECK: memref.alloc() {{.*}} : memref<1056xf32, #gpu.address_space<workgroup>>
 #nhwc = affine_map<(n, c, i) -> (n, i, c)>
 #nchw = affine_map<(n, c, i) -> (n, c, i)>
 func.func private @channels(%x: tensor<2x1024x3xf32>) -> tensor<2x3x1024xf32> {

@@ -77,7 +77,9 @@ func.func @overwritten(%x: memref<64xf32>, %y: memref<64xf32>, %i: index, %v: f3
 // Truth values are bytes.
 // CHECK-LABEL: func.func @bits(
 // CHECK: vector.load {{.*}} : memref<64xi8>, vector<2xi8>
-// CHECK: arith.trunci
+// CHECK: vector.bitcast {{.*}} : vector<2xi8> to vector<1xi16>
+// CHECK: arith.shrui
+// CHECK: arith.trunci {{.*}} : i16 to i1
 // CHECK: arith.extui
 // CHECK: vector.store {{.*}} : memref<64xi8>, vector<2xi8>
 func.func @bits(%x: memref<64xi1> {llvm.noalias}, %y: memref<64xi1> {llvm.noalias}, %i: index) {

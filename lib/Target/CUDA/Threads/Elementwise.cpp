@@ -15,9 +15,11 @@ using namespace gantry::gpu;
 /// Bytes that a thread reads or writes at once, where it can.
 static constexpr int64_t kAccessBytes = 16;
 
-int64_t gantry::gpu::valuesAtOnce(Type element) {
-  return kAccessBytes / std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+static int64_t bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
+
+int64_t gantry::gpu::valuesAtOnce(Type element) { return kAccessBytes / bytesOf(element); }
 
 namespace {
 class ElementsWay : public Way {
@@ -27,6 +29,7 @@ public:
   void emit(KernelEmitter &kernel) override;
 
 private:
+  int64_t chooseValues(KernelEmitter &kernel) const;
   void provideInLine(KernelEmitter &kernel);
   /// `values` elements, from number `first` on, at `indices` if these are known.
   void emitRun(KernelEmitter &kernel, Value first, int64_t values, ValueRange indices);
@@ -35,6 +38,18 @@ private:
   Value linear; ///< number of the element that is being computed
 };
 } // namespace
+
+/// As many as one access of the widest type has: two of one lane would leave a gap in each between
+/// what neighbouring lanes read.
+int64_t ElementsWay::chooseValues(KernelEmitter &kernel) const {
+  Alignment reads(output.tensor);
+  int64_t last = int64_t(output.shape().size()) - 1, bytes = bytesOf(output.element());
+  for (BlockArgument argument : kernel.function().getBody().front().getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      if (ArrayRef<int64_t> dims = reads.dimsOf(argument); !dims.empty() && dims.back() == last)
+        bytes = std::max(bytes, bytesOf(elementOf(argument)));
+  return std::max<int64_t>(1, kAccessBytes / bytes);
+}
 
 void ElementsWay::provideInLine(KernelEmitter &kernel) {
   Alignment alignment(output.tensor);
@@ -78,7 +93,7 @@ void ElementsWay::emitRest(KernelEmitter &kernel, Value first) {
 void ElementsWay::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
-  int64_t count = output.count(), values = valuesAtOnce(output.element());
+  int64_t count = output.count(), values = chooseValues(kernel);
   if (count == 0)
     return;
   provideInLine(kernel);

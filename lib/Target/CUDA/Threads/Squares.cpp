@@ -5,8 +5,8 @@
 // at the index of another one of the result would give each of them a sector of its own. So a block
 // takes a square of both dimensions, 32 by 32: first its threads read the operand along its rows,
 // then each computes elements of the result from what the square has. Rows of the square are an odd
-// number of words apart, so that its columns are in different banks. Where one of the dimensions is
-// short the square is as high as it is wide, a rectangle.
+// number of words apart, so that elements of a column are in different banks. Where one of the
+// dimensions is short the square is as high as it is wide, a rectangle.
 //
 // What is turned may be an argument or a reshaped one; elementwise ops before and after it, and
 // operands that need no turning, are computed as ever.
@@ -22,6 +22,7 @@ using namespace gantry;
 using namespace gantry::gpu;
 
 static constexpr int64_t kSide = 32, kElements = kSide * kSide, kThreads = 256;
+static constexpr int64_t kWordBytes = 4; // of a bank
 /// A side below that is made shorter, and the other one longer.
 static constexpr int64_t kShort = 16;
 
@@ -43,7 +44,7 @@ public:
 
 private:
   void findTurned();
-  bool setSides(int64_t second);
+  bool setSides(int64_t second, Type element);
   void emitSquare(KernelEmitter &kernel, bool isWhole);
   /// Emits a body for each of the thread's elements, at a place of the square. Of neighbouring
   /// threads the places are neighbours along `across`, or else along `along`.
@@ -54,8 +55,8 @@ private:
   SmallVector<Turned> turned;
   int64_t across = -1; ///< the result's dimension that neighbouring elements have different
   int64_t along = -1;  ///< and the one that neighbours of the operands have
-  int64_t width = kSide, height = kSide; ///< of the square, along and across
-  int64_t rowLength = 0;                 ///< of the square in memory
+  int64_t width = kSide, height = kSide;     ///< of the square, along and across
+  int64_t alongStride = 1, acrossStride = 1; ///< of the square in memory
 
   Indices corner; ///< of the square, in the result
 };
@@ -91,7 +92,7 @@ void SquaresWay::findTurned() {
       return;
     int64_t before = along;
     along = last;
-    if (before >= 0 || setSides(lastOf(dims, shape, 1)))
+    if (before >= 0 || setSides(lastOf(dims, shape, 1), elementOf(tensor)))
       turned.push_back({tensor, SmallVector<int64_t>(dims), Value()});
     else
       along = before;
@@ -109,23 +110,27 @@ void SquaresWay::findTurned() {
 
 /// A short side is read, or written, together with the dimension next to it: `second` of the
 /// operand, or that of the result.
-bool SquaresWay::setSides(int64_t second) {
+bool SquaresWay::setSides(int64_t second, Type element) {
   int64_t wide = output.shape()[along], high = output.shape()[across];
   auto own = llvm::to_vector(llvm::seq<int64_t>(0, output.shape().size()));
-  width = height = kSide;
-  rowLength = kSide + 1;
-  if (wide > kShort && high > kShort)
+  int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+  int64_t ofWord = std::max<int64_t>(1, kWordBytes / bytes);
+  if (wide > kShort && high > kShort) {
+    width = height = kSide;
+    acrossStride = kSide + ofWord;
     return true;
+  }
+  // The long side is the inner one, and short rows of it are in banks beside each other.
   if (wide <= kShort && high > kElements / 4 && second == across) {
     width = int64_t(llvm::PowerOf2Ceil(uint64_t(wide)));
     height = std::min<int64_t>(kElements / width, kThreads);
-    rowLength = width + 1;
+    alongStride = height + kSide / width * ofWord;
     return true;
   }
   if (high <= kShort && wide > kElements / 4 && lastOf(own, output.shape(), 1) == along) {
     height = int64_t(llvm::PowerOf2Ceil(uint64_t(high)));
     width = std::min<int64_t>(kElements / height, kThreads);
-    rowLength = width + kSide / height;
+    acrossStride = width + kSide / height * ofWord;
     return true;
   }
   return false;
@@ -164,7 +169,9 @@ Indices SquaresWay::indicesAt(KernelEmitter &kernel, Value x, Value y) {
 
 void SquaresWay::emitSquare(KernelEmitter &kernel, bool isWhole) {
   ImplicitLocOpBuilder &b = kernel.builder();
-  auto placeOf = [&](Value x, Value y) { return addIndex(b, mulIndex(b, y, rowLength), x); };
+  auto placeOf = [&](Value x, Value y) {
+    return addIndex(b, mulIndex(b, y, acrossStride), mulIndex(b, x, alongStride));
+  };
   kernel.provideInputs();
   for (const Turned &one : turned) {
     // All loads before all stores.
@@ -212,7 +219,8 @@ void SquaresWay::emit(KernelEmitter &kernel) {
   int64_t blocks = ShapedType::getNumElements(squares);
   launch.needBlocks(blocks);
   for (Turned &one : turned)
-    one.square = launch.allocate(height * rowLength, elementOf(one.tensor), blocks);
+    one.square = launch.allocate(std::max(height * acrossStride, width * alongStride),
+                                 elementOf(one.tensor), blocks);
   auto isBelow = [&](Value x, int64_t end) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, indexConstant(b, end));
   };

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""Memory that the kernels of GPUs ask for, counted by the interpreter of PTX, against the least possible.
+
+Each case is a function that becomes one kernel. What its threads ask for is counted in sectors of 32 bytes; the
+least is what its operands and its result have, each once. An operand that all rows share counts for each row: every
+row asks for it again, and a cache has it. Bounds are 1.05 for elementwise ops, softmax and norms and 1.10 for
+transposes where rows begin on sectors; other bounds say why. Transposes lose at most one access in twenty to bank
+conflicts. No case may read or write anything that is not there, or race.
+
+Usage: gpu_traffic_test.py --build-dir BUILD [--jobs N] [--filter TEXT] [--json FILE] [-v]
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import groups
+
+BITS = {"f32": 32, "f16": 16, "bf16": 16, "f64": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i1": 8}
+
+
+@dataclasses.dataclass
+class Tensor:
+    shape: tuple
+    element: str = "f32"
+    times: int = 1  # how often it is asked for: once for each row that shares it
+
+    def __str__(self):
+        return f"tensor<{'x'.join(map(str, (*self.shape, self.element)))}>"
+
+    @property
+    def sectors(self):
+        return self.times * math.ceil(math.prod(self.shape) * BITS[self.element] / 256)
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    body: str  # ops on %a0, %a1, ... that end in %y
+    operands: list
+    result: Tensor
+    bound: float
+    arch: str = "sm_75"
+
+    def text(self):
+        parameters = ", ".join(f"%a{i}: {t}" for i, t in enumerate(self.operands))
+        return f"func.func @main({parameters}) -> {self.result} {{\n  {self.body}\n  return %y : {self.result}\n}}\n"
+
+
+# Rows that do not begin on sectors: each request of a warp may touch one more than its bytes fill.
+UNEVEN = 1.30
+
+
+def unary(name, shape, element, bound=1.05):
+    x = Tensor(shape, element)
+    return Case(f"{name} {x}", f"%y = gantry.{name} %a0 : ({x}) -> {x}", [x], x, bound, arch_of(element))
+
+
+def arch_of(element):
+    return "sm_80" if element == "bf16" else "sm_75"
+
+
+def elementwise_cases():
+    for element in ("f32", "f16", "bf16", "f64"):
+        yield unary("relu", (400, 1000), element)
+        yield unary("exp", (64, 1024), element)
+    for element in ("i8", "i16", "i32", "i64"):
+        yield unary("abs", (400, 1000), element)
+    # The last run of sixteen bytes is not whole.
+    yield unary("neg", (333, 1001), "f32")
+    x, test = Tensor((200, 1000)), Tensor((200, 1000), "i1")
+    yield Case("compare", f"%y = gantry.compare lt, %a0, %a1 : ({x}, {x}) -> {test}", [x, x], test, 1.05)
+    yield Case("select", f"%y = gantry.select %a0, %a1, %a2 : ({test}, {x}, {x}) -> {x}", [test, x, x], x, 1.05)
+    half = Tensor((200, 1000), "f16")
+    yield Case("cast", f"%y = gantry.cast %a0 : ({x}) -> {half}", [x], half, 1.05)
+    chain = f"%0 = gantry.add %a0, %a1 : ({x}, {x}) -> {x}\n  %1 = gantry.relu %0 : ({x}) -> {x}\n" \
+            f"  %y = gantry.mul %1, %a0 : ({x}, {x}) -> {x}"
+    yield Case("chain", chain, [x, x], x, 1.05)
+    bias = Tensor((1000,), times=200)
+    yield Case("bias", f"%0 = gantry.add %a0, %a1 : ({x}, {bias}) -> {x}\n  %y = gantry.relu %0 : ({x}) -> {x}",
+               [x, bias], x, 1.05)
+    channel = Tensor((200, 1))
+    yield Case("factor of a row", f"%y = gantry.mul %a0, %a1 : ({x}, {channel}) -> {x}", [x, channel], x, 1.05)
+
+
+def row_cases():
+    for element in ("f32", "f16", "bf16"):
+        for shape in ((64, 1024), (256, 128), (300, 64), (16, 4096), (4, 16384)):
+            yield softmax(shape, element, 1.05)
+            yield layer_norm(shape, element, 1.05)
+    yield softmax((64, 1000), "f32", 1.05)
+    yield softmax((400, 16), "f32", 1.05)
+    yield softmax((64, 1024), "f64", 1.05)
+    # Rows of 2000 bytes begin in the middle of sectors.
+    yield softmax((64, 1000), "f16", 1.10)
+    for columns in (197, 1001, 1025):
+        yield softmax((64, columns), "f32", UNEVEN)
+        yield layer_norm((64, columns), "f32", UNEVEN)
+    # More than registers hold: the maximum, the sum and the result each read the row.
+    yield softmax((2, 65536), "f32", 2.05)
+
+
+def softmax(shape, element, bound):
+    x = Tensor(shape, element)
+    return Case(f"softmax {x}", f"%y = gantry.softmax %a0 {{axis = 1 : i64}} : ({x}) -> {x}", [x], x, bound, arch_of(element))
+
+
+def layer_norm(shape, element, bound):
+    x, weight = Tensor(shape, element), Tensor(shape[1:], element, times=shape[0])
+    return Case(f"layer_norm {x}", f"%y = gantry.layer_norm %a0, %a1, %a2 {{axis = 1 : i64, epsilon = 1.0e-5 : f64}} : "
+                f"({x}, {weight}, {weight}) -> {x}", [x, weight, weight], x, bound, arch_of(element))
+
+
+def reduction(shape, axis, element, bound):
+    x, y = Tensor(shape, element), Tensor(shape[:axis] + shape[axis + 1:], element)
+    return Case(f"reduce_sum {x} over {axis}", f"%y = gantry.reduce_sum %a0 {{axes = array<i64: {axis}>}} : ({x}) -> {y}",
+                [x], y, bound)
+
+
+def reduction_cases():
+    for element in ("f32", "f16"):
+        yield reduction((64, 1024), 1, element, 1.05)
+        # A warp writes four sums, half a sector, or a quarter.
+        yield reduction((512, 32), 1, element, 1.10)
+        yield reduction((1024, 256), 0, element, 1.05)
+        yield reduction((4, 512, 64), 1, element, 1.05)
+        yield reduction((2, 65536), 1, element, 1.05)
+    yield reduction((64, 1001), 1, "f32", UNEVEN)
+    yield reduction((1000, 100), 0, "f32", UNEVEN)
+    x, y = Tensor((64, 1024)), Tensor((64,), "i64")
+    yield Case("argmax", f"%y = gantry.argmax %a0 {{axis = 1 : i64}} : ({x}) -> {y}", [x], y, 1.05)
+
+
+def transpose(shape, order, element, bound):
+    x, y = Tensor(shape, element), Tensor(tuple(shape[d] for d in order), element)
+    return Case(f"transpose {x} {list(order)}", f"%y = gantry.transpose %a0 {{permutation = array<i64: "
+                f"{', '.join(map(str, order))}>}} : ({x}) -> {y}", [x], y, bound)
+
+
+def transpose_cases():
+    for element in ("f32", "f16", "f64", "i8"):
+        yield transpose((256, 320), (1, 0), element, 1.10)
+        yield transpose((4, 64, 96), (0, 2, 1), element, 1.10)
+        yield transpose((2, 64, 3, 96), (3, 2, 0, 1), element, 1.10)
+        # The last dimension stays.
+        yield transpose((16, 12, 64), (1, 0, 2), element, 1.05)
+    yield transpose((197, 333), (1, 0), "f32", UNEVEN)
+    # Three channels: what is together in memory is three numbers, or a row of them.
+    yield transpose((2, 3, 4096), (0, 2, 1), "f32", 1.10)
+    yield transpose((2, 4096, 3), (0, 2, 1), "f32", 1.10)
+
+
+def run_tool(*command):
+    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300)
+    if process.returncode:
+        raise RuntimeError(f"{command[1]}: {process.stderr.strip()[:400]}")
+    return process.stdout
+
+
+def numbers(pattern, text):
+    match = re.search(pattern, text)
+    return [int(number) for number in match.groups()] if match else None
+
+
+def measure(case, build):
+    """Sectors that were asked for, and the part of shared accesses that bank conflicts add."""
+    with tempfile.TemporaryDirectory() as folder:
+        graph, ptx = pathlib.Path(folder, "graph.mlir"), pathlib.Path(folder, "kernel.ptx")
+        graph.write_text(case.text())
+        gantry = [build / "bin/gantry", "compile", graph, "--devices=CPU:0,GPU:0", f"--gpu-arch={case.arch}"]
+        threads = run_tool(*gantry, "--stop-after=kernel", "-o", "-")
+        run_tool(*gantry, "--stop-after=ptx", "-o", ptx)
+        kernels = re.findall(r"func\.func private @(\w+)\((.*?)\) attributes \{.*?known_block_size = array<i32: (\d+).*?"
+                             r"known_grid_size = array<i32: (\d+)", threads)
+        if len(kernels) != 1:
+            raise RuntimeError(f"{len(kernels)} kernels instead of one")
+        name, parameters, block, grid = kernels[0]
+        if parameters.count("memref<") != len(case.operands) + 1:
+            raise RuntimeError("needs scratch memory")
+        arguments = [f"--arg={t.element if t.element != 'i1' else 'i8'}[{','.join(map(str, t.shape))}]=ones"
+                     for t in (*case.operands, case.result)]
+        text = run_tool(build / "bin/gantry-ptx", "run", ptx, f"--kernel={name}", f"--grid={grid}", f"--block={block}", *arguments)
+    sectors = sum(numbers(rf"global {kind}: \d+ requests, (\d+) sectors", text)[0] for kind in ("loads", "stores"))
+    shared = [numbers(rf"shared {kind}: (\d+) requests, \d+ wavefronts, (\d+) of them", text) for kind in ("loads", "stores")]
+    shared = [pair for pair in shared if pair]
+    conflicts = 1 + sum(lost for _, lost in shared) / sum(count for count, _ in shared) if shared else 1.0
+    return sectors / sum(t.sectors for t in (*case.operands, case.result)), conflicts
+
+
+def judge(case, build, verbose):
+    """What is wrong with a case, or None."""
+    try:
+        ratio, conflicts = measure(case, build)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if verbose:
+        print(f"{ratio:5.2f} of {case.bound:.2f}, {conflicts:.2f} {case.name}", flush=True)
+    if ratio > case.bound:
+        return f"asks for {ratio:.3f} times the least, at most {case.bound} are allowed"
+    if "transpose" in case.name and conflicts > 1.05:
+        return f"{conflicts:.2f} passes over the banks for each access to shared memory"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+    cases = [*elementwise_cases(), *row_cases(), *reduction_cases(), *transpose_cases()]
+    cases = [case for case in cases if arguments.filter in case.name]
+    build = arguments.build_dir.resolve()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        wrong = list(pool.map(lambda case: judge(case, build, arguments.verbose), cases))
+    failures = {case.name: what for case, what in zip(cases, wrong) if what}
+    return groups.report("memory traffic", len(cases), failures, arguments.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
