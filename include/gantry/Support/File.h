@@ -70,8 +70,10 @@ public:
 
   /// Errors: INVALID_ARGUMENT, which names the folder.
   Status write(std::span<const uint8_t> bytes);
-  /// By which this process can open it, as long as the object lives.
+  /// By which this process can open it, as long as the object lives, and one that inherits it.
   std::string path() const;
+  /// For a child process to inherit.
+  int number() const { return descriptor; }
   /// What was written; the mapping outlives this object.
   Expected<MappedFile> map() const;
 
