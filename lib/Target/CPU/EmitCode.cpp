@@ -4,13 +4,12 @@
 
 #include "Machine.h"
 #include "gantry/Support/File.h"
+#include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
 #include "gantry/Target/Optimize.h"
 
 #include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Action.h"
-#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -250,17 +249,6 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
   return text;
 }
 
-namespace gantry {
-/// Code generation for some kernels; whoever handles the context's actions may skip it, which fails
-/// without a word.
-struct EmitPart : tracing::ActionImpl<EmitPart> {
-  using Base = tracing::ActionImpl<EmitPart>;
-  using Base::Base;
-  static constexpr StringLiteral tag = "gantry-emit-part";
-  static constexpr StringLiteral desc = "machine code of some kernels";
-};
-} // namespace gantry
-
 /// Kernels of about equal weight in each part; how many parts depends on the kernels alone, so that
 /// the code is the same on every machine.
 static std::vector<std::vector<std::string>> partition(ModuleOp module,
@@ -339,17 +327,14 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
     FailureOr<llvm::SmallVector<char, 0>> object = failure();
-    std::optional<std::string> fatal;
-    module.getContext()->executeAction<EmitPart>(
-        [&] { fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu); }); }, {});
-    if (fatal)
+    if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu); }))
       return diagnoseFatal(module.getLoc(), cpu, *fatal);
     if (failed(object))
       return failure();
     objects[i] = std::move(*object);
     return success();
   };
-  if (failed(failableParallelForEachN(module.getContext(), 0, parts.size(), compile)))
+  if (failed(emitParts(module.getContext(), parts.size(), compile)))
     return failure();
 
   CPUCode code;
