@@ -8,6 +8,7 @@ Features, for REQUIRES: shared-models, onnx-testdata, nvptx, roundtrip, asan, ub
 """
 
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -47,6 +48,10 @@ llc = os.path.join(config.llvm_tools_dir, "llc")
 if os.path.exists(llc) and os.path.exists(os.path.join(config.llvm_tools_dir, "mlir-translate")):
     if "nvptx64" in subprocess.run([llc, "--version"], capture_output=True, text=True, check=False).stdout:
         config.available_features.add("nvptx")
+ptxas = shutil.which("ptxas", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"]))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions += [("%ptxas", ptxas)]
 for sanitizer, feature in (("address", "asan"), ("undefined", "ubsan")):
     if sanitizer in config.sanitizers:
         config.available_features.add(feature)

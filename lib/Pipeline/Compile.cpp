@@ -278,7 +278,7 @@ struct Compilation {
 
   /// Code of the kernels of every target in the plan, or its text when that was asked for.
   LogicalResult generateCode() {
-    PlanCode code(*module);
+    PlanCode code(*module, options.assembler);
     for (auto [kernels, name] : kernelModules(*module)) {
       const Target &target = *findTarget(name); // Kernel has lowered them
       auto build = [&](OpPassManager &pm) { target.buildCodePipeline(pm); };

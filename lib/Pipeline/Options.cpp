@@ -5,6 +5,7 @@
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Support/Program.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
@@ -80,6 +81,7 @@ namespace {
 struct FlagReader {
   CompileOptions options;
   TopologyFlags topology; ///< they are about one another, so they are read together at the end
+  Assembler::Use cubins = Assembler::Use::ifPossible;
   std::string error;
 
   LogicalResult fail(const llvm::Twine &message) {
@@ -155,6 +157,34 @@ struct FlagReader {
       if (!llvm::is_contained(options.gpuArchs, arch))
         options.gpuArchs.push_back(arch.str());
     }
+    return llvm::success();
+  }
+
+  LogicalResult readCubins(StringRef value) {
+    using Use = Assembler::Use;
+    auto use = llvm::StringSwitch<std::optional<Use>>(value)
+                   .Case("auto", Use::ifPossible)
+                   .Case("on", Use::required)
+                   .Case("off", Use::never)
+                   .Default(std::nullopt);
+    if (!use)
+      return fail("unknown mode '" + value + "' in --cubins; known are auto, on, off");
+    cubins = *use;
+    return llvm::success();
+  }
+
+  /// The program that makes machine code is an input like the files that flags name.
+  LogicalResult findAssembler() {
+    bool isNamed = !options.gpuArchs.empty();
+    if (cubins == Assembler::Use::ifPossible && !isNamed)
+      cubins = Assembler::Use::never;
+    options.assembler.use = cubins;
+    if (cubins == Assembler::Use::never)
+      return llvm::success();
+    if (failed(take(findPtxas(), options.assembler.program)))
+      return llvm::failure();
+    if (!options.assembler.program.empty())
+      options.files.push_back(options.assembler.program);
     return llvm::success();
   }
 
@@ -249,6 +279,7 @@ struct FlagReader {
   /// Where flags that are kept as the text they are go; null for others.
   std::string *findText(StringRef name) {
     return llvm::StringSwitch<std::string *>(name)
+        .Case("code-cache", &options.assembler.cache)
         .Case("entry", &options.graph.entry)
         .Case("external-root", &options.graph.externalRoot)
         .Case("write-placement-lock", &options.writePlacementLock)
@@ -280,6 +311,8 @@ struct FlagReader {
       return readCPUs(value);
     else if (name == "gpu-arch")
       return readGPUArchs(value);
+    else if (name == "cubins")
+      return readCubins(value);
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "dim")
@@ -323,7 +356,7 @@ Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flag
   if (reader.options.withWeights && !reader.options.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
-  if (failed(reader.readTopology()))
+  if (failed(reader.readTopology()) || failed(reader.findAssembler()))
     return Status::invalidArgument(reader.error);
   return std::move(reader.options);
 }

@@ -94,7 +94,8 @@ std::string KernelVariant::describe(const fb::Plan &plan) const {
     add(textOf(feature));
   for (std::string_view feature : features)
     add(feature);
-  return (needs.empty() ? "code" : "code of " + needs) + " on " + std::string(driver);
+  const std::string form = object.kind() == fb::CodeKind::cubin ? "cubin" : "code";
+  return (needs.empty() ? form : form + " of " + needs) + " on " + std::string(driver);
 }
 
 } // namespace gantry::plan

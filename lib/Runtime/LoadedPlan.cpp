@@ -398,6 +398,7 @@ VariantNeeds needsOf(const fb::Plan &plan, const plan::KernelVariant &variant) {
     return needs;
   const fb::Code &code = *plan.code()->Get(variant.code);
   needs.target = textOf(code.target());
+  needs.isCubin = code.kind() == fb::CodeKind::cubin;
   for (const flatbuffers::String *feature : each(code.features()))
     needs.features.push_back(textOf(feature));
   return needs;

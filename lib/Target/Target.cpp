@@ -90,7 +90,7 @@ bool gantry::mayStandIn(StringRef driver, Driver other) {
 // Code in plans
 //===----------------------------------------------------------------------===//
 
-PlanCode::PlanCode(ModuleOp plan) : plan(plan) {
+PlanCode::PlanCode(ModuleOp plan, Assembler assembler) : plan(plan), toolkit(std::move(assembler)) {
   for (auto kernel : plan.getOps<commands::KernelOp>()) {
     names.push_back(kernel.getSymName().str());
     ops[names.back()] = kernel;

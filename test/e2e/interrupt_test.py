@@ -37,11 +37,19 @@ COMPLETE = {
     "compile": ("m.onnx", "-o", "out.gantry"),
     "compile --stop-after": ("m.onnx", "--stop-after=simplify", "-o", "out.mlir"),
     "compile --write-placement-lock": ("small.onnx", "-o", "out.gantry", "--write-placement-lock", "out.lock"),
+    "compile --cubins": ("relu.mlir", "--devices=CPU:0,GPU:0", "--cubins=on", "-o", "out.gantry"),
     "run --output": ("m.onnx", "--fill", "ones", "--output", "out.npz"),
     "run --save-state": ("count.mlir", "--fill", "ones", "--save-state", "out.npz"),
     "report": ("m.onnx", "-o", "out.html"),
     "plan-text": ("p.gantry", "-o", "out.txt"),
 }
+PTXAS = pathlib.Path(__file__).resolve().parents[1] / "Target/CUDA/Inputs/ptxas"  # a script that takes a while
+RELU = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
 COUNTER = """
 gantry.variable @steps = dense<0.0> : tensor<1048576xf32>
 func.func @main(%x: tensor<1048576xf32>) {
@@ -81,6 +89,7 @@ class InterruptTest(unittest.TestCase):
         cls.save_model("m.onnx", 4096)  # 64 MiB of weights: writing them takes a while
         cls.save_model("small.onnx", 8)
         (cls.given / "count.mlir").write_text(COUNTER)
+        (cls.given / "relu.mlir").write_text(RELU)
         subprocess.run([BUILD / "bin/gantry", "compile", "m.onnx", "-o", "p.gantry"], cwd=cls.given, check=True)
 
     @classmethod
@@ -110,7 +119,8 @@ class InterruptTest(unittest.TestCase):
             (self.folder / name).write_bytes(b"old")
         return subprocess.Popen([BUILD / "bin/gantry", *arguments], cwd=self.folder, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, preexec_fn=prepare,
-                                env={**os.environ, "GANTRY_CACHE_SIZE": "0", "TMPDIR": str(self.temporary)})
+                                env={**os.environ, "GANTRY_CACHE_SIZE": "0", "TMPDIR": str(self.temporary),
+                                     "GANTRY_PTXAS": str(PTXAS), "FAKE_PTXAS": "slow"})
 
     def written(self):
         """What each file says, briefly; an archive has the time of its making in it."""

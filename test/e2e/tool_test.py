@@ -250,6 +250,35 @@ class CacheTest(ToolTest):
         result = self.gantry("cache", GANTRY_CACHE_SIZE="much")
         self.assertEqual((result.status, "GANTRY_CACHE_SIZE: " in result.err), (1, True))
 
+    def test_machine_code_for_gpus_is_kept_there_too(self):
+        ptxas = pathlib.Path(__file__).resolve().parents[1] / "Target/CUDA/Inputs/ptxas"
+        place = {"GANTRY_CACHE_DIR": str(self.cache), "GANTRY_CACHE_SIZE": "1GiB"}
+        fake = {**place, "GANTRY_PTXAS": str(ptxas), "FAKE_PTXAS_LOG": str(self.folder / "log")}
+        gpu = ("g.mlir", "--devices=CPU:0,GPU:0", "--soft-placement", "--gpu-arch=sm_90")
+        for output in ("a.gantry", "b.gantry"):
+            self.succeed("compile", *gpu, "-o", output, **fake)
+        self.assertEqual((self.folder / "a.gantry").read_bytes(), (self.folder / "b.gantry").read_bytes())
+        self.assertEqual((self.folder / "log").read_text(), "-arch=sm_90\n")
+        self.assertEqual(json.loads(self.succeed("cache", "--json", **place).out)["cubins"], 1)
+        # The cache's plan is another one when there is another ptxas.
+        run = ("run", *gpu, "--emulate", "--input", "x=x.npy", "-v")
+        self.assertIn("compiled in", self.succeed(*run, **fake).err)
+        self.assertIn("compiled before, found", self.succeed(*run, **fake).err)
+        other = self.folder / "ptxas"
+        other.write_text(ptxas.read_text())
+        other.chmod(0o700)
+        self.assertIn("compiled in", self.succeed(*run, **{**fake, "GANTRY_PTXAS": str(other)}).err)
+        self.assertIn("and 1 cubin, ", self.succeed("cache", **place).out)
+        self.assertIn("removed 2 plans and 1 cubin\n", self.succeed("cache", "--clear", **place).out)
+        self.assertEqual(list(self.cache.iterdir()), [])
+        # Least used goes first, as with plans; without a cache nothing is written.
+        self.succeed("compile", *gpu, "-o", "a.gantry", **{**fake, "GANTRY_CACHE_SIZE": "8"})
+        self.succeed("compile", *gpu, "-o", "a.gantry", **{**fake, "GANTRY_CACHE_SIZE": "8"})
+        self.assertEqual(len(list(self.cache.iterdir())), 1)
+        self.succeed("cache", "--clear", **place)
+        self.succeed("compile", *gpu, "-o", "a.gantry", **{**fake, "GANTRY_CACHE_SIZE": "0"})
+        self.assertEqual(list(self.cache.iterdir()), [])
+
     def test_a_folder_that_others_may_write_to_is_closed_to_them(self):
         self.cache.mkdir(mode=0o777)
         self.cache.chmod(0o777)

@@ -5,6 +5,7 @@
 #include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
 #include "gantry/Support/JSONWriter.h"
+#include "gantry/Support/Program.h"
 #include "gantry/Support/Version.h"
 
 #include <algorithm>
@@ -95,6 +96,13 @@ bool needsCompiler(const std::string &flag) {
   return false;
 }
 
+/// Whether the plan depends on which ptxas there is, if any.
+bool mayAssemble(const std::vector<std::string> &flags) {
+  return std::any_of(flags.begin(), flags.end(), [](const std::string &flag) {
+    return flag.starts_with("gpu-arch=") || flag == "cubins=on";
+  });
+}
+
 /// All that is known beforehand, a line each; none when the graph or the compiler cannot be read,
 /// which the compilation will say.
 std::optional<std::string> describe(const CompileRequest &request) {
@@ -118,6 +126,9 @@ std::optional<std::string> describe(const CompileRequest &request) {
           "\ncontent " + std::to_string(size) + " " + hex(hash);
   for (const std::string &flag : request.flags)
     text += "\nflag " + flag;
+  if (mayAssemble(request.flags))
+    if (auto ptxas = findPtxas())
+      text += "\nptxas " + *ptxas + " " + identityOf(*ptxas);
   return text;
 }
 
@@ -135,7 +146,7 @@ Status writeText(const std::string &path, std::string_view text) {
 }
 
 void removeEntry(const std::string &entry) {
-  for (const char *ending : {".json", ".gantry"})
+  for (const char *ending : {".json", ".gantry", ".cubin"})
     ::unlink((entry + ending).c_str());
 }
 
@@ -212,25 +223,41 @@ struct Kept {
   std::string entry; ///< path without ending
   uint64_t bytes = 0;
   struct timespec used = {};
+  bool isPlan = true; ///< else machine code
 };
+
+bool operator<(const Kept &a, const Kept &b) {
+  return std::tie(a.used.tv_sec, a.used.tv_nsec, a.entry) >
+         std::tie(b.used.tv_sec, b.used.tv_nsec, b.entry);
+}
 
 std::vector<Kept> listEntries(const std::string &folder) {
   std::vector<Kept> entries;
   std::error_code error;
   for (const fs::directory_entry &file : fs::directory_iterator(folder, error)) {
     struct stat info, plan;
-    if (file.path().extension() != ".json" || ::stat(file.path().c_str(), &info) != 0)
+    const bool isPlan = file.path().extension() == ".json";
+    const bool isCode = file.path().extension() == ".cubin";
+    if ((!isPlan && !isCode) || ::stat(file.path().c_str(), &info) != 0)
       continue;
-    Kept kept{(file.path().parent_path() / file.path().stem()).string(), 0, info.st_mtim};
-    if (::stat((kept.entry + ".gantry").c_str(), &plan) == 0)
+    Kept kept{(file.path().parent_path() / file.path().stem()).string(), 0, info.st_mtim, isPlan};
+    if (isCode)
+      kept.bytes = static_cast<uint64_t>(info.st_size);
+    else if (::stat((kept.entry + ".gantry").c_str(), &plan) == 0)
       kept.bytes = static_cast<uint64_t>(plan.st_size);
     entries.push_back(std::move(kept));
   }
-  std::sort(entries.begin(), entries.end(), [](const Kept &a, const Kept &b) {
-    return std::tie(a.used.tv_sec, a.used.tv_nsec, a.entry) >
-           std::tie(b.used.tv_sec, b.used.tv_nsec, b.entry);
-  });
+  std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+void shrink(const std::string &folder, uint64_t limit) {
+  uint64_t bytes = 0;
+  for (const Kept &kept : listEntries(folder)) {
+    bytes += kept.bytes;
+    if (bytes > limit)
+      removeEntry(kept.entry);
+  }
 }
 
 } // namespace
@@ -324,7 +351,7 @@ void CompileCache::keep(const Artifact &artifact, const std::vector<CompilerLine
                     writeText(key + ".names", names).ok();
   if (!kept)
     removeEntry(*entry);
-  shrink();
+  shrink(folder, limit);
 }
 
 void CompileCache::forget(const std::vector<Candidate> &candidates) const {
@@ -332,13 +359,16 @@ void CompileCache::forget(const std::vector<Candidate> &candidates) const {
     removeEntry(*entry);
 }
 
-void CompileCache::shrink() const {
-  uint64_t bytes = 0;
-  for (const Kept &kept : listEntries(folder)) {
-    bytes += kept.bytes;
-    if (bytes > limit)
-      removeEntry(kept.entry);
-  }
+Expected<std::string> folderForCode(const Options &options) {
+  auto limit = cacheLimit();
+  if (!limit)
+    return limit.status();
+  const std::string folder = cacheFolder();
+  if (options.noCache || *limit == 0 || !mayAssemble(options.compileFlags) || folder.empty() ||
+      !isOurs(folder))
+    return std::string();
+  shrink(folder, *limit);
+  return folder;
 }
 
 // ---- all of them ----
@@ -351,23 +381,25 @@ Expected<CacheContents> CacheContents::read() {
   contents.folder = cacheFolder();
   contents.limit = *limit;
   for (const Kept &kept : listEntries(contents.folder)) {
+    contents.bytes += kept.bytes;
+    contents.numCubins += !kept.isPlan;
+    if (!kept.isPlan)
+      continue;
     const auto text = readText(kept.entry + ".json");
     const auto manifest = text ? Manifest::parse(*text) : std::nullopt;
     std::string graph = manifest ? manifest->request : "";
     const size_t begin = graph.find("\ngraph ");
     graph = begin == std::string::npos ? "" : graph.substr(begin + 7);
     graph = graph.substr(0, graph.find('\n'));
-    contents.bytes += kept.bytes;
     contents.entries.push_back(
         {graph, kept.bytes, static_cast<int64_t>(std::time(nullptr) - kept.used.tv_sec)});
   }
   return contents;
 }
 
-Expected<size_t> CacheContents::clear() {
+Status CacheContents::clear() {
   const std::string folder = cacheFolder();
-  const std::vector<Kept> entries = listEntries(folder);
-  for (const Kept &kept : entries)
+  for (const Kept &kept : listEntries(folder))
     removeEntry(kept.entry);
   std::error_code error;
   std::vector<fs::path> names;
@@ -378,7 +410,7 @@ Expected<size_t> CacheContents::clear() {
     fs::remove(file, error);
   if (!listEntries(folder).empty())
     return Status::invalidArgument("cannot remove everything in '" + folder + "'");
-  return entries.size();
+  return {};
 }
 
 } // namespace gantry::tool

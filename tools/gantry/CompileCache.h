@@ -8,6 +8,7 @@
 //   KEY.names           which inputs decide shapes, one a line
 //   KEY[-VALUES].json   what was compared and printed; touched at each use
 //   KEY[-VALUES].gantry the plan
+//   KEY.cubin           machine code of GPUs, which the compiler keeps there (--code-cache)
 //
 // The folder is GANTRY_CACHE_DIR, else gantry in XDG_CACHE_HOME or ~/.cache; only its owner may
 // write there, since plans hold machine code. Plans that were not used for longest go when all take
@@ -54,12 +55,16 @@ private:
   std::optional<std::string> entryFor(const std::vector<std::string> &names,
                                       const std::vector<Candidate> &candidates) const;
   std::optional<std::string> entryFor(const std::vector<Candidate> &candidates) const;
-  void shrink() const;
 
   std::string folder, key;
   std::string request; ///< in words
   uint64_t limit = 0;  ///< bytes of all plans
 };
+
+/// The folder for --code-cache, with room made in it; empty where plans are not kept either, and
+/// where no machine code for GPUs is asked for.
+/// INVALID_ARGUMENT for a GANTRY_CACHE_SIZE that is no size.
+Expected<std::string> folderForCode(const Options &options);
 
 /// What `gantry cache` shows and clears.
 struct CacheContents {
@@ -71,10 +76,11 @@ struct CacheContents {
     int64_t usedSecondsAgo = 0;
   };
   std::vector<Entry> entries; ///< the last used first
+  size_t numCubins = 0;       ///< their bytes are in `bytes`
 
   static Expected<CacheContents> read();
-  /// Removes all entries; how many there were.
-  static Expected<size_t> clear();
+  /// Removes everything.
+  static Status clear();
 };
 
 } // namespace gantry::tool

@@ -144,6 +144,12 @@ Expected<CompileRequest> requestFor(const Options &options) {
   CompileRequest request;
   request.file = options.file;
   request.flags = options.compileFlags;
+  auto codeCache = folderForCode(options);
+  if (!codeCache)
+    return codeCache.status();
+  // In front, since the last one holds.
+  if (!codeCache->empty())
+    request.flags.insert(request.flags.begin(), "code-cache=" + *codeCache);
   if (options.file == "-") {
     auto content = standardInput();
     if (!content)

@@ -8,6 +8,7 @@
 #include "gantry/Support/AlignedBuffer.h"
 #include "gantry/Support/Cancel.h"
 #include "gantry/Support/File.h"
+#include "gantry/Target/Assembler.h"
 #include "gantry/Transforms/Placement.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -23,7 +24,19 @@
 namespace gantry {
 
 /// Where compilation can stop; the order is that of the pipeline.
-enum class Phase { import, simplify, replicate, place, copy, fuse, kernel, schedule, memory, llvm, ptx };
+enum class Phase {
+  import,
+  simplify,
+  replicate,
+  place,
+  copy,
+  fuse,
+  kernel,
+  schedule,
+  memory,
+  llvm,
+  ptx
+};
 
 /// "import", "simplify", ...
 llvm::StringRef phaseName(Phase phase);
@@ -64,6 +77,7 @@ struct CompileOptions {
 
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
   std::vector<std::string> gpuArchs;   ///< code for each; none: for every one that is supported
+  Assembler assembler;                 ///< of machine code for GPUs
   std::vector<std::string> also;       ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large

@@ -79,6 +79,7 @@ struct VariantNeeds {
   enum class Source { code, library, registered };
   Source source = Source::code;
   std::string_view target;                ///< of code: x86-64, aarch64, sm_90; empty: any
+  bool isCubin = false;                   ///< the code is a GPU's own, no text to translate
   std::vector<std::string_view> features; ///< CPU features
   uint32_t archMin = 0, archMax = 0;      ///< architecture of the device; 0: no bound
   std::string_view library;               ///< of source library

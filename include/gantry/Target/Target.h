@@ -12,6 +12,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Target/Assembler.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -28,13 +29,16 @@ enum class Driver : uint8_t; // gantry/Device/Topology.h
 /// Takes the code of targets into a plan: `plan.code` ops, and variants on `plan.kernel` ops.
 class PlanCode {
 public:
-  explicit PlanCode(mlir::ModuleOp plan);
+  explicit PlanCode(mlir::ModuleOp plan, Assembler assembler = {});
 
   /// Names of the kernels of the plan, in order; a module of kernels may hold fewer.
   llvm::ArrayRef<std::string> kernels() const { return names; }
 
   /// The drivers of the plan's devices, those that stand in behind their own.
   llvm::ArrayRef<llvm::StringRef> drivers() const { return allDrivers; }
+
+  /// Asked for code by those targets that have one.
+  const Assembler &assembler() const { return toolkit; }
 
   /// Carries `bytes` in the plan; the symbol is for variants. `needs` are the features that the
   /// machine must have (Support/CPUFeatures.def).
@@ -46,6 +50,7 @@ public:
 
 private:
   mlir::ModuleOp plan;
+  Assembler toolkit;
   std::vector<std::string> names;
   llvm::SmallVector<llvm::StringRef> allDrivers;
   llvm::StringMap<commands::KernelOp> ops;

@@ -111,6 +111,8 @@ public:
       return {"an emulated GPU has no library '" + std::string(needs.library) + "'", ""};
     if (!needs.target.empty() && !needs.target.starts_with("sm_"))
       return {"the code is for " + std::string(needs.target) + ", not for GPUs", ""};
+    if (needs.isCubin)
+      return {"an emulated GPU runs PTX alone", ""};
     if (!needs.features.empty())
       return {"an emulated GPU lacks " + std::string(needs.features.front()), ""};
     if (needs.archMin > architecture)

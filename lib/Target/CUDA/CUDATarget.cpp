@@ -5,9 +5,9 @@
 #include "EmitPTX.h"
 #include "gantry/Target/FusionPolicy.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/StringExtras.h"
+
+#include <array>
 
 using namespace mlir;
 using namespace gantry;
@@ -52,37 +52,42 @@ struct CUDATarget : Target {
   void buildCodePipeline(OpPassManager &pm) const override { buildNVVMPipeline(pm); }
 
   FailureOr<std::string> printCode(ModuleOp kernels, TargetAttr target, Text form) const override {
-    FailureOr<std::vector<std::string>> texts = emitPTX(kernels, archsOf(target).front(), form);
-    if (failed(texts))
-      return failure();
-    return llvm::join(*texts, "\n");
+    return printGPUCode(kernels, archsOf(target).front(), form);
   }
 
-  /// PTX of an architecture runs on it and on all newer ones.
-  LogicalResult emitCode(ModuleOp kernels, TargetAttr target, PlanCode &code) const override {
-    const std::vector<std::string> archs = archsOf(target);
-    for (const std::string &arch : llvm::reverse(archs)) {
-      FailureOr<std::vector<std::string>> texts = emitPTX(kernels, arch, Text::ptx);
-      if (failed(texts))
-        return failure();
-      for (auto [module, text] : llvm::zip(kernels.getOps<::mlir::gpu::GPUModuleOp>(), *texts)) {
-        FlatSymbolRefAttr object = code.addObject(commands::CodeKind::PTX, arch, {},
-                                                  ArrayRef<char>(text.data(), text.size()));
-        module.walk([&](LLVM::LLVMFuncOp func) {
-          if (func->hasAttr(kGridSizeAttr))
-            code.addVariant(func.getSymName(), variantOf(func, object, numberOf(arch)));
-        });
-      }
+  /// Machine code first, which is for its architecture alone; PTX runs on all newer ones.
+  LogicalResult emitCode(ModuleOp kernels, TargetAttr target, PlanCode &plan) const override {
+    std::vector<std::string> archs = archsOf(target);
+    std::reverse(archs.begin(), archs.end());
+    FailureOr<std::vector<GPUCode>> codes = emitGPUCode(kernels, archs, plan.assembler());
+    if (failed(codes))
+      return failure();
+    for (const GPUCode &code : *codes) {
+      int64_t arch = numberOf(code.arch);
+      if (!code.cubin.empty())
+        addTo(plan, code, commands::CodeKind::Cubin, code.cubin, {arch, arch});
+      addTo(plan, code, commands::CodeKind::PTX, ArrayRef(code.ptx.data(), code.ptx.size()),
+            {arch, 0});
     }
     return success();
   }
 
+  static void addTo(PlanCode &plan, const GPUCode &code, commands::CodeKind kind,
+                    ArrayRef<char> bytes, std::array<int64_t, 2> archs) {
+    FlatSymbolRefAttr object = plan.addObject(kind, code.arch, {}, bytes);
+    ::mlir::gpu::GPUModuleOp module = code.module;
+    module.walk([&](LLVM::LLVMFuncOp func) {
+      if (func->hasAttr(kGridSizeAttr))
+        plan.addVariant(func.getSymName(), variantOf(func, object, archs));
+    });
+  }
+
   static commands::VariantAttr variantOf(LLVM::LLVMFuncOp func, FlatSymbolRefAttr object,
-                                         int64_t arch) {
+                                         ArrayRef<int64_t> archs) {
     MLIRContext *context = func.getContext();
     return commands::VariantAttr::get(
         context, "cuda", object, "", "", false, "", ArrayAttr(),
-        DenseI64ArrayAttr::get(context, {arch, 0}), 0, 0, 0,
+        DenseI64ArrayAttr::get(context, archs), 0, 0, 0,
         extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kGridSizeAttr)),
         extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kBlockSizeAttr)), 0);
   }

@@ -1,18 +1,22 @@
-// From gpu modules in the LLVM dialect to PTX: translate, optimise, generate code.
+// From gpu modules in the LLVM dialect to PTX and machine code: translate, optimise, generate code,
+// assemble; each module for each architecture by itself, in parallel.
 
 #include "EmitPTX.h"
 
+#include "Assemble.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
 #include "gantry/Target/Optimize.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -100,17 +104,29 @@ static void alignSharedMemory(llvm::Module &module) {
   }
 }
 
-static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
-                                         llvm::TargetMachine &machine, Target::Text form) {
+/// Tables are of a module, but the modules of a plan can be read as one text.
+static void makeNamesUnique(llvm::Module &module) {
+  constexpr unsigned shared = 3; // begins with the name of its kernel
+  for (llvm::GlobalVariable &variable : module.globals())
+    if (variable.hasLocalLinkage() && variable.getAddressSpace() != shared)
+      variable.setName(variable.getName() + "_" + module.getName());
+}
+
+static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module, StringRef arch,
+                                         Target::Text form) {
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(arch);
+  if (!machine)
+    return module.emitError("internal error: this LLVM makes no code for NVIDIA GPUs");
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context, module.getName());
   if (!code)
     return module.emitError("internal error: kernels could not be translated to LLVM IR");
-  code->setTargetTriple(machine.getTargetTriple());
-  code->setDataLayout(machine.createDataLayout());
+  code->setTargetTriple(machine->getTargetTriple());
+  code->setDataLayout(machine->createDataLayout());
   inlineDeviceFunctions(*code);
   alignSharedMemory(*code);
-  optimizeModule(*code, machine, llvm::PipelineTuningOptions());
+  optimizeModule(*code, *machine, llvm::PipelineTuningOptions());
+  makeNamesUnique(*code);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   if (form == Target::Text::llvm) {
@@ -118,26 +134,112 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module,
     return std::string(text);
   }
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return module.emitError("internal error: this LLVM cannot write PTX");
   passes.run(*code);
   return std::string(text);
 }
 
-FailureOr<std::vector<std::string>> gantry::emitPTX(ModuleOp kernels, StringRef arch,
-                                                    Target::Text form) {
+static FailureOr<std::string> emitModuleGuarded(::mlir::gpu::GPUModuleOp module, StringRef arch,
+                                                Target::Text form) {
+  FailureOr<std::string> text = failure();
+  if (auto fatal = runGuarded([&] { text = emitModule(module, arch, form); }))
+    return module.emitError("internal error: LLVM gave up making PTX for ")
+           << arch << ": " << *fatal;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// For a plan
+//===----------------------------------------------------------------------===//
+
+static LogicalResult diagnoseNoCubins(Location loc, const Assembler &assembler, StringRef arch,
+                                      const Status &status) {
+  if (assembler.use == Assembler::Use::required) {
+    auto error = emitError(loc) << "no machine code for " << arch << ": " << status.message();
+    setStatusCode(*error.getUnderlyingDiagnostic(), status.code());
+    return error;
+  }
+  emitRemark(loc) << "no machine code for " << arch
+                  << ", which leaves it to the driver: " << status.message();
+  return success();
+}
+
+static Expected<Ptxas> openPtxas(const Assembler &assembler) {
+  if (assembler.program.empty())
+    return Status::unavailable("no ptxas was found in the folders of PATH, in $CUDA_HOME/bin or in "
+                               "/usr/local/cuda/bin; GANTRY_PTXAS names one");
+  return Ptxas::open(assembler);
+}
+
+/// For an architecture there is machine code of all modules or of none, so that what a plan has
+/// does not depend on which of several programs failed.
+static LogicalResult checkCubins(Location loc, const Assembler &assembler,
+                                 MutableArrayRef<GPUCode> codes, ArrayRef<Status> statuses) {
+  llvm::StringSet<> failedFor;
+  for (auto [code, status] : llvm::zip(codes, statuses))
+    if (!status.ok() && failedFor.insert(code.arch).second &&
+        failed(diagnoseNoCubins(loc, assembler, code.arch, status)))
+      return failure();
+  for (GPUCode &code : codes)
+    if (failedFor.contains(code.arch))
+      code.cubin.clear();
+  return success();
+}
+
+FailureOr<std::vector<GPUCode>> gantry::emitGPUCode(ModuleOp kernels, ArrayRef<std::string> archs,
+                                                    const Assembler &assembler) {
   registerTranslations(*kernels.getContext());
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(arch);
-  if (!machine)
-    return kernels.emitError("internal error: this LLVM makes no code for NVIDIA GPUs");
-  std::vector<std::string> texts;
-  for (auto module : kernels.getOps<::mlir::gpu::GPUModuleOp>()) {
-    FailureOr<std::string> text = failure();
-    if (auto fatal = runGuarded([&] { text = emitModule(module, *machine, form); }))
-      return module.emitError("internal error: LLVM gave up making PTX: ") << *fatal;
+  std::vector<GPUCode> codes;
+  for (const std::string &arch : archs)
+    for (auto module : kernels.getOps<::mlir::gpu::GPUModuleOp>())
+      codes.push_back({module, arch, {}, {}});
+  std::optional<Expected<Ptxas>> ptxas;
+  if (assembler.use != Assembler::Use::never)
+    ptxas.emplace(openPtxas(assembler));
+  std::vector<Status> statuses(codes.size());
+  auto emit = [&](size_t i) -> LogicalResult {
+    GPUCode &code = codes[i];
+    FailureOr<std::string> text = emitModuleGuarded(code.module, code.arch, Target::Text::ptx);
     if (failed(text))
       return failure();
-    texts.push_back(std::move(*text));
+    code.ptx = std::move(*text);
+    if (!ptxas)
+      return success();
+    Expected<std::vector<char>> cubin =
+        *ptxas ? (*ptxas)->assemble(code.ptx, code.arch, (code.module.getName() + ".ptx").str())
+               : Expected<std::vector<char>>(ptxas->status());
+    if (cubin)
+      code.cubin = cubin.take();
+    else
+      statuses[i] = cubin.status();
+    return success();
+  };
+  if (failed(emitParts(kernels.getContext(), codes.size(), emit)) ||
+      failed(checkCubins(kernels.getLoc(), assembler, codes, statuses)))
+    return failure();
+  return codes;
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+/// Version, target and size of addresses are said once, at the top.
+static StringRef withoutHeader(StringRef text) {
+  constexpr llvm::StringLiteral last = ".address_size 64\n";
+  return text.substr(text.find(last) + last.size());
+}
+
+FailureOr<std::string> gantry::printGPUCode(ModuleOp kernels, StringRef arch, Target::Text form) {
+  registerTranslations(*kernels.getContext());
+  std::string all;
+  for (auto module : kernels.getOps<::mlir::gpu::GPUModuleOp>()) {
+    FailureOr<std::string> text = emitModuleGuarded(module, arch, form);
+    if (failed(text))
+      return failure();
+    bool isFirst = all.empty();
+    all += isFirst || form == Target::Text::llvm ? StringRef(*text) : withoutHeader(*text);
   }
-  return texts;
+  return all;
 }

@@ -1,5 +1,6 @@
-// The last conversions, by upstream's passes, for each gpu module with indices of its width.
+// The last conversions, by upstream's passes, for a gpu module with indices of its width.
 
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 
 #include "gantry/Target/Optimize.h"
@@ -34,11 +35,10 @@ struct LowerToNVVM : gantry::impl::LowerToNVVMPassBase<LowerToNVVM> {
   }
 
   void runOnOperation() override {
-    for (auto module : getOperation().getOps<::mlir::gpu::GPUModuleOp>()) {
-      OpPassManager pm = pipelineFor(module.getName() == "narrow" ? "32" : "64");
-      if (failed(runPipeline(pm, module)))
-        return signalPassFailure();
-    }
+    bool isNarrow = getOperation().getName().starts_with(kNarrowModule);
+    OpPassManager pm = pipelineFor(isNarrow ? "32" : "64");
+    if (failed(runPipeline(pm, getOperation())))
+      signalPassFailure();
   }
 };
 } // namespace

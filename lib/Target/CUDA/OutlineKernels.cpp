@@ -1,5 +1,6 @@
-// Moves the code of threads to where it is lowered: kernels of gpu modules, one for those whose
-// elements 32 bits can number and one for the others, because the width of an index is a module's.
+// Moves the code of threads to where it is lowered: kernels of gpu modules. Those whose elements 32
+// bits can number are apart from the others, because the width of an index is a module's. Modules
+// are small, so that threads share the work of making code of them, here and where a driver does.
 
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
@@ -26,12 +27,18 @@ static bool isNarrow(func::FuncOp func) {
   return narrow;
 }
 
+/// Kernels of a module; more are cut into modules of about equal size.
+static constexpr size_t kMostKernels = 8;
+
 namespace {
 struct OutlineKernels : gantry::impl::OutlineKernelsPassBase<OutlineKernels> {
   void runOnOperation() override {
-    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+    SmallVector<func::FuncOp> narrow, wide;
+    for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(kBlockSizeAttr))
-        outline(func);
+        (isNarrow(func) ? narrow : wide).push_back(func);
+    outlineInBatches(narrow, kNarrowModule);
+    outlineInBatches(wide, kWideModule);
     // Tables belong to the module that reads them.
     for (auto table : llvm::make_early_inc_range(getOperation().getOps<memref::GlobalOp>())) {
       for (auto module : getOperation().getOps<gpu::GPUModuleOp>())
@@ -41,16 +48,20 @@ struct OutlineKernels : gantry::impl::OutlineKernelsPassBase<OutlineKernels> {
     }
   }
 
-  gpu::GPUModuleOp moduleFor(func::FuncOp func) {
-    StringRef name = isNarrow(func) ? "narrow" : "wide";
-    if (auto module = getOperation().lookupSymbol<gpu::GPUModuleOp>(name))
-      return module;
-    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    return gpu::GPUModuleOp::create(builder, getOperation().getLoc(), name);
+  /// Which batch a kernel is in depends on the kernels alone.
+  void outlineInBatches(ArrayRef<func::FuncOp> kernels, StringRef name) {
+    size_t batches = llvm::divideCeil(kernels.size(), kMostKernels);
+    for (size_t batch = 0; batch < batches; ++batch) {
+      OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+      std::string numbered = batch == 0 ? name.str() : (name + "_" + Twine(batch)).str();
+      auto module = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), numbered);
+      for (size_t i = batch * kernels.size() / batches; i < (batch + 1) * kernels.size() / batches;
+           ++i)
+        outline(kernels[i], module);
+    }
   }
 
-  void outline(func::FuncOp func) {
-    gpu::GPUModuleOp module = moduleFor(func);
+  void outline(func::FuncOp func, gpu::GPUModuleOp module) {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     SmallVector<memref::AllocOp> shared(func.getBody().getOps<memref::AllocOp>());
     SmallVector<Type> sharedTypes;

@@ -28,5 +28,5 @@ void gantry::buildNVVMPipeline(OpPassManager &pm) {
   // Where indices are still sums.
   pm.addNestedPass<func::FuncOp>(createMergeAccessesPass());
   pm.addPass(createOutlineKernelsPass());
-  pm.addPass(createLowerToNVVMPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(createLowerToNVVMPass());
 }

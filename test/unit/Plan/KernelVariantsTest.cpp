@@ -43,7 +43,7 @@ TEST(KernelVariants, anOldKernelOfGPUCodeIsForTheirDriver) {
               for (auto &device : s.plan.devices)
                 device->driver = "cuda";
             }),
-            Lines{"add_0: code of sm_90 on cuda"});
+            Lines{"add_0: cubin of sm_90 on cuda"});
 }
 
 TEST(KernelVariants, comeInTheirOrderWithTheKernelsNameWhereTheyHaveNone) {

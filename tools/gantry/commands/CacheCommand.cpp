@@ -24,12 +24,19 @@ std::string formatAge(int64_t seconds) {
   return seconds < 48 * 3600 ? in(3600, "h") : in(24 * 3600, "d");
 }
 
+/// "1 plan", "2 plans and 8 cubins".
+std::string countFiles(const CacheContents &contents) {
+  const std::string plans = counted(contents.entries.size(), "plan");
+  return contents.numCubins ? plans + " and " + counted(contents.numCubins, "cubin") : plans;
+}
+
 void printJson(const CacheContents &contents) {
   JSONWriter json;
   json.beginObject()
       .member("folder", contents.folder)
       .member("limit_bytes", contents.limit)
       .member("bytes", contents.bytes)
+      .member("cubins", uint64_t(contents.numCubins))
       .key("plans")
       .beginArray();
   for (const CacheContents::Entry &entry : contents.entries)
@@ -42,9 +49,8 @@ void printJson(const CacheContents &contents) {
 }
 
 void printForPeople(const CacheContents &contents) {
-  std::printf("%s: %s, %s of at most %s\n", contents.folder.c_str(),
-              counted(contents.entries.size(), "plan").c_str(), formatBytes(contents.bytes).c_str(),
-              formatBytes(contents.limit).c_str());
+  std::printf("%s: %s, %s of at most %s\n", contents.folder.c_str(), countFiles(contents).c_str(),
+              formatBytes(contents.bytes).c_str(), formatBytes(contents.limit).c_str());
   if (contents.entries.empty())
     return;
   Table table({"graph", ">plan", ">used ago"});
@@ -65,13 +71,12 @@ int cacheCommand(const Options &options) {
     options.json ? printJson(*contents) : printForPeople(*contents);
     return exitSuccess;
   }
-  auto removed = CacheContents::clear();
-  if (!removed)
-    return report(removed.status());
+  if (Status status = CacheContents::clear(); !status.ok())
+    return report(status);
   if (options.json)
-    std::printf("{\"removed\":%zu}\n", *removed);
+    std::printf("{\"removed\":%zu}\n", contents->entries.size());
   else
-    std::printf("%s: removed %s\n", contents->folder.c_str(), counted(*removed, "plan").c_str());
+    std::printf("%s: removed %s\n", contents->folder.c_str(), countFiles(*contents).c_str());
   return exitSuccess;
 }
 

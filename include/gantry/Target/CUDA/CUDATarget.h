@@ -15,6 +15,9 @@ inline constexpr llvm::StringLiteral kDefaultGPUArch = "sm_75";
 inline constexpr llvm::StringLiteral kGridSizeAttr = "gpu.known_grid_size",
                                      kBlockSizeAttr = "gpu.known_block_size";
 
+/// How the names of gpu modules begin: whose indices have 32 bits, and 64.
+inline constexpr llvm::StringLiteral kNarrowModule = "narrow", kWideModule = "wide";
+
 /// Makes it known to the process.
 void registerCUDATarget();
 

@@ -60,18 +60,18 @@ def WriteMultiplyAddsPass : Pass<"gantry-write-multiply-adds", "::mlir::func::Fu
 def OutlineKernelsPass : Pass<"gantry-outline-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "put functions of GPU threads into gpu modules";
   let description = [{
-    Each function with a `gpu.known_block_size` becomes a `gpu.func` that is a kernel: in the module
-    `narrow` when 32 bits number all elements of all its buffers, else in the module `wide`.
-    Allocations in shared memory become attributions of the function.
+    Each function with a `gpu.known_block_size` becomes a `gpu.func` that is a kernel: in a module
+    `narrow`, `narrow_1`, … when 32 bits number all elements of all its buffers, else in a module `wide`,
+    `wide_1`, …. A module holds at most eight kernels, those that follow each other. Allocations in shared memory become attributions of the function.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def LowerToNVVMPass : Pass<"gantry-lower-to-nvvm", "::mlir::ModuleOp"> {
-  let summary = "lower gpu modules to the LLVM dialect with NVIDIA's intrinsics";
+def LowerToNVVMPass : Pass<"gantry-lower-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lower a gpu module to the LLVM dialect with NVIDIA's intrinsics";
   let description = [{
-    Control flow, memory and arithmetic of each `gpu.module` become the LLVM dialect; buffers are plain
-    pointers. Indices have 32 bits in the module `narrow`, 64 in others.
+    Control flow, memory and arithmetic of the module become the LLVM dialect; buffers are plain pointers.
+    Indices have 32 bits in a module whose name begins with `narrow`, 64 in others.
   }];
 }
 
