@@ -106,7 +106,7 @@ static Status failureOf(const std::string &command, const Finished &finished,
   return finished.signal ? Status::unavailable(message) : Status::internal(message);
 }
 
-Expected<Ptxas> Ptxas::open(const Assembler &assembler) {
+Expected<Ptxas> Ptxas::start(const Assembler &assembler) {
   Ptxas ptxas;
   ptxas.program = assembler.program;
   ptxas.cache = assembler.cache;

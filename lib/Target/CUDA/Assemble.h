@@ -13,7 +13,7 @@ namespace gantry {
 class Ptxas {
 public:
   /// Errors: UNAVAILABLE, it is not there or does not run.
-  static Expected<Ptxas> open(const Assembler &assembler);
+  static Expected<Ptxas> start(const Assembler &assembler);
 
   /// A cubin of `ptx` for `arch`, made now or kept from another time; the same bytes. May be called
   /// by several threads. `name` stands for the text in messages.

@@ -165,11 +165,11 @@ static LogicalResult diagnoseNoCubins(Location loc, const Assembler &assembler, 
   return success();
 }
 
-static Expected<Ptxas> openPtxas(const Assembler &assembler) {
+static Expected<Ptxas> startPtxas(const Assembler &assembler) {
   if (assembler.program.empty())
     return Status::unavailable("no ptxas was found in the folders of PATH, in $CUDA_HOME/bin or in "
                                "/usr/local/cuda/bin; GANTRY_PTXAS names one");
-  return Ptxas::open(assembler);
+  return Ptxas::start(assembler);
 }
 
 /// For an architecture there is machine code of all modules or of none, so that what a plan has
@@ -196,7 +196,7 @@ FailureOr<std::vector<GPUCode>> gantry::emitGPUCode(ModuleOp kernels, ArrayRef<s
       codes.push_back({module, arch, {}, {}});
   std::optional<Expected<Ptxas>> ptxas;
   if (assembler.use != Assembler::Use::never)
-    ptxas.emplace(openPtxas(assembler));
+    ptxas.emplace(startPtxas(assembler));
   std::vector<Status> statuses(codes.size());
   auto emit = [&](size_t i) -> LogicalResult {
     GPUCode &code = codes[i];
