@@ -7,7 +7,7 @@
 # asks for, which makes lib/Pipeline/RegistrationStatic.cpp decide the size: it lists what the
 # pipelines use, where registerAllDialects() would ask for everything.
 
-set(GANTRY_STATIC_TARGETS X86 CACHE STRING "Code generators in a statically linked compiler")
+set(GANTRY_STATIC_TARGETS X86 NVPTX CACHE STRING "Code generators in a statically linked compiler")
 
 get_property(mlir_libs GLOBAL PROPERTY MLIR_ALL_LIBS)
 foreach(lib ${mlir_libs})

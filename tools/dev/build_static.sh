@@ -32,12 +32,14 @@ if [ -e "$other/lib/libgantry-compiler.so" ]; then
   for model in $digits/digits.onnx ../shared/models/*/*.onnx \
                /usr/share/libonnx-testdata/data/*/*_{attention,conv,lstm,matmul,softmax,topk,resize}*/model.onnx; do
     [ -e "$model" ] || continue
-    # Models that Gantry refuses are refused by both.
-    GANTRY_COMPILER=$other/lib/libgantry-compiler.so \
-      $build/bin/gantry compile "$model" -o "$work/shared" 2>"$work/shared.log" || continue
-    $build/bin/gantry compile "$model" -o "$work/static" || fail "$model: compiles with $other only"
-    cmp "$work/shared" "$work/static" || fail "$model: another plan than with $other"
-    compared=$((compared + 1))
+    for devices in CPU:0 CPU:0,GPU:0; do
+      # Models that Gantry refuses are refused by both.
+      GANTRY_COMPILER=$other/lib/libgantry-compiler.so \
+        $build/bin/gantry compile "$model" --devices=$devices -o "$work/shared" 2>"$work/shared.log" || continue
+      $build/bin/gantry compile "$model" --devices=$devices -o "$work/static" || fail "$model: compiles with $other only"
+      cmp "$work/shared" "$work/static" || fail "$model on $devices: another plan than with $other"
+      compared=$((compared + 1))
+    done
   done
 fi
 
