@@ -188,6 +188,27 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readMath(StringRef value) {
+    if (value != "f32" && value != "tf32")
+      return fail("--math=" + value + " is not known; it is f32 or tf32");
+    options.tf32 = value == "tf32";
+    return llvm::success();
+  }
+
+  /// One set of kernels runs on all architectures that were asked for.
+  LogicalResult checkMath() {
+    auto lacks = [](StringRef arch) { return gpuArchNumber(arch) < kTensorCoreArch; };
+    if (!options.tf32)
+      return llvm::success();
+    if (options.gpuArchs.empty())
+      return fail("--math=tf32 needs tensor cores of sm_80, and kernels are for sm_75 unless another "
+                  "architecture is asked for; add --gpu-arch=sm_80 or newer");
+    for (StringRef arch : options.gpuArchs)
+      if (lacks(arch))
+        return fail("--math=tf32 needs tensor cores of sm_80, and --gpu-arch asks for " + arch);
+    return llvm::success();
+  }
+
   /// NAME=FILE; whether the graph has such an input is the frontend's matter.
   LogicalResult readValue(StringRef text) {
     auto [name, file] = text.split('=');
@@ -313,6 +334,8 @@ struct FlagReader {
       return readGPUArchs(value);
     else if (name == "cubins")
       return readCubins(value);
+    else if (name == "math")
+      return readMath(value);
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "dim")
@@ -356,7 +379,8 @@ Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flag
   if (reader.options.withWeights && !reader.options.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
-  if (failed(reader.readTopology()) || failed(reader.findAssembler()))
+  if (failed(reader.checkMath()) || failed(reader.readTopology()) ||
+      failed(reader.findAssembler()))
     return Status::invalidArgument(reader.error);
   return std::move(reader.options);
 }

@@ -123,6 +123,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
     form.machines.push_back(kCPUTarget.str() + "=" + cpu);
   for (const std::string &arch : options.gpuArchs)
     form.machines.push_back(kCUDATarget.str() + "=" + arch);
+  if (options.tf32)
+    form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
   pm.addPass(createFormKernelsPass(form));
   // Constants that went into kernels have no users left.

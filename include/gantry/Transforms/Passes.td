@@ -279,6 +279,7 @@ def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"fuse", "fuse", "bool", "true", "join ops; without it each op is a kernel">,
     ListOption<"machines", "machines", "std::string", "TARGET=MACHINE, what a target makes code for, best first">,
+    ListOption<"math", "math", "std::string", "TARGET=TYPE, what its products of f32 may be computed in">,
     ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

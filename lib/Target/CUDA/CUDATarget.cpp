@@ -23,7 +23,7 @@ static std::vector<std::string> archsOf(TargetAttr target) {
   return archs;
 }
 
-static int64_t numberOf(StringRef arch) {
+int64_t gantry::gpuArchNumber(StringRef arch) {
   int64_t number = 0;
   arch.drop_front(3).getAsInteger(10, number);
   return number;
@@ -63,7 +63,7 @@ struct CUDATarget : Target {
     if (failed(codes))
       return failure();
     for (const GPUCode &code : *codes) {
-      int64_t arch = numberOf(code.arch);
+      int64_t arch = gpuArchNumber(code.arch);
       if (!code.cubin.empty())
         addTo(plan, code, commands::CodeKind::Cubin, code.cubin, {arch, arch});
       addTo(plan, code, commands::CodeKind::PTX, ArrayRef(code.ptx.data(), code.ptx.size()),

@@ -53,21 +53,29 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       func.walk([&](Block *block) { formIn(*block); });
   }
 
+  /// Of "TARGET=VALUE"s the values for this one.
+  static SmallVector<StringRef> ofTarget(const Target *target, ArrayRef<std::string> entries) {
+    SmallVector<StringRef> values;
+    for (StringRef entry : entries)
+      if (entry.consume_front(target->getName()) && entry.consume_front("="))
+        values.push_back(entry);
+    return values;
+  }
+
   /// The module for a target's kernels, at the end of the whole.
   ModuleOp moduleOf(const Target *target) {
     ModuleOp &module = modules[target];
     if (module)
       return module;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    SmallVector<StringRef> names;
-    for (StringRef machine : machines)
-      if (machine.consume_front(target->getName()) && machine.consume_front("="))
-        names.push_back(machine);
+    SmallVector<StringRef> names = ofTarget(target, machines), types = ofTarget(target, math);
     module =
         ModuleOp::create(builder, getOperation().getLoc(), ("kernels_" + target->getName()).str());
     module->setAttr(kTargetAttr,
                     TargetAttr::get(&getContext(), target->getName(),
-                                    names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names)));
+                                    names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names),
+                                    types.empty() ? StringAttr()
+                                                  : builder.getStringAttr(types.back())));
     return module;
   }
 

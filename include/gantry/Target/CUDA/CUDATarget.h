@@ -27,6 +27,12 @@ void buildCUDAKernelPipeline(mlir::OpPassManager &pm);
 /// Adds the passes from there to gpu modules of the LLVM dialect.
 void buildNVVMPipeline(mlir::OpPassManager &pm);
 
+/// From which on tensor cores multiply bf16 and tf32.
+inline constexpr int64_t kTensorCoreArch = 80;
+
+/// 90 for "sm_90".
+int64_t gpuArchNumber(llvm::StringRef arch);
+
 /// The architectures that code can be made for, oldest first: sm_75 to sm_121.
 llvm::ArrayRef<llvm::StringRef> knownGPUArchs();
 

@@ -77,3 +77,65 @@ Tile gantry::gpu::chooseTile(const Product &product) {
           }
   return best;
 }
+
+//===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+/// Multiply-adds of a multiprocessor's tensor cores in a cycle, of 16 bits; half as many of tf32.
+static constexpr double kCoreRate = 1024;
+
+static double cyclesOf(const CoreTile &tile, const Product &product, int64_t bytes) {
+  double blocks = double(llvm::divideCeil(product.count(product.rows), tile.rows) *
+                         llvm::divideCeil(product.count(product.columns), tile.columns) *
+                         product.count(product.batch));
+  double rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
+  double terms = double(tile.terms) * rounds, area = double(tile.rows * tile.columns);
+  double multiply = area * terms * double(bytes) / 2 / kCoreRate;
+  // Each warp loads its rows and columns again; eight values come with one instruction.
+  double fill = double(tile.rows + tile.columns) * terms * kFillCost * double(bytes) / 16 / kLanes;
+  double warps = double(tile.warpsOfSlice());
+  double fragments =
+      warps * double(tile.warpRows + tile.warpColumns) * terms * double(bytes) / 16 / kLanes * 8;
+  double finish = area * double(tile.slices > 1 ? 2 * tile.slices : 1) * 4 / kLanes;
+  double perProcessor = std::ceil(blocks / kMultiprocessors);
+  double resident = std::min(perProcessor, 4.0);
+  double busy = std::min(1.0, double(tile.threads()) * resident / kBusyThreads);
+  return perProcessor * (std::max(multiply, fill + fragments) + finish) / busy +
+         std::ceil(perProcessor / resident) * rounds * kRoundCycles;
+}
+
+CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &shape,
+                                     int64_t bytes) {
+  int64_t rows = product.count(product.rows), columns = product.count(product.columns);
+  CoreTile best{};
+  double least = 0;
+  auto consider = [&](const CoreTile &tile) {
+    int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kTilePadding * 2;
+    int64_t sums = tile.slices > 1 ? tile.slices * tile.rows * tile.columns * 4 : 0;
+    // Lines of terms and terms of lines have about the same size.
+    int64_t padding = (tile.rows + tile.columns) * 2 * kTilePadding;
+    if (tile.threads() > kMostThreads || 2 * (tile.terms * lines + padding) + sums > kMostTileBytes)
+      return;
+    double cycles = cyclesOf(tile, product, bytes);
+    if (!best.rows || cycles < least) {
+      best = tile;
+      least = cycles;
+    }
+  };
+  for (int64_t warpRows : {16, 32, 64})
+    for (int64_t warpColumns : {16, 32, 64})
+      for (int64_t down : {1, 2, 4})
+        for (int64_t across : {1, 2, 4})
+          for (int64_t slices : {1, 2, 4})
+            for (int64_t steps : {1, 2, 4}) {
+              CoreTile tile{warpRows * down, warpColumns * across, shape.terms * slices * steps,
+                            warpRows,        warpColumns,          slices};
+              bool isLarge = tile.rows >= 2 * rows && down > 1;
+              isLarge |= tile.columns >= 2 * columns && across > 1;
+              // Sums of a thread are 32 or 64 registers at most.
+              if (!isLarge && warpRows * warpColumns <= 32 * 64)
+                consider(tile);
+            }
+  return best;
+}

@@ -1,5 +1,6 @@
 #include "FillTile.h"
 
+#include "StoreSums.h"
 #include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
 
@@ -17,10 +18,6 @@ static constexpr int64_t kAccessBytes = 16, kSectorBytes = 32;
 //===----------------------------------------------------------------------===//
 // Conditions
 //===----------------------------------------------------------------------===//
-
-Value gantry::gpu::isBelow(ImplicitLocOpBuilder &b, Value x, int64_t y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, indexConstant(b, y));
-}
 
 /// Runs `emit` where `condition` holds; elsewhere the values are zeros of these types.
 static SmallVector<Value> valuesWhere(ImplicitLocOpBuilder &b, Elements &elements, Value condition,
@@ -184,7 +181,10 @@ void FillTile::store(ArrayRef<Value> loaded, const TileMemory &to, Value offset)
   auto write = [&] {
     for (int64_t turn = 0; turn < turns(); ++turn) {
       Place place = placeOf(turn);
-      ArrayRef<Value> piece = loaded.slice(turn * values, values);
+      SmallVector<Value> piece(loaded.slice(turn * values, values));
+      if (round)
+        for (Value &value : piece)
+          value = round(value);
       Value line = to.linesOfTerms ? place.row : place.term;
       Value column = to.linesOfTerms ? place.term : place.row;
       Value at = addIndex(b, addIndex(b, mulIndex(b, line, to.stride), column), offset);

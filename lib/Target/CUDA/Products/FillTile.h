@@ -5,8 +5,8 @@
 // Reading and writing are apart, so that the next part is on its way while sums are added up.
 #pragma once
 
-#include "Threads/Kernel.h"
 #include "Product.h"
+#include "Threads/Kernel.h"
 
 namespace gantry::gpu {
 
@@ -30,10 +30,13 @@ public:
   FillTile(KernelEmitter &kernel, const Product &product, const Side &side, Value factor,
            llvm::ArrayRef<unsigned> loops, int64_t extent, int64_t depth);
 
+  /// What of each element is kept instead of it; of the same type.
+  std::function<Value(Value)> round;
+
   /// Whether what is read at once are terms, not rows.
   bool readsTerms() const { return alongTerms; }
-  /// Elements that a thread reads at once.
-  int64_t width() const { return values; }
+  /// Of what is kept.
+  mlir::Type type() const { return factor.getType(); }
 
   /// From now on it is the tile that begins with row `first`, at these indices of the batch.
   void moveTo(ValueRange batch, Value first);
@@ -71,8 +74,5 @@ private:
   llvm::SmallVector<Value> batch;
   Value first;
 };
-
-/// x < y as unsigned numbers.
-Value isBelow(mlir::ImplicitLocOpBuilder &b, Value x, int64_t y);
 
 } // namespace gantry::gpu

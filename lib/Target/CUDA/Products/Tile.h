@@ -17,11 +17,27 @@ struct Tile {
   int64_t blocks(const Product &product) const;
 };
 
+/// What tensor cores multiply in one instruction, of which a warp holds the pieces.
+struct CoreShape {
+  int64_t rows = 16, columns = 8, terms; ///< 16 terms of 16 bits, 8 of tf32
+};
+
+/// A block whose warps each have a rectangle of sums.
+struct CoreTile {
+  int64_t rows, columns, terms;
+  int64_t warpRows, warpColumns;
+  int64_t slices;
+
+  int64_t warpsOfSlice() const { return rows / warpRows * (columns / warpColumns); }
+  int64_t threads() const { return warpsOfSlice() * slices * 32; }
+};
+
 /// Bytes of the space between two lines of a tile in shared memory; lines begin where accesses of
 /// 16 bytes may, and neighbouring threads that write to neighbouring lines meet no bank twice.
 inline constexpr int64_t kTilePadding = 16;
 
 /// The tile of which the product takes the least time, by an estimate that knows the shape alone.
 Tile chooseTile(const Product &product);
+CoreTile chooseCoreTile(const Product &product, const CoreShape &shape, int64_t bytes);
 
 } // namespace gantry::gpu

@@ -9,6 +9,8 @@
 #include "gantry/Target/CUDA/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -21,7 +23,7 @@ namespace gantry {
 
 /// The ways of computing an output, the first that applies is taken.
 static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {
-    findTiles, findTeams, findSharedRows, findSquares, findElements};
+    findCoreTiles, findTiles, findTeams, findSharedRows, findSquares, findElements};
 
 static std::unique_ptr<Way> findWay(const Output &output) {
   for (auto find : kWays)
@@ -46,6 +48,16 @@ LogicalResult KernelEmitter::checkOps() {
   return success();
 }
 
+/// Of those that the kernels are for.
+static int64_t oldestArch(TargetAttr target) {
+  if (!target || !target.getMachines() || target.getMachines().empty())
+    return gpuArchNumber(kDefaultGPUArch);
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (auto arch : target.getMachines().getAsRange<StringAttr>())
+    oldest = std::min(oldest, gpuArchNumber(arch.getValue()));
+  return oldest;
+}
+
 void KernelEmitter::findOutputs() {
   for (auto [i, value] : llvm::enumerate(func.getBody().front().getTerminator()->getOperands())) {
     Value root = skipReshapes(value);
@@ -61,8 +73,12 @@ void KernelEmitter::findOutputs() {
       start += shapeOf(piece)[axis];
     }
   }
-  if (outputs.size() == 1)
-    outputs.front().isOnly = true;
+  auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
+  for (Output &output : outputs) {
+    output.isOnly = outputs.size() == 1;
+    output.arch = oldestArch(target);
+    output.mayBeTF32 = target && target.getMath() && target.getMath() == "tf32";
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,6 +227,12 @@ LogicalResult KernelEmitter::run() {
 
 namespace {
 struct EmitThreads : gantry::impl::EmitThreadsPassBase<EmitThreads> {
+  /// Tensor cores have instructions of these dialects, whose headers are heavy.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    EmitThreadsPassBase::getDependentDialects(registry);
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  }
+
   void runOnOperation() override {
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (!func.isExternal() && !func->hasAttr(kBlockSizeAttr))

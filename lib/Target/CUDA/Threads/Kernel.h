@@ -24,6 +24,8 @@ struct Output {
   std::optional<unsigned> axis; ///< along which it is a piece
   int64_t start = 0;            ///< of the piece
   bool isOnly = false;          ///< of its kernel
+  int64_t arch = 75;            ///< what the GPUs have at least
+  bool mayBeTF32 = false;       ///< products of f32
 
   llvm::ArrayRef<int64_t> shape() const {
     return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
@@ -95,6 +97,8 @@ private:
 
 // The ways. Null where one does not apply; the last one always does.
 
+/// Products on tensor cores.
+std::unique_ptr<Way> findCoreTiles(const Output &output);
 /// Products in tiles.
 std::unique_ptr<Way> findTiles(const Output &output);
 /// Rows and columns that are added up by teams of lanes.

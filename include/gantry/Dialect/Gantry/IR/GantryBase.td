@@ -182,13 +182,15 @@ def Gantry_TargetAttr : Gantry_Attr<"Target", "target"> {
   let summary = "say which target makes code of the kernels in a module";
   let description = [{
     The name of a target and the machines to make code for, best first; without any, those that the
-    target thinks of. Stands as `gantry.target` on the modules that hold kernels.
+    target thinks of. `math` is what products may be computed in instead of f32: "tf32". Stands as
+    `gantry.target` on the modules that hold kernels.
 
     Example: `#gantry.target<"cpu", machines = ["sapphirerapids", "x86-64-v3"]>`
   }];
   let parameters = (ins StringRefParameter<"name of the target">:$name,
-                        OptionalParameter<"::mlir::ArrayAttr">:$machines);
-  let assemblyFormat = "`<` $name (`,` struct($machines)^)? `>`";
+                        OptionalParameter<"::mlir::ArrayAttr">:$machines,
+                        OptionalParameter<"::mlir::StringAttr">:$math);
+  let assemblyFormat = "`<` $name (`,` struct($machines, $math)^)? `>`";
 }
 
 class Gantry_Enum<string name, string summary, list<I32EnumAttrCase> cases>

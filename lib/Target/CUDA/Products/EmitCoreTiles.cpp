@@ -1,0 +1,337 @@
+// Products on tensor cores: warps multiply pieces of tiles by `mma.sync`, sums stay in f32.
+//
+// f16 and bf16 lie in shared memory as they do in memory, in lines along whichever side is
+// contiguous there; `ldmatrix` turns what has to be turned. f32 is rounded to tf32 on its way
+// there, where the graph was compiled for that.
+//
+// Lane 4g + t has of 16 x 8 sums those of rows g and g + 8, columns 2t and 2t + 1.
+
+#include "Threads/Kernel.h"
+#include "Tile.h"
+#include "TilePair.h"
+#include "gantry/Linalg/Emitter.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::gpu;
+
+/// Matrices with fewer rows or columns leave most of a core idle.
+static constexpr int64_t kFewestRows = 8;
+
+namespace {
+/// What the cores multiply.
+enum class Kind { f16, bf16, tf32 };
+
+/// How the operands of a product are read for tensor cores.
+struct CoreOperands {
+  Kind kind;
+  Value left, right; ///< in the body: what is kept in shared memory
+
+  int64_t bytes() const { return kind == Kind::tf32 ? 4 : 2; }
+  CoreShape shape() const { return {16, 8, kind == Kind::tf32 ? 8 : 16}; }
+  NVVM::MMATypes type() const {
+    return kind == Kind::f16    ? NVVM::MMATypes::f16
+           : kind == Kind::bf16 ? NVVM::MMATypes::bf16
+                                : NVVM::MMATypes::tf32;
+  }
+};
+
+/// Registers of a lane for one side of a step: a list for each piece of 16 rows or 8 columns.
+using Fragments = SmallVector<SmallVector<Value>>;
+
+class CoreEmitter {
+public:
+  CoreEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
+              const CoreOperands &operands, const CoreTile &tile);
+  void run();
+
+private:
+  void findPlace();
+  TilePair::Layout layoutOf(const FillTile &fill) const;
+  SmallVector<Value> addUp();
+  SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
+  SmallVector<Value> multiplyStep(ValueRange sums, const Fragments &a, const Fragments &b);
+
+  Fragments readLeft(Value term, Value stage);
+  Fragments readRight(Value term, Value stage);
+  SmallVector<Value> loadMatrices(const TileMemory &from, Value first, Value half, Value term,
+                                  Value far, Value line, Value stage);
+  Value loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage);
+  Value placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value stage);
+  SmallVector<Value> fieldsOf(Value record, size_t count);
+  SmallVector<Run> runsOf(ArrayRef<Value> sums);
+  Value roundToTF32(Value x);
+
+  Launch &launch;
+  const CoreOperands operands;
+  const CoreTile tile;
+  ImplicitLocOpBuilder &b;
+  TilePair pair;
+  StoreSums storeSums;
+  Value slice, warpRow, warpColumn; ///< of this thread's warp in the tile
+  Value lane, group, member;        ///< lane = 4 * group + member
+};
+} // namespace
+
+CoreEmitter::CoreEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
+                         const CoreOperands &operands, const CoreTile &tile)
+    : launch(kernel.launch()), operands(operands), tile(tile), b(kernel.builder()),
+      pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.terms}),
+      storeSums(kernel, output, product, tile.rows, tile.columns) {
+  if (operands.kind == Kind::tf32)
+    pair.fillLeft.round = pair.fillRight.round = [this](Value x) { return roundToTF32(x); };
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+void CoreEmitter::findPlace() {
+  Indices thread =
+      delinearize(b, launch.thread(),
+                  {tile.slices, tile.rows / tile.warpRows, tile.columns / tile.warpColumns, kWarp});
+  slice = thread[0];
+  warpRow = mulIndex(b, thread[1], tile.warpRows);
+  warpColumn = mulIndex(b, thread[2], tile.warpColumns);
+  lane = thread[3];
+  group = arith::DivUIOp::create(b, lane, indexConstant(b, 4));
+  member = arith::RemUIOp::create(b, lane, indexConstant(b, 4));
+}
+
+/// Lines as they lie in memory; for tf32 lines of rows, since no instruction turns 32 bits. They
+/// begin 8 elements behind where they would meet the banks of their neighbours.
+TilePair::Layout CoreEmitter::layoutOf(const FillTile &fill) const {
+  return {operands.kind != Kind::tf32 && fill.readsTerms(), 8};
+}
+
+Value CoreEmitter::placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value stage) {
+  Value line = memory.linesOfTerms ? extentAt : termAt;
+  Value column = memory.linesOfTerms ? termAt : extentAt;
+  return addIndex(b, addIndex(b, mulIndex(b, line, memory.stride), column), stage);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+Value CoreEmitter::roundToTF32(Value x) {
+  auto rounding = NVVM::FPRoundingModeAttr::get(b.getContext(), NVVM::FPRoundingMode::RNA);
+  Value rounded = NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(), x, rounding);
+  return arith::BitcastOp::create(b, b.getF32Type(), rounded);
+}
+
+SmallVector<Value> CoreEmitter::fieldsOf(Value record, size_t count) {
+  SmallVector<Value> fields;
+  for (size_t i = 0; i < count; ++i)
+    fields.push_back(LLVM::ExtractValueOp::create(b, record, int64_t(i)));
+  return fields;
+}
+
+/// Four matrices of 8 x 8, in the halves from `first` on and the near and far terms from `term` on:
+/// of every eight lanes each says where a line of one begins.
+SmallVector<Value> CoreEmitter::loadMatrices(const TileMemory &from, Value first, Value half,
+                                             Value term, Value far, Value line, Value stage) {
+  Value extentAt = addIndex(b, first, mulIndex(b, half, 8));
+  Value termAt = addIndex(b, term, mulIndex(b, far, 8));
+  Value &moving = from.linesOfTerms ? extentAt : termAt;
+  moving = addIndex(b, moving, line);
+  Value place = placeIn(from, extentAt, termAt, stage);
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, from.memory);
+  Value address = addIndex(b, base, mulIndex(b, place, operands.bytes()));
+  Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
+  Value pointer =
+      LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3), number);
+  auto layout = NVVM::MMALayoutAttr::get(b.getContext(), from.linesOfTerms ? NVVM::MMALayout::row
+                                                                           : NVVM::MMALayout::col);
+  SmallVector<Type> words(4, b.getI32Type());
+  auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), words);
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, record, pointer, b.getI32IntegerAttr(4), layout,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltTypeAttr::get(b.getContext(), NVVM::LdStMatrixEltType::B16));
+  return fieldsOf(loaded, 4);
+}
+
+Value CoreEmitter::loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage) {
+  Value word = memref::LoadOp::create(b, from.memory, placeIn(from, extentAt, termAt, stage));
+  return arith::BitcastOp::create(b, b.getI32Type(), word);
+}
+
+/// Pieces of 16 rows by the terms of a step.
+Fragments CoreEmitter::readLeft(Value term, Value stage) {
+  Fragments fragments;
+  Value eight = indexConstant(b, 8);
+  for (int64_t row = 0; row < tile.warpRows; row += 16) {
+    Value first = addIndex(b, warpRow, indexConstant(b, row));
+    if (operands.kind == Kind::tf32) {
+      Value upper = addIndex(b, first, group), lower = addIndex(b, upper, eight);
+      Value near = addIndex(b, term, member), far = addIndex(b, near, indexConstant(b, 4));
+      fragments.push_back(
+          {loadWord(pair.left, upper, near, stage), loadWord(pair.left, lower, near, stage),
+           loadWord(pair.left, upper, far, stage), loadWord(pair.left, lower, far, stage)});
+      continue;
+    }
+    // Upper and lower half of the near terms, then of the far ones.
+    Indices at = delinearize(b, lane, {2, 2, 8});
+    fragments.push_back(loadMatrices(pair.left, first, at[1], term, at[0], at[2], stage));
+  }
+  return fragments;
+}
+
+/// Pieces of 8 columns; two of them are loaded together.
+Fragments CoreEmitter::readRight(Value term, Value stage) {
+  Fragments fragments;
+  for (int64_t column = 0; column < tile.warpColumns; column += 16) {
+    Value first = addIndex(b, warpColumn, indexConstant(b, column));
+    if (operands.kind == Kind::tf32) {
+      Value near = addIndex(b, term, member), far = addIndex(b, near, indexConstant(b, 4));
+      for (int64_t piece : {0, 8}) {
+        Value at = addIndex(b, addIndex(b, first, group), indexConstant(b, piece));
+        fragments.push_back(
+            {loadWord(pair.right, at, near, stage), loadWord(pair.right, at, far, stage)});
+      }
+      continue;
+    }
+    // Near and far terms of the first piece, then of the second one.
+    Indices at = delinearize(b, lane, {2, 2, 8});
+    SmallVector<Value> words = loadMatrices(pair.right, first, at[0], term, at[1], at[2], stage);
+    fragments.push_back({words[0], words[1]});
+    fragments.push_back({words[2], words[3]});
+  }
+  return fragments;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> CoreEmitter::multiplyStep(ValueRange sums, const Fragments &x,
+                                             const Fragments &y) {
+  CoreShape shape = operands.shape();
+  SmallVector<Type> four(4, b.getF32Type());
+  auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), four);
+  auto pair = VectorType::get({2}, b.getF16Type());
+  auto wordsOf = [&](SmallVector<Value> fragment) {
+    for (Value &word : fragment)
+      if (operands.kind == Kind::f16)
+        word = LLVM::BitcastOp::create(b, pair, word);
+    return fragment;
+  };
+  SmallVector<Value> next(sums.begin(), sums.end());
+  for (size_t i = 0; i < x.size(); ++i)
+    for (size_t j = 0; j < y.size(); ++j) {
+      size_t at = (i * y.size() + j) * 4;
+      Value added =
+          NVVM::MmaOp::create(b, record, wordsOf(x[i]), wordsOf(y[j]), ArrayRef(next).slice(at, 4),
+                              {shape.rows, shape.columns, shape.terms}, std::nullopt, std::nullopt,
+                              std::array{operands.type(), operands.type()},
+                              std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+      llvm::copy(fieldsOf(added, 4), next.begin() + at);
+    }
+  return next;
+}
+
+/// The steps of this warp's slice, one after the other.
+SmallVector<Value> CoreEmitter::multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight) {
+  int64_t step = operands.shape().terms, terms = tile.terms / tile.slices;
+  Value first = mulIndex(b, slice, terms);
+  SmallVector<Value> next(sums.begin(), sums.end());
+  for (int64_t term = 0; term < terms; term += step) {
+    Value at = addIndex(b, first, indexConstant(b, term));
+    Fragments x = readLeft(at, stageOfLeft), y = readRight(at, stageOfRight);
+    next = multiplyStep(next, x, y);
+  }
+  return next;
+}
+
+SmallVector<Value> CoreEmitter::addUp() {
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  SmallVector<Value> zeros(tile.warpRows * tile.warpColumns / kWarp, zero);
+  return pair.addUp(
+      layoutOf(pair.fillLeft), layoutOf(pair.fillRight), zeros,
+      [&](ValueRange sums, Value left, Value right) { return multiply(sums, left, right); });
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+SmallVector<Run> CoreEmitter::runsOf(ArrayRef<Value> sums) {
+  SmallVector<Run> runs;
+  int64_t across = tile.warpColumns / 8;
+  for (int64_t i = 0; i < tile.warpRows / 8; ++i) {
+    Value row = addIndex(b, addIndex(b, warpRow, group), indexConstant(b, 8 * i));
+    for (int64_t j = 0; j < across; ++j) {
+      Value column =
+          addIndex(b, addIndex(b, warpColumn, mulIndex(b, member, 2)), indexConstant(b, 8 * j));
+      size_t at = (i / 2 * across + j) * 4 + i % 2 * 2;
+      runs.push_back({row, column, {sums[at], sums[at + 1]}});
+    }
+  }
+  return runs;
+}
+
+void CoreEmitter::run() {
+  pair.moveToBlock(storeSums);
+  findPlace();
+  SmallVector<Value> sums = addUp();
+  if (tile.slices > 1)
+    storeSums.joinAndStore(runsOf(sums), slice, tile.slices);
+  else
+    storeSums.store(runsOf(sums));
+}
+
+/// The narrow number that a factor of the body is, before it is widened.
+static Value narrowFactor(Value factor) {
+  auto widened = factor.getDefiningOp<arith::ExtFOp>();
+  return widened && widened.getType().isF32() ? widened.getIn() : Value();
+}
+
+static std::optional<CoreOperands> findOperands(const Product &product, const Output &output) {
+  if (output.arch < kTensorCoreArch || !product.type().isF32())
+    return std::nullopt;
+  Value left = narrowFactor(product.left.factor), right = narrowFactor(product.right.factor);
+  if (left && right && left.getType() == right.getType()) {
+    if (left.getType().isF16())
+      return CoreOperands{Kind::f16, left, right};
+    if (left.getType().isBF16())
+      return CoreOperands{Kind::bf16, left, right};
+  }
+  if (output.mayBeTF32)
+    return CoreOperands{Kind::tf32, product.left.factor, product.right.factor};
+  return std::nullopt;
+}
+
+namespace {
+class CoreTilesWay : public Way {
+public:
+  CoreTilesWay(const Output &output, Product product, const CoreOperands &operands)
+      : Way(output), product(std::move(product)), operands(operands),
+        tile(chooseCoreTile(this->product, operands.shape(), operands.bytes())) {}
+  int64_t threads() const override { return tile.threads(); }
+  void emit(KernelEmitter &kernel) override {
+    CoreEmitter(kernel, output, product, operands, tile).run();
+  }
+
+private:
+  Product product;
+  CoreOperands operands;
+  CoreTile tile;
+};
+} // namespace
+
+std::unique_ptr<Way> gantry::gpu::findCoreTiles(const Output &output) {
+  std::optional<Product> product = output.isOnly ? findProduct(output.tensor) : std::nullopt;
+  if (!product || product->count(product->rows) < kFewestRows ||
+      product->count(product->columns) < kFewestRows)
+    return nullptr;
+  std::optional<CoreOperands> operands = findOperands(*product, output);
+  return operands ? std::make_unique<CoreTilesWay>(output, std::move(*product), *operands)
+                  : nullptr;
+}

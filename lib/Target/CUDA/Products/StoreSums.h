@@ -1,0 +1,51 @@
+// What becomes of the sums of a tile: the rest of the kernel is computed from each, and written.
+#pragma once
+
+#include "Product.h"
+#include "Threads/Kernel.h"
+
+namespace gantry::gpu {
+
+/// Neighbouring columns of one row of the tile, and their sums.
+struct Run {
+  Value row, column;
+  llvm::SmallVector<Value> sums;
+};
+
+class StoreSums {
+public:
+  StoreSums(KernelEmitter &kernel, const Output &output, const Product &product, int64_t tileRows,
+            int64_t tileColumns);
+
+  /// From now on it is the tile that begins at this row and column, at these indices of the batch.
+  void moveTo(ValueRange batch, Value firstRow, Value firstColumn);
+
+  /// All runs of a thread that has complete sums.
+  void store(llvm::ArrayRef<Run> runs);
+
+  /// The sums of each slice of the block are parts: they meet in shared memory, are added slice by
+  /// slice, and spread over the block's threads.
+  void joinAndStore(llvm::ArrayRef<Run> runs, Value slice, int64_t slices);
+
+private:
+  void provideInputs();
+  void storeRow(llvm::ArrayRef<Run> runs);
+  void storeRun(const Run &run);
+  void storeInside(Value row, Value column, llvm::ArrayRef<Value> sums);
+  Indices indicesAt(Value row, Value column);
+  bool areNeighbours(int64_t columns) const;
+
+  KernelEmitter &kernel;
+  const Output &output;
+  const Product &product;
+  int64_t tileRows, tileColumns;
+  mlir::ImplicitLocOpBuilder &b;
+  llvm::SmallVector<Value> batch;
+  Value firstRow, firstColumn;
+  Value sum, linear; ///< of the element that is being computed: the sum, its number in the result
+};
+
+/// x < y as unsigned numbers.
+Value isBelow(mlir::ImplicitLocOpBuilder &b, Value x, int64_t y);
+
+} // namespace gantry::gpu

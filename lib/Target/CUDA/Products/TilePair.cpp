@@ -1,0 +1,67 @@
+#include "TilePair.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace gantry::gpu;
+
+TilePair::TilePair(KernelEmitter &kernel, const Product &product, Value left, Value right,
+                   const TileSizes &sizes)
+    : fillLeft(kernel, product, product.left, left, product.rows, sizes.rows, sizes.terms),
+      fillRight(kernel, product, product.right, right, product.columns, sizes.columns, sizes.terms),
+      kernel(kernel), product(product), sizes(sizes) {}
+
+void TilePair::moveToBlock(StoreSums &store) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  int64_t downward = llvm::divideCeil(product.count(product.rows), sizes.rows);
+  int64_t across = llvm::divideCeil(product.count(product.columns), sizes.columns);
+  int64_t batches = product.count(product.batch);
+  kernel.launch().needBlocks(downward * across * batches);
+  Indices at = delinearize(b, kernel.launch().block(), {batches, across, downward});
+  Indices batch = delinearize(b, at[0], product.sizes(product.batch));
+  Value firstColumn = mulIndex(b, at[1], sizes.columns), firstRow = mulIndex(b, at[2], sizes.rows);
+  fillLeft.moveTo(batch, firstRow);
+  fillRight.moveTo(batch, firstColumn);
+  store.moveTo(batch, firstRow, firstColumn);
+}
+
+TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, Layout layout) {
+  int64_t length = layout.linesOfTerms ? sizes.terms : extent;
+  int64_t stages = product.count(product.terms) > sizes.terms ? 2 : 1;
+  TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, length + layout.padding,
+                    stages};
+  memory.memory = kernel.launch().allocate(stages * memory.stageSize(), fill.type(), 1);
+  return memory;
+}
+
+SmallVector<Value> TilePair::addUp(Layout ofLeft, Layout ofRight, ValueRange zeros,
+                                   Multiply multiply) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  left = allocate(fillLeft, sizes.rows, ofLeft);
+  right = allocate(fillRight, sizes.columns, ofRight);
+  Value zero = indexConstant(b, 0);
+  fillLeft.store(fillLeft.load(zero, Value()), left, zero);
+  fillRight.store(fillRight.load(zero, Value()), right, zero);
+  kernel.launch().barrier();
+  if (left.stages == 1)
+    return multiply(zeros, zero, zero);
+
+  int64_t rounds = llvm::divideCeil(product.count(product.terms), sizes.terms);
+  auto loop = scf::ForOp::create(b, zero, indexConstant(b, rounds), indexConstant(b, 1), zeros);
+  Elements::Region inside(kernel.elements(), loop.getBody());
+  Value round = loop.getInductionVar();
+  Value two = indexConstant(b, 2), next = addIndex(b, round, indexConstant(b, 1));
+  Value now = arith::RemUIOp::create(b, round, two), later = arith::RemUIOp::create(b, next, two);
+  Value isMore = isBelow(b, next, rounds), term = mulIndex(b, next, sizes.terms);
+  SmallVector<Value> loadedLeft = fillLeft.load(term, isMore);
+  SmallVector<Value> loadedRight = fillRight.load(term, isMore);
+  SmallVector<Value> sums = multiply(loop.getRegionIterArgs(), mulIndex(b, now, left.stageSize()),
+                                     mulIndex(b, now, right.stageSize()));
+  kernel.onlyIf(isMore, [&] {
+    fillLeft.store(loadedLeft, left, mulIndex(b, later, left.stageSize()));
+    fillRight.store(loadedRight, right, mulIndex(b, later, right.stageSize()));
+  });
+  kernel.launch().barrier();
+  scf::YieldOp::create(b, sums);
+  return loop.getResults();
+}

@@ -1,0 +1,48 @@
+// The tiles of both sides of a product, as a block goes through the terms: while one part is
+// multiplied, the next one is read; it is written to the other half of the shared memory, so that a
+// round has one barrier.
+#pragma once
+
+#include "FillTile.h"
+#include "StoreSums.h"
+
+namespace gantry::gpu {
+
+/// How the tiles of a product are cut.
+struct TileSizes {
+  int64_t rows, columns, terms;
+};
+
+class TilePair {
+public:
+  /// `left` and `right` are what is kept of the operands' elements, in the body of the op.
+  TilePair(KernelEmitter &kernel, const Product &product, Value left, Value right,
+           const TileSizes &sizes);
+
+  FillTile fillLeft, fillRight;
+  TileMemory left, right; ///< where `addUp` has put them
+
+  /// Goes to the tile of this block. Blocks that follow each other have the same columns.
+  void moveToBlock(StoreSums &store);
+
+  /// How lines lie in memory: of terms or not, with how much padding, in elements.
+  struct Layout {
+    bool linesOfTerms;
+    int64_t padding;
+  };
+
+  using Multiply = llvm::function_ref<llvm::SmallVector<Value>(ValueRange sums, Value stageOfLeft,
+                                                               Value stageOfRight)>;
+  /// The sums after all terms; `multiply` adds those of a stage of both tiles.
+  llvm::SmallVector<Value> addUp(Layout ofLeft, Layout ofRight, ValueRange zeros,
+                                 Multiply multiply);
+
+private:
+  TileMemory allocate(const FillTile &fill, int64_t extent, Layout layout);
+
+  KernelEmitter &kernel;
+  const Product &product;
+  TileSizes sizes;
+};
+
+} // namespace gantry::gpu
