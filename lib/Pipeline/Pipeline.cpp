@@ -126,6 +126,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.tf32)
     form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
+  // Before groups, which are made of what is one kernel at most.
+  pm.addPass(createSplitReductionsPass());
   pm.addPass(createFormKernelsPass(form));
   // Constants that went into kernels have no users left.
   pm.addPass(createMergeOpsPass());

@@ -30,14 +30,15 @@ static bool isCrowded(Operation *op, ArrayRef<Operation *> group) {
   return hasMany(op) && llvm::any_of(group, hasMany) && group.size() + 1 + makers > kMaxOps;
 }
 
+bool gantry::fitsSizeOfGroup(Operation *op, ArrayRef<Operation *> group) {
+  return op->getNumResults() == 1 && group.size() < kMaxOps &&
+         (group.empty() || countOperands(group) + op->getNumOperands() <= kMaxOperands) &&
+         !isCrowded(op, group);
+}
+
 bool gantry::fitsElementwiseGroup(Operation *op, ArrayRef<Operation *> group) {
   // Elementwise uses all along to the root mean one index space.
-  if (op->getNumResults() != 1 || group.size() >= kMaxOps ||
-      !llvm::all_of(op->getUses(), isElementwiseUse))
-    return false;
-  if (!group.empty() && countOperands(group) + op->getNumOperands() > kMaxOperands)
-    return false;
-  if (isCrowded(op, group))
+  if (!fitsSizeOfGroup(op, group) || !llvm::all_of(op->getUses(), isElementwiseUse))
     return false;
   switch (cast<KernelOpInterface>(op).getFusionKind()) {
   case FusionKind::Elementwise:

@@ -5,6 +5,9 @@
 
 namespace gantry {
 
+/// Whether a group with `op` is not too long, nor has it too many operands.
+bool fitsSizeOfGroup(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);
+
 /// Whether `op` can be computed in the kernel of `group`, all its users being there. The group's
 /// root comes first.
 bool fitsElementwiseGroup(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);

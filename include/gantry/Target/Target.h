@@ -25,6 +25,7 @@
 namespace gantry {
 
 enum class Driver : uint8_t; // gantry/Device/Topology.h
+struct Topology;
 
 /// Takes the code of targets into a plan: `plan.code` ops, and variants on `plan.kernel` ops.
 class PlanCode {
@@ -74,6 +75,11 @@ public:
   /// group's root comes first.
   virtual bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group) const = 0;
 
+  /// Into how many equal parts the rows of a reduction are cut, which become a kernel of their own;
+  /// 1: into none. It is asked of ops with `axes` before kernels are formed; the answer depends on
+  /// shapes alone.
+  virtual int64_t getPartsOfReduction(mlir::Operation *op) const { return 1; }
+
   /// The arguments that the result of a kernel may overwrite, as far as can be said before it is
   /// lowered: what the ops mean, or less. The kernel passes take back what the code does not keep.
   virtual llvm::SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const;
@@ -110,6 +116,9 @@ std::vector<const Target *> allTargets();
 
 /// The target for devices of a driver, the last one registered; null where there is none.
 const Target *findTarget(llvm::StringRef driver);
+
+/// The driver of a device of the topology; the host's for none.
+Driver driverOf(const Topology &topology, DeviceAttr device);
 
 /// The target that a module of kernels names; null where there is none.
 const Target *findTarget(TargetAttr name);

@@ -263,6 +263,19 @@ def VerifyCopiesPass : Pass<"gantry-verify-copies", "::mlir::ModuleOp"> {
 // Fuse
 //===----------------------------------------------------------------------===//
 
+def SplitReductionsPass : Pass<"gantry-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "reduce few long rows in parts";
+  let description = [{
+    A reduction of which the target of its device says so becomes two: of each of some equal parts of its
+    rows, and of what these gave; around them are views. The first has the name of the op and `/parts`.
+    Results of the same shapes are added in the same order, whatever else is in the module.
+
+    Precondition: ops are placed and shapes static. All other ops are left alone.
+  }];
+  let statistics = [Statistic<"numSplit", "split", "reductions that became two">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let summary = "group ops into kernels";
   let description = [{

@@ -3,7 +3,7 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "EmitPTX.h"
-#include "gantry/Target/FusionPolicy.h"
+#include "Fusion.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -44,9 +44,10 @@ struct CUDATarget : Target {
   }
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
-    // A line's kernel has no room for what would follow.
-    return !isa<CumsumOp>(op) && fitsElementwiseGroup(op, group);
+    return gantry::gpu::fitsGroup(op, group);
   }
+
+  int64_t getPartsOfReduction(Operation *op) const override { return gantry::gpu::partsOfRows(op); }
 
   void buildKernelPipeline(OpPassManager &pm) const override { buildCUDAKernelPipeline(pm); }
   void buildCodePipeline(OpPassManager &pm) const override { buildNVVMPipeline(pm); }

@@ -84,20 +84,13 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     auto [entry, isNew] = targets.try_emplace(device);
     if (!isNew)
       return entry->second;
-    Driver own = driverOf(dyn_cast_if_present<DeviceAttr>(device));
+    Driver own = driverOf(topology, dyn_cast_if_present<DeviceAttr>(device));
     entry->second.push_back(findTarget(driverName(own)));
     for (const std::string &driver : also)
       if (const Target *other = findTarget(driver);
           other && mayStandIn(driver, own) && !llvm::is_contained(entry->second, other))
         entry->second.push_back(other);
     return entry->second;
-  }
-
-  Driver driverOf(DeviceAttr device) {
-    for (const LogicalDevice &logical : topology.logical)
-      if (device && logical.name.str() == device.getSpelling())
-        return topology.physical[logical.physical].driver;
-    return Driver::host;
   }
 
   void formIn(Block &block) {

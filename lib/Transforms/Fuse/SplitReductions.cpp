@@ -1,0 +1,82 @@
+// Cuts the rows of reductions into parts where the target asks for it: the parts are reduced by one
+// kernel and what comes of them by another. How many there are depends on shapes alone, so the
+// order in which terms are added does, too.
+
+#include "gantry/Device/Topology.h"
+#include "gantry/Target/Target.h"
+#include "gantry/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_SPLITREDUCTIONSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+static constexpr llvm::StringLiteral kAxes = "axes", kKeepDims = "keep_dims";
+
+/// The elements under another shape, where the op is.
+static Value reshape(OpBuilder &builder, Operation *like, Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType()).clone(shape);
+  if (type == value.getType())
+    return value;
+  auto view = ReshapeOp::create(builder, like->getLoc(), type, value);
+  for (StringRef attr : kPlacementAttrs)
+    if (Attribute own = like->getAttr(attr); own && attr != kNameAttr)
+      view->setAttr(attr, own);
+  return view;
+}
+
+/// The same reduction, along the last dimension of `input`, which disappears.
+static Operation *reduceLast(OpBuilder &builder, Operation *op, Value input) {
+  Operation *copy = builder.clone(*op);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(input.getType()).getShape();
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  copy->setOperand(0, input);
+  copy->setAttr(kAxes, builder.getDenseI64ArrayAttr({int64_t(shape.size()) - 1}));
+  copy->removeAttr(kKeepDims);
+  copy->getResult(0).setType(result.clone(shape.drop_back()));
+  return copy;
+}
+
+static void split(Operation *op, int64_t parts) {
+  OpBuilder builder(op);
+  ArrayRef<int64_t> all = cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+  auto axes = op->getAttrOfType<DenseI64ArrayAttr>(kAxes).asArrayRef();
+  SmallVector<int64_t> shape(all.drop_back(axes.size()));
+  int64_t length = ShapedType::getNumElements(all.take_back(axes.size()));
+  shape.append({parts, length / parts});
+
+  Operation *first = reduceLast(builder, op, reshape(builder, op, op->getOperand(0), shape));
+  if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
+    first->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + "/parts"));
+  Operation *second = reduceLast(builder, op, first->getResult(0));
+  ArrayRef<int64_t> result = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  op->replaceAllUsesWith(ValueRange(reshape(builder, op, second->getResult(0), result)));
+  op->erase();
+}
+
+namespace {
+struct SplitReductions : gantry::impl::SplitReductionsPassBase<SplitReductions> {
+  void runOnOperation() override {
+    Topology topology = getTopology(getOperation());
+    auto parts = [&](Operation *op) {
+      auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+      const Target *target = findTarget(driverName(driverOf(topology, device)));
+      return target ? target->getPartsOfReduction(op) : 1;
+    };
+    SmallVector<std::pair<Operation *, int64_t>> wanted;
+    getOperation().walk([&](Operation *op) {
+      auto kernel = dyn_cast<KernelOpInterface>(op);
+      if (!kernel || kernel.getFusionKind() != FusionKind::Reduction || !op->hasAttr(kAxes))
+        return;
+      if (int64_t count = parts(op); count > 1)
+        wanted.emplace_back(op, count);
+    });
+    for (auto [op, count] : wanted)
+      split(op, count);
+    numSplit += wanted.size();
+  }
+};
+} // namespace
