@@ -104,6 +104,14 @@ static void alignSharedMemory(llvm::Module &module) {
   }
 }
 
+/// Without a number of blocks that a multiprocessor is to hold, ptxas saves registers for more of
+/// them, by a word or two in memory of the thread.
+static void allowAllRegisters(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel)
+      function.addFnAttr("nvvm.minctasm", "1");
+}
+
 /// Tables are of a module, but the modules of a plan can be read as one text.
 static void makeNamesUnique(llvm::Module &module) {
   constexpr unsigned shared = 3; // begins with the name of its kernel
@@ -125,6 +133,7 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module, String
   code->setDataLayout(machine->createDataLayout());
   inlineDeviceFunctions(*code);
   alignSharedMemory(*code);
+  allowAllRegisters(*code);
   optimizeModule(*code, *machine, llvm::PipelineTuningOptions());
   makeNamesUnique(*code);
   llvm::SmallString<0> text;

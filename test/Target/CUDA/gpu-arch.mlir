@@ -4,6 +4,7 @@
 // CHECK: .target sm_75
 // CHECK: .entry relu_0(
 // CHECK: .maxntid
+// CHECK: .minnctapersm 1
 // CHECK: ld.global
 // CHECK: st.global
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --gpu-arch=sm_120 --stop-after=ptx -o - | FileCheck %s --check-prefix=NEW
