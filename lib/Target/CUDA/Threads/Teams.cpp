@@ -39,6 +39,7 @@ public:
 private:
   bool isUnrolled(KernelEmitter &kernel) const;
   Team makeTeam(KernelEmitter &kernel);
+  Value firstOfWarp(KernelEmitter &kernel) const;
   void emitRows(KernelEmitter &kernel);
   void keep(KernelEmitter &kernel, const Kept &kept, const Team &team, Share &share);
   void writeElements(KernelEmitter &kernel, const Team &team, Share &share);
@@ -135,8 +136,9 @@ Team TeamsWay::makeTeam(KernelEmitter &kernel) {
             int64_t(llvm::divideCeil(rows, teams))};
   Value inBlock = order.isAlongRows ? divide(order.lanes) : rest(teams);
   Value row = addIndex(b, mulIndex(b, launch.block(), teams), inBlock);
-  // Teams without a row help the last one, so that no lane is missing.
-  if (rows % teams != 0) {
+  // Teams without a row help the last one, so that no lane is missing of a warp or at a barrier.
+  bool isWarp = order.isAlongRows && order.lanes == kWarp;
+  if (rows % teams != 0 && !isWarp) {
     isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, indexConstant(b, rows));
     row = arith::MinUIOp::create(b, row, indexConstant(b, rows - 1));
   }
@@ -213,16 +215,31 @@ void TeamsWay::emitRows(KernelEmitter &kernel) {
     writeElements(kernel, team, share);
 }
 
+/// The first row of this thread's warp, where that is sure to be a row's or several.
+Value TeamsWay::firstOfWarp(KernelEmitter &kernel) const {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  Launch &launch = kernel.launch();
+  Value warp = arith::DivUIOp::create(b, launch.thread(), indexConstant(b, kWarp));
+  return addIndex(b, mulIndex(b, launch.block(), launch.threads() / order.lanes),
+                  mulIndex(b, warp, kWarp / order.lanes));
+}
+
 void TeamsWay::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
-  int64_t blocks = llvm::divideCeil(rows, launch.threads() / order.lanes);
+  int64_t teams = launch.threads() / order.lanes, blocks = llvm::divideCeil(rows, teams);
   launch.needBlocks(blocks);
+  auto isBelow = [&](Value x, int64_t end) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, indexConstant(b, end));
+  };
+  if (kernel.hasOneOutput() && rows % teams == 0)
+    return emitRows(kernel);
+  // Warps of rows meet in no memory, so those without one may leave the others alone.
+  if (order.isAlongRows && order.lanes <= kWarp)
+    return kernel.onlyIf(isBelow(firstOfWarp(kernel), rows), [&] { emitRows(kernel); });
   if (kernel.hasOneOutput())
     return emitRows(kernel);
-  kernel.onlyIf(
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, launch.block(), indexConstant(b, blocks)),
-      [&] { emitRows(kernel); });
+  kernel.onlyIf(isBelow(launch.block(), blocks), [&] { emitRows(kernel); });
 }
 
 std::unique_ptr<Way> gantry::gpu::findTeams(const Output &output) {
