@@ -145,10 +145,12 @@ void SquaresWay::forPlaces(KernelEmitter &kernel, bool isAcross, bool isWhole,
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index,
                                  indexConstant(b, output.shape()[dim]));
   };
+  Value by = indexConstant(b, inner);
+  Value inRow = arith::RemUIOp::create(b, kernel.launch().thread(), by);
+  Value row = arith::DivUIOp::create(b, kernel.launch().thread(), by);
+  // Threads are whole rows of places.
   for (int64_t first = 0; first < width * height; first += threads) {
-    Value number = addIndex(b, kernel.launch().thread(), indexConstant(b, first));
-    Value by = indexConstant(b, inner);
-    Value x = arith::RemUIOp::create(b, number, by), y = arith::DivUIOp::create(b, number, by);
+    Value x = inRow, y = addIndex(b, row, indexConstant(b, first / inner));
     if (isAcross)
       std::swap(x, y);
     if (isWhole) {
