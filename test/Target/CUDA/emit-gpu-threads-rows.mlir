@@ -2,7 +2,7 @@
 
 // Short rows share a warp: four teams of eight lanes in each, which shuffle among themselves.
 // CHECK-LABEL: func.func private @short_rows(
-// CHECK-SAME: gpu.known_block_size = array<i32: 128, 1, 1>, gpu.known_grid_size = array<i32: 4, 1, 1>
+// CHECK-SAME: gpu.known_block_size = array<i32: 32, 1, 1>, gpu.known_grid_size = array<i32: 16, 1, 1>
 // CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8 : index
 // CHECK: %[[THREAD:.*]] = gpu.thread_id  x
 // CHECK: %[[LANE:.*]] = arith.remui %[[THREAD]], %[[EIGHT]]

@@ -74,7 +74,7 @@ func.func private @border(%x: tensor<5xf32>) -> tensor<8xf32> {
 // A team of lanes takes a row: each adds up its piece, shuffles join the sums, and the elements are still
 // in registers when the row is centred. Nothing is in shared memory.
 // CHECK-LABEL: func.func private @center(
-// CHECK-SAME: gpu.known_block_size = array<i32: 128, 1, 1>, gpu.known_grid_size = array<i32: 1, 1, 1>
+// CHECK-SAME: gpu.known_block_size = array<i32: 32, 1, 1>, gpu.known_grid_size = array<i32: 4, 1, 1>
 // CHECK-NOT: memref.alloc
 // CHECK: %[[LANE:.*]] = arith.remui
 // CHECK: %[[ROW:.*]] = arith.divui

@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
 
-/// Threads of a block that has several rows.
-static constexpr int64_t kThreads = 128;
+/// Threads of a block that has several rows, when there are rows for so many blocks.
+static constexpr int64_t kThreads = 128, kEnoughBlocks = 256;
 /// Elements of a lane that may be kept in registers, and operations that code may have for them.
 static constexpr int64_t kUnrolledElements = 64, kUnrolledOperations = 8192;
 /// What an expanded function counts for.
@@ -92,13 +92,15 @@ TeamsWay::TeamsWay(const Output &output, Sharing sharing) : Way(output) {
   });
 }
 
+/// Few rows are spread over many blocks, for a GPU has many multiprocessors.
 int64_t TeamsWay::threads() const {
+  int64_t most = std::clamp<int64_t>(rows * order.lanes / kEnoughBlocks, kWarp, kThreads);
+  int64_t threads = int64_t(llvm::bit_floor(uint64_t(most)));
   if (order.isAlongRows)
-    return order.lanes >= kThreads ? order.lanes
-                                   : std::min(kThreads, threadsFor(rows * order.lanes));
+    return std::max(order.lanes, threads);
   // At least a warp's columns, so that they are read together.
   int64_t columns = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(uint64_t(rows)));
-  return std::max({kWarp, std::min(kThreads, threadsFor(rows)), order.lanes * columns});
+  return std::max(threads, order.lanes * columns);
 }
 
 static int64_t costOf(Operation &op) {
