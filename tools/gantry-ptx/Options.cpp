@@ -1,5 +1,7 @@
 #include "Options.h"
 
+#include "OptionTable.h"
+
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
 
@@ -11,46 +13,6 @@ using namespace gantry::ptx;
 using namespace gantry::ptx::tool;
 
 namespace {
-
-constexpr const char *help = R"(Usage: gantry-ptx COMMAND FILE.ptx [OPTIONS]
-
-Reads PTX, checks it and runs it on the CPU, bit by bit as PTX defines it. FILE may be '-': standard input.
-
-Commands:
-  parse   lists the kernels with their parameters, shared and local memory
-  lint    reports unknown opcodes, approximate functions, .ftz and local memory
-  run     runs a kernel; prints the buffers that it changed, its faults, and what it did
-
-Options of lint:
-  --allow=LIST     rules (approx, ftz, local, opcode) and opcodes (ex2.approx) that are no finding
-
-Options of run:
-  --kernel=NAME    needed where the file has several
-  --grid=X[,Y,Z]   blocks of the grid (1)
-  --block=X[,Y,Z]  threads of a block (32)
-  --shared=BYTES   dynamic shared memory (0)
-  --arg=VALUE      an argument, in the order of the parameters:
-                     x.npy             a buffer with the array of a file
-                     f32[64,32]        a buffer of zeros
-                     f32[64]=uniform   a buffer that is filled (uniform:A:B, normal, randint:A:B, ones, ramp)
-                     12, 0.5, u64:12   a number, of the parameter's type or a given one
-                     null              no buffer
-  --save=N:FILE    writes the buffer of argument N (from 0) as .npy
-  --expect=N:FILE  compares it with an array; --rtol=R --atol=A (0)
-  --checks=LEVEL   all (default), memory (no races, no uninitialised reads) or none
-  --threads=N      of the host (1); with --checks=all always 1
-  --seed=N         mixes the order of blocks
-  --steps=N        most instructions of warps; then it is a fault
-  --repeat=N       runs it N times and prints the speed
-  --quiet          prints faults only
-
-Exit status: 0 success; 1 wrong PTX, a fault, a finding or a difference; 2 wrong usage.
-
-Examples:
-  gantry-ptx parse kernel.ptx
-  gantry-ptx lint kernel.ptx --allow=ex2.approx
-  gantry-ptx run kernel.ptx --kernel=scale --grid=4 --block=256 --arg='f32[1000]=ramp' --arg=2.5 --arg=1000
-)";
 
 void usage(const std::string &message) {
   std::fprintf(stderr, "gantry-ptx: error: %s; see gantry-ptx --help\n", message.c_str());
@@ -95,6 +57,17 @@ bool parseChecks(std::string_view text, Checks *checks) {
   else
     return false;
   return true;
+}
+
+/// What is made of the table of options. Gives the exit status.
+int printMade(const Options &options) {
+  std::string text = options.command == "man" ? manualPage() : completionScript(options.file);
+  if (text.empty()) {
+    usage("expected a shell: bash, zsh or fish");
+    return exitUsage;
+  }
+  std::fputs(text.c_str(), stdout);
+  return exitSuccess;
 }
 
 /// True when the option is known and its value fits.
@@ -152,7 +125,7 @@ std::optional<Options> gantry::ptx::tool::parseOptions(int argc, char **argv, in
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
     if (word == "--help" || word == "-h") {
-      std::fputs(help, stdout);
+      std::fputs(helpText().c_str(), stdout);
       *status = exitSuccess;
       return std::nullopt;
     }
@@ -181,15 +154,19 @@ std::optional<Options> gantry::ptx::tool::parseOptions(int argc, char **argv, in
       return std::nullopt;
     }
   }
-  const std::string commands[] = {"parse", "lint", "run"};
+  std::vector<std::string> commands;
   bool known = false;
-  for (const std::string &each : commands)
-    known |= each == options.command;
+  for (const CommandEntry &each : commandTable) {
+    commands.emplace_back(each.name);
+    known |= each.name == options.command;
+  }
   if (options.command.empty())
     usage("expected a command: parse, lint or run");
   else if (!known)
     usage("unknown command '" + printable(options.command) + "'" +
           didYouMean(options.command, commands));
+  else if (options.command == "man" || options.command == "completion")
+    *status = printMade(options);
   else if (options.file.empty())
     usage("expected a PTX file");
   else
