@@ -36,7 +36,7 @@ void broadcast(char *registers, Slot slot, uint64_t value) {
 Runner::Runner(const LaunchState &state)
     : state(state), program(state.program), compute(computeTable()), checks(state.launch.checks),
       checkMemory(checks != Checks::none), checkAll(checks == Checks::all),
-      regionCache(program.ops.size()), patterns(program.accesses.size()),
+      regionCache(program.ops.size()), patterns(2 * program.accesses.size()),
       matrixPatterns(program.matrices.size()), opCounts(program.ops.size()),
       runCounts(program.ops.size() + 1), barriers(16),
       steps(int64_t(std::min<uint64_t>(state.launch.stepLimit, uint64_t(1) << 62))) {
@@ -309,20 +309,28 @@ void Runner::runWarp(Warp &warp) {
     if (slice <= 0 && !oneRegisterFile && !forced)
       return;
     uint32_t pc = noPc;
-    for (uint32_t left = candidates; left; left &= left - 1)
-      pc = std::min(pc, warp.pcs[std::countr_zero(left)]);
     uint32_t group = warp.live & ~warp.blocked, mask = 0, limit = noPc;
-    for (uint32_t left = group; left; left &= left - 1) {
-      unsigned lane = unsigned(std::countr_zero(left));
-      if (warp.pcs[lane] == pc)
-        mask |= 1u << lane;
-      else if (warp.pcs[lane] > pc)
-        limit = std::min(limit, warp.pcs[lane]);
+    if ((candidates & group) == allLanes && areEqual(warp.pcs)) {
+      pc = warp.pcs[0];
+      mask = allLanes;
+    } else {
+      for (uint32_t left = candidates; left; left &= left - 1)
+        pc = std::min(pc, warp.pcs[std::countr_zero(left)]);
+      for (uint32_t left = group; left; left &= left - 1) {
+        unsigned lane = unsigned(std::countr_zero(left));
+        if (warp.pcs[lane] == pc)
+          mask |= 1u << lane;
+        else if (warp.pcs[lane] > pc)
+          limit = std::min(limit, warp.pcs[lane]);
+      }
     }
     warp.waiting &= ~mask;
     auto park = [&](uint32_t lanes, uint32_t at) {
-      for (; lanes; lanes &= lanes - 1)
-        warp.pcs[std::countr_zero(lanes)] = at;
+      if (lanes == allLanes)
+        std::fill(warp.pcs, warp.pcs + warpSize, at);
+      else
+        for (; lanes; lanes &= lanes - 1)
+          warp.pcs[std::countr_zero(lanes)] = at;
     };
 
     for (;;) {

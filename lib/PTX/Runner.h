@@ -39,6 +39,14 @@ struct KeptFault {
   Fault fault;
 };
 
+/// Whether all lanes have the same value.
+inline bool areEqual(const uint32_t *values) {
+  uint32_t differ = 0;
+  for (unsigned lane = 1; lane < warpSize; ++lane)
+    differ |= values[lane] ^ values[0];
+  return differ == 0;
+}
+
 class Runner {
 public:
   Runner(const LaunchState &state);
@@ -221,7 +229,7 @@ private:
   uint64_t block = 0;
   Index3 blockAt = {};
   std::vector<CachedRegion> regionCache; ///< by op
-  std::vector<Pattern> patterns;         ///< by access
+  std::vector<Pattern> patterns;         ///< by access: of all lanes, and of some
   std::vector<Pattern> matrixPatterns;   ///< by matrix
   std::vector<RunCount> opCounts;
   std::vector<RunCount>

@@ -182,7 +182,7 @@ void Runner::load(Warp &warp, const Op &op, uint32_t exec) {
   const Access &access = program.accesses[op.detail];
   Addresses addresses;
   if (access.space != Space::generic) {
-    locate(warp, access, exec, patterns[op.detail], addresses);
+    locate(warp, access, exec, patterns[2 * op.detail + (exec != allLanes)], addresses);
     return loadFrom(warp, op, access, access.space, exec, addresses);
   }
   computeAddresses(warp, access, exec, addresses);
@@ -234,7 +234,7 @@ void Runner::store(Warp &warp, const Op &op, uint32_t exec) {
   const Access &access = program.accesses[op.detail];
   Addresses addresses;
   if (access.space != Space::generic) {
-    locate(warp, access, exec, patterns[op.detail], addresses);
+    locate(warp, access, exec, patterns[2 * op.detail + (exec != allLanes)], addresses);
     return storeTo(warp, op, access, access.space, exec, addresses);
   }
   computeAddresses(warp, access, exec, addresses);

@@ -1,6 +1,7 @@
 // What lanes of a warp, and warps of a block, do together.
 #include "Runner.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -273,10 +274,15 @@ bool Runner::barrier(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, boo
   uint32_t pc = uint32_t(&op - program.ops.data());
   if (detail.fn != SyncDetail::Fn::arrive) {
     warp.blocked |= exec;
-    eachLane(exec, [&](unsigned each) {
-      warp.barrier[each] = uint8_t(id);
-      warp.pcs[each] = pc + 1;
-    });
+    if (exec == allLanes) {
+      std::memset(warp.barrier, int(id), sizeof warp.barrier);
+      std::fill(warp.pcs, warp.pcs + warpSize, pc + 1);
+    } else {
+      eachLane(exec, [&](unsigned each) {
+        warp.barrier[each] = uint8_t(id);
+        warp.pcs[each] = pc + 1;
+      });
+    }
   }
   if (at.arrived >= at.expected)
     release(unsigned(id));
@@ -291,12 +297,17 @@ void Runner::release(unsigned id) {
   ++tick;
   for (Warp &warp : warps) {
     uint32_t here = 0;
-    eachLane(warp.blocked,
-             [&](unsigned lane) { here |= uint32_t(warp.barrier[lane] == id) << lane; });
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      here |= uint32_t(warp.barrier[lane] == id) << lane;
+    here &= warp.blocked;
     if (!here)
       continue;
     warp.blocked &= ~here;
     warp.blockSync = warp.warpSync = tick;
+    // Mostly the warp came as one, to a barrier that gives no value.
+    if (here == allLanes && areEqual(warp.pcs) &&
+        program.syncs[program.ops[warp.pcs[0] - 1].detail].a.offset == noSlot)
+      continue;
     eachLane(here, [&](unsigned lane) {
       const SyncDetail &detail = program.syncs[program.ops[warp.pcs[lane] - 1].detail];
       if (detail.a.offset == noSlot)
