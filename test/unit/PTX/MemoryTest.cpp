@@ -278,6 +278,7 @@ void runCase(uint64_t seed, Checks checks) {
   launch.kernel = "k";
   launch.block = {lanes, 1, 1};
   launch.checks = checks;
+  launch.stepLimit = 100000;
   launch.arguments = std::as_bytes(std::span(arguments));
   auto outcome = gantry::ptx::run(*loaded->image, launch);
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();

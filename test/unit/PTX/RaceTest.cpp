@@ -177,6 +177,7 @@ void runCase(uint64_t seed) {
   launch.kernel = "k";
   launch.grid = {blocks, 1, 1};
   launch.block = {threads, 1, 1};
+  launch.stepLimit = 100000;
   launch.arguments = std::as_bytes(std::span(arguments));
   auto outcome = gantry::ptx::run(*loaded->image, launch);
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
