@@ -95,7 +95,8 @@ void Runner::finishCopies(Warp &warp, uint32_t exec, uint64_t groups) {
     if (!waits)
       return false;
     char *to = shared.get() + copy.to;
-    std::memcpy(to, reinterpret_cast<const char *>(copy.from), copy.read);
+    if (copy.read)
+      std::memcpy(to, reinterpret_cast<const char *>(copy.from), copy.read);
     std::memset(to + copy.read, 0, size_t(copy.bytes) - copy.read);
     noteCopy(warp, copy, true);
     return true;

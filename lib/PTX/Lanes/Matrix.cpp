@@ -29,11 +29,9 @@ struct InF32 {
   static constexpr unsigned each = 1;
   static float load(uint32_t word, unsigned) { return floatOfBits(word); }
   static uint32_t bits(float value) { return value != value ? 0x7fffffffu : bitsOf(value); }
-  static Sixteen step(Sixteen a, Sixteen b, Sixteen sum) {
-    Sixteen made;
+  [[gnu::always_inline]] static void step(const Sixteen &a, const Sixteen &b, Sixteen &sum) {
     for (unsigned i = 0; i < 16; ++i)
-      made[i] = __builtin_fmaf(a[i], b[i], sum[i]);
-    return made;
+      sum[i] = __builtin_fmaf(a[i], b[i], sum[i]);
   }
 };
 
@@ -42,31 +40,29 @@ struct InF16 {
   static constexpr unsigned each = 2;
   static float load(uint32_t word, unsigned j) { return halfToFloat(uint16_t(word >> 16 * j)); }
   static uint32_t bits(float value) { return floatToHalf(value); }
-  static Sixteen step(Sixteen a, Sixteen b, Sixteen sum) {
+  static void step(const Sixteen &a, const Sixteen &b, Sixteen &sum) {
     alignas(64) float x[16], y[16], z[16];
     std::memcpy(x, &a, sizeof x);
     std::memcpy(y, &b, sizeof y);
     std::memcpy(z, &sum, sizeof z);
     for (unsigned i = 0; i < 16; ++i)
       z[i] = halfToFloat(floatToHalf(oddFloat(double(x[i]) * double(y[i]) + double(z[i]))));
-    Sixteen made;
-    std::memcpy(&made, z, sizeof made);
-    return made;
+    std::memcpy(&sum, z, sizeof z);
   }
 };
 
 /// Lane `t` of each four, in all of them.
 template <unsigned t>
-[[gnu::always_inline]] inline Sixteen ofFours(Sixteen v) {
-  return __builtin_shufflevector(v, v, t, t, t, t, t + 4, t + 4, t + 4, t + 4, t + 8, t + 8, t + 8,
-                                 t + 8, t + 12, t + 12, t + 12, t + 12);
+[[gnu::always_inline]] inline void ofFours(Sixteen &v) {
+  v = __builtin_shufflevector(v, v, t, t, t, t, t + 4, t + 4, t + 4, t + 4, t + 8, t + 8, t + 8,
+                              t + 8, t + 12, t + 12, t + 12, t + 12);
 }
 
-[[gnu::always_inline]] inline Sixteen fourTimes(const float *four) {
+[[gnu::always_inline]] inline void fourTimes(const float *four, Sixteen &to) {
   using FourFloats = float __attribute__((vector_size(16)));
   FourFloats v;
   std::memcpy(&v, four, sizeof v);
-  return __builtin_shufflevector(v, v, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+  to = __builtin_shufflevector(v, v, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
 }
 
 template <class Element, class Sum, unsigned k>
@@ -115,14 +111,16 @@ struct Multiply {
   [[gnu::always_inline]] static void add(Operands &with, unsigned block) {
     for (unsigned j = 0; j < each; ++j) {
       const float *row = with.b[(block * 4 + t) * each + j];
-      Sixteen even = fourTimes(row), odd = fourTimes(row + 4);
+      Sixteen even, odd;
+      fourTimes(row, even);
+      fourTimes(row + 4, odd);
       for (unsigned half = 0; half < 2; ++half)
         for (unsigned part = 0; part < 2; ++part) {
           Sixteen a;
           std::memcpy(&a, with.a[half][block][j] + 16 * part, sizeof a);
-          a = ofFours<t>(a);
-          with.sums[2 * half][part] = Sum::step(a, even, with.sums[2 * half][part]);
-          with.sums[2 * half + 1][part] = Sum::step(a, odd, with.sums[2 * half + 1][part]);
+          ofFours<t>(a);
+          Sum::step(a, even, with.sums[2 * half][part]);
+          Sum::step(a, odd, with.sums[2 * half + 1][part]);
         }
     }
   }
