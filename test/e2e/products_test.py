@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Matrix products, convolutions and attention of many sizes, element types and forms, against NumPy.
 
-Operands are small whole numbers, so that every sum is exact in whatever order it is added up: results have
+Operands of products are small whole numbers, so that every sum is exact in whatever order it is added up: results have
 to be exact, too, and a wrong index shows. Sizes are drawn around those at which tiles begin and end. With
 GANTRY_TEST_EMULATE=all the kernels of GPUs run, each access checked.
 
@@ -160,15 +160,50 @@ def conv(draw):
     return text, (name, result), element
 
 
+def attention(draw):
+    """Numbers of all sizes: weights are no whole ones. Hidden queries have no answer, so none is."""
+    element = draw.one(("f32", "f32", "f16", "f64"))
+    batch = tuple(draw.one(((), (2,), (2, 3))))
+    t, s = draw.size(130), draw.size(130)
+    d, e = (draw.one((1, 3, 8, 16, 33, 64, 128, 130, 256, 260)) for _ in range(2))
+    q, k, v = (draw.random.normal(size=(*batch, *shape)).astype(TYPES[element]) for shape in ((t, d), (s, d), (s, e)))
+    mask, scale = None, 1 / np.sqrt(d)
+    arrays = [q, k, v]
+    if draw.chance(0.5):
+        shape = draw.one(((t, s), (1, s), (*batch, t, s)))
+        mask = draw.random.normal(size=shape)
+        mask[draw.random.random(shape) < 0.2] = -np.inf
+        mask[..., 0] = 0
+        arrays.append(mask.astype(TYPES[element]))
+    operands = []
+    for array in arrays:
+        name = f"%a{len(draw.inputs)}"
+        draw.inputs.append((name, array, tensor(array.shape, element)))
+        operands.append((name, tensor(array.shape, element)))
+    causal = draw.chance(0.4)
+    q, k, v, *mask = (array.astype(np.float64) for array in arrays)
+    scores = q @ k.swapaxes(-1, -2) * scale + (mask[0] if mask else 0)
+    if causal:
+        scores = np.where(np.arange(s) > np.arange(t)[:, None], -np.inf, scores)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    result = weights / weights.sum(-1, keepdims=True) @ v
+    name = draw.op("attention", operands, f" {{{'causal, ' * causal}scale = {scale!r} : f64}}", tensor(result.shape, element))
+    text = f"attention {element} {[a.shape for a in arrays]}{' causal' * causal}"
+    return text, (name, result), element
+
+
 def make_case(seed, number):
     draw = Draw((seed, number))
-    text, value, element = draw.one((matmul, matmul, conv))(draw)
+    text, value, element = draw.one((matmul, matmul, matmul, conv, conv, attention))(draw)
     epilogue = draw.one(("", "bias", "relu", "reshape"))
     if epilogue in ("relu", "bias", "reshape") and element.startswith("ui"):
         epilogue = ""
     name, expected, type = finish(draw, value, element, epilogue)
     source = (draw.inputs, draw.lines, name, type)
-    return groups.Case(f"case {number}: {text} {epilogue}".strip(), source, [values for _, values, _ in draw.inputs], [expected])
+    # What exp and the sums of a row may be off, and the result's own rounding.
+    off = {"f16": 2e-3, "f32": 1e-5, "f64": 1e-12}.get(element, 0) if text.startswith("attention") else 0
+    return groups.Case(f"case {number}: {text} {epilogue}".strip(), source, [values for _, values, _ in draw.inputs],
+                       [expected], (off, off))
 
 
 def pack(cases, folder):

@@ -70,8 +70,13 @@ struct EmitLines : gantry::impl::EmitLinesPassBase<EmitLines> {
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
       if (Operation *op = onlyOpOf(kernel))
-        TypeSwitch<Operation *>(op).Case<CumsumOp, TopKOp, ScatterElementsOp, ScatterNdOp>(
-            [&](auto line) { emitKernel(kernel, line); });
+        TypeSwitch<Operation *>(op)
+            .Case<CumsumOp, TopKOp, ScatterElementsOp, ScatterNdOp>(
+                [&](auto line) { emitKernel(kernel, line); })
+            .Case([&](AttentionOp attention) {
+              if (isByTiles(attention))
+                emitKernel(kernel, attention);
+            });
   }
 };
 } // namespace

@@ -235,7 +235,7 @@ static bool movementFits(Operation *op, ArrayRef<Operation *> group) {
 
 bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
   // A line's kernel has no room for what would follow.
-  if (isa<CumsumOp>(op) || !fitsSizeOfGroup(op, group))
+  if (isa<AttentionOp, CumsumOp>(op) || !fitsSizeOfGroup(op, group))
     return false;
   switch (kindOf(op)) {
   case FusionKind::Elementwise:

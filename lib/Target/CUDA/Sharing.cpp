@@ -131,9 +131,9 @@ namespace {
 struct SharingFinder {
   Value result;
   Reads reads{result};
-  Sharing sharing;
+  Sharing sharing = {};
   llvm::SmallBitVector isRow{unsigned(shapeOf(result).size())};
-  llvm::DenseSet<Value> behindKept; ///< results that are computed from something kept
+  llvm::DenseSet<Value> behindKept = {}; ///< results that are computed from something kept
 
   /// How an op's results are read; null when they are not. Several of one op are read alike.
   const Dims *readsOf(linalg::GenericOp op) {

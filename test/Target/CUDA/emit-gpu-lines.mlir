@@ -131,3 +131,23 @@ gantry.kernel @other {
   %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   gantry.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// Attention goes along the keys, tile by tile; lanes join their scores by shuffles. What is hidden from all queries
+// of a block is not read.
+// CHECK-LABEL: func.func private @attention(
+// CHECK-SAME: gpu.known_block_size = array<i32: 128, 1, 1>, gpu.known_grid_size = array<i32: 8, 1, 1>
+// CHECK: arith.minui %{{.*}}, %{{.*}} : index
+// CHECK: arith.minui %c200
+// CHECK: scf.for
+// CHECK: gpu.barrier
+// CHECK: gpu.shuffle{{ +}}xor
+// CHECK: math.exp
+// CHECK: gpu.barrier
+// CHECK: arith.divf
+gantry.kernel @attention {
+^bb0(%q: tensor<2x128x64xf32>, %k: tensor<2x200x64xf32>, %v: tensor<2x200x48xf32>):
+  %y = gantry.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<2x128x64xf32>, tensor<2x200x64xf32>, tensor<2x200x48xf32>) -> tensor<2x128x48xf32>
+  gantry.yield %y : tensor<2x128x48xf32>
+}

@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
   let summary = "turn kernels with an order of their own into the code of GPU threads";
   let description = [{
-    Kernels of one `gantry.cumsum`, `gantry.top_k`, `gantry.scatter_elements` or `gantry.scatter_nd`
+    Kernels of one `gantry.attention`, `gantry.cumsum`, `gantry.top_k`, `gantry.scatter_elements` or `gantry.scatter_nd`
     become functions over memrefs. Of a cumulative sum a thread takes a line, or a block a long one;
     of top_k a block takes a row, which it sorts. Of a scatter a thread owns some elements and goes
     through all updates that may be for them, so that these apply in row-major order. The order of

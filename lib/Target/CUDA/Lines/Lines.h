@@ -12,11 +12,17 @@
 namespace gantry::gpu {
 
 /// Threads of a block for each kind.
+int64_t threadsOf(AttentionOp op);
 int64_t threadsOf(CumsumOp op);
 int64_t threadsOf(TopKOp op);
 inline int64_t threadsOf(ScatterElementsOp) { return kMostThreads; }
 inline int64_t threadsOf(ScatterNdOp) { return kMostThreads; }
 
+/// Whether attention goes along its keys: in f32, with queries and values that shared memory holds.
+/// Other attention is products and a softmax.
+bool isByTiles(AttentionOp op);
+
+void emit(AttentionOp op, Launch &launch);
 void emit(CumsumOp op, Launch &launch);
 void emit(TopKOp op, Launch &launch);
 void emit(ScatterElementsOp op, Launch &launch);
