@@ -153,12 +153,23 @@ Status LoadedPlan::findDevices() {
   return {};
 }
 
+namespace {
+
+/// Number of the machine's device: the plan's, or that of the device that it was bound to.
+uint32_t physicalOf(const fb::Device &device, const std::string &name) {
+  Expected<DeviceName> bound = DeviceName::parse(name);
+  return name == textOf(device.name()) || !bound ? device.physical() : bound->id.value_or(0);
+}
+
+} // namespace
+
 /// Of the first driver that has it. What stands in is remarked, since it is not what was planned.
 Expected<Device *> LoadedPlan::findDevice(const fb::Device &device, const std::string &name) {
   const std::vector<std::string_view> drivers = plan::driversOf(device);
   Status lack;
   for (std::string_view driver : drivers) {
-    Expected<Device *> found = owner->device(name, std::string(driver), device.memory_limit());
+    Expected<Device *> found =
+        owner->device(name, std::string(driver), device.memory_limit(), physicalOf(device, name));
     if (!found && found.status().code() != StatusCode::unavailable)
       return found.status();
     if (!found) {

@@ -288,14 +288,21 @@ Status Program::cancelledAt(const Step &step) const {
 }
 
 /// Counted on the device that the plan's ledger counts it on: the GPU, of two the target.
-Status Program::performCopy(const Step &step) const {
+void Program::countCopies(const Step &step) const {
+  const fb::Command &command = commandOf(step);
+  if (command.opcode() != fb::Opcode::copy)
+    return;
+  for (uint32_t i = 0; i < step.numBuffers; i += 2)
+    step.queue->device().countCopy(command.copy_kind(), command.buffers()->Get(i)->size(), i == 0);
+}
+
+Status Program::enqueueCopy(const Step &step) const {
   const fb::Command &command = commandOf(step);
   Queue &queue = *step.queue;
   for (uint32_t i = 0; i < step.numBuffers; i += 2) {
     const void *source = step.buffers[i];
     void *target = step.buffers[i + 1];
     const uint64_t bytes = command.buffers()->Get(i)->size();
-    queue.device().countCopy(command.copy_kind(), bytes, i == 0);
     Status status;
     if (step.kind == Step::Kind::copy)
       status = queue.copy(target, source, bytes);
@@ -328,18 +335,28 @@ Status Program::performCheck(const Step &step) const {
     GANTRY_RETURN_IF_ERROR(step.queue->finish().status);
     GANTRY_RETURN_IF_ERROR(device.download(first, step.buffers[0], sizeof(first)));
   }
-  if (first[0] < 0)
+  return judgeCheck(step, first[0], first[1]);
+}
+
+Status Program::judgeCheck(const Step &step, int64_t position, int64_t value) const {
+  if (position < 0)
     return {};
   const fb::IndexCheck &about = *commandOf(step).index_check();
   auto numbers = [](const flatbuffers::Vector<int64_t> *list) {
     return list ? std::span<const int64_t>(list->data(), list->size()) : std::span<const int64_t>();
   };
-  return Status::invalidArgument(describeBadIndex({first[0], first[1]},
-                                                  plan::textOf(about.operand()),
+  return Status::invalidArgument(describeBadIndex({position, value}, plan::textOf(about.operand()),
                                                   numbers(about.shape()), numbers(about.sizes())));
 }
 
 Status Program::perform(const Step &step) const {
+  if (step.kind == Step::Kind::check)
+    return performCheck(step);
+  countCopies(step);
+  return enqueue(step);
+}
+
+Status Program::enqueue(const Step &step) const {
   switch (step.kind) {
   case Step::Kind::launch:
     return step.queue->launch({step.kernel, step.buffers, step.numBuffers, step.items, step.grain,
@@ -348,11 +365,9 @@ Status Program::perform(const Step &step) const {
   case Step::Kind::upload:
   case Step::Kind::download:
   case Step::Kind::copyFrom:
-    return performCopy(step);
+    return enqueueCopy(step);
   case Step::Kind::fill:
     return step.queue->fill(step.buffers[0], step.value, static_cast<uint64_t>(step.items));
-  case Step::Kind::check:
-    return performCheck(step);
   default:
     return {};
   }

@@ -60,12 +60,12 @@ Status Runtime::noDriver(const std::string &fullName, const std::string &driverN
 }
 
 Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName,
-                                   uint64_t plannedMemory) {
+                                   uint64_t plannedMemory, uint32_t physical) {
   std::lock_guard lock(mutex);
   Driver *found = driver(driverName);
   if (!found)
     return noDriver(fullName, driverName);
-  const DeviceRequest request{fullName, plannedMemory, options.hostMemoryLimit};
+  const DeviceRequest request{fullName, plannedMemory, options.hostMemoryLimit, physical};
   for (auto &device : knownDevices) {
     if (device->name() != fullName || &device->driver() != found)
       continue;

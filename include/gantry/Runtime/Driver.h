@@ -23,6 +23,7 @@ struct DeviceRequest {
   std::string name;             ///< full: /job:localhost/replica:0/task:0/device:GPU:0
   uint64_t plannedMemory = 0;   ///< bytes that the plan was made for; 0: what is there
   uint64_t hostMemoryLimit = 0; ///< bytes that may be taken of the host's memory; 0: no limit
+  uint32_t physical = 0;        ///< which of the machine's devices of its type it is, or a part of
 };
 
 /// Thread-safe. Outlives its devices.

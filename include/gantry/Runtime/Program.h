@@ -87,8 +87,14 @@ public:
   /// What a jumpIfFalse step looks at, wherever its device has it; what comes before must be over.
   Expected<bool> readCondition(const Step &step) const;
 
-  /// Puts a launch, copy or fill on its queue; does a check.
+  /// Puts a launch, copy or fill on its queue; does a check. Copies are counted.
   Status perform(const Step &step) const;
+  /// The two halves of performing a launch, copy or fill, for executors that put a step on its
+  /// queue once and have it run many times: what is enqueued, and what is counted of each run.
+  Status enqueue(const Step &step) const;
+  void countCopies(const Step &step) const;
+  /// What a check says of the position and value that it found; a position below 0 is none.
+  Status judgeCheck(const Step &step, int64_t position, int64_t value) const;
   /// `status` with the step's command in front of its message; a success stays one.
   Status withStep(const Step &step, Status status) const;
 
@@ -112,7 +118,7 @@ private:
   explicit Program(const LoadedPlan &plan) : loaded(plan) {}
   void patch(BoundSlots &bound, uint8_t *address);
   Status cancelledAt(const Step &step) const;
-  Status performCopy(const Step &step) const;
+  Status enqueueCopy(const Step &step) const;
   Status performCheck(const Step &step) const;
 
   const LoadedPlan &loaded;

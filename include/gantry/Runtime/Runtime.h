@@ -69,10 +69,10 @@ public:
   Driver *driver(std::string_view name) const;
 
   /// The device of that full name; opened at the first call and then kept. `plannedMemory`: see
-  /// DeviceRequest. UNAVAILABLE when there is no such driver, or it has no such device;
-  /// FAILED_PRECONDITION when the device is open and not what is asked for.
+  /// and `physical`: see DeviceRequest. UNAVAILABLE when there is no such driver, or it has no such
+  /// device; FAILED_PRECONDITION when the device is open and not what is asked for.
   Expected<Device *> device(const std::string &fullName, const std::string &driverName,
-                            uint64_t plannedMemory = 0);
+                            uint64_t plannedMemory = 0, uint32_t physical = 0);
 
   /// Devices that plans have used, in order of first use.
   std::vector<Device *> devices() const;
