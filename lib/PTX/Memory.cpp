@@ -5,6 +5,8 @@
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
 
+#include <algorithm>
+
 using namespace gantry;
 using namespace gantry::ptx;
 
@@ -44,6 +46,27 @@ Expected<uint64_t> Memory::beginTracking(unsigned granule) {
       region.shadow->clear();
   }
   return epoch;
+}
+
+std::vector<TouchedRange> Memory::touched() const {
+  std::vector<TouchedRange> ranges;
+  for (const auto &[begin, region] : regions) {
+    const Shadow *shadow = region.shadow.get();
+    if (!shadow || !shadow->written)
+      continue;
+    for (size_t cell = 0; cell * shadow->granule < region.size; ++cell) {
+      const bool isWritten = record::epoch(shadow->written[cell]) == epoch;
+      if (!isWritten && record::epoch(shadow->read[cell]) != epoch)
+        continue;
+      const uint64_t from = begin + cell * shadow->granule;
+      const uint64_t to = std::min(from + shadow->granule, region.end());
+      if (!ranges.empty() && ranges.back().end == from && ranges.back().isWritten == isWritten)
+        ranges.back().end = to;
+      else
+        ranges.push_back({from, to, isWritten});
+    }
+  }
+  return ranges;
 }
 
 const Region *Memory::before(uint64_t address) const {

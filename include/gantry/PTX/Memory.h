@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace gantry::ptx {
 
@@ -20,6 +21,12 @@ struct Region {
   std::shared_ptr<Shadow> shadow; ///< who touched what, for Checks::all
 
   uint64_t end() const { return begin + size; }
+};
+
+/// Bytes that a launch with Checks::all has touched, as finely as its narrowest access.
+struct TouchedRange {
+  uint64_t begin = 0, end = 0;
+  bool isWritten = false; ///< perhaps read as well
 };
 
 class Memory {
@@ -37,6 +44,8 @@ public:
   /// Before a launch that is checked for races: every region gets records of that granularity.
   /// Gives the number that marks records of this launch. Errors: DOES_NOT_FIT.
   Expected<uint64_t> beginTracking(unsigned granule);
+  /// What the launch that was tracked last has touched, by address.
+  std::vector<TouchedRange> touched() const;
 
 private:
   std::map<uint64_t, Region> regions;
