@@ -1,0 +1,59 @@
+/* What tests ask of the fake libcuda besides CUDA's own functions; found by dlsym.
+ *
+ * The same can be set in the environment when the library is opened: FAKE_CUDA_DEVICES, _MEMORY,
+ * _ARCH, _SEED, _ORDER (1: all accesses are checked), _PEERS (0: none), _VMM (0: none), _FAIL
+ * (N:ERROR), _REPORT (a file that gets the report when the process ends). */
+#ifndef FAKE_CUDA_CONTROL_H
+#define FAKE_CUDA_CONTROL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fake_cuda_options_t {
+  int devices;
+  uint64_t memory;    /* of each device, bytes */
+  int arch;           /* 90 */
+  uint64_t seed;      /* 0: work runs in the order in which it came; else any legal order */
+  int checks_order;   /* accesses to the same bytes must be ordered */
+  int checks_kernels; /* 0: not at all, 1: bounds, 2: races as well */
+  int has_peers;      /* devices can access each other */
+  int has_vmm;
+} fake_cuda_options_t;
+
+/** Everything as new, with those options; nothing may be in use. */
+typedef void (*fake_cuda_reset_fn)(const fake_cuda_options_t *options);
+/** The n-th call from now on, counted from 1, fails with that CUresult; 0: none. */
+typedef void (*fake_cuda_fail_fn)(uint64_t call, int result);
+/** Calls since reset or the last fail; of one function, or of all where it is null. */
+typedef uint64_t (*fake_cuda_calls_fn)(const char *function);
+/** Whether the failure that was asked for has happened, and in which function; null: not. */
+typedef const char *(*fake_cuda_failed_fn)(void);
+/** What was done wrong, a line each: races, pageable memory, rules of capture. Empty: nothing. */
+typedef const char *(*fake_cuda_faults_fn)(void);
+/** What was made and is still there, "2 streams, 1 context"; empty: nothing. */
+typedef const char *(*fake_cuda_leaks_fn)(void);
+/** Whether a context of the device is there. */
+typedef int (*fake_cuda_has_context_fn)(int device);
+/** Bytes of the device's memory that are taken. */
+typedef uint64_t (*fake_cuda_bytes_fn)(int device);
+
+/** The one symbol: `const fake_cuda_control_t fake_cuda_control`. */
+typedef struct fake_cuda_control_t {
+  fake_cuda_reset_fn reset;
+  fake_cuda_fail_fn fail;
+  fake_cuda_calls_fn calls;
+  fake_cuda_failed_fn failed;
+  fake_cuda_faults_fn faults;
+  fake_cuda_leaks_fn leaks;
+  fake_cuda_has_context_fn has_context;
+  fake_cuda_bytes_fn bytes;
+} fake_cuda_control_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
