@@ -1,5 +1,6 @@
 #include "gantry/Drivers/BuiltIn.h"
 
+#include "gantry/Drivers/CUDADriver.h"
 #include "gantry/Drivers/EmulatedDriver.h"
 #include "gantry/Drivers/HostDriver.h"
 #include "gantry/Drivers/SimDriver.h"
@@ -14,8 +15,7 @@ std::shared_ptr<Runtime> createRuntime(RuntimeOptions options,
   std::vector<std::unique_ptr<Driver>> drivers;
   drivers.push_back(createHostDriver(runtime->threadPool()));
   drivers.push_back(createSimDriver(runtime->threadPool()));
-  if (emulate)
-    drivers.push_back(createEmulatedDriver(*emulate));
+  drivers.push_back(emulate ? createEmulatedDriver(*emulate) : createCUDADriver());
   for (std::unique_ptr<Driver> &driver : drivers)
     if (!runtime->addDriver(std::move(driver)).ok())
       std::abort(); // a runtime without devices takes any driver

@@ -8,7 +8,7 @@
 
 namespace gantry::runtime {
 
-/// A runtime with them: host, sim; and cuda, emulated, when that is asked for.
+/// A runtime with them: host, sim and cuda, which is emulated when that is asked for.
 std::shared_ptr<Runtime> createRuntime(RuntimeOptions options = {},
                                        std::optional<EmulatorChecks> emulate = {});
 

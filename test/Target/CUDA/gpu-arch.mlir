@@ -64,8 +64,8 @@
 // RUN: gantry run %t.gantry --emulate --emulate-checks all --fill x=ramp -v 2>&1 | FileCheck %s --check-prefix=SAME
 // SAME-DAG: [0. 1. 2. 3.]
 // SAME-DAG: 1 kernel on GPU:0: code of sm_90 on cuda
-// RUN: not gantry run %t.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: gantry: error: {{.*}}'/job:localhost/replica:0/task:0/device:GPU:0' needs the driver 'cuda'; the drivers are host, sim; compile the graph with --simulate, or run it with --emulate, to do without the device
+// RUN: not env GANTRY_CUDA_LIB=/nowhere/libcuda.so.1 gantry run %t.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: gantry: error: {{.*}}'/job:localhost/replica:0/task:0/device:GPU:0': NVIDIA's driver cannot be opened: /nowhere/libcuda.so.1: {{.*}}; compile the graph with --simulate, or run it with --emulate, to do without the device
 
 func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<4xf32> {gantry.name = "y"}) {
   %0 = gantry.relu %x : (tensor<4xf32>) -> tensor<4xf32>

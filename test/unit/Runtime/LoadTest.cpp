@@ -96,13 +96,16 @@ TEST(Load, runsRegisteredKernels_g5) {
 }
 
 TEST(Load, namesAMissingDriver) {
+  ::setenv("GANTRY_CUDA_LIB", "/nowhere/libcuda.so.1", 1);
   PlanBuilder b;
   b.addArena(fb::ArenaKind::transient, 64,
              b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda"));
   b.addFunction("main");
-  expectLoadError(b, StatusCode::unavailable,
-                  "'test.gantry': '/job:localhost/replica:0/task:0/device:GPU:0' needs the driver "
-                  "'cuda'; the drivers are host, sim");
+  expectLoadError(
+      b, StatusCode::unavailable,
+      "'test.gantry': '/job:localhost/replica:0/task:0/device:GPU:0': NVIDIA's driver "
+      "cannot be opened: /nowhere/libcuda.so.1: cannot open shared object file: No such "
+      "file or directory");
 }
 
 TEST(Load, leavesADeviceAloneThatThePlanDoesNotUse_m7) {

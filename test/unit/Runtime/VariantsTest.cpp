@@ -156,6 +156,7 @@ TEST_F(Variants, bringTheirOwnWorkItems) {
 }
 
 TEST_F(Variants, aDriverStandsInForOneThatIsNotThere) {
+  ::setenv("GANTRY_CUDA_LIB", "/nowhere/libcuda.so.1", 1);
   VariantPlan b;
   const uint32_t device = b.addDevice(gpu, "cuda");
   b.plan.devices[device]->also = {"sim"};
@@ -167,8 +168,10 @@ TEST_F(Variants, aDriverStandsInForOneThatIsNotThere) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(run(*plan), 8.0f);
   EXPECT_EQ((*plan)->device(device)->driver().name(), "sim");
-  EXPECT_EQ(log, std::vector<std::string>{"'test.gantry': the driver 'sim' stands in: '" + gpu +
-                                          "' needs the driver 'cuda'; the drivers are host, sim"});
+  EXPECT_EQ(log,
+            std::vector<std::string>{"'test.gantry': the driver 'sim' stands in: '" + gpu +
+                                     "': NVIDIA's driver cannot be opened: /nowhere/libcuda.so.1: "
+                                     "cannot open shared object file: No such file or directory"});
   auto poor = Runtime::create();
   ASSERT_OK(poor->addDriver(createHostDriver(poor->threadPool())));
   EXPECT_EQ(b.load(poor).status().message(),

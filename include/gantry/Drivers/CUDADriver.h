@@ -1,0 +1,21 @@
+// NVIDIA GPUs through CUDA's driver API, which is opened when the first of them is.
+#pragma once
+
+#include "gantry/Runtime/Driver.h"
+
+#include <memory>
+
+namespace gantry::runtime {
+
+struct CUDAOptions {
+  /// Stretches of commands are captured once and replayed; without, each is issued by itself.
+  bool graphs = true;
+  /// Each command is waited for, so that a failure on the GPU names the op: for finding it.
+  bool syncEach = false;
+};
+
+/// A driver of the name "cuda". Devices are UNAVAILABLE where NVIDIA's driver, or the GPU, is not;
+/// GANTRY_CUDA_LIB names another library than libcuda.so.1.
+std::unique_ptr<Driver> createCUDADriver(CUDAOptions options = {});
+
+} // namespace gantry::runtime

@@ -1,0 +1,78 @@
+#include "CUDADevice.h"
+
+#include "Code.h"
+#include "Stream.h"
+
+#include <algorithm>
+
+namespace gantry::runtime::cuda {
+
+CUDADevice::CUDADevice(const std::string &name, Driver &driver, Card &card, uint64_t limit)
+    : Device(name, driver, limit), ownCard(card), ownMemory(card, limit) {}
+
+Expected<MemoryInfo> CUDADevice::memoryInfo() {
+  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  if (!context)
+    return context.status();
+  CurrentContext current(**context);
+  GANTRY_RETURN_IF_ERROR(current.status());
+  size_t free = 0, total = 0;
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(**context, memoryInfo, &free, &total));
+  MemoryInfo info{total, free};
+  if (limit() != 0) {
+    const uint64_t used = std::min(limit(), stats().bytesInUse);
+    info.total = std::min(info.total, limit());
+    info.free = std::min(info.free, limit() - used);
+  }
+  return info;
+}
+
+Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
+  const std::string own = "sm_" + std::to_string(ownCard.architecture());
+  const std::string who = ownCard.name() + " is " + own;
+  if (needs.source == VariantNeeds::Source::registered)
+    return {"registered kernels run on CPUs only", ""};
+  if (needs.source == VariantNeeds::Source::library)
+    return {"there is no library '" + std::string(needs.library) + "' for GPUs", ""};
+  if (!needs.target.empty() && !needs.target.starts_with("sm_"))
+    return {"the code is for " + std::string(needs.target) + ", not for GPUs", ""};
+  if (!needs.features.empty())
+    return {"GPUs lack " + std::string(needs.features.front()), ""};
+  const std::string remedy = "compile with --gpu-arch=" + own;
+  if (needs.archMin > ownCard.architecture())
+    return {who + ", the code needs sm_" + std::to_string(needs.archMin), remedy};
+  if (needs.archMax != 0 && needs.archMax < ownCard.architecture())
+    return {who + ", the code is for GPUs up to sm_" + std::to_string(needs.archMax), remedy};
+  return {};
+}
+
+Expected<std::unique_ptr<CodeObject>> CUDADevice::loadCode(std::span<const uint8_t> code) {
+  return Code::load(ownCard, code);
+}
+
+std::unique_ptr<Queue> CUDADevice::createQueue() { return std::make_unique<StreamQueue>(*this); }
+
+std::unique_ptr<Event> CUDADevice::createEvent() { return std::make_unique<StreamEvent>(ownCard); }
+
+Status CUDADevice::upload(void *destination, const void *source, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  return context ? (*context)->staging().upload(destination, source, bytes) : context.status();
+}
+
+Status CUDADevice::download(void *destination, const void *source, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  return context ? (*context)->staging().download(destination, source, bytes) : context.status();
+}
+
+Status CUDADevice::fill(void *destination, uint8_t value, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  return context ? (*context)->staging().fill(destination, value, bytes) : context.status();
+}
+
+} // namespace gantry::runtime::cuda

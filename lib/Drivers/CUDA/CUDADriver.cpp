@@ -1,0 +1,63 @@
+#include "CUDADriver.h"
+
+#include "CUDADevice.h"
+#include "CUDAExecutor.h"
+#include "gantry/Support/Bytes.h"
+
+namespace gantry::runtime {
+
+std::unique_ptr<Driver> createCUDADriver(CUDAOptions options) {
+  return std::make_unique<cuda::CUDADriver>(options);
+}
+
+namespace cuda {
+
+Expected<Card *> CUDADriver::card(int ordinal) {
+  std::lock_guard lock(mutex);
+  if (!library) {
+    Expected<std::unique_ptr<Library>> opened = Library::open();
+    if (!opened)
+      return opened.status();
+    library = opened.take();
+  }
+  for (const std::unique_ptr<Card> &known : cards)
+    if (known->ordinal() == ordinal)
+      return known.get();
+  Expected<std::unique_ptr<Card>> opened = Card::open(*library, ordinal);
+  if (!opened)
+    return opened.status();
+  cards.push_back(opened.take());
+  return cards.back().get();
+}
+
+Expected<std::unique_ptr<Device>> CUDADriver::open(const DeviceRequest &request) {
+  Expected<Card *> found = card(static_cast<int>(request.physical));
+  if (!found)
+    return Status(found.status().code(), "'" + request.name + "': " + found.status().message());
+  return std::unique_ptr<Device>(
+      std::make_unique<CUDADevice>(request.name, *this, **found, request.plannedMemory));
+}
+
+Status CUDADriver::checkReuse(const Device &device, const DeviceRequest &request) const {
+  auto limitText = [](uint64_t limit) {
+    return limit ? "a limit of " + formatBytes(limit) : std::string("no limit");
+  };
+  const int physical = static_cast<const CUDADevice &>(device).card().ordinal();
+  if (physical != static_cast<int>(request.physical))
+    return Status::failedPrecondition("'" + device.name() + "' is GPU " + std::to_string(physical) +
+                                      " of this machine for an earlier plan, now GPU " +
+                                      std::to_string(request.physical) +
+                                      "; load the plan in another runtime");
+  if (device.limit() == request.plannedMemory)
+    return {};
+  return Status::failedPrecondition("'" + device.name() + "' has " + limitText(device.limit()) +
+                                    " by an earlier plan, now " + limitText(request.plannedMemory) +
+                                    "; load the plan in another runtime");
+}
+
+std::unique_ptr<Executor> CUDADriver::createExecutor(Program &program) {
+  return std::make_unique<CUDAExecutor>(program, options);
+}
+
+} // namespace cuda
+} // namespace gantry::runtime

@@ -1,0 +1,31 @@
+// The driver: the library, and the cards that devices were opened on.
+#pragma once
+
+#include "Context.h"
+#include "gantry/Drivers/CUDADriver.h"
+
+#include <mutex>
+#include <vector>
+
+namespace gantry::runtime::cuda {
+
+/// Thread-safe. Opens the library with the first device.
+class CUDADriver final : public Driver {
+public:
+  explicit CUDADriver(CUDAOptions options) : options(options) {}
+
+  std::string_view name() const override { return "cuda"; }
+  Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) override;
+  Status checkReuse(const Device &device, const DeviceRequest &request) const override;
+  std::unique_ptr<Executor> createExecutor(Program &program) override;
+
+private:
+  Expected<Card *> card(int ordinal);
+
+  CUDAOptions options;
+  std::mutex mutex;
+  std::unique_ptr<Library> library; ///< outlives the cards
+  std::vector<std::unique_ptr<Card>> cards;
+};
+
+} // namespace gantry::runtime::cuda

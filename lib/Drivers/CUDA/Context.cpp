@@ -1,0 +1,126 @@
+#include "Context.h"
+
+namespace gantry::runtime::cuda {
+
+// ---- Card ----
+
+Expected<std::unique_ptr<Card>> Card::open(const Library &api, int ordinal) {
+  if (ordinal >= api.numDevices)
+    return Status::unavailable("this machine has " + std::to_string(api.numDevices) +
+                               (api.numDevices == 1 ? " GPU" : " GPUs") +
+                               " that CUDA can see, there is no number " + std::to_string(ordinal));
+  std::unique_ptr<Card> card(new Card(api, ordinal));
+  GANTRY_RETURN_IF_ERROR(card->read());
+  return card;
+}
+
+Status Card::read() {
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, device, &device, index));
+  char text[256] = {};
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, deviceName, text, sizeof text, device));
+  cardName = text;
+  size_t total = 0;
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, deviceMemory, &total, device));
+  bytes = total;
+  int major = 0, minor = 0, mapped = 0;
+  GANTRY_RETURN_IF_ERROR(
+      GANTRY_CUDA_CALL(library, deviceAttribute, &major, Attribute::computeMajor, device));
+  GANTRY_RETURN_IF_ERROR(
+      GANTRY_CUDA_CALL(library, deviceAttribute, &minor, Attribute::computeMinor, device));
+  GANTRY_RETURN_IF_ERROR(
+      GANTRY_CUDA_CALL(library, deviceAttribute, &mapped, Attribute::virtualMemory, device));
+  arch = static_cast<uint32_t>(10 * major + minor);
+  virtualMemory = mapped != 0;
+  return {};
+}
+
+bool Card::canAccess(const Card &other) const {
+  int can = 0;
+  return library.canAccessPeer(&can, device, other.device) == Result::success && can != 0;
+}
+
+/// One that is about to go is waited for, since what it has lost is lost until it is gone.
+Expected<std::shared_ptr<Context>> Card::context() {
+  std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock
+  std::unique_lock lock(mutex);
+  known = current.lock();
+  if (known) {
+    GANTRY_RETURN_IF_ERROR(known->lost());
+    return known;
+  }
+  gone.wait(lock, [&] { return !isRetained; });
+  ContextHandle handle = nullptr;
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, retainContext, &handle, device));
+  isRetained = true;
+  known = std::make_shared<Context>(*this, handle);
+  current = known;
+  return known;
+}
+
+void Card::letGo() {
+  std::lock_guard lock(mutex);
+  (void)library.releaseContext(device);
+  isRetained = false;
+  gone.notify_all();
+}
+
+// ---- Context ----
+
+Context::Context(Card &card, ContextHandle handle)
+    : owner(card), handle(handle), transfers(*this) {}
+
+/// What the context owned goes with it also where it is lost and calls fail.
+Context::~Context() {
+  transfers.release();
+  owner.letGo();
+}
+
+const Library &Context::api() const { return owner.api(); }
+
+Status Context::lost() const {
+  std::lock_guard lock(mutex);
+  return failure ? *failure : Status();
+}
+
+thread_local const Doing *Doing::innermost = nullptr;
+
+Status Context::check(Result result, const char *call) {
+  if (result == Result::success)
+    return {};
+  if (!isSticky(result))
+    return api().check(result, call);
+  std::lock_guard lock(mutex);
+  const std::string doing = Doing::now();
+  if (!failure)
+    failure = Status::internal(
+        (doing.empty() ? std::string(call) : doing) + " failed on GPU " +
+        std::to_string(owner.ordinal()) + " of this machine: " + api().describe(result) +
+        "; nothing runs on that GPU before all plans that use it are unloaded");
+  return *failure;
+}
+
+// ---- CurrentContext ----
+
+namespace {
+thread_local Context *innermost = nullptr;
+} // namespace
+
+CurrentContext::CurrentContext(Context &context) {
+  if (innermost == &context)
+    return;
+  failure = GANTRY_CUDA_IN(context, pushContext, context.handle);
+  if (!failure.ok())
+    return;
+  outer = innermost;
+  entered = innermost = &context;
+}
+
+CurrentContext::~CurrentContext() {
+  if (!entered)
+    return;
+  ContextHandle popped = nullptr;
+  (void)entered->api().popContext(&popped);
+  innermost = outer;
+}
+
+} // namespace gantry::runtime::cuda

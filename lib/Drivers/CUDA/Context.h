@@ -1,0 +1,127 @@
+// A GPU of the machine, and the context on it.
+//
+// The context is made when it is first used and goes with its last user: memory, code, queues and
+// events hold it. After a failure that CUDA does not recover from it is lost: every use of it says
+// so, in the words of the first one that saw the failure, until its last user is gone; the next use
+// makes a new one.
+#pragma once
+
+#include "Library.h"
+#include "Staging.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace gantry::runtime::cuda {
+
+class Card;
+
+/// The primary context of a card. Thread-safe.
+class Context {
+public:
+  Context(Card &card, ContextHandle handle);
+  ~Context();
+  Context(const Context &) = delete;
+
+  Card &card() const { return owner; }
+  const Library &api() const;
+
+  /// What was lost, if it is; to be asked before work is given to the context.
+  Status lost() const;
+  /// `result` of a call named `call`. One that loses the context is remembered and told with what
+  /// the thread was Doing; later failures are told as the first.
+  Status check(Result result, const char *call);
+
+  /// Buffers for transfers outside of runs, and their stream; the caller holds the lock.
+  Staging &staging() { return transfers; }
+
+private:
+  friend class CurrentContext;
+  Card &owner;
+  ContextHandle handle;
+  Staging transfers;
+  mutable std::mutex mutex;
+  std::optional<Status> failure;
+};
+
+/// What the thread does, for the message of a failure that loses a context: the work that failed is
+/// behind the call that says so.
+class Doing {
+public:
+  Doing() : outer(innermost) { innermost = this; }
+  Doing(const Doing &) = delete;
+  /// "the segment from 'a' to 'b'"; empty where nobody says.
+  static std::string now() { return innermost ? innermost->what() : ""; }
+
+protected:
+  ~Doing() { innermost = outer; }
+  virtual std::string what() const = 0;
+
+private:
+  static thread_local const Doing *innermost;
+  const Doing *outer;
+};
+
+/// Makes a context the thread's own for as long as the object lives, and what was current before
+/// afterwards. Calls nothing where it is so already.
+class CurrentContext {
+public:
+  explicit CurrentContext(Context &context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+
+  /// Of making it current; nothing may be called when it is a failure.
+  const Status &status() const { return failure; }
+
+private:
+  Context *entered = nullptr;
+  Context *outer = nullptr;
+  Status failure;
+};
+
+/// A GPU. Asking it anything but its context makes none.
+class Card {
+public:
+  static Expected<std::unique_ptr<Card>> open(const Library &api, int ordinal);
+
+  const Library &api() const { return library; }
+  DeviceNumber number() const { return device; }
+  int ordinal() const { return index; }
+  const std::string &name() const { return cardName; }
+  /// 90 for sm_90.
+  uint32_t architecture() const { return arch; }
+  uint64_t memory() const { return bytes; }
+  bool hasVirtualMemory() const { return virtualMemory; }
+  bool canAccess(const Card &other) const;
+
+  /// The context, made when there is none. UNAVAILABLE or DOES_NOT_FIT when CUDA cannot make one;
+  /// the failure that lost it while it still has users.
+  Expected<std::shared_ptr<Context>> context();
+
+private:
+  friend class Context;
+  void letGo();
+  Card(const Library &api, int ordinal) : library(api), index(ordinal) {}
+  Status read();
+
+  const Library &library;
+  int index;
+  DeviceNumber device = 0;
+  std::string cardName;
+  uint32_t arch = 0;
+  uint64_t bytes = 0;
+  bool virtualMemory = false;
+  std::mutex mutex;
+  std::condition_variable gone;
+  std::weak_ptr<Context> current;
+  bool isRetained = false;
+};
+
+} // namespace gantry::runtime::cuda
+
+/// Calls a function of the table in a context, and names it when it fails.
+#define GANTRY_CUDA_IN(context, name, ...)                                                         \
+  ((context).check((context).api().name(__VA_ARGS__), ::gantry::runtime::cuda::symbolOf_##name))
