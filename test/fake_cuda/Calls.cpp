@@ -77,6 +77,8 @@ void reset(const fake_cuda_options_t *options) {
     all.contexts.push_back(nullptr);
   }
   findVisible();
+  all.pinned.clear(), all.reservations.clear(), all.mappings.clear(), all.chunks.clear();
+  all.wholes.clear();
   all.order = {};
   all.host.clear();
   all.nextActor = 1;

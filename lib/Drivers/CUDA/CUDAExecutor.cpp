@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 
 namespace gantry::runtime::cuda {
 
@@ -20,7 +21,7 @@ std::string nameOf(const Program &program, const Step &step) {
   return describeCommand(program.plan().metadata(), program.commandOf(step));
 }
 
-/// Segments whose work may be behind a failure.
+/// Segments whose work may be behind a failure, by the first and the last of it.
 class DoingSegments final : public Doing {
 public:
   DoingSegments(const Program &program, uint32_t firstStep, uint32_t lastStep)
@@ -28,13 +29,22 @@ public:
 
 protected:
   std::string what() const override {
-    const std::string begin = nameOf(program, program.steps()[first]);
-    if (first >= last)
-      return "the segment of " + begin;
-    return "the segment from " + begin + " to " + nameOf(program, program.steps()[last]);
+    uint32_t begin = first, end = last;
+    while (begin < end && isOrder(begin))
+      ++begin;
+    while (end > begin && isOrder(end))
+      --end;
+    const std::string name = nameOf(program, program.steps()[begin]);
+    return begin == end
+               ? "the segment of " + name
+               : "the segment from " + name + " to " + nameOf(program, program.steps()[end]);
   }
 
 private:
+  bool isOrder(uint32_t at) const {
+    const Step::Kind kind = program.steps()[at].kind;
+    return kind == Step::Kind::signal || kind == Step::Kind::wait;
+  }
   const Program &program;
   uint32_t first, last;
 };
@@ -63,6 +73,11 @@ CUDAExecutor::CUDAExecutor(const Program &program, CUDAOptions options)
       origin = static_cast<StreamQueue *>(step.queue);
   if (!origin && !queues.empty())
     origin = queues.front();
+  std::set<Card *> seen;
+  for (StreamQueue *queue : queues)
+    if (Card &card = queue->cudaDevice().card();
+        &card != &origin->cudaDevice().card() && seen.insert(&card).second)
+      witnesses.push_back(queue);
   captured.resize(segments.all.size());
   lastNumber.resize(segments.all.size());
 }
@@ -91,6 +106,13 @@ Status CUDAExecutor::named(const Step &step, Status status) const {
     return status;
   Status gone = lost();
   return gone.ok() ? program.withStep(step, std::move(status)) : gone;
+}
+
+Status CUDAExecutor::ofSegment(Status status) const {
+  if (status.ok())
+    return status;
+  Status gone = lost();
+  return gone.ok() ? Status(status.code(), Doing::now() + ": " + status.message()) : gone;
 }
 
 // ---- the order of things ----
@@ -190,7 +212,7 @@ Status CUDAExecutor::runSegment(uint32_t index) {
     program.countCopies(stepAt(at));
   lastNumber[index] = ++issued;
   if (segment.isAwaited)
-    GANTRY_RETURN_IF_ERROR(origin->record(*awaited[index]));
+    GANTRY_RETURN_IF_ERROR(ofSegment(origin->record(*awaited[index])));
   for (const PinnedCopy &copy : segment.downloads)
     arriving.push_back(
         {issued, stepAt(copy.step).buffers[copy.buffer + 1], pinnedAt(copy), copy.bytes});
@@ -228,10 +250,12 @@ Status CUDAExecutor::finishUpTo(uint64_t number) {
   }
   DoingSegments doing(program, first, last);
   if (number < issued && wanted != Segments::none && segments.all[wanted].isAwaited) {
-    GANTRY_RETURN_IF_ERROR(awaited[wanted]->wait());
+    GANTRY_RETURN_IF_ERROR(ofSegment(awaited[wanted]->wait()));
     finished = number;
   } else {
-    GANTRY_RETURN_IF_ERROR(origin->finish().status);
+    GANTRY_RETURN_IF_ERROR(ofSegment(origin->finish().status));
+    for (StreamQueue *witness : witnesses)
+      GANTRY_RETURN_IF_ERROR(ofSegment(witness->finish().status));
     finished = issued;
   }
   for (const Arriving &each : arriving)

@@ -72,6 +72,8 @@ private:
   const Step &stepAt(uint32_t at) const { return program.steps()[at]; }
   uint8_t *pinnedAt(const PinnedCopy &copy) const { return pinned + copy.slot; }
   Status lost() const;
+  /// `status` with what is Doing in front, but for what is about a context.
+  Status ofSegment(Status status) const;
   /// `status` with the step in front, but for what is about a context and not about the step.
   Status named(const Step &step, Status status) const;
 
@@ -80,6 +82,8 @@ private:
   Segments segments;
   StreamQueue *origin = nullptr; ///< on whose stream segments follow one another
   std::vector<StreamQueue *> queues;
+  std::vector<StreamQueue *>
+      witnesses; ///< one of each card but the origin's: tells of its failures
   bool isPrepared = false;
   uint8_t *pinned = nullptr;
   std::vector<std::unique_ptr<StreamEvent>> semaphores; ///< of signals inside of segments

@@ -54,7 +54,7 @@ Expected<std::unique_ptr<CodeObject>> Code::load(Card &card, std::span<const uin
 }
 
 Code::~Code() {
-  CurrentContext current(*context);
+  CurrentContext current(*context, CurrentContext::For::release);
   if (current.status().ok())
     (void)context->api().unloadModule(module);
 }

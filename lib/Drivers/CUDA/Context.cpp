@@ -34,9 +34,13 @@ Status Card::read() {
   return {};
 }
 
-bool Card::canAccess(const Card &other) const {
+bool Card::canAccess(const Card &other) {
+  std::lock_guard lock(mutex);
+  auto [known, isNew] = peers.try_emplace(other.device, false);
   int can = 0;
-  return library.canAccessPeer(&can, device, other.device) == Result::success && can != 0;
+  if (isNew && library.canAccessPeer(&can, device, other.device) == Result::success)
+    known->second = can != 0;
+  return known->second;
 }
 
 /// One that is about to go is waited for, since what it has lost is lost until it is gone.
@@ -105,10 +109,12 @@ namespace {
 thread_local Context *innermost = nullptr;
 } // namespace
 
-CurrentContext::CurrentContext(Context &context) {
+CurrentContext::CurrentContext(Context &context, For what) {
   if (innermost == &context)
     return;
   failure = GANTRY_CUDA_IN(context, pushContext, context.handle);
+  if (!failure.ok() && what == For::release)
+    failure = GANTRY_CUDA_IN(context, pushContext, context.handle);
   if (!failure.ok())
     return;
   outer = innermost;
@@ -119,7 +125,7 @@ CurrentContext::~CurrentContext() {
   if (!entered)
     return;
   ContextHandle popped = nullptr;
-  (void)entered->api().popContext(&popped);
+  (void)entered->check(entered->api().popContext(&popped), symbolOf_popContext); // remembers a loss
   innermost = outer;
 }
 

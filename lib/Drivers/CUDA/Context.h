@@ -10,6 +10,7 @@
 #include "Staging.h"
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -69,7 +70,9 @@ private:
 /// afterwards. Calls nothing where it is so already.
 class CurrentContext {
 public:
-  explicit CurrentContext(Context &context);
+  /// To work in the context, or to give back what is there: then it is worth a second try.
+  enum class For { work, release };
+  explicit CurrentContext(Context &context, For what = For::work);
   ~CurrentContext();
   CurrentContext(const CurrentContext &) = delete;
 
@@ -95,7 +98,8 @@ public:
   uint32_t architecture() const { return arch; }
   uint64_t memory() const { return bytes; }
   bool hasVirtualMemory() const { return virtualMemory; }
-  bool canAccess(const Card &other) const;
+  /// Whether it can read and write the other's memory; asked once.
+  bool canAccess(const Card &other);
 
   /// The context, made when there is none. UNAVAILABLE or DOES_NOT_FIT when CUDA cannot make one;
   /// the failure that lost it while it still has users.
@@ -118,6 +122,7 @@ private:
   std::condition_variable gone;
   std::weak_ptr<Context> current;
   bool isRetained = false;
+  std::map<DeviceNumber, bool> peers; ///< whether they can be accessed
 };
 
 } // namespace gantry::runtime::cuda

@@ -53,7 +53,7 @@ Status CUDAExecutor::prepare() {
 void CUDAExecutor::release() {
   if (!origin || !origin->handle())
     return;
-  CurrentContext current(origin->in());
+  CurrentContext current(origin->in(), CurrentContext::For::release);
   if (!current.status().ok())
     return; // it went with what was lost
   for (Captured &each : captured)
@@ -74,13 +74,13 @@ Status CUDAExecutor::follow(StreamQueue &later, StreamQueue &earlier) {
 Status CUDAExecutor::issue(const Segment &segment) {
   for (StreamQueue *queue : segment.queues)
     if (queue != origin)
-      GANTRY_RETURN_IF_ERROR(follow(*queue, *origin));
+      GANTRY_RETURN_IF_ERROR(ofSegment(follow(*queue, *origin)));
   for (uint32_t at = segment.begin; at < segment.end; ++at)
     if (Status status = issueStep(segment, at); !status.ok())
       return named(stepAt(at), std::move(status));
   for (StreamQueue *queue : segment.queues)
     if (queue != origin)
-      GANTRY_RETURN_IF_ERROR(follow(*origin, *queue));
+      GANTRY_RETURN_IF_ERROR(ofSegment(follow(*origin, *queue)));
   return segment.read ? issueRead(segment) : Status();
 }
 
@@ -119,11 +119,11 @@ Status CUDAExecutor::issueRead(const Segment &segment) {
   const Step &step = stepAt(segment.read->step);
   auto &queue = *static_cast<StreamQueue *>(step.queue);
   if (&queue != origin)
-    GANTRY_RETURN_IF_ERROR(follow(queue, *origin));
+    GANTRY_RETURN_IF_ERROR(named(step, follow(queue, *origin)));
   if (Status status = queue.fetch(pinnedAt(*segment.read), step.buffers[0], segment.read->bytes);
       !status.ok())
     return named(step, std::move(status));
-  return &queue == origin ? Status() : follow(*origin, queue);
+  return &queue == origin ? Status() : named(step, follow(*origin, queue));
 }
 
 // ---- graphs ----
@@ -150,7 +150,7 @@ Status CUDAExecutor::replay(uint32_t index) {
     GANTRY_RETURN_IF_ERROR(capture(index));
   CurrentContext current(origin->in());
   GANTRY_RETURN_IF_ERROR(current.status());
-  return GANTRY_CUDA_IN(origin->in(), launchGraph, known.exec, origin->handle());
+  return ofSegment(GANTRY_CUDA_IN(origin->in(), launchGraph, known.exec, origin->handle()));
 }
 
 Status CUDAExecutor::capture(uint32_t index) {
@@ -159,14 +159,14 @@ Status CUDAExecutor::capture(uint32_t index) {
   GANTRY_RETURN_IF_ERROR(current.status());
   captured[index].addresses.clear();
   GANTRY_RETURN_IF_ERROR(
-      GANTRY_CUDA_IN(context, beginCapture, origin->handle(), CaptureMode::threadLocal));
+      ofSegment(GANTRY_CUDA_IN(context, beginCapture, origin->handle(), CaptureMode::threadLocal)));
   Status status = issue(segments.all[index]);
   GraphHandle graph = nullptr;
   Status ended = GANTRY_CUDA_IN(context, endCapture, origin->handle(), &graph);
   if (status.ok())
-    status = std::move(ended);
+    status = ofSegment(std::move(ended));
   if (status.ok())
-    status = instantiate(captured[index], graph);
+    status = ofSegment(instantiate(captured[index], graph));
   if (graph)
     (void)context.api().destroyGraph(graph);
   if (status.ok())

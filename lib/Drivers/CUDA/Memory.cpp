@@ -110,7 +110,7 @@ void Memory::give(void *data, uint64_t bytes) {
   std::shared_ptr<Context> last; // may go with this, after the lock
   std::lock_guard lock(mutex);
   last = context;
-  CurrentContext current(*last);
+  CurrentContext current(*last, CurrentContext::For::release);
   const auto address = reinterpret_cast<DevicePointer>(data);
   if (!card.hasVirtualMemory()) {
     (void)card.api().free(address);

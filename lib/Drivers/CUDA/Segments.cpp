@@ -133,7 +133,7 @@ private:
   }
 
   static bool isDirect(const Step &step) {
-    const Card &to = static_cast<CUDADevice &>(step.queue->device()).card();
+    Card &to = static_cast<CUDADevice &>(step.queue->device()).card();
     const Card &from = static_cast<CUDADevice &>(*step.source).card();
     return &to == &from || to.canAccess(from);
   }

@@ -28,7 +28,7 @@ Status Staging::prepare() {
 }
 
 void Staging::release() {
-  CurrentContext current(context);
+  CurrentContext current(context, CurrentContext::For::release);
   if (!current.status().ok())
     return; // they went with what was lost
   const Library &api = context.api();
@@ -54,6 +54,8 @@ Status Staging::alone(Work work) {
   Status status = work();
   // Nothing of a transfer that failed half-way is on its way when the buffers are used again.
   Status rest = GANTRY_CUDA_IN(context, synchronize, stream);
+  if (!rest.ok())
+    (void)GANTRY_CUDA_IN(context, synchronize, stream);
   return status.ok() ? rest : status;
 }
 

@@ -30,7 +30,7 @@ Status StreamEvent::prepare() {
 StreamEvent::~StreamEvent() {
   if (!event)
     return;
-  CurrentContext current(*context);
+  CurrentContext current(*context, CurrentContext::For::release);
   if (current.status().ok())
     (void)context->api().destroyEvent(event);
 }
@@ -50,7 +50,7 @@ StreamQueue::StreamQueue(CUDADevice &device) : Queue(device), owner(device) {}
 StreamQueue::~StreamQueue() {
   if (!stream)
     return;
-  CurrentContext current(*context);
+  CurrentContext current(*context, CurrentContext::For::release);
   if (current.status().ok())
     (void)context->api().destroyStream(stream);
 }

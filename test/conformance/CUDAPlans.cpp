@@ -1,0 +1,301 @@
+// Plans of the compiler on the driver of NVIDIA GPUs, on the fake libcuda: the same bytes in every
+// order in which streams may run, waits that are missing are found, and a failure at any call of
+// the driver has the right status and leaves nothing behind.
+#include "CompiledPlans.h"
+
+#include "fake_cuda/Client.h"
+#include "gantry/Drivers/CUDADriver.h"
+
+#include <optional>
+#include <set>
+
+namespace gantry::runtime::test {
+namespace {
+
+std::shared_ptr<Runtime> makeRuntime(CUDAOptions options = {}) {
+  std::shared_ptr<Runtime> runtime = createRuntime({.threads = 1});
+  EXPECT_TRUE(runtime->addDriver(createCUDADriver(options)).ok());
+  return runtime;
+}
+
+class CUDAPlans : public testing::TestWithParam<Case> {
+protected:
+  void SetUp() override {
+    const std::string path = pathOf(GetParam());
+    if (!std::filesystem::exists(path))
+      GTEST_SKIP() << "no shared models (GANTRY_MODELS_DIR)";
+    std::vector<std::string> flags = GetParam().flags;
+    flags.insert(flags.end(), {"devices=CPU:0,GPU:0,GPU:1"});
+    plan.emplace(compile(path, flags));
+    World emulated(plan->file, createRuntime({.threads = 1}, EmulatorChecks::none));
+    ASSERT_TRUE(emulated.run(CommandOrder::virtualTime()).ok());
+    expected = emulated.output();
+    EXPECT_TRUE(std::any_of(expected.begin(), expected.end(), [](uint8_t b) { return b != 0; }));
+    reset(fakeOptions());
+  }
+  void reset(const fake_cuda_options_t &options) { fake.reset(&options); }
+  void expectClean() {
+    EXPECT_STREQ(fake.faults(), "");
+    EXPECT_STREQ(fake.leaks(), "");
+  }
+
+  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
+  std::optional<EditablePlan> plan;
+  std::vector<uint8_t> expected; ///< of the emulator, which runs the same code
+};
+
+const CUDAOptions withGraphs{.graphs = true, .syncEach = false},
+    inStreams{.graphs = false, .syncEach = false}, eachByItself{.graphs = false, .syncEach = true};
+
+TEST_P(CUDAPlans, everyOrderOfStreamsGivesTheSameBytes) {
+  for (CUDAOptions options : {withGraphs, inStreams})
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+      fake_cuda_options_t settings = fakeOptions(seed);
+      settings.checks_order = seed <= 5;
+      settings.checks_kernels = 0;
+      settings.has_peers = seed % 2 == 0;
+      reset(settings);
+      {
+        World world(plan->file, makeRuntime(options));
+        for (int run = 0; run < 2; ++run) {
+          Status status = world.run(CommandOrder::virtualTime());
+          ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.message();
+          ASSERT_EQ(world.output(), expected) << "seed " << seed;
+        }
+      }
+      expectClean();
+      ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    }
+}
+
+TEST_P(CUDAPlans, eachCommandByItselfGivesTheSameBytes) {
+  {
+    World world(plan->file, makeRuntime(eachByItself));
+    ASSERT_TRUE(world.run(CommandOrder::virtualTime()).ok());
+    EXPECT_EQ(world.output(), expected);
+    auto times = world.session->runTimed(*world.bindings);
+    ASSERT_TRUE(times.ok());
+    EXPECT_GT(times->size(), 3u);
+    EXPECT_EQ(world.output(), expected);
+  }
+  expectClean();
+}
+
+TEST_P(CUDAPlans, runsThatAreSubmittedGoOnWithoutTheirCaller) {
+  {
+    World world(plan->file, makeRuntime());
+    for (int run = 0; run < 3; ++run) {
+      auto fence = world.session->submit(*world.bindings);
+      ASSERT_TRUE(fence.ok());
+      Status status = fence->wait();
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_EQ(world.output(), expected);
+    }
+  }
+  expectClean();
+}
+
+/// Bytes and copies that the devices count are those that the plan says, as on any other driver.
+TEST_P(CUDAPlans, countsWhatThePlanSays_m1_x3) {
+  World world(plan->file, makeRuntime());
+  World simulated(plan->file, createRuntime({.threads = 1}, EmulatorChecks::none));
+  for (World *each : {&world, &simulated})
+    for (int run = 0; run < 3; ++run)
+      ASSERT_TRUE(each->run(CommandOrder::virtualTime()).ok());
+  for (size_t i = 0; i < world.runtime->devices().size(); ++i) {
+    const DeviceStats mine = world.runtime->devices()[i]->stats(),
+                      theirs = simulated.runtime->devices()[i]->stats();
+    EXPECT_EQ(mine.bytesInUse, theirs.bytesInUse);
+    EXPECT_EQ(mine.peakBytes, theirs.peakBytes);
+    EXPECT_EQ(mine.allocations, theirs.allocations);
+    EXPECT_EQ(mine.copies, theirs.copies);
+    EXPECT_EQ(mine.copiedBytes, theirs.copiedBytes);
+  }
+}
+
+/// Inputs that lie elsewhere in each run are still read from where they are.
+TEST_P(CUDAPlans, followsInputsThatMove) {
+  World world(plan->file, makeRuntime());
+  ASSERT_TRUE(world.run(CommandOrder::virtualTime()).ok());
+  std::vector<Tensor> others;
+  for (unsigned i = 0; i < world.inputs.size(); ++i) {
+    others.push_back(Tensor::allocate(world.inputs[i].type()).take());
+    World::fill(others.back());
+    std::fill_n(world.inputs[i].dataAs<uint8_t>(), world.inputs[i].byteSize(), uint8_t(0));
+    ASSERT_TRUE(world.bindings->bindInput(i, others.back()).ok());
+  }
+  ASSERT_TRUE(world.run(CommandOrder::virtualTime()).ok());
+  EXPECT_EQ(world.output(), expected);
+}
+
+TEST_P(CUDAPlans, theSecondRunTakesNothingAndCallsLittle) {
+  World world(plan->file, makeRuntime());
+  ASSERT_TRUE(world.run(CommandOrder::virtualTime()).ok());
+  for (int run = 0; run < 2; ++run) {
+    fake.fail(0, 0); // counts from here
+    ASSERT_TRUE(world.run(CommandOrder::virtualTime()).ok());
+    for (const char *never :
+         {"cuMemCreate", "cuMemAlloc_v2", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate",
+          "cuGraphInstantiateWithFlags", "cuStreamBeginCapture_v2", "cuLaunchKernel"})
+      EXPECT_EQ(fake.calls(never), 0u) << never;
+    // A launch and a wait, each with the context before and after; another wait for what the host
+    // awaits in between, and one at the end for the other card.
+    const uint64_t launches = fake.calls("cuGraphLaunch");
+    EXPECT_LE(fake.calls(nullptr), 9 * launches + 3);
+    RecordProperty("graphs", static_cast<int>(launches));
+    RecordProperty("calls", static_cast<int>(fake.calls(nullptr)));
+  }
+}
+
+/// Whether the host has a part between a wait and the signal that it waits for; then segments are
+/// the order, and the wait adds none.
+bool isAcrossSegments(const fb::PlanT &plan, Place wait) {
+  const auto &commands = plan.functions[0]->blocks[wait.block]->commands;
+  const uint32_t semaphore = commands[wait.command]->signal;
+  auto isAwaited = [&](uint32_t other) {
+    return std::any_of(commands.begin(), commands.end(), [&](const auto &command) {
+      return command->opcode == fb::Opcode::wait && command->device == 0 &&
+             command->signal == other;
+    });
+  };
+  for (size_t at = wait.command; at-- > 0;) {
+    const fb::CommandT &command = *commands[at];
+    const bool isSignal = command.opcode == fb::Opcode::signal;
+    if (isSignal && command.signal == semaphore)
+      return command.device == 0 || isAwaited(semaphore);
+    const bool isHosts = isSignal ? isAwaited(command.signal) : command.device == 0;
+    if (isHosts || command.opcode == fb::Opcode::branch || command.opcode == fb::Opcode::loop ||
+        command.opcode == fb::Opcode::check)
+      return true;
+  }
+  return true; // signalled in another block
+}
+
+TEST_P(CUDAPlans, aMissingWaitIsFound) {
+  const std::vector<Place> waits = commandsOf(plan->metadata, fb::Opcode::wait);
+  unsigned found = 0, redundant = 0;
+  for (Place at : waits) {
+    fb::PlanT changed = plan->copy();
+    auto &commands = changed.functions[0]->blocks[at.block]->commands;
+    const uint32_t semaphore = commands[at.command]->signal;
+    const bool mayBeRedundant = isAcrossSegments(changed, at);
+    commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(at.command));
+    for (CUDAOptions options : {withGraphs, inStreams})
+      for (uint64_t seed : {0, 1, 2}) {
+        reset(fakeOptions(seed));
+        bool isFound = false;
+        {
+          World world(plan->seal(changed), makeRuntime(options));
+          Status status = world.run(CommandOrder::virtualTime());
+          isFound = !status.ok() || std::string(fake.faults()).find("race: ") == 0 ||
+                    world.output() != expected;
+        }
+        ASSERT_TRUE(isFound || mayBeRedundant)
+            << "without the wait for semaphore " << semaphore << " in block " << at.block;
+        ++(isFound ? found : redundant);
+      }
+  }
+  EXPECT_GT(found, 0u);
+  RecordProperty("found", static_cast<int>(found));
+  RecordProperty("redundant", static_cast<int>(redundant));
+}
+
+/// Load, two runs and unload, and whether they went well. `atRun`: how many calls the load took.
+Status liveOnce(const EditablePlan &plan, const std::vector<uint8_t> &expected,
+                CUDAOptions options = withGraphs, uint64_t *atRun = nullptr) {
+  World world(plan.file, makeRuntime(options));
+  GANTRY_RETURN_IF_ERROR(world.status);
+  if (atRun)
+    *atRun = fakeCUDA(GANTRY_FAKE_CUDA).calls(nullptr);
+  for (int run = 0; run < 2; ++run) {
+    GANTRY_RETURN_IF_ERROR(world.run(CommandOrder::virtualTime()));
+    if (world.output() != expected)
+      return Status::corrupt("a run that failed says that it has not");
+  }
+  return {};
+}
+
+/// A failure during a run names a command or a segment of them; alone, always a command.
+void expectNamed(CUDAOptions options, const std::string &message, const std::string &where) {
+  EXPECT_NE(message.find(" on GPU:"), std::string::npos) << where;
+  if (options.syncEach) {
+    EXPECT_EQ(message.find("the segment"), std::string::npos) << where;
+  }
+}
+
+TEST_P(CUDAPlans, aFailureAtAnyCallIsToldAndLeavesNothing) {
+  fake_cuda_options_t options = fakeOptions();
+  options.checks_order = options.checks_kernels = 0;
+  for (auto [failure, mode] : {std::pair(outOfMemory, withGraphs),
+                               {launchFailed, withGraphs},
+                               {illegalAddress, withGraphs},
+                               {outOfMemory, inStreams},
+                               {illegalAddress, eachByItself}}) {
+    unsigned told = 0, untold = 0;
+    std::set<std::string> untoldIn;
+    // Every call in one way; in the others every call of small plans, a sample of larger ones.
+    const bool isSmall = plan->metadata.functions[0]->blocks[0]->commands.size() < 32;
+    const uint64_t stride = isSmall || (failure == outOfMemory && mode.graphs) ? 1 : 7;
+    for (uint64_t n = 1;; n += stride) {
+      reset(options);
+      fake.fail(n, failure);
+      uint64_t atRun = UINT64_MAX;
+      const Status status = liveOnce(*plan, expected, mode, &atRun);
+      const char *in = fake.failed();
+      if (!in) {
+        EXPECT_TRUE(status.ok()) << status.message();
+        break;
+      }
+      const std::string where = "call " + std::to_string(n) + ", " + in + ", error " +
+                                std::to_string(failure) + ": " + status.message();
+      if (status.ok()) {
+        ++untold;
+        untoldIn.insert(in);
+      } else {
+        ++told;
+        const StatusCode code = status.code();
+        const bool isAtStart = n <= 20 && code == StatusCode::unavailable;
+        EXPECT_TRUE(isAtStart || code == (failure == outOfMemory ? StatusCode::doesNotFit
+                                                                 : StatusCode::internal))
+            << where;
+        EXPECT_NE(status.message().find("CUDA_ERROR_"), std::string::npos) << where;
+        const bool isOfRun = n > atRun && std::string(in).find("HostAlloc") == std::string::npos &&
+                             std::string(in).find("Create") == std::string::npos &&
+                             std::string(in).find("Ctx") == std::string::npos &&
+                             std::string(in).find("SetAccess") == std::string::npos;
+        if (isOfRun)
+          expectNamed(mode, status.message(), where);
+      }
+      EXPECT_STREQ(fake.leaks(), "") << where;
+      EXPECT_STREQ(fake.faults(), "") << where;
+      ASSERT_FALSE(HasFailure());
+      // The machine is usable.
+      fake.fail(0, 0);
+      if (n % 16 == 0) {
+        ASSERT_TRUE(liveOnce(*plan, expected).ok()) << where;
+      }
+    }
+    EXPECT_GT(told, 20u);
+    // Only what gives something back may fail unheard.
+    for (const std::string &in : untoldIn)
+      EXPECT_TRUE(in.find("Destroy") != std::string::npos || in.find("Free") != std::string::npos ||
+                  in.find("Release") != std::string::npos ||
+                  in.find("Unmap") != std::string::npos || in.find("Unload") != std::string::npos ||
+                  in.find("Ctx") != std::string::npos || in.find("Peer") != std::string::npos ||
+                  in.find("Synchronize") != std::string::npos)
+          << in;
+    RecordProperty("untold", static_cast<int>(untold));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, CUDAPlans,
+                         testing::Values(Case{"diamond", "diamond.mlir", {}},
+                                         Case{"chain", "chain.mlir", {}},
+                                         Case{"loop", "loop.mlir", {}},
+                                         Case{"mnist",
+                                              "mnist/mnist.onnx",
+                                              {"place=op:Conv2D=GPU:0", "place=op:MaxPool=GPU:1"}}),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
+} // namespace gantry::runtime::test
