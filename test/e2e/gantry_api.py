@@ -101,12 +101,20 @@ def emulate(checks):
 
 if os.environ.get("GANTRY_TEST_EMULATE"):
     emulate(os.environ["GANTRY_TEST_EMULATE"])
+# Or a third time by the driver of GPUs: on the GPU that is there ("real"), or on the fake libcuda ("fake").
+CUDA = os.environ.get("GANTRY_TEST_CUDA", "")
+if CUDA:
+    DEVICES = ["devices=CPU:0,GPU:0"]
 
 
 def load(build):
     """Opens both libraries of a build folder. The runtime object is made on first use, in the worker:
     its threads would not live through a fork."""
     global compiler, runtime_library
+    if CUDA == "fake":
+        os.environ["GANTRY_CUDA_LIB"] = str(build / "lib/libfake-cuda.so")
+        os.environ.setdefault("FAKE_CUDA_ORDER", "2")
+        os.environ.setdefault("FAKE_CUDA_SEED", "1")
     compiler = ctypes.CDLL(str(build / "lib/libgantry-compiler.so"))
     runtime_library = ctypes.CDLL(str(build / "lib/libgantry-runtime.so"))
     compiler.gantry_artifact_data.restype = ctypes.c_void_p

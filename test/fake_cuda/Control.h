@@ -1,7 +1,8 @@
 /* What tests ask of the fake libcuda besides CUDA's own functions; found by dlsym.
  *
  * The same can be set in the environment when the library is opened: FAKE_CUDA_DEVICES, _MEMORY,
- * _ARCH, _SEED, _ORDER (1: all accesses are checked), _PEERS (0: none), _VMM (0: none), _FAIL
+ * _ARCH, _SEED, _ORDER (1: all accesses are checked; 2: and a race is a
+ * failure of the launch), _PEERS (0: none), _VMM (0: none), _FAIL
  * (N:ERROR), _REPORT (a file that gets the report when the process ends). */
 #ifndef FAKE_CUDA_CONTROL_H
 #define FAKE_CUDA_CONTROL_H
@@ -17,7 +18,7 @@ typedef struct fake_cuda_options_t {
   uint64_t memory;    /* of each device, bytes */
   int arch;           /* 90 */
   uint64_t seed;      /* 0: work runs in the order in which it came; else any legal order */
-  int checks_order;   /* accesses to the same bytes must be ordered */
+  int checks_order;   /* accesses to the same bytes must be ordered; 2: or the launch fails */
   int checks_kernels; /* 0: not at all, 1: bounds, 2: races as well */
   int has_peers;      /* devices can access each other */
   int has_vmm;

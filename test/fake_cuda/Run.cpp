@@ -9,12 +9,16 @@ namespace fake {
 
 namespace {
 
-void checkOrder(const Doer &doer, uint64_t begin, uint64_t bytes, bool writes) {
+void checkOrder(const Work &work, const Doer &doer, uint64_t begin, uint64_t bytes, bool writes) {
   if (!state().options.checks_order)
     return;
-  if (auto other = state().order.access(doer, begin, begin + bytes, writes))
-    fault("race: " + doer.name + (writes ? " writes" : " reads") + " what " + *other +
-          " uses, and nothing orders them");
+  auto other = state().order.access(doer, begin, begin + bytes, writes);
+  if (!other)
+    return;
+  fault("race: " + doer.name + (writes ? " writes" : " reads") + " what " + *other +
+        " uses, and nothing orders them");
+  if (state().options.checks_order == 2)
+    lose(*work.context, Result::launchFailed);
 }
 
 /// Whether the context's device, or the host where that is meant, has the range.
@@ -27,15 +31,15 @@ void copy(const Work &work, const Doer &doer) {
     return lose(*work.context, Result::illegalAddress);
   if (work.to < work.from + work.bytes && work.from < work.to + work.bytes)
     fault(work.name + " copies to a range that overlaps its source");
-  checkOrder(doer, work.from, work.bytes, false);
-  checkOrder(doer, work.to, work.bytes, true);
+  checkOrder(work, doer, work.from, work.bytes, false);
+  checkOrder(work, doer, work.to, work.bytes, true);
   std::memmove(reinterpret_cast<void *>(work.to), reinterpret_cast<void *>(work.from), work.bytes);
 }
 
 void fill(const Work &work, const Doer &doer) {
   if (!mayTouch(*work.context->device, work.to, work.bytes))
     return lose(*work.context, Result::illegalAddress);
-  checkOrder(doer, work.to, work.bytes, true);
+  checkOrder(work, doer, work.to, work.bytes, true);
   std::memset(reinterpret_cast<void *>(work.to), work.value, work.bytes);
 }
 
@@ -67,7 +71,7 @@ void launch(const Work &work, const Doer &doer) {
   if (!state().options.checks_order)
     return;
   for (const ptx::TouchedRange &range : image.memory().touched())
-    checkOrder(doer, range.begin, range.end - range.begin, range.isWritten);
+    checkOrder(work, doer, range.begin, range.end - range.begin, range.isWritten);
 }
 
 } // namespace

@@ -105,6 +105,13 @@ def suites(build, results, jobs):
         yield (name, ["/usr/bin/env", f"GANTRY_TEST_EMULATE={checks}", python, ROOT / "test/e2e" / script,
                       "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
+    # And by the driver of GPUs, on the fake libcuda.
+    for name, script, *more in (("functions-cuda", "unary_math_test.py"), ("onnx-ops-cuda", "onnx_ops_test.py"),
+                                ("random-ops-cuda", "random_ops_test.py", "--count", "200")):
+        out = results / f"{name}.json"
+        yield (name, ["/usr/bin/env", "GANTRY_TEST_CUDA=fake", python, ROOT / "test/e2e" / script,
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+               lambda out=out: read_json(out))
 
 
 def run(name, command, read, results):
