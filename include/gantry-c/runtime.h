@@ -74,6 +74,9 @@ typedef struct gantry_runtime_options_t {
   size_t num_bindings;
   gantry_verify_t verify;   /**< of all plans that are loaded; default: FULL */
   gantry_emulate_t emulate; /**< GPUs of plans; default: OFF */
+  /** 1: each command of a GPU is waited for, so that a failure on the GPU names its op: for finding
+   * it, slow. 0: stretches of commands are one graph, and a failure names the stretch. */
+  int sync_each;
 } gantry_runtime_options_t;
 
 /** `options` may be null: the defaults. */

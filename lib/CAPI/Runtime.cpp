@@ -250,7 +250,8 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
   Expected<std::optional<EmulatorChecks>> emulate = readEmulation(*given);
   if (!emulate)
     return finish(emulate.status());
-  *runtime = new gantry_runtime_t{createRuntime(made.take(), *emulate)};
+  *runtime = new gantry_runtime_t{createRuntime(
+      made.take(), *emulate, {.graphs = !given->sync_each, .syncEach = given->sync_each != 0})};
   return GANTRY_OK;
 }
 

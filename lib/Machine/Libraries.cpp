@@ -2,6 +2,7 @@
 
 #include "Nvml.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 
 namespace gantry::machine {
@@ -61,7 +62,7 @@ std::string dnnlVersion(void *library) {
 
 struct Candidate {
   const char *name;
-  std::initializer_list<const char *> files; ///< the first that opens
+  std::vector<const char *> files; ///< the first that opens
   std::string (*version)(void *library);
   const char *present; ///< what it is used for
   const char *absent;  ///< what is used in its place
@@ -73,8 +74,8 @@ const Candidate candidates[] = {
     {"CUDA driver",
      {"libcuda.so.1"},
      cudaVersion,
-     "not used by this version; simulate GPUs",
-     "GPUs can be simulated"},
+     "runs plans on GPUs",
+     "GPUs can be emulated or simulated"},
     {"cuBLASLt",
      {"libcublasLt.so.13", "libcublasLt.so.12"},
      cublasVersion,
@@ -99,7 +100,12 @@ const Candidate candidates[] = {
 
 LibraryReport look(const Candidate &candidate) {
   LibraryReport report{candidate.name, "", candidate.absent};
-  for (const char *file : candidate.files) {
+  std::vector<const char *> files = candidate.files;
+  // The one that plans would run by.
+  const char *other = std::getenv("GANTRY_CUDA_LIB");
+  if (candidate.version == cudaVersion && other && *other)
+    files = {other};
+  for (const char *file : files) {
     void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
     if (!library)
       continue;

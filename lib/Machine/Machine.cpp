@@ -89,7 +89,8 @@ void addGPUs(Machine &machine) {
     device.bandwidth = gpu.bandwidth;
     device.peakFlops[static_cast<size_t>(ElementType::f32)] = gpu.flops;
     machine.topology.physical.push_back(std::move(device));
-    machine.details.push_back({std::move(gpu.uuid), std::move(gpu.pci), gpu.free});
+    machine.details.push_back({std::move(gpu.uuid), std::move(gpu.pci), gpu.free,
+                               gpu.architecture ? "sm_" + std::to_string(gpu.architecture) : ""});
   }
 }
 

@@ -38,7 +38,8 @@ struct Library {
         handle(l, "nvmlDeviceGetHandleByIndex_v2"), name(l, "nvmlDeviceGetName"),
         uuid(l, "nvmlDeviceGetUUID"), pci(l, "nvmlDeviceGetPciInfo_v3"),
         memory(l, "nvmlDeviceGetMemoryInfo"), clock(l, "nvmlDeviceGetMaxClockInfo"),
-        busWidth(l, "nvmlDeviceGetMemoryBusWidth"), cores(l, "nvmlDeviceGetNumGpuCores") {}
+        busWidth(l, "nvmlDeviceGetMemoryBusWidth"), cores(l, "nvmlDeviceGetNumGpuCores"),
+        capability(l, "nvmlDeviceGetCudaComputeCapability") {}
 
   Function<> init, shutdown;
   Function<char *, unsigned> driverVersion;
@@ -49,6 +50,7 @@ struct Library {
   Function<Handle, Memory *> memory;
   Function<Handle, int, unsigned *> clock;
   Function<Handle, unsigned *> busWidth, cores;
+  Function<Handle, int *, int *> capability;
 
   NvmlDevice read(Handle device) const {
     NvmlDevice result;
@@ -63,6 +65,8 @@ struct Library {
       result.total = bytes.total;
       result.free = bytes.free;
     }
+    if (int major = 0, minor = 0; capability(device, &major, &minor))
+      result.architecture = static_cast<uint32_t>(10 * major + minor);
     unsigned megahertz = 0, number = 0;
     // A multiplication and an addition a core and cycle.
     if (clock(device, clockSm, &megahertz) && cores(device, &number))

@@ -10,6 +10,7 @@ namespace gantry::machine {
 struct NvmlDevice {
   std::string name, uuid, pci;
   uint64_t total = 0, free = 0; ///< bytes
+  uint32_t architecture = 0;    ///< 90 for sm_90; 0: not known
   double flops = 0;             ///< f32 operations a second at the highest clock; 0: not known
   double bandwidth = 0;         ///< bytes a second; 0: not known
 };

@@ -290,6 +290,9 @@ private:
                   "run a plan for NVIDIA GPUs without one: the kernels' PTX is interpreted on this "
                   "machine, slowly, and checked")
         ->group("Devices");
+    sub->add_flag("--sync-each", options.syncEach,
+                  "wait for each command of a GPU, slowly, so that a failure there names the op")
+        ->group("Devices");
     sub->add_option("--emulate-checks", options.emulateChecks,
                     "what --emulate checks: memory (bounds, alignment, barriers; the default), all "
                     "(races and reads of what was never written as well) or none")

@@ -47,6 +47,7 @@ struct Options {
   uint64_t threads = 0;                 ///< 0: one per core
   std::vector<std::string> bindings;    ///< GPU:0=GPU:3: run a device of the plan on another one
   bool emulate = false;                 ///< GPUs of the plan, on the host
+  bool syncEach = false;                ///< commands of GPUs are waited for
   std::string emulateChecks = "memory"; ///< of the emulator: all, memory, none
   std::string verify = "full";          ///< of a plan's bytes: full, lazy, off
   std::string simOrder;                 ///< of simulated commands: virtual, random:SEED

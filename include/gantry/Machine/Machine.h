@@ -13,6 +13,7 @@ struct DeviceDetails {
   std::string uuid; ///< empty for the host
   std::string pci;  ///< bus address
   uint64_t free = 0;
+  std::string architecture = {}; ///< "sm_90"; empty for the host and where it is not known
 };
 
 struct Machine {

@@ -36,7 +36,10 @@ Status explainStart(const Library &library, Result result) {
   return Status::unavailable(status.message());
 }
 
+/// CUDA numbers GPUs by their speed unless it is told to go by their places, as NVML does and so
+/// all that Gantry says of them.
 Status start(Library &library) {
+  ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", /*overwrite=*/0);
   if (Result result = library.init(0); result != Result::success)
     return explainStart(library, result);
   if (Result result = library.driverVersion(&library.version); result != Result::success)

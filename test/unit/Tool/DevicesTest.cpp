@@ -26,6 +26,7 @@ TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
   EXPECT_EQ(devices.status, 0) << devices.err;
   EXPECT_HAS(devices.out, "GPU:1  Fake H100\n"
                           "  driver     cuda\n"
+                          "  target     sm_90\n"
                           "  uuid       GPU-2000-fake\n"
                           "  memory     1 GiB free of 2 GiB\n"
                           "  f32        40 TFLOP/s\n"

@@ -39,6 +39,10 @@ int nvmlDeviceGetMemoryBusWidth(Handle, unsigned *bits) {
   *bits = 4000;
   return 0;
 }
+int nvmlDeviceGetCudaComputeCapability(Handle, int *major, int *minor) {
+  *major = 9, *minor = 0;
+  return 0;
+}
 int nvmlDeviceGetNumGpuCores(Handle, unsigned *cores) {
   *cores = 10000;
   return 0;

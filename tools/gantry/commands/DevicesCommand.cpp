@@ -97,6 +97,8 @@ void printPhysical(const PhysicalDevice &device, const Machine &machine) {
     table.add({"threads", std::to_string(machine.usable) + " usable of " +
                               std::to_string(machine.processors)});
   }
+  if (details && !details->architecture.empty())
+    table.add({"target", details->architecture});
   if (details && !details->uuid.empty())
     table.add({"uuid", details->uuid});
   if (details && !details->pci.empty())

@@ -263,7 +263,9 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
                                                : runtime::Verify::full;
   settings.log = logRuntimeLine;
   GANTRY_RETURN_IF_ERROR(configureDevices(options, settings));
-  execution.runtime = runtime::createRuntime(std::move(settings), emulationOf(options));
+  execution.runtime =
+      runtime::createRuntime(std::move(settings), emulationOf(options),
+                             {.graphs = !options.syncEach, .syncEach = options.syncEach});
   auto loaded = runtime::LoadedPlan::load(execution.runtime, model.file, options.file);
   if (!loaded)
     return withRemedy(loaded.status(), options);
