@@ -297,5 +297,44 @@ INSTANTIATE_TEST_SUITE_P(, CUDAPlans,
                                               {"place=op:Conv2D=GPU:0", "place=op:MaxPool=GPU:1"}}),
                          [](const auto &info) { return std::string(info.param.name); });
 
+/// Arrays of the caller on the device are used where they are, and outputs are left there.
+TEST(CUDAPointers, areUsedWhereTheyAre) {
+  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
+  const fake_cuda_options_t options = fakeOptions();
+  EditablePlan plan = compile(GANTRY_INPUTS "/on-device.mlir", {"devices=CPU:0,GPU:0"});
+  fake.reset(&options);
+  {
+    auto loaded = LoadedPlan::load(makeRuntime(), plan.file, "plan").take();
+    auto session = Session::create(loaded).take();
+    auto bindings = Bindings::create(loaded, 0u).take();
+    const FunctionInfo &function = loaded->functions()[0];
+    Device &gpu = *function.inputs[0].device;
+    const uint64_t bytes = function.inputs[0].type.byteSize();
+    std::vector<Allocation> arrays; // each in a place of its own
+    for (int run = 1; run <= 3; ++run) {
+      const std::vector<float> given(64, static_cast<float>(run));
+      arrays.push_back(gpu.allocate(bytes, "test").take());
+      const Allocation &memory = arrays.back();
+      ASSERT_TRUE(gpu.upload(memory.data(), given.data(), bytes).ok());
+      ASSERT_TRUE(
+          bindings->bindInput(0, Tensor::borrow(function.inputs[0].type, memory.data(), &gpu))
+              .ok());
+      Status status = session->run(*bindings);
+      ASSERT_TRUE(status.ok()) << status.message();
+      Tensor made = bindings->output(0u).take();
+      ASSERT_EQ(made.device(), &gpu);
+      float first = 0;
+      ASSERT_TRUE(gpu.download(&first, made.data(), sizeof first).ok());
+      EXPECT_EQ(first, 2.0f * static_cast<float>(run));
+    }
+    EXPECT_EQ(gpu.stats().copies, 0u);
+    EXPECT_EQ(gpu.stats().stagedCopies, 0u);
+    EXPECT_EQ(fake.calls("cuGraphInstantiateWithFlags"), 1u);
+    EXPECT_EQ(fake.calls("cuGraphExecUpdate_v2"), 2u);
+  }
+  EXPECT_STREQ(fake.faults(), "");
+  EXPECT_STREQ(fake.leaks(), "");
+}
+
 } // namespace
 } // namespace gantry::runtime::test
