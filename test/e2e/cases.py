@@ -1,10 +1,12 @@
 """What the suites of whole runs of the tool share: its caller, and the loop over their cases.
 
 A case is a function that takes a Runner of its own, in a folder of its own, and raises when something
-is wrong, or Skip where it cannot run.
+is wrong, or Skip where it cannot run. A few cases run at once, each in a process of its own kind
+(workers.py): what one does to its process, as seeding PyTorch, no other one sees.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import pathlib
@@ -12,9 +14,14 @@ import subprocess
 import tempfile
 import time
 
+import workers
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.setdefault("GANTRY_CACHE_SIZE", "0")  # what is tested is the compiler
 MODELS = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
+
+
+SECONDS_PER_CASE = 600
 
 
 class Skip(Exception):
@@ -31,22 +38,29 @@ def shared(path):
 
 def made(runner, name, variable, *flags):
     """The ONNX file of a network of make_models.py: from the folder that the environment variable names,
-    or made by the script, which wants PyTorch."""
+    or made by the script, which wants PyTorch, once for all cases of a suite."""
     folder = os.environ.get(variable, "")
     if folder and (file := pathlib.Path(folder) / f"{name}.onnx").exists():
         return file
-    result = subprocess.run(["/usr/bin/python3", str(shared("make_models.py")), *flags, str(runner.scratch), name],
-                            capture_output=True, text=True)
-    if result.returncode:
-        raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
-    return runner.scratch / f"{name}.onnx"
+    script = str(shared("make_models.py"))
+    folder = runner.made / "_".join(["made", *flags])
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{name}.onnx"
+    with open(folder / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            result = subprocess.run(["/usr/bin/python3", script, *flags, str(folder), name], capture_output=True, text=True)
+            if result.returncode:
+                file.unlink(missing_ok=True)
+                raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
+    return file
 
 
 class Runner:
-    """Calls the built tool in a scratch folder."""
+    """Calls the built tool in a scratch folder. Networks are made in the folder `made`, which others have, too."""
 
     def __init__(self, build, scratch):
-        self.tool, self.scratch = build / "bin/gantry", scratch
+        self.tool, self.scratch, self.made = build / "bin/gantry", scratch, scratch
 
     def gantry(self, *arguments, status=0, given=None, environment=None):
         """Runs the tool with `given`, text or bytes, as standard input; standard output and error, or
@@ -82,25 +96,31 @@ def main(suite, cases, description, runner=Runner):
     """Runs the cases whose names --filter is in, by name; the exit status."""
     parser = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", help="accepted, not used: one case at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="cases that run at once")
     parser.add_argument("--filter", default="", help="only cases with this in their names")
     parser.add_argument("--json", type=pathlib.Path, help="write the result there (run_tests.py reads it)")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line for each case")
     arguments = parser.parse_args()
     passed, failures, skips = 0, [], {}
-    for name, case in cases.items():
-        if arguments.filter not in name:
-            continue
-        started = time.monotonic()
-        with tempfile.TemporaryDirectory() as scratch:
-            verdict, detail = run(case, runner(arguments.build_dir.resolve(), pathlib.Path(scratch)))
-        passed += verdict == "passed"
-        if verdict == "skipped":
-            skips[detail] = skips.get(detail, 0) + 1
-        elif verdict == "failed":
-            failures.append(f"{name}: {detail}")
-        if arguments.verbose:
-            print(f"{name:40} {time.monotonic() - started:6.2f} s  {verdict}{detail and ': '}{detail}", flush=True)
+    with tempfile.TemporaryDirectory() as made_here:
+        def serve(name):
+            started = time.monotonic()
+            with tempfile.TemporaryDirectory() as scratch:
+                own = runner(arguments.build_dir.resolve(), pathlib.Path(scratch))
+                own.made = pathlib.Path(made_here)
+                return *run(cases[name], own), time.monotonic() - started
+
+        names = [name for name in cases if arguments.filter in name]
+        for name, (verdict, detail, seconds) in workers.run_all(
+                serve, names, arguments.jobs, SECONDS_PER_CASE, on_crash=lambda why: ("failed", f"crash: {why}", 0),
+                on_timeout=lambda: ("failed", "takes too long", SECONDS_PER_CASE)):
+            passed += verdict == "passed"
+            if verdict == "skipped":
+                skips[detail] = skips.get(detail, 0) + 1
+            elif verdict == "failed":
+                failures.append(f"{name}: {detail}")
+            if arguments.verbose:
+                print(f"{name:40} {seconds:6.2f} s  {verdict}{detail and ': '}{detail}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps({"passed": passed, "failures": failures, "skips": skips}))
     for failure in failures if not (arguments.json or arguments.verbose) else ():
