@@ -4,8 +4,8 @@
 Each case is a function that becomes one kernel. What its threads ask for is counted in sectors of 32 bytes; the
 least is what its operands and its result have, each once. An operand that all rows share counts for each row: every
 row asks for it again, and a cache has it. Bounds are 1.05 for elementwise ops, softmax and norms and 1.10 for
-transposes where rows begin on sectors; other bounds say why. Transposes lose at most one access in twenty to bank
-conflicts. No case may read or write anything that is not there, or race.
+transposes where rows begin on sectors; other bounds say why. Transposes and products lose at most one access in
+twenty to bank conflicts. No case may read or write anything that is not there, or race.
 
 Usage: gpu_traffic_test.py --build-dir BUILD [--jobs N] [--filter TEXT] [--json FILE] [-v]
 """
@@ -47,6 +47,7 @@ class Case:
     result: Tensor
     bound: float
     arch: str = "sm_75"
+    conflicts: float = 1.05  # passes over the banks for each access to shared memory
 
     def text(self):
         parameters = ", ".join(f"%a{i}: {t}" for i, t in enumerate(self.operands))
@@ -159,6 +160,30 @@ def transpose_cases():
     yield transpose((2, 4096, 3), (0, 2, 1), "f32", 1.10)
 
 
+def product(name, body, operands, result, bound, **more):
+    return Case(f"product {name} {' x '.join(map(str, operands))}", body, operands, result, bound, **more)
+
+
+def product_cases():
+    # A block reads its rows and its columns; the bound is how often that makes of each operand.
+    for element, arch in (("f32", "sm_75"), ("f16", "sm_75"), ("f16", "sm_80"), ("bf16", "sm_80")):
+        for flags in ("", "transpose_a", "transpose_b", "transpose_a, transpose_b"):
+            a, b, c = (Tensor(shape, element) for shape in ((512, 512),) * 3)
+            attributes = f" {{{flags}}}" if flags else ""
+            # Without tensor cores 16 bits become 32 on their way to shared memory: lines have twice the banks.
+            conflicts = 1.25 if element == "f16" and arch == "sm_75" else 1.05
+            yield product(f"{arch} {flags}", f"%y = gantry.matmul %a0, %a1{attributes} : ({a}, {b}) -> {c}", [a, b], c, 12, arch=arch,
+                          conflicts=conflicts)
+    # Lines of no sector, so that single elements are read.
+    a, b, c = Tensor((197, 333)), Tensor((333, 129)), Tensor((197, 129))
+    yield product("uneven", f"%y = gantry.matmul %a0, %a1 : ({a}, {b}) -> {c}", [a, b], c, 24)
+    a, b, c = Tensor((4, 2048)), Tensor((2048, 512)), Tensor((4, 512))
+    yield product("thin", f"%y = gantry.matmul %a0, %a1 : ({a}, {b}) -> {c}", [a, b], c, 3)
+    x, w, y = Tensor((1, 64, 28, 28)), Tensor((96, 64, 3, 3)), Tensor((1, 96, 26, 26))
+    yield product("conv", "%y = gantry.conv %a0, %a1 {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, "
+                  f"dilations = array<i64: 1, 1>, groups = 1 : i64}} : ({x}, {w}) -> {y}", [x, w], y, 45)
+
+
 def run_tool(*command):
     process = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300)
     if process.returncode:
@@ -206,7 +231,7 @@ def judge(case, build, verbose):
         print(f"{ratio:5.2f} of {case.bound:.2f}, {conflicts:.2f} {case.name}", flush=True)
     if ratio > case.bound:
         return f"asks for {ratio:.3f} times the least, at most {case.bound} are allowed"
-    if "transpose" in case.name and conflicts > 1.05:
+    if case.name.startswith(("transpose", "product")) and conflicts > case.conflicts:
         return f"{conflicts:.2f} passes over the banks for each access to shared memory"
     return None
 
@@ -219,7 +244,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
-    cases = [*elementwise_cases(), *row_cases(), *reduction_cases(), *transpose_cases()]
+    cases = [*elementwise_cases(), *row_cases(), *reduction_cases(), *transpose_cases(), *product_cases()]
     cases = [case for case in cases if arguments.filter in case.name]
     build = arguments.build_dir.resolve()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -78,7 +78,7 @@ func.func private @convolution(%x: tensor<1x16x66xf32>, %w: tensor<30x16x3xf32>)
 // CHECK: gpu.barrier
 // CHECK: scf.for
 // CHECK: gpu.barrier
-// CHECK: memref.store
+// CHECK: vector.store
 // CHECK: gpu.barrier
 // CHECK: memref.load
 // CHECK: memref.load

@@ -11,9 +11,10 @@ using namespace gantry::gpu;
 static constexpr double kMultiprocessors = 128; ///< rather many than few
 static constexpr double kLanes = 128;           ///< multiply-adds of a multiprocessor in a cycle
 static constexpr double kBusyThreads = 512;     ///< of a multiprocessor, to hide latencies
+static constexpr double kMemoryRate = 32;       ///< bytes for a multiprocessor in a cycle
 static constexpr double kFillCost = 8;          ///< instructions for an element of a tile
 static constexpr double kRoundCycles = 400;     ///< from one round of tiles to the next
-static constexpr int64_t kMostTileBytes = 40 * 1024;
+static constexpr int64_t kMostTileBytes = 47 * 1024;
 
 int64_t Tile::blocks(const Product &product) const {
   return llvm::divideCeil(product.count(product.rows), rows) *
@@ -21,8 +22,9 @@ int64_t Tile::blocks(const Product &product) const {
 }
 
 static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
-  int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kTilePadding;
-  int64_t sums = tile.slices > 1 ? tile.slices * tile.rows * tile.columns * bytes : 0;
+  int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kMostPadding;
+  int64_t sums =
+      tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * bytes : 0;
   return 2 * tile.terms * lines + sums;
 }
 
@@ -39,7 +41,9 @@ static double cyclesOf(const Tile &tile, const Product &product) {
   double perProcessor = std::ceil(blocks / kMultiprocessors);
   double resident = std::min(perProcessor, 8.0);
   double busy = std::min(1.0, double(tile.threads()) * resident / kBusyThreads);
-  return perProcessor * block / (kLanes * busy) +
+  double bytes = double(tile.rows + tile.columns) * double(tile.terms) * rounds *
+                 double(product.type().getIntOrFloatBitWidth()) / 8;
+  return perProcessor * std::max(block / (kLanes * busy), bytes / kMemoryRate) +
          std::ceil(perProcessor / resident) * rounds * kRoundCycles;
 }
 
@@ -101,7 +105,9 @@ static double cyclesOf(const CoreTile &tile, const Product &product, int64_t byt
   double perProcessor = std::ceil(blocks / kMultiprocessors);
   double resident = std::min(perProcessor, 4.0);
   double busy = std::min(1.0, double(tile.threads()) * resident / kBusyThreads);
-  return perProcessor * (std::max(multiply, fill + fragments) + finish) / busy +
+  double memory = double(tile.rows + tile.columns) * terms * double(bytes) / kMemoryRate;
+  double compute = (std::max(multiply, fill + fragments) + finish) / busy;
+  return perProcessor * std::max(compute, memory) +
          std::ceil(perProcessor / resident) * rounds * kRoundCycles;
 }
 
@@ -111,11 +117,12 @@ CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &sh
   CoreTile best{};
   double least = 0;
   auto consider = [&](const CoreTile &tile) {
-    int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kTilePadding * 2;
-    int64_t sums = tile.slices > 1 ? tile.slices * tile.rows * tile.columns * 4 : 0;
-    // Lines of terms and terms of lines have about the same size.
-    int64_t padding = (tile.rows + tile.columns) * 2 * kTilePadding;
-    if (tile.threads() > kMostThreads || 2 * (tile.terms * lines + padding) + sums > kMostTileBytes)
+    int64_t data = (tile.rows + tile.columns) * tile.terms * bytes;
+    int64_t lines = std::max(tile.rows, tile.terms) + std::max(tile.columns, tile.terms);
+    int64_t sums =
+        tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * 4 : 0;
+    if (tile.threads() > kMostThreads ||
+        2 * (data + lines * kMostCorePadding) + sums > kMostTileBytes)
       return;
     double cycles = cyclesOf(tile, product, bytes);
     if (!best.rows || cycles < least) {

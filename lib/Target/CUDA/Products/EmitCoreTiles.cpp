@@ -6,6 +6,7 @@
 //
 // Lane 4g + t has of 16 x 8 sums those of rows g and g + 8, columns 2t and 2t + 1.
 
+#include "Banks.h"
 #include "Threads/Kernel.h"
 #include "Tile.h"
 #include "TilePair.h"
@@ -53,7 +54,7 @@ public:
 
 private:
   void findPlace();
-  TilePair::Layout layoutOf(const FillTile &fill) const;
+  TilePair::Layout layoutOf(const FillTile &fill, int64_t pieces) const;
   SmallVector<Value> addUp();
   SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
   SmallVector<Value> multiplyStep(ValueRange sums, const Fragments &a, const Fragments &b);
@@ -104,10 +105,25 @@ void CoreEmitter::findPlace() {
   member = arith::RemUIOp::create(b, lane, indexConstant(b, 4));
 }
 
-/// Lines as they lie in memory; for tf32 lines of rows, since no instruction turns 32 bits. They
-/// begin 8 elements behind where they would meet the banks of their neighbours.
-TilePair::Layout CoreEmitter::layoutOf(const FillTile &fill) const {
-  return {operands.kind != Kind::tf32 && fill.readsTerms(), 8};
+/// Lines as they lie in memory; for tf32 lines of rows, since no instruction turns 32 bits.
+TilePair::Layout CoreEmitter::layoutOf(const FillTile &fill, int64_t pieces) const {
+  bool linesOfTerms = operands.kind != Kind::tf32 && fill.readsTerms();
+  int64_t bytes = operands.bytes();
+  auto passesToRead = [=, this](int64_t stride) {
+    int64_t steps = tile.terms / tile.slices / operands.shape().terms;
+    if (operands.kind == Kind::tf32)
+      return steps * pieces * 4 *
+             countPasses([&](int64_t lane) { return (lane % 4 * stride + lane / 4) * bytes; },
+                         bytes);
+    // The lines of a matrix, for each quarter of the warp.
+    auto line = [&](int64_t lane) {
+      int64_t matrix = lane / 8, other = (linesOfTerms ? matrix / 2 : matrix % 2) * 8;
+      int64_t own = (linesOfTerms ? matrix % 2 : matrix / 2) * 8 + lane % 8;
+      return (own * stride + other) * bytes;
+    };
+    return steps * pieces * countPasses(line, 16);
+  };
+  return {linesOfTerms, 16 / bytes, kMostCorePadding / bytes, passesToRead};
 }
 
 Value CoreEmitter::placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value stage) {
@@ -254,8 +270,8 @@ SmallVector<Value> CoreEmitter::addUp() {
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   SmallVector<Value> zeros(tile.warpRows * tile.warpColumns / kWarp, zero);
   return pair.addUp(
-      layoutOf(pair.fillLeft), layoutOf(pair.fillRight), zeros,
-      [&](ValueRange sums, Value left, Value right) { return multiply(sums, left, right); });
+      layoutOf(pair.fillLeft, tile.warpRows / 16), layoutOf(pair.fillRight, tile.warpColumns / 16),
+      zeros, [&](ValueRange sums, Value left, Value right) { return multiply(sums, left, right); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,7 +298,8 @@ void CoreEmitter::run() {
   findPlace();
   SmallVector<Value> sums = addUp();
   if (tile.slices > 1)
-    storeSums.joinAndStore(runsOf(sums), slice, tile.slices);
+    storeSums.joinAndStore(runsOf(sums), slice, tile.slices,
+                           [](int64_t lane) { return std::pair(lane / 4, lane % 4 * 2); });
   else
     storeSums.store(runsOf(sums));
 }

@@ -2,6 +2,7 @@
 // element once for a block, and each thread keeps the sums of a small matrix in registers. What the
 // kernel computes from a sum it computes when that is complete.
 
+#include "Banks.h"
 #include "Threads/Kernel.h"
 #include "Tile.h"
 #include "TilePair.h"
@@ -43,6 +44,8 @@ public:
 
 private:
   void findPlace();
+  std::pair<int64_t, int64_t> firstOf(const Share &share, int64_t thread) const;
+  TilePair::Layout layoutOf(const Share &share) const;
   SmallVector<Value> addUp();
   SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
   SmallVector<Value> multiplyTerm(ValueRange sums, Value term, Value stageOfLeft,
@@ -155,14 +158,33 @@ SmallVector<Value> TileEmitter::multiply(ValueRange sums, Value stageOfLeft, Val
   return loop.getResults();
 }
 
+/// Where lane `lane` of the first warp has its first element of a side, and which terms.
+std::pair<int64_t, int64_t> TileEmitter::firstOf(const Share &share, int64_t thread) const {
+  int64_t of =
+      &share == &columns ? thread % columns.lanes() : thread / columns.lanes() % rows.lanes();
+  return {of * share.piece,
+          thread / tile.threadsOfSlice() % tile.slices * (tile.terms / tile.slices)};
+}
+
 /// Tiles have a line for each term.
+TilePair::Layout TileEmitter::layoutOf(const Share &share) const {
+  int64_t bytes = product.type().getIntOrFloatBitWidth() / 8;
+  auto passesToRead = [this, &share, bytes](int64_t stride) {
+    auto place = [&](int64_t lane) {
+      auto [first, term] = firstOf(share, lane);
+      return (term * stride + first) * bytes;
+    };
+    return tile.terms / tile.slices * share.pieces() * countPasses(place, share.piece * bytes);
+  };
+  return {false, share.piece, kMostPadding / bytes, passesToRead};
+}
+
 SmallVector<Value> TileEmitter::addUp() {
-  TilePair::Layout layout{false, kTilePadding * 8 / product.type().getIntOrFloatBitWidth()};
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(product.type()));
   SmallVector<Value> zeros(tile.threadRows * tile.threadColumns, zero);
-  return pair.addUp(layout, layout, zeros, [&](ValueRange sums, Value left, Value right) {
-    return multiply(sums, left, right);
-  });
+  return pair.addUp(
+      layoutOf(rows), layoutOf(columns), zeros,
+      [&](ValueRange sums, Value left, Value right) { return multiply(sums, left, right); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,7 +209,9 @@ void TileEmitter::run() {
   findPlace();
   SmallVector<Value> sums = addUp();
   if (tile.slices > 1)
-    storeSums.joinAndStore(runsOf(sums), slice, tile.slices);
+    storeSums.joinAndStore(runsOf(sums), slice, tile.slices, [&](int64_t thread) {
+      return std::pair(firstOf(rows, thread).first, firstOf(columns, thread).first);
+    });
   else
     storeSums.store(runsOf(sums));
 }

@@ -1,5 +1,6 @@
 #include "FillTile.h"
 
+#include "Banks.h"
 #include "StoreSums.h"
 #include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
@@ -14,6 +15,8 @@ using namespace gantry::gpu;
 
 /// Bytes that a thread reads at once, where it can, and bytes of a sector of memory.
 static constexpr int64_t kAccessBytes = 16, kSectorBytes = 32;
+/// How many threads write 16 bytes in one pass over the banks.
+static constexpr int64_t kThreadsOfPass = 8;
 
 //===----------------------------------------------------------------------===//
 // Conditions
@@ -91,22 +94,49 @@ Value FillTile::digit(int64_t turn, int64_t divisor, int64_t modulus) {
   return addIndex(b, mine, indexConstant(b, turn * threads / divisor % modulus));
 }
 
-FillTile::Place FillTile::placeOf(int64_t turn) {
-  ImplicitLocOpBuilder &b = launch.builder();
+/// All are powers of two. Along terms, the threads of a warp read a sector of each of their rows.
+SmallVector<FillTile::Digit, 4> FillTile::digits() const {
   if (!alongTerms) {
     int64_t across = extent / values;
-    return {mulIndex(b, digit(turn, 1, across), values), digit(turn, across, depth)};
+    // Eight threads write at a time. Where a line has less for them, each has a line.
+    int64_t lines = values > 1 && across < kThreadsOfPass ? std::min(depth, kThreadsOfPass) : 1;
+    return {{1, lines, 1, true},
+            {lines, across, values, false},
+            {lines * across, depth / lines, lines, true}};
   }
-  // The threads of a warp read a sector of each of their rows.
   int64_t bytes = std::max<int64_t>(1, elementOf(side.operand->get()).getIntOrFloatBitWidth() / 8);
   int64_t across = depth / values;
   int64_t lanesOfRow = std::min(across, std::max<int64_t>(1, kSectorBytes / bytes / values));
   int64_t lanes = std::min(extent, kWarp / lanesOfRow);
-  Value row = digit(turn, 1, lanes), term = digit(turn, lanes, lanesOfRow);
-  row = addIndex(b, row, mulIndex(b, digit(turn, lanes * lanesOfRow, extent / lanes), lanes));
-  term = addIndex(b, term,
-                  mulIndex(b, digit(turn, lanesOfRow * extent, across / lanesOfRow), lanesOfRow));
-  return {row, mulIndex(b, term, values)};
+  return {{1, lanes, 1, false},
+          {lanes, lanesOfRow, values, true},
+          {lanes * lanesOfRow, extent / lanes, lanes, false},
+          {lanesOfRow * extent, across / lanesOfRow, lanesOfRow * values, true}};
+}
+
+FillTile::Place FillTile::placeOf(int64_t turn) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  Place place{indexConstant(b, 0), indexConstant(b, 0)};
+  for (const Digit &own : digits()) {
+    Value part = mulIndex(b, digit(turn, own.divisor, own.modulus), own.weight);
+    Value &to = own.isOfTerm ? place.term : place.row;
+    to = addIndex(b, to, part);
+  }
+  return place;
+}
+
+int64_t FillTile::passesToStore(bool linesOfTerms, int64_t stride) const {
+  int64_t bytes = factor.getType().getIntOrFloatBitWidth() / 8;
+  auto placeOfLane = [&](int64_t lane) {
+    int64_t row = 0, term = 0;
+    for (const Digit &own : digits())
+      (own.isOfTerm ? term : row) += lane / own.divisor % own.modulus * own.weight;
+    int64_t line = linesOfTerms ? row : term, column = linesOfTerms ? term : row;
+    return (line * stride + column) * bytes;
+  };
+  bool isOneLine = linesOfTerms == alongTerms;
+  return turns() * (isOneLine ? countPasses(placeOfLane, values * bytes)
+                              : values * countPasses(placeOfLane, bytes));
 }
 
 void FillTile::moveTo(ValueRange indices, Value start) {

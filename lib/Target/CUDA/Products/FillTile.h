@@ -48,11 +48,22 @@ public:
   /// Writes what `load` gave into a stage that begins at `offset`.
   void store(llvm::ArrayRef<Value> loaded, const TileMemory &to, Value offset);
 
+  /// How often a warp goes over the banks to write a tile's part of its own, into lines of that
+  /// stride.
+  int64_t passesToStore(bool linesOfTerms, int64_t stride) const;
+
 private:
+  /// Where in the tile a thread reads.
   struct Place {
-    Value row, term; ///< in the tile
+    Value row, term;
   };
-  /// Where a thread reads for the `turn`-th time.
+  /// A part of its number: (thread / divisor % modulus) * weight, of the row or of the term.
+  struct Digit {
+    int64_t divisor, modulus, weight;
+    bool isOfTerm;
+  };
+  llvm::SmallVector<Digit, 4> digits() const;
+  /// For the `turn`-th time.
   Place placeOf(int64_t turn);
   Value digit(int64_t turn, int64_t divisor, int64_t modulus);
   int64_t pieces() const { return extent * depth / values; }

@@ -1,8 +1,11 @@
 #include "StoreSums.h"
 
+#include "Banks.h"
+#include "Tile.h"
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -130,28 +133,46 @@ void StoreSums::store(ArrayRef<Run> runs) {
   }
 }
 
-void StoreSums::joinAndStore(ArrayRef<Run> runs, Value slice, int64_t slices) {
+/// Of rows of sums in shared memory, so that neither writing runs nor reading elements waits.
+static int64_t strideOfRows(int64_t columns, int64_t length, int64_t bytes,
+                            function_ref<std::pair<int64_t, int64_t>(int64_t)> firstRun) {
+  return chooseStride(columns, length, kMostJoinPadding, [&](int64_t stride) {
+    auto write = [&](int64_t lane) {
+      auto [row, column] = firstRun(lane);
+      return (row * stride + column) * bytes;
+    };
+    auto read = [&](int64_t lane) { return (lane / columns * stride + lane % columns) * bytes; };
+    return countPasses(write, length * bytes) + length * countPasses(read, bytes);
+  });
+}
+
+void StoreSums::joinAndStore(ArrayRef<Run> runs, Value slice, int64_t slices,
+                             function_ref<std::pair<int64_t, int64_t>(int64_t)> firstRun) {
   Launch &launch = kernel.launch();
-  int64_t size = tileRows * tileColumns;
-  Value memory = launch.allocate(slices * size, product.type(), 1);
-  Value mine = mulIndex(b, slice, size);
+  int64_t length = int64_t(runs.front().sums.size()),
+          bytes = product.type().getIntOrFloatBitWidth() / 8;
+  int64_t stride = strideOfRows(tileColumns, length, bytes, firstRun), size = tileRows * stride;
+  Value memory = launch.allocate(slices * size, product.type(), 1), mine = mulIndex(b, slice, size);
+  auto type = VectorType::get({length}, product.type());
   for (const Run &run : runs) {
-    Value start = addIndex(b, addIndex(b, mulIndex(b, run.row, tileColumns), run.column), mine);
-    for (auto [i, part] : llvm::enumerate(run.sums))
-      memref::StoreOp::create(b, part, memory, addIndex(b, start, indexConstant(b, int64_t(i))));
+    Value start = addIndex(b, addIndex(b, mulIndex(b, run.row, stride), run.column), mine);
+    Value parts = vector::FromElementsOp::create(b, type, run.sums);
+    vector::StoreOp::create(b, parts, memory, ValueRange{start}, /*nontemporal=*/false,
+                            llvm::MaybeAlign(length * bytes));
   }
   launch.barrier();
   provideInputs();
-  kernel.forMine(size, [&](Value number) {
-    Value whole = memref::LoadOp::create(b, memory, number);
+  kernel.forMine(tileRows * tileColumns, [&](Value number) {
+    Indices at = delinearize(b, number, {tileRows, tileColumns});
+    Value place = addIndex(b, mulIndex(b, at[0], stride), at[1]);
+    Value whole = memref::LoadOp::create(b, memory, place);
     for (int64_t part = 1; part < slices; ++part) {
-      Value at = addIndex(b, number, indexConstant(b, part * size));
-      Value next = memref::LoadOp::create(b, memory, at);
+      Value next =
+          memref::LoadOp::create(b, memory, addIndex(b, place, indexConstant(b, part * size)));
       Operation *joined = b.clone(*product.add);
       joined->setOperands({whole, next});
       whole = joined->getResult(0);
     }
-    Indices at = delinearize(b, number, {tileRows, tileColumns});
     storeRow(Run{at[0], at[1], {whole}});
   });
 }

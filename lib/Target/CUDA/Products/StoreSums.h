@@ -25,7 +25,9 @@ public:
 
   /// The sums of each slice of the block are parts: they meet in shared memory, are added slice by
   /// slice, and spread over the block's threads.
-  void joinAndStore(llvm::ArrayRef<Run> runs, Value slice, int64_t slices);
+  /// `firstRun` says where in the tile the first run of a thread of a slice is: row and column.
+  void joinAndStore(llvm::ArrayRef<Run> runs, Value slice, int64_t slices,
+                    llvm::function_ref<std::pair<int64_t, int64_t>(int64_t)> firstRun);
 
 private:
   void provideInputs();

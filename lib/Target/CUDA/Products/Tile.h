@@ -32,9 +32,9 @@ struct CoreTile {
   int64_t threads() const { return warpsOfSlice() * slices * 32; }
 };
 
-/// Bytes of the space between two lines of a tile in shared memory; lines begin where accesses of
-/// 16 bytes may, and neighbouring threads that write to neighbouring lines meet no bank twice.
-inline constexpr int64_t kTilePadding = 16;
+/// Most bytes between two lines of a tile, and most elements between two rows of sums that slices
+/// join. How many there are is chosen by counting banks.
+inline constexpr int64_t kMostPadding = 112, kMostCorePadding = 32, kMostJoinPadding = 12;
 
 /// The tile of which the product takes the least time, by an estimate that knows the shape alone.
 Tile chooseTile(const Product &product);

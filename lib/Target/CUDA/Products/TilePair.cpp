@@ -1,5 +1,7 @@
 #include "TilePair.h"
 
+#include "Banks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -25,16 +27,18 @@ void TilePair::moveToBlock(StoreSums &store) {
   store.moveTo(batch, firstRow, firstColumn);
 }
 
-TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, Layout layout) {
+TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout &layout) {
   int64_t length = layout.linesOfTerms ? sizes.terms : extent;
   int64_t stages = product.count(product.terms) > sizes.terms ? 2 : 1;
-  TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, length + layout.padding,
-                    stages};
+  int64_t stride = chooseStride(length, layout.step, layout.mostPadding, [&](int64_t stride) {
+    return fill.passesToStore(layout.linesOfTerms, stride) + layout.passesToRead(stride);
+  });
+  TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, stride, stages};
   memory.memory = kernel.launch().allocate(stages * memory.stageSize(), fill.type(), 1);
   return memory;
 }
 
-SmallVector<Value> TilePair::addUp(Layout ofLeft, Layout ofRight, ValueRange zeros,
+SmallVector<Value> TilePair::addUp(const Layout &ofLeft, const Layout &ofRight, ValueRange zeros,
                                    Multiply multiply) {
   ImplicitLocOpBuilder &b = kernel.builder();
   left = allocate(fillLeft, sizes.rows, ofLeft);

@@ -25,20 +25,22 @@ public:
   /// Goes to the tile of this block. Blocks that follow each other have the same columns.
   void moveToBlock(StoreSums &store);
 
-  /// How lines lie in memory: of terms or not, with how much padding, in elements.
+  /// How lines lie in memory: of terms or not, where they may begin and how far they may be apart,
+  /// in elements, and how often a warp goes over the banks to read a stage of lines of a stride.
   struct Layout {
     bool linesOfTerms;
-    int64_t padding;
+    int64_t step, mostPadding;
+    std::function<int64_t(int64_t)> passesToRead;
   };
 
   using Multiply = llvm::function_ref<llvm::SmallVector<Value>(ValueRange sums, Value stageOfLeft,
                                                                Value stageOfRight)>;
   /// The sums after all terms; `multiply` adds those of a stage of both tiles.
-  llvm::SmallVector<Value> addUp(Layout ofLeft, Layout ofRight, ValueRange zeros,
+  llvm::SmallVector<Value> addUp(const Layout &ofLeft, const Layout &ofRight, ValueRange zeros,
                                  Multiply multiply);
 
 private:
-  TileMemory allocate(const FillTile &fill, int64_t extent, Layout layout);
+  TileMemory allocate(const FillTile &fill, int64_t extent, const Layout &layout);
 
   KernelEmitter &kernel;
   const Product &product;
