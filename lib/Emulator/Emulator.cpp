@@ -4,7 +4,9 @@
 #include "gantry/PTX/Machine.h"
 #include "gantry/Support/Version.h"
 
+#include <algorithm>
 #include <mutex>
+#include <thread>
 
 using namespace gantry;
 
@@ -45,6 +47,9 @@ Status addBuffers(ptx::Memory &memory, const gantry_emulator_launch_t &launch,
   return {};
 }
 
+/// From so many blocks on all of the host's threads take part in a launch.
+constexpr uint64_t kBlocksForThreads = 16;
+
 ptx::Checks checksOf(int checks) {
   return checks == 0 ? ptx::Checks::none : checks == 1 ? ptx::Checks::memory : ptx::Checks::all;
 }
@@ -64,6 +69,9 @@ Status interpret(ptx::Image &image, const gantry_emulator_launch_t &launch) {
   run.dynamicShared = launch.shared_bytes;
   run.arguments = std::as_bytes(std::span(launch.buffers, launch.num_buffers));
   run.checks = checksOf(launch.checks);
+  // Few blocks are done before a second thread has begun.
+  if (uint64_t(run.grid[0]) * run.grid[1] * run.grid[2] >= kBlocksForThreads)
+    run.threads = std::max(1u, std::thread::hardware_concurrency());
   Expected<ptx::Outcome> outcome = ptx::run(image, run);
   if (!outcome)
     return outcome.status();
