@@ -4,7 +4,8 @@
 // elements compute again each for itself. Reductions along rows are shared by the block that has
 // the row (decision 0025): they take in what is computed element by element in front of them, and
 // what is behind them takes them in. Products are tiles, which an epilogue follows; in front of
-// them and of windows everything would be computed as often as it is read.
+// them and of windows everything would be computed as often as it is read, so that they take in
+// nothing but the border of an image.
 
 #include "Fusion.h"
 
@@ -222,6 +223,14 @@ static bool rowsFit(Operation *op, const Rows &rows, ArrayRef<Operation *> group
          });
 }
 
+/// The border of an image, which a convolution sees when it reads there: a branch for each element
+/// in the place of a kernel that writes the image again.
+static bool borderFits(PadOp op) {
+  return llvm::all_of(op->getUses(), [](OpOperand &use) {
+    return use.getOperandNumber() == 0 && isa<ConvOp, ConvTransposeOp>(use.getOwner());
+  });
+}
+
 /// A part of a tensor, or its elements in another order, read where they are.
 static bool movementFits(Operation *op, ArrayRef<Operation *> group) {
   auto isTransposed = [](Operation *other) { return isa<TransposeOp>(other); };
@@ -247,6 +256,8 @@ bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
       return true;
     return fitsAsStart(op, group);
   case FusionKind::Movement:
+    if (auto border = dyn_cast<PadOp>(op))
+      return borderFits(border);
     return movementFits(op, group);
   default:
     return false;

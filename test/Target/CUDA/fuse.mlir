@@ -122,4 +122,20 @@ func.func @long_rows(%x: tensor<2x65536xf32>) -> tensor<2x65536xf32> {
   %2 = gantry.sub %0, %1 {gantry.device = #gpu} : (tensor<2x65536xf32>, tensor<2x1xf32>) -> tensor<2x65536xf32>
   return %2 : tensor<2x65536xf32>
 }
+
+// A convolution sees the border of its image when it reads there; a pool takes one that is there.
+// CHECK-LABEL: func.func @border(
+// CHECK: {{.*}}gantry.launch @kernels_cuda::@pad_conv_relu_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@pad_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@max_pool_{{[0-9]+}}(
+// CHECK-NEXT: return
+func.func @border(%x: tensor<1x4x8x8xf32>, %w: tensor<8x4x3x3xf32>) -> (tensor<1x8x8x8xf32>, tensor<1x4x5x5xf32>) {
+  %zero = gantry.constant dense<0.0> : tensor<f32>
+  %0 = gantry.pad %x, %zero {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, mode = #gantry<pad_mode constant>, gantry.device = #gpu} : (tensor<1x4x8x8xf32>, tensor<f32>) -> tensor<1x4x10x10xf32>
+  %1 = gantry.conv %0, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, gantry.device = #gpu} : (tensor<1x4x10x10xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x8x8xf32>
+  %2 = gantry.relu %1 {gantry.device = #gpu} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %3 = gantry.pad %x, %zero {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, mode = #gantry<pad_mode edge>, gantry.device = #gpu} : (tensor<1x4x8x8xf32>, tensor<f32>) -> tensor<1x4x10x10xf32>
+  %4 = gantry.max_pool %3 {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, gantry.device = #gpu} : (tensor<1x4x10x10xf32>) -> tensor<1x4x5x5xf32>
+  return %2, %4 : tensor<1x8x8x8xf32>, tensor<1x4x5x5xf32>
+}
 }

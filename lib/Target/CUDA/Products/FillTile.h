@@ -48,6 +48,9 @@ public:
   /// Writes what `load` gave into a stage that begins at `offset`.
   void store(llvm::ArrayRef<Value> loaded, const TileMemory &to, Value offset);
 
+  /// Neighbours in lines of that kind that a thread writes at once.
+  int64_t valuesOfStore(bool linesOfTerms) const { return linesOfTerms == alongTerms ? values : 1; }
+
   /// How often a warp goes over the banks to write a tile's part of its own, into lines of that
   /// stride.
   int64_t passesToStore(bool linesOfTerms, int64_t stride) const;

@@ -30,7 +30,8 @@ void TilePair::moveToBlock(StoreSums &store) {
 TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout &layout) {
   int64_t length = layout.linesOfTerms ? sizes.terms : extent;
   int64_t stages = product.count(product.terms) > sizes.terms ? 2 : 1;
-  int64_t stride = chooseStride(length, layout.step, layout.mostPadding, [&](int64_t stride) {
+  int64_t step = std::max(layout.step, fill.valuesOfStore(layout.linesOfTerms));
+  int64_t stride = chooseStride(length, step, layout.mostPadding, [&](int64_t stride) {
     return fill.passesToStore(layout.linesOfTerms, stride) + layout.passesToRead(stride);
   });
   TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, stride, stages};

@@ -25,8 +25,9 @@ public:
   /// Goes to the tile of this block. Blocks that follow each other have the same columns.
   void moveToBlock(StoreSums &store);
 
-  /// How lines lie in memory: of terms or not, where they may begin and how far they may be apart,
-  /// in elements, and how often a warp goes over the banks to read a stage of lines of a stride.
+  /// How lines lie in memory: of terms or not, where reading wants them to begin and how far they
+  /// may be apart, in elements, and how often a warp goes over the banks to read a stage of lines
+  /// of a stride.
   struct Layout {
     bool linesOfTerms;
     int64_t step, mostPadding;
