@@ -38,12 +38,13 @@ def shared(path):
 
 def made(runner, name, variable, *flags):
     """The ONNX file of a network of make_models.py: from the folder that the environment variable names,
-    or made by the script, which wants PyTorch, once for all cases of a suite."""
+    or made by the script, which wants PyTorch, once for all cases of a suite, or of all suites that are given a
+    folder for that (GANTRY_MADE_FOLDER)."""
     folder = os.environ.get(variable, "")
     if folder and (file := pathlib.Path(folder) / f"{name}.onnx").exists():
         return file
     script = str(shared("make_models.py"))
-    folder = runner.made / "_".join(["made", *flags])
+    folder = pathlib.Path(os.environ.get("GANTRY_MADE_FOLDER", runner.made)) / "_".join(["made", *flags])
     folder.mkdir(exist_ok=True)
     file = folder / f"{name}.onnx"
     with open(folder / f"{name}.lock", "w") as lock:
