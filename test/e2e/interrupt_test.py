@@ -153,6 +153,11 @@ class InterruptTest(unittest.TestCase):
                     process.send_signal(kind)
                     self.assertIn(process.wait(), (0, -kind))
                     for name, content in self.written().items():
+                        if kind == signal.SIGKILL and ".tmp." in name:
+                            # In place of another file a complete one gets its name by way of a second one; no
+                            # system call does both, and nobody can tidy up after SIGKILL.
+                            name = name.partition(".tmp.")[0]
+                            self.assertEqual(content, whole[name])
                         self.assertIn(name, whole)
                         self.assertIn(content, (whole[name], old.get(name)), f"{name} is neither old nor whole")
                     self.assertEqual(list(self.temporary.iterdir()), [])
