@@ -92,7 +92,7 @@ def suites(build, results, jobs):
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],
                lambda out=out: read_json(out))
     # Products on the CPU, on the lanes of GPUs and on tensor cores.
-    for name, checks, *more in (("products", ""), ("products-gpu", "all"),
+    for name, checks, *more in (("products", "", "--count", "200"), ("products-gpu", "all", "--count", "300"),
                                 ("products-cores", "all", "--count", "200", "--flag=gpu-arch=sm_80", "--flag=cubins=off")):
         out = results / f"{name}.json"
         yield (name, ["/usr/bin/env", f"GANTRY_TEST_EMULATE={checks}", python, ROOT / "test/e2e/products_test.py",
@@ -100,7 +100,7 @@ def suites(build, results, jobs):
                lambda out=out: read_json(out))
     # Kernels of GPUs, interpreted.
     for name, script, *more in (("kernel-table", "kernel_table_test.py"), ("onnx-gpu", "onnx_suite.py", "--device=emulated"),
-                                ("graphs-gpu", "device_graphs_test.py")):
+                                ("graphs-gpu", "device_graphs_test.py", "--count", "500")):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
