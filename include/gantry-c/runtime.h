@@ -295,8 +295,43 @@ GANTRY_API gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bind
                                                          gantry_element_type_t element,
                                                          const int64_t *dims, uint32_t rank);
 
+/** The same with an array in memory of the device that gantry_plan_input or gantry_plan_output
+ * names: for a GPU, a CUdeviceptr in the primary context of the GPU that it is bound to. It is used
+ * where it is and stays the caller's, who keeps it until another is bound or the last run is over.
+ * Memory of another library, and what gantry_bindings_output gives of an output on that device, are
+ * alike. INVALID_ARGUMENT when it is elsewhere or does not start at a multiple of 64 bytes. A plan
+ * has inputs and outputs on a GPU when they were placed there; on a CPU this is set_input. */
+GANTRY_API gantry_status_t gantry_bindings_set_device_input(gantry_bindings_t *bindings,
+                                                            const char *name, const void *data,
+                                                            gantry_element_type_t element,
+                                                            const int64_t *dims, uint32_t rank);
+GANTRY_API gantry_status_t gantry_bindings_set_device_output(gantry_bindings_t *bindings,
+                                                             const char *name, void *data,
+                                                             gantry_element_type_t element,
+                                                             const int64_t *dims, uint32_t rank);
+GANTRY_API gantry_status_t gantry_bindings_set_device_input_at(gantry_bindings_t *bindings,
+                                                               uint32_t index, const void *data,
+                                                               gantry_element_type_t element,
+                                                               const int64_t *dims, uint32_t rank);
+GANTRY_API gantry_status_t gantry_bindings_set_device_output_at(gantry_bindings_t *bindings,
+                                                                uint32_t index, void *data,
+                                                                gantry_element_type_t element,
+                                                                const int64_t *dims, uint32_t rank);
+
+/** Orders later runs with a CUstream of a GPU that they run on, in its primary context (its default
+ * stream: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD); null: with none. What is on the stream when a
+ * run starts comes before the run's work on GPUs; what is put there after gantry_session_submit has
+ * returned comes after it, without the host waiting, so that arrays on the device can go on to the
+ * caller's own kernels at once. Arrays in memory of the host are read and written by the host: they
+ * must be ready when the run starts, and are when its fence is done. The stream stays the caller's,
+ * who keeps it until the last run is over. FAILED_PRECONDITION while a run goes on. Runs return
+ * UNSUPPORTED where the function runs on no GPU through CUDA, INVALID_ARGUMENT for a stream of
+ * another context, FAILED_PRECONDITION for one that is being captured. */
+GANTRY_API gantry_status_t gantry_bindings_set_stream(gantry_bindings_t *bindings, void *stream);
+
 /** The data of an output: the bound array, or memory of the bindings', valid until the next run
- * with these bindings or their end. */
+ * with these bindings or their end. It is memory of the output's device: of an output on a GPU, an
+ * address there, which stays where it is in all runs. */
 GANTRY_API gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, const char *name,
                                                   const void **data);
 GANTRY_API gantry_status_t gantry_bindings_output_at(gantry_bindings_t *bindings, uint32_t index,

@@ -140,6 +140,17 @@ Expected<Tensor> borrow(const void *data, gantry_element_type_t element, const i
   return Tensor::borrow(std::move(type), const_cast<void *>(data));
 }
 
+/// The same in memory of an input's or output's device; `slots` are all of the function's.
+Expected<Tensor> borrowOn(const std::vector<BindingInfo> &slots, Expected<unsigned> index,
+                          const void *data, gantry_element_type_t element, const int64_t *dims,
+                          uint32_t rank) {
+  Expected<Tensor> tensor = index ? borrow(data, element, dims, rank) : index.status();
+  // A number that is too large is for the binding to refuse, as one of another type is.
+  if (!tensor || *index >= slots.size() || slots[*index].device->runsInline())
+    return tensor;
+  return Tensor::borrow(tensor->type(), tensor->data(), slots[*index].device);
+}
+
 template <typename Bind>
 gantry_status_t bind(Expected<Tensor> tensor, Bind bindIt) {
   return finish(tensor ? bindIt(*tensor) : tensor.status());
@@ -583,6 +594,47 @@ gantry_status_t gantry_bindings_set_output_at(gantry_bindings_t *bindings, uint3
   GANTRY_NEED(bindings);
   return bind(borrow(data, element, dims, rank),
               [&](const Tensor &tensor) { return bindings->object->bindOutput(index, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_device_input(gantry_bindings_t *bindings, const char *name,
+                                                 const void *data, gantry_element_type_t element,
+                                                 const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings && name);
+  const FunctionInfo &function = bindings->object->info();
+  return bind(borrowOn(function.inputs, function.inputIndex(name), data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindInput(name, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_device_output(gantry_bindings_t *bindings, const char *name,
+                                                  void *data, gantry_element_type_t element,
+                                                  const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings && name);
+  const FunctionInfo &function = bindings->object->info();
+  return bind(borrowOn(function.outputs, function.outputIndex(name), data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindOutput(name, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_device_input_at(gantry_bindings_t *bindings, uint32_t index,
+                                                    const void *data, gantry_element_type_t element,
+                                                    const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings);
+  const FunctionInfo &function = bindings->object->info();
+  return bind(borrowOn(function.inputs, index, data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindInput(index, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_device_output_at(gantry_bindings_t *bindings, uint32_t index,
+                                                     void *data, gantry_element_type_t element,
+                                                     const int64_t *dims, uint32_t rank) {
+  GANTRY_NEED(bindings);
+  const FunctionInfo &function = bindings->object->info();
+  return bind(borrowOn(function.outputs, index, data, element, dims, rank),
+              [&](const Tensor &tensor) { return bindings->object->bindOutput(index, tensor); });
+}
+
+gantry_status_t gantry_bindings_set_stream(gantry_bindings_t *bindings, void *stream) {
+  GANTRY_NEED(bindings);
+  return finish(bindings->object->setStream(stream));
 }
 
 gantry_status_t gantry_bindings_output(gantry_bindings_t *bindings, const char *name,

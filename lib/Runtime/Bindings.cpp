@@ -93,6 +93,14 @@ Status Bindings::bind(Slot &slot, const BindingInfo &binding, const char *kind,
     return Status::unsupported(nameBinding(info(), kind, binding) + " is on '" +
                                binding.device->name() + "', its data on '" +
                                tensor.device()->name() + "'; give it in host memory");
+  if (!onHost && bytes != 0) {
+    if (!isAligned(tensor.data()))
+      return Status::invalidArgument(nameBinding(info(), kind, binding) +
+                                     ": an array on a GPU must start at a multiple of " +
+                                     std::to_string(bufferAlignment) + " bytes");
+    if (Status own = binding.device->checkOwn(tensor.data(), bytes); !own.ok())
+      return Status(own.code(), nameBinding(info(), kind, binding) + ": " + own.message());
+  }
   bool staged = bytes != 0 && (!isAligned(tensor.data()) || onHost != wantsHost);
   // Memory from an earlier bind serves again; a view of it in the caller's hands stays valid.
   if (staged && !slot.memory)
@@ -117,6 +125,12 @@ Status Bindings::allocateOwn(Slot &slot, const BindingInfo &binding) {
   };
   auto kept = std::make_shared<Kept>(Kept{loaded, memory.take()});
   slot.memory = std::shared_ptr<Allocation>(kept, &kept->memory);
+  return {};
+}
+
+Status Bindings::setStream(void *callersStream) {
+  GANTRY_RETURN_IF_ERROR(checkIdle());
+  stream = callersStream;
   return {};
 }
 

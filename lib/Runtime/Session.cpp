@@ -87,7 +87,11 @@ Status Session::begin(Bindings &bindings) {
   for (unsigned i = 0; i < bindings.outputs.size(); ++i)
     program.setOutput(i, bindings.outputs[i].address);
   program.setCancel(bindings.cancel);
+  program.setStream(bindings.stream);
   lastExecutor = functions[bindings.function()].executor.get();
+  if (bindings.stream && !lastExecutor->followsStreams())
+    return Status::unsupported("function '" + bindings.info().name +
+                               "' cannot follow a stream, since no GPU runs it through CUDA");
   return bindings.copyIn();
 }
 

@@ -85,6 +85,7 @@ void reset(const fake_cuda_options_t *options) {
   all.random.seed(options->seed);
   all.calls.clear();
   all.allCalls = all.failAt = 0;
+  all.failsIn.clear();
   all.faults.clear();
 }
 
@@ -109,7 +110,9 @@ Call::Call(const char *name, Kind kind) : lock(state().mutex) {
   ++all.calls[name];
   ++all.allCalls;
   Context *context = currentContext();
-  const bool fails = all.failAt != 0 && all.allCalls == all.failAt;
+  const bool fails = all.failsIn.empty() ? all.failAt != 0 && all.allCalls == all.failAt
+                                         : all.failsIn == name &&
+                                               (all.failAt == 0 || all.calls[name] == all.failAt);
   if (fails) {
     all.failedIn = name;
     outcome = all.failure;
@@ -149,6 +152,12 @@ FAKE_CUDA cuGetErrorName(Result result, const char **text) {
   case Result::launchFailed:
     *text = "CUDA_ERROR_LAUNCH_FAILED";
     return Result::success;
+  case Result::notSupported:
+    *text = "CUDA_ERROR_NOT_SUPPORTED";
+    return Result::success;
+  case Result::captureUnsupported:
+    *text = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED";
+    return Result::success;
   case Result::invalidPTX:
     *text = "CUDA_ERROR_INVALID_PTX";
     return Result::success;
@@ -162,6 +171,7 @@ FAKE_CUDA cuGetErrorString(Result result, const char **text) {
   *text = result == Result::outOfMemory      ? "out of memory"
           : result == Result::illegalAddress ? "an illegal memory access was encountered"
           : result == Result::launchFailed   ? "unspecified launch failure"
+          : result == Result::notSupported   ? "operation not supported"
                                              : "a PTX JIT compilation failed";
   return Result::success;
 }
@@ -245,6 +255,15 @@ FAKE_CUDA cuDeviceGetAttribute(int *value, Attribute attribute, DeviceNumber) {
 FAKE_CUDA cuDeviceCanAccessPeer(int *can, DeviceNumber device, DeviceNumber peer) {
   FAKE_BEGIN(Kind::asks);
   *can = device != peer && state().options.has_peers;
+  return Result::success;
+}
+
+FAKE_CUDA cuDeviceGetP2PAttribute(int *value, PeerAttribute attribute, DeviceNumber device,
+                                  DeviceNumber peer) {
+  FAKE_BEGIN(Kind::asks);
+  if (device == peer)
+    return Result::invalidDevice;
+  *value = attribute == PeerAttribute::performanceRank ? 0 : state().options.has_peers;
   return Result::success;
 }
 
@@ -394,7 +413,14 @@ void fail(uint64_t number, int result) {
   state().allCalls = 0;
   state().failAt = number;
   state().failure = static_cast<Result>(result);
+  state().failsIn.clear();
   state().failedIn.clear();
+}
+
+void failIn(const char *function, uint64_t number, int result) {
+  fail(number, result);
+  std::lock_guard lock(state().mutex);
+  state().failsIn = function;
 }
 
 uint64_t calls(const char *function) {
@@ -414,6 +440,11 @@ const char *faults() {
   for (const std::string &each : state().faults)
     text += each + "\n";
   return text.c_str();
+}
+
+void forgetFaults() {
+  std::lock_guard lock(state().mutex);
+  state().faults.clear();
 }
 
 const char *leaks() {
@@ -476,5 +507,5 @@ void report() {
 extern "C" {
 extern const fake_cuda_control_t fake_cuda_control;
 __attribute__((visibility("default"))) const fake_cuda_control_t fake_cuda_control = {
-    reset, fail, calls, failed, faults, leaks, hasContext, bytesOf};
+    reset, fail, calls, failed, faults, leaks, hasContext, bytesOf, failIn, forgetFaults};
 }

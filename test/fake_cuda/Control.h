@@ -28,12 +28,17 @@ typedef struct fake_cuda_options_t {
 typedef void (*fake_cuda_reset_fn)(const fake_cuda_options_t *options);
 /** The n-th call from now on, counted from 1, fails with that CUresult; 0: none. */
 typedef void (*fake_cuda_fail_fn)(uint64_t call, int result);
+/** The n-th call of a function from now on fails with that CUresult, or each where n is 0; until
+ * reset or the next fail. */
+typedef void (*fake_cuda_fail_in_fn)(const char *function, uint64_t call, int result);
 /** Calls since reset or the last fail; of one function, or of all where it is null. */
 typedef uint64_t (*fake_cuda_calls_fn)(const char *function);
 /** Whether the failure that was asked for has happened, and in which function; null: not. */
 typedef const char *(*fake_cuda_failed_fn)(void);
 /** What was done wrong, a line each: races, pageable memory, rules of capture. Empty: nothing. */
 typedef const char *(*fake_cuda_faults_fn)(void);
+/** For faults that were meant. */
+typedef void (*fake_cuda_forget_faults_fn)(void);
 /** What was made and is still there, "2 streams, 1 context"; empty: nothing. */
 typedef const char *(*fake_cuda_leaks_fn)(void);
 /** Whether a context of the device is there. */
@@ -51,6 +56,8 @@ typedef struct fake_cuda_control_t {
   fake_cuda_leaks_fn leaks;
   fake_cuda_has_context_fn has_context;
   fake_cuda_bytes_fn bytes;
+  fake_cuda_fail_in_fn fail_in;
+  fake_cuda_forget_faults_fn forget_faults;
 } fake_cuda_control_t;
 
 #ifdef __cplusplus

@@ -173,6 +173,7 @@ struct State {
   std::map<std::string, uint64_t> calls;
   uint64_t allCalls = 0, failAt = 0, untilFailure = 0;
   Result failure = Result::success;
+  std::string failsIn; ///< the function whose calls `failAt` counts; empty: all
   std::string failedIn;
   std::vector<std::string> faults;
 };

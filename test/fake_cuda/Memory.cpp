@@ -95,6 +95,17 @@ bool isPinned(uint64_t address, uint64_t bytes) {
   return holding(pinned, address, bytes, [](uint64_t size) { return size; }) != pinned.end();
 }
 
+/// Whose memory it is, whoever else can reach it.
+Device *deviceOf(uint64_t address, uint64_t bytes) {
+  for (const auto &[begin, mapping] : state().mappings)
+    if (begin <= address && address + bytes <= begin + mapping.bytes)
+      return mapping.chunk->device;
+  for (const auto &[begin, whole] : state().wholes)
+    if (begin <= address && address + bytes <= begin + whole.first)
+      return whole.second;
+  return nullptr;
+}
+
 bool mayTouch(const Device &device, uint64_t address, uint64_t bytes) {
   auto found = holding(device.regions, address, bytes, [](uint64_t size) { return size; });
   return found != device.regions.end();
@@ -139,6 +150,17 @@ FAKE_CUDA cuMemGetInfo_v2(size_t *free, size_t *total) {
   FAKE_BEGIN(Kind::inContext);
   *total = state().options.memory;
   *free = state().options.memory - currentContext()->device->used;
+  return Result::success;
+}
+
+FAKE_CUDA cuPointerGetAttribute(void *data, PointerAttribute attribute, DevicePointer address) {
+  FAKE_BEGIN(Kind::asks);
+  const fake::Device *device = deviceOf(address, 1);
+  if (!device && !isPinned(address, 1))
+    return Result::invalidValue;
+  *static_cast<int *>(data) = attribute == PointerAttribute::memoryType ? (device ? 2 : 1)
+                              : device                                  ? device->number
+                                                                        : 0;
   return Result::success;
 }
 

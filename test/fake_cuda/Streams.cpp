@@ -348,6 +348,24 @@ FAKE_CUDA cuStreamSynchronize(StreamHandle handle) {
   return drain(*stream);
 }
 
+FAKE_CUDA cuStreamGetCtx(StreamHandle handle, ContextHandle *context) {
+  FAKE_BEGIN(Kind::inContext);
+  Stream *stream = streamOf(handle);
+  if (!stream)
+    return Result::invalidHandle;
+  *context = reinterpret_cast<ContextHandle>(stream->context);
+  return Result::success;
+}
+
+FAKE_CUDA cuStreamIsCapturing(StreamHandle handle, CaptureStatus *status) {
+  FAKE_BEGIN(Kind::inContext);
+  Stream *stream = streamOf(handle);
+  if (!stream)
+    return Result::invalidHandle;
+  *status = stream->capture ? CaptureStatus::active : CaptureStatus::none;
+  return Result::success;
+}
+
 FAKE_CUDA cuStreamWaitEvent(StreamHandle handle, EventHandle eventHandle, unsigned) {
   FAKE_BEGIN(Kind::inContext);
   Stream *stream = streamOf(handle);

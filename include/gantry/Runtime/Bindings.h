@@ -6,7 +6,7 @@
 // Kernels rely on 64-byte alignment and on memory of the right device. An array that has both is
 // used in place. Any other goes through an aligned buffer, allocated at the bind call and copied at
 // each run; DeviceStats::stagedCopies counts those. An output that is not bound gets memory of the
-// Bindings' own, allocated before the first run.
+// Bindings' own, allocated before the first run. Arrays on a GPU are used in place or not at all.
 #pragma once
 
 #include "gantry/Runtime/Executor.h"
@@ -39,6 +39,10 @@ public:
 
   /// Runs look at it before each command; null: they do not. It must outlive them.
   void setCancel(const Cancel *token) { cancel = token; }
+
+  /// Work on GPUs comes after what is on this stream of the caller's when a run starts, and what is
+  /// put on it after submit comes after the run; null: none. What it is, the driver knows.
+  Status setStream(void *callersStream);
 
   /// The bound array, or a view of the Bindings' own memory that is valid until the next run with
   /// these bindings (it may be asked for before the first run).
@@ -82,6 +86,7 @@ private:
   unsigned functionNumber;
   std::vector<Slot> inputs, outputs;
   const Cancel *cancel = nullptr;
+  void *stream = nullptr;
   bool ready = false;
   std::atomic<bool> isRunning{false}; ///< a submitted run goes on
 };

@@ -139,6 +139,13 @@ public:
   /// long as one of them is open. Devices have code of their own unless their driver says more.
   virtual const void *codeDomain() const { return this; }
 
+  /// Whether arrays of the caller's are in the device's memory, as far as the driver can tell.
+  /// INVALID_ARGUMENT says where they are.
+  virtual Status checkOwn(const void *data, uint64_t bytes) {
+    (void)data, (void)bytes;
+    return {};
+  }
+
   virtual std::unique_ptr<Queue> createQueue() = 0;
   virtual std::unique_ptr<Event> createEvent() = 0;
 

@@ -89,6 +89,9 @@ public:
     completion.runFinished(run(order));
   }
 
+  /// Whether runs can be ordered with a stream of the caller's (Bindings::setStream).
+  virtual bool followsStreams() const { return false; }
+
   /// What the last run did on the virtual clock; empty without one. Commands in loops come once per
   /// pass.
   virtual std::span<const CommandEvent> timeline() const { return {}; }

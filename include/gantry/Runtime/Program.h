@@ -72,6 +72,10 @@ public:
     return cancel && cancel->isSet() ? cancelledAt(step) : Status();
   }
 
+  /// The caller's stream that the next runs are ordered with; null: none.
+  void setStream(void *callersStream) { caller = callersStream; }
+  void *stream() const { return caller; }
+
   bool readsVariables() const { return usesVariables; }
   /// Whether every device of the plan runs inline.
   bool runsInline() const { return isInline; }
@@ -130,6 +134,7 @@ private:
   std::vector<const plan::fb::Command *> commands;
   std::vector<BoundSlots> inputs, outputs;
   const Cancel *cancel = nullptr;
+  void *caller = nullptr;
   bool usesVariables = false;
   bool isInline = true;
 };

@@ -80,11 +80,17 @@ enum class Attribute : int {
   virtualMemory = 102,
 };
 
+enum class PeerAttribute : int { performanceRank = 1, accessSupported = 2, nativeAtomics = 3 };
+
+enum class PointerAttribute : int { memoryType = 2, deviceOrdinal = 9 };
+enum class MemoryType : unsigned { host = 1, device = 2 };
+
 enum class FunctionAttribute : int { maxDynamicSharedBytes = 8 };
 
 enum class JITOption : int { errorLog = 5, errorLogBytes = 6 };
 
 enum class CaptureMode : int { global = 0, threadLocal = 1, relaxed = 2 };
+enum class CaptureStatus : int { none = 0, active = 1, invalidated = 2 };
 
 namespace flags {
 inline constexpr unsigned streamNonBlocking = 1;

@@ -50,6 +50,31 @@ Expected<std::unique_ptr<CodeObject>> CUDADevice::loadCode(std::span<const uint8
   return Code::load(ownCard, code);
 }
 
+/// CUDA knows where each of its addresses is; those that it does not know are the host's.
+Status CUDADevice::checkOwn(const void *data, uint64_t bytes) {
+  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  if (!context)
+    return context.status();
+  CurrentContext current(**context);
+  GANTRY_RETURN_IF_ERROR(current.status());
+  const auto begin = reinterpret_cast<DevicePointer>(data);
+  for (DevicePointer at : {begin, begin + bytes - 1}) {
+    MemoryType type = MemoryType::host;
+    int number = -1;
+    const Library &api = ownCard.api();
+    if (api.pointerAttribute(&type, PointerAttribute::memoryType, at) != Result::success ||
+        type != MemoryType::device)
+      return Status::invalidArgument("the array is not in memory of a GPU");
+    GANTRY_RETURN_IF_ERROR(
+        GANTRY_CUDA_IN(**context, pointerAttribute, &number, PointerAttribute::deviceOrdinal, at));
+    if (number != ownCard.number())
+      return Status::invalidArgument("the array is in memory of GPU " + std::to_string(number) +
+                                     " of this machine, not of GPU " +
+                                     std::to_string(ownCard.ordinal()));
+  }
+  return {};
+}
+
 std::unique_ptr<Queue> CUDADevice::createQueue() { return std::make_unique<StreamQueue>(*this); }
 
 std::unique_ptr<Event> CUDADevice::createEvent() { return std::make_unique<StreamEvent>(ownCard); }

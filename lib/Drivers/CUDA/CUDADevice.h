@@ -20,6 +20,7 @@ public:
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override;
   /// The parts of a card have one context.
   const void *codeDomain() const override { return &ownCard; }
+  Status checkOwn(const void *data, uint64_t bytes) override;
   std::unique_ptr<Queue> createQueue() override;
   std::unique_ptr<Event> createEvent() override;
   Status upload(void *destination, const void *source, uint64_t bytes) override;

@@ -123,6 +123,7 @@ Status CUDAExecutor::runSegments() {
   arriving.clear();
   mustJoin = false;
   GANTRY_RETURN_IF_ERROR(prepare());
+  GANTRY_RETURN_IF_ERROR(followCaller());
   for (uint32_t at = 0; at < program.steps().size();) {
     GANTRY_RETURN_IF_ERROR(program.checkCancelled(stepAt(at)));
     const uint32_t index = segments.startingAt[at];
@@ -234,6 +235,13 @@ Status CUDAExecutor::stageIn(const Segment &segment) {
   return {};
 }
 
+Status CUDAExecutor::finishAll() {
+  if (callerLeads && issued == finished)
+    GANTRY_RETURN_IF_ERROR(origin->finish().status);
+  callerLeads = false;
+  return finishUpTo(issued);
+}
+
 /// Waits for a segment and those before it, and takes what they bring.
 Status CUDAExecutor::finishUpTo(uint64_t number) {
   if (number <= finished)
@@ -287,7 +295,10 @@ void CUDAExecutor::settle() {
 /// Each command by itself, waited for.
 template <typename Observe>
 Status CUDAExecutor::runSteps(Observe observe) {
-  GANTRY_RETURN_IF_ERROR(lost());
+  GANTRY_RETURN_IF_ERROR(prepare());
+  GANTRY_RETURN_IF_ERROR(followCaller());
+  if (callerLeads)
+    GANTRY_RETURN_IF_ERROR(origin->finish().status);
   for (uint32_t at = 0; at < program.steps().size();) {
     const Step &step = stepAt(at);
     GANTRY_RETURN_IF_ERROR(program.checkCancelled(step));
@@ -347,6 +358,8 @@ Status CUDAExecutor::runTimed(CommandOrder, std::vector<CommandTime> &times) {
 void CUDAExecutor::start(CommandOrder order, std::span<const OutputCopy> outputs,
                          RunCompletion &completion) {
   Status status = options.syncEach ? run(order) : runSegments();
+  if (status.ok())
+    status = leadCaller();
   if (!status.ok()) {
     settle();
     completion.runFinished(std::move(status));

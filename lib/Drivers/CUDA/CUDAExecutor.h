@@ -25,6 +25,7 @@ public:
   Status run(CommandOrder order) override;
   Status runTimed(CommandOrder order, std::vector<CommandTime> &times) override;
   bool runsLater() const override { return true; }
+  bool followsStreams() const override { return origin != nullptr; }
   void start(CommandOrder order, std::span<const OutputCopy> outputs,
              RunCompletion &completion) override;
 
@@ -33,6 +34,7 @@ private:
   struct Captured {
     GraphExecHandle exec = nullptr;
     std::vector<void *> addresses;
+    bool isRefused = false; ///< CUDA makes no graph of it
   };
   /// What a segment that was issued brings to the host.
   struct Arriving {
@@ -49,11 +51,16 @@ private:
   Status runSegment(uint32_t index);
   Status stageIn(const Segment &segment);
   Status finishUpTo(uint64_t number);
-  Status finishAll() { return finishUpTo(issued); }
+  Status finishAll();
   void settle();
   template <typename Observe>
   Status runSteps(Observe observe);
   void waitForRuns();
+
+  // Caller.cpp: order with a stream of the caller's
+  Status followCaller();
+  Status leadCaller();
+  Expected<StreamQueue *> besideCaller(StreamHandle stream) const;
 
   // Issue.cpp: what CUDA is told
   Status prepare();
@@ -63,7 +70,9 @@ private:
   Status issueRead(const Segment &segment);
   Status follow(StreamQueue &later, StreamQueue &earlier);
   Status replay(uint32_t index);
-  Status capture(uint32_t index);
+  Status launchCaptured(uint32_t index);
+  Status capture(uint32_t index, Status &refusal);
+  Status refuse(uint32_t index, Status refusal);
   Status instantiate(Captured &captured, GraphHandle graph);
   std::vector<void *> addressesOf(const Segment &segment) const;
   void release();
@@ -90,12 +99,17 @@ private:
   std::vector<std::unique_ptr<StreamEvent>> ends;       ///< by queue: its part of a segment
   std::vector<std::unique_ptr<StreamEvent>> awaited;    ///< by segment: its end, for the host
   std::vector<Captured> captured;                       ///< by segment
+  bool saidRefusal = false;                             ///< in the log, once
 
   // Of the run that goes on:
   uint64_t issued = 0, finished = 0; ///< segments
   std::vector<uint64_t> lastNumber;  ///< by segment: when it was issued last
   std::vector<Arriving> arriving;
-  bool mustJoin = false; ///< the host's next step comes after everything
+  bool mustJoin = false;    ///< the host's next step comes after everything
+  bool callerLeads = false; ///< what the caller's stream had may still go on
+
+  std::unique_ptr<StreamEvent> beforeRun, afterRun; ///< on the caller's stream, and on the origin
+  StreamQueue *beside = nullptr;                    ///< a queue of the card of the caller's stream
 
   // Runs that were started and go on without their caller:
   struct Pending {

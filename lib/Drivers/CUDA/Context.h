@@ -29,6 +29,7 @@ public:
 
   Card &card() const { return owner; }
   const Library &api() const;
+  bool is(ContextHandle other) const { return handle == other; }
 
   /// What was lost, if it is; to be asked before work is given to the context.
   Status lost() const;

@@ -1,6 +1,7 @@
 // What CUDA is told: the same calls whether a segment is captured or issued as it stands.
 #include "CUDADevice.h"
 #include "CUDAExecutor.h"
+#include "gantry/Runtime/Runtime.h"
 
 #include <algorithm>
 
@@ -143,33 +144,65 @@ std::vector<void *> CUDAExecutor::addressesOf(const Segment &segment) const {
   return addresses;
 }
 
+/// A graph is a matter of speed: where CUDA makes none, the segment is issued as it stands.
 Status CUDAExecutor::replay(uint32_t index) {
   Captured &known = captured[index];
   const Segment &segment = segments.all[index];
-  if (!known.exec || addressesOf(segment) != known.addresses)
-    GANTRY_RETURN_IF_ERROR(capture(index));
-  CurrentContext current(origin->in());
-  GANTRY_RETURN_IF_ERROR(current.status());
-  return ofSegment(GANTRY_CUDA_IN(origin->in(), launchGraph, known.exec, origin->handle()));
+  Status refusal;
+  if (!known.isRefused && (!known.exec || addressesOf(segment) != known.addresses))
+    GANTRY_RETURN_IF_ERROR(capture(index, refusal));
+  if (!known.isRefused && refusal.ok()) {
+    refusal = launchCaptured(index);
+    if (refusal.ok())
+      return {};
+  }
+  if (!known.isRefused)
+    GANTRY_RETURN_IF_ERROR(refuse(index, std::move(refusal)));
+  return issue(segment);
 }
 
-Status CUDAExecutor::capture(uint32_t index) {
+Status CUDAExecutor::launchCaptured(uint32_t index) {
+  CurrentContext current(origin->in());
+  GANTRY_RETURN_IF_ERROR(current.status());
+  return GANTRY_CUDA_IN(origin->in(), launchGraph, captured[index].exec, origin->handle());
+}
+
+/// A lost context would fail in the same way without a graph.
+Status CUDAExecutor::refuse(uint32_t index, Status refusal) {
+  if (!lost().ok())
+    return ofSegment(std::move(refusal));
+  captured[index].isRefused = true;
+  if (!saidRefusal)
+    program.plan().runtime().log(Severity::warning,
+                                 "'" + program.plan().name() + "': " + Doing::now() +
+                                     " runs command by command, since there is no CUDA graph of "
+                                     "it: " +
+                                     refusal.message());
+  saidRefusal = true;
+  return {};
+}
+
+/// `refusal`: what CUDA has against a graph of it. What fails besides would fail without a graph.
+Status CUDAExecutor::capture(uint32_t index, Status &refusal) {
   Context &context = origin->in();
   CurrentContext current(context);
   GANTRY_RETURN_IF_ERROR(current.status());
   captured[index].addresses.clear();
-  GANTRY_RETURN_IF_ERROR(
-      ofSegment(GANTRY_CUDA_IN(context, beginCapture, origin->handle(), CaptureMode::threadLocal)));
+  refusal = GANTRY_CUDA_IN(context, beginCapture, origin->handle(), CaptureMode::threadLocal);
+  if (!refusal.ok())
+    return {};
   Status status = issue(segments.all[index]);
   GraphHandle graph = nullptr;
-  Status ended = GANTRY_CUDA_IN(context, endCapture, origin->handle(), &graph);
-  if (status.ok())
-    status = ofSegment(std::move(ended));
-  if (status.ok())
-    status = ofSegment(instantiate(captured[index], graph));
+  refusal = GANTRY_CUDA_IN(context, endCapture, origin->handle(), &graph);
+  if (status.ok() && refusal.ok())
+    refusal = instantiate(captured[index], graph);
   if (graph)
     (void)context.api().destroyGraph(graph);
-  if (status.ok())
+  if (status.code() == StatusCode::unsupported) { // a call that cannot be captured
+    refusal = std::move(status);
+    return {};
+  }
+  if (status.ok() && refusal.ok())
     captured[index].addresses = addressesOf(segments.all[index]);
   return status;
 }

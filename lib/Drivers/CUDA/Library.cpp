@@ -101,6 +101,15 @@ StatusCode codeOf(Result result) {
   case Result::unsupportedPTXVersion:
   case Result::jitCompilationDisabled:
   case Result::notSupported:
+  case Result::captureUnsupported:
+  case Result::captureInvalidated:
+  case Result::captureMerge:
+  case Result::captureUnmatched:
+  case Result::captureUnjoined:
+  case Result::captureIsolation:
+  case Result::captureImplicit:
+  case Result::capturedEvent:
+  case Result::captureWrongThread:
     return StatusCode::unsupported;
   case Result::notFound:
     return StatusCode::notFound;
