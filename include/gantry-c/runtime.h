@@ -137,6 +137,9 @@ typedef struct gantry_device_info_t {
   gantry_copy_count_t run_copies[GANTRY_NUM_COPY_KINDS];
   /** Constants that loaded plans want on another device than they are used on. */
   gantry_copy_count_t load_copies[GANTRY_NUM_COPY_KINDS];
+  /** Memory of the host that is locked for copies to and from a GPU; not in bytes_in_use. What the
+   * parts of one GPU share, each of them tells. */
+  uint64_t pinned_bytes;
 } gantry_device_info_t;
 
 GANTRY_API size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime);

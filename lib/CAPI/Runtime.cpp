@@ -325,7 +325,8 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
                             stats.stagedCopies,
                             stats.stagedBytes,
                             {},
-                            {}};
+                            {},
+                            stats.pinnedBytes};
   for (size_t kind = 0; kind < GANTRY_NUM_COPY_KINDS; ++kind) {
     auto counts = [&](const gantry::plan::CopyCount &count) {
       return gantry_copy_count_t{count.copies, count.bytes, count.transfers};

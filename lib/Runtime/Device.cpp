@@ -72,9 +72,12 @@ plan::CopyTally Device::Tally::read() const {
 
 DeviceStats Device::stats() const {
   auto read = [](const Counter &counter) { return counter.load(std::memory_order_relaxed); };
-  DeviceStats stats{
-      read(inUse), read(peak),         read(mappedBytes), read(allocations), 0,
-      0,           read(stagedCopies), read(stagedBytes), runCopies.read(),  loadCopies.read()};
+  DeviceStats stats;
+  stats.bytesInUse = read(inUse), stats.peakBytes = read(peak);
+  stats.mappedBytes = read(mappedBytes), stats.allocations = read(allocations);
+  stats.stagedCopies = read(stagedCopies), stats.stagedBytes = read(stagedBytes);
+  stats.pinnedBytes = read(pinnedBytes) + sharedPinnedBytes();
+  stats.run = runCopies.read(), stats.load = loadCopies.read();
   for (const plan::CopyCount &count : stats.run.kinds) {
     stats.copies += count.copies;
     stats.copiedBytes += count.bytes;

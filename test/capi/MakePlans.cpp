@@ -1,6 +1,7 @@
 // Writes the plans that the C API's tests and the examples run: hello.gantry, custom.gantry,
-// counter.gantry, training.gantry into the folder given.
+// counter.gantry, training.gantry, gpu.gantry into the folder given.
 #include "Runtime/PlanBuilder.h"
+#include "conformance/TestPTX.h"
 
 #include <cstdio>
 
@@ -64,6 +65,27 @@ void training(PlanBuilder &b) {
            {memory(variables, 128, 16)}, 4);
 }
 
+/// y = x + x on GPU:0, where x and y are
+void onGPU(PlanBuilder &b) {
+  const uint32_t gpu = b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda");
+  b.plan.devices[gpu]->physical = 0;
+  const uint32_t code = b.addCode({testPTX.begin(), testPTX.end()});
+  b.plan.code[code]->kind = fb::CodeKind::ptx;
+  b.plan.code[code]->target = "sm_75";
+  const uint32_t add = b.addKernel("add_f32", code);
+  auto variant = std::make_unique<fb::VariantT>();
+  variant->driver = "cuda";
+  variant->code = code;
+  variant->grid = std::make_unique<fb::Extent>(4, 1, 1);
+  variant->block = std::make_unique<fb::Extent>(1, 1, 1);
+  b.plan.kernels[add]->variants.push_back(std::move(variant));
+  b.addFunction("main");
+  b.addInput("x", {4});
+  b.addOutput("y", {4});
+  b.function().inputs[0]->device = b.function().outputs[0]->device = gpu;
+  b.launch(add, {input(0, 16), input(0, 16)}, {output(0, 16)}, 4).device = gpu;
+}
+
 bool write(void (*build)(PlanBuilder &), const std::string &path) {
   PlanBuilder builder;
   build(builder);
@@ -81,7 +103,8 @@ int main(int argc, char **argv) {
   std::string folder = argv[1];
   return write(hello, folder + "/hello.gantry") && write(custom, folder + "/custom.gantry") &&
                  write(counter, folder + "/counter.gantry") &&
-                 write(training, folder + "/training.gantry")
+                 write(training, folder + "/training.gantry") &&
+                 write(onGPU, folder + "/gpu.gantry")
              ? 0
              : 1;
 }

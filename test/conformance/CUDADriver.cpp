@@ -130,6 +130,35 @@ TEST_F(CUDADriver, partsOfACardShareItsContextAndCode_d4) {
   EXPECT_TRUE(queue->finish().status.ok());
 }
 
+TEST_F(CUDADriver, aPartTakesNoMoreUnitsThanItsLimitHas_d4) {
+  auto part = open(0, uint64_t(4) << 20);
+  std::vector<Allocation> all;
+  for (int i = 0; i < 4; ++i)
+    all.push_back(part->allocate(1 << 20, "test").take());
+  EXPECT_EQ(fake.bytes(0), uint64_t(4) << 20);
+  // Half of each unit is free, which is no unit.
+  all[0] = Allocation(), all[2] = Allocation();
+  auto more = part->allocate(2 << 20, "test");
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.status().code(), StatusCode::doesNotFit);
+  EXPECT_EQ(more.status().message(), "'GPU:0': test: memory of fake GPU comes in units of 2 MiB, "
+                                     "and 4 MiB of 4 MiB are taken by them");
+  EXPECT_TRUE(part->allocate(1 << 20, "test").ok());
+  EXPECT_EQ(fake.bytes(0), uint64_t(4) << 20);
+}
+
+TEST_F(CUDADriver, countsPinnedMemory_m1) {
+  auto whole = open(0), part = open(0, uint64_t(4) << 20);
+  EXPECT_EQ(whole->stats().pinnedBytes, 0u);
+  {
+    auto memory = part->allocate(64, "test");
+    EXPECT_TRUE(part->fill(memory->data(), 1, 64).ok());
+    EXPECT_EQ(part->stats().pinnedBytes, uint64_t(8) << 20); // two buffers of 4 MiB
+    EXPECT_EQ(whole->stats().pinnedBytes, uint64_t(8) << 20);
+  }
+  EXPECT_EQ(part->stats().pinnedBytes, 0u);
+}
+
 TEST_F(CUDADriver, saysWhatTheCompilerSays) {
   auto device = open(0);
   const std::string text = ".version 7.0\n.target sm_75\n.visible .entry k() { nonsense; }\n";

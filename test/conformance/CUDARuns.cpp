@@ -6,7 +6,9 @@
 #include "gantry/Drivers/CUDADriver.h"
 #include "gantry/Runtime/Session.h"
 
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace gantry::runtime::test {
 namespace {
@@ -55,7 +57,8 @@ struct CUDARuns : ::testing::Test {
     variant->block = std::make_unique<fb::Extent>(1, 1, 1);
     b.plan.kernels[add]->variants.push_back(std::move(variant));
     const uint32_t first = b.addArena(fb::ArenaKind::transient, 4 * bytes, 1);
-    const uint32_t second = cards > 1 ? b.addArena(fb::ArenaKind::transient, 2 * bytes, last) : first;
+    const uint32_t second =
+        cards > 1 ? b.addArena(fb::ArenaKind::transient, 2 * bytes, last) : first;
     b.addFunction("main");
     b.addInput("x", {int64_t(n)});
     b.addOutput("y", {int64_t(n)});
@@ -265,6 +268,7 @@ TEST_F(CUDARuns, areOrderedWithAStreamOfTheCallers) {
             EXPECT_EQ(got[0], 4 * value);
             EXPECT_EQ(got[n - 1], 4 * value);
             ASSERT_OK(fence.wait());
+            caller.wait();
           }
           EXPECT_STREQ(fake.faults(), "");
           caller.giveHost(given), caller.giveHost(got);
@@ -326,6 +330,74 @@ TEST_F(CUDARuns, refuseArraysAndStreamsOfOthers) {
     EXPECT_OK(run.session->run(*run.bindings));
     caller.give(here), other.give(there);
   }
+}
+
+TEST_F(CUDARuns, countTheirPinnedMemory) {
+  auto plan = load(false);
+  Device *device = plan->device(1);
+  {
+    Run run = onHost(plan);
+    ASSERT_OK(runOnce(run, 1));
+    EXPECT_EQ(device->stats().pinnedBytes, 2 * bytes); // of the input and the output
+  }
+  EXPECT_EQ(device->stats().pinnedBytes, 0u);
+}
+
+// ---- other processes ----
+
+/// What a child says that does `work`.
+template <typename Work>
+std::string saidByChild(Work work) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string text = work();
+    (void)!::write(ends[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char buffer[256];
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    said.append(buffer, static_cast<size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  return said;
+}
+
+TEST_F(CUDARuns, inAForkedProcessSayThatTheyCannot) {
+  Run run = onHost(load(false));
+  ASSERT_OK(runOnce(run, 1));
+  const std::string expected = "this process was forked from one that uses CUDA";
+  const std::string ofRun = saidByChild([&] {
+    Status status = runOnce(run, 2);
+    run = {}; // gives nothing of the parent's back
+    return status.message();
+  });
+  EXPECT_NE(ofRun.find(expected), std::string::npos) << ofRun;
+  const std::string ofLoad = saidByChild([&] {
+    PlanBuilder b;
+    quadruple(b, false);
+    return b.load(makeRuntime()).status().message();
+  });
+  EXPECT_NE(ofLoad.find(expected), std::string::npos) << ofLoad;
+  EXPECT_OK(runOnce(run, 3));
+}
+
+/// What a program holds until its end does no harm then.
+TEST_F(CUDARuns, mayLiveUntilTheProcessEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // a program of its own, not a fork of this one
+  EXPECT_EXIT(
+      {
+        static Run run = onHost(load(false));
+        static std::shared_ptr<Runtime> kept = runtime;
+        auto fence = run.session->submit(*run.bindings);
+        std::exit(fence->wait().ok() ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 // ---- several at once ----

@@ -89,7 +89,20 @@ void reset(const fake_cuda_options_t *options) {
   all.faults.clear();
 }
 
-thread_local std::vector<Context *> stack;
+/// Of the thread. Plain memory, since contexts are made current while a process ends, too.
+struct Stack {
+  std::array<Context *, 16> all;
+  size_t size;
+  bool empty() const { return size == 0; }
+  Context *back() const { return all[size - 1]; }
+  bool push(Context *context) {
+    if (size == all.size())
+      return false;
+    all[size++] = context;
+    return true;
+  }
+};
+thread_local constinit Stack stack{};
 
 bool isSticky(Result result) {
   return result == Result::illegalAddress || result == Result::launchFailed ||
@@ -313,8 +326,8 @@ FAKE_CUDA cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
 
 FAKE_CUDA cuCtxPushCurrent_v2(ContextHandle context) {
   FAKE_BEGIN(Kind::asks);
-  stack.push_back(reinterpret_cast<fake::Context *>(context));
-  return Result::success;
+  return stack.push(reinterpret_cast<fake::Context *>(context)) ? Result::success
+                                                                : Result::outOfMemory;
 }
 
 FAKE_CUDA cuCtxPopCurrent_v2(ContextHandle *context) {
@@ -322,7 +335,7 @@ FAKE_CUDA cuCtxPopCurrent_v2(ContextHandle *context) {
   if (stack.empty())
     return Result::invalidContext;
   *context = reinterpret_cast<ContextHandle>(stack.back());
-  stack.pop_back();
+  --stack.size;
   return call.end();
 }
 

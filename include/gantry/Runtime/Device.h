@@ -103,6 +103,9 @@ struct DeviceStats {
   uint64_t copiedBytes = 0;
   uint64_t stagedCopies = 0; ///< inputs and outputs that were not aligned, see Bindings
   uint64_t stagedBytes = 0;
+  /// Host memory that the driver holds ready for copies to and from the device, with what the parts
+  /// of a physical device share.
+  uint64_t pinnedBytes = 0;
   plan::CopyTally run;  ///< `copies` by kind: what plan::Ledger::perRun says, times the runs
   plan::CopyTally load; ///< constants that plans want elsewhere: plan::Ledger::atLoad
 };
@@ -173,12 +176,15 @@ public:
   void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes, true); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }
+  void countPinned(int64_t bytes) { add(pinnedBytes, static_cast<uint64_t>(bytes)); }
 
 protected:
   /// `bytes` (more than 0) of device memory. DOES_NOT_FIT when there is not as much.
   virtual Expected<void *> takeMemory(uint64_t bytes) = 0;
   /// Gives back what takeMemory gave, with the same size.
   virtual void giveMemory(void *data, uint64_t bytes) = 0;
+  /// Pinned bytes that nobody counts with countPinned.
+  virtual uint64_t sharedPinnedBytes() const { return 0; }
 
 private:
   friend class Allocation;
@@ -204,7 +210,7 @@ private:
   Driver &owner;
   uint64_t memoryLimit;
   Counter inUse{0}, peak{0}, mappedBytes{0}, allocations{0};
-  Counter stagedCopies{0}, stagedBytes{0};
+  Counter stagedCopies{0}, stagedBytes{0}, pinnedBytes{0};
   Tally runCopies, loadCopies;
 };
 

@@ -30,6 +30,7 @@ public:
 protected:
   Expected<void *> takeMemory(uint64_t bytes) override { return ownMemory.take(bytes); }
   void giveMemory(void *data, uint64_t bytes) override { ownMemory.give(data, bytes); }
+  uint64_t sharedPinnedBytes() const override { return ownCard.pinnedBytes(); }
 
 private:
   Card &ownCard;

@@ -47,6 +47,7 @@ bool Card::canAccess(const Card &other) {
 Expected<std::shared_ptr<Context>> Card::context() {
   std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock
   std::unique_lock lock(mutex);
+  GANTRY_RETURN_IF_ERROR(checkNotForked());
   known = current.lock();
   if (known) {
     GANTRY_RETURN_IF_ERROR(known->lost());
@@ -61,9 +62,17 @@ Expected<std::shared_ptr<Context>> Card::context() {
   return known;
 }
 
+uint64_t Card::pinnedBytes() {
+  std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock
+  std::lock_guard lock(mutex);
+  known = current.lock();
+  return known ? known->staging().pinnedBytes() : 0;
+}
+
 void Card::letGo() {
   std::lock_guard lock(mutex);
-  (void)library.releaseContext(device);
+  if (!wasForked())
+    (void)library.releaseContext(device);
   isRetained = false;
   gone.notify_all();
 }
@@ -110,7 +119,8 @@ thread_local Context *innermost = nullptr;
 } // namespace
 
 CurrentContext::CurrentContext(Context &context, For what) {
-  if (innermost == &context)
+  failure = checkNotForked();
+  if (!failure.ok() || innermost == &context)
     return;
   failure = GANTRY_CUDA_IN(context, pushContext, context.handle);
   if (!failure.ok() && what == For::release)

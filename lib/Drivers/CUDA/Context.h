@@ -105,6 +105,8 @@ public:
   /// The context, made when there is none. UNAVAILABLE or DOES_NOT_FIT when CUDA cannot make one;
   /// the failure that lost it while it still has users.
   Expected<std::shared_ptr<Context>> context();
+  /// Of the buffers for transfers outside of runs; makes no context.
+  uint64_t pinnedBytes();
 
 private:
   friend class Context;

@@ -46,6 +46,7 @@ Status CUDAExecutor::prepare() {
     GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(origin->in(), allocateHost, &data, segments.pinnedBytes,
                                           flags::hostPortable));
     pinned = static_cast<uint8_t *>(data);
+    origin->cudaDevice().countPinned(static_cast<int64_t>(segments.pinnedBytes));
   }
   isPrepared = true;
   return {};
@@ -54,6 +55,8 @@ Status CUDAExecutor::prepare() {
 void CUDAExecutor::release() {
   if (!origin || !origin->handle())
     return;
+  if (pinned)
+    origin->cudaDevice().countPinned(-static_cast<int64_t>(segments.pinnedBytes));
   CurrentContext current(origin->in(), CurrentContext::For::release);
   if (!current.status().ok())
     return; // it went with what was lost

@@ -2,10 +2,15 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <mutex>
+#include <pthread.h>
 
 namespace gantry::runtime::cuda {
 
 namespace {
+
+bool isChild = false; ///< set where no other thread is
+std::once_flag watched;
 
 constexpr const char *usualName = "libcuda.so.1";
 
@@ -70,7 +75,21 @@ Expected<std::unique_ptr<Library>> load() {
 
 } // namespace
 
-Expected<std::unique_ptr<Library>> Library::open() { return load(); }
+bool wasForked() { return isChild; }
+
+Status checkNotForked() {
+  if (!isChild)
+    return {};
+  return Status::failedPrecondition("this process was forked from one that uses CUDA, which works "
+                                    "in the parent only; fork before the first plan is loaded, or "
+                                    "start a new program");
+}
+
+Expected<std::unique_ptr<Library>> Library::open() {
+  GANTRY_RETURN_IF_ERROR(checkNotForked());
+  std::call_once(watched, [] { ::pthread_atfork(nullptr, nullptr, [] { isChild = true; }); });
+  return load();
+}
 
 std::string Library::describe(Result result) const {
   const char *name = nullptr, *text = nullptr;

@@ -30,6 +30,12 @@ struct Library {
   std::string describe(Result result) const;
 };
 
+/// Whether this process was forked from one that had opened the library: CUDA works in the parent
+/// only, and what is there is the parent's.
+bool wasForked();
+/// FAILED_PRECONDITION says so.
+Status checkNotForked();
+
 /// Whether the context is lost with it: every call that follows fails as well.
 bool isSticky(Result result);
 

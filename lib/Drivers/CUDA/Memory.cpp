@@ -107,6 +107,8 @@ Expected<void *> Memory::takeWhole(uint64_t bytes) {
 }
 
 void Memory::give(void *data, uint64_t bytes) {
+  if (wasForked())
+    return;                      // what is there is the parent's
   std::shared_ptr<Context> last; // may go with this, after the lock
   std::lock_guard lock(mutex);
   last = context;
@@ -150,7 +152,13 @@ Status Memory::mapUnits(uint64_t begin, uint64_t end) {
   return {};
 }
 
+/// A part of a card takes no more than its limit, rounded up to a unit: what gaps between
+/// allocations keep mapped counts, since another part may have been promised it.
 Status Memory::mapPiece(uint64_t offset, uint64_t bytes) {
+  if (mapped + bytes > unitEnd(capacity))
+    return Status::doesNotFit("memory of " + card.name() + " comes in units of " +
+                              formatBytes(unit) + ", and " + formatBytes(mapped) + " of " +
+                              formatBytes(unitEnd(capacity)) + " are taken by them");
   const AllocationProperties properties = propertiesOf(card);
   Piece piece{bytes, 0, 1};
   GANTRY_RETURN_IF_ERROR(

@@ -17,9 +17,11 @@ Status Staging::prepare() {
     GANTRY_RETURN_IF_ERROR(
         GANTRY_CUDA_IN(context, createStream, &stream, flags::streamNonBlocking));
   for (Buffer &buffer : buffers) {
-    if (!buffer.data)
+    if (!buffer.data) {
       GANTRY_RETURN_IF_ERROR(
           GANTRY_CUDA_IN(context, allocateHost, &buffer.data, pieceBytes, flags::hostPortable));
+      pinned += pieceBytes;
+    }
     if (!buffer.sent)
       GANTRY_RETURN_IF_ERROR(
           GANTRY_CUDA_IN(context, createEvent, &buffer.sent, flags::eventDisableTiming));

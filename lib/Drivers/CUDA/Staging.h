@@ -7,6 +7,7 @@
 #include "Api.h"
 #include "gantry/Support/Status.h"
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -27,7 +28,7 @@ public:
   static Status through(Context &source, const void *from, Context &target, void *to,
                         uint64_t bytes);
 
-  uint64_t pinnedBytes() const { return buffers[0].data ? 2 * pieceBytes : 0; }
+  uint64_t pinnedBytes() const { return pinned; }
   void release();
 
 private:
@@ -45,6 +46,7 @@ private:
   std::mutex mutex;
   StreamHandle stream = nullptr;
   Buffer buffers[2];
+  std::atomic<uint64_t> pinned{0}; ///< bytes of the buffers
 };
 
 } // namespace gantry::runtime::cuda
