@@ -86,6 +86,35 @@ TEST_F(DevicesTool, d7_calibrates) {
                                 std::regex("CPU:0 +CPU:0 .* measured\n")));
 }
 
+TEST_F(DevicesTool, d7_calibrates_gpus_through_cuda) {
+  const std::string with = "GANTRY_CUDA_LIB=" GANTRY_FAKE_CUDA " FAKE_CUDA_DEVICES=2";
+  const Result devices = onTwoGPUs("devices --calibrate --json", with);
+  EXPECT_EQ(devices.status, 0) << devices.err;
+  EXPECT_EQ(devices.err, "");
+  Expected<Topology> read = Topology::fromJSON(devices.out);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  // What comes from a stand-in never passes for a GPU's.
+  EXPECT_EQ(read->physical[1].model, "Fake H100 (rates of a stand-in for CUDA, of no GPU)");
+  for (uint32_t gpu : {1, 2}) {
+    EXPECT_GT(read->physical[gpu].bandwidth, 0);
+    EXPECT_NE(read->physical[gpu].bandwidth, 1e12); // NVML's
+    for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16})
+      EXPECT_GT(read->physical[gpu].peakFlops[size_t(type)], 0);
+  }
+  EXPECT_EQ(read->links.size(), 9u); // all pairs of three
+  const std::string text = onTwoGPUs("devices --calibrate", with).out;
+  EXPECT_TRUE(std::regex_search(text, std::regex("GPU:0 +GPU:1 .* measured\n"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("GPU:1: a launch takes .*s\n"))) << text;
+}
+
+TEST_F(DevicesTool, d7_calibrates_what_there_is) {
+  const Result devices = onTwoGPUs("devices --calibrate", "GANTRY_CUDA_LIB=/nowhere.so");
+  EXPECT_EQ(devices.status, 0);
+  EXPECT_HAS(devices.err, "gantry: warning: GPUs are not measured: 'GPU:0': NVIDIA's driver "
+                          "cannot be opened");
+  EXPECT_HAS(devices.out, "measured\n");
+}
+
 TEST_F(DevicesTool, Refuses) {
   EXPECT_EQ(
       onTwoGPUs("devices --split GPU:0=1GiB,1.5GiB").err,

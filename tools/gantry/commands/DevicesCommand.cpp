@@ -46,7 +46,7 @@ TopologyFlags flagsOf(const Options &options) {
 const machine::DeviceDetails *detailsOf(const Machine &machine, const PhysicalDevice &device) {
   for (size_t i = 0; i < machine.topology.physical.size(); ++i)
     if (machine.topology.physical[i].name == device.name &&
-        machine.topology.physical[i].model == device.model)
+        device.model.starts_with(machine.topology.physical[i].model))
       return &machine.details[i];
   return nullptr;
 }
@@ -142,6 +142,12 @@ void printLinks(const Topology &topology, const char *given) {
     std::fputs(table.text().c_str(), stdout);
 }
 
+void printLaunches(const Topology &topology, const std::vector<machine::GPURates> &rates) {
+  for (const machine::GPURates &each : rates)
+    std::printf("%s: a launch takes %s\n", topology.physical[each.physical].name.shortStr().c_str(),
+                formatSeconds(each.launchSeconds).c_str());
+}
+
 void printLibraries() {
   Table table({"library", "version", ""});
   const bool hasCompiler = Compiler::open().ok();
@@ -187,11 +193,19 @@ int devicesCommand(const Options &options) {
   auto topology = describedTopology(options, machine.topology);
   if (!topology)
     return report(topology.status());
-  if (options.calibrate)
+  std::vector<machine::GPURates> measured;
+  if (options.calibrate) {
     machine::applyRates(machine::measureHost(static_cast<unsigned>(options.threads)), *topology);
-  if (!options.json)
+    auto rates = machine::measureGPUs(*topology);
+    if (!rates)
+      printWarning("GPUs are not measured: " + rates.status().message());
+    else
+      measured = rates.take();
+  }
+  if (!options.json) {
     printForPeople(machine, *topology, options.calibrate);
-  else
+    printLaunches(*topology, measured);
+  } else
     std::fputs(spelledOut(topology.take()).toJSON().c_str(), stdout);
   return exitSuccess;
 }
