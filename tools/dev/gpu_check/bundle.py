@@ -1,0 +1,224 @@
+"""Makes the folder that is carried to a machine with a GPU: plans, what they have to give, the runtime.
+
+That machine has no compiler, no flatc, no CLI11 and no network. So carried are: libraries and programs
+of a runtime-only build with what they need beside glibc; plans of the kernel table, of recorded
+programs, of networks (networks.py says how little their weights take) and of what is timed; inputs as
+seeds; and expected bits, by the interpreter, as hashes. Not carried: the compiler, since MLIR and LLVM in one
+library must find the same glibc, and plans are what a user ships, too.
+
+Usage: bundle.py [--build BUILD] [--runtime BUILD] [--arch sm_90] [--sizes N,N] [--ops OP,OP] [--products N]
+                 [--small]
+"""
+
+import argparse
+import json
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import common
+import kernel_cases
+import networks
+import recorded
+import speed_programs
+
+import gantry_api
+import workers
+
+LIMIT = 64 << 20  # what the other machine takes, with the tracked files
+PROGRAMS = ("gantry", "DriverConformanceTest")
+LIBRARIES = ("libgantry-runtime.so", "libgantry-emulator.so", "libfake-cuda.so")
+OF_GLIBC = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv)\.so")
+
+
+class Bundle:
+    def __init__(self, arguments):
+        self.arguments, self.folder = arguments, common.BUNDLE
+        self.flags = ["devices=CPU:0,GPU:0", f"gpu-arch={arguments.arch}", "target-cpu=x86-64-v3"]
+        if arguments.small:
+            self.flags.append("cubins=off")  # the fake runs PTX
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for name in ("bits", "programs", "networks", "speed", "data", "lib", "bin"):
+            (self.folder / name).mkdir(parents=True)
+
+    def keep(self, content, name):
+        """Compresses a plan; its name in the bundle."""
+        with lzma.open(self.folder / f"{name}.xz", "wb", preset=1) as file:
+            file.write(content)
+        return f"{name}.xz"
+
+    def keep_file(self, file, name):
+        with open(file, "rb") as plain, lzma.open(self.folder / f"{name}.xz", "wb", preset=1) as packed:
+            shutil.copyfileobj(plain, packed, 1 << 22)
+        return f"{name}.xz"
+
+    # --- the runtime -------------------------------------------------------------------------------
+
+    def runtime(self):
+        build = self.arguments.runtime
+        for folder, names in (("bin", PROGRAMS), ("lib", LIBRARIES)):
+            for name in names:
+                target = self.folder / folder / name
+                shutil.copy(build / folder / name, target)
+                subprocess.run(["strip", "--strip-unneeded", target], check=True)
+        (self.folder / "lib/libgantry-runtime.so.0.1").symlink_to("libgantry-runtime.so")
+        self.needed()
+
+    def needed(self):
+        """Shared libraries of the system but for glibc's, found by the loader here."""
+        found = {}
+        for file in (*(self.folder / "bin").iterdir(), *(self.folder / "lib").iterdir()):
+            listed = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout
+            found.update(re.findall(r"^\s*(\S+) => (/\S+)", listed, re.MULTILINE))
+        for name, path in found.items():
+            if not OF_GLIBC.match(name) and "gantry" not in name:
+                shutil.copy(path, self.folder / "lib" / name)
+
+    # --- bits --------------------------------------------------------------------------------------
+
+    def one_group(self, index):
+        """In a worker: compiles a group of cases, runs it interpreted; its entry of the manifest."""
+        import runtime
+        names = self.groups[index]
+        with tempfile.TemporaryDirectory() as scratch:
+            _, file, inputs, outputs = kernel_cases.packed(names, scratch)
+            content = gantry_api.compile_model(file, self.flags, inputs)
+            plan_file = pathlib.Path(scratch) / "plan.gantry"
+            plan_file.write_bytes(content)
+            plan = runtime.Plan(runtime.Runtime(emulate="nothing"), plan_file)
+            results = plan.run(inputs)
+            halves = {name for name, info in plan.infos("output").items() if info.element == gantry_api.BF16}
+            plan.close()
+        return {"plan": self.keep(content, f"bits/{index}.gantry"), "cases": names,
+                "inputs": kernel_cases.digest_inputs(inputs), "tensor_cores": b"mma.sync" in content,
+                "outputs": [[kernel_cases.digest(results[name], name in halves) for name in some] for some in outputs]}
+
+    def bits(self):
+        names = kernel_cases.names(self.arguments.sizes, self.arguments.ops)
+        self.groups = kernel_cases.groups(names) + kernel_cases.product_groups(self.arguments.products)
+        print(f"bits: {sum(map(len, self.groups))} cases in {len(self.groups)} plans", flush=True)
+        made, left_out = [], []
+        for index, entry in workers.run_all(self.try_group, range(len(self.groups)), self.arguments.jobs, 300,
+                                            on_crash=lambda why: why, on_timeout=lambda: "more than 300 s"):
+            if isinstance(entry, dict):
+                made.append((index, entry))
+            else:
+                left_out.append(f"{self.groups[index][0]} and {len(self.groups[index]) - 1} more: {entry}")
+        for line in left_out:
+            print(f"  left out: {line}"[:300])
+        return [entry for _, entry in sorted(made, key=lambda pair: pair[0])], left_out
+
+    def try_group(self, index):
+        try:
+            return self.one_group(index)
+        except Exception as error:  # of one group; the others are still worth carrying
+            return f"{type(error).__name__}: {error}"
+
+    # --- whole programs ----------------------------------------------------------------------------
+
+    def programs(self):
+        made = []
+        with tempfile.TemporaryDirectory() as scratch:
+            for number, program in enumerate(recorded.programs(self.arguments.build, pathlib.Path(scratch),
+                                                               self.folder / "data", self.arguments.small)):
+                plan = pathlib.Path(scratch) / "plan.gantry"
+                command = [self.arguments.build / "bin/gantry", "compile", program.pop("file"),
+                           *recorded.on_one_gpu(program.pop("compile")),
+                           *(f"--{flag}" for flag in self.flags[1:]), "-o", plan]
+                done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=program.pop("folder"))
+                if done.returncode:
+                    print(f"  left out: {program['name']}: {done.stderr.strip()[-200:]}")
+                    continue
+                made.append({**program, "plan": self.keep_file(plan, f"programs/{number}.gantry")})
+        print(f"programs: {len(made)}", flush=True)
+        return made
+
+    def networks(self):
+        script = common.ROOT.parent / "shared/models/make_models.py"
+        script = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", script.parent)) / script.name
+        made = []
+        if not script.exists():
+            print(f"  left out: networks: no {script}")
+            return made
+        shutil.copy(script, self.folder / script.name)
+        for name in networks.SMALL if self.arguments.small else networks.NAMES:
+            start = time.monotonic()
+            with tempfile.TemporaryDirectory() as scratch:
+                model, plan = pathlib.Path(scratch) / f"{name}.onnx", pathlib.Path(scratch) / "plan.gantry"
+                try:
+                    networks.export(script, name, model)
+                except Exception as error:  # no PyTorch, or one that cannot export this
+                    print(f"  left out: {name}: {type(error).__name__}: {error}"[:200])
+                    continue
+                done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(model), "-o", str(plan),
+                                       *(f"--{flag}" for flag in self.flags)], capture_output=True, text=True)
+                if done.returncode:
+                    print(f"  left out: {name}: {done.stderr.strip()[-200:]}")
+                    continue
+                entry = self.keep_file(plan, f"networks/{name}.gantry")
+                made.append({"name": name, "plan": entry, "bytes": plan.stat().st_size})
+            print(f"  {name}: {made[-1]['bytes'] >> 20} MiB as {(self.folder / entry).stat().st_size >> 10} KiB, "
+                  f"{time.monotonic() - start:.0f} s", flush=True)
+        return made
+
+    def speed(self):
+        made = []
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, what, text, flags in speed_programs.programs(self.arguments.small):
+                file = pathlib.Path(scratch) / f"{name}.mlir"
+                file.write_text(text)
+                try:
+                    content = gantry_api.compile_model(file, [*self.flags, *flags], {})
+                except gantry_api.Refused as refusal:
+                    print(f"  left out: {name}: {refusal}"[:300])
+                    continue
+                made.append({"name": name, **what, "plan": self.keep(content, f"speed/{name}.gantry")})
+        print(f"speed: {len(made)} programs", flush=True)
+        return made
+
+    def write(self):
+        self.runtime()
+        bits, left_out = self.bits()
+        commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=common.ROOT)
+        content = {"commit": commit.stdout.strip(), "arch": self.arguments.arch, "small": self.arguments.small,
+                   "bits": bits, "left_out": left_out, "programs": self.programs(), "networks": self.networks(),
+                   "speed": self.speed()}
+        (self.folder / "manifest.json").write_text(json.dumps(content, indent=0))
+
+
+def tracked_bytes():
+    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, cwd=common.ROOT, check=True).stdout
+    return sum((common.ROOT / name).stat().st_size for name in listed.split("\0") if name and (common.ROOT / name).is_file())
+
+
+def main():
+    numbers = lambda text: tuple(int(part) for part in text.split(","))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", type=pathlib.Path, default=common.ROOT / "build/release", help="with the compiler")
+    parser.add_argument("--runtime", type=pathlib.Path, default=None, help="whose runtime is carried (default: BUILD's)")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--sizes", type=numbers, default=(1, 33, 197, 1025))
+    parser.add_argument("--products", type=int, default=200, help="random products, convolutions, attention")
+    parser.add_argument("--ops", type=lambda text: text.split(","), default=())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--small", action="store_true", help="what a rehearsal needs")
+    arguments = parser.parse_args()
+    arguments.build, arguments.runtime = (arguments.build.resolve(), (arguments.runtime or arguments.build).resolve())
+    gantry_api.load(arguments.build)
+    Bundle(arguments).write()
+    size = sum(file.stat().st_size for file in common.BUNDLE.rglob("*") if file.is_file() and not file.is_symlink())
+    whole = size + tracked_bytes()
+    print(f"{common.BUNDLE}: {size / 2**20:.1f} MiB, with the tracked files {whole / 2**20:.1f} MiB of {LIMIT >> 20}")
+    if whole > LIMIT:
+        shutil.rmtree(common.BUNDLE)
+        sys.exit("gpu_check: too large to be carried; fewer --sizes make it smaller. Removed again")
+
+
+if __name__ == "__main__":
+    main()

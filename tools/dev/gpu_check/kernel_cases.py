@@ -1,0 +1,92 @@
+"""Cases of the kernel table and random products, made again from their names on either machine, and hashes of
+their bits.
+
+A case is drawn from the hash of its name (test/e2e/kernel_table_test.py) or from seed and number
+(products_test.py), so that names are all that is carried of inputs; a hash of the inputs tells whether
+another NumPy drew others. The products are of sizes for which there are kernels on tensor cores.
+"""
+
+import dataclasses
+import hashlib
+import pathlib
+import re
+import tempfile
+import warnings
+
+import common  # first: it sets the search path
+import numpy as np
+
+import kernel_table_test
+import products_test
+from kernel_forms import forms
+
+warnings.simplefilter("ignore")  # NumPy's, of what it computes of NaN
+CASES_OF_A_PLAN = 48
+SEED = 1  # of the products
+COLUMN, DEVICE = kernel_table_test.COLUMNS["emulated"]
+# Kernels of these may be on tensor cores, where the order of a sum is the hardware's own.
+ON_TENSOR_CORES = ("matmul", "conv", "conv_transpose", "attention")
+_FORMS = forms()
+
+
+def is_product(name):
+    return name.startswith("product ")
+
+
+def case_of(name):
+    if is_product(name):
+        return dataclasses.replace(products_test.make_case(SEED, int(name.split()[2])), name=name)
+    op, element, n, number = re.fullmatch(r"(\w+) (\w+) (\d+) \[(\d+)\]", name).groups()
+    return kernel_table_test.make_case(op, _FORMS[op][int(number)], element, int(n), int(number), DEVICE)
+
+
+def names(sizes, ops=()):
+    """Of all cases with these sizes and ops, those of one element type side by side."""
+    found = [f"{op} {element} {n} [{number}]" for op, element in kernel_table_test.pairs(COLUMN)
+             if not ops or op in ops
+             for number, form in enumerate(_FORMS.get(op, ())) if element in form.types for n in sizes]
+    return sorted(found, key=lambda name: name.split()[1])
+
+
+def groups(every, size=CASES_OF_A_PLAN):
+    """Of one element type each; products apart from the rest, as their plans are compared otherwise."""
+    kinds = {}
+    for name in every:
+        op, element = name.split()[:2]
+        kinds.setdefault((element, op in ON_TENSOR_CORES), []).append(name)
+    return [some[i:i + size] for some in kinds.values() for i in range(0, len(some), size)]
+
+
+def product_groups(count, size=products_test.CASES_OF_A_FILE):
+    every = [f"product mixed {number}" for number in range(count)]
+    return [every[i:i + size] for i in range(0, count, size)]
+
+
+def packed(case_names, folder=None):
+    """(cases, file, inputs by name, names of each case's outputs)."""
+    cases = [case_of(name) for name in case_names]
+    with tempfile.TemporaryDirectory() as scratch:
+        pack = products_test.pack if is_product(case_names[0]) else kernel_table_test.pack
+        return cases, *pack(cases, pathlib.Path(folder or scratch))
+
+
+def digest(array, is_bf16=False):
+    """Of the bits; NaN is NaN, whatever its bits are."""
+    flat = np.array(array).reshape(-1)
+    if is_bf16:
+        flat[(flat & 0x7FFF) > 0x7F80] = 0x7FC0
+    elif flat.dtype.kind == "f":
+        flat[np.isnan(flat)] = np.nan
+    return hashlib.sha256(flat.tobytes()).hexdigest()[:16]
+
+
+def digest_inputs(inputs):
+    whole = hashlib.sha256()
+    for name in sorted(inputs):
+        whole.update(np.ascontiguousarray(inputs[name]).tobytes())
+    return whole.hexdigest()[:16]
+
+
+def widened(array, is_bf16):
+    """bf16 as NumPy has it: f32."""
+    return (array.astype(np.uint32) << 16).view(np.float32) if is_bf16 else array

@@ -1,0 +1,58 @@
+"""The networks of make_models.py with weights that are random, but carried in little.
+
+A plan holds its weights: 0.1 to 0.6 GB. So each parameter is a tile of 251 random numbers, again
+and again, drawn from the hash of its name: a compressed plan is a few hundred times smaller, and the
+other machine makes the same network in its own PyTorch, whatever its version draws. Neither sizes nor
+kernels depend on values; of zeros a GPU would take less power, of these it does not.
+"""
+
+import zlib
+
+import numpy as np
+
+TILE = 251  # a prime: rows of matrices begin at different places of it
+NAMES = ("resnet50", "mobilenet_v2", "vit_b_16", "bert_base", "gpt2_small", "reuters_cnn", "mlp", "elementwise")
+SMALL = ("mlp",)
+
+
+def tiled(name, shape, scale):
+    drawn = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(TILE).astype(np.float32)
+    return np.resize(drawn * np.float32(scale), shape)
+
+
+def drawn(array, name):
+    """An input of the same shape and type, of NumPy instead of PyTorch."""
+    random = np.random.default_rng(zlib.crc32(name.encode()))
+    if array.dtype.kind == "i":
+        return random.integers(0, 30000, array.shape).astype(array.dtype)
+    return random.standard_normal(array.shape).astype(array.dtype)
+
+
+def network(script, name):
+    """(network, {input: array}) of make_models.py, a program whose last line calls main()."""
+    import torch
+    source = script.read_text(encoding="utf-8").rstrip().removesuffix("main()")
+    exec(compile(source, str(script), "exec"), scope := {"__name__": "make_models"})
+    torch.manual_seed(0)
+    net, arguments = scope["MODELS"][name]()
+    net.eval()
+    with torch.no_grad():
+        for key, value in net.state_dict().items():
+            if value.dim() >= 2 and value.is_floating_point():
+                fan = value[0].numel()
+                scale = 0.02 if "tok" in key or "pos" in key else 1 / fan ** 0.5
+                value.copy_(torch.from_numpy(tiled(key, tuple(value.shape), scale)) if "mask" not in key else value)
+            elif key.endswith("bias"):
+                value.copy_(torch.from_numpy(tiled(key, tuple(value.shape), 0.02)))
+    return net, {f"input{i}": drawn(value.numpy(), f"{name}{i}") for i, value in enumerate(arguments)}
+
+
+def export(script, name, file):
+    import torch
+    import warnings
+    warnings.simplefilter("ignore")
+    net, inputs = network(script, name)
+    arguments = tuple(torch.from_numpy(value) for value in inputs.values())
+    torch.onnx.export(net, arguments, str(file), opset_version=13, do_constant_folding=True,
+                      input_names=list(inputs), output_names=["output"])
+    return inputs

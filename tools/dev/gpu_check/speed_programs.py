@@ -1,0 +1,75 @@
+"""Graphs whose time is measured: their operands are variables of the GPU, so that a run copies nothing.
+
+`fill` gives the variables random values, `main` is what is measured. Each has a row of the report:
+what it is, for PyTorch the same, and how many operations or bytes it is.
+"""
+
+ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
+
+
+def tensor(shape, element):
+    return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
+
+
+def program(element, operands, result, lines):
+    """`operands`: shapes of %a, %b, ...; `lines` compute %y of shape `result`."""
+    device = '{gantry.device = #gantry.device<"GPU:0">}'
+    names = "abcd"[:len(operands)]
+    text = [f"gantry.variable @{name} {device} = dense<0.0> : {tensor(shape, element)}"
+            for name, shape in (*zip(names, operands), ("y", result))]
+    text.append("func.func @main() {")
+    text += [f"  %{name} = gantry.read @{name} : {tensor(shape, element)}" for name, shape in zip(names, operands)]
+    text += [f"  {line}" for line in lines]
+    text += [f"  gantry.assign @y, %y : {tensor(result, element)}", "  return", "}", "func.func @fill() {"]
+    for number, (name, shape) in enumerate(zip(names, operands)):
+        kind = tensor(shape, element)
+        text += [f"  %{name} = gantry.random_uniform {{seed = {number + 1} : i64, low = -1.0 : f64, high = 1.0 : f64}} : () -> {kind}",
+                 f"  gantry.assign @{name}, %{name} : {kind}"]
+    return "\n".join([*text, "  return", "}", ""])
+
+
+def matmul(element, m, n, k):
+    a, b, y = (tensor(shape, element) for shape in ((m, k), (k, n), (m, n)))
+    return program(element, [(m, k), (k, n)], (m, n), [f"%y = gantry.matmul %a, %b : ({a}, {b}) -> {y}"])
+
+
+def elementwise(element, m, n):
+    t = tensor((m, n), element)
+    two = lambda op, a, b, y: f"%{y} = gantry.{op} %{a}, %{b} : ({t}, {t}) -> {t}"
+    return program(element, [(m, n)] * 3, (m, n), [two("mul", "a", "b", "p"), two("add", "p", "c", "q"),
+                                                   f"%y = gantry.relu %q : ({t}) -> {t}"])
+
+
+def softmax(element, m, n):
+    t = tensor((m, n), element)
+    return program(element, [(m, n)], (m, n), [f"%y = gantry.softmax %a {{axis = 1 : i64}} : ({t}) -> {t}"])
+
+
+def layer_norm(element, m, n):
+    t, row = tensor((m, n), element), tensor((n,), element)
+    return program(element, [(m, n), (n,), (n,)], (m, n),
+                   [f"%y = gantry.layer_norm %a, %b, %c {{axis = 1 : i64, epsilon = 1.0e-5 : f64}} : ({t}, {row}, {row}) -> {t}"])
+
+
+def chain(length):
+    """Kernels that do next to nothing, one after the other (compiled without fusion)."""
+    t = tensor((32,), "f32")
+    names = ["a", *(f"v{i}" for i in range(length - 1)), "y"]
+    return program("f32", [(32,)], (32,), [f"%{y} = gantry.neg %{x} : ({t}) -> {t}" for x, y in zip(names, names[1:])])
+
+
+def programs(is_small):
+    """Yields (name, what, text, flags)."""
+    for size in (64,) if is_small else (512, 1024, 2048, 4096, 8192):
+        for element in ("f32", "f16", "bf16"):
+            yield (f"matmul-{element}-{size}", {"kind": "matmul", "dtype": element, "m": size, "n": size, "k": size},
+                   matmul(element, size, size, size), ())
+    rows, columns = (16, 64) if is_small else (32768, 4096)
+    passes = {"elementwise": 4, "softmax": 2, "layer_norm": 2}  # arrays that are read or written
+    for kind, make in (("elementwise", elementwise), ("softmax", softmax), ("layer_norm", layer_norm)):
+        for element in ("f32", "bf16"):
+            yield (f"{kind}-{element}", {"kind": kind, "dtype": element, "m": rows, "n": columns,
+                                         "bytes": passes[kind] * rows * columns * ELEMENT_BYTES[element]},
+                   make(element, rows, columns), ())
+    for length in (1, 8) if is_small else (1, 101):
+        yield f"launch-{length}", {"kind": "launch", "kernels": length}, chain(length), ("no-fuse",)

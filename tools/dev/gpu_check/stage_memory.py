@@ -1,0 +1,125 @@
+"""Is what a plan says it takes what it takes? For each network, and at the smallest limit in steps of 1 MiB.
+
+Planned: the arenas of the plan on GPU 0, which the runtime's ledger has to repeat to the byte; rounded
+up to the units in which the card is mapped. Taken: what cuMemGetInfo has less of after load and two runs, the context being there
+before; kernels' code and the driver's own are what is left of the difference. Then all but so
+much of the card is taken away beforehand: a plan has to load and run where that is enough, and to be
+refused, with DOES_NOT_FIT and nothing left behind, where it is not.
+"""
+
+import subprocess
+import sys
+import tempfile
+
+import common
+import cuda
+import networks
+import runtime
+
+import run_plan
+
+MIB = 1 << 20
+UNIT = 2 * MIB
+STEPS = range(-4, 5)
+
+
+def planned(plan):
+    """{kind of arena: bytes} on GPU 0, as the plan has them."""
+    described = plan.describe()
+    found = {}
+    for arena in described["arenas"]:
+        device = described["devices"][arena["device"]]
+        if (device if isinstance(device, str) else str(device.get("name", device))).endswith("GPU:0"):
+            found[arena["kind"]] = found.get(arena["kind"], 0) + arena["size"]
+    return found
+
+
+def arrays_of(plan):
+    return {key: run_plan.made(info) for key, info in plan.infos("input").items()}
+
+
+def in_use(machine):
+    return sum(info.bytes_in_use for name, info in machine.devices().items() if name == "GPU:0")
+
+
+def whole(stage, name, file):
+    """Figures of one plan with all of the card free; bytes that were taken."""
+    nvml = cuda.used_by_nvml()
+    device = cuda.Device()
+    context = None if nvml is None else cuda.used_by_nvml() - nvml
+    before = device.memory()[0]
+    machine = runtime.Runtime()
+    plan = runtime.Plan(machine, file)
+    plan.run(arrays_of(plan))
+    first = device.memory()[0]
+    plan.run()
+    second = device.memory()[0]
+    arenas = planned(plan)
+    rounded = -(-sum(arenas.values()) // UNIT) * UNIT
+    ledger = in_use(machine)
+    plan.close()
+    machine.close()
+    taken, after = before - second, device.memory()[0]
+    device.close()
+    stage.row(plan=name, planned_mib=round(sum(arenas.values()) / MIB, 2), rounded_mib=rounded / MIB,
+              ledger_mib=round(ledger / MIB, 2), taken_mib=round(taken / MIB, 2),
+              code_and_driver_mib=round((taken - rounded) / MIB, 2), second_run_mib=round((first - second) / MIB, 2),
+              left_behind_mib=round((before - after) / MIB, 2), context_mib_by_nvml=context,
+              verdict="passed" if sum(arenas.values()) == ledger and rounded <= taken and first == second and after == before else "failed")
+    return taken
+
+
+def with_free(file, free):
+    """Whether the plan loads and runs with so many bytes of the card left; what is left behind, and why not."""
+    device = cuda.Device()
+    ballast = device.take(max(1, device.memory()[0] - free))
+    before, why = device.memory()[0], ""
+    machine = runtime.Runtime()
+    try:
+        plan = runtime.Plan(machine, file)
+        try:
+            plan.run(arrays_of(plan))
+        finally:
+            plan.close()
+    except runtime.Error as error:
+        why = str(error)
+    machine.close()
+    left = before - device.memory()[0]
+    device.free(ballast)
+    device.close()
+    return not why, left, why
+
+
+def sweep(stage, name, file, taken):
+    """Fits from some step on and never below it; refusals leave nothing behind."""
+    outcomes, refusals = [], set()
+    leaks = 0
+    for step in STEPS:
+        fits, left, why = with_free(file, taken + step * MIB)
+        outcomes.append(fits)
+        leaks += bool(left) and not fits
+        refusals.update({why.split(":")[0]} if why else ())
+    line = "".join("+" if fits else "-" for fits in outcomes)
+    stage.row(plan=name, sweep=line, steps_mib=f"{STEPS[0]}..{STEPS[-1]}", refused_as=", ".join(sorted(refusals)) or "never",
+              left_behind=leaks, verdict="passed" if "+-" not in line and refusals <= {"DOES_NOT_FIT"} and not leaks else "failed")
+
+
+def one(stage, entry, scratch):
+    file = common.unpacked(entry["plan"], scratch)
+    taken = whole(stage, entry["name"], file)
+    if entry["name"] in (*networks.SMALL, "resnet50"):
+        sweep(stage, entry["name"], file, taken)
+
+
+def main():
+    content = common.manifest()
+    with common.Stage("memory") as stage, tempfile.TemporaryDirectory() as scratch:
+        for entry in content["networks"]:
+            one(stage, entry, scratch)
+        if not content["networks"]:
+            stage.row(verdict="left out", detail="the bundle carries no network")
+    return stage.failed()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
