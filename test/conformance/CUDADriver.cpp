@@ -35,6 +35,17 @@ INSTANTIATE_TEST_SUITE_P(cudaOnFake, DriverConformance,
                                            DriverCase{"cuda", createWithoutPeers, code},
                                            DriverCase{"cuda", createWithoutMapping, code}));
 
+/// The GPU that is there, where GANTRY_TEST_CUDA=real says that there is one.
+std::vector<DriverCase> realGPU() {
+  const char *which = std::getenv("GANTRY_TEST_CUDA");
+  if (!which || std::string_view(which) != "real")
+    return {};
+  auto create = [] { return Expected<std::unique_ptr<Driver>>(createCUDADriver()); };
+  return {DriverCase{"cuda", create, code, /*cards=*/1}};
+}
+
+INSTANTIATE_TEST_SUITE_P(cudaReal, DriverConformance, ::testing::ValuesIn(realGPU()));
+
 class CUDADriver : public ::testing::Test {
 protected:
   void SetUp() override {

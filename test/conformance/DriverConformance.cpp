@@ -24,7 +24,7 @@ void DriverConformance::SetUp() {
 }
 
 std::unique_ptr<Device> DriverConformance::open(const std::string &name) {
-  const auto physical = static_cast<uint32_t>(name.back() - '0');
+  const auto physical = static_cast<uint32_t>(name.back() - '0') % GetParam().cards;
   Expected<std::unique_ptr<Device>> opened = driver->open({name, 0, 0, physical});
   EXPECT_TRUE(opened.ok()) << opened.status().message();
   return opened ? opened.take() : nullptr;

@@ -24,6 +24,7 @@ struct DriverCase {
   /// Code for the driver with a kernel `add_f32`: buffers[2][i] = buffers[0][i] + buffers[1][i],
   /// where the driver counts in blocks for the number of each.
   std::function<std::vector<uint8_t>()> code;
+  uint32_t cards = 10; ///< devices with larger numbers are parts of these
 };
 
 class DriverConformance : public ::testing::TestWithParam<DriverCase> {
