@@ -55,6 +55,11 @@ if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)
   add_test(NAME e2e.ptxas COMMAND ${GANTRY_PYTHON} ${dev}/ptxas_table.py --build-dir ${PROJECT_BINARY_DIR}
            ${PROJECT_SOURCE_DIR}/examples/digits/digits.onnx ${CMAKE_CURRENT_SOURCE_DIR}/Target/CUDA/modules.mlir)
   set_tests_properties(e2e.ptxas PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
+  # What is meant for a machine with a GPU, on the fake: one op of the kernel table and some products.
+  add_test(NAME e2e.gpu-check COMMAND ${dev}/gpu_check.sh --rehearse --stage=bits --build ${PROJECT_BINARY_DIR}
+           --ops relu --products 8 --parts none)
+  set_tests_properties(e2e.gpu-check PROPERTIES ENVIRONMENT
+    "PYTHON=${GANTRY_PYTHON};GPU_CHECK_BUNDLE=${PROJECT_BINARY_DIR}/gpu-check-test;OUT=${PROJECT_BINARY_DIR}/gpu-check-test/out")
   add_test(NAME e2e.tool COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/tool_test.py ${PROJECT_BINARY_DIR})
   set_tests_properties(e2e.tool PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME e2e.interrupt COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/interrupt_test.py ${PROJECT_BINARY_DIR})

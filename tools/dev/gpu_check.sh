@@ -19,9 +19,7 @@ stages() {
   local failed=0
   for stage in ${1//,/ }; do
     [[ -e $scripts/stage_$stage.py ]] || { echo "gpu_check: no stage '$stage'; there are $all" >&2; exit 2; }
-    # The loader finds the carried libraries beside each other.
-    LD_LIBRARY_PATH="${GPU_CHECK_BUNDLE:-$PWD/build/gpu-check}/lib:${LD_LIBRARY_PATH:-}" \
-      "$python" $scripts/stage_$stage.py || failed=1
+    "$python" $scripts/stage_$stage.py || failed=1
   done
   return $failed
 }

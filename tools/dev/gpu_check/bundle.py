@@ -7,7 +7,7 @@ seeds; and expected bits, by the interpreter, as hashes. Not carried: the compil
 library must find the same glibc, and plans are what a user ships, too.
 
 Usage: bundle.py [--build BUILD] [--runtime BUILD] [--arch sm_90] [--sizes N,N] [--ops OP,OP] [--products N]
-                 [--small]
+                 [--parts PART,PART] [--small]
 """
 
 import argparse
@@ -32,9 +32,11 @@ import gantry_api
 import workers
 
 LIMIT = 64 << 20  # what the other machine takes, with the tracked files
+PARTS = ("programs", "networks", "speed")  # besides bits
 PROGRAMS = ("gantry", "DriverConformanceTest")
 LIBRARIES = ("libgantry-runtime.so", "libgantry-emulator.so", "libfake-cuda.so")
-OF_GLIBC = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv)\.so")
+# What a machine with a C++ compiler has; a copy would stand before the one that its PyTorch wants.
+OF_SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)\.so")
 
 
 class Bundle:
@@ -71,13 +73,13 @@ class Bundle:
         self.needed()
 
     def needed(self):
-        """Shared libraries of the system but for glibc's, found by the loader here."""
+        """Shared libraries that may be missing there, found by the loader here."""
         found = {}
         for file in (*(self.folder / "bin").iterdir(), *(self.folder / "lib").iterdir()):
             listed = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout
             found.update(re.findall(r"^\s*(\S+) => (/\S+)", listed, re.MULTILINE))
         for name, path in found.items():
-            if not OF_GLIBC.match(name) and "gantry" not in name:
+            if not OF_SYSTEM.match(name) and "gantry" not in name:
                 shutil.copy(path, self.folder / "lib" / name)
 
     # --- bits --------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ class Bundle:
         made = []
         with tempfile.TemporaryDirectory() as scratch:
             for number, program in enumerate(recorded.programs(self.arguments.build, pathlib.Path(scratch),
-                                                               self.folder / "data", self.arguments.small)):
+                                                               self.folder / "data")):
                 plan = pathlib.Path(scratch) / "plan.gantry"
                 command = [self.arguments.build / "bin/gantry", "compile", program.pop("file"),
                            *recorded.on_one_gpu(program.pop("compile")),
@@ -171,24 +173,25 @@ class Bundle:
         made = []
         with tempfile.TemporaryDirectory() as scratch:
             for name, what, text, flags in speed_programs.programs(self.arguments.small):
-                file = pathlib.Path(scratch) / f"{name}.mlir"
+                file = pathlib.Path(scratch) / "speed.mlir"
                 file.write_text(text)
                 try:
-                    content = gantry_api.compile_model(file, [*self.flags, *flags], {})
+                    own = [flag for flag in self.flags if not (flag.startswith("devices=") and "devices=CPU:0" in flags)]
+                    content = gantry_api.compile_model(file, [*own, *flags], {})
                 except gantry_api.Refused as refusal:
                     print(f"  left out: {name}: {refusal}"[:300])
                     continue
-                made.append({"name": name, **what, "plan": self.keep(content, f"speed/{name}.gantry")})
+                made.append({"name": name, **what, "plan": self.keep(content, f"speed/{len(made)}.gantry")})
         print(f"speed: {len(made)} programs", flush=True)
         return made
 
     def write(self):
         self.runtime()
         bits, left_out = self.bits()
+        parts = {part: getattr(self, part)() if part in self.arguments.parts else [] for part in PARTS}
         commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=common.ROOT)
         content = {"commit": commit.stdout.strip(), "arch": self.arguments.arch, "small": self.arguments.small,
-                   "bits": bits, "left_out": left_out, "programs": self.programs(), "networks": self.networks(),
-                   "speed": self.speed()}
+                   "bits": bits, "left_out": left_out, **parts}
         (self.folder / "manifest.json").write_text(json.dumps(content, indent=0))
 
 
@@ -206,6 +209,7 @@ def main():
     parser.add_argument("--sizes", type=numbers, default=(1, 33, 197, 1025))
     parser.add_argument("--products", type=int, default=200, help="random products, convolutions, attention")
     parser.add_argument("--ops", type=lambda text: text.split(","), default=())
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help="besides bits: " + ", ".join(PARTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--small", action="store_true", help="what a rehearsal needs")
     arguments = parser.parse_args()

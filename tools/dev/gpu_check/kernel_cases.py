@@ -89,4 +89,4 @@ def digest_inputs(inputs):
 
 def widened(array, is_bf16):
     """bf16 as NumPy has it: f32."""
-    return (array.astype(np.uint32) << 16).view(np.float32) if is_bf16 else array
+    return np.asarray(array.astype(np.uint32) << 16).view(np.float32) if is_bf16 else array

@@ -12,7 +12,7 @@ import numpy as np
 
 TILE = 251  # a prime: rows of matrices begin at different places of it
 NAMES = ("resnet50", "mobilenet_v2", "vit_b_16", "bert_base", "gpt2_small", "reuters_cnn", "mlp", "elementwise")
-SMALL = ("mlp",)
+SMALL = ("mlp", "reuters_cnn")  # of a rehearsal
 
 
 def tiled(name, shape, scale):

@@ -123,7 +123,7 @@ def with_references(data):
                   {name: face / f"ref.output.{name}.npy" for name in ("scores", "boxes")})
 
 
-def programs(build, scratch, data, is_small):
+def programs(build, scratch, data):
     for program in section9(build, scratch):
         for word in program["run"]:
             file = program["folder"] / word.split("=")[-1]
@@ -132,6 +132,4 @@ def programs(build, scratch, data, is_small):
         program["run"] = [word.replace("=", f"=data/{program['folder'].name}-", 1) if word.endswith((".npy", ".npz")) else word
                           for word in program["run"]]
         yield program
-    for program in with_references(data):
-        if not is_small or program["name"] != "ultraface":
-            yield program
+    yield from with_references(data)

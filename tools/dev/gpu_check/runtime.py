@@ -111,7 +111,8 @@ class Plan:
         for name, info in self.infos("input", function).items() if arrays else ():
             array = np.array(arrays[name], order="C")
             if info.element == BF16:
-                array = (array.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+                array = np.asarray(array.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+                array = np.array(array)  # not a scalar
             dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
             self.runtime.call("bindings_set_input", bindings, name.encode(), array.ctypes.data_as(ctypes.c_void_p),
                               info.element, dims, array.ndim)

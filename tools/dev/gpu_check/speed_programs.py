@@ -11,9 +11,9 @@ def tensor(shape, element):
     return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
 
 
-def program(element, operands, result, lines):
+def program(element, operands, result, lines, device="GPU:0"):
     """`operands`: shapes of %a, %b, ...; `lines` compute %y of shape `result`."""
-    device = '{gantry.device = #gantry.device<"GPU:0">}'
+    device = f'{{gantry.device = #gantry.device<"{device}">}}'
     names = "abcd"[:len(operands)]
     text = [f"gantry.variable @{name} {device} = dense<0.0> : {tensor(shape, element)}"
             for name, shape in (*zip(names, operands), ("y", result))]
@@ -28,9 +28,9 @@ def program(element, operands, result, lines):
     return "\n".join([*text, "  return", "}", ""])
 
 
-def matmul(element, m, n, k):
+def matmul(element, m, n, k, device="GPU:0"):
     a, b, y = (tensor(shape, element) for shape in ((m, k), (k, n), (m, n)))
-    return program(element, [(m, k), (k, n)], (m, n), [f"%y = gantry.matmul %a, %b : ({a}, {b}) -> {y}"])
+    return program(element, [(m, k), (k, n)], (m, n), [f"%y = gantry.matmul %a, %b : ({a}, {b}) -> {y}"], device)
 
 
 def elementwise(element, m, n):
@@ -64,6 +64,11 @@ def programs(is_small):
         for element in ("f32", "f16", "bf16"):
             yield (f"matmul-{element}-{size}", {"kind": "matmul", "dtype": element, "m": size, "n": size, "k": size},
                    matmul(element, size, size, size), ())
+    # The product that guides to GPUs time first, on both.
+    m, k, n = (100, 10, 100) if is_small else (10000, 100, 100000)
+    for device in ("GPU", "CPU"):
+        yield (f"matmul-f32-{m}x{k}x{n} on {device}", {"kind": "matmul", "dtype": "f32", "m": m, "n": n, "k": k, "device": device},
+               matmul("f32", m, n, k, f"{device}:0"), ("devices=CPU:0",) if device == "CPU" else ())
     rows, columns = (16, 64) if is_small else (32768, 4096)
     passes = {"elementwise": 4, "softmax": 2, "layer_norm": 2}  # arrays that are read or written
     for kind, make in (("elementwise", elementwise), ("softmax", softmax), ("layer_norm", layer_norm)):

@@ -63,7 +63,8 @@ def explain(verdict, names, found, again):
 
 
 def main():
-    entries = common.manifest()["bits"]
+    content = common.manifest()
+    entries = content["bits"]
     with common.Stage("bits") as stage:
         if not entries:
             raise RuntimeError("the bundle carries no case")
@@ -84,6 +85,8 @@ def main():
                       verdict="failed" if counts["failed"] else "passed")
         for failure in sorted(failures)[:200]:
             stage.note(failure)
+        for line in content["left_out"]:
+            stage.row(left_out=line, verdict="failed")  # nothing is left out where all is well
         stage.note(f"{len(failures)} cases failed")
     return stage.failed()
 

@@ -1,0 +1,97 @@
+"""The report has to say on every line what was used, and a stage that failed or never ran must show."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools/dev/gpu_check"))
+import report
+
+FAKE = {"real": False, "what": "fake: rehearsal", "date": "2026-01-01"}
+REAL = {"real": True, "what": "Some GPU, driver 1.2, 2026-01-01", "date": "2026-01-01"}
+BITS = {"stage": "bits", "seen": FAKE, "seconds": 1.5, "notes": ["1 cases failed"], "rows": [
+    {"element": "f32", "cases": 4, "same_bits": 4, "verdict": "passed"},
+    {"element": "f16", "cases": 4, "same_bits": 3, "verdict": "failed"}]}
+BENCH = {"stage": "bench", "seen": REAL, "seconds": 2, "notes": [], "rows": [
+    {"what": "matmul-f32-64", "median_ms": 0.5}, {"what": "odd | name", "median_ms": 1}, {"what": "copy", "gb_per_s": 9}]}
+
+
+def lines_of_figures(text):
+    """Lines of tables but for heads and rules."""
+    lines = text.splitlines()
+    return [line for before, line in zip(["", *lines], lines) if line.startswith("| ") and not line.endswith("| seen on |")]
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def page(self, *results):
+        for result in results:
+            (self.folder / f"{result['stage']}.json").write_text(json.dumps(result))
+        return report.page(report.read(self.folder))
+
+    def test_every_line_says_what_it_was_seen_on(self):
+        for line in lines_of_figures(self.page(BITS)):
+            self.assertTrue(line.endswith("| fake: rehearsal |"), line)
+        self.assertEqual(len(lines_of_figures(self.page(BITS))), 2)
+
+    def test_a_rehearsal_is_no_gpu(self):
+        self.assertIn("**no GPU was used.**", self.page(BITS))
+
+    def test_a_real_gpu_is_named_and_a_rehearsed_stage_beside_it_stays_marked(self):
+        text = self.page(BITS, BENCH)
+        self.assertNotIn("**no GPU was used.**", text)
+        self.assertIn("| matmul-f32-64 | 0.5 | Some GPU, driver 1.2, 2026-01-01 |", text)
+        self.assertIn("| f32 | 4 | 4 | passed | fake: rehearsal |", text)
+
+    def test_a_failure_is_counted_and_its_note_kept(self):
+        text = self.page(BITS)
+        self.assertIn("1 passed, 1 failed, 0 left out", text)
+        self.assertIn("- fake: rehearsal: 1 cases failed", text)
+
+    def test_a_stage_that_has_not_run_says_so(self):
+        self.assertEqual(self.page(BITS).count("no GPU was used: this stage has not run."), 4)
+
+    def test_columns_of_another_kind_are_a_table_of_their_own_and_bars_do_no_harm(self):
+        text = self.page(BENCH)
+        self.assertEqual(text.count("| seen on |"), 2)
+        self.assertIn("odd \\| name", text)
+
+    def test_a_broken_file_is_an_error_that_names_it(self):
+        (self.folder / "bits.json").write_text('{"stage": "bits"}')
+        with self.assertRaisesRegex(SystemExit, "bits.json: KeyError"):
+            report.read(self.folder)
+
+
+class StagesTest(unittest.TestCase):
+    def run_script(self, *arguments, **environment):
+        return subprocess.run([str(ROOT / "tools/dev/gpu_check.sh"), *arguments], capture_output=True, text=True,
+                              env={**os.environ, "PYTHON": sys.executable, **environment})
+
+    def test_an_unknown_stage_is_wrong_usage(self):
+        done = self.run_script("--stage=bits_and_pieces")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no stage 'bits_and_pieces'", done.stderr)
+
+    def test_without_a_flag_the_usage_is_shown(self):
+        done = self.run_script()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("gpu_check.sh --bundle", done.stderr)
+
+    def test_without_a_bundle_a_stage_says_how_to_make_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_script("--stage=bits", GPU_CHECK_BUNDLE=folder, OUT=folder)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("gpu_check.sh --bundle", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
