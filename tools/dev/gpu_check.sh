@@ -3,7 +3,7 @@
 # and becomes one report, docs/benchmarks/gpu.md. docs/benchmarks/METHOD.md has the command lines.
 #
 # Usage: gpu_check.sh --bundle [options of gpu_check/bundle.py]   here: makes build/gpu-check
-#        gpu_check.sh --stage=bits,programs,sanitize,memory,bench there: results in $OUT (JSON)
+#        gpu_check.sh --stage=bits,programs,sanitize,memory,bench,peers   there: results in $OUT (JSON)
 #        gpu_check.sh --build                                     there: runtime and tests from source
 #        gpu_check.sh --report [FOLDER]                           here: the report from JSON files
 #        gpu_check.sh --rehearse [--stage=...] [options]          all of it on the fake libcuda
@@ -11,7 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 scripts=tools/dev/gpu_check
 python=${PYTHON:-python3}
-all=bits,programs,sanitize,memory,bench
+all=bits,programs,sanitize,memory,bench,peers
 
 usage() { sed -n '5,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 

@@ -16,6 +16,7 @@ STAGES = {
     "sanitize": "Sanitizers",
     "memory": "Memory: planned and taken",
     "bench": "Speed",
+    "peers": "Networks against PyTorch",
 }
 HEADER = """# On a GPU
 

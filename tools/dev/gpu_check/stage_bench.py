@@ -1,5 +1,5 @@
-"""How fast, against what: products against PyTorch (cuBLAS), what moves memory against a copy, networks
-against torch.compile, launches, loading, and each op against what the cost model predicted.
+"""How fast, against what: products against PyTorch (cuBLAS), what moves memory against a copy,
+launches, loading of networks, and each kernel against what the cost model predicted. (Peers of networks: stage_peers.py.)
 
 All times are of the host's clock around a warm run and the wait for its end, medians, in the same process one after
 the other; PyTorch is timed in the same way, and once more with many calls before one wait. Gantry computes f32 in
@@ -13,7 +13,7 @@ import time
 
 import common
 import cuda
-import networks
+import run_plan
 import runtime
 
 SECONDS = 480  # of the stage; what does not begin before is said to be left out
@@ -109,28 +109,8 @@ def single(stage, torch, entry, scratch, bandwidth):
     return median
 
 
-def against_compiled(torch, name):
-    """Figures of PyTorch's network on the GPU, eager and compiled, TF32 off."""
-    net, inputs = networks.network(common.BUNDLE / "make_models.py", name)
-    net, given = net.cuda(), [torch.from_numpy(value).cuda() for value in inputs.values()]
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    figures = {}
-    with torch.no_grad():
-        figures["torch_ms"], _ = timed(torch, lambda: net(*given))
-        try:
-            fast = torch.compile(net, mode="max-autotune")
-            figures["compiled_ms"], _ = timed(torch, lambda: fast(*given))
-        except Exception as error:  # a peer that does not run is said to be missing
-            figures["compiled_ms"] = f"{type(error).__name__}"
-    del net, given
-    torch.cuda.empty_cache()
-    return figures
-
-
-def network(stage, torch, entry, scratch):
-    inputs = {}
+def network(stage, entry, scratch):
     plan, loading = load(common.unpacked(entry["plan"], scratch))
-    import run_plan
     inputs = {key: run_plan.made(info) for key, info in plan.infos("input").items()}
     start = time.perf_counter()
     plan.run(inputs)
@@ -142,10 +122,6 @@ def network(stage, torch, entry, scratch):
                "commands_ms": round(kernel_seconds(plan, 0) * MS, 3)}
     predictions(stage, entry["name"], plan, described)
     plan.close()
-    if torch:
-        figures |= against_compiled(torch, entry["name"])
-        best = min(value for key, value in figures.items() if key in ("torch_ms", "compiled_ms") and not isinstance(value, str))
-        figures["times_best"] = round(best / figures["median_ms"], 3)
     stage.row(**figures)
 
 
@@ -183,7 +159,7 @@ def main():
                 continue
             try:
                 if measure is network:
-                    network(stage, torch, entry, scratch)
+                    network(stage, entry, scratch)
                 elif (median := single(stage, torch, entry, scratch, bandwidth)) and entry["kind"] == "launch":
                     launches[entry["kernels"]] = median
             except Exception as error:  # one figure less, the others still come

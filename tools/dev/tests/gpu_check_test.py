@@ -58,7 +58,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("- fake: rehearsal: 1 cases failed", text)
 
     def test_a_stage_that_has_not_run_says_so(self):
-        self.assertEqual(self.page(BITS).count("no GPU was used: this stage has not run."), 4)
+        self.assertEqual(self.page(BITS).count("no GPU was used: this stage has not run."), 5)
 
     def test_columns_of_another_kind_are_a_table_of_their_own_and_bars_do_no_harm(self):
         text = self.page(BENCH)
