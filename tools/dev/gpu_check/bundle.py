@@ -34,7 +34,8 @@ import workers
 LIMIT = 64 << 20  # what the other machine takes, with the tracked files
 PARTS = ("programs", "networks", "speed")  # besides bits
 PROGRAMS = ("gantry", "DriverConformanceTest")
-LIBRARIES = ("libgantry-runtime.so", "libgantry-emulator.so", "libfake-cuda.so")
+LIBRARIES = ("libgantry-runtime.so", "libgantry-emulator.so")
+OF_REHEARSAL = ("libfake-cuda.so",)
 # What a machine with a C++ compiler has; a copy would stand before the one that its PyTorch wants.
 OF_SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)\.so")
 
@@ -64,7 +65,8 @@ class Bundle:
 
     def runtime(self):
         build = self.arguments.runtime
-        for folder, names in (("bin", PROGRAMS), ("lib", LIBRARIES)):
+        libraries = LIBRARIES + (OF_REHEARSAL if self.arguments.small else ())
+        for folder, names in (("bin", PROGRAMS), ("lib", libraries)):
             for name in names:
                 target = self.folder / folder / name
                 shutil.copy(build / folder / name, target)

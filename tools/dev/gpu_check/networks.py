@@ -1,7 +1,7 @@
 """The networks of make_models.py with weights that are random, but carried in little.
 
 A plan holds its weights: 0.1 to 0.6 GB. So each parameter is a tile of 251 random numbers, again
-and again, drawn from the hash of its name: a compressed plan is a few hundred times smaller, and the
+and again, drawn from its place and shape: a compressed plan is a few hundred times smaller, and the
 other machine makes the same network in its own PyTorch, whatever its version draws. Neither sizes nor
 kernels depend on values; of zeros a GPU would take less power, of these it does not.
 """
@@ -37,13 +37,14 @@ def network(script, name):
     net, arguments = scope["MODELS"][name]()
     net.eval()
     with torch.no_grad():
-        for key, value in net.state_dict().items():
+        for number, (key, value) in enumerate(net.state_dict().items()):
+            name = f"{number} {tuple(value.shape)}"  # keys have changed between versions of torchvision
             if value.dim() >= 2 and value.is_floating_point():
                 fan = value[0].numel()
                 scale = 0.02 if "tok" in key or "pos" in key else 1 / fan ** 0.5
-                value.copy_(torch.from_numpy(tiled(key, tuple(value.shape), scale)) if "mask" not in key else value)
+                value.copy_(torch.from_numpy(tiled(name, tuple(value.shape), scale)) if "mask" not in key else value)
             elif key.endswith("bias"):
-                value.copy_(torch.from_numpy(tiled(key, tuple(value.shape), 0.02)))
+                value.copy_(torch.from_numpy(tiled(name, tuple(value.shape), 0.02)))
     return net, {f"input{i}": drawn(value.numpy(), f"{name}{i}") for i, value in enumerate(arguments)}
 
 

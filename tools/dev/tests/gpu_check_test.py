@@ -11,6 +11,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools/dev/gpu_check"))
 import report
+import stage_programs
+import stage_sanitize
 
 FAKE = {"real": False, "what": "fake: rehearsal", "date": "2026-01-01"}
 REAL = {"real": True, "what": "Some GPU, driver 1.2, 2026-01-01", "date": "2026-01-01"}
@@ -69,6 +71,22 @@ class ReportTest(unittest.TestCase):
         (self.folder / "bits.json").write_text('{"stage": "bits"}')
         with self.assertRaisesRegex(SystemExit, "bits.json: KeyError"):
             report.read(self.folder)
+
+
+class ParsersTest(unittest.TestCase):
+    def test_outcomes_of_googletest(self):
+        passed, failed = stage_programs.outcomes(
+            "[ RUN      ] a/S.one/0\n[       OK ] a/S.one/0 (0 ms)\n[ RUN      ] a/S.two/0\n"
+            "[  FAILED  ] a/S.two/0, where GetParam() = 96-byte object <10> (1 ms)\n[  PASSED  ] 1 test.\n"
+            "[  FAILED  ] 1 test, listed below:\n[  FAILED  ] a/S.two/0, where GetParam() = 96-byte object <10>\n")
+        self.assertEqual((passed, failed), (["a/S.one/0"], ["a/S.two/0"]))
+
+    def test_sums_of_the_sanitizer(self):
+        self.assertEqual(stage_sanitize.errors_in("========= ERROR SUMMARY: 0 errors"), 0)
+        self.assertEqual(stage_sanitize.errors_in("ran x\n========= ERROR SUMMARY: 12 errors"), 12)
+        self.assertEqual(stage_sanitize.errors_in(
+            "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)"), 2)
+        self.assertIsNone(stage_sanitize.errors_in("Device not supported"))
 
 
 class StagesTest(unittest.TestCase):
