@@ -17,6 +17,7 @@ SMALL = ("mlp", "reuters_cnn")  # of a rehearsal
 
 def tiled(name, shape, scale):
     drawn = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(TILE).astype(np.float32)
+    drawn -= drawn.mean()  # else all sums of a layer lean to one side, and ReLU makes zeros of them
     return np.resize(drawn * np.float32(scale), shape)
 
 
@@ -41,7 +42,8 @@ def network(script, name):
             name = f"{number} {tuple(value.shape)}"  # keys have changed between versions of torchvision
             if value.dim() >= 2 and value.is_floating_point():
                 fan = value[0].numel()
-                scale = 0.02 if "tok" in key or "pos" in key else 1 / fan ** 0.5
+                # Embeddings; convolutions, before ReLU; all else as PyTorch's Linear.
+                scale = 0.02 if "tok" in key or "pos" in key else (2 / fan if value.dim() == 4 else 1 / (3 * fan)) ** 0.5
                 value.copy_(torch.from_numpy(tiled(name, tuple(value.shape), scale)) if "mask" not in key else value)
             elif key.endswith("bias"):
                 value.copy_(torch.from_numpy(tiled(name, tuple(value.shape), 0.02)))
