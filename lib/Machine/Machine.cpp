@@ -76,7 +76,15 @@ std::vector<NvmlDevice> letThrough(std::vector<NvmlDevice> devices) {
 
 void addGPUs(Machine &machine) {
   uint32_t id = 0;
-  for (NvmlDevice &gpu : letThrough(readNvml().devices)) {
+  std::vector<NvmlDevice> gpus = letThrough(readNvml().devices);
+  const auto first = static_cast<uint32_t>(machine.topology.physical.size());
+  for (uint32_t from = 0; from < gpus.size(); ++from)
+    for (uint32_t to = 0; to < gpus.size(); ++to)
+      if (gpus[from].index != gpus[to].index) {
+        const NvmlPeer &peer = gpus[from].peers[gpus[to].index];
+        machine.peers.push_back({first + from, first + to, peer.access, peer.nvlink, peer.atomics});
+      }
+  for (NvmlDevice &gpu : gpus) {
     DeviceName name = DeviceName::local(DeviceType::GPU, id++);
     const auto index = static_cast<uint32_t>(machine.topology.physical.size());
     machine.topology.logical.push_back({name, index, 0});

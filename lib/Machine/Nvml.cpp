@@ -18,6 +18,7 @@ struct PciInfo {
   char busId[32];
 };
 constexpr int clockSm = 1, clockMemory = 2;
+constexpr int peerReads = 0, peerWrites = 1, peerByNvlink = 2, peerAtomics = 3; // of P2P
 
 /// A function of the library; a call fails when the library lacks it.
 template <typename... Arguments>
@@ -39,7 +40,8 @@ struct Library {
         uuid(l, "nvmlDeviceGetUUID"), pci(l, "nvmlDeviceGetPciInfo_v3"),
         memory(l, "nvmlDeviceGetMemoryInfo"), clock(l, "nvmlDeviceGetMaxClockInfo"),
         busWidth(l, "nvmlDeviceGetMemoryBusWidth"), cores(l, "nvmlDeviceGetNumGpuCores"),
-        capability(l, "nvmlDeviceGetCudaComputeCapability") {}
+        capability(l, "nvmlDeviceGetCudaComputeCapability"),
+        peerStatus(l, "nvmlDeviceGetP2PStatus") {}
 
   Function<> init, shutdown;
   Function<char *, unsigned> driverVersion;
@@ -51,6 +53,16 @@ struct Library {
   Function<Handle, int, unsigned *> clock;
   Function<Handle, unsigned *> busWidth, cores;
   Function<Handle, int *, int *> capability;
+  Function<Handle, Handle, int, int *> peerStatus;
+
+  bool can(Handle device, Handle peer, int what) const {
+    int status = -1;
+    return peerStatus(device, peer, what, &status) && status == 0;
+  }
+  NvmlPeer readPeer(Handle device, Handle peer) const {
+    return {can(device, peer, peerReads) && can(device, peer, peerWrites),
+            can(device, peer, peerByNvlink), can(device, peer, peerAtomics)};
+  }
 
   NvmlDevice read(Handle device) const {
     NvmlDevice result;
@@ -94,9 +106,20 @@ NvmlReport readNvml() {
     unsigned count = 0;
     if (!nvml.count(&count))
       count = 0;
+    std::vector<Handle> handles(count);
     for (unsigned i = 0; i < count; ++i)
-      if (Handle device = nullptr; nvml.handle(i, &device))
-        report.devices.push_back(nvml.read(device));
+      if (!nvml.handle(i, &handles[i]))
+        handles[i] = nullptr;
+    for (unsigned i = 0; i < count; ++i) {
+      if (!handles[i])
+        continue;
+      NvmlDevice device = nvml.read(handles[i]);
+      device.index = i;
+      for (unsigned k = 0; k < count; ++k)
+        device.peers.push_back(i != k && handles[k] ? nvml.readPeer(handles[i], handles[k])
+                                                    : NvmlPeer());
+      report.devices.push_back(std::move(device));
+    }
     nvml.shutdown();
   }
   dlclose(opened);

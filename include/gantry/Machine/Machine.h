@@ -16,9 +16,17 @@ struct DeviceDetails {
   std::string architecture = {}; ///< "sm_90"; empty for the host and where it is not known
 };
 
+/// How a GPU reaches another one's memory, as its driver says.
+struct PeerAccess {
+  uint32_t from = 0, to = 0; ///< indices into Topology::physical
+  bool access = false;       ///< without the host
+  bool nvlink = false, atomics = false;
+};
+
 struct Machine {
   Topology topology;
   std::vector<DeviceDetails> details; ///< by physical device
+  std::vector<PeerAccess> peers;      ///< each pair of GPUs, both ways
   unsigned processors = 0;            ///< logical processors of the machine
   unsigned usable = 0;                ///< of those, the ones this process may run on
   std::vector<std::string> features;  ///< of the processor, and its levels: Support/CPUFeatures.def

@@ -33,6 +33,10 @@ TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
                           "  bandwidth  1 TB/s\n");
   EXPECT_TRUE(std::regex_search(devices.out, std::regex("NVML +570\\.86 +lists GPUs")));
   EXPECT_TRUE(std::regex_search(devices.out,
+                                std::regex("GPU:0 +GPU:1 +direct, NVLink +atomics\n *GPU:1 +GPU:0 "
+                                           "+direct, NVLink *\n")))
+      << devices.out;
+  EXPECT_TRUE(std::regex_search(devices.out,
                                 std::regex("GPU:0 +GPU:1 +12\\.5 GB/s +20 us +through the host")))
       << devices.out;
 }

@@ -43,6 +43,11 @@ int nvmlDeviceGetCudaComputeCapability(Handle, int *major, int *minor) {
   *major = 9, *minor = 0;
   return 0;
 }
+/// 0: reads, 1: writes, 2: by NVLink, 3: atomics, which only the first card has.
+int nvmlDeviceGetP2PStatus(Handle device, Handle, int what, int *status) {
+  *status = what == 3 && *device != 0;
+  return 0;
+}
 int nvmlDeviceGetNumGpuCores(Handle, unsigned *cores) {
   *cores = 10000;
   return 0;

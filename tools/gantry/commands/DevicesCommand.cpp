@@ -142,6 +142,29 @@ void printLinks(const Topology &topology, const char *given) {
     std::fputs(table.text().c_str(), stdout);
 }
 
+/// One line for each way between GPUs of the machine that the topology still has.
+void printPeers(const Machine &machine, const Topology &topology) {
+  auto has = [&](const PhysicalDevice &device) {
+    return std::any_of(topology.physical.begin(), topology.physical.end(),
+                       [&](const PhysicalDevice &each) {
+                         return each.name == device.name && detailsOf(machine, each);
+                       });
+  };
+  Table table({"from", "to", "access", ""});
+  for (const machine::PeerAccess &peer : machine.peers) {
+    const PhysicalDevice &from = machine.topology.physical[peer.from],
+                         &to = machine.topology.physical[peer.to];
+    if (has(from) && has(to))
+      table.add({from.name.shortStr(), to.name.shortStr(),
+                 !peer.access  ? "through the host"
+                 : peer.nvlink ? "direct, NVLink"
+                               : "direct",
+                 peer.atomics ? "atomics" : ""});
+  }
+  if (!table.empty())
+    std::fputs(table.text().c_str(), stdout);
+}
+
 void printLaunches(const Topology &topology, const std::vector<machine::GPURates> &rates) {
   for (const machine::GPURates &each : rates)
     std::printf("%s: a launch takes %s\n", topology.physical[each.physical].name.shortStr().c_str(),
@@ -169,6 +192,7 @@ void printForPeople(const Machine &machine, const Topology &topology, bool calib
     logical += device.name.type == DeviceType::GPU;
   printLogical(topology);
   printLinks(topology, calibrated ? "measured" : "given");
+  printPeers(machine, topology);
   printLibraries();
   std::printf("GPUs: %zu physical, %zu logical\n", physical, logical);
 }
