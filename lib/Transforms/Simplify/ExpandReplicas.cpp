@@ -16,6 +16,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -344,11 +345,15 @@ LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
   Operation *clone = builder.clone(inner, replica.values);
   std::string reason;
   {
-    ScopedDiagnosticHandler first(op.getContext(), [&](Diagnostic &diagnostic) {
-      if (reason.empty())
-        reason = diagnostic.str();
-      return success();
-    });
+    // Handlers are told what every thread says, and other functions are at work, too.
+    ScopedDiagnosticHandler first(
+        op.getContext(), [&, own = llvm::get_threadid()](Diagnostic &diagnostic) -> LogicalResult {
+          if (llvm::get_threadid() != own)
+            return failure();
+          if (reason.empty())
+            reason = diagnostic.str();
+          return success();
+        });
     bool fits = succeeded(inferTypesAgain(*clone));
     rebatch(clone, total, replica.shard.size);
     fits = fits && succeeded(verify(clone));
