@@ -201,8 +201,9 @@ struct FlagReader {
     if (!options.tf32)
       return llvm::success();
     if (options.gpuArchs.empty())
-      return fail("--math=tf32 needs tensor cores of sm_80, and kernels are for sm_75 unless another "
-                  "architecture is asked for; add --gpu-arch=sm_80 or newer");
+      return fail(
+          "--math=tf32 needs tensor cores of sm_80, and kernels are for sm_75 unless another "
+          "architecture is asked for; add --gpu-arch=sm_80 or newer");
     for (StringRef arch : options.gpuArchs)
       if (lacks(arch))
         return fail("--math=tf32 needs tensor cores of sm_80, and --gpu-arch asks for " + arch);
@@ -379,8 +380,7 @@ Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flag
   if (reader.options.withWeights && !reader.options.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
-  if (failed(reader.checkMath()) || failed(reader.readTopology()) ||
-      failed(reader.findAssembler()))
+  if (failed(reader.checkMath()) || failed(reader.readTopology()) || failed(reader.findAssembler()))
     return Status::invalidArgument(reader.error);
   return std::move(reader.options);
 }

@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 using namespace gantry;
 using namespace gantry::ptx;

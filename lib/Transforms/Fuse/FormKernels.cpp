@@ -71,11 +71,11 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     SmallVector<StringRef> names = ofTarget(target, machines), types = ofTarget(target, math);
     module =
         ModuleOp::create(builder, getOperation().getLoc(), ("kernels_" + target->getName()).str());
-    module->setAttr(kTargetAttr,
-                    TargetAttr::get(&getContext(), target->getName(),
-                                    names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names),
-                                    types.empty() ? StringAttr()
-                                                  : builder.getStringAttr(types.back())));
+    module->setAttr(
+        kTargetAttr,
+        TargetAttr::get(&getContext(), target->getName(),
+                        names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names),
+                        types.empty() ? StringAttr() : builder.getStringAttr(types.back())));
     return module;
   }
 

@@ -108,8 +108,7 @@ struct Attention {
       Indices place = delinearize(e, number, {tile, sizes.depth});
       Value row = clamp(addIndex(e, first, place[0]), count);
       Value loaded = e.widen(memref::LoadOp::create(e, source, at(row, place[1])));
-      memref::StoreOp::create(e, loaded, to,
-                              addIndex(e, mulIndex(e, place[1], line), place[0]));
+      memref::StoreOp::create(e, loaded, to, addIndex(e, mulIndex(e, place[1], line), place[0]));
     });
   }
 
@@ -121,8 +120,7 @@ struct Attention {
       Value isThere = e.both(e.compare(Predicate::ult, row, e.index(sizes.keys)),
                              e.compare(Predicate::ult, place[1], e.index(sizes.width)));
       Value loaded = choose(
-          e, isThere,
-          [&] { return e.widen(memref::LoadOp::create(e, value, at(row, place[1]))); },
+          e, isThere, [&] { return e.widen(memref::LoadOp::create(e, value, at(row, place[1]))); },
           e.number(0, f32));
       memref::StoreOp::create(e, loaded, keysOrValues, number);
     });
@@ -203,8 +201,8 @@ struct Attention {
     largest = e.maximum(state.largest[i], largest);
     // As long as all keys are hidden, exponentials are relative to 0, so that they are 0.
     Value lowest = e.lowest(f32, false);
-    Value base = e.select(e.compare(arith::CmpFPredicate::OEQ, largest, lowest),
-                          e.number(0, f32), largest);
+    Value base =
+        e.select(e.compare(arith::CmpFPredicate::OEQ, largest, lowest), e.number(0, f32), largest);
     Value shrink = e.math<math::ExpOp>(e.sub(state.largest[i], base));
     Value sum = e.number(0, f32);
     for (auto [j, score] : llvm::enumerate(scores)) {
@@ -264,8 +262,7 @@ struct Attention {
         Value column = columnOf(k);
         Value result = e.div(state.weighted[i * elements + k], state.sum[i]);
         onlyIf(e, e.compare(Predicate::ult, column, e.index(sizes.width)), [&] {
-          memref::StoreOp::create(e, e.narrow(result, element), launch.result(0),
-                                  at(row, column));
+          memref::StoreOp::create(e, e.narrow(result, element), launch.result(0), at(row, column));
         });
       }
     });
@@ -285,16 +282,14 @@ struct Attention {
     int64_t tiles = llvm::divideCeil(sizes.queries, tile);
     launch.needBlocks(sizes.batch * tiles);
     queries = launch.allocate(sizes.depth * line, f32, 1);
-    keysOrValues =
-        launch.allocate(std::max(sizes.depth * line, tile * elements * kLanes), f32, 1);
+    keysOrValues = launch.allocate(std::max(sizes.depth * line, tile * elements * kLanes), f32, 1);
     weights = launch.allocate(tile * line, f32, 1);
     Indices block = delinearize(e, launch.block(), {sizes.batch, tiles});
     Indices thread = delinearize(e, launch.thread(), {kTeams, kLanes});
     team = thread[0];
     lane = thread[1];
     firstQuery = mulIndex(e, block[1], tile);
-    batch = delinearize(e, block[0],
-                        cast<ShapedType>(query.getType()).getShape().drop_back(2));
+    batch = delinearize(e, block[0], cast<ShapedType>(query.getType()).getShape().drop_back(2));
     fillLines(query, firstQuery, sizes.queries, queries);
 
     Value zero = e.number(0, f32), end = e.index(sizes.keys);
