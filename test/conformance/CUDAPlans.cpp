@@ -234,7 +234,7 @@ TEST_P(CUDAPlans, aFailureAtAnyCallIsToldAndLeavesNothing) {
     unsigned told = 0, untold = 0;
     std::set<std::string> untoldIn;
     // Every call in one way; in the others every call of small plans, a sample of larger ones.
-    const bool isSmall = plan->metadata.functions[0]->blocks[0]->commands.size() < 32;
+    const bool isSmall = plan->metadata.functions[0]->blocks[0]->commands.size() < 16;
     const uint64_t stride = isSmall || (failure == outOfMemory && mode.graphs) ? 1 : 7;
     for (uint64_t n = 1;; n += stride) {
       reset(options);
