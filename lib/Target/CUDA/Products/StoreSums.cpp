@@ -58,17 +58,8 @@ bool StoreSums::areNeighbours(int64_t columns) const {
 
 /// The sum is there, and what the result reads at its own place needs no indices.
 void StoreSums::provideInputs() {
-  Elements &elements = kernel.elements();
-  Alignment alignment(output.tensor);
-  for (BlockArgument argument : kernel.function().getBody().front().getArguments()) {
-    if (!isa<RankedTensorType>(argument.getType()) || !alignment.isAligned(argument))
-      continue;
-    Value line = flat(b, kernel.memoryOf(argument.getArgNumber()));
-    elements.provide(argument, [this, line](ValueRange) -> Value {
-      return memref::LoadOp::create(b, line, linear);
-    });
-  }
-  elements.provide(product.op->getResult(0), [this](ValueRange) { return sum; });
+  kernel.provideInLine(output, linear);
+  kernel.elements().provide(product.op->getResult(0), [this](ValueRange) { return sum; });
 }
 
 //===----------------------------------------------------------------------===//

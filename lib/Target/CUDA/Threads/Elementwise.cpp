@@ -30,7 +30,6 @@ public:
 
 private:
   int64_t chooseValues(KernelEmitter &kernel) const;
-  void provideInLine(KernelEmitter &kernel);
   /// `values` elements, from number `first` on, at `indices` if these are known.
   void emitRun(KernelEmitter &kernel, Value first, int64_t values, ValueRange indices);
   void emitRest(KernelEmitter &kernel, Value first);
@@ -49,18 +48,6 @@ int64_t ElementsWay::chooseValues(KernelEmitter &kernel) const {
       if (ArrayRef<int64_t> dims = reads.dimsOf(argument); !dims.empty() && dims.back() == last)
         bytes = std::max(bytes, bytesOf(elementOf(argument)));
   return std::max<int64_t>(1, kAccessBytes / bytes);
-}
-
-void ElementsWay::provideInLine(KernelEmitter &kernel) {
-  Alignment alignment(output.tensor);
-  for (BlockArgument argument : kernel.function().getBody().front().getArguments()) {
-    if (!isa<RankedTensorType>(argument.getType()) || !alignment.isAligned(argument))
-      continue;
-    Value line = flat(kernel.builder(), kernel.memoryOf(argument.getArgNumber()));
-    kernel.elements().provide(argument, [&kernel, this, line](ValueRange) -> Value {
-      return memref::LoadOp::create(kernel.builder(), line, linear);
-    });
-  }
 }
 
 void ElementsWay::emitRun(KernelEmitter &kernel, Value first, int64_t values, ValueRange indices) {
@@ -96,7 +83,7 @@ void ElementsWay::emit(KernelEmitter &kernel) {
   int64_t count = output.count(), values = chooseValues(kernel);
   if (count == 0)
     return;
-  provideInLine(kernel);
+  kernel.provideInLine(output, linear);
   int64_t last = output.shape().empty() ? 1 : output.shape().back();
   // Few elements are better spread over many threads.
   if (count < values * launch.threads() * 8)

@@ -94,6 +94,18 @@ Value KernelEmitter::memoryOf(unsigned i) {
   return cast.getResult(0);
 }
 
+void KernelEmitter::provideInLine(const Output &output, const Value &linear) {
+  Alignment alignment(output.tensor);
+  for (BlockArgument argument : func.getBody().front().getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()) || !alignment.isAligned(argument))
+      continue;
+    Value line = flat(builder(), memoryOf(argument.getArgNumber()));
+    elements().provide(argument, [this, line, &linear](ValueRange) -> Value {
+      return memref::LoadOp::create(builder(), line, linear);
+    });
+  }
+}
+
 void KernelEmitter::provideInputs() {
   elements().forget();
   auto provide = [&](Value tensor, Value memory) {

@@ -77,6 +77,9 @@ public:
   void provideInputs();
   /// A buffer in place of the argument `i`.
   Value memoryOf(unsigned i);
+  /// Arguments that the output reads at the place of each element and nowhere else are read in
+  /// line from now on: at `linear`, the number of the element that is being computed.
+  void provideInLine(const Output &output, const Value &linear);
   /// Writes one element, at indices of the output.
   void write(const Output &output, ValueRange indices, Value value);
 
