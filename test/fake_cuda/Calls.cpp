@@ -148,12 +148,6 @@ Call::Call(const char *name, Kind kind) : lock(state().mutex) {
 using namespace fake;
 using Kind = Call::Kind;
 
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) Result
-#define FAKE_BEGIN(kind)                                                                           \
-  Call call(__func__, kind);                                                                       \
-  if (call.isOver())                                                                               \
-  return call.result()
-
 FAKE_CUDA cuGetErrorName(Result result, const char **text) {
   switch (result) {
   case Result::outOfMemory:

@@ -227,3 +227,10 @@ void breakCapture(Capture &capture);
 void perform(const Work &work, const Doer &doer);
 
 } // namespace fake
+
+/// Heads an exported function, and begins it: one that was chosen to fail is over here.
+#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) Result
+#define FAKE_BEGIN(kind)                                                                           \
+  Call call(__func__, kind);                                                                       \
+  if (call.isOver())                                                                               \
+  return call.result()

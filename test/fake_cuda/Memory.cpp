@@ -140,12 +140,6 @@ std::string describeMemoryLeaks() {
 using namespace fake;
 using Kind = Call::Kind;
 
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) Result
-#define FAKE_BEGIN(kind)                                                                           \
-  Call call(__func__, kind);                                                                       \
-  if (call.isOver())                                                                               \
-  return call.result()
-
 FAKE_CUDA cuMemGetInfo_v2(size_t *free, size_t *total) {
   FAKE_BEGIN(Kind::inContext);
   *total = state().options.memory;

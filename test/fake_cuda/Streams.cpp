@@ -296,12 +296,6 @@ Event *eventOf(EventHandle handle) {
 using namespace fake;
 using Kind = Call::Kind;
 
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) Result
-#define FAKE_BEGIN(kind)                                                                           \
-  Call call(__func__, kind);                                                                       \
-  if (call.isOver())                                                                               \
-  return call.result()
-
 /// The stream of a call, with its context current.
 #define FAKE_STREAM(name, handle)                                                                  \
   Stream *name = streamOf(handle);                                                                 \
