@@ -16,11 +16,6 @@ static constexpr double kFillCost = 8;          ///< instructions for an element
 static constexpr double kRoundCycles = 400;     ///< from one round of tiles to the next
 static constexpr int64_t kMostTileBytes = 47 * 1024;
 
-int64_t Tile::blocks(const Product &product) const {
-  return llvm::divideCeil(product.count(product.rows), rows) *
-         llvm::divideCeil(product.count(product.columns), columns) * product.count(product.batch);
-}
-
 static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
   int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kMostPadding;
   int64_t sums =
@@ -29,7 +24,7 @@ static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
 }
 
 static double cyclesOf(const Tile &tile, const Product &product) {
-  double blocks = double(tile.blocks(product));
+  double blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
   double rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
   double wide = std::min<double>(4, tile.threadRows),
          high = std::min<double>(4, tile.threadColumns);
@@ -90,9 +85,7 @@ Tile gantry::gpu::chooseTile(const Product &product) {
 static constexpr double kCoreRate = 1024;
 
 static double cyclesOf(const CoreTile &tile, const Product &product, int64_t bytes) {
-  double blocks = double(llvm::divideCeil(product.count(product.rows), tile.rows) *
-                         llvm::divideCeil(product.count(product.columns), tile.columns) *
-                         product.count(product.batch));
+  double blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
   double rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
   double terms = double(tile.terms) * rounds, area = double(tile.rows * tile.columns);
   double multiply = area * terms * double(bytes) / 2 / kCoreRate;

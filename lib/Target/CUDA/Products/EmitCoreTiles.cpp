@@ -6,6 +6,8 @@
 //
 // Lane 4g + t has of 16 x 8 sums those of rows g and g + 8, columns 2t and 2t + 1.
 
+#include "CoreTiles.h"
+
 #include "Banks.h"
 #include "Threads/Kernel.h"
 #include "Tile.h"
@@ -343,12 +345,9 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Way> gantry::gpu::findCoreTiles(const Output &output) {
-  std::optional<Product> product = output.isOnly ? findProduct(output.tensor) : std::nullopt;
-  if (!product || product->count(product->rows) < kFewestRows ||
-      product->count(product->columns) < kFewestRows)
+std::unique_ptr<Way> gantry::gpu::makeCoreTiles(const Output &output, const Product &product) {
+  if (product.count(product.rows) < kFewestRows || product.count(product.columns) < kFewestRows)
     return nullptr;
-  std::optional<CoreOperands> operands = findOperands(*product, output);
-  return operands ? std::make_unique<CoreTilesWay>(output, std::move(*product), *operands)
-                  : nullptr;
+  std::optional<CoreOperands> operands = findOperands(product, output);
+  return operands ? std::make_unique<CoreTilesWay>(output, product, *operands) : nullptr;
 }

@@ -3,6 +3,7 @@
 // kernel computes from a sum it computes when that is complete.
 
 #include "Banks.h"
+#include "CoreTiles.h"
 #include "Threads/Kernel.h"
 #include "Tile.h"
 #include "TilePair.h"
@@ -233,5 +234,9 @@ private:
 std::unique_ptr<Way> gantry::gpu::findTiles(const Output &output) {
   // A block has as many threads as the tile wants.
   std::optional<Product> product = output.isOnly ? findProduct(output.tensor) : std::nullopt;
-  return product ? std::make_unique<TilesWay>(output, std::move(*product)) : nullptr;
+  if (!product)
+    return nullptr;
+  if (std::unique_ptr<Way> cores = makeCoreTiles(output, *product))
+    return cores;
+  return std::make_unique<TilesWay>(output, std::move(*product));
 }

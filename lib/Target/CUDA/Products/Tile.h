@@ -5,6 +5,17 @@
 
 namespace gantry::gpu {
 
+/// The blocks of a product: a rectangle of it for each index of the batch.
+struct TileGrid {
+  int64_t batch, across, down;
+
+  TileGrid(const Product &product, int64_t rows, int64_t columns)
+      : batch(product.count(product.batch)),
+        across(llvm::divideCeil(product.count(product.columns), columns)),
+        down(llvm::divideCeil(product.count(product.rows), rows)) {}
+  int64_t blocks() const { return batch * across * down; }
+};
+
 /// All numbers are powers of two. Threads are counted slice by slice, in a slice row by row.
 struct Tile {
   int64_t rows, columns;             ///< of the block
@@ -14,7 +25,6 @@ struct Tile {
 
   int64_t threadsOfSlice() const { return rows / threadRows * (columns / threadColumns); }
   int64_t threads() const { return threadsOfSlice() * slices; }
-  int64_t blocks(const Product &product) const;
 };
 
 /// What tensor cores multiply in one instruction, of which a warp holds the pieces.

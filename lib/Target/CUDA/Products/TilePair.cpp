@@ -1,6 +1,7 @@
 #include "TilePair.h"
 
 #include "Banks.h"
+#include "Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,11 +16,9 @@ TilePair::TilePair(KernelEmitter &kernel, const Product &product, Value left, Va
 
 void TilePair::moveToBlock(StoreSums &store) {
   ImplicitLocOpBuilder &b = kernel.builder();
-  int64_t downward = llvm::divideCeil(product.count(product.rows), sizes.rows);
-  int64_t across = llvm::divideCeil(product.count(product.columns), sizes.columns);
-  int64_t batches = product.count(product.batch);
-  kernel.launch().needBlocks(downward * across * batches);
-  Indices at = delinearize(b, kernel.launch().block(), {batches, across, downward});
+  TileGrid grid(product, sizes.rows, sizes.columns);
+  kernel.launch().needBlocks(grid.blocks());
+  Indices at = delinearize(b, kernel.launch().block(), {grid.batch, grid.across, grid.down});
   Indices batch = delinearize(b, at[0], product.sizes(product.batch));
   Value firstColumn = mulIndex(b, at[1], sizes.columns), firstRow = mulIndex(b, at[2], sizes.rows);
   fillLeft.moveTo(batch, firstRow);

@@ -100,9 +100,7 @@ private:
 
 // The ways. Null where one does not apply; the last one always does.
 
-/// Products on tensor cores.
-std::unique_ptr<Way> findCoreTiles(const Output &output);
-/// Products in tiles.
+/// Products in tiles, on tensor cores or on lanes.
 std::unique_ptr<Way> findTiles(const Output &output);
 /// Rows and columns that are added up by teams of lanes.
 std::unique_ptr<Way> findTeams(const Output &output);
