@@ -30,3 +30,12 @@ SmallVector<int64_t> gantry::argumentsToOverwrite(KernelOp kernel) {
   }
   return arguments;
 }
+
+SmallVector<int64_t> gantry::argumentsLikeResult(KernelOp kernel) {
+  SmallVector<int64_t> arguments;
+  Operation *yield = kernel.getBody().front().getTerminator();
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    if (yield->getNumOperands() == 1 && argument.getType() == yield->getOperand(0).getType())
+      arguments.push_back(argument.getArgNumber());
+  return arguments;
+}

@@ -11,4 +11,8 @@ namespace gantry {
 /// know.
 llvm::SmallVector<int64_t> argumentsToOverwrite(KernelOp kernel);
 
+/// The arguments of the type of the kernel's one result: for a target that proves on its code what
+/// may be overwritten, whatever the ops mean.
+llvm::SmallVector<int64_t> argumentsLikeResult(KernelOp kernel);
+
 } // namespace gantry

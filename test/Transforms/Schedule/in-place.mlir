@@ -30,14 +30,35 @@ func.func @reversed() {
   return
 }
 
-// A row is read to its end before its elements can be divided.
+// A row is read to its end before its elements are divided, by the work item that writes it.
 // CHECK: plan.func @softmax
 // CHECK: %[[ROWS:.*]] = plan.state
-// CHECK: %[[SAFE:.*]] = plan.buffer
-// CHECK: plan.launch @{{.*}}(%[[ROWS]]) -> (%[[SAFE]])
+// CHECK: plan.launch @{{.*}}(%[[ROWS]]) -> (%[[ROWS]]) items 32
+// CHECK-NOT: plan.copy
 func.func @softmax() {
   %m = gantry.read @m : tensor<512x1024xf32>
   %s = gantry.softmax %m {axis = 1 : i64} : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
   gantry.assign @m, %s : tensor<512x1024xf32>
   return
+}
+
+// What a value of the run ends in: row by row, element by element, behind a product. The operand of
+// the softmax is read again, the sum is not.
+// CHECK: plan.func @chain
+// CHECK: %[[A:.*]] = plan.buffer size 2097152 on @d0 "a"
+// CHECK: plan.launch @{{.*}}(%{{.*}}) -> (%[[A]]){{.*}}"a"
+// CHECK: %[[S:.*]] = plan.buffer size 2097152 on @d0 "s"
+// CHECK: plan.launch @{{.*}}(%[[A]]) -> (%[[S]]){{.*}}"s"
+// CHECK: plan.launch @{{.*}}(%[[S]]) -> (%[[S]]){{.*}}"t"
+// CHECK: plan.launch @{{.*}}(%[[S]], %{{.*}}, %[[A]]) -> (%[[A]]){{.*}}"p"
+// CHECK: plan.launch @{{.*}}(%[[A]]) -> (%[[A]]){{.*}}"u"
+func.func @chain(%x: tensor<512x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<512xf32> {
+  %a = gantry.cumsum %x {axis = 1 : i64, gantry.name = "a"} : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %s = gantry.softmax %a {axis = 1 : i64, gantry.name = "s"} : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %t = gantry.softmax %s {axis = 1 : i64, gantry.name = "t"} : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %m = gantry.matmul %t, %w : (tensor<512x1024xf32>, tensor<1024x1024xf32>) -> tensor<512x1024xf32>
+  %p = gantry.add %m, %a {gantry.name = "p"} : (tensor<512x1024xf32>, tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %u = gantry.softmax %p {axis = 1 : i64, gantry.name = "u"} : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %r = gantry.reduce_sum %u {axes = array<i64: 1>} : (tensor<512x1024xf32>) -> tensor<512xf32>
+  return %r : tensor<512xf32>
 }
