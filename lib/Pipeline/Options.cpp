@@ -339,6 +339,8 @@ struct FlagReader {
       return readMath(value);
     else if (name == "no-fuse")
       options.fuse = false;
+    else if (name == "no-reuse")
+      options.reuse = false;
     else if (name == "dim")
       return append(parseDimSize(value), options.graph.dims);
     else if (name == "value")

@@ -146,7 +146,10 @@ static void addKernel(OpPassManager &pm) { pm.addPass(createLowerKernelsPass());
 //===----------------------------------------------------------------------===//
 
 static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
+  // Before values become buffers, which end where the last one reads them.
+  pm.addPass(createOrderLaunchesPass());
   LowerToPlanPassOptions lower;
+  lower.inPlace = options.reuse;
   llvm::append_range(lower.also, options.also);
   pm.addPass(createLowerToPlanPass(lower));
   // Kernels were made before it was known what calls them with which buffers.
@@ -157,8 +160,10 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCoalesceCopiesPass());
 }
 
-static void addMemory(OpPassManager &pm) {
-  pm.addPass(createPlanMemoryPass());
+static void addMemory(OpPassManager &pm, const CompileOptions &options) {
+  PlanMemoryPassOptions plan;
+  plan.reuse = options.reuse;
+  pm.addPass(createPlanMemoryPass(plan));
   // Where bytes lie decides which commands have to wait for which.
   pm.addPass(createOrderQueuesPass());
   pm.addPass(createCheckLimitsPass());
@@ -185,7 +190,7 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
   if (includes(Phase::schedule))
     addSchedule(pm, options);
   if (includes(Phase::memory))
-    addMemory(pm);
+    addMemory(pm, options);
 }
 
 PlacementRequests gantry::placementRequests(const CompileOptions &options) {

@@ -29,6 +29,8 @@ struct ArenaSize {
 };
 
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
+  using PlanMemoryPassBase::PlanMemoryPassBase;
+
   llvm::MapVector<StringAttr, ArenaSize> transient; ///< by device; largest over the functions
   DenseMap<StringAttr, uint64_t> constants;         ///< by device
   DenseMap<StringAttr, uint64_t> variables;         ///< by device
@@ -124,7 +126,8 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
                                     const Timeline &time) {
     packing::Problem problem;
     for (commands::BufferDeclOp buffer : buffers) {
-      auto [first, last] = liveRange(buffer, time);
+      auto [first, last] =
+          reuse ? liveRange(buffer, time) : LiveRange{0, uint32_t(time.ops.size())};
       problem.buffers.push_back(
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }

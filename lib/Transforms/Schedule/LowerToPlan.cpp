@@ -41,9 +41,10 @@ struct FunctionLowering {
   DenseMap<Value, BlockArgument> argumentsOf;           ///< of the function, by buffer
   SmallVector<Attribute> placed;
   commands::FuncOp target;
+  bool inPlace; ///< whether results may take the place of operands
 
-  FunctionLowering(Declarations &state, const Homes &homes, func::FuncOp func)
-      : state(state), homes(homes), func(func), builder(func.getContext()) {}
+  FunctionLowering(Declarations &state, const Homes &homes, func::FuncOp func, bool inPlace)
+      : state(state), homes(homes), func(func), builder(func.getContext()), inPlace(inPlace) {}
 
   StringAttr text(StringRef s) { return builder.getStringAttr(s); }
   Type bufferType() { return commands::BufferType::get(func.getContext()); }
@@ -438,7 +439,7 @@ struct FunctionLowering {
 
   /// A result without a place of its own is computed in that of an operand that ends here.
   void takePlace(LaunchOp launch, WorkAttr work) {
-    Value ended = valueToOverwrite(launch, work);
+    Value ended = inPlace ? valueToOverwrite(launch, work) : Value();
     Value place = ended ? buffers.lookup(ended) : Value();
     Value result = place ? launch->getResult(0) : Value();
     if (result && place.getDefiningOp<commands::BufferDeclOp>() && !buffers.contains(result) &&
@@ -608,7 +609,7 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : funcs)
       if (func.isPublic() && !func.isExternal())
-        if (failed(FunctionLowering(declarations, homes, func).lower()))
+        if (failed(FunctionLowering(declarations, homes, func, inPlace).lower()))
           return signalPassFailure();
     declarations.declareOtherVariables();
     // Only now: declarations are inserted in front of the first one.

@@ -7,15 +7,19 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::schedule;
 
-/// Whether every use of `value` and of its views is a launch of the queue, none of them after
-/// `last`.
-static bool isReadUpTo(LaunchOp last, Value value) {
+/// Whether every use of `value` and of its views is a launch of that queue.
+static bool isReadByQueue(Value value, Attribute device) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (isView(user))
-      return isReadUpTo(last, user->getResult(0));
+    return isView(user) ? isReadByQueue(user->getResult(0), device)
+                        : isa<LaunchOp>(user) && user->getAttr(kDeviceAttr) == device;
+  });
+}
+
+static bool isReadAfter(LaunchOp last, Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
     Operation *around = last->getBlock()->findAncestorOpInBlock(*user);
-    return isa<LaunchOp>(user) && around && !last->isBeforeInBlock(around) &&
-           user->getAttr(kDeviceAttr) == last->getAttr(kDeviceAttr);
+    return isView(user) ? isReadAfter(last, user->getResult(0))
+                        : !around || last->isBeforeInBlock(around);
   });
 }
 
@@ -26,16 +30,24 @@ static bool mayOverwriteAll(LaunchOp launch, WorkAttr work, Value value) {
   });
 }
 
-Value gantry::schedule::valueToOverwrite(LaunchOp launch, WorkAttr work) {
-  if (!work.getInPlace() || launch->getNumResults() != 1)
-    return {};
+SmallVector<Value> gantry::schedule::valuesToOverwrite(LaunchOp launch, WorkAttr work) {
+  SmallVector<Value> values;
+  if (!work || !work.getInPlace() || launch->getNumResults() != 1)
+    return values;
   for (int64_t argument : work.getInPlace().asArrayRef()) {
     Value value = skipViews(launch->getOperand(argument));
     Operation *maker = value.getDefiningOp();
     // Made here, and only for here: a loop around would need it again.
     if (isa_and_present<LaunchOp, CopyOp>(maker) && maker->getBlock() == launch->getBlock() &&
-        mayOverwriteAll(launch, work, value) && isReadUpTo(launch, value))
-      return value;
+        mayOverwriteAll(launch, work, value) && isReadByQueue(value, launch->getAttr(kDeviceAttr)))
+      values.push_back(value);
   }
+  return values;
+}
+
+Value gantry::schedule::valueToOverwrite(LaunchOp launch, WorkAttr work) {
+  for (Value value : valuesToOverwrite(launch, work))
+    if (!isReadAfter(launch, value))
+      return value;
   return {};
 }

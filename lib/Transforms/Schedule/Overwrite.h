@@ -10,4 +10,7 @@ namespace gantry::schedule {
 /// that no other queue has to be waited for.
 mlir::Value valueToOverwrite(LaunchOp launch, WorkAttr work);
 
+/// The values of which one would be that if the launch were the last to read it.
+llvm::SmallVector<mlir::Value> valuesToOverwrite(LaunchOp launch, WorkAttr work);
+
 } // namespace gantry::schedule
