@@ -53,10 +53,11 @@ def same_bits(a, b):
 
 class Suite:
     """`pack(cases, folder)` writes a file of the cases and gives its path, the inputs by name and, for
-    each case, the names of its outputs. `flags` are given to every compilation."""
+    each case, the names of its outputs. `flags` are given to every compilation; each
+    of `variants`, flags more, has to give the bits of the first."""
 
-    def __init__(self, cases, pack, flags=()):
-        self.cases, self.pack, self.flags = cases, pack, flags
+    def __init__(self, cases, pack, flags=(), variants=((), ("no-fuse",))):
+        self.cases, self.pack, self.flags, self.variants = cases, pack, flags, variants
 
     def check(self, indices):
         """Runs in a worker: {index: what is wrong}, or None when the cases have to go one by one."""
@@ -80,19 +81,22 @@ class Suite:
 
     def compare(self, cases, file, inputs, outputs):
         runs = {}
-        for flags in ((), ("no-fuse",)):
+        for flags in self.variants:
             content = gantry_api.compile_model(file, (*self.flags, *flags), inputs)
             for threads in (2, 1):
                 plan = gantry_api.Plan(content, threads)
-                runs[flags, threads] = plan.run({name: inputs[name] for name in plan.inputs})
-        first = runs.pop(((), 2))
+                runs[flags, threads] = self.run_plan(plan, {name: inputs[name] for name in plan.inputs})
+        first = runs.pop((self.variants[0], 2))
         found = []
         for case, names in zip(cases, outputs):
             found.append(self.judge(case, [first[name] for name in names]) or next(
-                (f"other bits {'without fusion' if flags else 'with fusion'} on {threads} threads"
+                (f"other bits with {' '.join(flags) or 'no flags'} on {threads} threads"
                  for (flags, threads), run in runs.items()
                  if not all(same_bits(first[name], run[name]) for name in names)), None))
         return found
+
+    def run_plan(self, plan, inputs):
+        return plan.run(inputs)
 
     def judge(self, case, actual):
         if case.expected is None:

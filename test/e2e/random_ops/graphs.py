@@ -38,9 +38,8 @@ KINDS = ("unary", "unary", "binary", "binary", "row", "softmax", "reduce", "prod
 
 
 class Builder:
-    def __init__(self, draw):
-        self.draw = draw
-        self.rows, self.columns = draw.one((1, 2, 3, 8, 17, 33)), draw.one((1, 3, 8, 16, 17, 64, 197))
+    def __init__(self, draw, rows, columns):
+        self.draw, self.rows, self.columns = draw, rows, columns
         self.inputs, self.constants, self.steps = {}, {}, []
         self.values = {}  # name: array in f64
         for i in range(draw.integer(1, 3)):
@@ -172,14 +171,19 @@ class Builder:
         self.emit("Where", [name, x, y], np.where(mask, self.values[x], self.values[y]))
 
 
-def graph(draw):
-    builder = Builder(draw)
-    for _ in range(draw.integer(2, 14)):
-        builder.step()
+def finish(draw, builder, most):
+    """The graph with the last value and up to `most` others as outputs."""
     made = [name for name in builder.values if name not in builder.inputs]
-    outputs = sorted({made[-1], *draw.random.sample(made, min(len(made), draw.integer(1, 3)))}) if made else []
+    outputs = sorted({made[-1], *draw.random.sample(made, min(len(made), draw.integer(1, most)))}) if made else []
     return Graph(builder.inputs, builder.constants, builder.steps, outputs,
                  [builder.values[name].astype(np.float32) for name in outputs])
+
+
+def graph(draw):
+    builder = Builder(draw, draw.one((1, 2, 3, 8, 17, 33)), draw.one((1, 3, 8, 16, 17, 64, 197)))
+    for _ in range(draw.integer(2, 14)):
+        builder.step()
+    return finish(draw, builder, 3)
 
 
 FAMILY = [graph]
