@@ -233,7 +233,7 @@ private:
 
 std::unique_ptr<Way> gantry::gpu::findTiles(const Output &output) {
   // A block has as many threads as the tile wants.
-  std::optional<Product> product = output.isOnly ? findProduct(output.tensor) : std::nullopt;
+  std::optional<Product> product = output.isOnly ? findTiledProduct(output.tensor) : std::nullopt;
   if (!product)
     return nullptr;
   if (std::unique_ptr<Way> cores = makeCoreTiles(output, *product))

@@ -1,13 +1,10 @@
+// Which products are worth tiles of threads, and how their loops are numbered.
+
 #include "Product.h"
 
-#include "gantry/Linalg/Emitter.h"
-
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
+using namespace gantry;
 using namespace gantry::gpu;
-using gantry::shapeOf;
 
 /// Shorter sums are computed element by element.
 static constexpr int64_t kFewestTerms = 16;
@@ -17,200 +14,13 @@ static constexpr int64_t kFewestTermsOfLine = 64;
 /// Images of a batch are tiles of their own when they have so many positions.
 static constexpr int64_t kManyColumns = 1024;
 
-SmallVector<int64_t> Product::sizes(ArrayRef<unsigned> loops) const {
-  linalg::GenericOp generic = op;
-  SmallVector<int64_t> all = generic.getStaticLoopRanges();
-  return llvm::map_to_vector(loops, [&](unsigned loop) { return all[loop]; });
-}
-
-int64_t Product::count(ArrayRef<unsigned> loops) const {
-  int64_t count = 1;
-  for (int64_t size : sizes(loops))
-    count *= size;
-  return count;
-}
-
-//===----------------------------------------------------------------------===//
-// The way back from the result
-//===----------------------------------------------------------------------===//
-
-static bool isReduction(Operation *op) {
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  return generic && generic.getNumReductionLoops() > 0;
-}
-
-/// Whether computing an element of `tensor` is a matter of a few loads.
-static bool isCheap(Value tensor) {
-  Operation *op = tensor.getDefiningOp();
-  if (!op)
-    return true;
-  SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  (void)getBackwardSlice(tensor, &slice, options);
-  return llvm::none_of(slice, isReduction);
-}
-
-namespace {
-/// Follows the tensors whose element the result reads at its own place, in row-major order.
-struct WayBack {
-  linalg::GenericOp sum;
-  bool isPlain = true;
-
-  void follow(Value tensor) {
-    Operation *op = tensor.getDefiningOp();
-    if (!op || !isPlain)
-      return;
-    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-      return follow(op->getOperand(0));
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (!generic)
-      return aside(tensor);
-    if (isReduction(op)) {
-      isPlain &= !sum || sum == generic;
-      sum = generic;
-      return;
-    }
-    bool isIdentity = llvm::all_of(generic.getDpsInitsMutable(), [&](OpOperand &init) {
-      return generic.getMatchingIndexingMap(&init).isIdentity();
-    });
-    if (!isIdentity)
-      return aside(tensor);
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<RankedTensorType>(operand.get().getType()))
-        continue;
-      if (generic.getMatchingIndexingMap(&operand).isIdentity())
-        follow(operand.get());
-      else
-        aside(operand.get());
-    }
-    // Elements that its body picks by itself.
-    generic.getBody()->walk([&](tensor::ExtractOp extract) { aside(extract.getTensor()); });
-  }
-
-  /// Read somewhere else than at the result's own place: not behind the sum, then.
-  void aside(Value tensor) { isPlain &= isCheap(tensor); }
-};
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// The body
-//===----------------------------------------------------------------------===//
-
-/// The only argument of the body that `value` is computed from, if there is just one.
-static BlockArgument onlySource(Value value, Block *body) {
-  SmallVector<Value> open{value};
-  llvm::SmallPtrSet<Value, 4> sources;
-  while (!open.empty()) {
-    Value next = open.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      if (argument.getOwner() != body)
-        return {};
-      sources.insert(argument);
-    } else if (Operation *op = next.getDefiningOp(); op->getBlock() == body) {
-      if (op->getNumRegions() > 0)
-        return {};
-      llvm::append_range(open, op->getOperands());
-    }
-  }
-  return sources.size() == 1 ? cast<BlockArgument>(*sources.begin()) : BlockArgument();
-}
-
-/// sum + x * y, x of one operand and y of another.
-static bool readBody(Product &product) {
-  linalg::GenericOp op = product.op;
-  Block *body = op.getBody();
-  if (op->getNumResults() != 1 || op.getNumDpsInputs() < 2)
-    return false;
-  BlockArgument soFar = op.getRegionOutputArgs().front();
-  product.add = body->getTerminator()->getOperand(0).getDefiningOp();
-  if (!product.add || !isa<arith::AddFOp, arith::AddIOp>(product.add) || !soFar.hasOneUse())
-    return false;
-  Value term = product.add->getOperand(product.add->getOperand(0) == soFar ? 1 : 0);
-  product.multiply = term.getDefiningOp();
-  if (*soFar.user_begin() != product.add || !product.multiply ||
-      !isa<arith::MulFOp, arith::MulIOp>(product.multiply) || !term.hasOneUse())
-    return false;
-  for (auto [side, factor] :
-       llvm::zip(std::array{&product.left, &product.right}, product.multiply->getOperands())) {
-    BlockArgument source = onlySource(factor, body);
-    if (!source || source == soFar)
-      return false;
-    *side = {op.getMatchingOpOperand(source), factor};
-  }
-  return product.left.operand != product.right.operand && product.right.operand->get() &&
-         isa<RankedTensorType>(product.left.operand->get().getType()) &&
-         isa<RankedTensorType>(product.right.operand->get().getType());
-}
-
-/// The scalar that every element of `tensor` is, or null.
-static Value filledWith(Value tensor) {
-  Operation *op = tensor.getDefiningOp();
-  if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))
-    return fill.value();
-  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
-  if (!generic || generic.getNumReductionLoops() > 0)
-    return {};
-  Value yielded = generic.getBody()->getTerminator()->getOperand(0);
-  auto argument = dyn_cast<BlockArgument>(yielded);
-  if (argument && argument.getOwner() == generic.getBody())
-    return op->getOperand(argument.getArgNumber());
-  return yielded;
-}
-
-/// Sums begin with zero, so that tiles need not ask what they begin with.
-static bool beginsWithZero(linalg::GenericOp op) {
-  Value start = filledWith(op.getDpsInits().front());
-  return start && (matchPattern(start, m_AnyZeroFloat()) || matchPattern(start, m_Zero()));
-}
-
-//===----------------------------------------------------------------------===//
-// The loops
-//===----------------------------------------------------------------------===//
-
-static llvm::SmallBitVector loopsUsedBy(linalg::GenericOp op, const Side &side) {
-  llvm::SmallBitVector used(op.getNumLoops());
-  AffineMap map = op.getMatchingIndexingMap(side.operand);
-  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-    if (map.isFunctionOfDim(loop))
-      used.set(loop);
-  return used;
-}
-
-/// Columns own the dimension of the result in which neighbours are neighbours in memory.
-static bool sortLoops(Product &product) {
-  linalg::GenericOp op = product.op;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!map.isProjectedPermutation())
-    return false;
-  llvm::SmallBitVector left = loopsUsedBy(op, product.left), right = loopsUsedBy(op, product.right);
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  for (AffineExpr expr : llvm::reverse(map.getResults())) {
-    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    if (sizes[loop] == 1)
-      continue;
-    if (left.test(loop) && !right.test(loop)) {
-      std::swap(product.left, product.right);
-      std::swap(left, right);
-    }
-    break;
-  }
-  for (AffineExpr expr : map.getResults()) {
-    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    if (left.test(loop) == right.test(loop))
-      product.batch.push_back(loop);
-    else
-      (left.test(loop) ? product.rows : product.columns).push_back(loop);
-  }
-  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (kind == utils::IteratorType::reduction)
-      product.terms.push_back(loop);
+/// Batches of images are many tiles already.
+static void splitColumns(Product &product) {
   while (product.columns.size() > 1 &&
          product.count(ArrayRef(product.columns).drop_front()) >= kManyColumns) {
     product.batch.push_back(product.columns.front());
     product.columns.erase(product.columns.begin());
   }
-  return true;
 }
 
 static bool isWorthTiles(const Product &product) {
@@ -221,15 +31,10 @@ static bool isWorthTiles(const Product &product) {
   return std::min(rows, columns) > 1 || batch == 1 || terms >= kFewestTermsOfLine;
 }
 
-std::optional<Product> gantry::gpu::findProduct(Value result) {
-  WayBack way;
-  way.follow(result);
-  if (!way.isPlain || !way.sum)
+std::optional<Product> gantry::gpu::findTiledProduct(Value result) {
+  std::optional<Product> product = findProduct(result);
+  if (!product)
     return std::nullopt;
-  Product product{way.sum, {}, {}, nullptr, nullptr, {}, {}, {}, {}};
-  if (!readBody(product) || !beginsWithZero(product.op) || !sortLoops(product) ||
-      !isCheap(product.left.operand->get()) || !isCheap(product.right.operand->get()) ||
-      !isWorthTiles(product))
-    return std::nullopt;
-  return product;
+  splitColumns(*product);
+  return isWorthTiles(*product) ? product : std::nullopt;
 }

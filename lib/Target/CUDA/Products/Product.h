@@ -1,40 +1,15 @@
-// Sums of products, found rather than named: a matrix product, batched or not, a convolution of any
-// rank, grouped, dilated or transposed, with what is computed from it element by element.
-//
-// A result is a product when it reads, through elementwise ops and reshapes, one reduction that
-// adds up x * y, x of one operand and y of another. The loops of that op are sorted by who uses
-// them: *rows* the left operand only, *columns* the right one only, *batch* both, and *terms* are
-// summed. So the result is a matrix of rows by columns for each index of the batch, whatever the
-// dimensions were, and who computes it in tiles needs no case for any op.
+// The products that blocks of threads compute in tiles.
 #pragma once
 
 #include "Elements.h"
-
-#include <optional>
+#include "gantry/Linalg/Product.h"
 
 namespace gantry::gpu {
 
-/// One of the two tensors that are multiplied.
-struct Side {
-  mlir::OpOperand *operand; ///< of the op
-  Value factor;             ///< in its body: the operand's element, widened, shifted, ...
-};
+using gantry::Product;
+using gantry::Side;
 
-struct Product {
-  mlir::linalg::GenericOp op;
-  Side left, right;
-  mlir::Operation *multiply, *add; ///< in the body
-  // Loops of the op; those of one list are numbered together, the last one fastest.
-  llvm::SmallVector<unsigned> batch, rows, columns, terms;
-
-  llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<unsigned> loops) const;
-  int64_t count(llvm::ArrayRef<unsigned> loops) const;
-  /// What is multiplied and added: f32 for f16 and bf16.
-  mlir::Type type() const { return multiply->getResult(0).getType(); }
-};
-
-/// The product that `result` is, if tiles are a way to compute it: the sums are long enough, and
-/// what is multiplied is there already or cheap.
-std::optional<Product> findProduct(Value result);
+/// The product that `result` is, if tiles are a way to compute it: the sums are long enough.
+std::optional<Product> findTiledProduct(Value result);
 
 } // namespace gantry::gpu

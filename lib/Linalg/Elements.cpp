@@ -1,4 +1,4 @@
-#include "Elements.h"
+#include "gantry/Linalg/Elements.h"
 
 #include "gantry/Linalg/Emitter.h"
 
@@ -9,8 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace gantry::gpu;
-using gantry::shapeOf;
+using namespace gantry;
 
 using Predicate = arith::CmpIPredicate;
 
@@ -21,24 +20,24 @@ using Predicate = arith::CmpIPredicate;
 static constexpr auto kNoOverflow =
     arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
 
-Value gantry::gpu::indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
+Value gantry::indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
 static std::optional<int64_t> knownIndex(Value v) { return getConstantIntValue(v); }
 
-Value gantry::gpu::addIndex(ImplicitLocOpBuilder &b, Value x, Value y) {
+Value gantry::addIndex(ImplicitLocOpBuilder &b, Value x, Value y) {
   if (knownIndex(x) == 0)
     return y;
   return knownIndex(y) == 0 ? x : Value(arith::AddIOp::create(b, x, y, kNoOverflow));
 }
 
-Value gantry::gpu::mulIndex(ImplicitLocOpBuilder &b, Value x, int64_t factor) {
+Value gantry::mulIndex(ImplicitLocOpBuilder &b, Value x, int64_t factor) {
   return factor == 1 ? x
                      : Value(arith::MulIOp::create(b, x, indexConstant(b, factor), kNoOverflow));
 }
 
-Indices gantry::gpu::delinearize(ImplicitLocOpBuilder &b, Value linear, ArrayRef<int64_t> shape) {
+Indices gantry::delinearize(ImplicitLocOpBuilder &b, Value linear, ArrayRef<int64_t> shape) {
   Indices indices(shape.size());
   Value rest = linear;
   int64_t outer = 0; // dimensions with more than one element, in front of the current one
@@ -60,7 +59,7 @@ Indices gantry::gpu::delinearize(ImplicitLocOpBuilder &b, Value linear, ArrayRef
   return indices;
 }
 
-Value gantry::gpu::linearize(ImplicitLocOpBuilder &b, ValueRange indices, ArrayRef<int64_t> shape) {
+Value gantry::linearize(ImplicitLocOpBuilder &b, ValueRange indices, ArrayRef<int64_t> shape) {
   Value linear = indexConstant(b, 0);
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
