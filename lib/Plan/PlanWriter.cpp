@@ -64,26 +64,41 @@ uint32_t PlanWriter::addSegment(SegmentKind kind) {
   return static_cast<uint32_t>(segments.size() - 1);
 }
 
-BlobRef PlanWriter::addBlob(uint32_t segment, Bytes bytes) {
+BlobRef PlanWriter::append(uint32_t segment, uint64_t size, Blob blob) {
   assert(segment < segments.size() && "addBlob into a segment that was not added");
   Segment &to = segments[segment];
-  BlobRef ref{segment, to.size, bytes.size(), 0};
+  BlobRef ref{segment, to.size, size, 0};
 
   // One pass over the bytes for both hashes: a piece stays in the cache between the two.
   constexpr size_t piece = size_t(128) << 10;
   Hasher content;
-  for (size_t at = 0; at < bytes.size(); at += piece) {
-    Bytes part = bytes.subspan(at, std::min(piece, bytes.size() - at));
-    content.update(part);
-    to.hasher.update(part);
-  }
+  auto hash = [&](Bytes bytes) -> Status {
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      Bytes part = bytes.subspan(at, std::min(piece, bytes.size() - at));
+      content.update(part);
+      to.hasher.update(part);
+    }
+    return {};
+  };
+  if (blob.maker)
+    (void)blob.maker(hash); // fails only where its sink does
+  else
+    (void)hash(blob.bytes);
   ref.hash = content.digest();
 
-  uint64_t padded = alignTo(bytes.size(), bufferAlignment);
-  to.hasher.update({zeros, padded - bytes.size()});
-  to.blobs.push_back(bytes);
+  uint64_t padded = alignTo(size, bufferAlignment);
+  to.hasher.update({zeros, padded - size});
+  to.blobs.push_back(std::move(blob));
   to.size += padded;
   return ref;
+}
+
+BlobRef PlanWriter::addBlob(uint32_t segment, Bytes bytes) {
+  return append(segment, bytes.size(), {bytes, {}});
+}
+
+BlobRef PlanWriter::addBlob(uint32_t segment, uint64_t size, Maker maker) {
+  return append(segment, size, {{}, std::move(maker)});
 }
 
 BlobRef PlanWriter::addBlob(uint32_t segment, std::vector<uint8_t> bytes) {
@@ -156,8 +171,8 @@ Status PlanWriter::emit(const Layout &layout, const Sink &sink) const {
   GANTRY_RETURN_IF_ERROR(put(layout.metadata()));
   for (const Segment &segment : segments) {
     GANTRY_RETURN_IF_ERROR(pad(segmentAlignment));
-    for (Bytes blob : segment.blobs) {
-      GANTRY_RETURN_IF_ERROR(put(blob));
+    for (const Blob &blob : segment.blobs) {
+      GANTRY_RETURN_IF_ERROR(blob.maker ? blob.maker(put) : put(blob.bytes));
       GANTRY_RETURN_IF_ERROR(pad(bufferAlignment)); // segments start aligned, so `at` does for it
     }
   }

@@ -38,6 +38,13 @@ public:
   /// Appends bytes that the writer keeps.
   BlobRef addBlob(uint32_t segment, std::vector<uint8_t> bytes);
 
+  /// Gives bytes to a sink, piece by piece: the same ones each time.
+  using Maker = std::function<Status(const std::function<Status(std::span<const uint8_t>)> &)>;
+
+  /// Appends `size` bytes that are made when they are wanted: now, to be hashed, and when the plan
+  /// is written; so they are never all there at once.
+  BlobRef addBlob(uint32_t segment, uint64_t size, Maker maker);
+
   /// Checks the plan with the reader's own verifier and writes the file, whole or not at all.
   /// Errors: INTERNAL (the plan does not hold together: a defect of whoever made it),
   /// UNSUPPORTED (metadata over 2 GiB), INVALID_ARGUMENT (the path cannot be written).
@@ -53,9 +60,14 @@ public:
   Expected<AlignedBuffer> toBytes(const fb::PlanT &plan) const;
 
 private:
+  /// Bytes that are there, or who makes them.
+  struct Blob {
+    std::span<const uint8_t> bytes;
+    Maker maker;
+  };
   struct Segment {
     SegmentKind kind;
-    std::vector<std::span<const uint8_t>> blobs; ///< each followed by zeros up to 64 bytes
+    std::vector<Blob> blobs; ///< each followed by zeros up to 64 bytes
     uint64_t size = 0;
     Hasher hasher;
   };
@@ -63,6 +75,7 @@ private:
 
   Expected<Layout> layOut(const fb::PlanT &plan) const;
   Status emit(const Layout &layout, const Sink &sink) const;
+  BlobRef append(uint32_t segment, uint64_t size, Blob blob);
 
   std::vector<Segment> segments;
   std::deque<std::vector<uint8_t>> owned; ///< a deque: elements stay where they are

@@ -80,6 +80,13 @@ public:
   /// shapes alone.
   virtual int64_t getPartsOfReduction(mlir::Operation *op) const { return 1; }
 
+  /// The layout (Analysis/PanelLayout.h) in which a kernel wants the constant that is its argument,
+  /// or null for the plain one. It is asked for every launch with a constant there, when the kernel
+  /// is formed; the answer depends on the kernel alone.
+  virtual mlir::Attribute getLayoutOfConstant(KernelOp kernel, unsigned argument) const {
+    return {};
+  }
+
   /// The arguments that the result of a kernel may overwrite, as far as can be said before it is
   /// lowered: what the ops mean, or less. The kernel passes take back what the code does not keep.
   virtual llvm::SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const;

@@ -3,6 +3,7 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 
 #include "EmitCode.h"
+#include "Products/Panels.h"
 #include "gantry/Analysis/InPlace.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/FusionPolicy.h"
@@ -37,6 +38,10 @@ struct CPUTarget : Target {
   /// All that gantry-keep-in-place may find.
   SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const override {
     return argumentsLikeResult(kernel);
+  }
+
+  Attribute getLayoutOfConstant(KernelOp kernel, unsigned argument) const override {
+    return cpu::layoutOfConstant(kernel, argument);
   }
 
   void buildKernelPipeline(OpPassManager &pm) const override { buildCPUKernelPipeline(pm); }

@@ -3,6 +3,7 @@
 #include "EmitCode.h"
 
 #include "Machine.h"
+#include "Products/EmitTile.h"
 #include "gantry/Support/File.h"
 #include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
@@ -112,10 +113,13 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   optimizeModule(module, target, tuning);
 }
 
+/// Whether a module has the bodies of the tiles that its kernels call.
+enum class Tiles { inside, elsewhere };
+
 static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
                                                           ArrayRef<std::string> kernels,
                                                           const Machine &machine,
-                                                          llvm::LLVMContext &context) {
+                                                          llvm::LLVMContext &context, Tiles tiles) {
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, "gantry");
   if (!llvmModule)
     return module.emitError("internal error: kernels could not be translated to LLVM IR");
@@ -123,6 +127,10 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   llvmModule->setDataLayout(machine.target->createDataLayout());
   for (const std::string &kernel : kernels)
     addEntry(*llvmModule, kernel);
+  if (tiles == Tiles::inside)
+    cpu::defineTiles(*llvmModule, cpu::Registers::of(*machine.target));
+  else
+    cpu::hideTiles(*llvmModule);
   if (usesBFloat(*llvmModule))
     addBFloatTruncation(*llvmModule);
   setAttributes(*llvmModule, machine);
@@ -235,7 +243,7 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
   LogicalResult result = failure();
   auto print = [&] {
     llvm::LLVMContext context;
-    auto llvmModule = translate(module, {}, *machine, context);
+    auto llvmModule = translate(module, {}, *machine, context, Tiles::inside);
     if (failed(llvmModule))
       return;
     llvm::raw_string_ostream stream(text);
@@ -275,12 +283,12 @@ static std::vector<std::vector<std::string>> partition(ModuleOp module,
 
 /// Object code of some of the kernels, from a copy of the module that holds only these.
 static FailureOr<llvm::SmallVector<char, 0>>
-compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &cpu) {
+compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &cpu, Tiles tiles) {
   FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
   llvm::LLVMContext context;
-  auto llvmModule = translate(module, kernels, *machine, context);
+  auto llvmModule = translate(module, kernels, *machine, context, tiles);
   if (failed(llvmModule))
     return failure();
   llvm::SmallVector<char, 0> object;
@@ -324,10 +332,14 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   std::vector<OwningOpRef<ModuleOp>> modules;
   for (const auto &part : parts)
     modules.push_back(selectKernels(module, part));
+  // Tiles are shared by all of them, and a part of their own.
+  parts.push_back({});
+  modules.push_back(selectKernels(module, {}));
   std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
     FailureOr<llvm::SmallVector<char, 0>> object = failure();
-    if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu); }))
+    Tiles tiles = parts[i].empty() ? Tiles::inside : Tiles::elsewhere;
+    if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); }))
       return diagnoseFatal(module.getLoc(), cpu, *fatal);
     if (failed(object))
       return failure();

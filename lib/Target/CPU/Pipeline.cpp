@@ -17,6 +17,9 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createFuseGenericsPass());
   addPasses(pm, "canonicalize,cse");
 
+  // Products: panels, tiles and items of their own.
+  pm.addPass(createEmitProductsPass());
+
   // Work items, with producers inside, so that intermediate values are as small as a tile.
   pm.addNestedPass<func::FuncOp>(createTileKernelsPass());
   addPasses(pm, "canonicalize,cse");

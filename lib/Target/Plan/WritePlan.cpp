@@ -3,6 +3,7 @@
 
 #include "gantry/Target/Plan/WritePlan.h"
 
+#include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
@@ -18,6 +19,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace fb = gantry::plan::fb;
+using Bytes = std::span<const uint8_t>;
 
 static fb::ElementType elementType(Type type) {
   if (type.isF32())
@@ -124,38 +126,60 @@ struct Writer {
     }
   }
 
-  /// The bytes of a constant as they lie in memory: borrowed where the attribute has them so, else
-  /// made (splats, and truth values, which attributes pack in bits).
-  template <typename Op>
-  LogicalResult addBlob(Op op, uint32_t segment, plan::BlobRef &blob) {
-    uint64_t size = op.getSize();
-    ElementsAttr value = op.getValueAttr();
+  /// The bytes of a value as they lie in memory: borrowed where the attribute has them so, else
+  /// made (splats, and truth values, which attributes pack in bits) and kept in `made`.
+  static FailureOr<Bytes> bytesOf(Operation *op, ElementsAttr value, uint64_t size,
+                                  std::vector<uint8_t> &made) {
     if (auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(value)) {
       AsmResourceBlob *bytes = resource.getRawHandle().getBlob();
       if (!bytes || bytes->getData().size() != size)
-        return op.emitOpError() << "has a resource of " << (bytes ? bytes->getData().size() : 0)
-                                << " bytes, expected " << size;
-      blob =
-          file.addBlob(segment, {reinterpret_cast<const uint8_t *>(bytes->getData().data()), size});
-      return success();
+        return op->emitOpError() << "has a resource of " << (bytes ? bytes->getData().size() : 0)
+                                 << " bytes, expected " << size;
+      return Bytes{reinterpret_cast<const uint8_t *>(bytes->getData().data()), size};
     }
     auto dense = dyn_cast_if_present<DenseElementsAttr>(value);
     if (!dense)
-      return op.emitOpError("has no value to write");
+      return op->emitOpError("has no value to write");
     ArrayRef<char> raw = dense.getRawData();
-    std::vector<uint8_t> bytes(size);
+    made.resize(size);
     if (dense.getElementType().isInteger(1)) {
       for (auto [i, bit] : llvm::enumerate(dense.getValues<bool>()))
-        bytes[i] = bit;
+        made[i] = bit;
     } else if (dense.isSplat()) {
       for (uint64_t at = 0; at + raw.size() <= size; at += raw.size())
-        std::copy(raw.begin(), raw.end(), bytes.begin() + at);
+        std::copy(raw.begin(), raw.end(), made.begin() + at);
     } else {
       if (raw.size() != size)
-        return op.emitOpError() << "has " << raw.size() << " bytes, expected " << size;
-      std::copy(raw.begin(), raw.end(), bytes.begin());
+        return op->emitOpError() << "has " << raw.size() << " bytes, expected " << size;
+      std::copy(raw.begin(), raw.end(), made.begin());
     }
-    blob = file.addBlob(segment, std::move(bytes));
+    return Bytes(made);
+  }
+
+  template <typename Op>
+  LogicalResult addBlob(Op op, uint32_t segment, plan::BlobRef &blob) {
+    std::vector<uint8_t> made;
+    FailureOr<Bytes> bytes = bytesOf(op, op.getValueAttr(), op.getSize(), made);
+    if (failed(bytes))
+      return failure();
+    blob = made.empty() ? file.addBlob(segment, *bytes) : file.addBlob(segment, std::move(made));
+    return success();
+  }
+
+  /// In panels, packed on the way: only the plain bytes are in memory, or mapped.
+  LogicalResult addPacked(commands::ConstantOp op, const PanelLayout &layout, uint32_t segment,
+                          plan::BlobRef &blob) {
+    auto type = cast<ShapedType>(op.getType());
+    unsigned elementBytes = type.getElementTypeBitWidth() / 8;
+    auto made = std::make_shared<std::vector<uint8_t>>();
+    FailureOr<Bytes> plain =
+        bytesOf(op, op.getValueAttr(), type.getNumElements() * elementBytes, *made);
+    if (failed(plain))
+      return failure();
+    blob = file.addBlob(segment, op.getSize(),
+                        [layout, elementBytes, made, plain = *plain](const auto &sink) {
+                          return layout.pack(plain, elementBytes, sink);
+                        });
     return success();
   }
 
@@ -166,14 +190,17 @@ struct Writer {
     if (ops.empty())
       return success();
     uint32_t segment = file.addSegment(plan::SegmentKind::constants);
-    DenseMap<Attribute, plan::BlobRef> blobs;
+    DenseMap<std::pair<Attribute, Attribute>, plan::BlobRef> blobs; // by value and layout
     plan.constants.resize(ops.size());
     for (uint32_t device = 0; device < plan.devices.size(); ++device)
       for (auto [i, op] : llvm::enumerate(ops)) {
         if (devices.lookup(op.getDevice()) != device)
           continue;
-        auto [blob, isNew] = blobs.try_emplace(op.getValueAttr());
-        if (isNew && failed(addBlob(op, segment, blob->second)))
+        Attribute layout = op->getAttr(kLayoutAttr);
+        auto [blob, isNew] = blobs.try_emplace({op.getValueAttr(), layout});
+        auto panels = PanelLayout::of(layout);
+        if (isNew && failed(panels ? addPacked(op, *panels, segment, blob->second)
+                                   : addBlob(op, segment, blob->second)))
           return failure();
         addConstant(op, i, blob->second);
       }

@@ -6,7 +6,9 @@
 // same way has one kernel there, and one name in all modules.
 
 #include "gantry/Analysis/KernelGroups.h"
+#include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -154,6 +156,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   SmallVector<Attribute> getKernels(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
                                     const Targets &targets) {
     OwningOpRef<KernelOp> body = makeBody(ops, operands);
+    chooseLayouts(*body, operands, targets);
     std::string text;
     llvm::raw_string_ostream os(text);
     (*body)->print(os, OpPrintingFlags().useLocalScope());
@@ -169,6 +172,26 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
                                            FlatSymbolRefAttr::get(&getContext(), entry.name)));
     }
     return symbols;
+  }
+
+  /// Constants in the layout that the targets want; when they differ, as they are.
+  void chooseLayouts(KernelOp kernel, ArrayRef<Value> operands, const Targets &targets) {
+    Builder b(&getContext());
+    SmallVector<Attribute> layouts(operands.size(), b.getUnitAttr());
+    bool any = false;
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      if (!skipViews(operand).getDefiningOp<ConstantOp>())
+        continue;
+      Attribute layout = targets.front()->getLayoutOfConstant(kernel, i);
+      if (!layout || !llvm::all_of(targets, [&](const Target *target) {
+            return target->getLayoutOfConstant(kernel, i) == layout;
+          }))
+        continue;
+      layouts[i] = layout;
+      any = true;
+    }
+    if (any)
+      kernel->setAttr(kLayoutsAttr, b.getArrayAttr(layouts));
   }
 
   void addKernel(ModuleOp module, const Target *target, KernelOp body, StringRef name) {

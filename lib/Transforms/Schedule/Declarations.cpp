@@ -1,5 +1,6 @@
 #include "Declarations.h"
 
+#include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Target/Target.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -111,22 +112,41 @@ unsigned Declarations::device(DeviceAttr name) {
   return known->second;
 }
 
-StringAttr Declarations::constantFor(ConstantOp op, unsigned device, StringRef use) {
-  StringAttr &symbol = constants[{op.getValueAttr(), device}];
-  if (symbol)
-    return symbol;
-  symbol = declarations.getStringAttr("c" + std::to_string(constants.size() - 1));
+/// Bytes of a constant as it lies in memory.
+static uint64_t storedSize(ConstantOp op, Attribute layout) {
+  auto panels = PanelLayout::of(layout);
+  return panels
+             ? panels->elements() * getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() / 8
+             : byteSize(op.getType());
+}
+
+commands::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, StringRef use,
+                                               Attribute layout) {
+  commands::ConstantOp &constant = constants[{op.getValueAttr(), layout, device}];
+  if (constant)
+    return constant;
+  auto symbol = declarations.getStringAttr("c" + std::to_string(constants.size() - 1));
   auto name = op->getAttrOfType<StringAttr>(kNameAttr);
   auto wish = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+  uint64_t size = storedSize(op, layout);
   FlatSymbolRefAttr home;
-  if (wish && this->device(wish) != device && byteSize(op.getType()) > 0)
+  if (wish && this->device(wish) != device && size > 0)
     home = symbolOf(this->device(wish));
-  commands::ConstantOp::create(declarations, op.getLoc(), symbol, name ? name : symbol,
-                               symbolOf(device), declarations.getI64IntegerAttr(-1),
-                               declarations.getI64IntegerAttr(byteSize(op.getType())),
-                               TypeAttr::get(op.getType()), op.getValueAttr(), home,
-                               declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr());
-  return symbol;
+  constant = commands::ConstantOp::create(
+      declarations, op.getLoc(), symbol, name ? name : symbol, symbolOf(device),
+      declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(size),
+      TypeAttr::get(op.getType()), op.getValueAttr(), home,
+      declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr());
+  if (layout)
+    constant->setAttr(kLayoutAttr, layout);
+  return constant;
+}
+
+Attribute Declarations::layoutOf(OpOperand &operand) const {
+  func::FuncOp kernel = kernels.lookup(cast<LaunchOp>(operand.getOwner()).getKernelAttr());
+  auto layouts = kernel ? kernel->getAttrOfType<ArrayAttr>(kLayoutsAttr) : ArrayAttr();
+  Attribute layout = layouts ? layouts[operand.getOperandNumber()] : Attribute();
+  return PanelLayout::of(layout) ? layout : Attribute();
 }
 
 commands::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAttr device) {

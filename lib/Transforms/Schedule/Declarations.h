@@ -36,9 +36,13 @@ public:
   /// Where buffers are that no op asks for: the first CPU.
   unsigned host() const { return hostDevice; }
 
-  /// The symbol of a constant with this value on that device. The first use there is what made its
-  /// copy at load, where it needs one.
-  mlir::StringAttr constantFor(ConstantOp op, unsigned device, llvm::StringRef use);
+  /// The constant with this value on that device, in a layout or, for null, plain. The first use
+  /// there is what made its copy at load, where it needs one.
+  commands::ConstantOp constantFor(ConstantOp op, unsigned device, llvm::StringRef use,
+                                   mlir::Attribute layout);
+
+  /// In which layout the kernel of a launch reads a constant; null for the plain one.
+  mlir::Attribute layoutOf(mlir::OpOperand &operand) const;
 
   /// The plan's variable of that symbol, which lives on `device`.
   commands::VariableOp variableFor(mlir::FlatSymbolRefAttr symbol, DeviceAttr device);
@@ -64,7 +68,9 @@ private:
   llvm::SmallVector<mlir::FlatSymbolRefAttr> symbols;
   llvm::DenseMap<DeviceAttr, unsigned> devices; ///< by all names that were asked for
   llvm::MapVector<mlir::Attribute, mlir::func::FuncOp> kernels; ///< by symbol, lowered
-  llvm::DenseMap<std::pair<mlir::Attribute, unsigned>, mlir::StringAttr> constants;
+  /// By value, layout and device.
+  llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, unsigned>, commands::ConstantOp>
+      constants;
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name
   llvm::DenseMap<mlir::Attribute, commands::VariableOp> variables; ///< by name
 };

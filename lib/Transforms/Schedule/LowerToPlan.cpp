@@ -276,11 +276,12 @@ struct FunctionLowering {
     return buffer;
   }
 
-  /// The buffer of a value; of a constant, the one on `device`, which `use` made necessary.
-  Value bufferOf(Value value, unsigned device, StringRef use) {
+  /// The buffer of a value; of a constant, the one on `device` in `layout`, which `use` made
+  /// necessary.
+  Value bufferOf(Value value, unsigned device, StringRef use, Attribute layout = {}) {
     value = skipViews(value);
     if (auto constant = value.getDefiningOp<ConstantOp>())
-      return useConstant(constant, device, use);
+      return useConstant(constant, device, use, layout);
     if (Value known = buffers.lookup(value))
       return known;
     Value buffer;
@@ -307,16 +308,16 @@ struct FunctionLowering {
   }
 
   /// At the top of the function, whatever region uses it first.
-  Value useConstant(ConstantOp constant, unsigned device, StringRef use) {
-    StringAttr symbol = state.constantFor(constant, device, use);
+  Value useConstant(ConstantOp constant, unsigned device, StringRef use, Attribute layout) {
+    commands::ConstantOp declared = state.constantFor(constant, device, use, layout);
+    StringAttr symbol = declared.getSymNameAttr();
     Value &buffer = uses[{symbol, device}];
     if (buffer)
       return buffer;
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&target.getBody().front());
     buffer = commands::UseOp::create(builder, constant.getLoc(), bufferType(),
-                                     FlatSymbolRefAttr::get(symbol),
-                                     builder.getI64IntegerAttr(byteSize(constant.getType())));
+                                     FlatSymbolRefAttr::get(symbol), declared.getSizeAttr());
     places[buffer] = device;
     return buffer;
   }
@@ -398,8 +399,8 @@ struct FunctionLowering {
 
   FailureOr<SmallVector<Value>> readBuffers(LaunchOp launch, unsigned device) {
     SmallVector<Value> inputs;
-    for (Value operand : launch->getOperands()) {
-      Value buffer = bufferOf(operand, device, nameOf(launch));
+    for (OpOperand &operand : launch->getOpOperands()) {
+      Value buffer = bufferOf(operand.get(), device, nameOf(launch), state.layoutOf(operand));
       if (places.at(buffer) != device)
         return launch.emitOpError()
                << "runs on '" << state.logical(device).name.str() << "' and reads a value on '"

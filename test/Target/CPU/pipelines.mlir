@@ -8,7 +8,8 @@
 // CHECK-SAME: %{{[a-z0-9]*}}: index, %{{[a-z0-9]*}}: index)
 // CHECK-SAME: gantry.work = #gantry.work<items = {{[0-9]+}}
 // CHECK: scf.for
-// CHECK: vector.store
+// CHECK: call @gantry_tile_f32_8x48_0(
+// CHECK: math.tanh
 // CHECK: return
 
 // Pointers to the buffers, then the range.

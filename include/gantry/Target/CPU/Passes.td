@@ -23,6 +23,21 @@ def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
     Option<"threadWork", "thread-work", "int64_t", "32768", "fewest operations worth a thread of their own">];
 }
 
+def EmitProductsPass : Pass<"gantry-emit-products", "::mlir::ModuleOp"> {
+  let summary = "turn kernels that are products into loops around tiles";
+  let description = [{
+    Precondition: kernels as functions of linalg ops on tensors. One whose result is a sum of products
+    of f32 (of f16 or bf16, summed in f32), and what follows from it element by element, becomes a
+    function on buffers: work items are panels of columns, tiles of rows by a panel are calls of
+    functions that all kernels share and that get their bodies with the code (`gantry_tile_f32_9x48_1`:
+    rows, columns, cache lines asked for ahead). A constant that `gantry.layouts` says to be packed is
+    read so; other operands are packed by the item where they do not lie right. Each sum is one chain of
+    fused multiply-adds in the order of its terms, whatever the sizes. Other kernels stay as they are.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect"];
+}
+
 def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::FuncOp"> {
   let summary = "turn reductions on buffers into loops over blocks of vector registers";
   let description = [{

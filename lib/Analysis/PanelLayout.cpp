@@ -1,0 +1,157 @@
+#include "gantry/Analysis/PanelLayout.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+
+#include <cstring>
+#include <vector>
+
+using namespace mlir;
+using namespace gantry;
+
+using Loop = PanelLayout::Loop;
+using Loops = PanelLayout::Loops;
+
+int64_t PanelLayout::count(ArrayRef<Loop> loops) {
+  int64_t count = 1;
+  for (const Loop &loop : loops)
+    count *= loop.size;
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// As an attribute
+//===----------------------------------------------------------------------===//
+
+/// Size and step of each loop in turn.
+static Attribute attrOf(Builder &b, ArrayRef<Loop> loops) {
+  SmallVector<int64_t> numbers;
+  for (const Loop &loop : loops)
+    numbers.append({loop.size, loop.step});
+  return b.getDenseI64ArrayAttr(numbers);
+}
+
+static std::optional<Loops> loopsOf(DictionaryAttr attr, StringRef name) {
+  auto numbers = attr.getAs<DenseI64ArrayAttr>(name);
+  if (!numbers || numbers.size() % 2 != 0)
+    return std::nullopt;
+  Loops loops;
+  for (int64_t i = 0; i < numbers.size(); i += 2)
+    loops.push_back({numbers[i], numbers[i + 1]});
+  return loops;
+}
+
+DictionaryAttr PanelLayout::toAttr(MLIRContext *context) const {
+  Builder b(context);
+  return b.getDictionaryAttr({b.getNamedAttr("matrices", attrOf(b, matrices)),
+                              b.getNamedAttr("rows", attrOf(b, rows)),
+                              b.getNamedAttr("columns", attrOf(b, columns)),
+                              b.getNamedAttr("width", b.getI64IntegerAttr(width))});
+}
+
+std::optional<PanelLayout> PanelLayout::of(Attribute attr) {
+  auto dictionary = dyn_cast_if_present<DictionaryAttr>(attr);
+  if (!dictionary)
+    return std::nullopt;
+  auto matrices = loopsOf(dictionary, "matrices"), rows = loopsOf(dictionary, "rows"),
+       columns = loopsOf(dictionary, "columns");
+  auto width = dictionary.getAs<IntegerAttr>("width");
+  if (!matrices || !rows || !columns || !width || width.getInt() < 1)
+    return std::nullopt;
+  return PanelLayout{*matrices, *rows, *columns, width.getInt()};
+}
+
+std::optional<PanelLayout> PanelLayout::ofArgument(Operation *kernel, unsigned argument) {
+  auto layouts = kernel->getAttrOfType<ArrayAttr>(kLayoutsAttr);
+  return layouts && argument < layouts.size() ? of(layouts[argument]) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+/// Where element `index` of the loops lies in the plain tensor.
+static int64_t offsetOf(ArrayRef<Loop> loops, int64_t index) {
+  int64_t offset = 0;
+  for (const Loop &loop : llvm::reverse(loops)) {
+    offset += index % loop.size * loop.step;
+    index /= loop.size;
+  }
+  return offset;
+}
+
+static std::vector<int64_t> offsetsOf(ArrayRef<Loop> loops) {
+  std::vector<int64_t> offsets(PanelLayout::count(loops));
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    offset = offsetOf(loops, i);
+  return offsets;
+}
+
+namespace {
+/// Elements of so many bytes, which need not be aligned where they come from.
+template <typename Element>
+struct Packer {
+  const uint8_t *plain;
+  std::vector<int64_t> rows, columns;
+  int64_t width;
+
+  Element at(int64_t offset) const {
+    Element element;
+    std::memcpy(&element, plain + offset * int64_t(sizeof element), sizeof element);
+    return element;
+  }
+
+  /// Rows [from, to) of the panel at column `first` of a matrix.
+  void packRows(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
+    int64_t live = std::min<int64_t>(width, int64_t(columns.size()) - first);
+    bool isLine = true;
+    for (int64_t column = 1; column < live; ++column)
+      isLine &= columns[first + column] == columns[first] + column;
+    for (int64_t row = from; row < to; ++row, out += width) {
+      int64_t start = matrix + rows[row];
+      if (isLine)
+        std::memcpy(out, plain + (start + columns[first]) * int64_t(sizeof(Element)),
+                    live * sizeof(Element));
+      else
+        for (int64_t column = 0; column < live; ++column)
+          out[column] = at(start + columns[first + column]);
+      std::fill(out + live, out + width, Element(0));
+    }
+  }
+};
+} // namespace
+
+template <typename Element>
+static Status packAs(const PanelLayout &layout, std::span<const uint8_t> plain,
+                     const PanelLayout::Sink &sink) {
+  constexpr int64_t kPieceBytes = 128 << 10;
+  Packer<Element> packer{plain.data(), offsetsOf(layout.rows), offsetsOf(layout.columns),
+                         layout.width};
+  int64_t rows = packer.rows.size(), columns = packer.columns.size();
+  int64_t rowBytes = layout.width * int64_t(sizeof(Element));
+  int64_t piece = std::clamp<int64_t>(kPieceBytes / rowBytes, 1, std::max<int64_t>(rows, 1));
+  std::vector<Element> packed(piece * layout.width);
+  for (int64_t matrix : offsetsOf(layout.matrices))
+    for (int64_t first = 0; first < columns; first += layout.width)
+      for (int64_t from = 0; from < rows; from += piece) {
+        int64_t to = std::min(from + piece, rows);
+        packer.packRows(matrix, first, from, to, packed.data());
+        GANTRY_RETURN_IF_ERROR(sink(
+            {reinterpret_cast<const uint8_t *>(packed.data()), size_t((to - from) * rowBytes)}));
+      }
+  return {};
+}
+
+Status PanelLayout::pack(std::span<const uint8_t> plain, unsigned elementBytes,
+                         const Sink &sink) const {
+  switch (elementBytes) {
+  case 1:
+    return packAs<uint8_t>(*this, plain, sink);
+  case 2:
+    return packAs<uint16_t>(*this, plain, sink);
+  case 4:
+    return packAs<uint32_t>(*this, plain, sink);
+  default:
+    return packAs<uint64_t>(*this, plain, sink);
+  }
+}

@@ -1,0 +1,59 @@
+// A product as panels, tiles and items: everything that its code follows from, and that the shape
+// alone decides.
+//
+// The columns are cut into panels, the rows into tiles of two sizes that differ by one, so that no
+// tile is much smaller than the others whatever the number of rows. Terms come in blocks, so that
+// the part of a panel that is in use stays in the cache. A work item is one panel and a chunk of
+// the tiles; items that follow each other read panels that do.
+#pragma once
+
+#include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Linalg/Product.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gantry::cpu {
+
+/// The width of panels for so many columns.
+int64_t panelWidth(int64_t columns);
+
+/// The layout of a constant that is the second operand of a product, or null.
+mlir::Attribute layoutOfConstant(KernelOp kernel, unsigned argument);
+
+/// An operand that tiles read where it lies: an argument of the kernel, row by row.
+struct DirectRows {
+  mlir::BlockArgument argument;
+  int64_t rowStride;
+  llvm::SmallVector<int64_t> batchSteps; ///< for each loop of the batch
+};
+
+/// The second operand, packed when the plan was made.
+struct PackedPanels {
+  mlir::BlockArgument argument;
+  PanelLayout layout;
+};
+
+struct PanelProduct {
+  Product product;
+  mlir::Value root; ///< what the kernel stores, in the shape it has there
+  std::optional<DirectRows> left;
+  std::optional<PackedPanels> right;
+
+  int64_t batch, rows, columns, terms;
+  int64_t width, panels;
+  int64_t tileRows, tiles, tallTiles; ///< the first tiles have `tileRows` rows, the others one less
+  int64_t chunks;                     ///< of the tiles
+  int64_t termBlock, termBlocks;
+
+  /// The most tiles of an item.
+  int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
+  /// Loops of the batch that the second operand has matrices for.
+  llvm::SmallVector<unsigned> matrixLoops() const;
+};
+
+/// What the function computes, if that is a product of f32 (of f16 or bf16, summed in it) and what
+/// follows from it element by element.
+std::optional<PanelProduct> findPanelProduct(mlir::func::FuncOp func);
+
+} // namespace gantry::cpu

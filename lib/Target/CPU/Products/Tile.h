@@ -1,0 +1,47 @@
+// The innermost part of products: a tile of sums, rows of one operand by the columns of a panel.
+//
+// It is a function that the kernels of a plan share, called by name; what it does is the same for
+// every processor, how is decided when code is made for one (EmitTile.h). For each row r < rows and
+// each column c < width
+//
+//   sums[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]   for k = 0, 1, ... <
+//   terms
+//
+// one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
+// With `accumulate` it goes on from what is in `sums`, else it begins with zero: terms can come in
+// blocks. On the way it asks for the cache lines from `next` on.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gantry::cpu {
+
+struct Tile {
+  int64_t rows;
+  int64_t width; ///< columns of the panel, a multiple of kColumnUnit
+  int64_t ahead; ///< cache lines of `next` for each kTermUnit terms
+
+  /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `terms`
+  /// and `accumulate` addresses.
+  enum Argument { left, leftStride, panel, sums, terms, accumulate, next, numArguments };
+
+  std::string symbol() const;
+  /// The tile of that name; nothing for other functions.
+  static std::optional<Tile> of(llvm::StringRef symbol);
+};
+
+/// Panels are as wide as some of these.
+inline constexpr int64_t kColumnUnit = 16;
+/// Terms that the loop of a tile takes at once.
+inline constexpr int64_t kTermUnit = 4;
+
+/// The most rows of a tile whose sums fit the registers of AVX-512; tiles of fewer are as fast in
+/// proportion when there are several. Not more than 9: rows may be a multiple of 4 KiB apart, and
+/// then as many lines share a set of the cache.
+constexpr int64_t mostRows(int64_t width) { return width > 48 ? 6 : 9; }
+
+} // namespace gantry::cpu

@@ -1,0 +1,87 @@
+// Kernels that are products become loops around tiles.
+
+// RUN: gantry-opt %s --gantry-emit-products --canonicalize --cse | FileCheck %s
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#bias = affine_map<(m, n) -> (n)>
+#id = affine_map<(m, n) -> (m, n)>
+
+// 100 rows are 12 tiles: four of 9 and eight of 8; 100 columns are panels of 48, the last of 4. The
+// constant is read as it is packed, and each tile asks for the lines of the next panel. What follows
+// from a sum is computed where it is stored.
+// CHECK-LABEL: func.func private @packed(
+// CHECK-SAME: %[[A:[a-z0-9]*]]: memref<100x64xf32> {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: %[[B:[a-z0-9]*]]: memref<9216xf32>
+// CHECK-SAME: %[[BIAS:[a-z0-9]*]]: memref<100xf32>
+// CHECK-SAME: %[[C:[a-z0-9]*]]: memref<100x100xf32>
+// CHECK: scf.forall
+// CHECK: memref.alloc() : memref<9x48xf32>
+// CHECK: scf.for
+// CHECK: call @gantry_tile_f32_9x48_2(
+// CHECK: call @gantry_tile_f32_8x48_2(
+// CHECK: memref.load %[[BIAS]]
+// CHECK: arith.addf
+// CHECK: memref.store %{{.*}}, %[[C]]
+func.func private @packed(%a: tensor<100x64xf32>, %b: tensor<64x100xf32>, %bias: tensor<100xf32>) -> tensor<100x100xf32>
+    attributes {gantry.layouts = [unit, {columns = array<i64: 100, 1>, matrices = array<i64>, rows = array<i64: 64, 100>, width = 48 : i64}, unit]} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<100x100xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<100x100xf32>) -> tensor<100x100xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<100x64xf32>, tensor<64x100xf32>) outs(%start : tensor<100x100xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<100x100xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #bias, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %bias : tensor<100x100xf32>, tensor<100xf32>) outs(%empty : tensor<100x100xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %4 = arith.addf %x, %y : f32
+    linalg.yield %4 : f32
+  } -> tensor<100x100xf32>
+  return %3 : tensor<100x100xf32>
+}
+
+// An operand that is no constant is packed by the item, a block of terms at a time: 1000 terms are
+// four blocks, and sums go on from those before. One item needs no loop over items.
+// CHECK-LABEL: func.func private @given(
+// CHECK-DAG: memref.alloc() : memref<252x48xf32>
+// CHECK-DAG: memref.alloc() : memref<9x48xf32>
+// CHECK: scf.for
+// CHECK: memref.load %{{.*}} : memref<1000x48xf32>
+// CHECK: call @gantry_tile_f32_9x48_0(
+func.func private @given(%a: tensor<9x1000xf32>, %b: tensor<1000x48xf32>) -> tensor<9x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<9x48xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<9x48xf32>) -> tensor<9x48xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<9x1000xf32>, tensor<1000x48xf32>) outs(%start : tensor<9x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<9x48xf32>
+  return %0 : tensor<9x48xf32>
+}
+
+// Sums in f64 stay with the general emitter.
+// CHECK-LABEL: func.func private @wide(
+// CHECK: linalg.generic
+func.func private @wide(%a: tensor<9x10xf64>, %b: tensor<10x48xf64>) -> tensor<9x48xf64> {
+  %zero = arith.constant 0.0 : f64
+  %empty = tensor.empty() : tensor<9x48xf64>
+  %start = linalg.fill ins(%zero : f64) outs(%empty : tensor<9x48xf64>) -> tensor<9x48xf64>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<9x10xf64>, tensor<10x48xf64>) outs(%start : tensor<9x48xf64>) {
+  ^bb0(%x: f64, %y: f64, %sum: f64):
+    %1 = arith.mulf %x, %y : f64
+    %2 = arith.addf %sum, %1 : f64
+    linalg.yield %2 : f64
+  } -> tensor<9x48xf64>
+  return %0 : tensor<9x48xf64>
+}
+
+// CHECK: func.func private @gantry_tile_f32_9x48_2(index, index, index, index, index, index, index)
