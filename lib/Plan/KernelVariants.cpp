@@ -1,5 +1,6 @@
 #include "gantry/Plan/KernelVariants.h"
 
+#include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Plan/Views.h"
 
 namespace gantry::plan {
@@ -52,6 +53,11 @@ std::vector<KernelVariant> variantsOf(const fb::Plan &plan, const fb::Kernel &ke
   for (std::string_view driver : hostDrivers)
     variants.push_back(oldVariant(kernel, driver));
   return variants;
+}
+
+bool isMatrixProduct(const fb::Variant &variant) {
+  return variant.source() == fb::KernelSource::library &&
+         textOf(variant.library()) == matmulLibrary;
 }
 
 std::vector<std::string_view> driversOf(const fb::Device &device) {

@@ -3,6 +3,7 @@
 #include "Walk.h"
 
 #include "gantry/Plan/KernelVariants.h"
+#include "gantry/Plan/MatrixProduct.h"
 
 #include <algorithm>
 #include <tuple>
@@ -213,7 +214,28 @@ private:
       GANTRY_RETURN_IF_ERROR(checkBuffer(buffer, access, command.device()));
       GANTRY_RETURN_IF_ERROR(checkAligned(buffer.offset())); // kernels use aligned loads
     }
+    GANTRY_RETURN_IF_ERROR(checkProducts(command));
     return checkKernelRunsOn(command);
+  }
+
+  /// A library reads and writes as much of the launch's buffers as its symbol says.
+  Status checkProducts(const fb::Command &command) const {
+    for (const fb::Variant *variant : each(plan.kernels()->Get(command.kernel())->variants())) {
+      if (!isMatrixProduct(*variant))
+        continue;
+      const MatrixProduct product = MatrixProduct::parse(textOf(variant->symbol())).take();
+      const uint32_t end = countOf(command.buffers()) - (command.has_scratch() ? 1 : 0);
+      const uint32_t results = countOf(command.buffers()) - command.num_results();
+      auto isThere = [&](const StoredMatrix &matrix, uint64_t bytes, uint32_t from, uint32_t to) {
+        return matrix.buffer >= from && matrix.buffer < to &&
+               bytes <= command.buffers()->Get(matrix.buffer)->size();
+      };
+      if (!isThere(product.left, product.leftBytes(), 0, results) ||
+          !isThere(product.right, product.rightBytes(), 0, results) ||
+          !isThere(product.result, product.resultBytes(), results, end))
+        return fail("its buffers are not those of the product '" + product.text() + "'");
+    }
+    return {};
   }
 
   /// Every driver that its device may have can run the kernel. Where registered kernels run is

@@ -4,6 +4,7 @@
 
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Ledger.h"
+#include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Plan/PlanTopology.h"
 
 #include <algorithm>
@@ -316,6 +317,10 @@ private:
     if (!isDotted(textOf(variant.library_version())))
       return fail("the version '" + variant.library_version()->str() +
                   "' is not numbers and dots, like 12.4");
+    if (isMatrixProduct(variant))
+      if (Expected<MatrixProduct> product = MatrixProduct::parse(textOf(variant.symbol()));
+          !product)
+        return fail(product.status().message());
     if (variant.source() != fb::KernelSource::code)
       return {};
     GANTRY_RETURN_IF_ERROR(checkIndex(variant.code(), countOf(plan.code()), "code"));

@@ -33,6 +33,9 @@ struct KernelVariant {
 /// driver that could run it. The kernel's indices have been checked.
 std::vector<KernelVariant> variantsOf(const fb::Plan &plan, const fb::Kernel &kernel);
 
+/// Whether the variant's symbol is a MatrixProduct.
+bool isMatrixProduct(const fb::Variant &variant);
+
 /// The drivers that a device may have, in order of preference. Plans from before a driver was named
 /// mean the usual one of its type.
 std::vector<std::string_view> driversOf(const fb::Device &device);

@@ -271,6 +271,37 @@ const Rule rules[] = {
     {"VariantBlock",
      [](Sample &s) { libraryVariant(s, "cuda").block = std::make_unique<fb::Extent>(32, 33, 1); },
      "kernels[0], variants[0]: a block of 32 x 33 x 1 threads, at most 1024"},
+    {"VariantProduct",
+     [](Sample &s) {
+       libraryVariant(s, "cuda").library = "cublasLt";
+       kernelOf(s).variants.back()->symbol = "matmul";
+     },
+     "kernels[0], variants[0]: 'matmul' is not a product of matrices as the library cublasLt has "
+     "them"},
+    {"LaunchProductSize",
+     [](Sample &s) {
+       libraryVariant(s, "cuda").library = "cublasLt";
+       kernelOf(s).variants.back()->symbol =
+           "matmul f32 in f32 batch 1 rows 5 columns 2 terms 1 left 0 1 0 right 1 2 0 result 2 2 0";
+     },
+     "function 'main', block 0, command 0 (launch 'add'): its buffers are not those of the product "
+     "'matmul f32 in f32 batch 1 rows 5 columns 2 terms 1 left 0 1 0 right 1 2 0 result 2 2 0'"},
+    {"LaunchProductOperand",
+     [](Sample &s) {
+       libraryVariant(s, "cuda").library = "cublasLt";
+       kernelOf(s).variants.back()->symbol =
+           "matmul f32 in f32 batch 1 rows 4 columns 2 terms 1 left 0 1 0 right 2 2 0 result 2 2 0";
+     },
+     "function 'main', block 0, command 0 (launch 'add'): its buffers are not those of the product "
+     "'matmul f32 in f32 batch 1 rows 4 columns 2 terms 1 left 0 1 0 right 2 2 0 result 2 2 0'"},
+    {"LaunchProductBuffer",
+     [](Sample &s) {
+       libraryVariant(s, "cuda").library = "cublasLt";
+       kernelOf(s).variants.back()->symbol =
+           "matmul f32 in f32 batch 1 rows 4 columns 2 terms 1 left 0 1 0 right 3 2 0 result 2 2 0";
+     },
+     "function 'main', block 0, command 0 (launch 'add'): its buffers are not those of the product "
+     "'matmul f32 in f32 batch 1 rows 4 columns 2 terms 1 left 0 1 0 right 3 2 0 result 2 2 0'"},
     {"LaunchWithoutVariant", [](Sample &s) { addVariant(kernelOf(s), "sim"); },
      "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the "
      "driver 'host'"},

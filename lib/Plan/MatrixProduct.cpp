@@ -1,0 +1,139 @@
+#include "gantry/Plan/MatrixProduct.h"
+
+#include <charconv>
+
+namespace gantry::plan {
+
+namespace {
+
+// So that no sum of products of these overflows.
+constexpr uint64_t sizeLimit = uint64_t(1) << 31, batchLimit = uint64_t(1) << 20,
+                   strideLimit = uint64_t(1) << 40;
+
+/// Takes words from the front of a text; after the first that is not as expected it stays failed.
+class Words {
+public:
+  explicit Words(std::string_view text) : left(text) {}
+
+  void expect(std::string_view word) { failed |= take() != word; }
+
+  std::string_view take() {
+    const size_t end = std::min(left.find(' '), left.size());
+    const std::string_view word = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    return word;
+  }
+
+  uint64_t number(std::string_view word) {
+    uint64_t value = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    failed |= error != std::errc() || end != word.data() + word.size();
+    return value;
+  }
+  uint64_t number() { return number(take()); }
+
+  StoredMatrix matrix(std::string_view name) {
+    expect(name);
+    StoredMatrix read;
+    std::string_view buffer = take();
+    if ((read.isTurned = buffer.ends_with('t')))
+      buffer.remove_suffix(1);
+    const uint64_t position = number(buffer);
+    failed |= position > UINT32_MAX;
+    read.buffer = static_cast<uint32_t>(position);
+    read.line = number();
+    read.stride = number();
+    return read;
+  }
+
+  bool failed = false;
+
+private:
+  std::string_view left;
+};
+
+std::string textOf(const char *name, const StoredMatrix &matrix) {
+  return std::string(" ") + name + " " + std::to_string(matrix.buffer) +
+         (matrix.isTurned ? "t " : " ") + std::to_string(matrix.line) + " " +
+         std::to_string(matrix.stride);
+}
+
+bool isType(ElementType type) {
+  return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
+}
+
+ElementType typeNamed(std::string_view name, bool &failed) {
+  for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16})
+    if (elementTypeName(type) == name)
+      return type;
+  failed = true;
+  return ElementType::f32;
+}
+
+} // namespace
+
+std::string MatrixProduct::text() const {
+  return "matmul " + std::string(elementTypeName(type)) + " in " + (isTF32 ? "tf32" : "f32") +
+         " batch " + std::to_string(batch) + " rows " + std::to_string(rows) + " columns " +
+         std::to_string(columns) + " terms " + std::to_string(terms) + textOf("left", left) +
+         textOf("right", right) + textOf("result", result);
+}
+
+Status MatrixProduct::check() const {
+  auto fail = [&](const char *what) {
+    return Status::corrupt("the product '" + text() + "' " + what);
+  };
+  if (!isType(type) || (isTF32 && type != ElementType::f32))
+    return fail("has a type that it cannot have");
+  for (uint64_t size : {rows, columns, terms})
+    if (size == 0 || size >= sizeLimit)
+      return fail("has a size that is not from 1 to 2^31-1");
+  if (batch == 0 || batch >= batchLimit)
+    return fail("has a batch that is not from 1 to 2^20-1");
+  auto lengthOf = [](const StoredMatrix &matrix, uint64_t rows, uint64_t columns) {
+    return matrix.isTurned ? rows : columns;
+  };
+  const std::pair<const StoredMatrix *, uint64_t> sides[] = {
+      {&left, lengthOf(left, rows, terms)},
+      {&right, lengthOf(right, terms, columns)},
+      {&result, columns}};
+  for (auto [matrix, length] : sides)
+    if (matrix->line < length || matrix->line >= sizeLimit || matrix->stride >= strideLimit)
+      return fail("has lines that overlap, or are too far apart");
+  if (result.isTurned)
+    return fail("turns its result");
+  if (batch > 1 && result.stride < (rows - 1) * result.line + columns)
+    return fail("writes results of its batch over one another");
+  return {};
+}
+
+Expected<MatrixProduct> MatrixProduct::parse(std::string_view text) {
+  Words words(text);
+  MatrixProduct product;
+  words.expect("matmul");
+  product.type = typeNamed(words.take(), words.failed);
+  words.expect("in");
+  product.isTF32 = words.take() == "tf32";
+  for (auto [name, size] :
+       {std::pair("batch", &product.batch), std::pair("rows", &product.rows),
+        std::pair("columns", &product.columns), std::pair("terms", &product.terms)}) {
+    words.expect(name);
+    *size = words.number();
+  }
+  product.left = words.matrix("left");
+  product.right = words.matrix("right");
+  product.result = words.matrix("result");
+  if (words.failed || product.text() != text)
+    return Status::corrupt("'" + std::string(text.substr(0, 300)) +
+                           "' is not a product of matrices as the library cublasLt has them");
+  GANTRY_RETURN_IF_ERROR(product.check());
+  return product;
+}
+
+uint64_t MatrixProduct::bytesOf(const StoredMatrix &matrix, uint64_t rows, uint64_t columns) const {
+  const uint64_t lines = matrix.isTurned ? columns : rows;
+  const uint64_t length = matrix.isTurned ? rows : columns;
+  return ((batch - 1) * matrix.stride + (lines - 1) * matrix.line + length) * elementTypeSize(type);
+}
+
+} // namespace gantry::plan
