@@ -390,7 +390,6 @@ Status LoadedPlan::chooseKernels() {
       for (const fb::Command *command : each(block->commands()))
         if (command->opcode() == fb::Opcode::launch)
           GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *command, chooseKernel(*command)));
-  logPassedOver();
   return {};
 }
 
@@ -421,7 +420,7 @@ std::array<uint32_t, 3> sidesOf(const fb::Extent *extent) {
 }
 
 Geometry geometryOf(const plan::KernelVariant &variant) {
-  return {sidesOf(variant.grid), sidesOf(variant.block), variant.sharedMemory};
+  return {sidesOf(variant.grid), sidesOf(variant.block), variant.sharedMemory, variant.scratch};
 }
 
 std::string joined(const std::vector<std::string> &parts) {
@@ -453,26 +452,34 @@ Status LoadedPlan::chooseKernel(const fb::Command &command) {
   Device *device = planDevices[command.device()];
   if (choiceOf(command.kernel(), device))
     return {};
-  const fb::Kernel &kernel = *metadata().kernels()->Get(command.kernel());
+  KernelChoice choice{command.kernel(), device, 0, {}, {}, &command};
+  GANTRY_RETURN_IF_ERROR(chooseVariant(choice, 0));
+  choicesOf[command.kernel()].push_back(static_cast<uint32_t>(choices.size()));
+  choices.push_back(std::move(choice));
+  return {};
+}
+
+/// The first from that number on whose needs are met.
+Status LoadedPlan::chooseVariant(KernelChoice &choice, uint32_t first) const {
+  const fb::Kernel &kernel = *metadata().kernels()->Get(choice.kernel);
   const std::vector<plan::KernelVariant> variants = plan::variantsOf(metadata(), kernel);
-  std::vector<std::string> passedOver;
   Unmet lack;
   StatusCode code = StatusCode::unsupported;
-  for (uint32_t i = 0; i < variants.size(); ++i) {
-    if (variants[i].driver != device->driver().name())
+  for (uint32_t i = first; i < variants.size(); ++i) {
+    if (variants[i].driver != choice.device->driver().name())
       continue;
-    lack = unmet(variants[i], *device);
+    lack = unmet(variants[i], *choice.device);
     if (!lack) {
-      choicesOf[command.kernel()].push_back(static_cast<uint32_t>(choices.size()));
-      choices.push_back(
-          {command.kernel(), device, i, variants[i], std::move(passedOver), &command});
+      choice.number = i;
+      choice.variant = variants[i];
       return {};
     }
-    passedOver.push_back(variants[i].describe(metadata()) + ": " + lack.what);
+    choice.passedOver.push_back(variants[i].describe(metadata()) + ": " + lack.what);
     if (variants[i].source == fb::KernelSource::registered)
       code = StatusCode::notFound;
   }
-  const std::string driver(device->driver().name());
+  const std::string driver(choice.device->driver().name());
+  const std::vector<std::string> &passedOver = choice.passedOver;
   if (passedOver.empty() && kernel.custom())
     return Status::unsupported("registered kernels run on CPUs only");
   if (passedOver.empty())
@@ -480,7 +487,7 @@ Status LoadedPlan::chooseKernel(const fb::Command &command) {
                                "' has no variant for the driver '" + driver + "'");
   const std::string remedy = lack.remedy.empty() ? "" : "; " + lack.remedy;
   if (passedOver.size() == 1)
-    return Status(code, lack.what + remedy);
+    return Status(code, (lack ? lack.what : passedOver.front()) + remedy);
   return Status::unsupported("none of the " + std::to_string(passedOver.size()) +
                              " variants of kernel '" + kernel.symbol()->str() +
                              "' for the driver '" + driver + "' runs here: " + joined(passedOver) +
@@ -514,10 +521,23 @@ void LoadedPlan::logPassedOver() const {
 Status LoadedPlan::loadKernels() {
   for (KernelChoice &choice : choices)
     GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *choice.firstLaunch, loadKernel(choice)));
+  logPassedOver();
   return {};
 }
 
+/// What a library cannot do shows only when it is asked; then the next variant is taken.
 Status LoadedPlan::loadKernel(KernelChoice &choice) {
+  Status status = loadVariant(choice);
+  while (choice.variant.source == fb::KernelSource::library &&
+         (status.code() == StatusCode::unsupported || status.code() == StatusCode::unavailable)) {
+    choice.passedOver.push_back(choice.variant.describe(metadata()) + ": " + status.message());
+    GANTRY_RETURN_IF_ERROR(chooseVariant(choice, choice.number + 1));
+    status = loadVariant(choice);
+  }
+  return status;
+}
+
+Status LoadedPlan::loadVariant(KernelChoice &choice) {
   const std::string symbol(choice.variant.symbol);
   if (choice.variant.source == fb::KernelSource::registered) {
     Expected<KernelFn> fn = owner->kernels().find(symbol);
@@ -526,10 +546,9 @@ Status LoadedPlan::loadKernel(KernelChoice &choice) {
     choice.handle = reinterpret_cast<KernelHandle>(*fn);
     return {};
   }
-  // No driver has libraries so far, so that none is ever chosen.
-  if (choice.variant.source == fb::KernelSource::library)
-    return Status::internal("a library's kernel was chosen");
-  Expected<CodeObject *> code = loadCode(choice.variant.code, *choice.device);
+  Expected<CodeObject *> code = choice.variant.source == fb::KernelSource::library
+                                    ? openLibrary(choice.variant.library, *choice.device)
+                                    : loadCode(choice.variant.code, *choice.device);
   if (!code)
     return code.status();
   Expected<KernelHandle> handle = (*code)->lookup(symbol, geometryOf(choice.variant));
@@ -537,6 +556,17 @@ Status LoadedPlan::loadKernel(KernelChoice &choice) {
     return handle.status();
   choice.handle = *handle;
   return {};
+}
+
+Expected<CodeObject *> LoadedPlan::openLibrary(std::string_view name, Device &device) {
+  for (OpenLibrary &known : libraries)
+    if (known.name == name && known.domain == device.codeDomain())
+      return known.object.get();
+  Expected<std::unique_ptr<CodeObject>> object = device.openLibrary(name);
+  if (!object)
+    return object.status();
+  libraries.push_back({std::string(name), device.codeDomain(), object.take()});
+  return libraries.back().object.get();
 }
 
 Expected<CodeObject *> LoadedPlan::loadCode(uint32_t index, Device &device) {

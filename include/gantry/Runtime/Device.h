@@ -63,6 +63,7 @@ private:
 struct Geometry {
   std::array<uint32_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   uint32_t sharedBytes = 0;
+  uint64_t scratchBytes = 0; ///< of the launch's last buffer, which is the kernel's to use
 };
 
 /// Machine code that a device has loaded; unloaded when destroyed.
@@ -137,6 +138,13 @@ public:
   /// Loads an object of machine code of the driver's kind; the bytes may go away afterwards.
   /// CORRUPT when they are not that, UNAVAILABLE when the system refuses them.
   virtual Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) = 0;
+
+  /// A library of the machine, for variants whose needs were met: symbols say what it is to do.
+  /// UNAVAILABLE when it does not start.
+  virtual Expected<std::unique_ptr<CodeObject>> openLibrary(std::string_view name) {
+    return Status::unavailable("devices of this driver have no library '" + std::string(name) +
+                               "'");
+  }
 
   /// Devices that answer the same share code: kernels that one has loaded run on all of them, as
   /// long as one of them is open. Devices have code of their own unless their driver says more.

@@ -111,6 +111,12 @@ private:
     std::unique_ptr<CodeObject> object;
   };
 
+  struct OpenLibrary {
+    std::string name;
+    const void *domain; ///< Device::codeDomain
+    std::unique_ptr<CodeObject> object;
+  };
+
   Status findDevices();
   Expected<Device *> findDevice(const plan::fb::Device &device, const std::string &name);
   void describeFunctions();
@@ -122,12 +128,15 @@ private:
   void countLoadCopies(uint32_t arena) const;
   Status chooseKernels();
   Status chooseKernel(const plan::fb::Command &command);
+  Status chooseVariant(KernelChoice &choice, uint32_t first) const;
   const KernelChoice *choiceOf(uint32_t kernel, const Device *device) const;
   Unmet unmet(const plan::KernelVariant &variant, const Device &device) const;
   void logPassedOver() const;
   Status loadKernels();
   Status loadKernel(KernelChoice &choice);
+  Status loadVariant(KernelChoice &choice);
   Expected<CodeObject *> loadCode(uint32_t code, Device &device);
+  Expected<CodeObject *> openLibrary(std::string_view name, Device &device);
 
   std::shared_ptr<Runtime> owner; // first: everything below needs it when it goes
   plan::PlanFile planFile;
@@ -136,6 +145,7 @@ private:
   std::vector<FunctionInfo> functionInfos;
   std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
   std::vector<LoadedCode> codes;
+  std::vector<OpenLibrary> libraries;
   std::vector<KernelChoice> choices;
   std::vector<std::vector<uint32_t>> choicesOf; // by kernel: indices into choices
   // Constants in place that no one has compared with their hashes yet.
