@@ -1,6 +1,7 @@
 #include "CUDADevice.h"
 
 #include "Code.h"
+#include "Libraries/Products.h"
 #include "Stream.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
   const std::string who = ownCard.name() + " is " + own;
   if (needs.source == VariantNeeds::Source::registered)
     return {"registered kernels run on CPUs only", ""};
-  if (needs.source == VariantNeeds::Source::library)
+  if (needs.source == VariantNeeds::Source::library && needs.library != plan::matmulLibrary)
     return {"there is no library '" + std::string(needs.library) + "' for GPUs", ""};
   if (!needs.target.empty() && !needs.target.starts_with("sm_"))
     return {"the code is for " + std::string(needs.target) + ", not for GPUs", ""};
@@ -43,7 +44,23 @@ Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
     return {who + ", the code needs sm_" + std::to_string(needs.archMin), remedy};
   if (needs.archMax != 0 && needs.archMax < ownCard.architecture())
     return {who + ", the code is for GPUs up to sm_" + std::to_string(needs.archMax), remedy};
+  return needs.source == VariantNeeds::Source::library ? unmetByLibrary(needs) : Unmet();
+}
+
+Unmet CUDADevice::unmetByLibrary(const VariantNeeds &needs) const {
+  const Expected<const cublaslt::CublasLt *> library = ownCard.cublasLt();
+  if (!library)
+    return {library.status().message(), ""};
+  if (!(*library)->isAtLeast(needs.libraryVersion))
+    return {"cuBLASLt is version " + (*library)->versionText() + " here", ""};
   return {};
+}
+
+Expected<std::unique_ptr<CodeObject>> CUDADevice::openLibrary(std::string_view) {
+  const Expected<const cublaslt::CublasLt *> library = ownCard.cublasLt();
+  if (!library)
+    return library.status();
+  return Products::open(**library, ownCard);
 }
 
 Expected<std::unique_ptr<CodeObject>> CUDADevice::loadCode(std::span<const uint8_t> code) {

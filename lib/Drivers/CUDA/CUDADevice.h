@@ -18,6 +18,7 @@ public:
   Expected<MemoryInfo> memoryInfo() override;
   Unmet unmet(const VariantNeeds &needs) const override;
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override;
+  Expected<std::unique_ptr<CodeObject>> openLibrary(std::string_view name) override;
   /// The parts of a card have one context.
   const void *codeDomain() const override { return &ownCard; }
   Status checkOwn(const void *data, uint64_t bytes) override;
@@ -33,6 +34,8 @@ protected:
   uint64_t sharedPinnedBytes() const override { return ownCard.pinnedBytes(); }
 
 private:
+  Unmet unmetByLibrary(const VariantNeeds &needs) const;
+
   Card &ownCard;
   Memory ownMemory;
 };

@@ -12,10 +12,20 @@
 
 namespace gantry::runtime::cuda {
 
+/// Work that a library does in the place of a kernel.
+class LibraryKernel {
+public:
+  virtual ~LibraryKernel() = default;
+  /// With the context current; `buffers` are the launch's, `count` of them.
+  virtual Status launch(Context &context, StreamHandle stream, void *const *buffers,
+                        uint32_t count) const = 0;
+};
+
 /// What a KernelHandle of this driver points to.
 struct Kernel {
   FunctionHandle function = nullptr;
   Geometry geometry;
+  const LibraryKernel *inLibrary = nullptr; ///< instead of the function
 };
 
 class Code final : public CodeObject {

@@ -1,5 +1,7 @@
 #include "Context.h"
 
+#include "Libraries/CublasLt.h"
+
 namespace gantry::runtime::cuda {
 
 // ---- Card ----
@@ -60,6 +62,21 @@ Expected<std::shared_ptr<Context>> Card::context() {
   known = std::make_shared<Context>(*this, handle);
   current = known;
   return known;
+}
+
+Expected<const cublaslt::CublasLt *> Card::cublasLt() {
+  std::lock_guard lock(mutex);
+  if (!askedForProducts) {
+    askedForProducts = true;
+    Expected<std::unique_ptr<cublaslt::CublasLt>> opened = cublaslt::CublasLt::open();
+    if (opened)
+      products = opened.take();
+    else
+      noProducts = opened.status();
+  }
+  if (!products)
+    return noProducts;
+  return products.get();
 }
 
 uint64_t Card::pinnedBytes() {

@@ -18,6 +18,10 @@
 
 namespace gantry::runtime::cuda {
 
+namespace cublaslt {
+struct CublasLt;
+} // namespace cublaslt
+
 class Card;
 
 /// The primary context of a card. Thread-safe.
@@ -107,6 +111,8 @@ public:
   Expected<std::shared_ptr<Context>> context();
   /// Of the buffers for transfers outside of runs; makes no context.
   uint64_t pinnedBytes();
+  /// The library of matrix products, opened when it is first asked for. UNAVAILABLE without it.
+  Expected<const cublaslt::CublasLt *> cublasLt();
 
 private:
   friend class Context;
@@ -126,6 +132,9 @@ private:
   std::weak_ptr<Context> current;
   bool isRetained = false;
   std::map<DeviceNumber, bool> peers; ///< whether they can be accessed
+  bool askedForProducts = false;
+  std::shared_ptr<const cublaslt::CublasLt> products;
+  Status noProducts; ///< why there are none
 };
 
 } // namespace gantry::runtime::cuda

@@ -79,6 +79,10 @@ Status StreamQueue::with(Work work) {
 
 Status StreamQueue::launch(const Launch &launch) {
   const auto &kernel = *static_cast<const Kernel *>(launch.kernel);
+  if (kernel.inLibrary)
+    return with([&] {
+      return kernel.inLibrary->launch(*context, stream, launch.buffers, launch.numBuffers);
+    });
   // The parameters are the buffers' addresses; CUDA takes a copy of them.
   std::array<void *, 64> few;
   std::vector<void *> many;
