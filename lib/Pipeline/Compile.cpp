@@ -8,6 +8,7 @@
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Support/Hash.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
@@ -136,6 +137,9 @@ struct Compilation {
       return failure();
     if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
+    if (!options.libraries.empty())
+      (*module)->setAttr(kLibrariesAttr, Builder(&context).getStrArrayAttr(
+                                             llvm::to_vector_of<StringRef>(options.libraries)));
     if (failed(selectEntry(*module, options.graph.entry)))
       return failure();
     if (options.replicate && failed(replicateFunction(*module, importer, *import, options)))

@@ -5,8 +5,10 @@
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Support/Program.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -210,6 +212,20 @@ struct FlagReader {
     return llvm::success();
   }
 
+  /// "none", or a list of libraries.
+  LogicalResult readLibraries(StringRef value) {
+    options.libraries.clear();
+    for (StringRef name : llvm::split(value, ',')) {
+      if (value == "none")
+        continue;
+      if (!llvm::is_contained(knownGPULibraries(), name))
+        return fail("unknown library '" + name + "' in --libraries; known are " +
+                    llvm::join(knownGPULibraries(), ", ") + ", or none");
+      options.libraries.push_back(std::string(plan::matmulLibrary));
+    }
+    return llvm::success();
+  }
+
   /// NAME=FILE; whether the graph has such an input is the frontend's matter.
   LogicalResult readValue(StringRef text) {
     auto [name, file] = text.split('=');
@@ -337,6 +353,8 @@ struct FlagReader {
       return readCubins(value);
     else if (name == "math")
       return readMath(value);
+    else if (name == "libraries")
+      return readLibraries(value);
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "no-reuse")

@@ -45,7 +45,8 @@ COMPILER = {
     # What a target is; one folder below for each, and for the plan that their code goes into.
     "Target": {"Support", "Device", "Dialect", "Analysis"},
     "Target/CPU": {"Support", "Device", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},
-    "Target/CUDA": {"Support", "Device", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},
+    # Plan: how a plan says what a library is to compute.
+    "Target/CUDA": {"Support", "Device", "Plan", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},
     "Target/Plan": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Target"},
     "Transforms": {"Support", "Device", "Packing", "Placement", "Queues", "Judge", "Dialect",
                    "Analysis", "Target"},

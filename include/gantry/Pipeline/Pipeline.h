@@ -79,6 +79,7 @@ struct CompileOptions {
   std::vector<std::string> gpuArchs;   ///< code for each; none: for every one that is supported
   Assembler assembler;                 ///< of machine code for GPUs
   bool tf32 = false;                   ///< products of f32 may round their factors to tf32
+  std::vector<std::string> libraries;  ///< that kernels of GPUs get variants of, as plans name them
   std::vector<std::string> also;       ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large

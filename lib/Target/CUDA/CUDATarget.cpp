@@ -4,6 +4,8 @@
 
 #include "EmitPTX.h"
 #include "Fusion.h"
+#include "Products/LibraryProduct.h"
+#include "gantry/Target/CUDA/Libraries.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -63,6 +65,7 @@ struct CUDATarget : Target {
     FailureOr<std::vector<GPUCode>> codes = emitGPUCode(kernels, archs, plan.assembler());
     if (failed(codes))
       return failure();
+    addLibraries(kernels, plan);
     for (const GPUCode &code : *codes) {
       int64_t arch = gpuArchNumber(code.arch);
       if (!code.cubin.empty())
@@ -71,6 +74,23 @@ struct CUDATarget : Target {
             {arch, 0});
     }
     return success();
+  }
+
+  /// First of all, where somebody has asked for them: what the machine lacks is passed over.
+  static void addLibraries(ModuleOp kernels, PlanCode &plan) {
+    kernels.walk([&](LLVM::LLVMFuncOp func) {
+      if (auto product = func->getAttrOfType<StringAttr>(kLibraryProductAttr))
+        plan.addVariant(func.getSymName(), libraryVariant(product));
+    });
+  }
+
+  static commands::VariantAttr libraryVariant(StringAttr product) {
+    const uint64_t scratch =
+        gantry::gpu::scratchFor(*plan::MatrixProduct::parse(product.getValue()));
+    return commands::VariantAttr::get(
+        product.getContext(), "cuda", FlatSymbolRefAttr(), StringRef(plan::matmulLibrary),
+        StringRef(plan::oldestMatmulLibrary), false, product.getValue(), ArrayAttr(),
+        DenseI64ArrayAttr(), 0, 0, scratch, DenseI64ArrayAttr(), DenseI64ArrayAttr(), 0);
   }
 
   static void addTo(PlanCode &plan, const GPUCode &code, commands::CodeKind kind,

@@ -10,6 +10,7 @@
 #include "Fusion.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/FusionPolicy.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -136,6 +137,14 @@ static bool isBehindRows(Operation *op, int64_t elements, int back = kFarBack) {
   });
 }
 
+/// A product that a library may compute has nothing behind it, whatever its sizes are.
+static bool standsAlone(Operation *op) {
+  if (!isa<MatmulOp>(op) || !usesMatmulLibrary(op))
+    return false;
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return element.isF32() || element.isF16() || element.isBF16();
+}
+
 /// Whether the op is the end of a product, or of what follows one element by element: it stays with
 /// that, which then is written once and in its last form.
 static bool followsProduct(Operation *op, int back = kFarBack) {
@@ -144,7 +153,7 @@ static bool followsProduct(Operation *op, int back = kFarBack) {
     if (!maker || !isa<KernelOpInterface>(maker) || !isElementwiseUse(operand) ||
         !operand.get().hasOneUse())
       return false;
-    return kindOf(maker) == FusionKind::Contraction ||
+    return (kindOf(maker) == FusionKind::Contraction && !standsAlone(maker)) ||
            (back > 0 && isElementwise(maker) && followsProduct(maker, back - 1));
   });
 }
@@ -250,7 +259,7 @@ bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
   case FusionKind::Elementwise:
     return elementwiseFits(op, group);
   case FusionKind::Contraction:
-    return fitsAsStart(op, group);
+    return !standsAlone(op) && fitsAsStart(op, group);
   case FusionKind::Reduction:
     if (std::optional<Rows> rows = rowsOf(op); rows && rowsFit(op, *rows, group))
       return true;

@@ -3,6 +3,7 @@
 // are small, so that threads share the work of making code of them, here and where a driver does.
 
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Passes.h"
 
 using namespace mlir;
@@ -72,6 +73,8 @@ struct OutlineKernels : gantry::impl::OutlineKernelsPassBase<OutlineKernels> {
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
     kernel.setKnownBlockSizeAttr(func->getAttrOfType<DenseI32ArrayAttr>(kBlockSizeAttr));
     kernel.setKnownGridSizeAttr(func->getAttrOfType<DenseI32ArrayAttr>(kGridSizeAttr));
+    if (Attribute product = func->getAttr(kLibraryProductAttr))
+      kernel->setAttr(kLibraryProductAttr, product);
     if (ArrayAttr attributes = func.getAllArgAttrs())
       kernel.setAllArgAttrs(attributes);
     Block &from = func.getBody().front(), &to = kernel.getBody().front();

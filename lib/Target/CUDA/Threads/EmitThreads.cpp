@@ -3,9 +3,12 @@
 
 #include "Kernel.h"
 
+#include "Products/LibraryProduct.h"
+
 #include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -214,6 +217,9 @@ LogicalResult KernelEmitter::run() {
   if (failed(checkOps()))
     return failure();
   findOutputs();
+  std::optional<plan::MatrixProduct> product;
+  if (usesMatmulLibrary(func))
+    product = findLibraryProduct(func, outputs.front().mayBeTF32);
   keepInPlace();
   std::vector<std::unique_ptr<Way>> ways;
   int64_t threads = kWarp;
@@ -234,6 +240,8 @@ LogicalResult KernelEmitter::run() {
   }
   launch().finish();
   replaceArguments(arguments);
+  if (product)
+    addLibraryProduct(func, *product);
   return success();
 }
 
