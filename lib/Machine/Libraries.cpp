@@ -79,7 +79,7 @@ const Candidate candidates[] = {
     {"cuBLASLt",
      {"libcublasLt.so.13", "libcublasLt.so.12"},
      cublasVersion,
-     "not used by this version; kernels are generated",
+     "matrix products of plans that were compiled with --libraries=cublaslt",
      generated},
     {"cuDNN",
      {"libcudnn.so.9"},
@@ -98,14 +98,24 @@ const Candidate candidates[] = {
      generated},
 };
 
+/// The one that plans would run by: libcuda and cuBLASLt may be others, and the usual cuBLASLt does
+/// not work with another libcuda.
+std::vector<const char *> filesOf(const Candidate &candidate) {
+  auto named = [](const char *variable) {
+    const char *file = std::getenv(variable);
+    return file && *file ? file : nullptr;
+  };
+  if (candidate.version != cudaVersion && candidate.version != cublasVersion)
+    return candidate.files;
+  const bool isCuda = candidate.version == cudaVersion;
+  if (const char *other = named(isCuda ? "GANTRY_CUDA_LIB" : "GANTRY_CUBLASLT_LIB"))
+    return {other};
+  return isCuda || !named("GANTRY_CUDA_LIB") ? candidate.files : std::vector<const char *>();
+}
+
 LibraryReport look(const Candidate &candidate) {
   LibraryReport report{candidate.name, "", candidate.absent};
-  std::vector<const char *> files = candidate.files;
-  // The one that plans would run by.
-  const char *other = std::getenv("GANTRY_CUDA_LIB");
-  if (candidate.version == cudaVersion && other && *other)
-    files = {other};
-  for (const char *file : files) {
+  for (const char *file : filesOf(candidate)) {
     void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
     if (!library)
       continue;

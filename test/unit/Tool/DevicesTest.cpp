@@ -119,6 +119,20 @@ TEST_F(DevicesTool, d7_calibrates_what_there_is) {
   EXPECT_HAS(devices.out, "measured\n");
 }
 
+/// With a libcuda that is named there is no cuBLASLt but one that is named as well.
+TEST_F(DevicesTool, d7_lists_the_libraries_that_plans_use) {
+  const std::string cuda = "GANTRY_CUDA_LIB=" GANTRY_FAKE_CUDA;
+  const std::string without = onTwoGPUs("devices", cuda).out;
+  EXPECT_TRUE(
+      std::regex_search(without, std::regex("cuBLASLt +not found +kernels are generated\n")))
+      << without;
+  const std::string with =
+      onTwoGPUs("devices", cuda + " GANTRY_CUBLASLT_LIB=" GANTRY_FAKE_CUDA).out;
+  EXPECT_TRUE(std::regex_search(with, std::regex("cuBLASLt +13.1.0 +matrix products of plans that "
+                                                 "were compiled with --libraries=cublaslt\n")))
+      << with;
+}
+
 TEST_F(DevicesTool, Refuses) {
   EXPECT_EQ(
       onTwoGPUs("devices --split GPU:0=1GiB,1.5GiB").err,
