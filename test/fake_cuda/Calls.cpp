@@ -472,6 +472,7 @@ const char *leaks() {
   add(all.graphs.size(), "graphs");
   add(all.execs.size(), "executable graphs");
   add(all.captures.size(), "captures");
+  add(all.ofLibraries.size(), "objects of libraries");
   return text.c_str();
 }
 

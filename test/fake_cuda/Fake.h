@@ -58,9 +58,21 @@ struct Function {
   const ptx::KernelInfo *info = nullptr;
 };
 
-/// A copy, a fill or a launch, with what it needs to run later.
+struct Touched {
+  uint64_t begin, bytes;
+  bool isWritten;
+};
+
+/// What a library has to do later, and the memory that it will touch.
+struct LibraryWork {
+  virtual ~LibraryWork() = default;
+  virtual std::vector<Touched> touches() const = 0;
+  virtual void run() const = 0;
+};
+
+/// A copy, a fill, a launch or a library's work, with what it needs to run later.
 struct Work {
-  enum class Kind { launch, copy, fill, nothing } kind = Kind::nothing;
+  enum class Kind { launch, copy, fill, library, nothing } kind = Kind::nothing;
   Context *context = nullptr;
   uint64_t to = 0, from = 0, bytes = 0; ///< copy, fill
   uint8_t value = 0;
@@ -68,6 +80,7 @@ struct Work {
   std::array<uint32_t, 3> grid = {}, block = {};
   uint32_t sharedBytes = 0;
   std::vector<std::byte> arguments;
+  std::shared_ptr<const LibraryWork> inLibrary;
   std::string name;
 };
 
@@ -158,6 +171,7 @@ struct State {
   std::set<Graph *> graphs;
   std::set<GraphExec *> execs;
   std::set<Capture *> captures;
+  std::set<const void *> ofLibraries;  ///< handles and descriptions
   std::map<uint64_t, uint64_t> pinned; ///< host memory that CUDA knows
   std::map<uint64_t, uint64_t> reservations;
   std::map<AllocationHandle, std::unique_ptr<Chunk>> chunks;

@@ -43,6 +43,16 @@ void fill(const Work &work, const Doer &doer) {
   std::memset(reinterpret_cast<void *>(work.to), work.value, work.bytes);
 }
 
+void runLibrary(const Work &work, const Doer &doer) {
+  const std::vector<Touched> touched = work.inLibrary->touches();
+  for (const Touched &range : touched)
+    if (!mayTouch(*work.context->device, range.begin, range.bytes))
+      return lose(*work.context, Result::illegalAddress);
+  for (const Touched &range : touched)
+    checkOrder(work, doer, range.begin, range.bytes, range.isWritten);
+  work.inLibrary->run();
+}
+
 ptx::Checks checksOf(const fake_cuda_options_t &options) {
   if (options.checks_order || options.checks_kernels == 2)
     return ptx::Checks::all;
@@ -87,6 +97,8 @@ void perform(const Work &work, const Doer &doer) {
     return copy(work, doer);
   case Work::Kind::fill:
     return fill(work, doer);
+  case Work::Kind::library:
+    return runLibrary(work, doer);
   case Work::Kind::nothing:
     return;
   }

@@ -356,7 +356,9 @@ FAKE_CUDA cuStreamIsCapturing(StreamHandle handle, CaptureStatus *status) {
   Stream *stream = streamOf(handle);
   if (!stream)
     return Result::invalidHandle;
-  *status = stream->capture ? CaptureStatus::active : CaptureStatus::none;
+  *status = !stream->capture            ? CaptureStatus::none
+            : stream->capture->isBroken ? CaptureStatus::invalidated
+                                        : CaptureStatus::active;
   return Result::success;
 }
 

@@ -36,7 +36,7 @@
 // NONE-NOT: library =
 // NONE: plan.kernel @matmul_add_
 // RUN: not gantry compile %s --devices=CPU:0,GPU:0 --libraries=cublas -o %t.none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: gantry: error: --libraries: expected one of none, cublaslt, got 'cublas'
+// UNKNOWN: gantry: error: --libraries: expected one of none, cublaslt, got 'cublas'; did you mean 'cublaslt'?
 
 func.func @main(%x: tensor<32x48xf32> {gantry.name = "x"}, %w: tensor<48x64xf32> {gantry.name = "w"},
                 %b: tensor<64xf32> {gantry.name = "b"}, %h: tensor<2x48x32xf16> {gantry.name = "h"},
