@@ -105,6 +105,9 @@ if os.environ.get("GANTRY_TEST_EMULATE"):
 CUDA = os.environ.get("GANTRY_TEST_CUDA", "")
 if CUDA:
     DEVICES = ["devices=CPU:0,GPU:0"]
+    # With libraries in the place of kernels, where they have one.
+    if os.environ.get("GANTRY_TEST_LIBRARIES"):
+        DEVICES.append("libraries=" + os.environ["GANTRY_TEST_LIBRARIES"])
 
 
 def load(build):
@@ -112,7 +115,8 @@ def load(build):
     its threads would not live through a fork."""
     global compiler, runtime_library
     if CUDA == "fake":
-        os.environ["GANTRY_CUDA_LIB"] = str(build / "lib/libfake-cuda.so")
+        # It has a cuBLASLt, too, for plans that ask for one.
+        os.environ["GANTRY_CUDA_LIB"] = os.environ["GANTRY_CUBLASLT_LIB"] = str(build / "lib/libfake-cuda.so")
         os.environ.setdefault("FAKE_CUDA_ORDER", "2")
         os.environ.setdefault("FAKE_CUDA_SEED", "1")
     compiler = ctypes.CDLL(str(build / "lib/libgantry-compiler.so"))

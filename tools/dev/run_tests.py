@@ -117,9 +117,14 @@ def suites(build, results, jobs):
                lambda out=out: read_json(out))
     # And by the driver of GPUs, on the fake libcuda.
     for name, script, *more in (("functions-cuda", "unary_math_test.py"), ("onnx-ops-cuda", "onnx_ops_test.py"),
-                                ("random-ops-cuda", "random_ops_test.py", "--count", "200")):
+                                ("random-ops-cuda", "random_ops_test.py", "--count", "200"),
+                                ("products-library", "products_test.py", "--count", "200"),
+                                ("products-tf32-library", "products_test.py", "--count", "100", "--flag=math=tf32",
+                                 "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
+                                ("onnx-ops-library", "onnx_ops_test.py")):
         out = results / f"{name}.json"
-        yield (name, ["/usr/bin/env", "GANTRY_TEST_CUDA=fake", python, ROOT / "test/e2e" / script,
+        libraries = ["GANTRY_TEST_LIBRARIES=cublaslt"] if name.endswith("-library") else []
+        yield (name, ["/usr/bin/env", "GANTRY_TEST_CUDA=fake", *libraries, python, ROOT / "test/e2e" / script,
                       "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
 
