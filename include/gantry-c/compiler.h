@@ -19,16 +19,64 @@ typedef struct gantry_artifact_t gantry_artifact_t;
 /** What is known of a graph before it is compiled. */
 typedef struct gantry_graph_info_t gantry_graph_info_t;
 
+/** A graph that is built call by call: graph.h. */
+typedef struct gantry_graph_t gantry_graph_t;
+
+/* ---- compiler ---------------------------------------------------------------------------------
+ */
+
+/** What compilations share: threads, and contexts with everything registered, which takes about as
+ * long as compiling a small graph. A compilation has a context to itself while it goes on; contexts
+ * are made as they are needed and given up after a while, so that memory stays flat. What is
+ * compiled does not depend on what was compiled before. Any number of threads may compile with one.
+ */
+typedef struct gantry_compiler_t gantry_compiler_t;
+
+/** Zero-initialise, set struct_size, then what matters to you. */
+typedef struct gantry_compiler_options_t {
+  size_t struct_size; /**< sizeof(gantry_compiler_options_t) */
+  uint32_t threads;   /**< for passes; 0: all available, 1: the calling one alone */
+} gantry_compiler_options_t;
+
+/** `options` may be null: the defaults. */
+GANTRY_API gantry_status_t gantry_compiler_create(const gantry_compiler_options_t *options,
+                                                  gantry_compiler_t **compiler);
+/** Graphs that were made with it stay usable. No compilation with it may go on. */
+GANTRY_API void gantry_compiler_destroy(gantry_compiler_t *compiler);
+
+/* ---- diagnostics ------------------------------------------------------------------------------
+ */
+
+/** What the compiler has to say, in parts. All of it is borrowed for the call that hands it out; no
+ * string is null. */
+typedef struct gantry_diagnostic_t {
+  size_t struct_size; /**< of the library's struct: fields beyond it are not there */
+  gantry_severity_t severity;
+  gantry_status_t status; /**< of an error: what the call will return if it is the first */
+  const char *file;       /**< "layers.py", "model.onnx"; empty when no file is at fault */
+  uint32_t line;          /**< from 1; 0: not known, as in files without lines */
+  uint32_t column;        /**< from 1; 0: not known */
+  const char *node;       /**< stable name of the op, "encoder/dense"; empty: it has none */
+  const char *op;         /**< "gantry.matmul" when the text is about one; else empty */
+  const char *text;       /**< without place and severity */
+  const char *told;       /**< place and text in one line, as a log callback gets it */
+  const struct gantry_diagnostic_t *notes;
+  size_t num_notes;
+} gantry_diagnostic_t;
+
+/** Receives diagnostics, each with its notes. May be called from any thread, one at a time. */
+typedef void (*gantry_diagnostic_callback_t)(void *context, const gantry_diagnostic_t *diagnostic);
+
 /* ---- what to compile --------------------------------------------------------------------------
  */
 
-/** A graph and how to compile it. Zero-initialise, set struct_size, then `file` or `data`, then
- * what matters to you; everything is borrowed for the call. */
+/** A graph and how to compile it. Zero-initialise, set struct_size, then `file`, `data` or `graph`,
+ * then what matters to you; everything is borrowed for the call. */
 typedef struct gantry_compile_request_t {
   size_t struct_size; /**< sizeof(gantry_compile_request_t) */
 
   /** The graph: a file (.mlir text or bytecode, .onnx), or its bytes. The format is told by the
-   * content. Give one of them. */
+   * content. Give one of them, or `graph` below. */
   const char *file;
   const void *data;
   size_t data_size;
@@ -64,6 +112,18 @@ typedef struct gantry_compile_request_t {
   /** gantry_compile looks at it between passes, and between pieces of machine code, and writes
    * nothing to `output` once it is set; may be null. */
   const gantry_cancel_t *cancel;
+
+  /** In the place of `file` and `data`: a graph with a function that has returned, which stays as
+   * it is and can go on. Its context is used, and `compiler` must be null. */
+  gantry_graph_t *graph;
+  /** Null: a context of its own, which is made and destroyed. */
+  gantry_compiler_t *compiler;
+  /** The devices, in the place of the flags "devices" and "topology": what gantry_topology_to_json
+   * gives (topology.h); null: as flags and graph say. */
+  const char *topology;
+  /** Receives diagnostics in parts, beside `log`; may be null. */
+  gantry_diagnostic_callback_t diagnose;
+  void *diagnose_context;
 } gantry_compile_request_t;
 
 /* ---- compiling --------------------------------------------------------------------------------

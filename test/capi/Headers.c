@@ -1,5 +1,9 @@
 #include "gantry-c/machine.h"
 
+#include "gantry-c/topology.h"
+
 #include "gantry-c/runtime.h"
 
 #include "gantry-c/compiler.h"
+
+#include "gantry-c/graph.h"
