@@ -1,15 +1,12 @@
 // The C API of what the machine has: what was read, behind accessors. Nothing is decided here.
 #include "gantry-c/machine.h"
 
-#include "Outcome.h"
+#include "Info.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Machine/Calibrate.h"
 #include "gantry/Machine/Libraries.h"
 #include "gantry/Machine/Machine.h"
-
-#include <algorithm>
-#include <cstring>
 
 using namespace gantry;
 using namespace gantry::capi;
@@ -20,26 +17,6 @@ struct gantry_machine_t {
   std::vector<std::string> names, physicalNames; ///< by logical device
   std::string json;
 };
-
-namespace {
-
-/// Hands out as much of it as the caller's version of the struct has room for.
-template <typename Info>
-gantry_status_t give(Info full, Info *info, const char *type) {
-  size_t callerSize = info->struct_size;
-  if (callerSize < sizeof(size_t))
-    return finish(Status::invalidArgument(std::string(type) + ": struct_size is not set"));
-  full.struct_size = callerSize;
-  std::memcpy(static_cast<void *>(info), &full, std::min(callerSize, sizeof(Info)));
-  return GANTRY_OK;
-}
-
-gantry_status_t noSuch(const char *what, size_t index, size_t count) {
-  return finish(Status::invalidArgument("there is no " + std::string(what) + " number " +
-                                        std::to_string(index) + " of " + std::to_string(count)));
-}
-
-} // namespace
 
 gantry_status_t gantry_machine_read(gantry_machine_t **machine) {
   clear(machine);
