@@ -309,10 +309,29 @@ class CopyTest(PlacementTest):
             f"'Y') is on '{GPU1}'; bring it there with gantry.copy, place both on one device, or compile with "
             "--copies=auto\ngantry: note: g.mlir:3:10: the constant 'Y' is made here\n"))
 
+    def test_p16_arguments_on_different_gpus(self):
+        """Two arrays that are on two devices, as callers hand them over."""
+        def two(device):
+            return (f'%x: {VECTOR} {{gantry.name = "x", gantry.device = {ON_GPU0}}}, '
+                    f'%y: {VECTOR} {{gantry.name = "y"{device}}}')
+        body = f"""
+    %s = gantry.add %x, %y : ({VECTOR}, {VECTOR}) -> {VECTOR}
+    return %s : {VECTOR}
+"""
+        text = graph(body, VECTOR, two(f", gantry.device = {ON_GPU1}"))
+        self.assertEqual(self.refuse(text, "--copies=explicit"), (
+            f"gantry: error: g.mlir:2:10: 'AddV2' runs on '{GPU0}', and copies are explicit: operand 1 ('y') is on "
+            f"'{GPU1}'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto\n"
+            f"gantry: note: g.mlir:1:{text.index("%y") + 1}: 'y' is made here\n"))
+        # An end that names no device is the host's to hand over.
+        self.write(graph(body, VECTOR, two("")))
+        self.succeed("compile", "g.mlir", *TWO_GPUS, "--copies=explicit", "-o", "g.gantry")
+
     def test_p14_computed_on_different_gpus(self):
         body = f"""
+    %there = gantry.copy %x to "GPU:1" : {VECTOR}
     %a = gantry.exp %x {{gantry.device = {ON_GPU0}, gantry.name = "A"}} : ({VECTOR}) -> {VECTOR}
-    %b = gantry.neg %x {{gantry.device = {ON_GPU1}, gantry.name = "B"}} : ({VECTOR}) -> {VECTOR}
+    %b = gantry.neg %there {{gantry.device = {ON_GPU1}, gantry.name = "B"}} : ({VECTOR}) -> {VECTOR}
     %s = gantry.add %a, %b {{gantry.device = {ON_GPU1}}} : ({VECTOR}, {VECTOR}) -> {VECTOR}
     return %s : {VECTOR}
 """
@@ -325,9 +344,9 @@ class CopyTest(PlacementTest):
                                   "0 at load")
         text = graph(body, self.ENDS, self.ARGUMENT)
         self.assertEqual(self.refuse(text, "--copies=explicit"), (
-            f"gantry: error: g.mlir:4:10: 'AddV2' runs on '{GPU1}', and copies are explicit: operand 0 (the result of "
+            f"gantry: error: g.mlir:5:10: 'AddV2' runs on '{GPU1}', and copies are explicit: operand 0 (the result of "
             f"Exp 'A') is on '{GPU0}'; bring it there with gantry.copy, place both on one device, or compile with "
-            "--copies=auto\ngantry: note: g.mlir:2:10: the result of Exp 'A' is made here\n"))
+            "--copies=auto\ngantry: note: g.mlir:3:10: the result of Exp 'A' is made here\n"))
 
     def test_p11_a_graph_with_copies_of_its_own(self):
         """The search takes them as they stand, with part of a name as well."""

@@ -110,8 +110,8 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
     }
   }
 
-  /// Operands that an op needs on another device, ends of functions apart (spec P14, P16). A
-  /// constant counts when the graph says where it is.
+  /// Operands that an op needs on another device, ends of functions apart that name none (spec P14,
+  /// P16). A constant counts when the graph says where it is.
   static LogicalResult refuseMixed(func::FuncOp func, const Homes &homes) {
     unsigned refused = 0;
     func.walk([&](Operation *op) {
@@ -132,23 +132,33 @@ struct InsertCopies : gantry::impl::InsertCopiesPassBase<InsertCopies> {
     return failure(refused != 0);
   }
 
-  /// Whether one side of the edge is an argument or result of the function; variables are none.
+  /// Whether one side of the edge is an argument or result of the function that is on the host
+  /// because it names no device. Variables are where they live.
   static bool isEnd(OpOperand &use) {
+    if (isa<func::ReturnOp>(use.getOwner())) {
+      auto func = cast<func::FuncOp>(use.getOwner()->getParentOp());
+      if (!func.getResultAttr(use.getOperandNumber(), kDeviceAttr))
+        return true;
+    }
     auto argument = dyn_cast<BlockArgument>(skipViews(use.get()));
     auto func =
         argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-    return isa<func::ReturnOp>(use.getOwner()) ||
-           (func && !func.getArgAttr(argument.getArgNumber(), kVariableAttr));
+    return func && !func.getArgAttr(argument.getArgNumber(), kVariableAttr) &&
+           !func.getArgAttr(argument.getArgNumber(), kDeviceAttr);
   }
 
   static void report(Operation *op, ArrayRef<OpOperand *> elsewhere, const Homes &homes) {
     auto kernel = dyn_cast<KernelOpInterface>(op);
     auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
     // What a terminator gives is an operand of the branch or loop.
-    Operation *named = op->hasTrait<OpTrait::IsTerminator>() ? op->getParentOp() : op;
+    const bool isReturn = isa<func::ReturnOp>(op);
+    Operation *named = op->hasTrait<OpTrait::IsTerminator>() && !isReturn ? op->getParentOp() : op;
     auto error = named->emitError();
     if (kernel && device)
       error << "'" << kernel.getLogName() << "' runs on '" << device.getSpelling() << "'";
+    else if (isReturn)
+      error << "'@" << cast<func::FuncOp>(op->getParentOp()).getSymName()
+            << "' gives values on other devices than they are made on";
     else
       error << "'" << named->getName() << "' takes values from other devices";
     error << ", and copies are explicit: ";

@@ -21,7 +21,7 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
 #gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
 #gpu1 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
 
-// Ends of functions and explicit copies are no error.
+// Ends of functions that name no device, and explicit copies, are no error.
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
   func.func @p16_ends(%x: tensor<4xf32>) -> tensor<4xf32> {
     %a = gantry.relu %x {gantry.device = #gpu0} : (tensor<4xf32>) -> tensor<4xf32>
@@ -156,5 +156,40 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
     // expected-error @below {{'Exp' runs on '/job:localhost/replica:0/task:0/device:GPU:1', and copies are explicit: operand 0 (the result of Relu 'a') is on '/job:localhost/replica:0/task:0/device:GPU:0'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto}}
     %0 = gantry.exp %v {gantry.device = #gpu1} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     return %0 : tensor<2x2xf32>
+  }
+}
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+#gpu1 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
+
+// An argument that names a device is there, as an array that was made on it is; z names none.
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
+  func.func @p16_named_arguments(%x: tensor<4xf32> {gantry.device = #gpu0, gantry.name = "x"},
+                                 // expected-note @below {{'y' is made here}}
+                                 %y: tensor<4xf32> {gantry.device = #gpu1, gantry.name = "y"},
+                                 %z: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{'AddV2' runs on '/job:localhost/replica:0/task:0/device:GPU:0', and copies are explicit: operand 1 ('y') is on '/job:localhost/replica:0/task:0/device:GPU:1'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto}}
+    %0 = gantry.add %x, %y {gantry.device = #gpu0} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1 = gantry.add %0, %z {gantry.device = #gpu0} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+#gpu1 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
+
+// So is a result that names one; the second names none.
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
+  func.func @p16_named_results(%x: tensor<4xf32>) -> (tensor<4xf32> {gantry.device = #gpu1}, tensor<4xf32>) {
+    // expected-note @below {{the result of Relu 'a' is made here}}
+    %a = gantry.relu %x {gantry.device = #gpu0, gantry.name = "a"} : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @below {{'@p16_named_results' gives values on other devices than they are made on, and copies are explicit: operand 0 (the result of Relu 'a') is on '/job:localhost/replica:0/task:0/device:GPU:0' and needed on '/job:localhost/replica:0/task:0/device:GPU:1'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto}}
+    return %a, %a : tensor<4xf32>, tensor<4xf32>
   }
 }

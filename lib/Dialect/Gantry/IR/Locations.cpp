@@ -9,25 +9,39 @@ static std::string nameOf(FileLineColLoc loc, const gantry::GivenFile &given) {
   return loc.getFilename() == given.baseName ? given.name : loc.getFilename().str();
 }
 
+FileLineColLoc gantry::fileLocOf(Location loc) {
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return file;
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return fileLocOf(name.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(loc)) {
+    FileLineColLoc callee = fileLocOf(call.getCallee());
+    return callee ? callee : fileLocOf(call.getCaller());
+  }
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (FileLineColLoc file = fileLocOf(part))
+        return file;
+  return {};
+}
+
+static std::string describe(FileLineColLoc file, const gantry::GivenFile &given) {
+  std::string name = nameOf(file, given);
+  // Line 0: the file has no lines (a model), only a name.
+  return file.getLine() == 0
+             ? name
+             : name + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+}
+
 static std::string describe(Location loc, const gantry::GivenFile &given) {
-  if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-    std::string name = nameOf(file, given);
-    // Line 0: the file has no lines (a model), only a name.
-    return file.getLine() == 0 ? name
-                               : name + ":" + std::to_string(file.getLine()) + ":" +
-                                     std::to_string(file.getColumn());
-  }
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    if (name.getName() == gantry::kReplicateFlag)
-      return gantry::kReplicateFlag.str();
-    auto file = dyn_cast<FileLineColLoc>(name.getChildLoc());
-    return "node '" + name.getName().str() + "'" + (file ? " of " + nameOf(file, given) : "");
-  }
-  if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
-    return describe(fused.getLocations().front(), given);
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return describe(call.getCallee(), given);
-  return "";
+  StringRef node = gantry::nodeNameOf(loc);
+  if (node == gantry::kReplicateFlag)
+    return node.str();
+  FileLineColLoc place = gantry::fileLocOf(loc);
+  std::string at = place ? describe(place, given) : "";
+  if (node.empty())
+    return at;
+  return "node '" + node.str() + "'" + (at.empty() ? "" : " of " + at);
 }
 
 std::string gantry::describeLocation(Location loc) { return describe(loc, {}); }

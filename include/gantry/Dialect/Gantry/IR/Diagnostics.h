@@ -6,6 +6,7 @@
 #include "gantry/Support/Status.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
 
 namespace gantry {
 
@@ -16,6 +17,10 @@ struct GivenFile {
 
 /// What a location is called that is no place in a file but --replicate of the command line.
 inline constexpr llvm::StringLiteral kReplicateFlag = "--replicate";
+
+/// The place in a file that a location tells, be it behind names, calls or fusions: of a call the
+/// callee's, of several the first; null when it tells none.
+mlir::FileLineColLoc fileLocOf(mlir::Location loc);
 
 /// Place and text in one line, without notes: "model.mlir:3:8: 'matmul' …". Places in `file` are
 /// told under its given name.
