@@ -77,13 +77,17 @@ typedef struct gantry_runtime_options_t {
   /** 1: each command of a GPU is waited for, so that a failure on the GPU names its op: for finding
    * it, slow. 0: stretches of commands are one graph, and a failure names the stretch. */
   int sync_each;
+  /** The devices that arrays (array.h) can be made on, as JSON, which gantry_machine_topology and
+   * `gantry devices --json` write; null: the host alone. Plans say themselves what they use, and
+   * should be compiled for the same topology. */
+  const char *topology;
 } gantry_runtime_options_t;
 
 /** `options` may be null: the defaults. */
 GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                                  gantry_runtime_t **runtime);
-/** Changes host_memory_limit, sim_order and bindings; the other options stay. FAILED_PRECONDITION
- * once a plan has been loaded: another runtime can have other devices. */
+/** Changes host_memory_limit, sim_order, bindings and topology; the other options stay.
+ * FAILED_PRECONDITION once a device is in use: another runtime can have other devices. */
 GANTRY_API gantry_status_t gantry_runtime_configure_devices(
     gantry_runtime_t *runtime, const gantry_runtime_options_t *options);
 GANTRY_API void gantry_runtime_destroy(gantry_runtime_t *runtime);
@@ -140,6 +144,8 @@ typedef struct gantry_device_info_t {
   /** Memory of the host that is locked for copies to and from a GPU; not in bytes_in_use. What the
    * parts of one GPU share, each of them tells. */
   uint64_t pinned_bytes;
+  /** Arrays (array.h) that were read, written or copied outside of runs, by kind. */
+  gantry_copy_count_t array_copies[GANTRY_NUM_COPY_KINDS];
 } gantry_device_info_t;
 
 GANTRY_API size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime);
@@ -373,6 +379,13 @@ GANTRY_API gantry_status_t gantry_fence_poll(const gantry_fence_t *fence, int *d
 /** The same after waiting for the run for at most that many nanoseconds. */
 GANTRY_API gantry_status_t gantry_fence_wait_for(const gantry_fence_t *fence, uint64_t nanoseconds,
                                                  int *done);
+/** Told how a run ended: its status, and the message, "" for GANTRY_OK, for the time of the call.
+ */
+typedef void (*gantry_done_t)(void *context, gantry_status_t status, const char *message);
+/** Calls `callback` once: before this returns when the run is over, else at its end on a thread of
+ * the library's, which must not be kept waiting and may not call into this library. */
+GANTRY_API gantry_status_t gantry_fence_on_done(const gantry_fence_t *fence, gantry_done_t callback,
+                                                void *context);
 /** Waits for a run that still goes on. */
 GANTRY_API void gantry_fence_destroy(gantry_fence_t *fence);
 

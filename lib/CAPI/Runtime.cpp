@@ -1,51 +1,20 @@
 // The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing
 // is decided here.
-#include "gantry-c/runtime.h"
-
-#include "Cancel.h"
-#include "Outcome.h"
+#include "Handles.h"
 
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Describe.h"
-#include "gantry/Runtime/Session.h"
 #include "gantry/Support/Version.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 
 using namespace gantry;
 using namespace gantry::capi;
 using namespace gantry::runtime;
-
-struct gantry_runtime_t {
-  std::shared_ptr<Runtime> object;
-};
-struct gantry_plan_t {
-  std::shared_ptr<const LoadedPlan> object;
-  mutable std::once_flag described;
-  mutable std::string json;
-  /// What gantry_plan_kernel_choice points to, by choice.
-  struct ChoiceTexts {
-    std::string driver, description, passedOver;
-  };
-  std::vector<ChoiceTexts> choices = {};
-};
-struct gantry_state_t {
-  std::shared_ptr<State> object;
-};
-struct gantry_session_t {
-  std::shared_ptr<Session> object;
-};
-struct gantry_bindings_t {
-  std::shared_ptr<Bindings> object;
-};
-struct gantry_fence_t {
-  Fence object;
-};
 
 // One enum in C++, in the plan file and in C.
 #define GANTRY_CHECK_ELEMENT(c, cpp) static_assert(int(c) == int(ElementType::cpp))
@@ -60,15 +29,6 @@ static_assert(int(GANTRY_VERIFY_LAZY) == int(Verify::lazy) &&
               int(GANTRY_VERIFY_OFF) == int(Verify::off));
 
 namespace {
-
-/// Hands a freshly made handle out, or the failure.
-template <typename Handle, typename Object>
-gantry_status_t give(Expected<Object> made, Handle **handle) {
-  if (!made)
-    return finish(made.status());
-  *handle = new Handle{made.take()};
-  return GANTRY_OK;
-}
 
 gantry_status_t givePlan(Expected<std::shared_ptr<const LoadedPlan>> made, gantry_plan_t **plan) {
   if (!made)
@@ -128,16 +88,9 @@ gantry_status_t giveIndex(Expected<unsigned> found, uint32_t *index) {
 /// The caller's array as a tensor.
 Expected<Tensor> borrow(const void *data, gantry_element_type_t element, const int64_t *dims,
                         uint32_t rank) {
-  if (static_cast<unsigned>(element) >= numElementTypes)
-    return Status::invalidArgument("unknown element type " +
-                                   std::to_string(static_cast<int>(element)));
-  if (rank != 0 && !dims)
-    return Status::invalidArgument("the dimensions are a null pointer");
-  // The rank is checked against the plan's by the comparison of types; this bounds the copy.
-  if (rank > 64)
-    return Status::invalidArgument("a rank of " + std::to_string(rank));
-  TensorType type{static_cast<ElementType>(element), {dims, dims + rank}};
-  return Tensor::borrow(std::move(type), const_cast<void *>(data));
+  Expected<TensorType> type = readType(element, dims, rank);
+  return type ? Tensor::borrow(type.take(), const_cast<void *>(data))
+              : Expected<Tensor>(type.status());
 }
 
 /// The same in memory of an input's or output's device; `slots` are all of the function's.
@@ -214,6 +167,12 @@ Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t &given) {
     return Status::invalidArgument("gantry_runtime_options_t: bindings is a null pointer, and "
                                    "num_bindings is " +
                                    std::to_string(given.num_bindings));
+  if (given.topology) {
+    Expected<Topology> topology = Topology::fromJSON(given.topology);
+    if (!topology)
+      return topology.status();
+    made.topology = topology.take();
+  }
   for (size_t i = 0; i < given.num_bindings; ++i) {
     if (!given.bindings[i])
       return Status::invalidArgument("gantry_runtime_options_t: binding " + std::to_string(i) +
@@ -326,13 +285,15 @@ gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t in
                             stats.stagedBytes,
                             {},
                             {},
-                            stats.pinnedBytes};
+                            stats.pinnedBytes,
+                            {}};
   for (size_t kind = 0; kind < GANTRY_NUM_COPY_KINDS; ++kind) {
     auto counts = [&](const gantry::plan::CopyCount &count) {
       return gantry_copy_count_t{count.copies, count.bytes, count.transfers};
     };
     full.run_copies[kind] = counts(stats.run.kinds[kind]);
     full.load_copies[kind] = counts(stats.load.kinds[kind]);
+    full.array_copies[kind] = counts(stats.arrays.kinds[kind]);
   }
   std::memcpy(info, &full, std::min(callerSize, sizeof full));
   return GANTRY_OK;
@@ -689,6 +650,15 @@ gantry_status_t gantry_fence_wait_for(const gantry_fence_t *fence, uint64_t nano
   constexpr uint64_t longest = uint64_t(24) * 3600 * 1000000000;
   std::chrono::nanoseconds time(std::min(nanoseconds, longest));
   return giveOutcome(fence->object.waitFor(time), done);
+}
+
+gantry_status_t gantry_fence_on_done(const gantry_fence_t *fence, gantry_done_t callback,
+                                     void *context) {
+  GANTRY_NEED(fence && callback);
+  fence->object.onDone([callback, context](const Status &outcome) {
+    callback(context, static_cast<gantry_status_t>(outcome.code()), outcome.message().c_str());
+  });
+  return GANTRY_OK;
 }
 
 int gantry_fence_done(const gantry_fence_t *fence) { return !fence || fence->object.done(); }

@@ -113,6 +113,19 @@ Status Bindings::bind(Slot &slot, const BindingInfo &binding, const char *kind,
   return {};
 }
 
+Status Bindings::unbind() {
+  GANTRY_RETURN_IF_ERROR(checkIdle());
+  for (std::vector<Slot> *slots : {&inputs, &outputs})
+    for (Slot &slot : *slots)
+      if (slot.bound) {
+        slot.tensor = {};
+        slot.bound = slot.staged = false;
+        slot.address = nullptr;
+      }
+  ready = false;
+  return {};
+}
+
 Status Bindings::allocateOwn(Slot &slot, const BindingInfo &binding) {
   Expected<Allocation> memory =
       binding.device->allocate(binding.type.byteSize(), "binding '" + binding.name + "'");
@@ -143,10 +156,9 @@ Expected<Tensor> Bindings::output(unsigned index) {
   const BindingInfo &binding = info().outputs[index];
   if (slot.bound)
     return slot.tensor;
-  if (!slot.memory) {
+  if (!slot.memory)
     GANTRY_RETURN_IF_ERROR(allocateOwn(slot, binding));
-    slot.address = binding.type.byteSize() == 0 ? emptyTensor : slot.memory->data();
-  }
+  slot.address = binding.type.byteSize() == 0 ? emptyTensor : slot.memory->data();
   Device *device = binding.device->runsInline() ? nullptr : binding.device;
   return Tensor::share(binding.type, slot.address, slot.memory, device);
 }

@@ -77,7 +77,7 @@ DeviceStats Device::stats() const {
   stats.mappedBytes = read(mappedBytes), stats.allocations = read(allocations);
   stats.stagedCopies = read(stagedCopies), stats.stagedBytes = read(stagedBytes);
   stats.pinnedBytes = read(pinnedBytes) + sharedPinnedBytes();
-  stats.run = runCopies.read(), stats.load = loadCopies.read();
+  stats.run = runCopies.read(), stats.load = loadCopies.read(), stats.arrays = arrayCopies.read();
   for (const plan::CopyCount &count : stats.run.kinds) {
     stats.copies += count.copies;
     stats.copiedBytes += count.bytes;

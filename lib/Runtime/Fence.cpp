@@ -10,11 +10,28 @@ void PendingRun::runFinished(Status status) {
   if (status.ok())
     status = std::move(copied);
   locks = {};
-  std::shared_ptr<PendingRun> last; // may be the last to hold this, so it goes after the lock
-  std::lock_guard lock(mutex);
-  outcome = std::move(status);
-  changed.notify_all();
-  last.swap(self);
+  std::shared_ptr<PendingRun> last; // may be the last to hold this, so it goes last
+  std::vector<std::function<void(const Status &)>> waiting;
+  {
+    std::lock_guard lock(mutex);
+    outcome = status;
+    waiting.swap(callbacks);
+    last.swap(self);
+    changed.notify_all();
+  }
+  for (auto &callback : waiting)
+    callback(status);
+}
+
+void PendingRun::onDone(std::function<void(const Status &)> callback) {
+  {
+    std::lock_guard lock(mutex);
+    if (!outcome) {
+      callbacks.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback(*outcome);
 }
 
 std::optional<Status> PendingRun::poll() const {
@@ -43,6 +60,13 @@ void PendingRun::release() {
 Fence::~Fence() {
   if (run)
     run->release();
+}
+
+void Fence::onDone(std::function<void(const Status &)> callback) const {
+  if (run)
+    run->onDone(std::move(callback));
+  else
+    callback(outcome);
 }
 
 std::optional<Status> Fence::poll() const { return run ? run->poll() : outcome; }

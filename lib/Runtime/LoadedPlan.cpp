@@ -92,6 +92,7 @@ Expected<std::shared_ptr<const LoadedPlan>> LoadedPlan::open(std::shared_ptr<Run
 
 Expected<std::shared_ptr<const LoadedPlan>>
 LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::string name) {
+  GANTRY_RETURN_IF_ERROR(runtime->checkProcess());
   std::shared_ptr<LoadedPlan> loaded(
       new LoadedPlan(std::move(runtime), std::move(file), std::move(name)));
   auto run = [&]() -> Status {

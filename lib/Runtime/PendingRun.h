@@ -7,10 +7,12 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
 namespace gantry::runtime {
 
@@ -38,6 +40,7 @@ public:
   std::optional<Status> poll() const;
   Status wait() const;
   std::optional<Status> waitFor(std::chrono::nanoseconds time) const;
+  void onDone(std::function<void(const Status &)> callback);
   /// Waits, then lets go of session and bindings on this thread.
   void release();
 
@@ -49,6 +52,7 @@ private:
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   std::optional<Status> outcome;
+  std::vector<std::function<void(const Status &)>> callbacks; ///< until the outcome is known
 };
 
 } // namespace gantry::runtime

@@ -1,11 +1,12 @@
 #include "gantry/Runtime/Runtime.h"
 
 #include "ConstantPool.h"
+#include "gantry/Runtime/Process.h"
 
 namespace gantry::runtime {
 
 Runtime::Runtime(RuntimeOptions options)
-    : options(std::move(options)), pool(this->options.threads),
+    : options(std::move(options)), generation(processGeneration()), pool(this->options.threads),
       constants(std::make_unique<ConstantPool>()) {
   if (this->options.threads > pool.size())
     log(Severity::warning, "the system gave " + std::to_string(pool.size()) + " of " +
@@ -41,6 +42,7 @@ Status Runtime::configureDevices(const RuntimeOptions &changed) {
   options.hostMemoryLimit = changed.hostMemoryLimit;
   options.commandOrder = changed.commandOrder;
   options.bindings = changed.bindings;
+  options.topology = changed.topology;
   return {};
 }
 
@@ -77,6 +79,45 @@ Expected<Device *> Runtime::device(const std::string &fullName, const std::strin
     return opened.status();
   knownDevices.push_back(opened.take());
   return knownDevices.back().get();
+}
+
+Expected<Runtime::KnownDevice> Runtime::find(const DeviceName &name) const {
+  std::lock_guard lock(mutex);
+  const Topology &topology = options.topology;
+  for (const LogicalDevice &logical : topology.logical) {
+    if (name.physical || !name.matches(logical.name))
+      continue;
+    KnownDevice found{&logical, nullptr};
+    const std::string_view driver = driverName(topology.physical[logical.physical].driver);
+    for (auto &device : knownDevices)
+      if (device->driver().name() == driver && device->name() == logical.name.str())
+        found.open = device.get();
+    return found;
+  }
+  return Status::invalidArgument("'" + name.str() + "': unknown device; the devices are " +
+                                 topology.deviceList());
+}
+
+Expected<Device *> Runtime::device(const DeviceName &name) {
+  Expected<KnownDevice> known = find(name);
+  if (!known)
+    return known.status();
+  if (known->open)
+    return known->open;
+  const LogicalDevice &logical = *known->logical;
+  const PhysicalDevice &physical = options.topology.physical[logical.physical];
+  // As plans ask for it: a simulated device has no more memory than the topology gives it.
+  const bool isBounded = logical.limit || physical.driver != gantry::Driver::sim;
+  return device(logical.name.str(), std::string(driverName(physical.driver)),
+                isBounded ? logical.limit : physical.memory, physical.name.id.value_or(0));
+}
+
+Status Runtime::checkProcess() const {
+  if (generation == processGeneration())
+    return {};
+  return Status::failedPrecondition(
+      "this process was forked from the one that uses Gantry, whose threads and devices are in the "
+      "parent only; start it with spawn, or fork before Gantry is first used");
 }
 
 std::vector<Device *> Runtime::devices() const {

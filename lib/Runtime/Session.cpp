@@ -16,6 +16,7 @@ Session::~Session() = default;
 
 Expected<std::shared_ptr<Session>> Session::create(std::shared_ptr<const LoadedPlan> plan,
                                                    std::shared_ptr<State> state) {
+  GANTRY_RETURN_IF_ERROR(plan->runtime().checkProcess());
   std::shared_ptr<Session> session(new Session(std::move(plan)));
   const LoadedPlan &loaded = *session->loaded;
   if (!state && countOf(loaded.metadata().variables()) != 0) {
@@ -61,6 +62,7 @@ Status Session::allocateTransient() {
 }
 
 Status Session::prepare(Bindings &bindings) {
+  GANTRY_RETURN_IF_ERROR(loaded->runtime().checkProcess());
   if (&bindings.plan() != loaded.get())
     return Status::invalidArgument("the bindings are for a function of '" + bindings.plan().name() +
                                    "', the session is of '" + loaded->name() + "'");

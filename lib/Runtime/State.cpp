@@ -12,7 +12,8 @@ using plan::each;
 
 Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan> plan) {
   const fb::Plan &metadata = plan->metadata();
-  std::shared_ptr<State> state(new State(plan));
+  std::shared_ptr<State> state(new State(plan->runtime().shared_from_this()));
+  state->plan = plan;
   state->arenas.resize(countOf(metadata.arenas()));
   for (uint32_t i = 0; i < state->arenas.size(); ++i) {
     const fb::Arena &arena = *metadata.arenas()->Get(i);
@@ -26,30 +27,98 @@ Expected<std::shared_ptr<State>> State::create(std::shared_ptr<const LoadedPlan>
     state->arenas[i] = memory.take();
     GANTRY_RETURN_IF_ERROR(device->fill(state->arenas[i].data(), 0, arena.size()));
   }
-  for (const fb::Variable *variable : each(metadata.variables())) {
-    auto shape = plan::shapeOf(*variable->type());
-    state->all.push_back({variable->name()->str(),
-                          {plan::elementOf(*variable->type()), {shape.begin(), shape.end()}},
-                          plan->device(metadata.arenas()->Get(variable->arena())->device()),
-                          state->arenas[variable->arena()].data() + variable->offset(),
-                          std::string(plan::textOf(variable->mirror_of()))});
-    const Variable &made = state->all.back();
-    std::span<const uint8_t> initial = plan->file().bytesOf(*variable);
-    if (!initial.empty())
-      GANTRY_RETURN_IF_ERROR(made.device->upload(made.data, initial.data(), initial.size()));
-  }
+  for (const fb::Variable *variable : each(metadata.variables()))
+    GANTRY_RETURN_IF_ERROR(state->addFrom(
+        *plan, *variable, state->arenas[variable->arena()].data() + variable->offset()));
   return state;
 }
 
-Expected<const State::Variable *> State::find(std::string_view name) const {
+std::shared_ptr<State> State::createEmpty(std::shared_ptr<Runtime> runtime) {
+  return std::shared_ptr<State>(new State(std::move(runtime)));
+}
+
+namespace {
+
+TensorType typeOf(const fb::Variable &variable) {
+  auto shape = plan::shapeOf(*variable.type());
+  return {plan::elementOf(*variable.type()), {shape.begin(), shape.end()}};
+}
+
+Device *deviceOf(const LoadedPlan &plan, const fb::Variable &variable) {
+  return plan.device(plan.metadata().arenas()->Get(variable.arena())->device());
+}
+
+} // namespace
+
+/// A variable of the plan at `data`, with the value that the plan has for it, if any.
+Status State::addFrom(const LoadedPlan &other, const fb::Variable &variable, uint8_t *data) {
+  all.push_back({variable.name()->str(), typeOf(variable), deviceOf(other, variable), data,
+                 std::string(plan::textOf(variable.mirror_of()))});
+  std::span<const uint8_t> initial = other.file().bytesOf(variable);
+  return initial.empty() ? Status()
+                         : all.back().device->upload(data, initial.data(), initial.size());
+}
+
+Status State::add(const std::string &name, const Array &array) {
+  if (lookUp(name))
+    return Status::invalidArgument("there is a variable '" + name +
+                                   "' already; write to it, or give this one another name");
+  Expected<std::shared_ptr<Array>> copy = array.copyTo(array.device());
+  if (!copy)
+    return copy.status();
+  grown.push_back(copy.take());
+  all.push_back(
+      {name, array.type(), &array.device(), static_cast<uint8_t *>(grown.back()->data()), {}});
+  return {};
+}
+
+Status State::extend(const std::shared_ptr<const LoadedPlan> &other) {
+  const auto theirs = each(other->metadata().variables());
+  for (const fb::Variable *variable : theirs)
+    if (const Variable *mine = lookUp(variable->name()->str()))
+      GANTRY_RETURN_IF_ERROR(checkSame(*mine, *other, *variable));
+  for (const fb::Variable *variable : theirs) {
+    if (lookUp(variable->name()->str()))
+      continue;
+    Expected<std::shared_ptr<Array>> memory =
+        Array::create(runtime, *deviceOf(*other, *variable), typeOf(*variable));
+    if (!memory)
+      return memory.status();
+    auto *data = static_cast<uint8_t *>((*memory)->data());
+    GANTRY_RETURN_IF_ERROR((*memory)->device().fill(data, 0, (*memory)->byteSize()));
+    grown.push_back(memory.take());
+    GANTRY_RETURN_IF_ERROR(addFrom(*other, *variable, data));
+  }
+  return {};
+}
+
+Expected<std::shared_ptr<Array>> State::copyOf(std::string_view name) const {
+  Expected<const Variable *> variable = find(name);
+  if (!variable)
+    return variable.status();
+  Expected<std::shared_ptr<Array>> view =
+      Array::borrow(runtime, *(*variable)->device, (*variable)->type, (*variable)->data, {});
+  if (!view)
+    return view.status();
+  std::shared_lock guard(mutex);
+  return (*view)->copyTo((*view)->device());
+}
+
+const State::Variable *State::lookUp(std::string_view name) const {
   for (const Variable &variable : all)
     if (variable.name == name)
       return &variable;
+  return nullptr;
+}
+
+Expected<const State::Variable *> State::find(std::string_view name) const {
+  if (const Variable *variable = lookUp(name))
+    return variable;
   std::string known;
   for (const Variable &variable : all)
     known += (known.empty() ? "'" : ", '") + variable.name + "' " + variable.type.str();
   return Status::notFound("there is no variable '" + std::string(name) + "'; " +
-                          (known.empty() ? "the plan has none" : "the variables are " + known));
+                          (known.empty() ? "there are none" : "the variables are " + known));
 }
 
 Expected<std::vector<const State::Variable *>> State::match(std::span<const Value> values) const {
@@ -125,6 +194,18 @@ Status State::write(std::span<const Value> values) {
   return {};
 }
 
+Status State::checkSame(const Variable &mine, const LoadedPlan &other,
+                        const fb::Variable &theirs) const {
+  const TensorType wanted = typeOf(theirs);
+  const Device *device = deviceOf(other, theirs);
+  if (wanted == mine.type && device == mine.device)
+    return {};
+  return Status::invalidArgument("variable '" + mine.name + "' of '" + other.name() + "' is " +
+                                 wanted.str() + " on '" + (device ? device->name() : "no device") +
+                                 "', in this state it is " + mine.type.str() + " on '" +
+                                 mine.device->name() + "'");
+}
+
 Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const {
   if (&other == plan.get())
     return arenas[arena].data() + offset;
@@ -135,13 +216,7 @@ Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint
     Expected<const Variable *> mine = find(theirs->name()->str());
     if (!mine)
       return mine.status();
-    auto shape = plan::shapeOf(*theirs->type());
-    TensorType wanted{plan::elementOf(*theirs->type()), {shape.begin(), shape.end()}};
-    if (wanted != (*mine)->type ||
-        other.device(other.metadata().arenas()->Get(arena)->device()) != (*mine)->device)
-      return Status::invalidArgument("variable '" + (*mine)->name + "' of '" + other.name() +
-                                     "' is " + wanted.str() + ", in this state it is " +
-                                     (*mine)->type.str() + " on '" + (*mine)->device->name() + "'");
+    GANTRY_RETURN_IF_ERROR(checkSame(**mine, other, *theirs));
     return (*mine)->data + (offset - theirs->offset());
   }
   return Status::invalidArgument("'" + other.name() + "' has variables that this state lacks");

@@ -6,6 +6,8 @@
 // that.
 #include "gantry/Runtime/ThreadPool.h"
 
+#include "gantry/Runtime/Process.h"
+
 #include <algorithm>
 #include <chrono>
 #include <sched.h>
@@ -53,7 +55,7 @@ unsigned availableThreads() {
   return std::max(1, CPU_COUNT(&set));
 }
 
-ThreadPool::ThreadPool(unsigned threads) {
+ThreadPool::ThreadPool(unsigned threads) : generation(processGeneration()) {
   if (threads == 0)
     threads = availableThreads();
   threads = std::min(threads, maxThreads);
@@ -70,6 +72,8 @@ ThreadPool::~ThreadPool() {
   stopping.store(true);
   state.fetch_add(epochStep);
   state.notify_all();
+  if (generation != processGeneration())
+    return; // in a child of the process whose threads they are: there is none to wait for
   for (pthread_t thread : workers)
     pthread_join(thread, nullptr);
 }

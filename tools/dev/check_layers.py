@@ -58,6 +58,10 @@ EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.
     "CAPI": set(),
     "CAPI/Runtime": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
+    "CAPI/Array": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
+    "CAPI/DLPack": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
+    "CAPI/DLPackTypes": {"CAPI"},
+    "CAPI/Handles": {"CAPI", "Support", "Runtime"},
     "CAPI/Machine": {"CAPI", "Support", "Device", "Machine"},
     "CAPI/Topology": {"CAPI", "Support", "Device", "Machine"},
     "CAPI/Outcome": {"CAPI", "Support"},

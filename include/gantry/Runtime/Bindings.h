@@ -37,6 +37,10 @@ public:
   Status bindOutput(unsigned index, const Tensor &tensor);
   Status bindOutput(std::string_view name, const Tensor &tensor);
 
+  /// Lets go of all arrays that are bound: what they held goes with its other owners, and the next
+  /// run needs its inputs bound again.
+  Status unbind();
+
   /// Runs look at it before each command; null: they do not. It must outlive them.
   void setCancel(const Cancel *token) { cancel = token; }
 

@@ -107,8 +107,9 @@ struct DeviceStats {
   /// Host memory that the driver holds ready for copies to and from the device, with what the parts
   /// of a physical device share.
   uint64_t pinnedBytes = 0;
-  plan::CopyTally run;  ///< `copies` by kind: what plan::Ledger::perRun says, times the runs
-  plan::CopyTally load; ///< constants that plans want elsewhere: plan::Ledger::atLoad
+  plan::CopyTally run;    ///< `copies` by kind: what plan::Ledger::perRun says, times the runs
+  plan::CopyTally load;   ///< constants that plans want elsewhere: plan::Ledger::atLoad
+  plan::CopyTally arrays; ///< arrays that were read, written or copied outside of runs
 };
 
 /// Thread-safe. Opened by its driver, which outlives it.
@@ -176,12 +177,15 @@ public:
   Expected<Allocation> allocate(uint64_t bytes, const std::string &what);
 
   DeviceStats stats() const;
+  /// From now on peakBytes is the largest since this call.
+  void resetPeak() { peak.store(inUse.load(std::memory_order_relaxed), std::memory_order_relaxed); }
 
   /// One value; with the first of a transfer the transfer counts.
   void countCopy(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst = true) {
     runCopies.add(kind, bytes, isFirst);
   }
   void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes, true); }
+  void countArray(plan::fb::CopyKind kind, uint64_t bytes) { arrayCopies.add(kind, bytes, true); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }
   void countPinned(int64_t bytes) { add(pinnedBytes, static_cast<uint64_t>(bytes)); }
@@ -219,7 +223,7 @@ private:
   uint64_t memoryLimit;
   Counter inUse{0}, peak{0}, mappedBytes{0}, allocations{0};
   Counter stagedCopies{0}, stagedBytes{0}, pinnedBytes{0};
-  Tally runCopies, loadCopies;
+  Tally runCopies, loadCopies, arrayCopies;
 };
 
 } // namespace gantry::runtime

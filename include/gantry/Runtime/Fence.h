@@ -8,6 +8,7 @@
 #include "gantry/Support/Status.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -33,6 +34,9 @@ public:
   Status wait() const;
   /// The same, but gives nothing when the run is not over by then.
   std::optional<Status> waitFor(std::chrono::nanoseconds time) const;
+  /// Calls `callback` once with the outcome: now when the run is over, else at its end, on a thread
+  /// of the driver's, where no driver may be called. Several are called in the order given.
+  void onDone(std::function<void(const Status &)> callback) const;
 
 private:
   Status outcome;

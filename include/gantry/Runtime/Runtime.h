@@ -6,6 +6,7 @@
 // Each holds what is left of it alive, so they can be let go in any order.
 #pragma once
 
+#include "gantry/Device/Topology.h"
 #include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/DeviceBinding.h"
 #include "gantry/Runtime/Driver.h"
@@ -48,10 +49,12 @@ struct RuntimeOptions {
   /// Devices of plans that run on others (spec D9).
   std::vector<DeviceBinding> bindings = {};
   Verify verify = Verify::full;
+  /// The devices that arrays can be made on; those of plans are in the plans.
+  Topology topology = Topology::hostOnly();
 };
 
 /// Thread-safe.
-class Runtime {
+class Runtime : public std::enable_shared_from_this<Runtime> {
 public:
   /// Without drivers; createRuntime of gantry/Drivers/BuiltIn.h adds those that are built in.
   static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
@@ -74,6 +77,21 @@ public:
   Expected<Device *> device(const std::string &fullName, const std::string &driverName,
                             uint64_t plannedMemory = 0, uint32_t physical = 0);
 
+  /// The device that a name, full or not, means in the options' topology, opened as above: of those
+  /// that match, the first. INVALID_ARGUMENT lists the devices that there are.
+  Expected<Device *> device(const DeviceName &name);
+
+  /// The same without opening it: what the topology says, and the device if it is open.
+  struct KnownDevice {
+    const LogicalDevice *logical = nullptr;
+    Device *open = nullptr;
+  };
+  Expected<KnownDevice> find(const DeviceName &name) const;
+
+  /// FAILED_PRECONDITION in a process that was forked from the one that made the runtime: its
+  /// threads, and whatever drivers have, are in the parent only.
+  Status checkProcess() const;
+
   /// Devices that plans have used, in order of first use.
   std::vector<Device *> devices() const;
 
@@ -81,6 +99,7 @@ public:
   CommandOrder commandOrder() const { return options.commandOrder; }
   Verify verify() const { return options.verify; }
   std::span<const DeviceBinding> bindings() const { return options.bindings; }
+  const Topology &topology() const { return options.topology; }
   KernelRegistry &kernels() { return registry; }
   ConstantPool &constantPool() { return *constants; }
   void log(Severity severity, const std::string &text) const {
@@ -93,6 +112,7 @@ private:
   Status noDriver(const std::string &fullName, const std::string &driverName) const;
 
   RuntimeOptions options;
+  unsigned generation; ///< of the process: how often it has been forked
   ThreadPool pool;
   KernelRegistry registry;
   std::unique_ptr<ConstantPool> constants;

@@ -49,6 +49,7 @@ public:
   std::vector<CommandEvent> timeline() const;
 
   const LoadedPlan &plan() const { return *loaded; }
+  const std::shared_ptr<const LoadedPlan> &sharedPlan() const { return loaded; }
   const std::shared_ptr<State> &state() const { return sharedState; }
 
 private:

@@ -1,6 +1,7 @@
 // The variables of a plan: one set of values that sessions share.
 #pragma once
 
+#include "gantry/Runtime/Array.h"
 #include "gantry/Runtime/LoadedPlan.h"
 #include "gantry/Runtime/RunLock.h"
 #include "gantry/Runtime/Tensor.h"
@@ -13,9 +14,9 @@
 
 namespace gantry::runtime {
 
-/// Owns the variables arenas. Variables start with the values that the plan has for them, else as
-/// zeros; a function of the plan, or write(), gives them others. Sessions lock it for the length of
-/// a run: shared, or alone when the function writes.
+/// Owns the memory of its variables. Variables start with the values that the plan has for them,
+/// else as zeros; a function of the plan, or write(), gives them others. Sessions lock it for the
+/// length of a run: shared, or alone when the function writes.
 class State {
 public:
   struct Variable {
@@ -27,6 +28,20 @@ public:
   };
 
   static Expected<std::shared_ptr<State>> create(std::shared_ptr<const LoadedPlan> plan);
+
+  /// Without variables, for programs that make them before the plans that use them.
+  static std::shared_ptr<State> createEmpty(std::shared_ptr<Runtime> runtime);
+
+  /// Adds a variable with the array's type, device and contents, of which it has a copy.
+  /// INVALID_ARGUMENT when there is one of that name; DOES_NOT_FIT. Of the calls of a state these
+  /// two alone need others to be over, but runs may go on.
+  Status add(const std::string &name, const Array &array);
+  /// Adds those variables of the plan that the state lacks, with the plan's values.
+  /// INVALID_ARGUMENT when one is there with another type or on another device.
+  Status extend(const std::shared_ptr<const LoadedPlan> &other);
+
+  /// A copy of the variable's value, on its device. NOT_FOUND lists the variables.
+  Expected<std::shared_ptr<Array>> copyOf(std::string_view name) const;
 
   std::span<const Variable> variables() const { return all; }
 
@@ -56,14 +71,20 @@ public:
   RunLock &lock() const { return mutex; }
 
 private:
-  explicit State(std::shared_ptr<const LoadedPlan> plan) : plan(std::move(plan)) {}
+  explicit State(std::shared_ptr<Runtime> runtime) : runtime(std::move(runtime)) {}
+  const Variable *lookUp(std::string_view name) const;
   Expected<const Variable *> find(std::string_view name) const;
   /// The variables that `values` name, in their order, after all checks that both ways share.
   Expected<std::vector<const Variable *>> match(std::span<const Value> values) const;
   Status upload(const Variable &variable, const void *data);
+  Status checkSame(const Variable &mine, const LoadedPlan &other,
+                   const plan::fb::Variable &theirs) const;
+  Status addFrom(const LoadedPlan &other, const plan::fb::Variable &variable, uint8_t *data);
 
-  std::shared_ptr<const LoadedPlan> plan; // keeps the devices alive
-  std::vector<Allocation> arenas;         // by arena
+  std::shared_ptr<Runtime> runtime;          // first: keeps the devices alive
+  std::shared_ptr<const LoadedPlan> plan;    // whose variables arenas these are; may be null
+  std::vector<Allocation> arenas;            // by arena of the plan
+  std::vector<std::shared_ptr<Array>> grown; // memory of variables that were added
   std::vector<Variable> all;
   mutable RunLock mutex;
 };

@@ -65,6 +65,7 @@ private:
   };
 
   std::vector<pthread_t> workers;
+  const unsigned generation; ///< of the process that has the workers
   Job job;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
   std::atomic<bool> stopping{false};

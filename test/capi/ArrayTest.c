@@ -1,0 +1,393 @@
+/* Arrays on devices from C: a host and two simulated GPUs, one of 4096 bytes; every call at least
+ * once, the failures with their words.
+ *   gantry-capi-array-test FOLDER     with the plans of MakePlans.cpp */
+#include "gantry-c/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int failures;
+
+#define EXPECT(condition)                                                                          \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, "%s:%d: not true: %s (last error: %s)\n", __FILE__, __LINE__, #condition,    \
+              gantry_last_error());                                                                \
+      ++failures;                                                                                  \
+    }                                                                                              \
+  } while (0)
+#define EXPECT_ERROR(call, code, text)                                                             \
+  do {                                                                                             \
+    EXPECT((call) == (code));                                                                      \
+    EXPECT(strcmp(gantry_last_error(), text) == 0);                                                \
+  } while (0)
+#define NEED(call)                                                                                 \
+  do {                                                                                             \
+    if ((call) != GANTRY_OK) {                                                                     \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, gantry_last_error());          \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+#define TASK "/job:localhost/replica:0/task:0/"
+static const char *topology =
+    "{\"physical\": ["
+    "{\"name\": \"" TASK "physical_device:CPU:0\", \"driver\": \"host\"},"
+    "{\"name\": \"" TASK "physical_device:GPU:0\", \"driver\": \"sim\", \"memory\": 1048576},"
+    "{\"name\": \"" TASK "physical_device:GPU:1\", \"driver\": \"sim\", \"memory\": 4096}]}";
+
+static const int64_t four[] = {4};
+
+static gantry_runtime_t *make_runtime(void) {
+  gantry_runtime_options_t options = {.struct_size = sizeof options, .topology = topology};
+  gantry_runtime_t *runtime;
+  NEED(gantry_runtime_create(&options, &runtime));
+  return runtime;
+}
+
+static gantry_memory_info_t memory_of(gantry_runtime_t *runtime, const char *device) {
+  gantry_memory_info_t info = {.struct_size = sizeof info};
+  NEED(gantry_runtime_memory(runtime, device, &info));
+  return info;
+}
+
+static int holds(const gantry_array_t *array, float a, float b, float c, float d) {
+  float got[4] = {0};
+  NEED(gantry_array_read(array, got, sizeof got));
+  return got[0] == a && got[1] == b && got[2] == c && got[3] == d;
+}
+
+static gantry_array_t *make(gantry_runtime_t *runtime, const char *device, float first) {
+  const float data[] = {first, first + 1, first + 2, first + 3};
+  gantry_array_t *array;
+  NEED(gantry_array_from_host(runtime, device, data, GANTRY_F32, four, 1, &array));
+  return array;
+}
+
+/* A device is opened by the first array on it; memory is counted there alone. */
+static void test_devices(void) {
+  gantry_runtime_t *runtime = make_runtime();
+  EXPECT(!memory_of(runtime, "GPU:0").is_open &&
+         memory_of(runtime, "GPU:0").total_bytes == 1 << 20);
+  gantry_array_t *x = make(runtime, "cuda:0", 1), *y, *z, *w;
+  EXPECT(holds(x, 1, 2, 3, 4));
+  gantry_array_info_t info = {.struct_size = sizeof info};
+  NEED(gantry_array_info(x, &info));
+  EXPECT(info.element == GANTRY_F32 && info.rank == 1 && info.dims[0] == 4 && info.size == 16);
+  EXPECT(strcmp(info.device, TASK "device:GPU:0") == 0 && strcmp(info.driver, "sim") == 0);
+  EXPECT(!info.is_on_host);
+  EXPECT(memory_of(runtime, "GPU:0").bytes_in_use == 16 && !memory_of(runtime, "GPU:1").is_open);
+
+  NEED(gantry_array_copy_to(x, "GPU:1", &y));
+  NEED(gantry_array_copy_to(y, NULL, &z));
+  NEED(gantry_array_copy_to(y, "/gpu:1", &w));
+  EXPECT(holds(y, 1, 2, 3, 4) && holds(z, 1, 2, 3, 4) && holds(w, 1, 2, 3, 4));
+  const float other[] = {9, 9, 9, 9};
+  NEED(gantry_array_write(w, other, sizeof other));
+  EXPECT(holds(y, 1, 2, 3, 4) && holds(w, 9, 9, 9, 9));
+  gantry_device_info_t gpu = {.struct_size = sizeof gpu};
+  NEED(gantry_runtime_device(runtime, 1, &gpu));
+  EXPECT(strcmp(gpu.name, TASK "device:GPU:1") == 0);
+  EXPECT(gpu.array_copies[GANTRY_COPY_DEVICE_TO_DEVICE].bytes == 16);
+  EXPECT(gpu.array_copies[GANTRY_COPY_SAME_DEVICE].copies == 1);
+  EXPECT(gpu.array_copies[GANTRY_COPY_HOST_TO_DEVICE].copies == 1);
+  EXPECT(gpu.run_copies[GANTRY_COPY_HOST_TO_DEVICE].copies == 0);
+
+  gantry_array_retain(x);
+  gantry_array_destroy(x);
+  EXPECT(holds(x, 1, 2, 3, 4));
+  gantry_array_destroy(x);
+  EXPECT(memory_of(runtime, "GPU:0").bytes_in_use == 0 &&
+         memory_of(runtime, "GPU:0").peak_bytes == 16);
+  NEED(gantry_runtime_reset_peak(runtime, "GPU:0"));
+  EXPECT(memory_of(runtime, "GPU:0").peak_bytes == 0);
+  gantry_runtime_destroy(runtime); /* arrays keep what they need */
+  EXPECT(holds(y, 1, 2, 3, 4));
+  gantry_array_destroy(y);
+  gantry_array_destroy(z);
+  gantry_array_destroy(w);
+  gantry_array_destroy(NULL);
+}
+
+static void test_refusals(void) {
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_array_t *array;
+  EXPECT_ERROR(gantry_array_create(runtime, "GPU:2", GANTRY_F32, four, 1, &array),
+               GANTRY_INVALID_ARGUMENT,
+               "'/device:GPU:2': unknown device; the devices are " TASK "device:CPU:0, " TASK
+               "device:GPU:0, " TASK "device:GPU:1");
+  EXPECT(array == NULL);
+  const int64_t many[] = {2048}, negative[] = {-1};
+  EXPECT_ERROR(gantry_array_create(runtime, "GPU:1", GANTRY_F32, many, 1, &array),
+               GANTRY_DOES_NOT_FIT,
+               "'" TASK "device:GPU:1': an array of f32[2048] needs 8 KiB, the limit is 4 KiB "
+               "and 0 bytes are in use; raise the limit to at least 8 KiB");
+  EXPECT_ERROR(gantry_array_create(runtime, NULL, GANTRY_F32, negative, 1, &array),
+               GANTRY_INVALID_ARGUMENT, "no array can have the type f32[-1]");
+  EXPECT_ERROR(gantry_array_create(runtime, NULL, (gantry_element_type_t)99, four, 1, &array),
+               GANTRY_INVALID_ARGUMENT, "unknown element type 99");
+  EXPECT_ERROR(gantry_array_from_host(runtime, NULL, NULL, GANTRY_F32, four, 1, &array),
+               GANTRY_INVALID_ARGUMENT, "the data is a null pointer");
+  gantry_array_t *x = make(runtime, NULL, 1);
+  float out[4];
+  EXPECT_ERROR(gantry_array_read(x, out, 12), GANTRY_INVALID_ARGUMENT,
+               "an array of f32[4] has 16 bytes, got 12");
+  EXPECT_ERROR(gantry_array_info(x, &(gantry_array_info_t){0}), GANTRY_INVALID_ARGUMENT,
+               "gantry_array_info_t: struct_size is not set");
+  gantry_array_destroy(x);
+  gantry_runtime_options_t wrong = {.struct_size = sizeof wrong, .topology = "[]"};
+  gantry_runtime_t *none;
+  EXPECT(gantry_runtime_create(&wrong, &none) != GANTRY_OK && none == NULL);
+  EXPECT_ERROR(gantry_runtime_configure_devices(runtime, &wrong), GANTRY_INVALID_ARGUMENT,
+               gantry_last_error());
+  wrong.topology = NULL;
+  EXPECT(gantry_runtime_configure_devices(runtime, &wrong) == GANTRY_FAILED_PRECONDITION);
+  gantry_runtime_destroy(runtime);
+}
+
+static void add_one(void *count) { ++*(int *)count; }
+
+/* Memory of others is used in place, and given back once. */
+static void test_borrowed(void) {
+  gantry_runtime_t *runtime = make_runtime();
+  _Alignas(64) float data[] = {1, 2, 3, 4};
+  int released = 0;
+  gantry_array_t *array, *copy;
+  NEED(gantry_array_from_pointer(runtime, NULL, data, GANTRY_F32, four, 1, add_one, &released,
+                                 &array));
+  data[0] = 7;
+  EXPECT(holds(array, 7, 2, 3, 4) && released == 0);
+  NEED(gantry_array_copy_to(array, "GPU:0", &copy));
+  gantry_array_destroy(array);
+  EXPECT(released == 1);
+  EXPECT(gantry_array_from_pointer(runtime, "GPU:5", data, GANTRY_F32, four, 1, add_one, &released,
+                                   &array) == GANTRY_INVALID_ARGUMENT);
+  EXPECT(released == 2 && array == NULL);
+  EXPECT_ERROR(gantry_array_from_pointer(runtime, NULL, NULL, GANTRY_F32, four, 1, add_one,
+                                         &released, &array),
+               GANTRY_INVALID_ARGUMENT, "an array of f32[4] cannot be at a null pointer");
+  EXPECT(released == 3);
+
+  /* By DLPack there and back again. */
+  for (int versioned = 0; versioned < 2; ++versioned) {
+    gantry_array_t *shared, *back;
+    void *managed;
+    int32_t type = 0, id = 9;
+    NEED(gantry_array_from_pointer(runtime, NULL, data, GANTRY_F32, four, 1, add_one, &released,
+                                   &shared));
+    NEED(gantry_array_dlpack_device(shared, &type, &id));
+    EXPECT(type == 1 && id == 0);
+    NEED(gantry_array_to_dlpack(shared, versioned, &managed));
+    gantry_array_destroy(shared);
+    EXPECT(released == 3 + versioned);
+    NEED(gantry_array_from_dlpack(runtime, managed, versioned, &back));
+    gantry_array_info_t info = {.struct_size = sizeof info};
+    NEED(gantry_array_info(back, &info));
+    EXPECT(info.data == data && info.is_on_host);
+    gantry_array_destroy(back);
+    EXPECT(released == 4 + versioned);
+  }
+  void *managed;
+  EXPECT_ERROR(gantry_array_to_dlpack(copy, 0, &managed), GANTRY_UNSUPPORTED,
+               "the memory of '" TASK
+               "device:GPU:0', which driver 'sim' simulates, cannot be shared; "
+               "copy the array to the host first");
+  gantry_array_destroy(copy);
+  gantry_runtime_destroy(runtime);
+}
+
+/* y = 2 * (x + 5..8), with arrays that the call makes, and with one of the caller's. */
+static void test_call(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/hello.gantry", folder);
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_plan_t *plan;
+  gantry_session_t *session;
+  NEED(gantry_plan_load(runtime, path, &plan));
+  NEED(gantry_session_create(plan, NULL, &session));
+  gantry_array_t *x = make(runtime, NULL, 0), *y = NULL, *on_gpu = make(runtime, "GPU:0", 0);
+  const uint64_t before = memory_of(runtime, "CPU:0").bytes_in_use;
+  for (int i = 0; i < 3; ++i) {
+    y = NULL;
+    NEED(gantry_session_call(session, 0, &x, 1, &y, 1, NULL));
+    EXPECT(holds(y, 10, 14, 18, 22));
+    if (i < 2)
+      gantry_array_destroy(y);
+  }
+  EXPECT(memory_of(runtime, "CPU:0").bytes_in_use == before + 16); /* y alone */
+  gantry_array_t *given = y, *same[] = {x};
+  NEED(gantry_session_call(session, 0, &x, 1, &given, 1, NULL));
+  EXPECT(given == y);
+  EXPECT_ERROR(
+      gantry_session_call(session, 0, &x, 1, same, 1, NULL), GANTRY_INVALID_ARGUMENT,
+      "output 'y' of function 'main' overlaps the memory of input 'x'; give it memory of its own");
+  gantry_array_t *none = NULL;
+  EXPECT_ERROR(gantry_session_call(session, 0, &x, 0, &none, 1, NULL), GANTRY_INVALID_ARGUMENT,
+               "function 'main' has 1 input, got 0");
+  EXPECT_ERROR(gantry_session_call(session, 0, &none, 1, &none, 1, NULL), GANTRY_INVALID_ARGUMENT,
+               "input 'x' is a null pointer");
+  EXPECT(gantry_session_call(session, 7, &x, 1, &none, 1, NULL) == GANTRY_INVALID_ARGUMENT);
+  EXPECT_ERROR(gantry_session_call(session, 0, &on_gpu, 1, &none, 1, NULL), GANTRY_UNSUPPORTED,
+               "input 'x' of function 'main' is on '" TASK "device:CPU:0', its data on '" TASK
+               "device:GPU:0'; give it in host memory");
+  gantry_cancel_t *cancel;
+  NEED(gantry_cancel_create(&cancel));
+  gantry_cancel_set(cancel);
+  EXPECT(gantry_session_call(session, 0, &x, 1, &none, 1, cancel) == GANTRY_CANCELLED && !none);
+  gantry_cancel_destroy(cancel);
+  NEED(gantry_session_call(session, 0, &x, 1, &none, 1, NULL)); /* the token is forgotten */
+  EXPECT(holds(none, 10, 14, 18, 22));
+
+  gantry_bindings_t *bindings;
+  gantry_array_t *seen;
+  NEED(gantry_bindings_create(plan, 0, &bindings));
+  NEED(gantry_bindings_set_input_array_at(bindings, 0, x));
+  NEED(gantry_bindings_output_array_at(bindings, 0, &seen));
+  NEED(gantry_session_run(session, bindings));
+  EXPECT(holds(seen, 10, 14, 18, 22));
+  NEED(gantry_bindings_set_output_array_at(bindings, 0, y));
+  gantry_bindings_destroy(bindings);
+  EXPECT(holds(seen, 10, 14, 18, 22));
+  gantry_array_destroy(seen);
+  gantry_array_destroy(none);
+  gantry_array_destroy(x);
+  gantry_array_destroy(y);
+  gantry_array_destroy(on_gpu);
+  gantry_session_destroy(session);
+  gantry_plan_destroy(plan);
+  gantry_runtime_destroy(runtime);
+}
+
+/* Variables made before the plan that uses them: step is v = v + x, get is y = v. */
+static void test_state(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/counter.gantry", folder);
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_state_t *state;
+  NEED(gantry_state_create_empty(runtime, &state));
+  gantry_array_t *v = make(runtime, NULL, 1), *w = make(runtime, "GPU:0", 5), *now, *y = NULL;
+  EXPECT_ERROR(gantry_state_array(state, "v", &now), GANTRY_NOT_FOUND,
+               "there is no variable 'v'; there are none");
+  NEED(gantry_state_add(state, "v", v));
+  NEED(gantry_state_add(state, "w", w));
+  EXPECT_ERROR(gantry_state_add(state, "v", v), GANTRY_INVALID_ARGUMENT,
+               "there is a variable 'v' already; write to it, or give this one another name");
+  EXPECT(gantry_state_num_variables(state) == 2);
+  gantry_plan_t *plan;
+  gantry_session_t *session;
+  NEED(gantry_plan_load(runtime, path, &plan));
+  NEED(gantry_session_create(plan, state, &session));
+  uint32_t step, get;
+  NEED(gantry_plan_find_function(plan, "step", &step));
+  NEED(gantry_plan_find_function(plan, "get", &get));
+  NEED(gantry_session_call(session, step, &v, 1, NULL, 0, NULL));
+  NEED(gantry_session_call(session, get, NULL, 0, &y, 1, NULL));
+  EXPECT(holds(y, 2, 4, 6, 8));
+  NEED(gantry_state_array(state, "v", &now));
+  EXPECT(holds(now, 2, 4, 6, 8));
+  gantry_array_destroy(now);
+  NEED(gantry_state_array(state, "w", &now));
+  EXPECT(holds(now, 5, 6, 7, 8));
+  NEED(gantry_state_extend(state, plan)); /* has all of it */
+  EXPECT(gantry_state_num_variables(state) == 2);
+
+  gantry_state_t *fresh, *elsewhere;
+  NEED(gantry_state_create_empty(runtime, &fresh));
+  NEED(gantry_state_extend(fresh, plan));
+  gantry_array_t *zeros;
+  NEED(gantry_state_array(fresh, "v", &zeros));
+  EXPECT(holds(zeros, 0, 0, 0, 0));
+  NEED(gantry_state_create_empty(runtime, &elsewhere));
+  NEED(gantry_state_add(elsewhere, "v", w));
+  char expected[8192];
+  snprintf(expected, sizeof expected,
+           "variable 'v' of '%s' is f32[4] on '" TASK
+           "device:CPU:0', in this state it is f32[4] on "
+           "'" TASK "device:GPU:0'",
+           path);
+  EXPECT_ERROR(gantry_state_extend(elsewhere, plan), GANTRY_INVALID_ARGUMENT, expected);
+  gantry_state_destroy(elsewhere);
+  gantry_state_destroy(fresh);
+  gantry_state_destroy(state);
+  gantry_array_destroy(zeros);
+  gantry_array_destroy(now);
+  gantry_array_destroy(y);
+  gantry_array_destroy(v);
+  gantry_array_destroy(w);
+  gantry_session_destroy(session);
+  gantry_plan_destroy(plan);
+  gantry_runtime_destroy(runtime);
+}
+
+static void note_end(void *context, gantry_status_t status, const char *message) {
+  *(int *)context += status == GANTRY_OK && message[0] == '\0' ? 1 : 100;
+}
+
+static void test_done(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/hello.gantry", folder);
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_plan_t *plan;
+  gantry_session_t *session;
+  gantry_bindings_t *bindings;
+  gantry_fence_t *fence;
+  gantry_array_t *x = make(runtime, NULL, 0);
+  int told = 0;
+  NEED(gantry_plan_load(runtime, path, &plan));
+  NEED(gantry_session_create(plan, NULL, &session));
+  NEED(gantry_bindings_create(plan, 0, &bindings));
+  NEED(gantry_bindings_set_input_array_at(bindings, 0, x));
+  NEED(gantry_session_submit(session, bindings, &fence));
+  NEED(gantry_fence_on_done(fence, note_end, &told));
+  NEED(gantry_fence_wait(fence));
+  EXPECT(told == 1);
+  gantry_fence_destroy(fence);
+  gantry_bindings_destroy(bindings);
+  gantry_array_destroy(x);
+  gantry_session_destroy(session);
+  gantry_plan_destroy(plan);
+  gantry_runtime_destroy(runtime);
+}
+
+/* In a forked process nothing of the parent's runtime works, and nothing hangs; a new one does. */
+static void test_fork(void) {
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_array_t *x = make(runtime, NULL, 1), *y;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    EXPECT_ERROR(
+        gantry_array_copy_to(x, NULL, &y), GANTRY_FAILED_PRECONDITION,
+        "this process was forked from the one that uses Gantry, whose threads and devices "
+        "are in the parent only; start it with spawn, or fork before Gantry is first used");
+    gantry_array_destroy(x);
+    gantry_runtime_destroy(runtime);
+    runtime = make_runtime();
+    x = make(runtime, "GPU:0", 1);
+    EXPECT(holds(x, 1, 2, 3, 4));
+    _exit(failures != 0);
+  }
+  int status = 1;
+  EXPECT(waitpid(child, &status, 0) == child && status == 0);
+  EXPECT(holds(x, 1, 2, 3, 4));
+  gantry_array_destroy(x);
+  gantry_runtime_destroy(runtime);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 2;
+  test_devices();
+  test_refusals();
+  test_borrowed();
+  test_call(argv[1]);
+  test_state(argv[1]);
+  test_done(argv[1]);
+  test_fork();
+  if (failures)
+    fprintf(stderr, "%d failures\n", failures);
+  return failures != 0;
+}
