@@ -94,8 +94,8 @@ Expected<Runtime::KnownDevice> Runtime::find(const DeviceName &name) const {
         found.open = device.get();
     return found;
   }
-  return Status::invalidArgument("'" + name.str() + "': unknown device; the devices are " +
-                                 topology.deviceList());
+  return Status::invalidArgument("'" + name.withDefaultTask().str() +
+                                 "': unknown device; the devices are " + topology.deviceList());
 }
 
 Expected<Device *> Runtime::device(const DeviceName &name) {

@@ -117,7 +117,7 @@ static void test_refusals(void) {
   gantry_array_t *array;
   EXPECT_ERROR(gantry_array_create(runtime, "GPU:2", GANTRY_F32, four, 1, &array),
                GANTRY_INVALID_ARGUMENT,
-               "'/device:GPU:2': unknown device; the devices are " TASK "device:CPU:0, " TASK
+               "'" TASK "device:GPU:2': unknown device; the devices are " TASK "device:CPU:0, " TASK
                "device:GPU:0, " TASK "device:GPU:1");
   EXPECT(array == NULL);
   const int64_t many[] = {2048}, negative[] = {-1};

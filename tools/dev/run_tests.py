@@ -93,6 +93,9 @@ def suites(build, results, jobs):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],
                lambda out=out: read_json(out))
+    out = results / "python.json"
+    yield ("python", [python, ROOT / "python-bindings/tests/run.py", "--build-dir", build, "--json", out],
+           lambda out=out: read_json(out))
     # Products on the CPU, on the lanes of GPUs and on tensor cores.
     for name, checks, *more in (("products", "", "--count", "200"), ("products-gpu", "all", "--count", "300"),
                                 ("products-cores", "all", "--count", "200", "--flag=gpu-arch=sm_80", "--flag=cubins=off")):

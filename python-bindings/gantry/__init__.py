@@ -1,0 +1,18 @@
+"""Gantry: tensors on devices that you choose, compiled graphs, and functions in between.
+
+>>> import gantry as gt
+>>> x = gt.ones(2, 3, device=gt.try_gpu())
+>>> plan = gt.compile("model.onnx", dims={"batch": 8})
+"""
+
+from . import errors
+from ._runtime import config
+from .array import Array, arange, array, from_dlpack, full, ones, zeros
+from .device import (Device, cpu, device, devices, gpu, gpus, memory, num_gpus, try_all_gpus, try_gpu)
+from .dtypes import (DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
+                     uint32, uint64)
+from .errors import (CancelledError, CorruptPlanError, FailedPreconditionError, GantryError, InternalError,
+                     InvalidArgumentError, NotFoundError, OutOfMemoryError, UnavailableError, UnsupportedError)
+from .plan import Plan, Pool, Session, State, compile, load
+
+__version__ = "0.1.0"

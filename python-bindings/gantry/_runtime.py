@@ -1,0 +1,220 @@
+"""The one runtime of the process: what `config` says, until the first use makes it.
+
+The topology is made of the machine's, GANTRY_DEVICES, GANTRY_SIMULATE and `config`, and is given to
+runtime and compiler alike. A forked child may not use what its parent made: it gets an error in
+words, and gives nothing back that is the parent's.
+"""
+
+import atexit
+import ctypes
+import json
+import os
+import re
+import sys
+import threading
+
+from . import _c, _library
+from .errors import FailedPreconditionError, InvalidArgumentError, UnsupportedError
+
+_lock = threading.RLock()
+
+
+class Settings:
+    """What config may say; the defaults."""
+
+    def __init__(self):
+        self.devices = os.environ.get("GANTRY_DEVICES")
+        self.visible = None
+        self.split = {}
+        self.memory = {}
+        self.simulate = os.environ.get("GANTRY_SIMULATE", "") not in ("", "0")
+        self.placement = "default"
+        self.soft = False
+        self.copies = "auto"
+        self.log_placement = False
+        self.threads = 0
+        self.default_device = None
+
+
+settings = Settings()
+# These decide what the runtime is, so they cannot change once it is there.
+_STRUCTURAL = ("devices", "visible", "split", "memory", "simulate", "threads")
+_COPIES = ("auto", "explicit")
+_PLACEMENTS = ("default", "follow", "auto")
+
+_runtime = None  # the Runtime in use
+_is_child = False  # forked from a process that had one
+version = 0  # of the settings that decide how ops are placed: caches ask
+
+
+class Runtime:
+    """The handle of the runtime library's runtime, with its topology."""
+
+    def __init__(self):
+        self.library = _library.runtime()
+        self.topology = _make_topology(self.library)
+        self.json = self.library.gantry_topology_to_json(self.topology)
+        self._log = _c.gantry_log_callback_t(_tell)
+        options = _library.sized(_c.gantry_runtime_options_t, threads=settings.threads, log=self._log,
+                                 topology=self.json)
+        self.handle = ctypes.c_void_p()
+        _library.check(self.library.gantry_runtime_create(ctypes.byref(options), ctypes.byref(self.handle)))
+
+
+_SEVERITIES = ("note", "remark", "warning", "error")
+
+
+def _tell(_, severity, text):
+    """Lines of the runtime's log; from any thread."""
+    if severity >= _c.SEVERITY_WARNING and not sys.is_finalizing():
+        print(f"gantry: {_SEVERITIES[severity]}: {text.decode('utf-8', 'replace')}", file=sys.stderr)
+
+
+def current():
+    """The runtime, made at the first call."""
+    if _runtime is not None and not _is_child:
+        return _runtime
+    return _make()
+
+
+def _make():
+    global _runtime
+    if _is_child:
+        raise FailedPreconditionError(
+            "this process was forked from one that uses Gantry, whose threads and devices are in the parent "
+            "only; start it with multiprocessing's 'spawn', or fork before Gantry is first used")
+    with _lock:
+        if _runtime is None:
+            _runtime = Runtime()
+        return _runtime
+
+
+def is_in_use():
+    return _runtime is not None
+
+
+def may_release():
+    """Whether handles can still be given back: not in a child, nor while the interpreter goes away."""
+    return not _is_child and not sys.is_finalizing()
+
+
+def _after_fork():
+    global _is_child
+    _is_child = _is_child or _runtime is not None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+@atexit.register
+def _silence():
+    """No callback comes back into Python from here on."""
+    global _tell
+    _tell = lambda *_: None
+
+
+def config(**changes):
+    """Says how Gantry is to be used; before it is, where it is about devices.
+
+    devices         "CPU:0,GPU:0,GPU:1@16GiB" in the place of the machine's (GANTRY_DEVICES)
+    visible         physical GPUs that may be used: [0, 2]; [] for none
+    split           logical GPUs of a physical one: {0: ["1GiB", "1GiB"]}
+    memory          settings by device: {"GPU:0": "limit:1GiB"}
+    simulate        True: GPUs are simulated on the host (GANTRY_SIMULATE)
+    placement       "default", "follow" or "auto", for functions and compiled graphs
+    soft            True: a device that is not there is replaced instead of refused
+    copies          "auto", or "explicit": operands on other devices are an error
+    log_placement   True: a line for each op and copy, on stderr
+    threads         for kernels of the host; 0: all available
+    default_device  where arrays are made that no device is asked for
+
+    FailedPreconditionError for what is about devices once they are in use.
+    """
+    global version
+    for name in changes:
+        if not hasattr(settings, name):
+            known = ", ".join(sorted(vars(settings)))
+            raise TypeError(f"config has no setting '{name}'; the settings are {known}")
+    late = [name for name in changes if name in _STRUCTURAL]
+    if late and _runtime is not None:
+        raise FailedPreconditionError(
+            f"'{late[0]}' cannot be configured any more: devices are in use; call config before the first "
+            "array is made or the devices are listed")
+    _check_choice("copies", changes, _COPIES)
+    _check_choice("placement", changes, _PLACEMENTS)
+    for device, text in (changes.get("memory") or {}).items():
+        read_memory(device, text)
+    with _lock:
+        vars(settings).update(changes)
+        version += 1
+
+
+def _check_choice(name, changes, choices):
+    if name in changes and changes[name] not in choices:
+        raise InvalidArgumentError(f"{name} is '{changes[name]}'; it can be " +
+                                   " or ".join(f"'{choice}'" for choice in choices))
+
+
+_SIZE = re.compile(r"limit:(\d+)\s*(B|KiB|MiB|GiB|TiB)?$")
+
+
+def read_memory(device, text):
+    """Bytes of "limit:1GiB" for a device."""
+    match = _SIZE.match(text)
+    if match:
+        return int(match[1]) << 10 * ("B", "KiB", "MiB", "GiB", "TiB").index(match[2] or "B")
+    if text.split(":")[0].split(",")[0] in ("growth", "reserve", "fraction"):
+        raise UnsupportedError(f"memory of '{device}': '{text}' is not supported yet; plans and arrays take what "
+                               "they need, and 'limit:1GiB' bounds them")
+    raise InvalidArgumentError(f"memory of '{device}': expected 'limit:SIZE', as 'limit:1GiB', got '{text}'")
+
+
+# ---- topology ----
+
+def _make_topology(library):
+    base, made = ctypes.c_void_p(), ctypes.c_void_p()
+    _library.check(library.gantry_topology_of_machine(ctypes.byref(base)))
+    splits, count = _library.texts([f"GPU:{gpu}={','.join(sizes)}" for gpu, sizes in (settings.split or {}).items()])
+    visible = None
+    if settings.visible is not None:
+        visible = (",".join(str(gpu) for gpu in settings.visible) or "none").encode()
+    flags = _library.sized(_c.gantry_topology_flags_t,
+                           devices=settings.devices.encode() if settings.devices else None,
+                           visible=visible, splits=splits, num_splits=count)
+    try:
+        _library.check(library.gantry_topology_parse(ctypes.byref(flags), base, ctypes.byref(made)))
+        # Without GPUs there is nothing to simulate, which a script that runs anywhere need not mind.
+        if settings.simulate and library.gantry_topology_num_logical(made, b"GPU"):
+            flags.simulate = 1
+            library.gantry_topology_destroy(made)
+            _library.check(library.gantry_topology_parse(ctypes.byref(flags), base, ctypes.byref(made)))
+    finally:
+        library.gantry_topology_destroy(base)
+    return _with_limits(library, made) if settings.memory else made
+
+
+def _with_limits(library, topology):
+    """The same with the limits of settings.memory."""
+    found = json.loads(library.gantry_topology_to_json(topology))
+    for device, text in settings.memory.items():
+        limited = [logical for logical in found["logical"] if _matches(library, device, logical["name"])]
+        if not limited:
+            raise InvalidArgumentError(f"memory of '{device}': unknown device; the devices are " +
+                                       ", ".join(logical["name"] for logical in found["logical"]))
+        for logical in limited:
+            logical["limit"] = read_memory(device, text)
+    library.gantry_topology_destroy(topology)
+    made = ctypes.c_void_p()
+    _library.check(library.gantry_topology_from_json(json.dumps(found).encode(), ctypes.byref(made)))
+    return made
+
+
+def _matches(library, pattern, name):
+    handles = [ctypes.c_void_p(), ctypes.c_void_p()]
+    try:
+        for text, handle in zip((pattern, name), handles):
+            _library.check(library.gantry_device_name_parse(text.encode(), ctypes.byref(handle)))
+        return bool(library.gantry_device_name_matches(*handles))
+    finally:
+        for handle in handles:
+            library.gantry_device_name_destroy(handle)

@@ -1,0 +1,251 @@
+"""Arrays that live on devices.
+
+An Array's contents do not change by anything that Gantry does with it. `to` gives the array itself when it
+is on the device already; `copy_to` and `clone` never do. Operators are ops: they run where ops run.
+"""
+
+import ctypes
+
+import numpy as np
+
+from . import _c, _dlpack, _library, _runtime
+from .device import Device, device as as_device, request, resolve
+from .dtypes import BY_NUMBER, as_dtype
+from .errors import InvalidArgumentError
+
+
+class Array:
+    """Typed memory on a device: `shape`, `dtype`, `device`, `nbytes`."""
+
+    __slots__ = ("_handle", "shape", "dtype", "device", "_kept", "__weakref__")
+    __array_priority__ = 100  # NumPy's operators leave mixed expressions to us
+
+    def __init__(self, *_):
+        raise TypeError("use gantry.array(values, dtype=..., device=...) to make an Array")
+
+    @classmethod
+    def _wrap(cls, handle, shape, dtype, device, kept=None):
+        """Takes a handle of the C API over, with what is known of it."""
+        self = object.__new__(cls)
+        self._handle, self.shape, self.dtype, self.device, self._kept = handle, shape, dtype, device, kept
+        return self
+
+    @classmethod
+    def _adopt(cls, handle, kept=None):
+        """The same where only the handle knows."""
+        info = _library.sized(_c.gantry_array_info_t)
+        _library.check(_library.runtime().gantry_array_info(handle, ctypes.byref(info)))
+        dims = ctypes.cast(info.dims, ctypes.POINTER(ctypes.c_int64))
+        return cls._wrap(handle, tuple(dims[:info.rank]), BY_NUMBER[info.element], _known(info.device), kept)
+
+    def __del__(self, _may_release=_runtime.may_release, _opened=_library._opened):
+        handle = getattr(self, "_handle", None)
+        if handle is not None and _may_release():
+            _opened["gantry-runtime"].gantry_array_destroy(handle)
+
+    # ---- looking ----
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        count = 1
+        for dim in self.shape:
+            count *= dim
+        return count
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("a scalar has no length")
+        return self.shape[0]
+
+    def __repr__(self):
+        values = np.array2string(self.numpy(), separator=", ", prefix="Array(", threshold=100, edgeitems=3)
+        return f"Array({values}, dtype={self.dtype}, device={self.device!r})"
+
+    # ---- moving ----
+
+    def to(self, target):
+        """The array on a device: itself when it is there."""
+        found = resolve(as_device(target))
+        return self if found == self.device else self._copy(found)
+
+    def copy_to(self, target):
+        """A new array on a device, also on its own."""
+        return self._copy(resolve(as_device(target)))
+
+    def clone(self):
+        """A new array beside this one."""
+        return self._copy(self.device)
+
+    def cpu(self):
+        return self.to("CPU:0")
+
+    def cuda(self, index=0):
+        return self.to(f"GPU:{index}")
+
+    def _copy(self, target):
+        handle = ctypes.c_void_p()
+        _runtime.current()  # in a child that is an error in words
+        _library.check(_library.runtime().gantry_array_copy_to(self._handle, target.encoded, ctypes.byref(handle)))
+        return Array._wrap(handle, self.shape, self.dtype, target)
+
+    # ---- exchange ----
+
+    def numpy(self):
+        """The values as a NumPy array of their own."""
+        _runtime.current()
+        values = np.empty(self.shape, self.dtype.numpy)
+        _library.check(_library.runtime().gantry_array_read(self._handle, values.ctypes.data, values.nbytes))
+        return values
+
+    def __array__(self, dtype=None, copy=None):
+        values = self.numpy()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def item(self):
+        """The value of an array with one element, as Python has it."""
+        if self.size != 1:
+            raise InvalidArgumentError(f"item() wants one element, the array is {self.dtype}{list(self.shape)}")
+        return self.numpy().item()
+
+    def tolist(self):
+        return self.numpy().tolist()
+
+    def __float__(self):
+        return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __bool__(self):
+        return bool(self.item())
+
+    def __index__(self):
+        if self.dtype.is_floating or self.shape:
+            raise TypeError("only an integer scalar can be an index")
+        return int(self.item())
+
+    def __dlpack__(self, stream=None, max_version=None, dl_device=None, copy=None):
+        """The memory itself, for another library. BufferError where it cannot be shared."""
+        return _dlpack.capsule(self, max_version)
+
+    def __dlpack_device__(self):
+        return _dlpack.device_of(self)
+
+    def __reduce__(self):
+        return _restore, (self.numpy(), self.dtype.name, self.device.name)
+
+
+def _restore(values, dtype, device):
+    return array(values, dtype=dtype, device=device)
+
+
+_devices = {}
+
+
+def _known(name):
+    """The Device of a full name that the library gave."""
+    if name not in _devices:
+        _devices[name] = Device(name.decode())
+    return _devices[name]
+
+
+def _target(wanted):
+    """Where an array is made: asked for here, or the configured place, or the host."""
+    asked = request(wanted)
+    if asked is None:
+        asked = as_device(_runtime.settings.default_device or "CPU:0")
+    return resolve(asked)
+
+
+def as_numpy(values, dtype=None):
+    """Values as a contiguous NumPy array: floats are f32 and ints i32 unless they say otherwise themselves."""
+    if isinstance(values, Array):
+        values = values.numpy()
+    plain = not hasattr(values, "dtype")
+    made = np.asarray(values)
+    if dtype is not None:
+        kind = as_dtype(dtype)
+        return np.ascontiguousarray(made.astype(kind.numpy, copy=False)).reshape(made.shape), kind
+    if plain and made.dtype == np.float64:
+        made = made.astype(np.float32)
+    elif plain and made.dtype == np.int64:
+        if made.size and (made.max() > 2**31 - 1 or made.min() < -2**31):
+            raise InvalidArgumentError("the values do not fit int32; give dtype='int64'")
+        made = made.astype(np.int32)
+    try:
+        kind = as_dtype(made.dtype)
+    except TypeError:
+        raise InvalidArgumentError(f"an array of NumPy's {made.dtype} has no counterpart here") from None
+    return np.ascontiguousarray(made).reshape(made.shape), kind
+
+
+def dims_of(shape):
+    return (ctypes.c_int64 * max(1, len(shape)))(*shape)
+
+
+def array(values, dtype=None, device=None):
+    """A new array of values: numbers, nested lists, NumPy arrays, Arrays.
+
+    Python's floats become float32 and its ints int32 unless `dtype` says otherwise; arrays keep their type. Made
+    on `device`, else where the scope says, else on the host.
+    """
+    made, kind = as_numpy(values, dtype)
+    target, runtime, handle = _target(device), _runtime.current(), ctypes.c_void_p()
+    _library.check(runtime.library.gantry_array_from_host(
+        runtime.handle, target.encoded, made.ctypes.data, kind.number, dims_of(made.shape), made.ndim,
+        ctypes.byref(handle)))
+    return Array._wrap(handle, made.shape, kind, target)
+
+
+def borrow(values):
+    """An Array over a NumPy array's own memory, for the time of a call: it keeps the NumPy array."""
+    made, kind = as_numpy(values)
+    runtime, handle = _runtime.current(), ctypes.c_void_p()
+    _library.check(runtime.library.gantry_array_from_pointer(
+        runtime.handle, None, made.ctypes.data, kind.number, dims_of(made.shape), made.ndim, _NO_RELEASE, None,
+        ctypes.byref(handle)))
+    return Array._wrap(handle, made.shape, kind, _known(b"/job:localhost/replica:0/task:0/device:CPU:0"), made)
+
+
+_NO_RELEASE = _c.gantry_release_t()
+
+
+def from_dlpack(other):
+    """An array over the memory of another library's array, which is shared and kept."""
+    handle = _dlpack.take(_runtime.current(), other)
+    return Array._adopt(handle)
+
+
+def full(shape, value, dtype=None, device=None):
+    """An array that holds one value everywhere."""
+    kind = as_dtype(dtype if dtype is not None else type(value))
+    return array(np.full(shape, value, kind.numpy), dtype=kind, device=device)
+
+
+def _shape(shape):
+    """A shape given as numbers or as one tuple."""
+    return shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+
+
+def ones(*shape, dtype="float32", device=None):
+    return full(_shape(shape), 1, dtype, device)
+
+
+def zeros(*shape, dtype="float32", device=None):
+    return full(_shape(shape), 0, dtype, device)
+
+
+def arange(start, stop=None, step=1, dtype=None, device=None):
+    """Evenly spaced values from `start` up to `stop`, which is left out."""
+    values = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
+    if dtype is None:
+        dtype = "float32" if values.dtype.kind == "f" else "int32"
+    return array(values, dtype=dtype, device=device)

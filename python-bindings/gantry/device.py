@@ -1,0 +1,257 @@
+"""Devices by name, scopes, and what the machine has.
+
+>>> gt.device("/gpu:1") == gt.device("cuda:1") == "GPU:1"
+>>> with gt.device("CPU:0"): ...          # what is made inside asks for that device
+"""
+
+import ctypes
+import threading
+
+from . import _c, _library, _runtime
+from .errors import InvalidArgumentError
+
+_SOFT = {None: 0, "strict": 1, "prefer": 2, "any": 3}
+
+
+class Device:
+    """A device's name, of which parts may be open: `repr` is short, `str` is the full name.
+
+    As a context manager it is a scope: what is made inside asks for the device.
+    """
+
+    __slots__ = ("name", "short_name", "given", "type", "id", "soft", "encoded")
+
+    def __init__(self, name, soft=None):
+        if soft not in _SOFT:
+            raise InvalidArgumentError(f"soft is {soft!r}; it can be 'strict', 'prefer', 'any' or None")
+        self.given, self.name, self.short_name, self.type, self.id = _parse(name)
+        self.soft = soft
+        self.encoded = self.given.encode()
+
+    def __repr__(self):
+        return self.short_name
+
+    def __str__(self):
+        return self.name
+
+    def __eq__(self, other):
+        if isinstance(other, Device):
+            return self.name == other.name
+        if isinstance(other, str):
+            try:
+                return self.name == Device(other).name
+            except InvalidArgumentError:
+                return False
+        return NotImplemented
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __enter__(self):
+        _scopes().append(self)
+        return self
+
+    def __exit__(self, *_):
+        _scopes().pop()
+
+
+class _Anywhere:
+    """The scope of device(None): inside it nothing is asked for."""
+
+    given, soft = None, None
+
+    def __repr__(self):
+        return "device(None)"
+
+    __enter__, __exit__ = Device.__enter__, Device.__exit__
+
+
+_parsed = {}
+
+
+def _parse(text):
+    """The parts of a name: as given, full, short, type, id; by the one parser."""
+    if text not in _parsed:
+        library, handle = _library.runtime(), ctypes.c_void_p()
+        _library.check(library.gantry_device_name_parse(text.encode(), ctypes.byref(handle)))
+        try:
+            as_given, full, short = (library.gantry_device_name_print(handle, form).decode() for form in range(3))
+            parts = _library.sized(_c.gantry_device_name_parts_t)
+            _library.check(library.gantry_device_name_parts(handle, ctypes.byref(parts)))
+            _parsed[text] = (as_given, full, short, parts.type.decode() if parts.type else None,
+                             parts.id if parts.id >= 0 else None)
+        finally:
+            library.gantry_device_name_destroy(handle)
+    return _parsed[text]
+
+
+def device(name, soft=None):
+    """The device of that name, to be given or used as a scope; `device(None)` is a scope that clears.
+
+    `soft`: what becomes of the request when it cannot be met: "strict" (an error), "prefer" (another id, then
+    another type), "any" (it only breaks ties); None: as config says.
+    """
+    if name is None:
+        return _Anywhere()
+    if isinstance(name, Device):
+        return name if soft is None else Device(name.given, soft)
+    if not isinstance(name, str):
+        raise TypeError(f"a device is a name or a Device, not {type(name).__name__}")
+    return Device(name, soft)
+
+
+# ---- scopes ----
+
+_local = threading.local()
+
+
+def _scopes():
+    try:
+        return _local.scopes
+    except AttributeError:
+        _local.scopes = []
+        return _local.scopes
+
+
+def scopes():
+    """The scopes that hold here, from the outermost that nothing clears."""
+    given = _scopes()
+    for i in range(len(given) - 1, -1, -1):
+        if given[i].given is None:
+            return given[i + 1:]
+    return given
+
+
+def request(explicit=None):
+    """What is asked for here: `explicit`, merged into the scopes; None when nothing is."""
+    wanted = list(scopes())
+    if explicit is not None:
+        wanted.append(device(explicit))
+    if not wanted:
+        return None
+    merged = wanted[0]
+    for inner in wanted[1:]:
+        merged = Device(_merge(merged.given, inner.given), inner.soft or merged.soft)
+    return merged
+
+
+def _merge(outer, inner):
+    library = _library.runtime()
+    handles = [ctypes.c_void_p() for _ in range(3)]
+    try:
+        for text, handle in zip((outer, inner), handles):
+            _library.check(library.gantry_device_name_parse(text.encode(), ctypes.byref(handle)))
+        _library.check(library.gantry_device_name_merge(*handles[:2], ctypes.byref(handles[2])))
+        return library.gantry_device_name_print(handles[2], _c.DEVICE_NAME_AS_GIVEN).decode()
+    finally:
+        for handle in handles:
+            library.gantry_device_name_destroy(handle)
+
+
+# ---- what there is ----
+
+_listed = {}  # by runtime: the devices of its topology
+
+
+def _all(runtime):
+    """Devices that placement sees, in the order of their names."""
+    if runtime not in _listed:
+        library, found = runtime.library, []
+        for index in range(library.gantry_topology_num_logical(runtime.topology, None)):
+            logical = _library.sized(_c.gantry_logical_device_t)
+            _library.check(library.gantry_topology_logical(runtime.topology, None, index, ctypes.byref(logical)))
+            found.append(Device(logical.name.decode()))
+        _listed[runtime] = found
+    return _listed[runtime]
+
+
+def devices(kind=None, physical=False):
+    """The devices that there are, of a type ("GPU") or all; `physical`: what the machine has, else what
+    placement sees of it. Takes no device memory."""
+    runtime = _runtime.current()
+    if not physical:
+        return [found for found in _all(runtime) if kind in (None, found.type)]
+    library, encoded, found = runtime.library, kind.encode() if kind else None, []
+    for index in range(library.gantry_topology_num_physical(runtime.topology, encoded)):
+        info = _library.sized(_c.gantry_physical_device_t)
+        _library.check(library.gantry_topology_physical(runtime.topology, encoded, index, ctypes.byref(info)))
+        found.append(Device(info.name.decode()))
+    return found
+
+
+def resolve(wanted, what=None):
+    """The device that a request means: of those that match the first. One that is not there is an error, which
+    names `what` was to be placed; or, softly, another id, then another type, GPUs first."""
+    known = devices()
+    matching = [found for found in known if matches(wanted, found)]
+    if matching:
+        return matching[0]
+    if wanted.soft in ("prefer", "any") or (wanted.soft is None and _runtime.settings.soft):
+        return next((found for found in known if found.type == wanted.type), (devices("GPU") or known)[0])
+    place = f"'{what}' is placed on '{wanted}'" if what else f"'{wanted}'"
+    raise InvalidArgumentError(f"{place}: unknown device; the devices are " + ", ".join(map(str, known)))
+
+
+def matches(pattern, found):
+    """Whether a device has every part that the pattern has."""
+    if pattern.name == found.name:
+        return True
+    if pattern.type is not None and pattern.id is not None and pattern.type == found.type and pattern.id != found.id:
+        return False
+    return _runtime._matches(_library.runtime(), pattern.given, found.name)
+
+
+def cpu():
+    """All cores of the host."""
+    return Device("CPU:0")
+
+
+def gpu(index=0):
+    """GPU number `index`, whether it is there or not: try_gpu asks."""
+    return Device(f"GPU:{index}")
+
+
+def gpus(at_most=None):
+    """The GPUs that there are, or the first of them."""
+    return devices("GPU")[:at_most]
+
+
+def num_gpus():
+    return len(devices("GPU"))
+
+
+def try_gpu(index=0):
+    """GPU number `index` if it is there, else the host."""
+    return gpu(index) if index < num_gpus() else cpu()
+
+
+def try_all_gpus():
+    """All GPUs, or [cpu()] when there is none."""
+    return gpus() or [cpu()]
+
+
+class Memory:
+    """Bytes of a device: used by Gantry now and at most, its limit (None: none), all, and free now."""
+
+    __slots__ = ("used", "peak", "limit", "total", "free", "_device")
+
+    def __init__(self, name, info):
+        self._device = name
+        self.used, self.peak, self.limit = info.bytes_in_use, info.peak_bytes, info.limit_bytes or None
+        self.total, self.free = info.total_bytes or None, info.free_bytes or None
+
+    def reset_peak(self):
+        """The peak counts from now on."""
+        runtime = _runtime.current()
+        _library.check(runtime.library.gantry_runtime_reset_peak(runtime.handle, self._device))
+
+    def __repr__(self):
+        return f"Memory(used={self.used}, peak={self.peak}, limit={self.limit}, total={self.total}, free={self.free})"
+
+
+def memory(name=None):
+    """What is taken of a device's memory; of one that nothing uses yet, what is known without opening it."""
+    runtime, info = _runtime.current(), _library.sized(_c.gantry_memory_info_t)
+    encoded = device(name or "CPU:0").encoded
+    _library.check(runtime.library.gantry_runtime_memory(runtime.handle, encoded, ctypes.byref(info)))
+    return Memory(encoded, info)

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""Runs the package's tests on two simulated GPUs with the libraries of a build, a process a file.
+
+Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--only NAME ...] [-v]
+Exit status 0 when nothing failed; --json writes passed, failures and skips for tools/dev/run_tests.py.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Counter(unittest.TextTestResult):
+    """Counts what passed, too."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+
+def run_here(module):
+    """Runs one file's tests in this process; prints its result as the last line."""
+    suite = unittest.defaultTestLoader.loadTestsFromName(f"tests.{module}")
+    result = unittest.TextTestRunner(resultclass=Counter, stream=sys.stderr, verbosity=1).run(suite)
+    failures = [str(test) for test, _ in result.failures + result.errors] + [str(t) for t in result.unexpectedSuccesses]
+    skips = collections.Counter(reason for _, reason in result.skipped)
+    print(json.dumps({"passed": result.passed, "failures": failures, "skips": skips}))
+    sys.stdout.flush()
+
+
+def environment(build):
+    names = {name: value for name, value in os.environ.items() if name != "GANTRY_CACHE_DIR"}
+    return {**names, "GANTRY_LIBRARY_PATH": str(build / "lib"), "GANTRY_TEST_BUILD": str(build),
+            "PYTHONPATH": str(HERE.parent), "PYTHONDONTWRITEBYTECODE": "1", "GANTRY_CACHE_SIZE": "0",
+            "GANTRY_DEVICES": "GPU:0,GPU:1", "GANTRY_SIMULATE": "1"}
+
+
+def run_module(module, build, verbose):
+    done = subprocess.run([sys.executable, __file__, "--build-dir", build, "--here", module], text=True, timeout=1200,
+                          env=environment(build), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        result = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        result = {"passed": 0, "failures": [f"{module}: no result, exit status {done.returncode}"], "skips": {}}
+    if done.returncode and not result["failures"]:
+        result["failures"].append(f"{module}: exit status {done.returncode}")
+    if verbose or result["failures"]:
+        sys.stderr.write(done.stderr)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--jobs")
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--here")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.here:
+        return run_here(arguments.here)
+    total = {"passed": 0, "failures": [], "skips": collections.Counter()}
+    for file in sorted(HERE.glob("test_*.py")):
+        if arguments.only and file.stem not in arguments.only:
+            continue
+        result = run_module(file.stem, arguments.build_dir.resolve(), arguments.verbose)
+        total["passed"] += result["passed"]
+        total["failures"] += result["failures"]
+        total["skips"].update(result["skips"])
+    print(f"{total['passed']} passed, {len(total['failures'])} failed, {sum(total['skips'].values())} skipped")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(total), encoding="utf-8")
+    return 1 if total["failures"] or not total["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""What the tests share: the build's plans, and programs that run in a process of their own."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+BUILD = pathlib.Path(os.environ["GANTRY_TEST_BUILD"])
+PLANS = BUILD / "test/capi"  # made by hand: y = 2 * (x + 5..8) and others, see test/capi/MakePlans.cpp
+HAS_COMPILER = (BUILD / "lib/libgantry-compiler.so").exists()
+NEEDS_COMPILER = "the build has no compiler"
+
+
+def run(program, devices="GPU:0,GPU:1", timeout=120, expect=0, **environment):
+    """What a program prints, on simulated GPUs; `devices`: none when empty."""
+    names = {**os.environ, "GANTRY_DEVICES": devices, "GANTRY_SIMULATE": "1", **environment}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=names, timeout=timeout,
+                          capture_output=True, text=True)
+    assert done.returncode == expect, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr

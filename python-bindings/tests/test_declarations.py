@@ -1,0 +1,15 @@
+"""The ctypes declarations are those of the headers."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Declarations(unittest.TestCase):
+    def test_generated_files_are_up_to_date(self):
+        done = subprocess.run([sys.executable, ROOT / "tools/dev/generate_python.py", "--check"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))

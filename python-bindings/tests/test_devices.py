@@ -1,0 +1,156 @@
+"""Devices: names, lists, scopes and configuration, on two simulated GPUs and on others."""
+
+import unittest
+
+import gantry as gt
+from tests.support import run
+
+TASK = "/job:localhost/replica:0/task:0/"
+
+
+class Names(unittest.TestCase):
+    def test_three_spellings_of_the_seeds(self):
+        for text, full in (("/device:CPU:0", "device:CPU:0"), ("/GPU:0", "device:GPU:0"),
+                           (TASK + "device:GPU:1", "device:GPU:1"), ("cuda:1", "device:GPU:1"), ("cuda", "device:GPU:0")):
+            self.assertEqual(str(gt.device(text)), TASK + full)
+
+    def test_short_in_print(self):
+        self.assertEqual(repr(gt.device("/gpu:1")), "GPU:1")
+        self.assertEqual(f"{gt.device('/gpu:1')!r}", "GPU:1")
+
+    def test_equal_to_its_names(self):
+        self.assertEqual(gt.gpu(), gt.gpu(0))
+        self.assertEqual(gt.gpu(1), "cuda:1")
+        self.assertNotEqual(gt.gpu(1), "cuda:0")
+        self.assertNotEqual(gt.gpu(1), "nonsense")
+        self.assertEqual(len({gt.gpu(1), gt.device("/gpu:1")}), 1)
+
+    def test_wrong_names(self):
+        for given, error, text in (
+                ("GPU:x", gt.InvalidArgumentError, "device name 'GPU:x', column 5: expected a number (0, 1, ...) or '*'"),
+                ("", gt.InvalidArgumentError, "the device name is empty; write a name like GPU:0"),
+                (3, TypeError, "a device is a name or a Device, not int")):
+            with self.assertRaises(error) as caught:
+                gt.device(given)
+            self.assertIn(text, str(caught.exception))
+
+
+class Lists(unittest.TestCase):
+    def test_two_gpus(self):
+        self.assertEqual(len(gt.devices("GPU", physical=True)), 2)
+        self.assertEqual(gt.num_gpus(), 2)
+        self.assertEqual(gt.gpus(), ["GPU:0", "GPU:1"])
+        self.assertEqual(gt.gpus(at_most=1), ["GPU:0"])
+        self.assertEqual(gt.devices(), ["CPU:0", "GPU:0", "GPU:1"])
+        self.assertEqual(str(gt.devices("GPU", physical=True)[0]), TASK + "physical_device:GPU:0")
+
+    def test_try_gpu(self):
+        self.assertEqual([gt.try_gpu(), gt.try_gpu(10)], ["GPU:0", "CPU:0"])
+        self.assertEqual(gt.try_all_gpus(), ["GPU:0", "GPU:1"])
+
+    TRY = "import gantry as gt; print(gt.try_gpu(), gt.try_gpu(10), gt.try_all_gpus(), gt.num_gpus())"
+
+    def test_try_gpu_with_one_and_without(self):
+        self.assertEqual(run(self.TRY, devices="GPU:0"),
+                         f"{TASK}device:GPU:0 {TASK}device:CPU:0 [GPU:0] 1\n")
+        self.assertEqual(run(self.TRY, devices="CPU:0"),
+                         f"{TASK}device:CPU:0 {TASK}device:CPU:0 [CPU:0] 0\n")
+
+
+class Scopes(unittest.TestCase):
+    def test_arrays_are_made_where_the_scope_says(self):
+        with gt.device("/CPU:0"):
+            self.assertEqual(gt.ones(2).device, "CPU:0")
+            with gt.device("GPU:1"):
+                self.assertEqual(gt.ones(2).device, "GPU:1")
+                with gt.device(None):
+                    self.assertEqual(gt.ones(2).device, "CPU:0")
+        with gt.try_gpu(1):
+            self.assertEqual(gt.array([1.0]).device, "GPU:1")
+        self.assertEqual(gt.ones(2).device, "CPU:0")
+
+    def test_parts_merge(self):
+        with gt.device("GPU:1"):
+            self.assertEqual(gt.ones(1, device="/job:localhost").device, "GPU:1")
+            self.assertEqual(gt.ones(1, device="CPU").device, "CPU:0")
+            self.assertEqual(gt.ones(1, device="GPU").device, "GPU:1")
+
+    def test_unknown_device_where_the_array_is_made(self):
+        with self.assertRaises(RuntimeError) as caught:
+            with gt.device("/device:GPU:2"):
+                gt.ones(2, 3)
+        self.assertEqual(str(caught.exception), f"'{TASK}device:GPU:2': unknown device; the devices are "
+                         f"{TASK}device:CPU:0, {TASK}device:GPU:0, {TASK}device:GPU:1")
+
+    def test_soft(self):
+        self.assertEqual(gt.ones(1, device=gt.device("GPU:7", soft="prefer")).device, "GPU:0")
+        with self.assertRaises(gt.InvalidArgumentError) as caught:
+            gt.device("GPU:0", soft="maybe")
+        self.assertEqual(str(caught.exception), "soft is 'maybe'; it can be 'strict', 'prefer', 'any' or None")
+
+
+class Configuration(unittest.TestCase):
+    def test_visible(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            gt.config(visible=[0])
+            print(len(gt.devices("GPU", physical=True)), "Physical,", len(gt.devices("GPU")), "Logical")
+            """), "2 Physical, 1 Logical\n")
+
+    def test_too_late(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            gt.devices()
+            try: gt.config(visible=[0])
+            except RuntimeError as error: print(error)
+            """), "'visible' cannot be configured any more: devices are in use; call config before the first array "
+            "is made or the devices are listed\n")
+
+    def test_split(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            gt.config(split={0: ["1GiB"] * 2})
+            print(len(gt.devices("GPU", physical=True)), len(gt.devices("GPU")), gt.memory("GPU:1").limit)
+            """), f"2 3 {1 << 30}\n")
+
+    def test_limit(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            gt.config(memory={"GPU:0": "limit:1KiB"})
+            print(gt.num_gpus(), gt.memory("GPU:0").limit)
+            kept = gt.ones(128, device="GPU:0")
+            for kind in (MemoryError, RuntimeError):
+                try: gt.ones(256, device="GPU:0")
+                except kind as error: print(error)
+            print(kept.numpy().sum(), gt.memory("GPU:0").used)
+            """), "2 1024\n" + 2 * (
+            f"'{TASK}device:GPU:0': an array of f32[256] needs 1 KiB, the limit is 1 KiB and 512 bytes are in use; "
+            "raise the limit to at least 1.5 KiB\n") + "128.0 512\n")
+
+    def test_default_device_and_soft(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            gt.config(default_device="GPU:1", soft=True)
+            print(repr(gt.ones(1).device), repr(gt.ones(1, device="GPU:5").device))
+            """), "GPU:1 GPU:0\n")
+
+    def test_wrong_settings(self):
+        for changes, error, text in (
+                ({"growth": True}, TypeError, "config has no setting 'growth'; the settings are copies, "
+                 "default_device, devices, log_placement, memory, placement, simulate, soft, split, threads, visible"),
+                ({"copies": "never"}, gt.InvalidArgumentError, "copies is 'never'; it can be 'auto' or 'explicit'"),
+                ({"placement": "best"}, gt.InvalidArgumentError,
+                 "placement is 'best'; it can be 'default' or 'follow' or 'auto'")):
+            with self.assertRaises(error) as caught:
+                gt.config(**changes)
+            self.assertEqual(str(caught.exception), text)
+
+    def test_memory_settings_to_come(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            for text in ("growth", "much"):
+                try: gt.config(memory={"GPU:0": text})
+                except (gt.UnsupportedError, gt.InvalidArgumentError) as error: print(type(error).__name__, error)
+            """), "UnsupportedError memory of 'GPU:0': 'growth' is not supported yet; plans and arrays take what they "
+            "need, and 'limit:1GiB' bounds them\n"
+            "InvalidArgumentError memory of 'GPU:0': expected 'limit:SIZE', as 'limit:1GiB', got 'much'\n")

@@ -1,0 +1,1 @@
+"""What the Python package's generated files are made of."""
