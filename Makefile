@@ -1,7 +1,7 @@
 # The commands of the README. Each installs what it needs and this machine lacks (Debian's packages,
 # by apt) and says so; CMake presets do the work (cmake --list-presets).
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs format lint hooks clean help
+.PHONY: build demo test wheel docs format lint hooks clean help
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -21,8 +21,12 @@ test: build ## run every test; the last line is the sum
 	@$(DEPS) build test
 	@$(PYTHON) tools/dev/run_tests.py --build-dir $(BUILD)
 
+wheel: build ## pack the Python package with its libraries; the last line is the file
+	@$(PYTHON) tools/dev/make_wheel.py --build-dir $(BUILD)
+
 docs: build ## write docs/generated anew
 	@$(PYTHON) tools/dev/generate_docs.py --build-dir $(BUILD)
+	@$(PYTHON) tools/dev/generate_python.py --build-dir $(BUILD)
 
 format: ## format all C, C++ in place
 	@$(DEPS) dev

@@ -5,7 +5,7 @@
 >>> plan = gt.compile("model.onnx", dims={"batch": 8})
 """
 
-from . import errors
+from . import _runtime, device as _device, errors, math, ops, random
 from ._runtime import config
 from .array import Array, arange, array, from_dlpack, full, ones, zeros
 from .device import (Device, cpu, device, devices, gpu, gpus, memory, num_gpus, try_all_gpus, try_gpu)
@@ -13,6 +13,10 @@ from .dtypes import (DType, bfloat16, bool_, float16, float32, float64, int8, in
                      uint32, uint64)
 from .errors import (CancelledError, CorruptPlanError, FailedPreconditionError, GantryError, InternalError,
                      InvalidArgumentError, NotFoundError, OutOfMemoryError, UnavailableError, UnsupportedError)
+from .function import cond, function, while_loop
+from .graph import Graph, Value
+from .ops import *  # noqa: F401,F403
+from .math import concat, max, mean, min, prod, reshape, softmax, stack, sum  # noqa: F811 (with defaults)
 from .plan import Plan, Pool, Session, State, compile, load
 
 __version__ = "0.1.0"

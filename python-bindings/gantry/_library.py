@@ -25,6 +25,14 @@ def _candidates(name):
     yield f"lib{name}.so.0.1"
 
 
+def _load_beside(path):
+    """A wheel brings what the compiler is linked with; loaded before, it is found by its name."""
+    if path.name == "libgantry-compiler.so":
+        for pattern in ("libLLVM*", "libMLIR*"):
+            for file in path.parent.glob(pattern):
+                ctypes.CDLL(str(file), ctypes.RTLD_GLOBAL)
+
+
 def _load(name):
     tried = []
     for path in _candidates(name):
@@ -32,6 +40,7 @@ def _load(name):
             tried.append(path)
             continue
         try:
+            _load_beside(pathlib.Path(path))
             return ctypes.CDLL(path)
         except OSError as error:
             tried.append(str(error))

@@ -43,8 +43,23 @@ _COPIES = ("auto", "explicit")
 _PLACEMENTS = ("default", "follow", "auto")
 
 _runtime = None  # the Runtime in use
+_topology = None  # of the settings as they are
 _is_child = False  # forked from a process that had one
 version = 0  # of the settings that decide how ops are placed: caches ask
+
+
+class Topology:
+    """The devices that there are, as the settings have them. Listing them takes none of them."""
+
+    def __init__(self):
+        self.library = _library.runtime()
+        self.handle = _make_topology(self.library)
+        self.json = self.library.gantry_topology_to_json(self.handle)
+        self.logical = None  # the list that device.py makes of it
+
+    def __del__(self):
+        if may_release():
+            self.library.gantry_topology_destroy(self.handle)
 
 
 class Runtime:
@@ -52,8 +67,8 @@ class Runtime:
 
     def __init__(self):
         self.library = _library.runtime()
-        self.topology = _make_topology(self.library)
-        self.json = self.library.gantry_topology_to_json(self.topology)
+        self.topology = topology()
+        self.json = self.topology.json
         self._log = _c.gantry_log_callback_t(_tell)
         options = _library.sized(_c.gantry_runtime_options_t, threads=settings.threads, log=self._log,
                                  topology=self.json)
@@ -89,8 +104,13 @@ def _make():
         return _runtime
 
 
-def is_in_use():
-    return _runtime is not None
+def topology():
+    """The devices of the runtime, or those that it would have if it were made now."""
+    global _topology
+    with _lock:
+        if _topology is None:
+            _topology = Topology()
+        return _topology
 
 
 def may_release():
@@ -130,7 +150,7 @@ def config(**changes):
 
     FailedPreconditionError for what is about devices once they are in use.
     """
-    global version
+    global version, _topology
     for name in changes:
         if not hasattr(settings, name):
             known = ", ".join(sorted(vars(settings)))
@@ -139,7 +159,7 @@ def config(**changes):
     if late and _runtime is not None:
         raise FailedPreconditionError(
             f"'{late[0]}' cannot be configured any more: devices are in use; call config before the first "
-            "array is made or the devices are listed")
+            "array is made or plan is loaded")
     _check_choice("copies", changes, _COPIES)
     _check_choice("placement", changes, _PLACEMENTS)
     for device, text in (changes.get("memory") or {}).items():
@@ -147,6 +167,8 @@ def config(**changes):
     with _lock:
         vars(settings).update(changes)
         version += 1
+        if late:
+            _topology = None
 
 
 def _check_choice(name, changes, choices):

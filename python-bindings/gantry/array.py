@@ -9,25 +9,27 @@ import ctypes
 import numpy as np
 
 from . import _c, _dlpack, _library, _runtime
+from ._operators import Operators
 from .device import Device, device as as_device, request, resolve
 from .dtypes import BY_NUMBER, as_dtype
 from .errors import InvalidArgumentError
 
 
-class Array:
+class Array(Operators):
     """Typed memory on a device: `shape`, `dtype`, `device`, `nbytes`."""
 
-    __slots__ = ("_handle", "shape", "dtype", "device", "_kept", "__weakref__")
+    __slots__ = ("_handle", "_type", "shape", "dtype", "device", "_kept", "__weakref__")
     __array_priority__ = 100  # NumPy's operators leave mixed expressions to us
 
     def __init__(self, *_):
         raise TypeError("use gantry.array(values, dtype=..., device=...) to make an Array")
 
     @classmethod
-    def _wrap(cls, handle, shape, dtype, device, kept=None):
-        """Takes a handle of the C API over, with what is known of it."""
+    def _wrap(cls, handle, shape, dtype, device, kept=None, kind=None):
+        """Takes a handle of the C API over, a number, with what is known of it."""
         self = object.__new__(cls)
         self._handle, self.shape, self.dtype, self.device, self._kept = handle, shape, dtype, device, kept
+        self._type = kind or type_of(dtype, shape, device)
         return self
 
     @classmethod
@@ -39,9 +41,11 @@ class Array:
         return cls._wrap(handle, tuple(dims[:info.rank]), BY_NUMBER[info.element], _known(info.device), kept)
 
     def __del__(self, _may_release=_runtime.may_release, _opened=_library._opened):
-        handle = getattr(self, "_handle", None)
-        if handle is not None and _may_release():
-            _opened["gantry-runtime"].gantry_array_destroy(handle)
+        if _may_release():
+            try:
+                _opened["gantry-runtime"].gantry_array_destroy(self._handle)
+            except AttributeError:  # it was never made
+                pass
 
     # ---- looking ----
 
@@ -94,7 +98,7 @@ class Array:
         handle = ctypes.c_void_p()
         _runtime.current()  # in a child that is an error in words
         _library.check(_library.runtime().gantry_array_copy_to(self._handle, target.encoded, ctypes.byref(handle)))
-        return Array._wrap(handle, self.shape, self.dtype, target)
+        return Array._wrap(handle.value, self.shape, self.dtype, target)
 
     # ---- exchange ----
 
@@ -145,6 +149,15 @@ class Array:
 
 def _restore(values, dtype, device):
     return array(values, dtype=dtype, device=device)
+
+
+_types = {}
+
+
+def type_of(dtype, shape, device):
+    """What caches know an array by: one object for each element type, shape and device."""
+    kind = (dtype.number, shape, device.name)
+    return _types.setdefault(kind, kind)
 
 
 _devices = {}
@@ -202,7 +215,7 @@ def array(values, dtype=None, device=None):
     _library.check(runtime.library.gantry_array_from_host(
         runtime.handle, target.encoded, made.ctypes.data, kind.number, dims_of(made.shape), made.ndim,
         ctypes.byref(handle)))
-    return Array._wrap(handle, made.shape, kind, target)
+    return Array._wrap(handle.value, made.shape, kind, target)
 
 
 def borrow(values):
@@ -212,7 +225,7 @@ def borrow(values):
     _library.check(runtime.library.gantry_array_from_pointer(
         runtime.handle, None, made.ctypes.data, kind.number, dims_of(made.shape), made.ndim, _NO_RELEASE, None,
         ctypes.byref(handle)))
-    return Array._wrap(handle, made.shape, kind, _known(b"/job:localhost/replica:0/task:0/device:CPU:0"), made)
+    return Array._wrap(handle.value, made.shape, kind, _known(b"/job:localhost/replica:0/task:0/device:CPU:0"), made)
 
 
 _NO_RELEASE = _c.gantry_release_t()
@@ -221,7 +234,7 @@ _NO_RELEASE = _c.gantry_release_t()
 def from_dlpack(other):
     """An array over the memory of another library's array, which is shared and kept."""
     handle = _dlpack.take(_runtime.current(), other)
-    return Array._adopt(handle)
+    return Array._adopt(handle.value)
 
 
 def full(shape, value, dtype=None, device=None):

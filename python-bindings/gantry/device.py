@@ -150,31 +150,28 @@ def _merge(outer, inner):
 
 # ---- what there is ----
 
-_listed = {}  # by runtime: the devices of its topology
-
-
-def _all(runtime):
+def _all(topology):
     """Devices that placement sees, in the order of their names."""
-    if runtime not in _listed:
-        library, found = runtime.library, []
-        for index in range(library.gantry_topology_num_logical(runtime.topology, None)):
+    if topology.logical is None:
+        library, found = topology.library, []
+        for index in range(library.gantry_topology_num_logical(topology.handle, None)):
             logical = _library.sized(_c.gantry_logical_device_t)
-            _library.check(library.gantry_topology_logical(runtime.topology, None, index, ctypes.byref(logical)))
+            _library.check(library.gantry_topology_logical(topology.handle, None, index, ctypes.byref(logical)))
             found.append(Device(logical.name.decode()))
-        _listed[runtime] = found
-    return _listed[runtime]
+        topology.logical = found
+    return topology.logical
 
 
 def devices(kind=None, physical=False):
     """The devices that there are, of a type ("GPU") or all; `physical`: what the machine has, else what
     placement sees of it. Takes no device memory."""
-    runtime = _runtime.current()
+    topology = _runtime.topology()
     if not physical:
-        return [found for found in _all(runtime) if kind in (None, found.type)]
-    library, encoded, found = runtime.library, kind.encode() if kind else None, []
-    for index in range(library.gantry_topology_num_physical(runtime.topology, encoded)):
+        return [found for found in _all(topology) if kind in (None, found.type)]
+    library, encoded, found = topology.library, kind.encode() if kind else None, []
+    for index in range(library.gantry_topology_num_physical(topology.handle, encoded)):
         info = _library.sized(_c.gantry_physical_device_t)
-        _library.check(library.gantry_topology_physical(runtime.topology, encoded, index, ctypes.byref(info)))
+        _library.check(library.gantry_topology_physical(topology.handle, encoded, index, ctypes.byref(info)))
         found.append(Device(info.name.decode()))
     return found
 

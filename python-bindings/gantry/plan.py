@@ -17,7 +17,7 @@ import numpy as np
 from . import _c, _library, _runtime
 from ._compile import check_source, compile_source, flags_of
 from ._wait import interruptible
-from .array import Array, _known, array as make_array, as_numpy, borrow
+from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
 from .errors import InvalidArgumentError, NotFoundError
 
@@ -70,6 +70,7 @@ class Function:
         self.inputs = self._ports(library.gantry_plan_input, handle, library.gantry_plan_num_inputs(handle, index))
         self.outputs = self._ports(library.gantry_plan_output, handle, library.gantry_plan_num_outputs(handle, index))
         self.positions = {port.name: i for i, port in enumerate(self.inputs)}
+        self.types = [type_of(port.dtype, port.shape, port.device) for port in self.outputs]
 
     def _ports(self, describe, handle, count):
         ports, info = [], _c.gantry_tensor_info_t()
@@ -232,14 +233,14 @@ class Session:
 
     def _call(self, function, inputs, cancel):
         count = len(function.outputs)
-        given = (ctypes.c_void_p * len(inputs))(*[value._handle.value for value in inputs])
+        given = (ctypes.c_void_p * len(inputs))(*[value._handle for value in inputs])
         made = (ctypes.c_void_p * count)()
         status = self._library.gantry_session_call(self._handle, function.index, given, len(inputs), made, count, cancel)
         if status:
             _runtime.current()
             _library.check(status)
-        return [Array._wrap(ctypes.c_void_p(handle), port.shape, port.dtype, port.device)
-                for handle, port in zip(made, function.outputs)]
+        return [Array._wrap(handle, port.shape, port.dtype, port.device, None, kind)
+                for handle, port, kind in zip(made, function.outputs, function.types)]
 
     def submit(self, *args, **arrays):
         """The same as a concurrent.futures.Future; runs of one session go one after the other."""
@@ -284,7 +285,7 @@ class Bound:
         for index, port in enumerate(self._function.outputs):
             handle = ctypes.c_void_p()
             _library.check(self._library.gantry_bindings_output_array_at(self._handle, index, ctypes.byref(handle)))
-            found[port.name] = Array._wrap(handle, port.shape, port.dtype, port.device, self)
+            found[port.name] = Array._wrap(handle.value, port.shape, port.dtype, port.device, self)
         return found
 
 
@@ -354,7 +355,7 @@ class State:
     def __getitem__(self, name):
         handle = ctypes.c_void_p()
         _library.check(self._library.gantry_state_array(self._handle, name.encode(), ctypes.byref(handle)))
-        return Array._adopt(handle)
+        return Array._adopt(handle.value)
 
     def __setitem__(self, name, value):
         """Writes a variable, and adds one that is not there."""

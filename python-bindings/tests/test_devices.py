@@ -100,11 +100,12 @@ class Configuration(unittest.TestCase):
     def test_too_late(self):
         self.assertEqual(run("""
             import gantry as gt
-            gt.devices()
+            gt.config(split={}); gt.devices()
+            gt.ones(1)
             try: gt.config(visible=[0])
             except RuntimeError as error: print(error)
             """), "'visible' cannot be configured any more: devices are in use; call config before the first array "
-            "is made or the devices are listed\n")
+            "is made or plan is loaded\n")
 
     def test_split(self):
         self.assertEqual(run("""

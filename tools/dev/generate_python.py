@@ -1,8 +1,11 @@
 #!/usr/bin/python3
-"""Writes the generated file of the Python package: gantry/_c.py from the headers of the C API.
+"""Writes the generated files of the Python package: gantry/_c.py from the headers of the C API,
+gantry/_kernels.py from KernelTable.def, gantry/ops.py and ops.pyi from the table of ops that the
+compiler library tells.
 
-Usage: generate_python.py [--check]
---check compares instead of writing and exits with 1 and a list of what is out of date.
+Usage: generate_python.py [--build-dir BUILD] [--check]
+--check compares instead of writing and exits with 1 and a list of what is out of date. The ops need
+a build with the compiler; without one they are left alone, and that is said.
 """
 
 import argparse
@@ -12,21 +15,29 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from python_bindings import declarations  # noqa: E402
+from python_bindings import declarations, op_functions  # noqa: E402
 
 
-def pages():
-    """Path and text of each file."""
+def pages(build):
+    """Path and text of each file; what cannot be made here is told on stderr."""
     package = ROOT / "python-bindings/gantry"
     yield package / "_c.py", declarations.module(ROOT / "include/gantry-c")
+    yield package / "_kernels.py", op_functions.kernels(ROOT / "include/gantry/Dialect/Gantry/IR/KernelTable.def")
+    table = op_functions.read_table(build) if build else None
+    if table is None:
+        print("generate_python: no build with the compiler, so ops.py is left alone", file=sys.stderr)
+        return
+    yield package / "ops.py", op_functions.module(table)
+    yield package / "ops.pyi", op_functions.stubs(table)
 
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     stale = []
-    for path, text in pages():
+    for path, text in pages(arguments.build_dir):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(str(path.relative_to(ROOT)))

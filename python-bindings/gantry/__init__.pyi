@@ -1,0 +1,29 @@
+from typing import Any, Mapping, Optional, Sequence
+
+from . import errors as errors, math as math, ops as ops, random as random
+from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
+                    ones as ones, zeros as zeros)
+from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,
+                     memory as memory, num_gpus as num_gpus, try_all_gpus as try_all_gpus, try_gpu as try_gpu)
+from .dtypes import (DType as DType, bfloat16 as bfloat16, bool_ as bool_, float16 as float16, float32 as float32,
+                     float64 as float64, int8 as int8, int16 as int16, int32 as int32, int64 as int64, uint8 as uint8,
+                     uint16 as uint16, uint32 as uint32, uint64 as uint64)
+from .errors import (CancelledError as CancelledError, CorruptPlanError as CorruptPlanError,
+                     FailedPreconditionError as FailedPreconditionError, GantryError as GantryError,
+                     InternalError as InternalError, InvalidArgumentError as InvalidArgumentError,
+                     NotFoundError as NotFoundError, OutOfMemoryError as OutOfMemoryError,
+                     UnavailableError as UnavailableError, UnsupportedError as UnsupportedError)
+from .function import cond as cond, function as function, while_loop as while_loop
+from .graph import Graph as Graph, Value as Value
+from .ops import *
+from .math import (  # type: ignore[assignment]
+                   concat as concat, max as max, mean as mean, min as min, prod as prod, reshape as reshape,
+                   softmax as softmax, stack as stack, sum as sum)
+from .plan import Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile, load as load
+
+__version__: str
+
+def config(*, devices: Optional[str] = ..., visible: Optional[Sequence[int]] = ...,
+           split: Mapping[int, Sequence[str]] = ..., memory: Mapping[str, str] = ..., simulate: bool = ...,
+           placement: str = ..., soft: bool = ..., copies: str = ..., log_placement: bool = ..., threads: int = ...,
+           default_device: Optional[Any] = ...) -> None: ...

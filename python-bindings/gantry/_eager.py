@@ -1,0 +1,134 @@
+"""Ops on arrays, computed at once: a plan of one op, made at the first use of its types and devices and kept.
+
+What a use costs afterwards is a look-up, a call of the session and a handle. Plans are found by op, attributes,
+types and devices of the operands, and what is asked for.
+"""
+
+import ctypes
+import sys
+
+import numpy as np
+
+from . import _disk, _runtime
+from ._compile import compile_source
+from ._place import choose
+from .array import Array, array
+from .device import _scopes, request
+from .dtypes import as_dtype
+from .graph import Graph
+from .errors import GantryError
+from .plan import Plan, load
+
+_cache = {}
+# Ops with attributes that change at every use; their plans are not kept.
+_ONCE = ("random_uniform", "random_normal")
+
+
+class _Op:
+    """An op for some types on some devices, ready to run."""
+
+    def __init__(self, plan, copies, device, log_name):
+        self.session, self.function = plan.session(), plan.function()
+        self.is_single = len(self.function.outputs) == 1
+        self.log = [f"Copying {bytes} byte{'' if bytes == 1 else 's'} from {place} to {device}" for bytes, place in copies]
+        self.log.append(f"Executing op {log_name} in device {device}")
+
+    def __call__(self, operands):
+        if _runtime.settings.log_placement:
+            print("\n".join(self.log), file=sys.stderr)
+        results = self.session.call(self.function, operands)
+        return results[0] if self.is_single else tuple(results)
+
+
+def run(name, operands, attributes, device, label, result):
+    """An op as the functions of gantry.ops ask for it."""
+    for operand in operands:
+        if operand.__class__ is not Array:
+            break
+    else:
+        scopes = _scopes()
+        key = (name, attributes, result, device, tuple(scopes) if scopes else None, _runtime.version,
+               *[operand._type for operand in operands])
+        try:
+            found = _cache.get(key)
+        except TypeError:  # a list among the attributes
+            return run(name, operands, *_hashable(attributes, device, label, result))
+        if found is None:
+            _runtime.current()
+            found = _make(name, operands, attributes, request(device), label, result)
+            if name not in _ONCE:
+                _cache[key] = found
+        return found(operands)
+    return _run_with_values(name, operands, attributes, device, label, result)
+
+
+def _hashable(attributes, device, label, result):
+    """The same with tuples in the place of lists."""
+    flat = lambda value: tuple(int(each) if isinstance(each, np.integer) else each for each in value) \
+        if isinstance(value, (list, tuple, np.ndarray)) else value
+    attributes = tuple((name, kind, flat(value)) for name, kind, value in attributes)
+    return attributes, device, label, result and (flat(result[0]), result[1])
+
+
+def _run_with_values(name, operands, attributes, device, label, result):
+    """Numbers, lists and NumPy arrays among the operands are made where the op runs, numbers in the type of the
+    arrays."""
+    operands = [operand for operand in operands if operand is not None]
+    arrays = [operand for operand in operands if isinstance(operand, Array)]
+    first = arrays[0].dtype if arrays else None
+    if first is None:
+        operands[0] = array(operands[0], device=None)
+        return run(name, operands, attributes, device, label, result)
+    target = choose(name, first, request(device), arrays)
+    made = [operand if isinstance(operand, Array) else
+            array(operand, dtype=None if hasattr(operand, "dtype") else first, device=target) for operand in operands]
+    return run(name, made, attributes, device, label, result)
+
+
+def _make(name, operands, attributes, wanted, label, result):
+    """Compiles the op for these operands."""
+    if result is not None:
+        dtype = as_dtype(result[1]) if result[1] is not None else operands[0].dtype
+        result = (dtype, tuple(result[0]) if result[0] is not None else operands[0].shape)
+    first = operands[0].dtype if operands else result[0]
+    target = choose(name, first, wanted, operands)
+    flags = ["copies=explicit"] if _runtime.settings.copies == "explicit" else []
+    what = (name, attributes, result and (result[0].name, result[1]), label, target.name, flags,
+            [operand._type for operand in operands])
+    plan = _kept(what, lambda: _compile(name, operands, attributes, label, result, target, flags), name not in _ONCE)
+    copies = {operand._handle: (operand.nbytes, operand.device) for operand in operands if operand.device != target}
+    ops = plan.ops
+    return _Op(plan, copies.values(), target, ops[-1]["log_name"] if ops else name)
+
+
+def _kept(what, make, is_wanted):
+    """The plan from the disk, else made and kept there."""
+    request = _disk.request_for(what, _runtime.current().json) if is_wanted else None
+    path = _disk.find(request) if request else None
+    if path is not None:
+        try:
+            return load(path)
+        except GantryError:
+            _disk.forget(path)
+    plan = make()
+    if request:
+        _disk.keep(request, plan.to_bytes())
+    return plan
+
+
+def _compile(name, operands, attributes, label, result, target, flags):
+    """The plan of one op, which leaves its results where it runs."""
+    graph = Graph(name)
+    graph.locate()
+    graph.begin()
+    values = [graph.argument(f"input{i}", operand.dtype, operand.shape, operand.device)
+              for i, operand in enumerate(operands)]
+    with graph.scope(target):
+        results = graph.op(name, values, attributes, result, label, target)
+    graph.end([(f"output{i}", value) for i, value in enumerate(results)])
+    return Plan._from_artifact(*compile_source(graph._handle, flags))
+
+
+def clear():
+    """Forgets all plans; their memory goes with them."""
+    _cache.clear()

@@ -1,0 +1,30 @@
+from typing import Any, Tuple
+
+import numpy as np
+
+class DType:
+    name: str
+    graph_name: str
+    number: int
+    numpy: "np.dtype[Any]"
+    itemsize: int
+    @property
+    def is_floating(self) -> bool: ...
+    def __hash__(self) -> int: ...
+
+BY_NUMBER: Tuple[DType, ...]
+float32: DType
+float64: DType
+float16: DType
+bfloat16: DType
+int8: DType
+uint8: DType
+int16: DType
+uint16: DType
+int32: DType
+uint32: DType
+int64: DType
+uint64: DType
+bool_: DType
+
+def as_dtype(given: Any) -> DType: ...

@@ -1,0 +1,183 @@
+"""Functions that are traced once for each shape and then run as one plan.
+
+>>> @gt.function
+... def step(x, w):
+...     return gt.relu(x @ w)
+>>> step(x, w)                       # an Array
+>>> print(step.lower(x, w).text)     # a file that `gantry run` takes
+"""
+
+import functools
+
+from . import ops
+from ._compile import flags_of
+from .array import Array, array
+from .errors import InvalidArgumentError
+from .graph import Graph, Value, tracing
+from . import _runtime
+
+
+def flatten(tree):
+    """The leaves of nested tuples, lists and dicts, and what makes the same of other leaves."""
+    if isinstance(tree, (tuple, list)):
+        parts = [flatten(branch) for branch in tree]
+        return [leaf for leaves, _ in parts for leaf in leaves], (type(tree), tuple(shape for _, shape in parts))
+    if isinstance(tree, dict):
+        parts = [flatten(branch) for branch in tree.values()]
+        return [leaf for leaves, _ in parts for leaf in leaves], (dict, tuple(tree), tuple(shape for _, shape in parts))
+    if tree is None:
+        return [], None
+    return [tree], "leaf"
+
+
+def unflatten(shape, leaves):
+    """The inverse; `leaves` is an iterator."""
+    if shape == "leaf":
+        return next(leaves)
+    if shape is None:
+        return None
+    if shape[0] is dict:
+        return {key: unflatten(part, leaves) for key, part in zip(shape[1], shape[2])}
+    made = [unflatten(part, leaves) for part in shape[1]]
+    return shape[0](*made) if hasattr(shape[0], "_fields") else shape[0](made)
+
+
+class Specialisation:
+    """The plan for some shapes, with what the function's result looks like."""
+
+    def __init__(self, graph, shape, options):
+        self.graph, self.shape = graph, shape
+        self.plan = graph.plan(**options)
+        self.session, self.function = self.plan.session(), self.plan.function()
+
+    def __call__(self, arrays):
+        return unflatten(self.shape, iter(self.session.call(self.function, arrays)))
+
+
+class Function:
+    """A Python function that runs as a plan: traced at the first call with each shape."""
+
+    def __init__(self, python, static=(), **options):
+        functools.update_wrapper(self, python)
+        self._python, self._options = python, options
+        self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
+        self._made = {}
+
+    def __call__(self, *args, **kwargs):
+        if tracing() is not None:
+            return self._python(*args, **kwargs)
+        leaves, key = self._look(args, kwargs)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = Specialisation(*self._trace(args, kwargs, leaves), self._options)
+        return made(leaves)
+
+    def _split(self, args, kwargs):
+        """What is traced, and what is static."""
+        traced = [value for i, value in enumerate(args) if i not in self._static]
+        named = {name: value for name, value in kwargs.items() if name not in self._static}
+        static = tuple((i, args[i]) for i in self._static if isinstance(i, int) and i < len(args))
+        static += tuple((name, kwargs[name]) for name in self._static if name in kwargs)
+        return (traced, named), static
+
+    def _look(self, args, kwargs):
+        """The arrays among the arguments, and the key of their specialisation."""
+        tree, static = self._split(args, kwargs)
+        leaves, shape = flatten(tree)
+        leaves = [leaf if isinstance(leaf, Array) else array(leaf) for leaf in leaves]
+        return leaves, (_freeze(shape), static, _runtime.version, tuple(leaf._type for leaf in leaves))
+
+    def _trace(self, args, kwargs, leaves):
+        """The function as a graph, and what its result looks like."""
+        tree, _ = self._split(args, kwargs)
+        _, shape = flatten(tree)
+        graph = Graph(self.__name__)
+        with graph.traced():
+            graph.begin()
+            values = [graph.argument(f"input{i}", leaf.dtype, leaf.shape, leaf.device) for i, leaf in enumerate(leaves)]
+            traced, named = unflatten(shape, iter(values))
+            traced = iter(traced)
+            all_args = [value if i in self._static else next(traced) for i, value in enumerate(args)]
+            named.update({name: kwargs[name] for name in self._static if name in kwargs})
+            results, result_shape = flatten(self._python(*all_args, **named))
+            graph.end([(f"output{i}", graph.value(result)) for i, result in enumerate(results)])
+        return graph, result_shape
+
+    def lower(self, *args, **kwargs):
+        """The graph for these arguments: `.text`, `.save(path)`, `.plan()`."""
+        return self._trace(args, kwargs, self._look(args, kwargs)[0])[0]
+
+    def plan(self, *args, **kwargs):
+        """The plan that a call with these arguments runs."""
+        return self.lower(*args, **kwargs).plan(**self._options)
+
+
+def _freeze(shape):
+    return tuple(_freeze(part) for part in shape) if isinstance(shape, (tuple, list)) else shape
+
+
+def function(python=None, *, static=(), **options):
+    """Makes a Function of a Python function, as a decorator with or without options.
+
+    static: positions or names of arguments that are not arrays; each value is traced by itself. Options are those of
+    gantry.compile: placement, copies, max_copy, rules. Arrays that the function refers to become constants.
+    """
+    flags_of(**options)  # what is wrong with them is said here
+    if python is None:
+        return lambda wanted: Function(wanted, static, **options)
+    return Function(python, static, **options)
+
+
+def _yield_all(graph, tree, what, expected=None):
+    leaves, shape = flatten(tree)
+    values = [graph.value(leaf) for leaf in leaves]
+    if expected is not None and _freeze(shape) != _freeze(expected):
+        raise InvalidArgumentError(f"{what} gives another structure than it should: {shape}, expected {expected}")
+    return values, shape
+
+
+def cond(predicate, on_true, on_false, *operands):
+    """on_true(*operands) or on_false(*operands); both give the same types."""
+    graph = tracing()
+    if graph is None:
+        return (on_true if bool(predicate) else on_false)(*operands)
+    shapes = []
+
+    def branch(python):
+        def body(_):
+            values, shape = _yield_all(graph, python(*operands), "on_false", shapes[0] if shapes else None)
+            shapes.append(shape)
+            return values
+        return body
+
+    graph.locate()
+    graph.begin_op("if", [graph.value(predicate)])
+    try:
+        graph.region((), branch(on_true))
+        graph.region((), branch(on_false))
+    except BaseException:
+        graph.abandon_op()
+        raise
+    return unflatten(shapes[0], iter(graph.end_op()))
+
+
+def while_loop(condition, body, init):
+    """Runs `body` on what it gave last, first on `init`, as long as `condition` of that holds."""
+    graph = tracing()
+    if graph is None:
+        state = init
+        while bool(condition(state)):
+            state = body(state)
+        return state
+    leaves, shape = flatten(init)
+    values = [graph.value(leaf) for leaf in leaves]
+    types = [(value.dtype, value.shape) for value in values]
+    graph.locate()
+    graph.begin_op("while", values)
+    try:
+        graph.region(types, lambda given: [graph.value(condition(unflatten(shape, iter(given))))])
+        graph.region(types, lambda given: _yield_all(graph, body(unflatten(shape, iter(given))), "the body", shape)[0])
+    except BaseException:
+        graph.abandon_op()
+        raise
+    return unflatten(shape, iter(graph.end_op()))

@@ -1,0 +1,283 @@
+"""Graphs, made call by call: the compiler's own builder infers types and verifies, so that a mistake is an error
+at the line that makes it. A graph's text is a file that `gantry run` takes."""
+
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+
+import numpy as np
+
+from . import _c, _library, _runtime
+from ._compile import Listener, compile_source, compiler, flags_of
+from ._operators import Operators
+from ._place import choose
+from .array import Array, as_numpy, dims_of
+from .device import request as device_request
+from .dtypes import BY_NUMBER, as_dtype
+from .errors import InvalidArgumentError
+
+_SOFT = {None: _c.SOFT_UNSET, "strict": _c.SOFT_STRICT, "prefer": _c.SOFT_PREFER, "any": _c.SOFT_ANY}
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_local = threading.local()
+
+
+def tracing():
+    """The graph that ops go into on this thread; None where they are computed at once."""
+    return getattr(_local, "graph", None)
+
+
+class Value(Operators):
+    """A value of a graph: known by type alone until the graph runs."""
+
+    __slots__ = ("graph", "number", "shape", "dtype", "device")
+
+    def __init__(self, graph, number, device=None):
+        self.graph, self.number, self.device = graph, number, device
+        info = _c.gantry_tensor_type_t()
+        graph._check(graph._library.gantry_graph_value_type(graph._handle, number, ctypes.byref(info)))
+        self.dtype = BY_NUMBER[info.element]
+        dims = ctypes.cast(info.dims, ctypes.POINTER(ctypes.c_int64))
+        self.shape = tuple(dims[:info.rank])
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    def __repr__(self):
+        return f"Value({self.dtype}{list(self.shape)})"
+
+    def _unknown(self, what):
+        raise InvalidArgumentError(f"{what} wants the value of {self!r}, which is not known while a function is traced; "
+                                   "use gantry.cond, gantry.while_loop or ops, or return it")
+
+    def __bool__(self):
+        self._unknown("a condition")
+
+    def __float__(self):
+        self._unknown("float()")
+
+    def __int__(self):
+        self._unknown("int()")
+
+    def numpy(self):
+        self._unknown("numpy()")
+
+    def __array__(self, *_, **__):
+        self._unknown("NumPy")
+
+
+def user_frame():
+    """File and line of the innermost frame outside of this package."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame else (None, 0)
+
+
+def _type(dtype, shape):
+    """A tensor's type for C, and what must live as long."""
+    dims = dims_of(shape)
+    return _c.gantry_tensor_type_t(element=dtype.number, rank=len(shape), dims=ctypes.addressof(dims)), dims
+
+
+def _attribute(name, kind, value, kept):
+    """An attribute for C; `kept` gets what must live as long."""
+    made = _c.gantry_attribute_t(name=name.encode(), kind=kind)
+    try:
+        if kind in (_c.ATTRIBUTE_UNIT, _c.ATTRIBUTE_INT):
+            made.value.integer = int(value)
+        elif kind == _c.ATTRIBUTE_FLOAT:
+            made.value.number = float(value)
+        elif kind in (_c.ATTRIBUTE_INTS, _c.ATTRIBUTE_FLOATS):
+            values = list(value)
+            array = ((ctypes.c_int64 if kind == _c.ATTRIBUTE_INTS else ctypes.c_double) * max(1, len(values)))(*values)
+            kept.append(array)
+            made.count = len(values)
+            made.value.integers = ctypes.addressof(array)
+        else:
+            kept.append(value.encode())
+            made.value.text = kept[-1]
+    except (TypeError, AttributeError, ValueError):
+        wanted = ("a bool", "an int", "a float", "a text", "a list of ints", "a list of floats")
+        what = wanted[kind] if kind < len(wanted) else "a text"
+        raise InvalidArgumentError(f"attribute '{name}' is {what}, got {value!r}") from None
+    return made
+
+
+class Graph:
+    """Functions of ops. `text` is MLIR that `gantry run` takes; compile(graph) makes a Plan."""
+
+    def __init__(self, name="graph"):
+        self._library, self._listener, handle = _library.compiler(), Listener(), ctypes.c_void_p()
+        options = _library.sized(_c.gantry_graph_options_t, name=name.encode(), diagnose=self._listener.callback)
+        self._handle = None
+        _library.check_compiler(self._library.gantry_graph_create(compiler(), ctypes.byref(options), ctypes.byref(handle)))
+        self._handle, self.name, self._place = handle, name, None
+
+    def __del__(self, _may_release=_runtime.may_release):
+        if getattr(self, "_handle", None) is not None and _may_release():
+            self._library.gantry_graph_destroy(self._handle)
+
+    def _check(self, status):
+        heard, self._listener.heard = self._listener.heard, []
+        _library.check_compiler(status, heard)
+
+    def locate(self):
+        """What is made next comes from the user's line."""
+        place = user_frame()
+        if place != self._place:
+            self._place = place
+            file = os.path.basename(place[0]).encode() if place[0] else None
+            self._check(self._library.gantry_graph_location(self._handle, file, place[1], 1))
+
+    # ---- making ----
+
+    def begin(self, name="main"):
+        self._check(self._library.gantry_graph_function(self._handle, name.encode()))
+
+    def argument(self, name, dtype, shape, device=None):
+        kind, _kept = _type(dtype, shape)
+        given = _library.sized(_c.gantry_graph_argument_t, name=name.encode(), type=kind,
+                               device=device.name.encode() if device is not None and device.type != "CPU" else None)
+        number = ctypes.c_uint32()
+        self._check(self._library.gantry_graph_argument(self._handle, ctypes.byref(given), ctypes.byref(number)))
+        return Value(self, number.value, device)
+
+    def constant(self, values, dtype=None, device=None):
+        """A value that is known now; an Array's asks for the array's device."""
+        if isinstance(values, Array) and device is None:
+            device = values.device
+        made, kind = as_numpy(values, dtype)
+        wanted, _kept = _type(kind, made.shape)
+        given = _library.sized(_c.gantry_graph_constant_t, type=wanted, data=made.ctypes.data)
+        number = ctypes.c_uint32()
+        with self.scope(device if device is not None and device.type == "GPU" else None):
+            self._check(self._library.gantry_graph_constant(self._handle, ctypes.byref(given), ctypes.byref(number)))
+        return Value(self, number.value)
+
+    @contextlib.contextmanager
+    def scope(self, device):
+        """Ops that are made inside ask for the device; none: nothing changes."""
+        if device is None:
+            yield
+            return
+        self._check(self._library.gantry_graph_push_device(self._handle, device.given.encode(), _SOFT[device.soft]))
+        try:
+            yield
+        finally:
+            self._check(self._library.gantry_graph_pop_device(self._handle))
+
+    def value(self, operand, like=None):
+        """An operand as a value of this graph: numbers take the element type of `like`."""
+        if isinstance(operand, Value):
+            if operand.graph is not self:
+                raise InvalidArgumentError(f"{operand!r} is of another function, which has been traced already; return it "
+                                           "from there")
+            return operand
+        return self.constant(operand, like if not hasattr(operand, "dtype") else None)
+
+    def _request(self, name, operands, attributes, result, label, kept):
+        given = [_attribute(*attribute, kept) for attribute in attributes
+                 if attribute[2] is not None and not (attribute[1] == 0 and not attribute[2])]
+        listed = (_c.gantry_attribute_t * max(1, len(given)))(*given)
+        numbers = (ctypes.c_uint32 * max(1, len(operands)))(*[value.number for value in operands])
+        kept += [listed, numbers]
+        request = _library.sized(_c.gantry_graph_op_t, name=name.encode(), operands=ctypes.addressof(numbers),
+                                 num_operands=len(operands), attributes=listed, num_attributes=len(given),
+                                 label=label.encode() if label else None)
+        if result is not None:
+            kind, dims = _type(*result)
+            types = (_c.gantry_tensor_type_t * 1)(kind)
+            kept += [dims, types]
+            request.result_types, request.num_result_types = types, 1
+        return request
+
+    def op(self, name, operands, attributes=(), result=None, label=None, device=None):
+        """Makes an op; gives its results."""
+        kept, results, count = [], (ctypes.c_uint32 * 64)(), ctypes.c_size_t()
+        request = self._request(name, operands, attributes, result, label, kept)
+        self._check(self._library.gantry_graph_op(self._handle, ctypes.byref(request), results, 64, ctypes.byref(count)))
+        return [Value(self, results[i], device) for i in range(count.value)]
+
+    def apply(self, name, operands, attributes, device, label, result):
+        """An op as the functions of gantry.ops ask for it, while a function is traced."""
+        like = next((operand.dtype for operand in operands if hasattr(operand, "dtype")), None)
+        self.locate()
+        values = [self.value(operand, like) for operand in operands if operand is not None]
+        if result is not None:
+            dtype = as_dtype(result[1]) if result[1] is not None else values[0].dtype
+            shape = tuple(result[0]) if result[0] is not None else values[0].shape
+            result = (dtype, shape)
+        wanted = device_request(device)
+        first = values[0].dtype if values else result[0]
+        with self.scope(wanted):
+            made = self.op(name, values, attributes, result, label, choose(name, first, wanted, ()))
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def begin_op(self, name, operands):
+        kept = []
+        self._check(self._library.gantry_graph_begin_op(
+            self._handle, ctypes.byref(self._request(name, operands, (), None, None, kept))))
+
+    def region(self, types, body):
+        """The next region of the op that was begun: `body` gets its arguments and gives what it yields."""
+        made = [_type(dtype, shape) for dtype, shape in types]
+        listed = (_c.gantry_tensor_type_t * max(1, len(made)))(*[kind for kind, _ in made])
+        numbers = (ctypes.c_uint32 * max(1, len(made)))()
+        self._check(self._library.gantry_graph_begin_region(self._handle, listed, len(made), numbers))
+        yielded = body([Value(self, numbers[i]) for i in range(len(made))])
+        given = (ctypes.c_uint32 * max(1, len(yielded)))(*[value.number for value in yielded])
+        self._check(self._library.gantry_graph_end_region(self._handle, given, len(yielded)))
+
+    def end_op(self):
+        results, count = (ctypes.c_uint32 * 256)(), ctypes.c_size_t()
+        self._check(self._library.gantry_graph_end_op(self._handle, results, 256, ctypes.byref(count)))
+        return [Value(self, results[i]) for i in range(count.value)]
+
+    def abandon_op(self):
+        self._check(self._library.gantry_graph_abandon_op(self._handle))
+
+    def end(self, outputs):
+        """Ends the function: pairs of name and value, each left where it was made."""
+        listed = (_c.gantry_graph_output_t * max(1, len(outputs)))()
+        for slot, (name, value) in zip(listed, outputs):
+            slot.value, slot.name = value.number, name.encode()
+            if value.device is not None and value.device.type != "CPU":
+                slot.device = value.device.name.encode()
+        self._check(self._library.gantry_graph_return(self._handle, listed, len(outputs)))
+
+    @contextlib.contextmanager
+    def traced(self):
+        """Ops of this thread go into the graph."""
+        before, _local.graph = tracing(), self
+        try:
+            yield self
+        finally:
+            _local.graph = before
+
+    # ---- using ----
+
+    @property
+    def text(self):
+        """The graph as MLIR."""
+        return self._print(0)
+
+    def _print(self, what):
+        text = ctypes.c_char_p()
+        self._check(self._library.gantry_graph_print(self._handle, what, ctypes.byref(text)))
+        return text.value.decode()
+
+    def save(self, path):
+        """Writes the text, with the places that ops come from."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._print(_c.PRINT_LOCATIONS))
+
+    def _compile(self, flags, values=None):
+        from .plan import Plan
+        return Plan._from_artifact(*compile_source(self._handle, flags, values))
+
+    def plan(self, **options):
+        """The plan of the graph: options as gantry.compile has them."""
+        return self._compile(flags_of(**options))

@@ -1,0 +1,97 @@
+"""Compiling files and bytes: options, errors with their places, interruption."""
+
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import gantry as gt
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+
+TASK = "/job:localhost/replica:0/task:0/"
+MATMUL = b"""
+func.func @main(%x: tensor<2x3xf32> {gantry.name = "x"}, %w: tensor<3x2xf32> {gantry.name = "w"})
+    -> (tensor<2x2xf32> {gantry.name = "y"}) {
+  %y = gantry.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+"""
+VARIABLE = b"""
+module {
+  gantry.variable @w = dense<0.5> : tensor<4xf32>
+  func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %w = gantry.read @w : tensor<4xf32>
+    %y = gantry.add %w, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    gantry.assign @w, %y : tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}
+"""
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Sources(unittest.TestCase):
+    def test_bytes_and_files(self):
+        x = np.arange(6, dtype=np.float32)
+        with tempfile.NamedTemporaryFile(suffix=".mlir") as file:
+            file.write(MATMUL)
+            file.flush()
+            for source in (MATMUL, file.name):
+                result = gt.compile(source).run(x.reshape(2, 3), x.reshape(3, 2))
+                np.testing.assert_array_equal(list(result.values())[0], x.reshape(2, 3) @ x.reshape(3, 2))
+
+    def test_the_plan_says_where_ops_are(self):
+        plan = gt.compile(MATMUL)
+        self.assertEqual([op["log_name"] for op in plan.ops], ["MatMul"])
+
+    def test_wrong_sources(self):
+        for source, error, text in (
+                ("missing.onnx", gt.InvalidArgumentError, "there is no file 'missing.onnx'"),
+                (3, TypeError, "a source is a path, bytes or a Graph, not int"),
+                (MATMUL.replace(b"3x2xf32", b"4x2xf32"), gt.InvalidArgumentError, None)):
+            with self.assertRaises(error) as caught:
+                gt.compile(source)
+            if text:
+                self.assertEqual(str(caught.exception), text)
+
+    def test_diagnostics_have_a_place(self):
+        with self.assertRaises(gt.InvalidArgumentError) as caught:
+            gt.compile(b"func.func @main() {\n  gantry.nonsense\n}\n")
+        severity, file, line, column, _, text = caught.exception.diagnostics[0]
+        self.assertEqual((severity, file, line), ("error", "<memory>", 2))
+        self.assertIn("nonsense", text)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Options(unittest.TestCase):
+    def test_rules(self):
+        plan = gt.compile(MATMUL, rules=["MatMul=GPU:1"])
+        self.assertIn("GPU:1", str(plan.description["functions"][0]))
+        self.assertEqual(plan.run(np.ones((2, 3), "f"), np.ones((3, 2), "f"))[plan.outputs[0].name].tolist(), [[3, 3]] * 2)
+
+    def test_rules_place_variables(self):
+        state = gt.compile(VARIABLE, rules=["kind:variable=CPU:0"]).session().state
+        self.assertEqual((state["w"].device, state["w"].tolist()), ("CPU:0", [0.5] * 4))
+        self.assertEqual(gt.compile(VARIABLE).session().state["w"].device, "GPU:0")
+
+    def test_weighted_replicas(self):
+        plan = gt.compile(b"""
+            func.func @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+              %y = gantry.relu %x : (tensor<?x2xf32>) -> tensor<?x2xf32>
+              return %y : tensor<?x2xf32>
+            }""", replicate="GPU:0=2,GPU:1=1", dims={"input0:0": 6})
+        self.assertEqual(list(plan.run(-np.ones((6, 2), "f")).values())[0].tolist(), [[0, 0]] * 6)
+
+    def test_what_does_not_fit(self):
+        with self.assertRaises(MemoryError) as caught:
+            gt.compile(MATMUL.replace(b"2x3", b"2000x3000").replace(b"3x2", b"3000x2000").replace(b"2x2", b"2000x2000"),
+                       devices="CPU:0,GPU:0@1MiB")
+        self.assertIn("GPU:0", str(caught.exception))
+        self.assertIsInstance(caught.exception, RuntimeError)
+
+    def test_copies_budget(self):
+        with self.assertRaises(gt.InvalidArgumentError) as caught:
+            gt.compile(MATMUL, rules=["MatMul=GPU:1"], max_copy={"h2d": 0})
+        self.assertIn("h2d", str(caught.exception))
