@@ -1,76 +1,60 @@
-// Best fit: buffers in order of falling size, each into the smallest gap between those already
-// placed that are live at the same time. The rule of TensorFlow Lite's arena planner; here for
-// problems with fixed offsets, which a skyline cannot go around.
-#include "gantry/Packing/Packing.h"
+// Best fit: boxes in order of falling size, each into the smallest gap between those already placed
+// that are live at the same time. The rule of TensorFlow Lite's arena planner; here for what is
+// left when the others have spent their effort, since it always ends, fixed boxes or not.
+#include "Planners.h"
+#include "TimeBuckets.h"
 
-#include "Granularity.h"
+#include <numeric>
 
 namespace gantry::packing {
 
 namespace {
-bool liveTogether(const Buffer &a, const Buffer &b) { return a.first < b.last && b.first < a.last; }
-
 struct Range {
   uint64_t begin, end;
 };
 
-/// The ranges of placed buffers that are live together with `buffer`, by offset.
-std::vector<Range> obstaclesOf(const Problem &problem, const std::vector<size_t> &placed,
-                               const Solution &solution, const Buffer &buffer) {
-  std::vector<Range> obstacles;
-  for (size_t other : placed) {
-    const Buffer &at = problem.buffers[other];
-    if (liveTogether(buffer, at))
-      obstacles.push_back({solution.offsets[other], solution.offsets[other] + at.size});
-  }
-  std::sort(obstacles.begin(), obstacles.end(),
-            [](const Range &a, const Range &b) { return a.begin < b.begin; });
-  return obstacles;
-}
-
-uint64_t bestOffset(const std::vector<Range> &obstacles, const Buffer &buffer) {
+uint64_t bestOffset(std::vector<Range> &obstacles, const Box &box) {
+  std::sort(obstacles.begin(), obstacles.end(), [](const Range &a, const Range &b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  });
   uint64_t end = 0, best = 0, bestGap = UINT64_MAX;
   for (const Range &range : obstacles) {
-    uint64_t offset = roundUp(end, buffer.alignment);
-    if (offset + buffer.size <= range.begin && range.begin - offset < bestGap) {
+    uint64_t offset = roundUp(end, box.alignment);
+    if (offset + box.size <= range.begin && range.begin - offset < bestGap) {
       best = offset;
       bestGap = range.begin - offset;
     }
     end = std::max(end, range.end);
   }
-  return bestGap != UINT64_MAX ? best : roundUp(end, buffer.alignment);
+  return bestGap != UINT64_MAX ? best : roundUp(end, box.alignment);
 }
 } // namespace
 
-Solution packBestFit(const Problem &problem) {
-  Solution solution;
-  solution.offsets.assign(problem.buffers.size(), 0);
-  solution.lowerBound = lowerBound(problem);
-
-  std::vector<size_t> order, placed;
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer &buffer = problem.buffers[i];
-    if (buffer.fixedOffset)
-      solution.offsets[i] = *buffer.fixedOffset;
-    if (buffer.size == 0 || buffer.first == buffer.last)
-      continue;
-    (buffer.fixedOffset ? placed : order).push_back(i);
-  }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    uint64_t sizeA = problem.buffers[a].size, sizeB = problem.buffers[b].size;
-    return sizeA != sizeB ? sizeA > sizeB : a < b;
+Layout packLargestFirst(const Instance &instance) {
+  const std::vector<Box> &boxes = instance.boxes;
+  std::vector<uint32_t> order(boxes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const bool fixedA = boxes[a].fixedAt != Box::free, fixedB = boxes[b].fixedAt != Box::free;
+    if (fixedA != fixedB)
+      return fixedA;
+    return boxes[a].size != boxes[b].size ? boxes[a].size > boxes[b].size
+                                          : boxes[a].buffer < boxes[b].buffer;
   });
-  for (size_t index : order) {
-    const Buffer &buffer = problem.buffers[index];
-    solution.offsets[index] = bestOffset(obstaclesOf(problem, placed, solution, buffer), buffer);
-    placed.push_back(index);
+  TimeBuckets buckets(instance);
+  Layout layout{std::vector<uint64_t>(boxes.size(), Box::free), 0};
+  std::vector<Range> obstacles;
+  for (uint32_t i : order) {
+    obstacles.clear();
+    buckets.forEach(i, [&](uint32_t other) {
+      if (layout.offsets[other] != Box::free)
+        obstacles.push_back({layout.offsets[other], layout.offsets[other] + boxes[other].size});
+    });
+    layout.offsets[i] =
+        boxes[i].fixedAt != Box::free ? boxes[i].fixedAt : bestOffset(obstacles, boxes[i]);
   }
-
-  uint64_t end = solution.lowerBound;
-  for (size_t index : placed)
-    end = std::max(end, solution.offsets[index] + problem.buffers[index].size);
-  solution.peak = roundUp(end, granuleOf(problem));
-  return solution;
+  layout.peak = peakOf(instance, layout.offsets);
+  return layout;
 }
 
 } // namespace gantry::packing

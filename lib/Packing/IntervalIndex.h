@@ -32,6 +32,14 @@ public:
     build(0, 0, items.size(), /*byBegin=*/true);
   }
 
+  /// Puts back what was taken, with new ranks by id.
+  void refill(const std::vector<uint32_t> &ranks) {
+    for (Item &item : items)
+      item.rank = ranks[item.id];
+    for (size_t node = nodes.size(); node-- != 0;)
+      refresh(node);
+  }
+
   /// Gives the id of the best item inside [begin, end) and removes it; none when there is none.
   uint32_t takeBest(uint32_t begin, uint32_t end) {
     bestRank = none;

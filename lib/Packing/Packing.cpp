@@ -1,63 +1,63 @@
-// The front door: which planner, and the check of its result.
+// The front door: is the problem sound, which planner, and the check of its result.
 #include "gantry/Packing/Packing.h"
 
-#include "Granularity.h"
+#include "Planners.h"
 
 #include <algorithm>
 
 namespace gantry::packing {
 
-uint64_t lowerBound(const Problem &problem) {
-  uint64_t granule = granuleOf(problem);
-  struct Change {
-    uint32_t time;
-    bool begins;
-    uint64_t bytes;
-  };
-  std::vector<Change> changes;
-  for (const Buffer &buffer : problem.buffers) {
-    if (buffer.first == buffer.last)
-      continue;
-    uint64_t bytes = roundUp(buffer.size, granule);
-    changes.push_back({buffer.first, true, bytes});
-    changes.push_back({buffer.last, false, bytes});
-  }
-  std::sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) {
-    return std::pair(a.time, a.begins) < std::pair(b.time, b.begins);
-  });
-  uint64_t load = 0, most = 0;
-  for (const Change &change : changes) {
-    load = change.begins ? load + change.bytes : load - change.bytes;
-    most = std::max(most, load);
-  }
-  return most;
-}
+uint64_t lowerBound(const Problem &problem) { return Instance(problem).lowerBound; }
 
 namespace {
-/// Fixed buffers are the caller's choice, so their overlap is the caller's error.
+/// Fixed buffers are the caller's choice, so their overlap is the caller's error. Buffers keep
+/// their numbers; those of no fixed place take no room here.
 Status checkFixed(const Problem &problem) {
-  Problem fixed;
+  auto isFixed = [](const Buffer &buffer) { return buffer.fixedOffset.has_value(); };
+  if (std::none_of(problem.buffers.begin(), problem.buffers.end(), isFixed))
+    return {};
+  Problem fixed = problem;
   Solution solution;
-  for (const Buffer &buffer : problem.buffers) {
+  for (Buffer &buffer : fixed.buffers) {
     if (!buffer.fixedOffset)
-      continue;
-    fixed.buffers.push_back(buffer);
-    solution.offsets.push_back(*buffer.fixedOffset);
-    solution.peak = std::max(solution.peak, *buffer.fixedOffset + buffer.size);
+      buffer.size = 0;
+    solution.offsets.push_back(buffer.fixedOffset.value_or(0));
+    solution.peak = std::max(solution.peak, solution.offsets.back() + buffer.size);
   }
   Status status = validate(fixed, solution);
   if (!status.ok())
     return Status::invalidArgument("among the buffers of fixed offset, " + status.message());
   return {};
 }
+
+/// Offsets per buffer of those per box.
+Solution solutionOf(const Problem &problem, const Instance &instance, const Layout &layout) {
+  Solution solution;
+  solution.offsets.reserve(problem.buffers.size());
+  for (const Buffer &buffer : problem.buffers)
+    solution.offsets.push_back(buffer.fixedOffset.value_or(0));
+  for (size_t i = 0; i < layout.offsets.size(); ++i)
+    solution.offsets[instance.boxes[i].buffer] = layout.offsets[i];
+  solution.peak = layout.peak;
+  solution.lowerBound = instance.lowerBound;
+  return solution;
+}
 } // namespace
 
 Expected<Solution> pack(const Problem &problem, const Options &options) {
   GANTRY_RETURN_IF_ERROR(checkProblem(problem));
   GANTRY_RETURN_IF_ERROR(checkFixed(problem));
-  bool anyFixed = std::any_of(problem.buffers.begin(), problem.buffers.end(),
-                              [](const Buffer &buffer) { return buffer.fixedOffset.has_value(); });
-  Solution solution = anyFixed ? packBestFit(problem) : packSkyline(problem, options);
+  const Instance instance(problem);
+  Layout layout{{}, 0};
+  if (!instance.boxes.empty()) {
+    Expected<Layout> planned = options.planner == Planner::portfolio
+                                   ? searchPortfolio(instance, options)
+                                   : planAlone(instance, options);
+    if (!planned)
+      return planned.status();
+    layout = planned.take();
+  }
+  Solution solution = solutionOf(problem, instance, layout);
   GANTRY_RETURN_IF_ERROR(validate(problem, solution));
   return solution;
 }

@@ -7,10 +7,9 @@
 //
 // "Best" is a key over contention, size and life span. No key is best for all graphs, so a small
 // portfolio is tried, and the first that meets the lower bound ends it.
-#include "gantry/Packing/Packing.h"
+#include "Skyline.h"
 
-#include "Granularity.h"
-#include "IntervalIndex.h"
+#include "Planners.h"
 
 #include <cmath>
 #include <numeric>
@@ -19,22 +18,6 @@
 namespace gantry::packing {
 
 namespace {
-
-/// A buffer that takes room, in slots: the stretches between two times at which something changes.
-struct Box {
-  uint32_t begin, end; ///< slots, half-open
-  uint64_t size;       ///< rounded up to the granule
-  uint64_t alignment;
-  uint32_t buffer;   ///< index in the problem
-  double contention; ///< largest load of a slot of its life span, as a part of the lower bound
-};
-
-struct Instance {
-  std::vector<Box> boxes;
-  uint32_t numSlots = 0;
-  uint64_t granule = 64;
-  uint64_t lowerBound = 0;
-};
 
 /// Largest value in a range, by a bottom-up segment tree.
 class RangeMax {
@@ -60,74 +43,14 @@ private:
   std::vector<uint64_t> tree;
 };
 
-/// Replaces times by slots, so that the work depends on the buffers and not on the steps.
-void compressTimes(const Problem &problem, Instance &instance) {
-  std::vector<uint32_t> times;
-  for (const Buffer &buffer : problem.buffers) {
-    times.push_back(buffer.first);
-    times.push_back(buffer.last);
-  }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  auto slotOf = [&](uint32_t time) {
-    return static_cast<uint32_t>(std::lower_bound(times.begin(), times.end(), time) -
-                                 times.begin());
-  };
-  instance.numSlots = times.empty() ? 0 : static_cast<uint32_t>(times.size() - 1);
-  for (uint32_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer &buffer = problem.buffers[i];
-    if (buffer.size != 0 && buffer.first != buffer.last)
-      instance.boxes.push_back({slotOf(buffer.first), slotOf(buffer.last),
-                                roundUp(buffer.size, instance.granule), buffer.alignment, i, 0});
-  }
-}
-
-void measureContention(Instance &instance) {
-  std::vector<uint64_t> load(instance.numSlots + 1, 0); // differences, then their prefix sums
-  for (const Box &box : instance.boxes) {
-    load[box.begin] += box.size;
-    load[box.end] -= box.size;
-  }
-  std::partial_sum(load.begin(), load.end(), load.begin());
-  RangeMax most(load);
-  instance.lowerBound = most.query(0, load.size());
-  for (Box &box : instance.boxes)
-    box.contention = static_cast<double>(most.query(box.begin, box.end)) /
-                     static_cast<double>(instance.lowerBound);
-}
-
-/// Weights of a key; the box with the largest sum goes first.
-struct Key {
-  double contention, size, duration;
-};
-
-/// The portfolio, those that won most often first.
-constexpr Key keys[] = {
+/// Those that won most often first.
+constexpr KeyWeights weightings[] = {
     {1000, 1, 0},   {0, 1, 1},      {8, 1, 1},      {0, 1, 0},      {1000, 0, 1},     {8, 1, 0},
     {1000, 1, 1},   {0, 1, 0.5},    {8, 1, 0.5},    {1000, 1, 0.5}, {0, 0.5, 1},      {8, 0.5, 1},
     {1000, 0.5, 1}, {0, 0, 1},      {8, 0, 1},      {8, 0.5, 0.5},  {1000, 0.5, 0.5}, {8, 0.5, 0},
     {8, 0, 0.5},    {1000, 0, 0.5}, {1000, 0.5, 0}, {8, 0, 0},      {1000, 0, 0},     {0, 0, 0.5},
     {0, 0.5, 0},    {0, 0.5, 0.5},
 };
-
-std::vector<uint32_t> ranksBy(const Instance &instance, const Key &key) {
-  std::vector<double> value(instance.boxes.size());
-  for (size_t i = 0; i < value.size(); ++i) {
-    const Box &box = instance.boxes[i];
-    value[i] = key.contention * box.contention + key.size * std::log2(double(box.size)) +
-               key.duration * std::log2(double(box.end - box.begin));
-  }
-  std::vector<uint32_t> order(value.size());
-  std::iota(order.begin(), order.end(), 0);
-  // Equal keys keep the order of the problem, so that there is one result.
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return value[a] != value[b] ? value[a] > value[b] : a < b;
-  });
-  std::vector<uint32_t> ranks(order.size());
-  for (uint32_t rank = 0; rank < order.size(); ++rank)
-    ranks[order[rank]] = rank;
-  return ranks;
-}
 
 /// The skyline: segments over the slots, linked from left to right, with the lowest first in a
 /// heap. A segment is known by its first slot. Heap entries are not removed when a segment changes;
@@ -212,17 +135,35 @@ private:
   }
 };
 
-/// Offsets per box for one order; gives the height reached, or stops once it is over `limit`.
-uint64_t placeAll(const Instance &instance, const Key &key, uint64_t limit,
-                  std::vector<uint64_t> &offsets) {
-  std::vector<uint32_t> ranks = ranksBy(instance, key);
+} // namespace
+
+static std::vector<IntervalIndex::Item> itemsOf(const Instance &instance) {
   std::vector<IntervalIndex::Item> items;
-  items.reserve(ranks.size());
-  for (uint32_t i = 0; i < ranks.size(); ++i)
-    items.push_back({instance.boxes[i].begin, instance.boxes[i].end, ranks[i], i});
-  IntervalIndex waiting(std::move(items));
+  items.reserve(instance.boxes.size());
+  for (uint32_t i = 0; i < instance.boxes.size(); ++i)
+    items.push_back({instance.boxes[i].begin, instance.boxes[i].end, i, i});
+  return items;
+}
+
+SkylinePlanner::SkylinePlanner(const Instance &instance)
+    : instance(instance), waiting(itemsOf(instance)), order(instance.boxes.size()),
+      ranks(instance.boxes.size()) {
+  std::iota(order.begin(), order.end(), 0);
+}
+
+uint64_t SkylinePlanner::place(const std::vector<double> &keys, uint64_t limit,
+                               std::vector<uint64_t> &offsets) {
+  // Equal keys keep the order of the problem, so that there is one result.
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return keys[a] != keys[b] ? keys[a] > keys[b]
+                              : instance.boxes[a].buffer < instance.boxes[b].buffer;
+  });
+  for (uint32_t rank = 0; rank < order.size(); ++rank)
+    ranks[order[rank]] = rank;
+  waiting.refill(ranks);
 
   Skyline skyline(instance.numSlots);
+  offsets.resize(instance.boxes.size());
   uint64_t height = 0;
   for (size_t left = instance.boxes.size(); left != 0 && height < limit;) {
     Skyline::Valley valley = skyline.lowest();
@@ -240,33 +181,26 @@ uint64_t placeAll(const Instance &instance, const Key &key, uint64_t limit,
   }
   return height;
 }
-} // namespace
 
-Solution packSkyline(const Problem &problem, const Options &options) {
-  Solution solution;
-  solution.offsets.assign(problem.buffers.size(), 0);
-  Instance instance;
-  instance.granule = granuleOf(problem);
-  compressTimes(problem, instance);
-  if (instance.boxes.empty())
-    return solution;
-  measureContention(instance);
-  solution.lowerBound = instance.lowerBound;
-
-  uint64_t affordable = std::max<uint64_t>(1, options.maxPlacements / instance.boxes.size());
-  uint64_t orders = std::min<uint64_t>({affordable, options.maxOrders, std::size(keys)});
-  std::vector<uint64_t> offsets(instance.boxes.size());
-  uint64_t best = UINT64_MAX;
-  for (uint64_t i = 0; i < std::max<uint64_t>(1, orders) && best != instance.lowerBound; ++i) {
-    uint64_t height = placeAll(instance, keys[i], best, offsets);
-    if (height >= best)
-      continue;
-    best = height;
-    for (size_t b = 0; b < offsets.size(); ++b)
-      solution.offsets[instance.boxes[b].buffer] = offsets[b];
-  }
-  solution.peak = best;
-  return solution;
+KeyMaker::KeyMaker(const Instance &instance) : instance(instance) {
+  RangeMax most(instance.load);
+  contention.reserve(instance.boxes.size());
+  for (const Box &box : instance.boxes)
+    contention.push_back(static_cast<double>(most.query(box.begin, box.end)) /
+                         static_cast<double>(instance.lowerBound));
 }
+
+std::vector<double> KeyMaker::keys(const KeyWeights &weights) const {
+  std::vector<double> keys(contention.size());
+  for (size_t i = 0; i < keys.size(); ++i)
+    keys[i] = weights.contention * contention[i] +
+              weights.size * std::log2(double(instance.boxes[i].size)) +
+              weights.duration * std::log2(double(instance.boxes[i].duration));
+  return keys;
+}
+
+unsigned numWeightings() { return static_cast<unsigned>(std::size(weightings)); }
+
+const KeyWeights &weighting(unsigned number) { return weightings[number]; }
 
 } // namespace gantry::packing

@@ -26,18 +26,41 @@ struct Solution {
   std::vector<uint64_t> offsets; ///< per buffer; 0 for one that is never live or has no bytes
   uint64_t peak = 0;             ///< bytes of the arena, a multiple of the smallest alignment
   uint64_t lowerBound = 0;       ///< no arena can be smaller
+
+  /// Peak over bound; 1 is as good as can be.
+  double ratio() const {
+    return lowerBound == 0 ? 1 : static_cast<double>(peak) / static_cast<double>(lowerBound);
+  }
 };
 
-/// How much may be tried. Results depend on it, and on nothing else: no clock, no chance.
+/// A planner by itself, or the portfolio of them (Portfolio.cpp).
+enum class Planner : uint8_t {
+  portfolio,
+  timeOrder,    ///< best fit in the order of time
+  largestFirst, ///< the largest first into the smallest gap
+  skyline,      ///< the lowest valley first, in the order of several keys
+  ejection,     ///< what does not fit ejects what is in the way, and that goes elsewhere
+  annealing,    ///< the skyline, with keys that change at random
+  exact,        ///< every layout that matters, as far as the effort goes
+};
+
+/// How much may be tried. Results depend on it and on the problem, and on nothing else: no clock,
+/// no number of threads.
 struct Options {
-  /// Orders of the buffers that packSkyline may try; it stops at the first that meets the bound.
-  unsigned maxOrders = 26;
-  /// Fewer are tried for big problems: at most this many placements in all, but one order always.
-  uint64_t maxPlacements = 1'000'000;
+  Planner planner = Planner::portfolio;
+  /// A peak up to this is good enough, and the search goes on while it is over it; 0 for the bound,
+  /// of which 0.2 % are missing at most before the search goes on after its first round.
+  uint64_t capacity = 0;
+  /// Rounds of the portfolio, each with eight times the effort of the one before; the first takes
+  /// up to about a second, where the bound is not met before.
+  unsigned rounds = 1;
+  /// Threads that planners of a round share; 0 for what the machine has.
+  unsigned threads = 0;
 };
 
-/// Largest sum of sizes, each rounded up to the smallest alignment, of the buffers live in one
-/// step. The problem must be sound (checkProblem).
+/// No arena can be smaller: the largest sum of sizes, each rounded up to the smallest alignment, of
+/// the buffers live in one step, or the end of a fixed one. The problem must be sound
+/// (checkProblem).
 uint64_t lowerBound(const Problem &problem);
 
 /// Whether the problem itself makes sense: first <= last, alignments powers of two, sizes and their
@@ -48,15 +71,9 @@ Status checkProblem(const Problem &problem);
 /// ranges, O(n log n). Errors: INTERNAL, naming the two buffers that overlap or what else is wrong.
 Status validate(const Problem &problem, const Solution &solution);
 
-/// Plans with the best planner for the problem and validates the result, always.
-/// Errors: INVALID_ARGUMENT (checkProblem; fixed buffers that overlap), INTERNAL (a defect here).
+/// Plans and validates the result, always.
+/// Errors: INVALID_ARGUMENT (checkProblem; fixed buffers that overlap; a planner that takes none),
+/// DOES_NOT_FIT (a single planner that found nothing within its effort), INTERNAL (a defect here).
 Expected<Solution> pack(const Problem &problem, const Options &options = {});
-
-/// Skyline planner (Skyline.cpp), near-linear; the problem must be sound and without fixed offsets.
-Solution packSkyline(const Problem &problem, const Options &options = {});
-
-/// Largest first into the smallest gap that it fits (BestFit.cpp); takes fixed offsets, which must
-/// not overlap. O(n * simultaneously live).
-Solution packBestFit(const Problem &problem);
 
 } // namespace gantry::packing

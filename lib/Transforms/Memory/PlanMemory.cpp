@@ -132,6 +132,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
     Expected<packing::Solution> solution = packing::pack(problem);
+    // What does not fit is worth more effort, where it could.
+    if (solution && solution->peak > room(device) && solution->lowerBound <= room(device))
+      solution = packing::pack(problem, {.capacity = room(device), .rounds = 2});
     if (!solution)
       return func.emitError() << "memory of " << device
                               << " could not be planned: " << solution.status().message();

@@ -1,5 +1,5 @@
-// The public instances of the MiniMalloc paper, hard ones on purpose: the plan must be valid; the
-// ratios are printed for people and not judged here.
+// The public instances of the MiniMalloc paper, hard ones on purpose: each fills its capacity to
+// the last byte, and the second round of the portfolio finds how.
 #include "gantry/Packing/Packing.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Problem readInstance(const std::filesystem::path &path) {
   return problem;
 }
 
-TEST(MiniMalloc, EveryInstanceGetsAValidPlan) {
+TEST(MiniMalloc, EveryInstanceIsSolved) {
   std::filesystem::path folder = GANTRY_SHARED_DIR "/data/minimalloc";
   if (!std::filesystem::is_directory(folder))
     GTEST_SKIP() << "no instances at " << folder;
@@ -35,10 +35,9 @@ TEST(MiniMalloc, EveryInstanceGetsAValidPlan) {
   for (const auto &entry : std::filesystem::directory_iterator(folder)) {
     Problem problem = readInstance(entry.path());
     ASSERT_FALSE(problem.buffers.empty()) << entry.path();
-    Expected<Solution> solution = pack(problem);
+    Expected<Solution> solution = pack(problem, {.rounds = 3});
     ASSERT_TRUE(solution.ok()) << entry.path() << ": " << solution.status().message();
-    std::printf("%-20s %4zu buffers, peak / bound = %.4f\n", entry.path().filename().c_str(),
-                problem.buffers.size(), double(solution->peak) / double(solution->lowerBound));
+    EXPECT_EQ(solution->peak, solution->lowerBound) << entry.path();
     ++count;
   }
   EXPECT_GT(count, 0u);
