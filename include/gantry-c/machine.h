@@ -19,7 +19,9 @@ GANTRY_API gantry_status_t gantry_machine_read(gantry_machine_t **machine);
 GANTRY_API void gantry_machine_destroy(gantry_machine_t *machine);
 
 /** Measures the rates of the host, which the cost model otherwise assumes, with that many threads
- * (0: all available). Takes about a second and 384 MiB. */
+ * (0: all available), then those of the GPUs and of copies to, from and among them, through CUDA.
+ * Takes about a second and 384 MiB, and a second and 64 MiB on each GPU. UNAVAILABLE when there are
+ * GPUs and CUDA cannot be opened: the host's rates are there all the same. */
 GANTRY_API gantry_status_t gantry_machine_calibrate(gantry_machine_t *machine, uint32_t threads);
 
 /** The devices and links as JSON, as --topology takes it. Valid until the machine is calibrated or
@@ -33,12 +35,14 @@ typedef struct gantry_machine_device_t {
   const char *physical; /**< full: /job:localhost/replica:0/task:0/physical_device:GPU:0 */
   const char *driver;   /**< "host", "cuda" */
   const char *model;
-  const char *uuid;     /**< empty for the host */
-  const char *pci;      /**< bus address; empty for the host */
-  uint64_t total_bytes; /**< 0: not known */
-  uint64_t free_bytes;  /**< when the machine was read */
-  double flops;         /**< f32 operations a second; 0: not known */
-  double bandwidth;     /**< bytes a second of its memory; 0: not known */
+  const char *uuid;      /**< empty for the host */
+  const char *pci;       /**< bus address; empty for the host */
+  uint64_t total_bytes;  /**< 0: not known */
+  uint64_t free_bytes;   /**< when the machine was read */
+  double flops;          /**< f32 operations a second; 0: not known */
+  double bandwidth;      /**< bytes a second of its memory; 0: not known */
+  uint32_t architecture; /**< of a GPU, 90 for sm_90; 0: not known */
+  double launch;         /**< seconds from one start of a kernel to the next; 0: not known */
 } gantry_machine_device_t;
 
 /** CPU:0 first; 0 when `machine` is null. */

@@ -38,8 +38,9 @@ gantry_status_t gantry_machine_calibrate(gantry_machine_t *machine, uint32_t thr
   GANTRY_NEED(machine);
   Topology &topology = machine->object.topology;
   machine::applyRates(machine::measureHost(threads), topology);
+  Status ofGPUs = machine::measureGPUs(topology);
   machine->json = topology.toJSON();
-  return GANTRY_OK;
+  return finish(std::move(ofGPUs));
 }
 
 const char *gantry_machine_topology(const gantry_machine_t *machine) {
@@ -62,7 +63,8 @@ gantry_status_t gantry_machine_device(const gantry_machine_t *machine, size_t in
   return give({0, machine->names[index].c_str(), machine->physicalNames[index].c_str(),
                driverName(physical.driver).data(), physical.model.c_str(), details.uuid.c_str(),
                details.pci.c_str(), physical.memory, details.free,
-               physical.peakFlops[static_cast<size_t>(ElementType::f32)], physical.bandwidth},
+               physical.peakFlops[static_cast<size_t>(ElementType::f32)], physical.bandwidth,
+               physical.architecture, physical.launch},
               device, "gantry_machine_device_t");
 }
 
@@ -73,8 +75,8 @@ gantry_status_t gantry_machine_link(const gantry_machine_t *machine, size_t from
   if (from >= count || to >= count)
     return noSuch("device", std::max(from, to), count);
   const Topology &topology = machine->object.topology;
-  machine::CopyRates rates =
-      machine::copyRates(topology, static_cast<uint32_t>(from), static_cast<uint32_t>(to));
+  machine::CopyRates rates = machine::copyRates(topology, static_cast<uint32_t>(from),
+                                                static_cast<uint32_t>(to), machine->object.assumed);
   return give({0, rates.bandwidth, rates.latency, rates.isGiven}, link, "gantry_machine_link_t");
 }
 

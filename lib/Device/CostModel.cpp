@@ -73,7 +73,7 @@ CostModel CostModel::of(const Topology &topology) {
       rates.flops[i] = gantry::flopRate(physical, static_cast<ElementType>(i));
     rates.bandwidth =
         physical.bandwidth > 0 ? physical.bandwidth : StandInRates::bandwidth(physical.type());
-    rates.launch = StandInRates::launch(physical.type());
+    rates.launch = physical.launch > 0 ? physical.launch : StandInRates::launch(physical.type());
     model.rates.push_back(rates);
   }
   model.findWays(topology);

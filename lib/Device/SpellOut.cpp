@@ -22,6 +22,7 @@ Topology spelledOut(Topology topology) {
     for (ElementType element : peaks)
       device.peakFlops[static_cast<size_t>(element)] = costs.flopRate(i, element);
     device.bandwidth = costs.byteRate(i);
+    device.launch = costs.launchSeconds(i);
   }
   for (Link &link : topology.links)
     if (link.bandwidth == 0 && link.from != link.to)

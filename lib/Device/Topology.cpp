@@ -198,6 +198,10 @@ Status Topology::check() const {
         device.driver != Driver::sim)
       return wrong(quoted(device.name) + " cannot be run by the driver '" +
                    std::string(driverName(device.driver)) + "'");
+  for (const PhysicalDevice &device : physical)
+    if (!(device.launch >= 0 && device.launch <= longestLaunch))
+      return wrong(quoted(device.name) + " takes " + std::to_string(device.launch) +
+                   " seconds to start a kernel, expected 0 to 3600");
   GANTRY_RETURN_IF_ERROR(checkLogical(*this));
   for (const Link &link : links)
     if (link.from >= physical.size() || link.to >= physical.size() || !(link.bandwidth >= 0) ||

@@ -3,6 +3,7 @@
 // misspelt "limti" must not mean "no limit".
 #include "gantry/Device/Topology.h"
 
+#include "gantry/Device/GPUArch.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
@@ -88,6 +89,17 @@ public:
     return *count;
   }
 
+  /// "sm_90" as 90; what begins otherwise is not a GPU's.
+  uint32_t architecture(const char *key) {
+    const std::string written = text(key);
+    if (written.empty())
+      return 0;
+    std::optional<uint32_t> number = parseGPUArch(written);
+    if (!number)
+      fail("'" + std::string(key) + "' is '" + written + "', expected a form like sm_90");
+    return number.value_or(0);
+  }
+
   /// A device with type and id; parts that are not given are the default task's.
   DeviceName device(const char *key) {
     std::string written = text(key, /*required=*/true);
@@ -118,13 +130,17 @@ private:
 };
 
 Expected<PhysicalDevice> readPhysical(const JSON &json, const std::string &place) {
-  Reader reader(json, place, {"name", "driver", "model", "memory", "bandwidth", "peak_flops"});
+  Reader reader(
+      json, place,
+      {"name", "driver", "model", "architecture", "memory", "bandwidth", "launch", "peak_flops"});
   PhysicalDevice device;
   device.name = reader.device("name");
   device.name.physical = true;
   device.model = reader.text("model");
   device.memory = reader.bytes("memory");
   device.bandwidth = reader.rate("bandwidth");
+  device.launch = reader.rate("launch");
+  device.architecture = reader.architecture("architecture");
   std::string driver = reader.text("driver", /*required=*/true);
   bool known = false;
   for (Driver candidate : {Driver::host, Driver::sim, Driver::cuda})
@@ -275,10 +291,14 @@ std::string Topology::toJSON() const {
     JSON entry = {{"name", device.name.str()}, {"driver", driverName(device.driver)}};
     if (!device.model.empty())
       entry["model"] = device.model;
+    if (device.architecture)
+      entry["architecture"] = gpuArchName(device.architecture);
     if (device.memory)
       entry["memory"] = device.memory;
     if (device.bandwidth != 0)
       entry["bandwidth"] = device.bandwidth;
+    if (device.launch != 0)
+      entry["launch"] = device.launch;
     for (unsigned i = 0; i < numElementTypes; ++i)
       if (device.peakFlops[i] != 0)
         entry["peak_flops"][std::string(elementTypeName(static_cast<ElementType>(i)))] =

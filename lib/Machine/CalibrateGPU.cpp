@@ -207,11 +207,11 @@ Status measureCopies(Bench &bench, Topology &topology, uint32_t host, uint32_t g
 }
 
 /// Tensor cores from sm_80 on; a GPU without them keeps what is assumed.
-Status measureKernels(Bench &bench, PhysicalDevice &device, double &launchSeconds) {
+Status measureKernels(Bench &bench, PhysicalDevice &device) {
   Expected<double> launches = bench.launches();
   if (!launches)
     return launches.status();
-  launchSeconds = 1 / *launches;
+  device.launch = 1 / *launches;
   Expected<double> added = bench.blocks(module("sm_75", addArrays()), "add_arrays");
   if (!added)
     return added.status();
@@ -231,11 +231,11 @@ Status measureKernels(Bench &bench, PhysicalDevice &device, double &launchSecond
 
 } // namespace
 
-Expected<std::vector<GPURates>> measureGPUs(Topology &topology) {
+Status measureGPUs(Topology &topology) {
   std::unique_ptr<runtime::Driver> driver = runtime::createCUDADriver();
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Bench>> benches;
-  std::vector<GPURates> rates;
+  std::vector<uint32_t> measured; ///< indices into Topology::physical
   const auto host = std::find_if(topology.physical.begin(), topology.physical.end(),
                                  [](const auto &each) { return each.driver == Driver::host; });
   const auto hostIndex = static_cast<uint32_t>(host - topology.physical.begin());
@@ -251,8 +251,8 @@ Expected<std::vector<GPURates>> measureGPUs(Topology &topology) {
     if (!memory)
       return memory.status();
     benches.push_back(std::make_unique<Bench>(*devices.back(), memory.take()));
-    rates.push_back({i, 0});
-    GANTRY_RETURN_IF_ERROR(measureKernels(*benches.back(), physical, rates.back().launchSeconds));
+    measured.push_back(i);
+    GANTRY_RETURN_IF_ERROR(measureKernels(*benches.back(), physical));
     if (hostIndex < topology.physical.size())
       GANTRY_RETURN_IF_ERROR(measureCopies(*benches.back(), topology, hostIndex, i));
   }
@@ -263,7 +263,7 @@ Expected<std::vector<GPURates>> measureGPUs(Topology &topology) {
       Bench &source = *benches[from], &target = *benches[to];
       auto queue = target.device.createQueue();
       GANTRY_RETURN_IF_ERROR(
-          addLink(topology, rates[from].physical, rates[to].physical,
+          addLink(topology, measured[from], measured[to],
                   target.copyRate(source.device, source.memory.data()), [&]() -> Status {
                     GANTRY_RETURN_IF_ERROR(queue->copyFrom(source.device, target.memory.data(),
                                                            source.memory.data(), 64));
@@ -272,9 +272,9 @@ Expected<std::vector<GPURates>> measureGPUs(Topology &topology) {
     }
   // Figures of a stand-in for CUDA are those of no GPU, wherever they go.
   if (const char *other = std::getenv("GANTRY_CUDA_LIB"); other && *other)
-    for (const GPURates &each : rates)
-      topology.physical[each.physical].model += " (rates of a stand-in for CUDA, of no GPU)";
-  return rates;
+    for (uint32_t each : measured)
+      topology.physical[each].model += " (rates of a stand-in for CUDA, of no GPU)";
+  return {};
 }
 
 } // namespace gantry::machine

@@ -76,15 +76,21 @@ std::vector<NvmlDevice> letThrough(std::vector<NvmlDevice> devices) {
 
 void addGPUs(Machine &machine) {
   uint32_t id = 0;
-  std::vector<NvmlDevice> gpus = letThrough(readNvml().devices);
+  const std::vector<NvmlDevice> gpus = letThrough(readNvml().devices);
   const auto first = static_cast<uint32_t>(machine.topology.physical.size());
   for (uint32_t from = 0; from < gpus.size(); ++from)
     for (uint32_t to = 0; to < gpus.size(); ++to)
       if (gpus[from].index != gpus[to].index) {
         const NvmlPeer &peer = gpus[from].peers[gpus[to].index];
         machine.peers.push_back({first + from, first + to, peer.access, peer.nvlink, peer.atomics});
+        if (peer.access) // what it moves is known when it is measured
+          machine.topology.links.push_back(
+              {first + from, first + to,
+               peer.nvlink ? StandInRates::nvlinkBandwidth : StandInRates::linkBandwidth,
+               StandInRates::linkLatency});
       }
-  for (NvmlDevice &gpu : gpus) {
+  machine.assumed = machine.topology.links;
+  for (const NvmlDevice &gpu : gpus) {
     DeviceName name = DeviceName::local(DeviceType::GPU, id++);
     const auto index = static_cast<uint32_t>(machine.topology.physical.size());
     machine.topology.logical.push_back({name, index, 0});
@@ -96,22 +102,26 @@ void addGPUs(Machine &machine) {
     device.memory = gpu.total;
     device.bandwidth = gpu.bandwidth;
     device.peakFlops[static_cast<size_t>(ElementType::f32)] = gpu.flops;
+    device.architecture = gpu.architecture;
     machine.topology.physical.push_back(std::move(device));
-    machine.details.push_back({std::move(gpu.uuid), std::move(gpu.pci), gpu.free,
-                               gpu.architecture ? "sm_" + std::to_string(gpu.architecture) : ""});
+    machine.details.push_back({gpu.uuid, gpu.pci, gpu.free});
   }
 }
 
 } // namespace
 
-CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to) {
+CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to,
+                    std::span<const Link> assumed) {
   const CostModel costs = CostModel::of(topology);
   const uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
   constexpr uint64_t sample = uint64_t(1) << 40; // so large that latency does not count
   return {static_cast<double>(sample) / costs.copySeconds(from, to, sample),
           costs.copySeconds(from, to, 1),
           std::any_of(topology.links.begin(), topology.links.end(),
-                      [&](const Link &link) { return link.from == source && link.to == target; }),
+                      [&](const Link &link) {
+                        return link.from == source && link.to == target &&
+                               std::find(assumed.begin(), assumed.end(), link) == assumed.end();
+                      }),
           costs.linkOrigin(from, to) == LinkOrigin::byHost};
 }
 

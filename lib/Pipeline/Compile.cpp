@@ -122,7 +122,8 @@ struct Compilation {
   Compiled result;
   std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
-  bool isPlaced = false; ///< the module, as far as it came
+  bool isPlaced = false;                  ///< the module, as far as it came
+  std::vector<std::string> gpuArchs = {}; ///< that kernels are for; none: the default
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
   bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
@@ -140,6 +141,10 @@ struct Compilation {
     if (!options.libraries.empty())
       (*module)->setAttr(kLibrariesAttr, Builder(&context).getStrArrayAttr(
                                              llvm::to_vector_of<StringRef>(options.libraries)));
+    FailureOr<std::vector<std::string>> archs = findGPUArchs(*module, options);
+    if (failed(archs))
+      return failure();
+    gpuArchs = std::move(*archs);
     if (failed(selectEntry(*module, options.graph.entry)))
       return failure();
     if (options.replicate && failed(replicateFunction(*module, importer, *import, options)))
@@ -149,9 +154,11 @@ struct Compilation {
     return success();
   }
 
-  /// Sizes that the importer has used up name no open dimension any more.
+  /// Sizes that the importer has used up name no open dimension any more, and the topology says
+  /// what no flag does.
   CompileOptions passOptions() {
     CompileOptions passes = options;
+    passes.gpuArchs = gpuArchs;
     auto isOpen = [](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       return tensor && !tensor.hasStaticShape();

@@ -197,21 +197,6 @@ struct FlagReader {
     return llvm::success();
   }
 
-  /// One set of kernels runs on all architectures that were asked for.
-  LogicalResult checkMath() {
-    auto lacks = [](StringRef arch) { return gpuArchNumber(arch) < kTensorCoreArch; };
-    if (!options.tf32)
-      return llvm::success();
-    if (options.gpuArchs.empty())
-      return fail(
-          "--math=tf32 needs tensor cores of sm_80, and kernels are for sm_75 unless another "
-          "architecture is asked for; add --gpu-arch=sm_80 or newer");
-    for (StringRef arch : options.gpuArchs)
-      if (lacks(arch))
-        return fail("--math=tf32 needs tensor cores of sm_80, and --gpu-arch asks for " + arch);
-    return llvm::success();
-  }
-
   /// "none", or a list of libraries.
   LogicalResult readLibraries(StringRef value) {
     options.libraries.clear();
@@ -400,7 +385,7 @@ Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flag
   if (reader.options.withWeights && !reader.options.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
-  if (failed(reader.checkMath()) || failed(reader.readTopology()) || failed(reader.findAssembler()))
+  if (failed(reader.readTopology()) || failed(reader.findAssembler()))
     return Status::invalidArgument(reader.error);
   return std::move(reader.options);
 }

@@ -3,14 +3,18 @@
 // The machine that compiles is not asked (spec D5): without a word about devices it is the host
 // alone, with nothing known about it, so that the same graph gives the same plan everywhere.
 
-#include "gantry/Device/Topology.h"
-
 #include "TopologyOptions.h"
+
+#include "gantry/Device/GPUArch.h"
+#include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace gantry;
@@ -56,6 +60,54 @@ LogicalResult gantry::checkAlso(ModuleOp module, const CompileOptions &options) 
              << topology.deviceList();
   }
   return success();
+}
+
+/// Of GPUs whose architecture is known; each once, oldest first.
+static FailureOr<std::vector<std::string>> archsOf(const Topology &topology, Location at) {
+  std::set<uint32_t> archs;
+  for (const PhysicalDevice &device : topology.physical) {
+    if (device.type() != DeviceType::GPU || device.architecture == 0)
+      continue;
+    std::optional<uint32_t> arch = gpuArchFor(device.architecture);
+    if (!arch)
+      return emitError(at) << "'" << device.name.str() << "' of the topology is "
+                           << gpuArchName(device.architecture) << "; kernels are made for "
+                           << gpuArchName(gpuArchs[0]) << " and newer";
+    archs.insert(*arch);
+  }
+  std::vector<std::string> names;
+  for (uint32_t arch : archs)
+    names.push_back(gpuArchName(arch));
+  return names;
+}
+
+/// One set of kernels runs on all architectures that they are for.
+static LogicalResult checkMath(ArrayRef<std::string> archs, const CompileOptions &options,
+                               Location at) {
+  if (!options.tf32)
+    return success();
+  if (archs.empty())
+    return emitError(at)
+           << "--math=tf32 needs tensor cores of sm_80, and kernels are for sm_75 unless another "
+              "architecture is asked for; add --gpu-arch=sm_80 or newer";
+  for (StringRef arch : archs)
+    if (gpuArchNumber(arch) < kTensorCoreArch)
+      return emitError(at) << "--math=tf32 needs tensor cores of sm_80, and "
+                           << (options.gpuArchs.empty() ? "the topology has a GPU of "
+                                                        : "--gpu-arch asks for ")
+                           << arch;
+  return success();
+}
+
+FailureOr<std::vector<std::string>> gantry::findGPUArchs(ModuleOp module,
+                                                         const CompileOptions &options) {
+  const Location at = UnknownLoc::get(module.getContext());
+  FailureOr<std::vector<std::string>> archs = options.gpuArchs;
+  if (options.gpuArchs.empty())
+    archs = archsOf(getTopology(module), at);
+  if (failed(archs) || failed(checkMath(*archs, options, at)))
+    return failure();
+  return archs;
 }
 
 LogicalResult gantry::setTopologyFromOptions(ModuleOp module, const CompileOptions &options) {

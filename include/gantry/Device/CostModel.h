@@ -18,14 +18,14 @@ namespace gantry {
 /// What stands in for rates that a topology does not give: operations and bytes a second, seconds.
 /// GPU: data sheet of the NVIDIA A100 40 GB PCIe (2020), dense, and what a kernel launch costs
 /// there. CPU: two cores of a server with AVX2, as measured on such a machine. Link: PCIe 4 x16,
-/// 32 GB/s less what copies do not reach of it.
+/// 32 GB/s less what copies do not reach of it; NVLink: the A100's, one way.
 struct StandInRates {
   static constexpr double gpuFlops = 19.5e12, gpuHalfFlops = 312e12, gpuDoubleFlops = 9.7e12,
                           gpuByteFlops = 624e12;
   static constexpr double gpuBandwidth = 1555e9, gpuLaunch = 3e-6;
   static constexpr double cpuFlops = 100e9, cpuDoubleFlops = 50e9;
   static constexpr double cpuBandwidth = 20e9, cpuLaunch = 1e-6;
-  static constexpr double linkBandwidth = 25e9, linkLatency = 10e-6;
+  static constexpr double linkBandwidth = 25e9, nvlinkBandwidth = 300e9, linkLatency = 10e-6;
 
   /// Operations a second on elements of a type.
   static double flops(DeviceType device, ElementType element);

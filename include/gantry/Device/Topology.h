@@ -31,6 +31,8 @@ struct PhysicalDevice {
   uint64_t memory = 0;                             ///< bytes
   std::array<double, numElementTypes> peakFlops{}; ///< FLOP/s, by ElementType
   double bandwidth = 0;                            ///< of its memory, bytes/s
+  double launch = 0;         ///< seconds from one start of a kernel to the next
+  uint32_t architecture = 0; ///< of a GPU: 90 for sm_90
 
   DeviceType type() const { return *name.type; }
   bool operator==(const PhysicalDevice &) const = default;
@@ -56,6 +58,8 @@ struct Link {
 
 /// More devices than any machine has, so few that tables of all pairs of them are small.
 inline constexpr size_t maxDevices = 1024;
+/// Seconds: what takes longer to start a kernel is a mistake.
+inline constexpr double longestLaunch = 3600;
 
 /// A physical GPU, or all those whose names a part of one stands for.
 struct GPURequest {

@@ -4,8 +4,6 @@
 #include "gantry/Device/Topology.h"
 #include "gantry/Support/Status.h"
 
-#include <vector>
-
 namespace gantry::machine {
 
 struct HostRates {
@@ -22,15 +20,10 @@ HostRates measureHost(unsigned threads);
 /// Writes the rates into the hosts of the topology, and the copy rate as a link to itself.
 void applyRates(const HostRates &rates, Topology &topology);
 
-struct GPURates {
-  uint32_t physical = 0;    ///< index into Topology::physical
-  double launchSeconds = 0; ///< from one launch to the next on a queue
-};
-
 /// Measures the GPUs of the topology that CUDA runs, by their numbers, and writes rates of f32, f16
-/// and bf16, of memory, and links to the host, inside and among them. Takes about a second and 64
-/// MiB on each. UNAVAILABLE when CUDA is not there. With a stand-in (GANTRY_CUDA_LIB) the model
-/// says so.
-Expected<std::vector<GPURates>> measureGPUs(Topology &topology);
+/// and bf16, of memory, of launches, and links to the host, inside and among them. Takes about a
+/// second and 64 MiB on each; does nothing where there are none. UNAVAILABLE when CUDA is not
+/// there. With a stand-in (GANTRY_CUDA_LIB) the model says so.
+Status measureGPUs(Topology &topology);
 
 } // namespace gantry::machine

@@ -3,6 +3,7 @@
 
 #include "gantry/Device/Topology.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,6 @@ struct DeviceDetails {
   std::string uuid; ///< empty for the host
   std::string pci;  ///< bus address
   uint64_t free = 0;
-  std::string architecture = {}; ///< "sm_90"; empty for the host and where it is not known
 };
 
 /// How a GPU reaches another one's memory, as its driver says.
@@ -27,6 +27,7 @@ struct Machine {
   Topology topology;
   std::vector<DeviceDetails> details; ///< by physical device
   std::vector<PeerAccess> peers;      ///< each pair of GPUs, both ways
+  std::vector<Link> assumed;          ///< of the topology's links, those whose rates nobody tells
   unsigned processors = 0;            ///< logical processors of the machine
   unsigned usable = 0;                ///< of those, the ones this process may run on
   std::vector<std::string> features;  ///< of the processor, and its levels: Support/CPUFeatures.def
@@ -36,16 +37,17 @@ struct Machine {
 struct CopyRates {
   double bandwidth = 0;  ///< bytes a second, without the latency
   double latency = 0;    ///< seconds
-  bool isGiven = false;  ///< the topology has a link for them
+  bool isGiven = false;  ///< the topology has a link for them, with rates that are not assumed
   bool isByHost = false; ///< else: through the host, or what stands in for a link
 };
 
-/// By the cost model; devices are indices into Topology::logical.
-CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to);
+/// By the cost model; devices are indices into Topology::logical. `assumed`: Machine::assumed.
+CopyRates copyRates(const Topology &topology, uint32_t from, uint32_t to,
+                    std::span<const Link> assumed = {});
 
 /// The host, and the GPUs that NVML lists and CUDA_VISIBLE_DEVICES lets through; no context is made
 /// and no device memory taken. Rates of GPUs follow from their clocks, those of the host are left
-/// open.
+/// open; GPUs that reach each other have links at the rates of StandInRates.
 Machine readMachine();
 
 } // namespace gantry::machine

@@ -76,7 +76,7 @@ struct CompileOptions {
   unsigned searchSteps = 2000; ///< of local search in automatic placement
 
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
-  std::vector<std::string> gpuArchs;   ///< code for each; none: for every one that is supported
+  std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest
   Assembler assembler;                 ///< of machine code for GPUs
   bool tf32 = false;                   ///< products of f32 may round their factors to tf32
   std::vector<std::string> libraries;  ///< that kernels of GPUs get variants of, as plans name them

@@ -4,6 +4,7 @@
 #include "EmitPTX.h"
 
 #include "Assemble.h"
+#include "gantry/Device/GPUArch.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/EmitParts.h"
@@ -34,8 +35,8 @@ using namespace mlir;
 using namespace gantry;
 
 ArrayRef<StringRef> gantry::knownGPUArchs() {
-  static const StringRef known[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
-                                    "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+  static const auto names = llvm::map_to_vector(gpuArchs, gpuArchName);
+  static const SmallVector<StringRef> known(names.begin(), names.end());
   return known;
 }
 

@@ -214,7 +214,7 @@ module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {link = []}>}
 
 // -----
 
-// expected-error @below {{physical[0] of the topology has the unknown key 'memroy'; the keys are name, driver, model, memory, bandwidth, peak_flops}}
+// expected-error @below {{physical[0] of the topology has the unknown key 'memroy'; the keys are name, driver, model, architecture, memory, bandwidth, launch, peak_flops}}
 module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {physical = [{name = "CPU:0", driver = "host", memroy = 1}], logical = [{physical = 0}]}>} {
 }
 

@@ -32,6 +32,14 @@ TEST(CostModel, UnknownRatesAreStandIns) {
   EXPECT_EQ(model.launchSeconds(cpu), StandInRates::cpuLaunch);
 }
 
+TEST(CostModel, ALaunchTakesWhatTheTopologySays) {
+  Topology topology = twoGPUs();
+  topology.physical[gpu1].launch = 7e-6;
+  CostModel model = CostModel::of(topology);
+  EXPECT_EQ(model.launchSeconds(gpu0), StandInRates::gpuLaunch);
+  EXPECT_DOUBLE_EQ(model.seconds(gpu1, {1000000000, 0}), 7e-6 + 1e-3);
+}
+
 TEST(CostModel, AnUnknownTypeFollowsTheDevicesF32) {
   Topology topology = twoGPUs();
   topology.physical[gpu1].peakFlops[size_t(ElementType::bf16)] = 7e12;

@@ -21,6 +21,7 @@ void expectSamePredictions(const Topology &a, const Topology &b) {
     for (unsigned e = 0; e < numElementTypes; ++e)
       EXPECT_EQ(before.flopRate(i, ElementType(e)), after.flopRate(i, ElementType(e))) << i << e;
     EXPECT_EQ(before.byteRate(i), after.byteRate(i));
+    EXPECT_EQ(before.launchSeconds(i), after.launchSeconds(i));
     for (uint32_t j = 0; j < before.numDevices(); ++j) {
       EXPECT_EQ(before.copySeconds(i, j, 12345), after.copySeconds(i, j, 12345)) << i << j;
       EXPECT_EQ(before.copyLatency(i, j), after.copyLatency(i, j));
@@ -43,6 +44,7 @@ TEST(SpellOut, changesNoPrediction) {
 TEST(SpellOut, keepsWhatIsGiven) {
   Topology topology = parsed("CPU:0,GPU:0");
   topology.physical[1].bandwidth = 7e11;
+  topology.physical[1].launch = 5e-6;
   topology.physical[1].peakFlops[size_t(ElementType::f32)] = 3e13;
   topology.links.push_back({0, 1, 5e10, 2e-6});
   const Topology full = spelledOut(topology);

@@ -63,7 +63,7 @@ constexpr const char *twoGPUs = R"({
   "physical": [
     {"name": "CPU:0", "driver": "host", "memory": "24GiB"},
     {"name": "GPU:0", "driver": "sim", "model": "a card", "memory": 2147483648,
-     "bandwidth": 1e12, "peak_flops": {"f32": 2e13, "bf16": 1e14}}
+     "architecture": "sm_90", "launch": 4e-6, "bandwidth": 1e12, "peak_flops": {"f32": 2e13, "bf16": 1e14}}
   ],
   "logical": [
     {"name": "CPU:0", "physical": "CPU:0"},
@@ -80,6 +80,8 @@ TEST(Topology, d4_two_logical_devices_on_one_physical) {
   EXPECT_EQ(topology->logical.size(), 3u);
   EXPECT_EQ(topology->logical[2].physical, 1u);
   EXPECT_EQ(topology->physical[1].peakFlops[size_t(ElementType::bf16)], 1e14);
+  EXPECT_EQ(topology->physical[1].architecture, 90u);
+  EXPECT_EQ(topology->physical[1].launch, 4e-6);
   EXPECT_EQ(topology->links[0].latency, 1e-5);
 }
 
@@ -146,6 +148,11 @@ TEST(Topology, JSONRefused) {
        "topology: physical[0]: 'memory' is not a byte count, like 1073741824 or \"1GiB\""},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "bandwidth": -1}]})",
        "topology: physical[0]: 'bandwidth' is not a number from 0 on"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "architecture": "sm_9x"}]})",
+       "topology: physical[0]: 'architecture' is 'sm_9x', expected a form like sm_90"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "launch": 3601}]})",
+       "topology: '/job:localhost/replica:0/task:0/physical_device:CPU:0' takes 3601.000000 "
+       "seconds to start a kernel, expected 0 to 3600"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "peak_flops": {"f8": 1}}]})",
        "topology: physical[0]: 'peak_flops' has 'f8'; it maps the element types f32, f64, f16, "
        "bf16, "

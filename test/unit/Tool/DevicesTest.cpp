@@ -30,15 +30,24 @@ TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
                           "  uuid       GPU-2000-fake\n"
                           "  memory     1 GiB free of 2 GiB\n"
                           "  f32        40 TFLOP/s\n"
-                          "  bandwidth  1 TB/s\n");
+                          "  bandwidth  1 TB/s\n"
+                          "  launch     3 us (assumed)\n");
   EXPECT_TRUE(std::regex_search(devices.out, std::regex("NVML +570\\.86 +lists GPUs")));
   EXPECT_TRUE(std::regex_search(devices.out,
                                 std::regex("GPU:0 +GPU:1 +direct, NVLink +atomics\n *GPU:1 +GPU:0 "
                                            "+direct, NVLink *\n")))
       << devices.out;
-  EXPECT_TRUE(std::regex_search(devices.out,
-                                std::regex("GPU:0 +GPU:1 +12\\.5 GB/s +20 us +through the host")))
+  EXPECT_TRUE(std::regex_search(devices.out, std::regex("GPU:0 +GPU:1 +300 GB/s +10 us +assumed")))
       << devices.out;
+}
+
+TEST_F(DevicesTool, d7_json_has_the_ways_and_architectures_of_gpus) {
+  const Topology machine = listed("");
+  EXPECT_EQ(machine.physical[1].architecture, 90u);
+  EXPECT_EQ(machine.physical[2].launch, 3e-6); // a stand-in, spelled out
+  for (auto [from, to] : {std::pair(1u, 2u), {2u, 1u}})
+    EXPECT_NE(std::find(machine.links.begin(), machine.links.end(), Link{from, to, 3e11, 1e-5}),
+              machine.links.end());
 }
 
 // Golden rows of spec section 9.
@@ -82,10 +91,10 @@ TEST_F(DevicesTool, d7_calibrates) {
   EXPECT_GT(host.peakFlops[size_t(ElementType::f32)], 1e9);
   EXPECT_GT(host.peakFlops[size_t(ElementType::f64)], 1e8);
   EXPECT_GT(host.bandwidth, 1e8);
-  // Behind what is measured come the links that are assumed.
-  ASSERT_FALSE(machine.links.empty());
-  EXPECT_EQ(machine.links[0].from, machine.links[0].to);
-  EXPECT_GT(machine.links[0].bandwidth, 1e8);
+  const auto inside = std::find_if(machine.links.begin(), machine.links.end(),
+                                   [](const Link &link) { return link.from == 0 && link.to == 0; });
+  ASSERT_NE(inside, machine.links.end());
+  EXPECT_GT(inside->bandwidth, 1e8);
   EXPECT_TRUE(std::regex_search(gantry("devices --calibrate").out,
                                 std::regex("CPU:0 +CPU:0 .* measured\n")));
 }
@@ -102,13 +111,14 @@ TEST_F(DevicesTool, d7_calibrates_gpus_through_cuda) {
   for (uint32_t gpu : {1, 2}) {
     EXPECT_GT(read->physical[gpu].bandwidth, 0);
     EXPECT_NE(read->physical[gpu].bandwidth, 1e12); // NVML's
+    EXPECT_NE(read->physical[gpu].launch, 3e-6);    // that of the stand-in
     for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16})
       EXPECT_GT(read->physical[gpu].peakFlops[size_t(type)], 0);
   }
   EXPECT_EQ(read->links.size(), 9u); // all pairs of three
   const std::string text = onTwoGPUs("devices --calibrate", with).out;
   EXPECT_TRUE(std::regex_search(text, std::regex("GPU:0 +GPU:1 .* measured\n"))) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("GPU:1: a launch takes .*s\n"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("launch +[0-9.]+ [nu]s\n"))) << text;
 }
 
 TEST_F(DevicesTool, d7_calibrates_what_there_is) {
@@ -131,6 +141,27 @@ TEST_F(DevicesTool, d7_lists_the_libraries_that_plans_use) {
   EXPECT_TRUE(std::regex_search(with, std::regex("cuBLASLt +13.1.0 +matrix products of plans that "
                                                  "were compiled with --libraries=cublaslt\n")))
       << with;
+}
+
+/// What is run here is compiled for the GPUs that are here; what is kept is not.
+TEST_F(DevicesTool, d5_run_asks_for_the_architecture_of_this_machine) {
+  compiler = fake;
+  write(folder / "m.onnx", "flags\nplan " + (folder / "p.gantry"));
+  auto said = [&](const std::string &arguments) {
+    return onTwoGPUs(arguments + " --fill ones --no-cache").err;
+  };
+  EXPECT_HAS(said("run m.onnx --devices=CPU:0,GPU:0 -v"),
+             "kernels are for sm_90, as this machine's GPUs are; --gpu-arch says otherwise\n");
+  EXPECT_HAS(said("run m.onnx --devices=CPU:0,GPU:0"), " devices=CPU:0,GPU:0 gpu-arch=sm_90\n");
+  EXPECT_HAS(said("bench m.onnx --devices=CPU:0,GPU:0 --runs 1"), "gpu-arch=sm_90");
+  for (const char *other :
+       {"run m.onnx", "run m.onnx --devices=CPU:0", "run m.onnx --devices=CPU:0,GPU:0 --simulate",
+        "run m.onnx --devices=CPU:0,GPU:0 --emulate"})
+    EXPECT_EQ(said(other).find("gpu-arch"), std::string::npos) << other;
+  EXPECT_EQ(said("run m.onnx --devices=CPU:0,GPU:0 --gpu-arch=sm_80").find("sm_90"),
+            std::string::npos);
+  EXPECT_EQ(onTwoGPUs("compile m.onnx --devices=CPU:0,GPU:0 -o k.gantry").err.find("gpu-arch"),
+            std::string::npos);
 }
 
 TEST_F(DevicesTool, Refuses) {

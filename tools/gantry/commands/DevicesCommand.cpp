@@ -5,6 +5,7 @@
 #include "show/Text.h"
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Device/GPUArch.h"
 #include "gantry/Device/SpellOut.h"
 #include "gantry/Drivers/CPUFeatures.h"
 #include "gantry/Machine/Calibrate.h"
@@ -97,8 +98,8 @@ void printPhysical(const PhysicalDevice &device, const Machine &machine) {
     table.add({"threads", std::to_string(machine.usable) + " usable of " +
                               std::to_string(machine.processors)});
   }
-  if (details && !details->architecture.empty())
-    table.add({"target", details->architecture});
+  if (device.architecture)
+    table.add({"target", gpuArchName(device.architecture)});
   if (details && !details->uuid.empty())
     table.add({"uuid", details->uuid});
   if (details && !details->pci.empty())
@@ -109,6 +110,8 @@ void printPhysical(const PhysicalDevice &device, const Machine &machine) {
   table.add({"f32", formatRate(alone.flopRate(0), "FLOP/s") + assumedUnless(flops > 0)});
   table.add(
       {"bandwidth", formatRate(alone.byteRate(0), "B/s") + assumedUnless(device.bandwidth > 0)});
+  if (device.type() == DeviceType::GPU)
+    table.add({"launch", formatSeconds(alone.launchSeconds(0)) + assumedUnless(device.launch > 0)});
   if (isThisHost)
     table.add({"features", notableFeatures(machine)});
   // Without titles: the first line is empty.
@@ -124,11 +127,11 @@ void printLogical(const Topology &topology) {
 }
 
 /// One line for each pair of logical devices on different physical ones, and given ones inside.
-void printLinks(const Topology &topology, const char *given) {
+void printLinks(const Machine &machine, const Topology &topology, const char *given) {
   Table table({"from", "to", ">rate", ">latency", ""});
   for (uint32_t from = 0; from < topology.logical.size(); ++from)
     for (uint32_t to = 0; to < topology.logical.size(); ++to) {
-      const machine::CopyRates rates = machine::copyRates(topology, from, to);
+      const machine::CopyRates rates = machine::copyRates(topology, from, to, machine.assumed);
       if (topology.logical[from].physical == topology.logical[to].physical &&
           !(rates.isGiven && from == to))
         continue;
@@ -165,12 +168,6 @@ void printPeers(const Machine &machine, const Topology &topology) {
     std::fputs(table.text().c_str(), stdout);
 }
 
-void printLaunches(const Topology &topology, const std::vector<machine::GPURates> &rates) {
-  for (const machine::GPURates &each : rates)
-    std::printf("%s: a launch takes %s\n", topology.physical[each.physical].name.shortStr().c_str(),
-                formatSeconds(each.launchSeconds).c_str());
-}
-
 void printLibraries() {
   Table table({"library", "version", ""});
   const bool hasCompiler = Compiler::open().ok();
@@ -191,7 +188,7 @@ void printForPeople(const Machine &machine, const Topology &topology, bool calib
   for (const LogicalDevice &device : topology.logical)
     logical += device.name.type == DeviceType::GPU;
   printLogical(topology);
-  printLinks(topology, calibrated ? "measured" : "given");
+  printLinks(machine, topology, calibrated ? "measured" : "given");
   printPeers(machine, topology);
   printLibraries();
   std::printf("GPUs: %zu physical, %zu logical\n", physical, logical);
@@ -217,19 +214,14 @@ int devicesCommand(const Options &options) {
   auto topology = describedTopology(options, machine.topology);
   if (!topology)
     return report(topology.status());
-  std::vector<machine::GPURates> measured;
   if (options.calibrate) {
     machine::applyRates(machine::measureHost(static_cast<unsigned>(options.threads)), *topology);
-    auto rates = machine::measureGPUs(*topology);
-    if (!rates)
-      printWarning("GPUs are not measured: " + rates.status().message());
-    else
-      measured = rates.take();
+    if (Status status = machine::measureGPUs(*topology); !status.ok())
+      printWarning("GPUs are not measured: " + status.message());
   }
-  if (!options.json) {
+  if (!options.json)
     printForPeople(machine, *topology, options.calibrate);
-    printLaunches(*topology, measured);
-  } else
+  else
     std::fputs(spelledOut(topology.take()).toJSON().c_str(), stdout);
   return exitSuccess;
 }

@@ -3,11 +3,14 @@
 #include "Console.h"
 
 #include "gantry/Arrays/Values.h"
+#include "gantry/Device/GPUArch.h"
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Formats/Archive.h"
+#include "gantry/Machine/Machine.h"
 #include "gantry/Runtime/Tensor.h"
 
 #include <algorithm>
+#include <set>
 
 namespace gantry::tool {
 
@@ -367,8 +370,41 @@ static void leaveOut(const std::vector<std::string> &compiledIn, bool quiet, Giv
   }
 }
 
+/// Whether a graph is compiled for GPUs of this machine, and nothing says for which architecture.
+static bool lacksGPUArch(const Options &options) {
+  bool hasGPUs = false;
+  for (const std::string &flag : options.compileFlags) {
+    if (flag == "simulate" || flag.starts_with("topology=") || flag.starts_with("gpu-arch="))
+      return false;
+    hasGPUs |= flag.starts_with("devices=") && flag.find("GPU:") != std::string::npos;
+  }
+  return hasGPUs && !options.emulate;
+}
+
+/// What is compiled to run here is for the GPUs that are here. A plan to be kept is not: it is the
+/// same wherever it is compiled (spec D5).
+static Options forThisMachine(const Options &options) {
+  Options here = options;
+  if (!lacksGPUArch(options))
+    return here;
+  std::set<uint32_t> archs;
+  for (const PhysicalDevice &device : machine::readMachine().topology.physical)
+    if (auto arch = gpuArchFor(device.architecture))
+      archs.insert(*arch);
+  std::string list;
+  for (uint32_t arch : archs)
+    list += (list.empty() ? "" : ",") + gpuArchName(arch);
+  if (list.empty())
+    return here;
+  here.compileFlags.push_back("gpu-arch=" + list);
+  if (options.verbose > 0)
+    printNote("kernels are for " + list +
+              ", as this machine's GPUs are; --gpu-arch says otherwise");
+  return here;
+}
+
 Expected<Prepared> Prepared::from(const Options &options, GivenArrays inputs) {
-  auto model = Model::load(options, candidatesOf(inputs));
+  auto model = Model::load(forThisMachine(options), candidatesOf(inputs));
   if (!model)
     return model.status();
   leaveOut(model->shapeValues, options.quietInputs, inputs);

@@ -134,11 +134,14 @@ struct DetailsReader {
   LogicalResult readPhysical(Entry entry) {
     PhysicalDevice device;
     std::string name, driver;
-    if (failed(entry.checkKeys({"name", "driver", "model", "memory", "bandwidth", "peak_flops"})) ||
+    if (failed(entry.checkKeys({"name", "driver", "model", "architecture", "memory", "bandwidth",
+                                "launch", "peak_flops"})) ||
         failed(entry.readText("name", name)) || failed(entry.readText("driver", driver)) ||
         failed(entry.readText("model", device.model)) ||
         failed(entry.readCount("memory", device.memory)) ||
-        failed(entry.readRate("bandwidth", device.bandwidth)) || failed(readPeaks(entry, device)))
+        failed(entry.readCount("architecture", device.architecture)) ||
+        failed(entry.readRate("bandwidth", device.bandwidth)) ||
+        failed(entry.readRate("launch", device.launch)) || failed(readPeaks(entry, device)))
       return failure();
     FailureOr<DeviceName> parsed = readDeviceName(name, [&]() -> InFlightDiagnostic {
       return emitError() << entry.place << " of the topology: ";
@@ -267,8 +270,10 @@ struct DetailsBuilder {
     fields.addText("name", device.name.str());
     fields.addText("driver", driverName(device.driver));
     fields.addText("model", device.model);
+    fields.addCount("architecture", device.architecture);
     fields.addCount("memory", device.memory);
     fields.addRate("bandwidth", device.bandwidth);
+    fields.addRate("launch", device.launch);
     for (unsigned i = 0; i < numElementTypes; ++i)
       peaks.addRate(elementTypeName(ElementType(i)), device.peakFlops[i]);
     if (!peaks.fields.empty())
