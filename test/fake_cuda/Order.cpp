@@ -1,7 +1,6 @@
 #include "Order.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace fake {
 
@@ -16,18 +15,6 @@ void advance(Clock &clock, size_t actor) {
   if (clock.size() <= actor)
     clock.resize(actor + 1);
   ++clock[actor];
-}
-
-void Order::split(uint64_t at) {
-  auto after = ranges.upper_bound(at);
-  if (after == ranges.begin())
-    return;
-  auto &[begin, range] = *std::prev(after);
-  if (begin == at || range.end <= at)
-    return;
-  Range second = range;
-  range.end = at;
-  ranges.emplace(at, std::move(second));
 }
 
 std::optional<std::string> Order::record(Range &range, const Doer &doer, bool writes) {
@@ -53,27 +40,7 @@ std::optional<std::string> Order::record(Range &range, const Doer &doer, bool wr
 
 std::optional<std::string> Order::access(const Doer &doer, uint64_t begin, uint64_t end,
                                          bool writes) {
-  if (begin >= end)
-    return std::nullopt;
-  split(begin);
-  split(end);
-  for (uint64_t at = begin; at < end;) {
-    auto found = ranges.lower_bound(at);
-    if (found == ranges.end() || found->first > at) { // bytes that nobody has touched yet
-      const uint64_t gapEnd = found == ranges.end() ? end : std::min(end, found->first);
-      found = ranges.emplace(at, Range{gapEnd, {}, {}}).first;
-    }
-    if (auto conflict = record(found->second, doer, writes))
-      return conflict;
-    at = found->second.end;
-  }
-  return std::nullopt;
-}
-
-void Order::forget(uint64_t begin, uint64_t end) {
-  split(begin);
-  split(end);
-  ranges.erase(ranges.lower_bound(begin), ranges.lower_bound(end));
+  return ranges.visit(begin, end, [&](Range &range) { return record(range, doer, writes); });
 }
 
 } // namespace fake

@@ -6,9 +6,10 @@
 // kept.
 #pragma once
 
+#include "gantry/Support/RangeMap.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ public:
   /// Records an access; gives the name of work that it is not ordered with, if there is one.
   std::optional<std::string> access(const Doer &doer, uint64_t begin, uint64_t end, bool writes);
   /// The bytes are somebody else's from now on.
-  void forget(uint64_t begin, uint64_t end);
+  void forget(uint64_t begin, uint64_t end) { ranges.erase(begin, end); }
 
 private:
   struct Event {
@@ -42,14 +43,12 @@ private:
     std::string name;
   };
   struct Range {
-    uint64_t end = 0;
     Event write;
     std::vector<Event> reads;
   };
-  void split(uint64_t at);
   static std::optional<std::string> record(Range &range, const Doer &doer, bool writes);
 
-  std::map<uint64_t, Range> ranges;
+  gantry::RangeMap<Range> ranges;
 };
 
 } // namespace fake

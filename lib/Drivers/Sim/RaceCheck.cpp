@@ -1,7 +1,6 @@
 #include "RaceCheck.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace gantry::runtime {
 
@@ -22,19 +21,6 @@ void RaceCheck::join() {
   ranges.clear(); // nothing in it can conflict any more
 }
 
-/// Makes `at` a border between ranges, if it lies inside of one.
-void RaceCheck::split(uintptr_t at) {
-  auto after = ranges.upper_bound(at);
-  if (after == ranges.begin())
-    return;
-  auto &[begin, range] = *std::prev(after);
-  if (begin == at || range.end <= at)
-    return;
-  Range second = range;
-  range.end = at;
-  ranges.emplace(at, std::move(second));
-}
-
 std::optional<RaceCheck::Use> RaceCheck::record(Range &range, const Event &event) {
   if (!isBefore(range.write, event.queue))
     return range.write.use;
@@ -53,22 +39,8 @@ std::optional<RaceCheck::Use> RaceCheck::record(Range &range, const Event &event
 
 std::optional<RaceCheck::Use> RaceCheck::access(size_t queue, const Use &use, uintptr_t begin,
                                                 uintptr_t end) {
-  if (begin >= end)
-    return std::nullopt;
-  split(begin);
-  split(end);
-  Event event{use, queue, clocks[queue][queue]};
-  for (uintptr_t at = begin; at < end;) {
-    auto found = ranges.lower_bound(at);
-    if (found == ranges.end() || found->first > at) { // bytes that nobody has touched yet
-      uintptr_t gapEnd = found == ranges.end() ? end : std::min(end, found->first);
-      found = ranges.emplace(at, Range{gapEnd, {}, {}}).first;
-    }
-    if (std::optional<Use> conflict = record(found->second, event))
-      return conflict;
-    at = found->second.end;
-  }
-  return std::nullopt;
+  const Event event{use, queue, clocks[queue][queue]};
+  return ranges.visit(begin, end, [&](Range &range) { return record(range, event); });
 }
 
 } // namespace gantry::runtime

@@ -6,8 +6,9 @@
 // depend on the order in which the commands happen to run.
 #pragma once
 
+#include "gantry/Support/RangeMap.h"
+
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -45,21 +46,18 @@ private:
     uint64_t time = 0; ///< 0: never
   };
   struct Range {
-    uintptr_t end = 0;
     Event write;
     std::vector<Event> reads; ///< the last one of each queue since the write
   };
-  using Ranges = std::map<uintptr_t, Range>; ///< by begin; disjoint
 
   bool isBefore(const Event &event, size_t queue) const {
     return clocks[queue][event.queue] >= event.time;
   }
-  void split(uintptr_t at);
   std::optional<Use> record(Range &range, const Event &event);
 
   std::vector<Clock> clocks; ///< by queue
   std::vector<Clock> semaphores;
-  Ranges ranges;
+  RangeMap<Range> ranges;
 };
 
 } // namespace gantry::runtime
