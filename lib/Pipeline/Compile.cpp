@@ -1,5 +1,7 @@
 // Compiles a graph file: import, run the phases, make code, write the plan.
 
+#include "LargestBatch.h"
+#include "OverLimit.h"
 #include "Replicate.h"
 #include "Search.h"
 #include "TopologyOptions.h"
@@ -124,6 +126,7 @@ struct Compilation {
   Predictions predictions;
   bool isPlaced = false;                  ///< the module, as far as it came
   std::vector<std::string> gpuArchs = {}; ///< that kernels are for; none: the default
+  std::vector<std::string> limitSteps;    ///< what made the plan fit, for the plan
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
   bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
@@ -241,7 +244,15 @@ struct Compilation {
     if (!options.writePlacementLock.empty() && failed(writePlacementLock()))
       return failure();
     predictSeconds(*module, options.fuse, predictions);
-    return runPhases(passes, Phase::copy, last);
+    auto runRest = [&](const CompileOptions &rest) { return runPhases(rest, Phase::copy, last); };
+    if (!options.fixOverLimit || last != Phase::memory)
+      return runRest(passes);
+    LogicalResult ran = runUntilItFits(module, passes, runRest, limitSteps);
+    // What was predicted before is of another plan.
+    if (!limitSteps.empty())
+      for (auto &[function, steps] : predictions)
+        steps.seconds = 0;
+    return ran;
   }
 
   LogicalResult writePlacementLock() {
@@ -314,6 +325,8 @@ struct Compilation {
     info.source = file.baseName().str();
     info.sourceHash = hashBytes(llvm::arrayRefFromStringRef(file.bytes->getBuffer()));
     info.remarks = remarks;
+    for (const std::string &step : limitSteps)
+      info.constraints.push_back("over the limit: " + step);
     info.placement = placementName(options);
     info.predictions = predictions;
     if (!output.file.empty())
@@ -356,7 +369,13 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOptions &options,
                                          const PlanOutput &output, MLIRContext &context,
                                          const Watch &watch) {
-  Compilation compilation{file, options, output, context, watch, {}, {}, {}, {}, false};
+  if (!options.largestBatch.empty()) {
+    FailureOr<CompileOptions> fitting = withLargestBatch(file, options, context);
+    if (failed(fitting))
+      return failure();
+    return compileGraph(file, *fitting, output, context, watch);
+  }
+  Compilation compilation{file, options, output, context, watch, {}, {}, {}, {}, false, {}};
   // Heard by whoever listens to the context as well; the plan keeps them for later readers.
   ScopedDiagnosticHandler keepRemarks(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
@@ -392,7 +411,7 @@ FailureOr<std::string> gantry::explainWhyNot(const GraphFile &file, const Compil
                                              const WhyNotQuestion &question, MLIRContext &context) {
   const PlanOutput nowhere;
   const Watch nobody;
-  Compilation compilation{file, options, nowhere, context, nobody, {}, {}, {}, {}, false};
+  Compilation compilation{file, options, nowhere, context, nobody, {}, {}, {}, {}, false, {}};
   if (failed(compilation.importModule()) || failed(compilation.prepareForPlace()))
     return failure();
   FailureOr<WhyNotAnswer> answer =

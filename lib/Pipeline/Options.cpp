@@ -289,6 +289,13 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readOverLimit(StringRef text) {
+    if (text != "error" && text != "fix")
+      return fail("--over-limit " + text + ": expected error or fix");
+    options.fixOverLimit = text == "fix";
+    return llvm::success();
+  }
+
   LogicalResult readTopology() {
     if (!topology.file.empty() && topology.devices.empty()) {
       Expected<MappedFile> file = open(topology.file);
@@ -304,6 +311,7 @@ struct FlagReader {
     return llvm::StringSwitch<std::string *>(name)
         .Case("code-cache", &options.assembler.cache)
         .Case("entry", &options.graph.entry)
+        .Case("largest-batch", &options.largestBatch)
         .Case("external-root", &options.graph.externalRoot)
         .Case("write-placement-lock", &options.writePlacementLock)
         .Case("devices", &topology.devices)
@@ -342,6 +350,8 @@ struct FlagReader {
       return readLibraries(value);
     else if (name == "no-fuse")
       options.fuse = false;
+    else if (name == "over-limit")
+      return readOverLimit(value);
     else if (name == "no-reuse")
       options.reuse = false;
     else if (name == "dim")

@@ -63,6 +63,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 
   // Equal ops with equal requests are one op, wherever the requests come from.
   addCanonicalizer(pm);
+  pm.addNestedPass<func::FuncOp>(createTieConstantsPass());
   pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifySimplifiedPass());
 
@@ -107,6 +108,9 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   InsertCopiesPassOptions insert;
   insert.explicitOnly = options.explicitCopies;
   pm.addPass(createInsertCopiesPass(insert));
+  StreamConstantsPassOptions stream;
+  llvm::append_range(stream.bytes, options.streamed);
+  pm.addPass(createStreamConstantsPass(stream));
   pm.addPass(createVerifyCopiesPass());
 
   pm.addPass(createCheckCopyBudgetPass(options.maxCopy));

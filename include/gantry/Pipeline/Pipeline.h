@@ -72,8 +72,11 @@ struct CompileOptions {
   bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
   CopyBudget maxCopy;
   std::optional<ReplicaList> replicate;
-  bool firstReplica = false;   ///< one device for each gantry.replicate, to compare with
-  unsigned searchSteps = 2000; ///< of local search in automatic placement
+  bool fixOverLimit = false;     ///< look for a plan that fits where the first one does not
+  std::vector<int64_t> streamed; ///< bytes of weights that each run copies, by logical device
+  std::string largestBatch;      ///< the open dimension to find the largest size of; empty: none
+  bool firstReplica = false;     ///< one device for each gantry.replicate, to compare with
+  unsigned searchSteps = 2000;   ///< of local search in automatic placement
 
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
   std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest

@@ -118,6 +118,17 @@ def MergeConstantsPass : Pass<"gantry-merge-constants", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def TieConstantsPass : Pass<"gantry-tie-constants", "::mlir::func::FuncOp"> {
+  let summary = "keep a weight once that is there plain and transposed";
+  let description = [{
+    A matrix that is only gathered from along its rows, and another one that is the same transposed:
+    the gather reads columns of the other, and what it gives is transposed. Both must ask for the
+    same (spec P1).
+  }];
+  let options = [Option<"least", "least", "int64_t", "262144", "bytes of the smallest matrix that is looked at">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def MergeOpsPass : Pass<"gantry-merge-ops", "::mlir::ModuleOp"> {
   let summary = "make one op of those that are equal and ask for the same";
   let description = [{
@@ -239,6 +250,17 @@ def InsertCopiesPass : Pass<"gantry-insert-copies", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"explicitOnly", "explicit", "bool", "false",
     "refuse ops whose operands are on other devices">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def StreamConstantsPass : Pass<"gantry-stream-constants", "::mlir::ModuleOp"> {
+  let summary = "leave weights on the host and copy them in each run";
+  let description = [{
+    As many bytes of constants as a device is given, spread evenly over the program, are kept by the
+    host; a copy in each run brings each of them into transient memory of the device. Only constants
+    that ask for no device, and that ops of one device read.
+  }];
+  let options = [ListOption<"bytes", "bytes", "int64_t", "bytes to free, by number of the logical device">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 

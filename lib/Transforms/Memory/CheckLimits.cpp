@@ -91,8 +91,10 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
           << formatBytes(use.bound) << ", transient " << formatBytes(use.transient);
     if (peak.op)
       error << " (most at " << nameOf(peak.op) << " of '" << peak.func.getSymName() << "')";
-    error << "; raise the limit to at least " << use.total()
-          << " bytes, put less on this device, or make the batch smaller";
+    error
+        << "; raise the limit to at least " << use.total()
+        << " bytes, put less on this device, make the batch smaller (--largest-batch=DIM finds the "
+           "largest that fits), or let weights come from the host (--over-limit=fix)";
     for (const Resident &resident : largest(device.getSymNameAttr(), peak))
       error.attachNote(resident.loc) << formatBytes(resident.size) << ": " << resident.what;
     signalPassFailure();

@@ -38,6 +38,17 @@ static bool writes(Operation *command, Value buffer) {
   return found;
 }
 
+/// The op in front of which `ahead` launches more are to run before `user`.
+static Operation *goBack(Operation *user, unsigned ahead) {
+  Operation *at = user;
+  for (Operation *op = user; ahead > 0 && (op = op->getPrevNode());)
+    if (isa<commands::LaunchOp>(op)) {
+      at = op;
+      --ahead;
+    }
+  return at;
+}
+
 namespace {
 /// Where an op stands in its block, without moving any: in front of the op that had number `before`
 /// when we came, after all those with a smaller `turn` there.
@@ -55,7 +66,9 @@ struct Delayer {
   DenseMap<Block *, SmallVector<Operation *>> ends; ///< of segments, in order
   SmallVector<commands::CopyOp> moved;
 
-  explicit Delayer(Block &body) { number(body); }
+  unsigned ahead;
+
+  Delayer(Block &body, unsigned ahead) : ahead(ahead) { number(body); }
 
   void number(Block &block) {
     uint32_t next = 0;
@@ -84,8 +97,13 @@ struct Delayer {
     auto join = llvm::partition_point(joins, [&](Operation *op) { return places[op] < here; });
     consider(join == joins.end() ? nullptr : *join);
     Value source = copy.getSources().front();
-    for (Operation *user : copy.getTargets().front().getUsers())
-      consider(block->findAncestorOpInBlock(*user));
+    for (Operation *user : copy.getTargets().front().getUsers()) {
+      Operation *around = block->findAncestorOpInBlock(*user);
+      Operation *before = around && here < places.lookup(around) ? goBack(around, ahead) : nullptr;
+      if (before && !(here < places.lookup(before)))
+        return; // it is no further ahead than that
+      consider(before);
+    }
     for (Operation *user : source.getUsers())
       if (writes(user, source))
         consider(block->findAncestorOpInBlock(*user));
@@ -111,7 +129,7 @@ struct Delayer {
 };
 } // namespace
 
-bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device) {
+bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device, unsigned ahead) {
   SmallVector<commands::CopyOp> whole, copies;
   func.walk([&](commands::CopyOp copy) {
     if (comesIn(copy, device))
@@ -119,7 +137,7 @@ bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device) {
   });
   for (commands::CopyOp copy : whole)
     separate(copy, copies);
-  Delayer delayer(func.getBody().front());
+  Delayer delayer(func.getBody().front(), ahead);
   for (commands::CopyOp copy : llvm::reverse(copies))
     delayer.delay(copy);
   delayer.move();

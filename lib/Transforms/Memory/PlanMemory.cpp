@@ -69,11 +69,13 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer);
     });
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
-    // Rather wait for memory than not fit: values then come in just before they are used.
-    if (succeeded(packed) && !packed->full.empty()) {
+    // Rather wait for memory than not fit: values then come in shortly before they are used.
+    for (unsigned ahead : {8, 2, 1, 0}) {
+      if (failed(packed) || packed->full.empty())
+        break;
       bool moved = false;
       for (StringAttr device : packed->full)
-        moved |= delayCopies(func, device);
+        moved |= delayCopies(func, device, ahead);
       if (moved)
         packed = packAll(func, byDevice, nullptr);
     }

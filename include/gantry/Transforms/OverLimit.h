@@ -1,0 +1,11 @@
+// What the passes that make a plan fit share.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace gantry {
+
+/// Why a weight is copied in each run, in the ledger and in `explain`.
+inline constexpr llvm::StringLiteral kOverLimitCause = "the memory limit";
+
+} // namespace gantry

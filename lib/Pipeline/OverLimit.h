@@ -1,0 +1,22 @@
+// What is tried when a plan does not fit (spec M2, --over-limit=fix): above the pipeline, which
+// stays a pure function of its options.
+#pragma once
+
+#include "gantry/Pipeline/Pipeline.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace gantry {
+
+/// Runs the phases after Place.
+using RunRest = llvm::function_ref<llvm::LogicalResult(const CompileOptions &)>;
+
+/// Runs them on `module`, which is placed, again and again on copies of it, each time with more
+/// weights on the host, until it fits or nothing more helps; then with the first errors. What was
+/// done is told in remarks, and is in `steps`.
+llvm::LogicalResult runUntilItFits(mlir::OwningOpRef<mlir::ModuleOp> &module,
+                                   const CompileOptions &options, RunRest run,
+                                   std::vector<std::string> &steps);
+
+} // namespace gantry
