@@ -70,7 +70,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     });
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
     // Rather wait for memory than not fit: values then come in shortly before they are used.
-    for (unsigned ahead : {8, 2, 1, 0}) {
+    for (unsigned ahead : {64, 32, 16, 8, 4, 2, 1, 0}) {
       if (failed(packed) || packed->full.empty())
         break;
       bool moved = false;
