@@ -77,7 +77,7 @@ bool Steps::collect() {
   for (Operation &op : block.without_terminator()) {
     if (isa<ConstantOp>(op) || isView(&op))
       continue;
-    if (!isa<LaunchOp, CopyOp, AssertIndicesOp, IfOp, WhileOp>(op))
+    if (!isa<LaunchOp, CopyOp, AssertIndicesOp, RegionBranchOpInterface>(op))
       return false;
     WalkResult alone = op.walk([&](LaunchOp launch) {
       return isOnDevice(launch) ? WalkResult::advance() : WalkResult::interrupt();
