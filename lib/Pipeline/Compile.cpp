@@ -141,9 +141,8 @@ struct Compilation {
       return failure();
     if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
-    if (!options.libraries.empty())
-      (*module)->setAttr(kLibrariesAttr, Builder(&context).getStrArrayAttr(
-                                             llvm::to_vector_of<StringRef>(options.libraries)));
+    if (options.libraries)
+      setLibraries(*options.libraries);
     FailureOr<std::vector<std::string>> archs = findGPUArchs(*module, options);
     if (failed(archs))
       return failure();
@@ -155,6 +154,13 @@ struct Compilation {
     result.files = options.files;
     llvm::append_range(result.files, importer.filesRead());
     return success();
+  }
+
+  void setLibraries(ArrayRef<std::string> names) {
+    (*module)->removeAttr(kLibrariesAttr);
+    if (!names.empty())
+      (*module)->setAttr(kLibrariesAttr,
+                         Builder(&context).getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
   }
 
   /// Sizes that the importer has used up name no open dimension any more, and the topology says

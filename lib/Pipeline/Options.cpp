@@ -199,14 +199,14 @@ struct FlagReader {
 
   /// "none", or a list of libraries.
   LogicalResult readLibraries(StringRef value) {
-    options.libraries.clear();
+    options.libraries.emplace();
     for (StringRef name : llvm::split(value, ',')) {
       if (value == "none")
         continue;
       if (!llvm::is_contained(knownGPULibraries(), name))
         return fail("unknown library '" + name + "' in --libraries; known are " +
                     llvm::join(knownGPULibraries(), ", ") + ", or none");
-      options.libraries.push_back(std::string(plan::matmulLibrary));
+      options.libraries->push_back(std::string(plan::matmulLibrary));
     }
     return llvm::success();
   }

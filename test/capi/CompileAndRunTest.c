@@ -321,7 +321,8 @@ static void test_flags(const char *graph) {
 static void test_failures(const char *graph) {
   struct log log = {{0}, ""};
   gantry_artifact_t *artifact = NULL;
-  const char *unknown[] = {"colour=blue"}, *value[] = {"value=x=none.npy"};
+  const char *unknown[] = {"colour=blue"}, *value[] = {"value=x=none.npy"},
+             *library[] = {"libraries=cublas"};
   gantry_compile_request_t request = request_for(graph, unknown);
   request.log = receive;
   request.log_context = &log;
@@ -331,8 +332,12 @@ static void test_failures(const char *graph) {
   EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
   EXPECT(strcmp(gantry_compiler_last_error(),
                 "--value x: cannot open 'none.npy': no such file or folder") == 0);
+  request.flags = library;
+  EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
+  EXPECT(strcmp(gantry_compiler_last_error(),
+                "unknown library 'cublas' in --libraries; known are cublaslt, or none") == 0);
   /* The log has the first error of each call. */
-  EXPECT(log.lines[GANTRY_SEVERITY_ERROR] == 2);
+  EXPECT(log.lines[GANTRY_SEVERITY_ERROR] == 3);
   EXPECT(strcmp(log.error, gantry_compiler_last_error()) == 0);
   request.num_flags = 0;
   request.file = "none.mlir";

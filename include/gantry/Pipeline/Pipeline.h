@@ -82,8 +82,9 @@ struct CompileOptions {
   std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest
   Assembler assembler;                 ///< of machine code for GPUs
   bool tf32 = false;                   ///< products of f32 may round their factors to tf32
-  std::vector<std::string> libraries;  ///< that kernels of GPUs get variants of, as plans name them
-  std::vector<std::string> also;       ///< drivers that the plan is to run with as well
+  /// That kernels of GPUs get variants of, as plans name them; if not said, those of the text.
+  std::optional<std::vector<std::string>> libraries;
+  std::vector<std::string> also; ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large
   bool fuse = true;

@@ -28,6 +28,15 @@
 // RUN: gantry run %t.gantry --emulate --fill x=ramp --fill w=ramp --fill b=ramp -v 2>&1 | FileCheck %s --check-prefix=EMULATED
 // EMULATED: 3 kernels run on '{{.*}}GPU:0' as code of sm_75 on cuda, since others are not possible here: cublasLt 12.0 on cuda: an emulated GPU has no library 'cublasLt'
 
+// Text says which libraries it is for; a flag that is given says it anew.
+// RUN: gantry compile %s --devices=CPU:0,GPU:0 --libraries=cublaslt --stop-after=place -o %t.place.mlir
+// RUN: FileCheck %s --check-prefix=TEXT --input-file=%t.place.mlir
+// TEXT: gantry.libraries = ["cublasLt"]
+// RUN: gantry compile %t.place.mlir -o %t.gantry
+// RUN: gantry plan-text %t.gantry | FileCheck %s --check-prefix=UNFUSED
+// RUN: gantry compile %t.place.mlir --libraries=none -o %t.gantry
+// RUN: gantry plan-text %t.gantry | FileCheck %s --check-prefix=NONE
+
 // Without the flag there is none, and a bias stays with its product.
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 -o %t.gantry
 // RUN: gantry plan-text %t.gantry | FileCheck %s --check-prefix=NONE
