@@ -40,7 +40,8 @@ def interruptible(call, library=None):
     worker = threading.Thread(target=work, name="gantry-call", daemon=True)
     worker.start()
     try:
-        worker.join()
+        while worker.is_alive():
+            worker.join(0.1)  # a signal that another thread has taken does not end a wait
     except BaseException:
         cancel.set()
         worker.join()

@@ -100,7 +100,7 @@ def atanh(input, *, device=None, name=None):
     return _apply("atanh", (input,), (), device, name)
 
 
-def attention(query, key, value, scale, mask=None, *, causal=False, device=None, name=None):
+def attention(query, key, value, mask=None, *, scale, causal=False, device=None, name=None):
     """Attend: softmax(scale q k^T + mask) v.
 
     Query [..., t, d], key [..., s, d], value [..., s, e], optional additive mask broadcast to [..., t, s];
@@ -388,7 +388,7 @@ def hard_swish(input, *, device=None, name=None):
     return _apply("hard_swish", (input,), (), device, name)
 
 
-def iota(shape, axis, dtype="float32", *, device=None, name=None):
+def iota(shape, axis, *, dtype="float32", device=None, name=None):
     """Count up along a dimension.
 
     Element at index i along `axis` is i.
@@ -413,7 +413,7 @@ def is_nan(input, *, device=None, name=None):
     return _apply("is_nan", (input,), (), device, name)
 
 
-def layer_norm(input, scale, axis, epsilon, bias=None, *, device=None, name=None):
+def layer_norm(input, scale, bias=None, *, axis, epsilon, device=None, name=None):
     """Normalise over the last dimensions.
 
     (x - mean) / sqrt(variance + epsilon) * scale + bias, mean and variance over dimensions `axis` to the last;
@@ -615,7 +615,7 @@ def prelu(lhs, rhs, *, device=None, name=None):
     return _apply("prelu", (lhs, rhs), (), device, name)
 
 
-def random_normal(shape, seed, mean, deviation, dtype="float32", *, device=None, name=None):
+def random_normal(shape, seed, mean, deviation, *, dtype="float32", device=None, name=None):
     """Draw normal numbers.
 
     Draws normal numbers from a counter-based generator: element i depends on `seed` and i alone. The counter is
@@ -627,7 +627,7 @@ def random_normal(shape, seed, mean, deviation, dtype="float32", *, device=None,
                   (("seed", 1, seed), ("mean", 2, mean), ("deviation", 2, deviation)), device, name, (shape, dtype))
 
 
-def random_uniform(shape, seed, low, high, dtype="float32", *, device=None, name=None):
+def random_uniform(shape, seed, low, high, *, dtype="float32", device=None, name=None):
     """Draw uniform in [low, high) numbers.
 
     Draws uniform in [low, high) numbers from a counter-based generator: element i depends on `seed` and i

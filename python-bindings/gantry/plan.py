@@ -23,7 +23,7 @@ from .errors import InvalidArgumentError, NotFoundError
 
 Port = collections.namedtuple("Port", "name dtype shape device")
 
-# A run that took less is made on the calling thread from then on, where Ctrl-C waits for its end.
+# A run without loops that took less is made on the calling thread from then on, where Ctrl-C waits for its end.
 _SHORT = 0.02
 
 
@@ -154,6 +154,11 @@ class Plan:
         """The placed ops of all functions: dicts with name, log_name, device."""
         return [op for function in self.description["functions"] for op in function.get("placed_ops", ())]
 
+    def has_loop(self, function):
+        """Whether how long a run takes depends on values."""
+        blocks = self.description["functions"][function.index].get("blocks", ())
+        return any(command["opcode"] == "loop" for block in blocks for command in block.get("commands", ()))
+
     def to_bytes(self):
         """The plan file."""
         if self._data is not None:
@@ -228,7 +233,8 @@ class Session:
             return self._call(function, inputs, None)
         started = time.perf_counter()
         outputs = interruptible(lambda cancel: self._call(function, inputs, cancel))
-        self._is_short[function.index] = time.perf_counter() - started < _SHORT
+        took = time.perf_counter() - started
+        self._is_short[function.index] = took < _SHORT and not self.plan.has_loop(function)
         return outputs
 
     def _call(self, function, inputs, cancel):

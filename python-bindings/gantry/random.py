@@ -52,12 +52,13 @@ def _next():
 
 def uniform(shape, low=0.0, high=1.0, dtype="float32", device=None, key=None):
     """Numbers in [low, high)."""
-    return ops.random_uniform(_shape(shape), (key or _next()).seed, float(low), float(high), dtype, device=device)
+    return ops.random_uniform(_shape(shape), (key or _next()).seed, float(low), float(high), dtype=dtype, device=device)
 
 
 def normal(shape, mean=0.0, deviation=1.0, dtype="float32", device=None, key=None):
     """Numbers from a normal distribution."""
-    return ops.random_normal(_shape(shape), (key or _next()).seed, float(mean), float(deviation), dtype, device=device)
+    return ops.random_normal(_shape(shape), (key or _next()).seed, float(mean), float(deviation), dtype=dtype,
+                             device=device)
 
 
 def _shape(shape):
