@@ -77,6 +77,16 @@ def value_list(values):
     return made, kept
 
 
+_OPTIONS = ("dims", "devices", "placement", "rules", "lock", "max_copy", "copies", "soft", "replicate", "flags")
+
+
+def check_options(options, caller):
+    """Options by names that there are."""
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"{caller} has no option '{name}'; the options are {', '.join(_OPTIONS)}")
+
+
 def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, max_copy=None, copies=None, soft=None,
              replicate=None, flags=()):
     """The compile flags of the tool for what is said by name."""

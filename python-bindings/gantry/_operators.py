@@ -48,6 +48,10 @@ class Operators:
     def __abs__(self):
         return _ops().abs(self)
 
+    def __getitem__(self, where):
+        from . import math
+        return math.index(self, where)
+
     def reshape(self, *shape):
         from . import math
         return math.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)

@@ -9,8 +9,7 @@
 
 import functools
 
-from . import ops
-from ._compile import flags_of
+from ._compile import check_options
 from .array import Array, array
 from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
@@ -122,7 +121,7 @@ def function(python=None, *, static=(), **options):
     static: positions or names of arguments that are not arrays; each value is traced by itself. Options are those of
     gantry.compile: placement, copies, max_copy, rules. Arrays that the function refers to become constants.
     """
-    flags_of(**options)  # what is wrong with them is said here
+    check_options(options, "function")
     if python is None:
         return lambda wanted: Function(wanted, static, **options)
     return Function(python, static, **options)

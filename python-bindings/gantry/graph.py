@@ -3,6 +3,7 @@ at the line that makes it. A graph's text is a file that `gantry run` takes."""
 
 import contextlib
 import ctypes
+import operator
 import os
 import sys
 import threading
@@ -78,6 +79,8 @@ def user_frame():
 
 def _type(dtype, shape):
     """A tensor's type for C, and what must live as long."""
+    if any(size < 0 for size in shape):
+        raise InvalidArgumentError(f"the shape {list(shape)} has a size below 0")
     dims = dims_of(shape)
     return _c.gantry_tensor_type_t(element=dtype.number, rank=len(shape), dims=ctypes.addressof(dims)), dims
 
@@ -87,7 +90,7 @@ def _attribute(name, kind, value, kept):
     made = _c.gantry_attribute_t(name=name.encode(), kind=kind)
     try:
         if kind in (_c.ATTRIBUTE_UNIT, _c.ATTRIBUTE_INT):
-            made.value.integer = int(value)
+            made.value.integer = operator.index(value)
         elif kind == _c.ATTRIBUTE_FLOAT:
             made.value.number = float(value)
         elif kind in (_c.ATTRIBUTE_INTS, _c.ATTRIBUTE_FLOATS):

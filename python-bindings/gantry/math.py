@@ -1,5 +1,7 @@
 """Ops under the names and with the defaults that NumPy's users expect; gantry.ops has all ops as they are."""
 
+import operator
+
 import numpy as np
 
 from . import ops
@@ -58,21 +60,57 @@ def reshape(x, shape):
     return ops.reshape(x, tuple(shape))
 
 
+def index(x, where):
+    """x[where] for integers, slices with positive steps, and `...`."""
+    where = list(where) if isinstance(where, tuple) else [where]
+    if any(each is Ellipsis for each in where):
+        at = next(i for i, each in enumerate(where) if each is Ellipsis)
+        where[at:at + 1] = [slice(None)] * (len(x.shape) - len(where) + 1)
+    if len(where) > len(x.shape):
+        raise IndexError(f"{len(where)} indices for an array with {len(x.shape)} dimensions")
+    starts, sizes, steps, kept = [], [], [], []
+    for axis, size in enumerate(x.shape):
+        each = where[axis] if axis < len(where) else slice(None)
+        if isinstance(each, slice):
+            start, stop, step = each.indices(size)
+            if step < 1:
+                raise InvalidArgumentError(f"a slice with step {step}; steps count up")
+            kept.append(len(range(start, stop, step)))
+            starts, sizes, steps = starts + [start], sizes + [kept[-1]], steps + [step]
+            continue
+        try:
+            number = operator.index(each)
+        except TypeError:
+            raise InvalidArgumentError(f"an index is an integer, a slice or ..., not {type(each).__name__}; gantry.gather "
+                                       "takes arrays") from None
+        if not -size <= number < size:
+            raise IndexError(f"index {number} of axis {axis}, which has {size}")
+        starts, sizes, steps = starts + [number % size], sizes + [1], steps + [1]
+    part = ops.slice(x, tuple(starts), tuple(sizes), tuple(steps))
+    return part if len(kept) == len(x.shape) else ops.reshape(part, tuple(kept))
+
+
 def softmax(x, axis=-1):
     """e^x over its sum along an axis."""
     x = tensor(x)
     return ops.softmax(x, _axes(x, axis)[0])
 
 
+def _some(inputs, what):
+    if not inputs:
+        raise InvalidArgumentError(f"{what} wants at least one array")
+    return [tensor(x) for x in inputs]
+
+
 def concat(inputs, axis=0):
     """Joins arrays along an axis."""
-    inputs = [tensor(x) for x in inputs]
+    inputs = _some(inputs, "concat")
     return ops.concat(inputs, _axes(inputs[0], axis)[0])
 
 
 def stack(inputs, axis=0):
     """Joins arrays along a new axis."""
-    inputs = [tensor(x) for x in inputs]
+    inputs = _some(inputs, "stack")
     axis %= len(inputs[0].shape) + 1
     shaped = [ops.reshape(x, x.shape[:axis] + (1,) + x.shape[axis:]) for x in inputs]
     return ops.concat(shaped, axis)

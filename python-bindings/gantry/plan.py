@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from . import _c, _library, _runtime
-from ._compile import check_source, compile_source, flags_of
+from ._compile import check_options, check_source, compile_source, flags_of
 from ._wait import interruptible
 from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
@@ -39,10 +39,11 @@ def compile(source, *, dims=None, values=None, devices=None, **options):
 
     Errors are the compiler's, with the place in the file; `diagnostics` of the exception has all of them.
     """
-    check_source(source) if not hasattr(source, "_compile") else None
+    check_options(options, "compile")
     flags = flags_of(dims=dims, devices=devices, **options)
     if hasattr(source, "_compile"):
         return source._compile(flags, values)
+    check_source(source)
     artifact, heard = compile_source(source, flags, values, own_devices=devices is not None)
     return Plan._from_artifact(artifact, heard)
 
