@@ -17,6 +17,6 @@ from .function import cond, function, while_loop
 from .graph import Graph, Value
 from .ops import *  # noqa: F401,F403
 from .math import concat, max, mean, min, prod, reshape, softmax, stack, sum  # noqa: F811 (with defaults)
-from .plan import Plan, Pool, Session, State, compile, load
+from .plan import Plan, Pool, Session, State, compile, from_torch, load
 
 __version__ = "0.1.0"

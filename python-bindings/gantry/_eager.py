@@ -4,9 +4,6 @@ What a use costs afterwards is a look-up, a call of the session and a handle. Pl
 types and devices of the operands, and what is asked for.
 """
 
-import ctypes
-import sys
-
 import numpy as np
 
 from . import _disk, _runtime
@@ -20,6 +17,7 @@ from .errors import GantryError
 from .plan import Plan, load
 
 _cache = {}
+_MOST = 4096  # plans in it
 # Ops with attributes that change at every use; their plans are not kept.
 _ONCE = ("random_uniform", "random_normal")
 
@@ -27,15 +25,11 @@ _ONCE = ("random_uniform", "random_normal")
 class _Op:
     """An op for some types on some devices, ready to run."""
 
-    def __init__(self, plan, copies, device, log_name):
+    def __init__(self, plan):
         self.session, self.function = plan.session(), plan.function()
         self.is_single = len(self.function.outputs) == 1
-        self.log = [f"Copying {bytes} byte{'' if bytes == 1 else 's'} from {place} to {device}" for bytes, place in copies]
-        self.log.append(f"Executing op {log_name} in device {device}")
 
     def __call__(self, operands):
-        if _runtime.settings.log_placement:
-            print("\n".join(self.log), file=sys.stderr)
         results = self.session.call(self.function, operands)
         return results[0] if self.is_single else tuple(results)
 
@@ -57,9 +51,16 @@ def run(name, operands, attributes, device, label, result):
             _runtime.current()
             found = _make(name, operands, attributes, request(device), label, result)
             if name not in _ONCE:
-                _cache[key] = found
+                _keep(key, found)
         return found(operands)
     return _run_with_values(name, operands, attributes, device, label, result)
+
+
+def _keep(key, found):
+    """Keeps an op; a program with ever new shapes lets go of the oldest."""
+    if len(_cache) >= _MOST:
+        _cache.pop(next(iter(_cache)), None)
+    _cache[key] = found
 
 
 def _hashable(attributes, device, label, result):
@@ -95,10 +96,8 @@ def _make(name, operands, attributes, wanted, label, result):
     flags = ["copies=explicit"] if _runtime.settings.copies == "explicit" else []
     what = (name, attributes, result and (result[0].name, result[1]), label, target.name, flags,
             [operand._type for operand in operands])
-    plan = _kept(what, lambda: _compile(name, operands, attributes, label, result, target, flags), name not in _ONCE)
-    copies = {operand._handle: (operand.nbytes, operand.device) for operand in operands if operand.device != target}
-    ops = plan.ops
-    return _Op(plan, copies.values(), target, ops[-1]["log_name"] if ops else name)
+    return _Op(_kept(what, lambda: _compile(name, operands, attributes, label, result, target, flags),
+                     name not in _ONCE))
 
 
 def _kept(what, make, is_wanted):

@@ -9,6 +9,7 @@ import concurrent.futures
 import ctypes
 import json
 import os
+import sys
 import threading
 import time
 
@@ -46,6 +47,16 @@ def compile(source, *, dims=None, values=None, devices=None, **options):
     check_source(source)
     artifact, heard = compile_source(source, flags, values, own_devices=devices is not None)
     return Plan._from_artifact(artifact, heard)
+
+
+def from_torch(module, *example, **options):
+    """Compiles a PyTorch module, exported as ONNX for arguments like `example`; inputs are input0, input1, ... Options
+    are compile's."""
+    import io
+    import torch
+    file = io.BytesIO()
+    torch.onnx.export(module, example, file, input_names=[f"input{i}" for i in range(len(example))])
+    return compile(file.getvalue(), **options)
 
 
 def load(source):
@@ -155,6 +166,23 @@ class Plan:
         """The placed ops of all functions: dicts with name, log_name, device."""
         return [op for function in self.description["functions"] for op in function.get("placed_ops", ())]
 
+    def log(self, function=None):
+        """Lines of what a run does, in the order of the plan: copies between devices, ops where they run; what a loop
+        or a branch holds comes once."""
+        described = self.description["functions"][self.function(function).index]
+        names = [device["name"] for device in self.description["devices"]]
+        places = {"input": described.get("inputs", ()), "output": described.get("outputs", ()),
+                  "arena": self.description.get("arenas", ())}
+        lines = []
+        for block in described.get("blocks", ()):
+            for command in block.get("commands", ()):
+                if command["opcode"] == "launch":
+                    place = names[command["device"]]
+                    lines += [f"Executing op {op} in device {place}" for op in command.get("log_names", ())]
+                elif command["opcode"] == "copy":
+                    lines += _copies(command["buffers"], places, names)
+        return lines
+
     def has_loop(self, function):
         """Whether how long a run takes depends on values."""
         blocks = self.description["functions"][function.index].get("blocks", ())
@@ -194,6 +222,14 @@ class Plan:
         return self._session.run(*args, **arrays)
 
 
+def _copies(buffers, places, names):
+    """Lines of a transfer: its values, each from one place to another, as far as they change devices."""
+    for source, target in zip(buffers[::2], buffers[1::2]):
+        start, end = (names[places[buffer["space"]][buffer["index"]]["device"]] for buffer in (source, target))
+        if start != end:
+            yield f"Copying {source['size']} byte{'' if source['size'] == 1 else 's'} from {start} to {end}"
+
+
 class Session:
     """One execution context. From any thread; runs of one session wait for one another."""
 
@@ -230,6 +266,8 @@ class Session:
 
     def call(self, function, inputs):
         """The same for Arrays in order, without looking at them."""
+        if _runtime.settings.log_placement:
+            print("\n".join(self.plan.log(function.name)), file=sys.stderr)
         if self._is_short.get(function.index):
             return self._call(function, inputs, None)
         started = time.perf_counter()

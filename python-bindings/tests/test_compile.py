@@ -1,14 +1,12 @@
 """Compiling files and bytes: options, errors with their places, interruption."""
 
 import tempfile
-import threading
-import time
 import unittest
 
 import numpy as np
 
 import gantry as gt
-from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+from tests.support import HAS_COMPILER, NEEDS_COMPILER
 
 TASK = "/job:localhost/replica:0/task:0/"
 MATMUL = b"""
@@ -45,6 +43,20 @@ class Sources(unittest.TestCase):
     def test_the_plan_says_where_ops_are(self):
         plan = gt.compile(MATMUL)
         self.assertEqual([op["log_name"] for op in plan.ops], ["MatMul"])
+        host, gpu = f"{TASK}device:CPU:0", f"{TASK}device:GPU:0"
+        self.assertEqual(plan.log(), [f"Copying 24 bytes from {host} to {gpu}", f"Copying 24 bytes from {host} to {gpu}",
+                                      f"Executing op MatMul in device {gpu}", f"Copying 16 bytes from {gpu} to {host}"])
+
+    def test_a_module_of_pytorch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("PyTorch is not installed")
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)).eval()
+        x = torch.rand(4, 8)
+        result = list(gt.from_torch(net, x).run(x.numpy()).values())[0]
+        np.testing.assert_allclose(result, net(x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
     def test_wrong_sources(self):
         for source, error, text in (
