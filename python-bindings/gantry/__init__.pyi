@@ -19,8 +19,8 @@ from .ops import *
 from .math import (  # type: ignore[assignment]
                    concat as concat, max as max, mean as mean, min as min, prod as prod, reshape as reshape,
                    softmax as softmax, stack as stack, sum as sum)
-from .plan import Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile,
-                   from_torch as from_torch, load as load
+from .plan import (Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile,
+                   from_torch as from_torch, load as load)
 
 __version__: str
 

@@ -5,7 +5,8 @@
 #
 #   build       compilers, MLIR 22 and the libraries: `make build`
 #   test        ONNX's test data and what the Python runners import: `make test`
-#   references  PyTorch and scikit-learn: tests that compare with PyTorch, examples/digits/train.py
+#   references  PyTorch, scikit-learn and mypy: tests that compare with PyTorch or check types,
+#               examples/digits/train.py
 #   dev         formatter, linter, sanitizer runtimes
 #
 # Quick and silent when nothing is missing: the package database is asked, the network is not.
@@ -18,7 +19,7 @@ declare -A groups=(
            libgtest-dev libcli11-dev nlohmann-json3-dev libzip-dev libxxhash-dev
            python3 python3-numpy"
   [test]="libonnx-testdata python3-onnx python3-jsonschema binutils"
-  [references]="python3-torch python3-torchvision python3-sklearn"
+  [references]="python3-torch python3-torchvision python3-sklearn mypy"
   [dev]="clang-format-22 clang-tidy-22 libclang-rt-22-dev"
 )
 
