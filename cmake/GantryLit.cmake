@@ -47,6 +47,9 @@ add_test(NAME e2e.ptx COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/p
          --build-dir ${PROJECT_BINARY_DIR})
 set_tests_properties(e2e.ptx PROPERTIES SKIP_RETURN_CODE 77)
 
+add_test(NAME e2e.memplan COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/memplan_test.py
+         ${PROJECT_BINARY_DIR})
+
 # The end-to-end runners' own harness; the runners themselves are called by run_tests.py.
 add_test(NAME e2e.workers COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/workers_test.py)
 if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)

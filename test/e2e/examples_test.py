@@ -82,6 +82,12 @@ def ptx_help_examples():
             yield Example("gantry-ptx --help", line)
 
 
+def memplan_help_examples():
+    for line in shell("gantry-memplan --help", ROOT).stdout.partition("Examples:\n")[2].splitlines():
+        if CALL.match(line.strip()):
+            yield Example("gantry-memplan --help", line)
+
+
 def help_examples():
     commands = re.findall(r"^  ([a-z-]+) ", shell("gantry --help", ROOT).stdout.split("SUBCOMMANDS:")[-1]
                           .split("Subcommands:")[-1], re.MULTILINE)
@@ -142,6 +148,7 @@ class ExamplesTest(unittest.TestCase):
         save_model(folder / "bert.onnx", 1.0, "batch")
         (folder / "train.mlir").write_text(TRAIN)
         (folder / "kernel.ptx").write_text(SCALE)
+        (folder / "buffers.csv").write_text("id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n")
         graph = (ROOT / "README.md").read_text(encoding="utf-8").partition("```mlir\n")[2].partition("```")[0]
         (folder / "sum.mlir").write_text(graph)
         x = np.random.default_rng(1).random((1, 3, 8, 8), dtype=np.float32)
@@ -173,6 +180,9 @@ class ExamplesTest(unittest.TestCase):
 
     def test_examples_of_the_help_of_gantry_ptx(self):
         self.check(ptx_help_examples(), 3)
+
+    def test_examples_of_the_help_of_gantry_memplan(self):
+        self.check(memplan_help_examples(), 5)
 
     def test_examples_of_the_documents(self):
         self.check(document_examples(), 25)

@@ -71,6 +71,7 @@ EDGES = {
     "CAPI/Compiler": {"CAPI", *SHARED, *COMPILER},
     # The tool knows the runtime and opens the compiler through the C API.
     "tools/gantry": {"CAPI", *SHARED, *RUNTIME},
+    "tools/gantry-memplan": {"Support", "Packing"},
     "tools/gantry-ptx": {"Support", "Arrays", "Formats", "PTX"},
     "tools/gantry-opt": {*SHARED, *COMPILER},
     "tools/gantry-lsp-server": {*SHARED, *COMPILER},
