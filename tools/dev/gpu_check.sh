@@ -1,6 +1,6 @@
 #!/bin/bash
 # The proof on a real GPU: what is made here is carried to a machine with one, run there in stages,
-# and becomes one report, docs/benchmarks/gpu.md. docs/benchmarks/METHOD.md has the command lines.
+# and becomes one report, docs/benchmarks/gpu.md and gpu.html. docs/benchmarks/METHOD.md has the command lines.
 #
 # Usage: gpu_check.sh --bundle [options of gpu_check/bundle.py]   here: makes build/gpu-check
 #        gpu_check.sh --stage=bits,programs,sanitize,memory,bench,peers   there: results in $OUT (JSON)

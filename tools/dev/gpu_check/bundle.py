@@ -7,7 +7,7 @@ seeds; and expected bits, by the interpreter, as hashes. Not carried: the compil
 library must find the same glibc, and plans are what a user ships, too.
 
 Usage: bundle.py [--build BUILD] [--runtime BUILD] [--arch sm_90] [--sizes N,N] [--ops OP,OP] [--products N]
-                 [--parts PART,PART] [--small]
+                 [--parts PART,PART] [--networks NAME,NAME] [--small]
 """
 
 import argparse
@@ -151,25 +151,54 @@ class Bundle:
             print(f"  left out: networks: no {script}")
             return made
         shutil.copy(script, self.folder / script.name)
-        for name in networks.SMALL if self.arguments.small else networks.NAMES:
-            start = time.monotonic()
+        for name, dtype in self.chosen_networks():
             with tempfile.TemporaryDirectory() as scratch:
-                model, plan = pathlib.Path(scratch) / f"{name}.onnx", pathlib.Path(scratch) / "plan.gantry"
-                try:
-                    networks.export(script, name, model)
-                except Exception as error:  # no PyTorch, or one that cannot export this
-                    print(f"  left out: {name}: {type(error).__name__}: {error}"[:200])
-                    continue
-                done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(model), "-o", str(plan),
-                                       *(f"--{flag}" for flag in self.flags)], capture_output=True, text=True)
-                if done.returncode:
-                    print(f"  left out: {name}: {done.stderr.strip()[-200:]}")
-                    continue
-                entry = self.keep_file(plan, f"networks/{name}.gantry")
-                made.append({"name": name, "plan": entry, "bytes": plan.stat().st_size})
-            print(f"  {name}: {made[-1]['bytes'] >> 20} MiB as {(self.folder / entry).stat().st_size >> 10} KiB, "
-                  f"{time.monotonic() - start:.0f} s", flush=True)
+                if entry := self.network(script, name, dtype, pathlib.Path(scratch)):
+                    made.append(entry)
         return made
+
+    def chosen_networks(self):
+        """(name, element type); a rehearsal has the others as well where --networks says so."""
+        every = self.arguments.networks or (networks.SMALL if self.arguments.small else networks.NAMES)
+        return [(name, "f32") for name in every] + [(name, "bf16") for name in every if name in networks.BF16]
+
+    def network(self, script, name, dtype, scratch):
+        """Its entry, or None."""
+        start, title = time.monotonic(), f"{name} {dtype}"
+        model, plan = scratch / f"{name}.onnx", scratch / "plan.gantry"
+        try:
+            networks.export(script, name, model, dtype)
+        except Exception as error:  # no PyTorch, or one that cannot export this
+            print(f"  left out: {title}: {type(error).__name__}: {error}"[:200])
+            return None
+        done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(model), "-o", str(plan),
+                               *(f"--{flag}" for flag in self.flags)], capture_output=True, text=True)
+        if done.returncode:
+            print(f"  left out: {title}: {done.stderr.strip()[-200:]}")
+            return None
+        entry = self.keep_file(plan, f"networks/{name}-{dtype}.gantry")
+        if (name, dtype) == ("mlp", "f32"):
+            shutil.copy(model, self.folder / "networks/mlp-f32.onnx")  # for split()
+        print(f"  {title}: {plan.stat().st_size >> 20} MiB as {(self.folder / entry).stat().st_size >> 10} KiB, "
+              f"{time.monotonic() - start:.0f} s", flush=True)
+        return {"name": name, "dtype": dtype, "plan": entry, "bytes": plan.stat().st_size, "large": name not in networks.SMALL}
+
+    def split(self):
+        """Two logical devices of one card with limits, and a network over both."""
+        file = next((file for file in (self.folder / "networks").glob("mlp-f32.onnx")), None)
+        plan = self.folder / "networks/split.gantry"
+        if file is None:
+            return []
+        done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(file), "-o", str(plan),
+                               *(f"--{flag}" for flag in self.flags), "--split=GPU:0=64MiB,48MiB", "--place=op:Relu=GPU:1"],
+                              capture_output=True, text=True)
+        file.unlink()
+        if done.returncode:
+            print(f"  left out: split: {done.stderr.strip()[-200:]}")
+            return []
+        entry = {"name": "mlp on two parts", "plan": self.keep_file(plan, "networks/split.gantry")}
+        plan.unlink()
+        return [entry]
 
     def speed(self):
         made = []
@@ -193,7 +222,7 @@ class Bundle:
         parts = {part: getattr(self, part)() if part in self.arguments.parts else [] for part in PARTS}
         commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=common.ROOT)
         content = {"commit": commit.stdout.strip(), "arch": self.arguments.arch, "small": self.arguments.small,
-                   "bits": bits, "left_out": left_out, **parts}
+                   "bits": bits, "left_out": left_out, **parts, "split": self.split()}
         (self.folder / "manifest.json").write_text(json.dumps(content, indent=0))
 
 
@@ -212,6 +241,7 @@ def main():
     parser.add_argument("--products", type=int, default=200, help="random products, convolutions, attention")
     parser.add_argument("--ops", type=lambda text: text.split(","), default=())
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help="besides bits: " + ", ".join(PARTS))
+    parser.add_argument("--networks", type=lambda text: text.split(","), default=(), help="instead of " + ", ".join(networks.NAMES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--small", action="store_true", help="what a rehearsal needs")
     arguments = parser.parse_args()

@@ -67,6 +67,14 @@ class Device:
     def free(self, pointer):
         self.call("cuMemFree_v2", pointer)
 
+    def stream(self):
+        made = ctypes.c_void_p()
+        self.call("cuStreamCreate", ctypes.byref(made), 1)
+        return made
+
+    def wait(self, stream):
+        self.call("cuStreamSynchronize", stream)
+
     def copy_bandwidth(self, size, times=10):
         """GB/s read and written of a copy on the device, the best of several batches, host clock."""
         source, target = self.take(size), self.take(size)

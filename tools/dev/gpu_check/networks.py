@@ -12,7 +12,12 @@ import numpy as np
 
 TILE = 251  # a prime: rows of matrices begin at different places of it
 NAMES = ("resnet50", "mobilenet_v2", "vit_b_16", "bert_base", "gpt2_small", "reuters_cnn", "mlp", "elementwise")
-SMALL = ("mlp", "reuters_cnn")  # of a rehearsal
+SMALL = ("mlp", "reuters_cnn")  # few enough operations for the interpreter
+BF16 = ("resnet50", "bert_base", "gpt2_small", "mlp")  # that there are in bf16 as well
+
+
+def title(entry):
+    return entry["name"] + ("" if entry["dtype"] == "f32" else f" {entry['dtype']}")
 
 
 def tiled(name, shape, scale):
@@ -29,8 +34,9 @@ def drawn(array, name):
     return random.standard_normal(array.shape).astype(array.dtype)
 
 
-def network(script, name):
-    """(network, {input: array}) of make_models.py, a program whose last line calls main()."""
+def network(script, name, dtype="f32"):
+    """(network, {input: array}) of make_models.py, a program whose last line calls main(). In bf16 weights and inputs
+    are rounded; arrays stay f32, as NumPy knows no bf16."""
     import torch
     source = script.read_text(encoding="utf-8").rstrip().removesuffix("main()")
     exec(compile(source, str(script), "exec"), scope := {"__name__": "make_models"})
@@ -47,15 +53,45 @@ def network(script, name):
                 value.copy_(torch.from_numpy(tiled(name, tuple(value.shape), scale)) if "mask" not in key else value)
             elif key.endswith("bias"):
                 value.copy_(torch.from_numpy(tiled(name, tuple(value.shape), 0.02)))
-    return net, {f"input{i}": drawn(value.numpy(), f"{name}{i}") for i, value in enumerate(arguments)}
+    inputs = {f"input{i}": drawn(value.numpy(), f"{name}{i}") for i, value in enumerate(arguments)}
+    if dtype == "bf16":
+        net = net.bfloat16()
+        inputs = {key: torch.from_numpy(value).bfloat16().float().numpy() if value.dtype.kind == "f" else value
+                  for key, value in inputs.items()}
+    return net, inputs
 
 
-def export(script, name, file):
+def given(inputs, kind):
+    """The arrays as PyTorch's, those of floats in a type of it."""
+    import torch
+    return tuple(torch.from_numpy(value).to(kind) if value.dtype.kind == "f" else torch.from_numpy(value)
+                 for value in inputs.values())
+
+
+def references(script, name, dtype):
+    """(inputs, what the network gives in float64, what PyTorch gives in the network's own type), on the CPU."""
+    import torch
+    net, inputs = network(script, name, dtype)
+    own = torch.bfloat16 if dtype == "bf16" else torch.float32
+    with torch.no_grad():
+        peer = net(*given(inputs, own)).double().numpy()
+        return inputs, net.double()(*given(inputs, torch.float64)).numpy(), peer
+
+
+FLOOR = {"f32": 1e-2, "bf16": 1}  # below this part of the largest value a difference is relative to that
+
+
+def distance(found, exact, dtype):
+    """The largest difference, relative to each value."""
+    return float((np.abs(found - exact) / (FLOOR[dtype] * np.abs(exact).max() + np.abs(exact))).max())
+
+
+def export(script, name, file, dtype="f32"):
     import torch
     import warnings
     warnings.simplefilter("ignore")
-    net, inputs = network(script, name)
-    arguments = tuple(torch.from_numpy(value) for value in inputs.values())
+    net, inputs = network(script, name, dtype)
+    arguments = given(inputs, torch.bfloat16 if dtype == "bf16" else torch.float32)
     torch.onnx.export(net, arguments, str(file), opset_version=13, do_constant_folding=True,
                       input_names=list(inputs), output_names=["output"])
     return inputs

@@ -1,4 +1,5 @@
 """Writes docs/benchmarks/gpu.md from the stages' JSON files: every figure, every line with what it was seen on.
+Beside it gpu.html has the same as pictures (pictures.py).
 
 A stage without a file has a line that says so, and where no file is of a real GPU the page begins with that.
 
@@ -9,6 +10,8 @@ import argparse
 import json
 import pathlib
 
+import pictures
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 STAGES = {
     "bits": "Bits: the interpreter's and the GPU's, over the kernel table",
@@ -16,14 +19,14 @@ STAGES = {
     "sanitize": "Sanitizers",
     "memory": "Memory: planned and taken",
     "bench": "Speed",
-    "peers": "Networks against PyTorch",
+    "peers": "Networks against PyTorch and ONNX Runtime",
 }
 HEADER = """# On a GPU
 
 <!-- Made by tools/dev/gpu_check.sh --report from the JSON files of its stages; do not edit. -->
 
 What each column means, and the commands that make this page: [METHOD.md](METHOD.md). The last column of every line
-says what the line was seen on.
+says what the line was seen on. As pictures: [gpu.html](gpu.html).
 """
 
 
@@ -89,8 +92,10 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, nargs="?", default=ROOT / "build/gpu-check/out")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs/benchmarks/gpu.md")
     arguments = parser.parse_args()
-    arguments.output.write_text(page(read(arguments.folder)), encoding="utf-8")
-    print(f"wrote {arguments.output}")
+    results = read(arguments.folder)
+    arguments.output.write_text(page(results), encoding="utf-8")
+    arguments.output.with_suffix(".html").write_text(pictures.page(results), encoding="utf-8")
+    print(f"wrote {arguments.output} and {arguments.output.with_suffix('.html').name}")
 
 
 if __name__ == "__main__":

@@ -61,9 +61,9 @@ def chain(length):
 def programs(is_small):
     """Yields (name, what, text, flags)."""
     for size in (64,) if is_small else (512, 1024, 2048, 4096, 8192):
-        for element in ("f32", "f16", "bf16"):
-            yield (f"matmul-{element}-{size}", {"kind": "matmul", "dtype": element, "m": size, "n": size, "k": size},
-                   matmul(element, size, size, size), ())
+        for element, name, flags in (("f32", "f32", ()), ("f32", "tf32", ("math=tf32",)), ("f16", "f16", ()), ("bf16", "bf16", ())):
+            yield (f"matmul-{name}-{size}", {"kind": "matmul", "dtype": name, "m": size, "n": size, "k": size},
+                   matmul(element, size, size, size), flags)
     # The product that guides to GPUs time first, on both.
     m, k, n = (100, 10, 100) if is_small else (10000, 100, 100000)
     for device in ("GPU", "CPU"):

@@ -1,18 +1,21 @@
-"""How fast, against what: products against PyTorch (cuBLAS), what moves memory against a copy,
+"""How fast, against what: products against cuBLASLt, PyTorch and JAX, what moves memory against a copy,
 launches, loading of networks, and each kernel against what the cost model predicted. (Peers of networks: stage_peers.py.)
 
 All times are of the host's clock around a warm run and the wait for its end, medians, in the same process one after
-the other; PyTorch is timed in the same way, and once more with many calls before one wait. Gantry computes f32 in
-f32: PyTorch's rows say whether TF32 was allowed. Nothing but the figures is judged here.
+the other; peers are timed in the same way, and once more with many calls before one wait. Gantry computes f32 in
+f32, and in TF32 where the row is of tf32; so do peers. Nothing but the figures is judged here.
 """
 
+import os
 import statistics
 import sys
 import tempfile
 import time
 
 import common
+import cublaslt
 import cuda
+import networks
 import run_plan
 import runtime
 
@@ -28,27 +31,38 @@ def torch_or_none():
         return None
 
 
-def timed(torch, work, seconds=0.5):
+def jax_or_none():
+    """JAX takes three quarters of the memory of a GPU at its first word, unless told otherwise."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    try:
+        import jax
+        import jax.numpy
+        return jax if jax.default_backend() == "gpu" and not common.REHEARSED else None
+    except (ImportError, RuntimeError):
+        return None
+
+
+def timed(work, wait, seconds=0.5):
     """(median of single calls with a wait each, time of a call when many are waited for at once), ms."""
     for _ in range(3):
         work()
-    torch.cuda.synchronize()
+    wait()
     singles, end = [], time.perf_counter() + seconds
     while len(singles) < 5 or time.perf_counter() < end and len(singles) < 200:
         start = time.perf_counter()
         work()
-        torch.cuda.synchronize()
+        wait()
         singles.append(time.perf_counter() - start)
     start = time.perf_counter()
     for _ in singles:
         work()
-    torch.cuda.synchronize()
+    wait()
     return round(statistics.median(singles) * MS, 4), round((time.perf_counter() - start) / len(singles) * MS, 4)
 
 
 def peer_of(torch, entry):
     """(PyTorch doing the same, how it is called), or None."""
-    kinds = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+    kinds = {"f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
     make = lambda *shape: torch.rand(shape, device="cuda", dtype=kinds[entry["dtype"]]) * 2 - 1
     if entry["kind"] == "matmul":
         a, b = make(entry["m"], entry["k"]), make(entry["k"], entry["n"])
@@ -63,17 +77,75 @@ def peer_of(torch, entry):
     return lambda: torch.relu(a * b + c)
 
 
-def peers(stage, torch, entry):
-    """Figures of PyTorch; f32 products with TF32 and without."""
+def by_torch(torch, entry):
+    """TF32 where the row says so, and beside f32 for proportion."""
     figures = {}
-    for allowed in (False, True) if entry["kind"] == "matmul" and entry["dtype"] == "f32" else (False,):
+    wanted = {"tf32": (True,), "f32": (False, True) if entry["kind"] == "matmul" else (False,)}
+    for allowed in wanted.get(entry["dtype"], (False,)):
         torch.backends.cuda.matmul.allow_tf32 = allowed
-        single, many = timed(torch, peer_of(torch, entry))
-        key = "torch_tf32" if allowed else "torch"
+        single, many = timed(peer_of(torch, entry), torch.cuda.synchronize)
+        key = "torch_tf32" if allowed and entry["dtype"] == "f32" else "torch"
         figures |= {f"{key}_ms": single, f"{key}_many_ms": many}
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.cuda.empty_cache()
     return figures
+
+
+def by_jax(jax, entry):
+    """The same compiled by XLA; f32 products in f32, and in TF32 where the row says so."""
+    numpy = jax.numpy
+    kind = {"f32": numpy.float32, "tf32": numpy.float32, "f16": numpy.float16, "bf16": numpy.bfloat16}[entry["dtype"]]
+    precision = "highest" if entry["dtype"] == "f32" else "tensorfloat32" if entry["dtype"] == "tf32" else None
+    make = lambda seed, *shape: jax.random.uniform(jax.random.PRNGKey(seed), shape, kind, -1, 1)
+    if entry["kind"] == "matmul":
+        given = make(0, entry["m"], entry["k"]), make(1, entry["k"], entry["n"])
+        compute = lambda a, b: numpy.matmul(a, b, precision=precision)
+    elif entry["kind"] == "softmax":
+        given, compute = (make(0, entry["m"], entry["n"]),), lambda a: jax.nn.softmax(a, 1)
+    elif entry["kind"] == "layer_norm":
+        given = make(0, entry["m"], entry["n"]), make(1, entry["n"]), make(2, entry["n"])
+        compute = lambda a, scale, shift: (a - a.mean(1, keepdims=True)) / numpy.sqrt(a.var(1, keepdims=True) + 1e-5) * scale + shift
+    else:
+        given = [make(seed, entry["m"], entry["n"]) for seed in range(3)]
+        compute = lambda a, b, c: jax.nn.relu(a * b + c)
+    compiled, last = jax.jit(compute), []
+    work = lambda: last.__setitem__(slice(None), [compiled(*given)])
+    single, many = timed(work, lambda: last[0].block_until_ready())
+    return {"jax_ms": single, "jax_many_ms": many}
+
+
+def by_cublaslt(library, device, entry):
+    product = cublaslt.Matmul(library, device, entry["dtype"], entry["m"], entry["n"], entry["k"])
+    stream = device.stream()
+    single, many = timed(lambda: product.run(stream), lambda: device.wait(stream))
+    product.close()
+    return {"cublaslt_ms": single, "cublaslt_many_ms": many}
+
+
+class Peers:
+    """Those that are there; of the others a note says why not."""
+
+    def __init__(self, stage, device):
+        self.device, self.torch, self.jax = device, torch_or_none(), jax_or_none()
+        self.cublaslt = cublaslt.find()
+        stage.note(f"PyTorch {self.torch.__version__}, TF32 off but in columns and rows named tf32" if self.torch
+                   else "no PyTorch with CUDA: no figures of it")
+        stage.note(f"JAX {self.jax.__version__}" if self.jax else "no JAX with CUDA: no figures of it")
+        stage.note("cuBLASLt called directly, the first algorithm of its heuristic" if self.cublaslt
+                   else "no cuBLASLt: no figures of it")
+
+    def figures(self, entry):
+        """Of those that are there; one that breaks takes no other along."""
+        known = [("torch", self.torch, lambda: by_torch(self.torch, entry)), ("jax", self.jax, lambda: by_jax(self.jax, entry)),
+                 ("cublaslt", self.cublaslt and entry["kind"] == "matmul",
+                  lambda: by_cublaslt(self.cublaslt, self.device, entry))]
+        found = {}
+        for name, is_there, measure in known:
+            try:
+                found |= measure() if is_there else {}
+            except Exception as error:
+                found[name] = f"failed: {type(error).__name__}: {error}"[:100]
+        return found
 
 
 def load(file):
@@ -89,7 +161,7 @@ def kernel_seconds(plan, function):
     return min(sum(seconds for *_, seconds in plan.commands(function)) for _ in range(3))
 
 
-def single(stage, torch, entry, scratch, bandwidth):
+def single(stage, peers, entry, scratch, bandwidth):
     plan, _ = load(common.unpacked(entry["plan"], scratch))
     plan.run(function=plan.function("fill"))
     main = plan.function("main")
@@ -102,9 +174,10 @@ def single(stage, torch, entry, scratch, bandwidth):
     elif "bytes" in entry:
         figures["gb_per_s"] = round(entry["bytes"] / median / 1e9, 2)
         figures["of_copy"] = round(entry["bytes"] / median / 1e9 / bandwidth, 3)
-    if torch and entry["kind"] != "launch" and entry.get("device") != "CPU":
-        figures |= peers(stage, torch, entry)
-        figures["times_torch"] = round(figures["torch_ms"] / figures["median_ms"], 3)
+    if entry["kind"] != "launch" and entry.get("device") != "CPU":
+        figures |= peers.figures(entry)
+        figures |= {f"times_{peer}": round(figures[f"{peer}_ms"] / figures["median_ms"], 3)
+                    for peer in ("torch", "jax", "cublaslt") if f"{peer}_ms" in figures}
     stage.row(**figures)
     return median
 
@@ -117,10 +190,10 @@ def network(stage, entry, scratch):
     first = time.perf_counter() - start
     times = plan.time(seconds=1.0)
     described = plan.describe()["functions"][0]
-    figures = {"what": entry["name"], "dtype": "f32, no TF32", **runtime.summary(times), "load_ms": round(loading * MS, 2),
+    figures = {"what": entry["name"], "dtype": "f32, no TF32" if entry["dtype"] == "f32" else entry["dtype"], **runtime.summary(times), "load_ms": round(loading * MS, 2),
                "first_run_ms": round(first * MS, 2), "predicted_ms": round(described["predicted_seconds"] * MS, 4),
                "commands_ms": round(kernel_seconds(plan, 0) * MS, 3)}
-    predictions(stage, entry["name"], plan, described)
+    predictions(stage, networks.title(entry), plan, described)
     plan.close()
     stage.row(**figures)
 
@@ -145,14 +218,13 @@ def predictions(stage, name, plan, function):
 def main():
     content = common.manifest()
     with common.Stage("bench") as stage, tempfile.TemporaryDirectory() as scratch:
-        torch = torch_or_none()
-        stage.note(f"PyTorch {torch.__version__}, TF32 off but in columns named tf32" if torch else "no PyTorch with CUDA: no peers")
         device = cuda.Device()
+        peers = Peers(stage, device)
         bandwidth = device.copy_bandwidth((1 << 30) if not common.REHEARSED else (1 << 16))
-        device.close()
         stage.row(what="copy on the device", gb_per_s=round(bandwidth, 2))
         launches = {}
-        entries = [(single, entry) for entry in content["speed"]] + [(network, entry) for entry in content["networks"]]
+        small = [entry for entry in content["networks"] if not (common.REHEARSED and entry["large"])]
+        entries = [(single, entry) for entry in content["speed"]] + [(network, entry) for entry in small]
         for measure, entry in entries:
             if stage.seconds() > SECONDS:
                 stage.row(what=entry["name"], verdict="left out", detail="no time left")
@@ -160,13 +232,14 @@ def main():
             try:
                 if measure is network:
                     network(stage, entry, scratch)
-                elif (median := single(stage, torch, entry, scratch, bandwidth)) and entry["kind"] == "launch":
+                elif (median := single(stage, peers, entry, scratch, bandwidth)) and entry["kind"] == "launch":
                     launches[entry["kernels"]] = median
             except Exception as error:  # one figure less, the others still come
                 stage.row(what=entry["name"], verdict="failed", detail=f"{type(error).__name__}: {error}"[:300])
         if len(launches) == 2:
             (few, short), (many, long) = sorted(launches.items())
             stage.row(what="launch overhead", run_us=round(short * 1e6, 2), each_kernel_us=round((long - short) / (many - few) * 1e6, 3))
+        device.close()
     return stage.failed()
 
 

@@ -1,10 +1,12 @@
-"""Whole networks against PyTorch: eager and torch.compile(mode="max-autotune"), f32, TF32 off.
+"""Whole networks against PyTorch, eager and torch.compile(mode="max-autotune"), and ONNX Runtime's CUDA: f32 with TF32
+off, and bf16, which ONNX Runtime's convolutions do not have.
 
 Gantry is timed in this process, each peer in one of its own, which is ended when it takes too long, since
 autotuning may. Those networks come first whose ratio the project asks for. Gantry's run copies its inputs
 to the GPU and its outputs back, PyTorch's operands are there already.
 """
 
+import importlib.util
 import json
 import statistics
 import subprocess
@@ -12,10 +14,12 @@ import sys
 import tempfile
 
 import common
+import networks
 import run_plan
 import runtime
 
 FIRST = ("resnet50", "bert_base", "gpt2_small")
+MODES = ("eager", "max-autotune", "onnxruntime")
 SECONDS, SECONDS_OF_ONE = 460, 150
 
 
@@ -27,11 +31,15 @@ def gantry(entry, scratch):
     return round(statistics.median(times) * 1e3, 4)
 
 
-def peer(name, mode, seconds):
+def peer(entry, mode, seconds):
     """Milliseconds, or why there are none."""
+    if common.REHEARSED:
+        return "not in a rehearsal"
+    if mode == "onnxruntime" and (entry["dtype"] != "f32" or not importlib.util.find_spec("onnxruntime")):
+        return "not installed" if entry["dtype"] == "f32" else "f32 only"
     script = str(common.ROOT / "tools/dev/gpu_check/peer_network.py")
     try:
-        done = subprocess.run([sys.executable, script, name, mode], capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run([sys.executable, script, entry["name"], entry["dtype"], mode], capture_output=True, text=True, timeout=seconds)
         return json.loads(done.stdout.strip().splitlines()[-1])["ms"]
     except subprocess.TimeoutExpired:
         return f"more than {seconds:.0f} s"
@@ -40,19 +48,19 @@ def peer(name, mode, seconds):
 
 
 def main():
-    entries = common.manifest()["networks"]
-    entries.sort(key=lambda entry: FIRST.index(entry["name"]) if entry["name"] in FIRST else len(FIRST))
+    entries = [entry for entry in common.manifest()["networks"] if not (common.REHEARSED and entry["large"])]
+    entries.sort(key=lambda entry: (entry["dtype"] != "f32", FIRST.index(entry["name"]) if entry["name"] in FIRST else len(FIRST)))
     with common.Stage("peers") as stage, tempfile.TemporaryDirectory() as scratch:
         for entry in entries:
             left = SECONDS - stage.seconds()
             if left < 20:
-                stage.row(network=entry["name"], verdict="left out", detail="no time left")
+                stage.row(network=networks.title(entry), verdict="left out", detail="no time left")
                 continue
-            figures = {"network": entry["name"], "dtype": "f32, TF32 off", "gantry_ms": gantry(entry, scratch)}
-            for mode in ("eager", "max-autotune"):
-                left = max(10, SECONDS - stage.seconds())
-                figures[mode] = "no PyTorch in a rehearsal" if common.REHEARSED else peer(entry["name"], mode, min(left, SECONDS_OF_ONE))
-            times = [figures[mode] for mode in ("eager", "max-autotune") if not isinstance(figures[mode], str)]
+            figures = {"network": entry["name"], "dtype": "f32, TF32 off" if entry["dtype"] == "f32" else entry["dtype"],
+                       "gantry_ms": gantry(entry, scratch)}
+            for mode in MODES:
+                figures[mode] = peer(entry, mode, min(max(10, SECONDS - stage.seconds()), SECONDS_OF_ONE))
+            times = [figures[mode] for mode in MODES if not isinstance(figures[mode], str)]
             figures["times_best"] = round(min(times) / figures["gantry_ms"], 3) if times else "no peer"
             stage.row(**figures)
     return stage.failed()

@@ -1,5 +1,6 @@
 """The report has to say on every line what was used, and a stage that failed or never ran must show."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -7,9 +8,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
+
+import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools/dev/gpu_check"))
+import cublaslt
+import pictures
 import report
 import stage_programs
 import stage_sanitize
@@ -71,6 +77,52 @@ class ReportTest(unittest.TestCase):
         (self.folder / "bits.json").write_text('{"stage": "bits"}')
         with self.assertRaisesRegex(SystemExit, "bits.json: KeyError"):
             report.read(self.folder)
+
+
+class PicturesTest(unittest.TestCase):
+    def test_a_chart_says_what_it_was_seen_on_and_is_as_long_as_its_figures(self):
+        rows = [{"what": "a<b", "tflops": 4.0, "median_ms": 1.0}, {"what": "c", "tflops": 2.0, "median_ms": 1.0}]
+        text = pictures.page({"bench": {**BENCH, "rows": rows}})
+        self.assertIn("Seen on: Some GPU, driver 1.2, 2026-01-01", text)
+        self.assertIn("a&lt;b", text)
+        lengths = [float(part.split('"')[0]) for part in text.split("<figure>")[1].split(' width="')[2:]]
+        self.assertEqual(lengths[0], 2 * lengths[1])
+
+    def test_words_in_the_place_of_figures_are_left_out(self):
+        rows = [{"network": "mlp", "gantry_ms": 3, "eager": "not in a rehearsal"}]
+        text = pictures.page({"peers": {**BENCH, "stage": "peers", "seen": FAKE, "rows": rows}})
+        self.assertEqual(text.count("<rect"), 1)
+        self.assertIn("no GPU was used.", text)
+        self.assertIn("Seen on: fake: rehearsal", text)
+
+
+class JudgeTest(unittest.TestCase):
+    """Who is as near to float64 as PyTorch is right, whatever the weights do."""
+
+    def verdict(self, found, peer, dtype="f32"):
+        exact = np.array([1.0, -2.0])
+        return stage_programs.judged(exact * (1 + found), exact, exact * (1 + peer), dtype)[0]
+
+    def test_small_differences_pass(self):
+        self.assertEqual(self.verdict(5e-4, 0), "passed")
+        self.assertEqual(self.verdict(5e-3, 0, "bf16"), "passed")
+
+    def test_large_ones_fail(self):
+        self.assertEqual(self.verdict(5e-3, 1e-4), "failed")
+        self.assertEqual(self.verdict(8e-2, 1e-3, "bf16"), "failed")
+
+    def test_they_pass_where_pytorch_is_as_far_off(self):
+        self.assertEqual(self.verdict(5e-3, 4e-3), "passed")
+        self.assertEqual(self.verdict(5e-3, 1e-3), "failed")
+
+
+class CublasLtTest(unittest.TestCase):
+    def test_a_library_that_is_not_there_is_none(self):
+        with unittest.mock.patch.dict(os.environ, GANTRY_CUBLASLT_LIB="/nowhere.so"):
+            self.assertIsNone(cublaslt.find())
+
+    def test_the_result_of_the_heuristic_is_as_large_as_the_library_writes(self):
+        self.assertEqual(ctypes.sizeof(cublaslt.HeuristicResult), 96)
 
 
 class ParsersTest(unittest.TestCase):

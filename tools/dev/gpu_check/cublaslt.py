@@ -1,0 +1,94 @@
+"""cuBLASLt called directly, as the peer of matrix products: the best algorithm that its heuristic suggests.
+
+The few declarations of cublasLt.h that are needed are here, so that nothing but the library has to be there:
+GANTRY_CUBLASLT_LIB, else the ones of CUDA 13 and 12, by the loader or beside PyTorch.
+"""
+
+import ctypes
+import glob
+import os
+import sys
+
+import common
+
+# cudaDataType_t and, for each element type, cublasComputeType_t; scales are f32.
+REAL_32F, REAL_16F, REAL_16BF = 0, 2, 14
+COMPUTE_32F, COMPUTE_32F_FAST_TF32 = 68, 77
+TYPES = {"f32": (REAL_32F, COMPUTE_32F, 4), "tf32": (REAL_32F, COMPUTE_32F_FAST_TF32, 4),
+         "f16": (REAL_16F, COMPUTE_32F, 2), "bf16": (REAL_16BF, COMPUTE_32F, 2)}
+MAX_WORKSPACE_BYTES = 1  # of a preference
+WORKSPACE = 32 << 20
+
+
+class HeuristicResult(ctypes.Structure):
+    _fields_ = [("algorithm", ctypes.c_uint64 * 8), ("workspace", ctypes.c_size_t), ("state", ctypes.c_int),
+                ("waves", ctypes.c_float), ("reserved", ctypes.c_int * 4)]
+
+
+class Error(Exception):
+    """A call of the library that failed."""
+
+
+def find():
+    """The library, or None. In a rehearsal it is one that is named, since the others want a GPU."""
+    named = os.environ.get("GANTRY_CUBLASLT_LIB")
+    if common.REHEARSED and not named:
+        return None
+    beside = [file for folder in sys.path for file in glob.glob(f"{folder}/nvidia/cu*/lib/libcublasLt.so.1[23]")]
+    for name in [named] if named else ["libcublasLt.so.13", "libcublasLt.so.12", *beside]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+class Matmul:
+    """C = A B of row-major matrices on the GPU, which are column-major ones turned: C' = B' A'."""
+
+    def __init__(self, library, device, dtype, m, n, k):
+        self.library, self.device, self.made = library, device, []
+        kind, compute, size = TYPES[dtype]
+        self.handle = self.make("cublasLtCreate", "cublasLtDestroy")
+        self.operation = self.make("cublasLtMatmulDescCreate", "cublasLtMatmulDescDestroy", compute, REAL_32F)
+        self.layouts = [self.make("cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutDestroy", kind, ctypes.c_uint64(rows),
+                                  ctypes.c_uint64(columns), ctypes.c_int64(rows))
+                        for rows, columns in ((n, k), (k, m), (n, m))]
+        self.memory = [device.take(size * count) for count in (n * k, k * m, n * m)] + [device.take(WORKSPACE)]
+        self.best = self.suggest()
+
+    def call(self, name, *arguments):
+        if status := getattr(self.library, name)(*arguments):
+            raise Error(f"{name}: status {status}")
+
+    def make(self, name, undo, *arguments):
+        handle = ctypes.c_void_p()
+        self.call(name, ctypes.byref(handle), *arguments)
+        self.made.append((undo, handle))
+        return handle
+
+    def suggest(self):
+        preference = self.make("cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceDestroy")
+        most = ctypes.c_size_t(WORKSPACE)
+        self.call("cublasLtMatmulPreferenceSetAttribute", preference, MAX_WORKSPACE_BYTES, ctypes.byref(most),
+                  ctypes.c_size_t(ctypes.sizeof(most)))
+        result, found = HeuristicResult(), ctypes.c_int()
+        b, a, c = self.layouts
+        self.call("cublasLtMatmulAlgoGetHeuristic", self.handle, self.operation, b, a, c, c, preference, 1,
+                  ctypes.byref(result), ctypes.byref(found))
+        if found.value == 0:
+            raise Error("no algorithm is suggested")
+        return result
+
+    def run(self, stream):
+        one, zero = ctypes.c_float(1), ctypes.c_float(0)
+        b, a, c, workspace = self.memory
+        self.call("cublasLtMatmul", self.handle, self.operation, ctypes.byref(one), b, self.layouts[0], a, self.layouts[1],
+                  ctypes.byref(zero), c, self.layouts[2], c, self.layouts[2], ctypes.byref(self.best.algorithm), workspace,
+                  ctypes.c_size_t(self.best.workspace), stream)
+
+    def close(self):
+        for undo, handle in reversed(self.made):
+            self.call(undo, handle)
+        for pointer in self.memory:
+            self.device.free(pointer)
