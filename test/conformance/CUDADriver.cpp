@@ -30,8 +30,18 @@ Expected<std::unique_ptr<Driver>> createWithoutMapping() {
   return make(options);
 }
 
+/// Larger numbers are parts of those that are there, as --split makes them.
+template <int devices>
+Expected<std::unique_ptr<Driver>> createWith() {
+  fake_cuda_options_t options = fakeOptions(/*seed=*/9);
+  options.devices = devices;
+  return make(options);
+}
+
 INSTANTIATE_TEST_SUITE_P(cudaOnFake, DriverConformance,
                          ::testing::Values(DriverCase{"cuda", create, code},
+                                           DriverCase{"cuda", createWith<1>, code, /*cards=*/1},
+                                           DriverCase{"cuda", createWith<8>, code},
                                            DriverCase{"cuda", createWithoutPeers, code},
                                            DriverCase{"cuda", createWithoutMapping, code}));
 

@@ -113,6 +113,7 @@ struct CUDARuns : ::testing::Test {
     GANTRY_RETURN_IF_ERROR(run.session->run(*run.bindings));
     return run.y.dataAs<float>()[n - 1] == 4 * value ? Status() : Status::corrupt("wrong numbers");
   }
+  void expectOrderedWith(void *given);
   std::shared_ptr<const LoadedPlan> load(bool onDevice, uint32_t cards = 1) {
     PlanBuilder b;
     quadruple(b, onDevice, cards);
@@ -184,6 +185,7 @@ TEST_F(CUDARuns, aLostContextIsNoReasonToGoOnWithoutGraphs) {
 struct Caller {
   void *library = ::dlopen(GANTRY_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
   void *context = nullptr, *stream = nullptr;
+  bool isOwn; ///< the stream
   int device;
 
   template <typename... Arguments>
@@ -200,13 +202,17 @@ struct Caller {
     call("cuCtxPopCurrent_v2", &popped);
   }
 
-  explicit Caller(int device = 0) : device(device) {
+  /// `given`: a stream that need not be made, as those of CUDA's own.
+  explicit Caller(int device = 0, void *given = nullptr)
+      : stream(given), isOwn(!given), device(device) {
     call("cuInit", 0u);
     call("cuDevicePrimaryCtxRetain", &context, device);
-    in("cuStreamCreate", &stream, 1u);
+    if (isOwn)
+      in("cuStreamCreate", &stream, 1u);
   }
   ~Caller() {
-    in("cuStreamDestroy_v2", stream);
+    if (isOwn)
+      in("cuStreamDestroy_v2", stream);
     call("cuDevicePrimaryCtxRelease_v2", device);
   }
   unsigned long long take() {
@@ -234,7 +240,7 @@ void *at(unsigned long long address) { return reinterpret_cast<void *>(address);
 
 /// The input is still on its way when the run is submitted, and the output is fetched before it is
 /// over: the fake tells of any access that nothing orders.
-TEST_F(CUDARuns, areOrderedWithAStreamOfTheCallers) {
+void CUDARuns::expectOrderedWith(void *given) {
   for (CUDAOptions options : {CUDAOptions{}, CUDAOptions{.graphs = false, .syncEach = false},
                               CUDAOptions{.graphs = false, .syncEach = true}})
     for (uint32_t cards : {1, 2})
@@ -243,7 +249,7 @@ TEST_F(CUDARuns, areOrderedWithAStreamOfTheCallers) {
         runtime.reset();
         fake.reset(&settings);
         runtime = makeRuntime(options);
-        Caller caller, other(static_cast<int>(cards) - 1);
+        Caller caller(0, given), other(static_cast<int>(cards) - 1);
         {
           Run run = make(load(true, cards));
           const auto &function = run.bindings->info();
@@ -279,7 +285,18 @@ TEST_F(CUDARuns, areOrderedWithAStreamOfTheCallers) {
       }
 }
 
-/// Without the stream the same is a race, so that the test above can fail.
+TEST_F(CUDARuns, areOrderedWithAStreamOfTheCallers) { expectOrderedWith(nullptr); }
+
+/// CU_STREAM_LEGACY, which a caller has who says nothing of streams.
+TEST_F(CUDARuns, areOrderedWithTheLegacyStream) { expectOrderedWith(at(1)); }
+
+/// CU_STREAM_PER_THREAD is that of the thread that submits, on a thread of its own, too.
+TEST_F(CUDARuns, areOrderedWithTheStreamOfTheThread) {
+  expectOrderedWith(at(2));
+  std::thread([&] { expectOrderedWith(at(2)); }).join();
+}
+
+/// Without the stream the same is a race, so that the tests above can fail.
 TEST_F(CUDARuns, withoutTheStreamNothingOrdersThem) {
   Caller caller;
   {

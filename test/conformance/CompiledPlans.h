@@ -155,6 +155,7 @@ struct Case {
   const char *name;
   const char *graph;
   std::vector<std::string> flags;
+  unsigned gpus = 2; ///< of the machine, where a test makes one for the case
 };
 inline void PrintTo(const Case &it, std::ostream *out) { *out << it.name; }
 

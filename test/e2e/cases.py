@@ -1,7 +1,7 @@
 """What the suites of whole runs of the tool share: its caller, and the loop over their cases.
 
 A case is a function that takes a Runner of its own, in a folder of its own, and raises when something
-is wrong, or Skip where it cannot run. A few cases run at once, each in a process of its own kind
+is wrong, or Skip where it cannot run; it may give a text to stand on its line. A few cases run at once, each in a process of its own kind
 (workers.py): what one does to its process, as seeding PyTorch, no other one sees.
 """
 
@@ -85,12 +85,11 @@ class Runner:
 def run(case, runner):
     """("passed", "skipped" or "failed", what is known)."""
     try:
-        case(runner)
+        return "passed", case(runner) or ""
     except Skip as reason:
         return "skipped", str(reason)
     except Exception as error:  # a broken tool may fail in any way; the others still run
         return "failed", f"{type(error).__name__}: {error}"
-    return "passed", ""
 
 
 def main(suite, cases, description, runner=Runner):

@@ -39,6 +39,7 @@ fake_cuda_options_t optionsOfEnvironment() {
   options.seed = variable("FAKE_CUDA_SEED", 0);
   options.checks_order = static_cast<int>(variable("FAKE_CUDA_ORDER", 0));
   options.checks_kernels = static_cast<int>(variable("FAKE_CUDA_KERNELS", 1));
+  options.skips_kernels = static_cast<int>(variable("FAKE_CUDA_SKIP", 0));
   options.has_peers = static_cast<int>(variable("FAKE_CUDA_PEERS", 1));
   options.has_vmm = static_cast<int>(variable("FAKE_CUDA_VMM", 1));
   return options;
@@ -80,6 +81,7 @@ void reset(const fake_cuda_options_t *options) {
   all.pinned.clear(), all.reservations.clear(), all.mappings.clear(), all.chunks.clear();
   all.wholes.clear();
   all.order = {};
+  all.defaults.clear();
   all.host.clear();
   all.nextActor = 1;
   all.random.seed(options->seed);
@@ -311,6 +313,7 @@ FAKE_CUDA cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
   if (--known->retained == 0) {
     dropOf(state().execs, known.get(), "a graph");
     dropOf(state().events, known.get(), "an event");
+    dropDefaultStreams(*known);
     dropOf(state().streams, known.get(), "a stream");
     dropOf(state().modules, known.get(), "a module");
     known = nullptr;

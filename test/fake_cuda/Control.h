@@ -1,9 +1,9 @@
 /* What tests ask of the fake libcuda besides CUDA's own functions; found by dlsym.
  *
  * The same can be set in the environment when the library is opened: FAKE_CUDA_DEVICES, _MEMORY,
- * _ARCH, _SEED, _ORDER (1: all accesses are checked; 2: and a race is a
- * failure of the launch), _PEERS (0: none), _VMM (0: none), _FAIL
- * (N:ERROR), _REPORT (a file that gets the report when the process ends). */
+ * _ARCH, _SEED, _SKIP (1: kernels do not run), _ORDER (1: all accesses are checked; 2: and a race
+ * is a failure of the launch), _PEERS (0: none), _VMM (0: none), _FAIL (N:ERROR), _REPORT (a file
+ * that gets the report when the process ends). */
 #ifndef FAKE_CUDA_CONTROL_H
 #define FAKE_CUDA_CONTROL_H
 
@@ -22,6 +22,8 @@ typedef struct fake_cuda_options_t {
   int checks_kernels; /* 0: not at all, 1: bounds, 2: races as well */
   int has_peers;      /* devices can access each other */
   int has_vmm;
+  int skips_kernels; /* launches do nothing: calls are counted of what takes too long to interpret
+                      */
 } fake_cuda_options_t;
 
 /** Everything as new, with those options; nothing may be in use. */

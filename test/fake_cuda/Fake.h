@@ -167,6 +167,7 @@ struct State {
   std::set<Module *> modules;
   std::set<Function *> functions;
   std::set<Stream *> streams;
+  std::map<std::pair<Context *, std::thread::id>, Stream *> defaults; ///< legacy: of no thread
   std::set<Event *> events;
   std::set<Graph *> graphs;
   std::set<GraphExec *> execs;
@@ -230,6 +231,7 @@ std::string describeMemoryLeaks();
 void freeEverything();
 
 // Streams.cpp
+void dropDefaultStreams(Context &context);
 void enqueue(Stream &stream, Work work);
 Result drain(Stream &stream);
 Result drain(Event &event, uint64_t ticket);

@@ -60,6 +60,8 @@ ptx::Checks checksOf(const fake_cuda_options_t &options) {
 }
 
 void launch(const Work &work, const Doer &doer) {
+  if (state().options.skips_kernels)
+    return;
   ptx::Launch launch;
   launch.kernel = work.function->name;
   for (size_t i = 0; i < 3; ++i)

@@ -281,7 +281,24 @@ void launchGraph(const GraphExec &exec, Stream &stream) {
     join(stream.clock, doer.clock);
 }
 
+/// CU_STREAM_LEGACY (1) and CU_STREAM_PER_THREAD (2), of the current context. The legacy one waits
+/// for streams that are made to be waited for; there are none here (cuStreamCreate).
+Stream *defaultStream(uint64_t which) {
+  Context *context = currentContext();
+  const auto owner = which == 1 ? std::thread::id() : std::this_thread::get_id();
+  Stream *&stream = state().defaults[{context, owner}];
+  if (!stream) {
+    stream = new Stream;
+    stream->context = context;
+    stream->actor = state().nextActor++;
+    state().streams.insert(stream);
+  }
+  return stream;
+}
+
 Stream *streamOf(StreamHandle handle) {
+  if (const uint64_t which = bits(handle); which == 1 || which == 2)
+    return defaultStream(which);
   auto *stream = reinterpret_cast<Stream *>(handle);
   return state().streams.contains(stream) ? stream : nullptr;
 }
@@ -291,6 +308,18 @@ Event *eventOf(EventHandle handle) {
 }
 
 } // namespace
+
+/// They go with their context.
+void dropDefaultStreams(Context &context) {
+  std::erase_if(state().defaults, [&](const auto &each) {
+    if (each.first.first != &context)
+      return false;
+    state().streams.erase(each.second);
+    delete each.second;
+    return true;
+  });
+}
+
 } // namespace fake
 
 using namespace fake;
@@ -306,8 +335,10 @@ using Kind = Call::Kind;
     return Result::invalidContext;                                                                 \
   }
 
-FAKE_CUDA cuStreamCreate(StreamHandle *stream, unsigned) {
+FAKE_CUDA cuStreamCreate(StreamHandle *stream, unsigned streamFlags) {
   FAKE_BEGIN(Kind::makes);
+  if (streamFlags != flags::streamNonBlocking)
+    fault("a stream that waits for the legacy one");
   auto *made = new Stream;
   made->context = currentContext();
   made->actor = state().nextActor++;

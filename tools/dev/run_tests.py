@@ -120,6 +120,7 @@ def suites(build, results, jobs):
                lambda out=out: read_json(out))
     # And by the driver of GPUs, on the fake libcuda.
     for name, script, *more in (("functions-cuda", "unary_math_test.py"), ("onnx-ops-cuda", "onnx_ops_test.py"),
+                                ("models-cuda", "models_test.py"),
                                 ("random-ops-cuda", "random_ops_test.py", "--count", "200"),
                                 ("products-library", "products_test.py", "--count", "200"),
                                 ("products-tf32-library", "products_test.py", "--count", "100", "--flag=math=tf32",
