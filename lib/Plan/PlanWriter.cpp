@@ -74,6 +74,8 @@ BlobRef PlanWriter::append(uint32_t segment, uint64_t size, Blob blob) {
   Hasher content;
   auto hash = [&](Bytes bytes) -> Status {
     for (size_t at = 0; at < bytes.size(); at += piece) {
+      if (isCancelled())
+        return Status::cancelled("the compilation was cancelled");
       Bytes part = bytes.subspan(at, std::min(piece, bytes.size() - at));
       content.update(part);
       to.hasher.update(part);
@@ -81,7 +83,7 @@ BlobRef PlanWriter::append(uint32_t segment, uint64_t size, Blob blob) {
     return {};
   };
   if (blob.maker)
-    (void)blob.maker(hash); // fails only where its sink does
+    (void)blob.maker(hash); // fails only where its sink does, and that only when cancelled
   else
     (void)hash(blob.bytes);
   ref.hash = content.digest();
@@ -158,9 +160,16 @@ Expected<PlanWriter::Layout> PlanWriter::layOut(const fb::PlanT &plan) const {
 
 Status PlanWriter::emit(const Layout &layout, const Sink &sink) const {
   uint64_t at = 0;
+  // In pieces, so that whoever waits for the end of a long one does not wait long.
+  constexpr size_t piece = size_t(4) << 20;
   auto put = [&](Bytes bytes) -> Status {
     at += bytes.size();
-    return sink(bytes);
+    for (size_t from = 0; from < bytes.size(); from += piece) {
+      if (isCancelled())
+        return Status::cancelled("the compilation was cancelled");
+      GANTRY_RETURN_IF_ERROR(sink(bytes.subspan(from, std::min(piece, bytes.size() - from))));
+    }
+    return {};
   };
   auto pad = [&](uint64_t alignment) { return put({zeros, alignTo(at, alignment) - at}); };
 

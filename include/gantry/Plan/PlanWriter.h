@@ -5,6 +5,7 @@
 #include "gantry/Plan/FileFormat.h"
 #include "gantry/Plan/Plan_generated.h"
 #include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Support/Cancel.h"
 #include "gantry/Support/Hash.h"
 #include "gantry/Support/Status.h"
 
@@ -29,6 +30,10 @@ struct BlobRef {
 /// fb::PlanT with the BlobRefs, writeFile or toBytes.
 class PlanWriter {
 public:
+  PlanWriter() = default;
+  /// Once the token is set, bytes are read no more and writing ends with CANCELLED.
+  explicit PlanWriter(const Cancel *cancel) : cancel(cancel) {}
+
   /// A new empty segment; gives its index.
   uint32_t addSegment(SegmentKind kind);
 
@@ -77,6 +82,9 @@ private:
   Status emit(const Layout &layout, const Sink &sink) const;
   BlobRef append(uint32_t segment, uint64_t size, Blob blob);
 
+  bool isCancelled() const { return cancel && cancel->isSet(); }
+
+  const Cancel *cancel = nullptr;
   std::vector<Segment> segments;
   std::deque<std::vector<uint8_t>> owned; ///< a deque: elements stay where they are
 };

@@ -61,7 +61,7 @@ struct Writer {
   fb::PlanT plan;
   llvm::StringMap<uint32_t> devices, arenas, constants, variables, codes, kernels, strings;
 
-  explicit Writer(ModuleOp module) : module(module) {}
+  Writer(ModuleOp module, const Cancel *cancel) : module(module), file(cancel) {}
 
   LogicalResult build(const PlanInfo &info) {
     plan.producer = "gantry " GANTRY_VERSION_STRING;
@@ -586,29 +586,31 @@ struct Writer {
 static LogicalResult report(ModuleOp module, const Status &status) {
   if (status.ok())
     return success();
-  InFlightDiagnostic error = module.emitError()
-                             << "the plan could not be written: " << status.message();
+  const bool isCancelled = status.code() == StatusCode::cancelled;
+  InFlightDiagnostic error =
+      (isCancelled ? emitError(UnknownLoc::get(module.getContext())) : module.emitError())
+      << (isCancelled ? "" : "the plan could not be written: ") << status.message();
   setStatusCode(*error.getUnderlyingDiagnostic(), status.code());
   return error;
 }
 
 LogicalResult gantry::writePlanFile(ModuleOp module, const PlanInfo &info,
                                     const std::string &path) {
-  Writer writer(module);
+  Writer writer(module, info.cancel);
   if (failed(writer.build(info)))
     return failure();
   return report(module, writer.file.writeFile(writer.plan, path));
 }
 
 LogicalResult gantry::writePlanTo(ModuleOp module, const PlanInfo &info, const PlanSink &sink) {
-  Writer writer(module);
+  Writer writer(module, info.cancel);
   if (failed(writer.build(info)))
     return failure();
   return report(module, writer.file.writeTo(writer.plan, sink));
 }
 
 FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo &info) {
-  Writer writer(module);
+  Writer writer(module, info.cancel);
   if (failed(writer.build(info)))
     return failure();
   Expected<AlignedBuffer> bytes = writer.file.toBytes(writer.plan);
@@ -620,7 +622,7 @@ FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo 
 }
 
 FailureOr<AlignedBuffer> gantry::planMetadata(ModuleOp module, const PlanInfo &info) {
-  Writer writer(module);
+  Writer writer(module, info.cancel);
   if (failed(writer.build(info)))
     return failure();
   flatbuffers::FlatBufferBuilder builder;

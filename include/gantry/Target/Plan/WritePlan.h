@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry/Support/AlignedBuffer.h"
+#include "gantry/Support/Cancel.h"
 #include "gantry/Support/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,6 +28,7 @@ struct PlanInfo {
   std::vector<std::string> constraints; ///< what the user or a search asked for, in words
   std::string placement;                ///< policy: default, follow, auto
   std::map<std::string, PredictedSteps> predictions; ///< by function
+  const Cancel *cancel = nullptr;                    ///< ends the writing; may be null
 };
 
 /// Writes `module` (plan dialect after Memory, with code) to `path`, whole or not at all; weights
