@@ -1,6 +1,7 @@
 // The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing
 // is decided here.
 #include "Handles.h"
+#include "Plans.h"
 
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/PlanFile.h"
@@ -408,6 +409,10 @@ gantry_status_t gantry_plan_kernel_choice(const gantry_plan_t *plan, size_t inde
                               texts.passedOver.c_str()};
   std::memcpy(choice, &full, std::min(callerSize, sizeof full));
   return GANTRY_OK;
+}
+
+const plan::fb::Plan &gantry::capi::metadataOf(const gantry_plan_t &plan) {
+  return plan.object->metadata();
 }
 
 gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json) {

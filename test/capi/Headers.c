@@ -7,3 +7,5 @@
 #include "gantry-c/compiler.h"
 
 #include "gantry-c/graph.h"
+
+#include "gantry-c/show.h"

@@ -2,7 +2,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
-#include "show/Reports.h"
+#include "show/Print.h"
 #include "show/Text.h"
 
 #include "gantry/Support/Bytes.h"

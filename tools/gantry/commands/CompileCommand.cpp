@@ -3,8 +3,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
-#include "show/PlacementLog.h"
-#include "show/Reports.h"
+#include "show/Print.h"
 
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"

@@ -1,8 +1,7 @@
 #include "CounterCheck.h"
 
 #include "Console.h"
-#include "show/PlacementLog.h"
-#include "show/Reports.h"
+#include "show/Print.h"
 
 #include "gantry/Support/Bytes.h"
 

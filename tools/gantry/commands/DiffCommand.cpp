@@ -3,12 +3,11 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
-#include "show/PlanDiff.h"
-#include "show/Reports.h"
+#include "show/Print.h"
 #include "show/Text.h"
 
+#include "gantry/Show/PlanDiff.h"
 #include "gantry/Support/Bytes.h"
-#include "gantry/Support/JSONWriter.h"
 
 #include <algorithm>
 #include <array>
@@ -186,71 +185,6 @@ void printForPeople(const PlanDiff &diff, bool all) {
   printMemory(diff.memory);
 }
 
-// --- for programs -------------------------------------------------------------------------------
-
-void addOps(JSONWriter &json, const char *key, const std::vector<OpChange> &changes) {
-  json.key(key).beginArray();
-  for (const OpChange &change : changes) {
-    json.beginObject()
-        .member("name", change.name)
-        .member("op", change.op)
-        .member("node", change.node)
-        .member("source_op", change.sourceOp);
-    if (!change.before.empty())
-      json.member("from", change.before);
-    if (!change.after.empty())
-      json.member("to", change.after);
-    json.member("rule", change.rule).endObject();
-  }
-  json.endArray();
-}
-
-void addCopies(JSONWriter &json, const std::vector<CopyChange> &copies) {
-  constexpr const char *times[] = {"load", "run", "inside"};
-  json.key("copies").beginArray();
-  for (const CopyChange &copy : copies)
-    json.beginObject()
-        .member("count", copy.count)
-        .member("time", times[static_cast<size_t>(copy.time)])
-        .member("kind", plan::copyKindName(copy.kind))
-        .member("from", copy.from)
-        .member("to", copy.to)
-        .member("bytes", copy.bytes)
-        .member("cause", copy.cause)
-        .endObject();
-  json.endArray();
-}
-
-template <typename T>
-void addBoth(JSONWriter &json, const char *key, const Both<T> &both) {
-  json.key(key).beginArray().value(both.before).value(both.after).endArray();
-}
-
-void printJson(const PlanDiff &diff) {
-  JSONWriter json;
-  json.beginObject().key("same").boolean(diff.same()).key("functions").beginArray();
-  for (const FunctionDiff &function : diff.functions) {
-    json.beginObject().member("name", function.name).key("same").boolean(function.same());
-    addOps(json, "moved", function.moved);
-    addOps(json, "added", function.added);
-    addOps(json, "gone", function.gone);
-    addCopies(json, function.copies);
-    addBoth(json, "copied_bytes_per_run", function.bytesPerRun);
-    addBoth(json, "copied_bytes_at_load", function.bytesAtLoad);
-    addBoth(json, "predicted_seconds", function.seconds);
-    json.endObject();
-  }
-  json.endArray().key("memory").beginArray();
-  for (const MemoryDiff &device : diff.memory) {
-    json.beginObject().member("device", device.device);
-    addBoth(json, "constants", device.sizes[0]);
-    addBoth(json, "variables", device.sizes[1]);
-    addBoth(json, "transient", device.sizes[2]);
-    json.endObject();
-  }
-  std::puts(json.endArray().endObject().text().c_str());
-}
-
 } // namespace
 
 int diffCommand(const Options &options) {
@@ -264,7 +198,7 @@ int diffCommand(const Options &options) {
     return report(after.status());
   const PlanDiff diff = diffPlans(before->plan(), after->plan());
   if (options.json)
-    printJson(diff);
+    std::puts(diffAsJSON(diff).c_str());
   else
     printForPeople(diff, options.all);
   return diff.same() ? exitSuccess : exitUserError;

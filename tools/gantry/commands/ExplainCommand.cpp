@@ -4,7 +4,7 @@
 #include "Console.h"
 #include "Execution.h"
 #include "show/Explain.h"
-#include "show/PlacementLog.h"
+#include "show/Print.h"
 
 #include "gantry/Drivers/SimDriver.h"
 #include "gantry/Support/JSONWriter.h"

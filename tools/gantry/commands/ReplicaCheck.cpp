@@ -2,7 +2,7 @@
 
 #include "Console.h"
 #include "StateFile.h"
-#include "show/Reports.h"
+#include "show/Print.h"
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Plan/Views.h"

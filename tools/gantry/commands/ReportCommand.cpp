@@ -3,7 +3,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "show/Explain.h"
-#include "show/PlacementLog.h"
+#include "show/Print.h"
 #include "show/Repeats.h"
 #include "show/ReportPage.h"
 

@@ -5,8 +5,7 @@
 #include "Execution.h"
 #include "ReplicaCheck.h"
 #include "StateFile.h"
-#include "show/PlacementLog.h"
-#include "show/Reports.h"
+#include "show/Print.h"
 #include "show/Text.h"
 
 #include "gantry/Arrays/Values.h"

@@ -1,6 +1,6 @@
 #include "Explain.h"
 
-#include "PlacementLog.h"
+#include "Print.h"
 
 #include "gantry/Plan/PlanTopology.h"
 #include "gantry/Support/Names.h"

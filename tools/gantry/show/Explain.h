@@ -3,7 +3,7 @@
 
 #include "Model.h"
 #include "Options.h"
-#include "Reports.h"
+#include "Print.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Placement/OpPattern.h"

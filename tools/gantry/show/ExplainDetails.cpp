@@ -3,7 +3,7 @@
 #include "ExplainText.h"
 
 #include "Console.h"
-#include "PlacementLog.h"
+#include "Print.h"
 #include "Text.h"
 
 #include "gantry/Support/Bytes.h"

@@ -2,7 +2,7 @@
 #include "ExplainText.h"
 
 #include "Console.h"
-#include "PlacementLog.h"
+#include "Print.h"
 #include "QueueChart.h"
 #include "Text.h"
 

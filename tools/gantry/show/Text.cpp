@@ -16,12 +16,6 @@ size_t displayWidth(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-std::string counted(uint64_t count, std::string noun) {
-  if (count != 1)
-    noun += noun.ends_with("ch") ? "es" : "s";
-  return std::to_string(count) + " " + noun;
-}
-
 std::string bar(double share, size_t width) {
   static const char *eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (!(share > 0))

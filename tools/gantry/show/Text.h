@@ -1,6 +1,7 @@
 // Text for people: aligned tables, counts.
 #pragma once
 
+#include "gantry/Show/Reports.h"
 #include "gantry/Support/Seconds.h"
 
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include <vector>
 
 namespace gantry::tool {
+
+using namespace show;
 
 /// Columns of standard output: COLUMNS if that is a number, else those of the terminal, else 100.
 /// Nothing that is printed is wider, as far as words allow.
@@ -60,9 +63,6 @@ std::string someOf(const std::vector<std::string> &names);
 /// Where in the graph the names are, coarsely: "/encoder/layer.{0..3}/*, 2 of 9 /head/*"; the
 /// largest parts, or a few names themselves.
 std::string partsOf(std::span<const std::string_view> names, std::span<const std::string_view> all);
-
-/// "1 op", "2 ops", "3 launches".
-std::string counted(uint64_t count, std::string noun);
 
 /// A bar that takes `share` (0 to 1) of `width` columns, in eighths of a column; anything above 0
 /// is seen.

@@ -1,7 +1,7 @@
 // Memory of a function over its commands, from the live ranges that the plan keeps for explaining.
 #pragma once
 
-#include "Reports.h"
+#include "Print.h"
 
 #include <string>
 #include <vector>

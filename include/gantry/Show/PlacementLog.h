@@ -4,13 +4,14 @@
 // kernel that contains it is launched, with the copies of a run in between, where they are started.
 #pragma once
 
-#include "Options.h"
-
 #include "gantry/Plan/Ledger.h"
 
 #include <string>
 
-namespace gantry::tool {
+namespace gantry::show {
+
+/// What a text is for.
+enum class Form { people, programs };
 
 /// A line of the log: an op or a copy.
 struct LogEntry {
@@ -23,9 +24,11 @@ struct LogEntry {
 std::vector<LogEntry> executionOrder(const plan::fb::Plan &plan, const plan::fb::Function &function,
                                      const plan::Ledger &ledger);
 
-/// Lines with newlines, the summary last; as JSON an object a line, without a summary.
-std::string placementLog(const plan::fb::Plan &plan, const plan::fb::Function &function,
-                         PlacementLog style);
+/// Lines with newlines, the summary last; for programs a JSON object a line, without a summary.
+std::string placementLog(const plan::fb::Plan &plan, const plan::fb::Function &function, Form form);
+
+/// The copies alone, in the same lines.
+std::string copyLog(const plan::fb::Plan &plan, const plan::fb::Function &function, Form form);
 
 /// `placed 412 ops: GPU:0 201, CPU:0 3; 0 fall-backs; 2 copies per run, 1.5 MiB (h2d 1, d2d 1); 1
 /// at load`, without a newline.
@@ -38,7 +41,4 @@ std::string copiesPerKind(const plan::CopyTally &tally);
 /// " in 2 transfers" where some copies go together, else nothing (spec X5).
 std::string inTransfers(const plan::CopyCount &count);
 
-/// Prints the log to standard error for every function, or for the named one.
-void printPlacementLog(const plan::fb::Plan &plan, const std::string &function, PlacementLog style);
-
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 /// An op that is elsewhere, or in one plan only: then the other device is empty.
 struct OpChange {
@@ -64,4 +64,7 @@ struct PlanDiff {
 
 PlanDiff diffPlans(const plan::fb::Plan &before, const plan::fb::Plan &after);
 
-} // namespace gantry::tool
+/// An object: "same", and what changed in each function and on each device.
+std::string diffAsJSON(const PlanDiff &diff);
+
+} // namespace gantry::show

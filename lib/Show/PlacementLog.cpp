@@ -1,8 +1,6 @@
-#include "PlacementLog.h"
+#include "gantry/Show/PlacementLog.h"
 
-#include "Console.h"
-#include "Reports.h"
-#include "Text.h"
+#include "gantry/Show/Reports.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"
@@ -12,7 +10,7 @@
 #include <map>
 #include <unordered_map>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 namespace {
 
@@ -198,31 +196,29 @@ std::string placementSummary(const fb::Plan &plan, const fb::Function &function,
          "; " + std::to_string(ledger.totalAtLoad().betweenDevices().copies) + " at load";
 }
 
-std::string placementLog(const fb::Plan &plan, const fb::Function &function, PlacementLog style) {
+static void logCopy(const fb::Plan &plan, const LedgerCopy &copy, Form form, std::string &out) {
+  form == Form::programs ? logCopyAsJson(plan, copy, out) : logCopy(plan, copy, out);
+}
+
+std::string placementLog(const fb::Plan &plan, const fb::Function &function, Form form) {
   const Ledger ledger = Ledger::of(plan, function);
   std::string out;
   for (const LogEntry &entry : executionOrder(plan, function, ledger)) {
-    if (entry.op)
-      style == PlacementLog::json ? logOpAsJson(plan, *entry.op, out) : logOp(plan, *entry.op, out);
+    if (entry.copy)
+      logCopy(plan, *entry.copy, form, out);
     else
-      style == PlacementLog::json ? logCopyAsJson(plan, *entry.copy, out)
-                                  : logCopy(plan, *entry.copy, out);
+      form == Form::programs ? logOpAsJson(plan, *entry.op, out) : logOp(plan, *entry.op, out);
   }
-  // With =json every line is an object, for programs; the summary is for people.
-  return style == PlacementLog::json ? out : out + placementSummary(plan, function, ledger) + "\n";
+  // For programs every line is an object; the summary is for people.
+  return form == Form::programs ? out : out + placementSummary(plan, function, ledger) + "\n";
 }
 
-void printPlacementLog(const fb::Plan &plan, const std::string &name, PlacementLog style) {
-  if (style == PlacementLog::off)
-    return;
-  const auto functions = listOf(plan.functions());
-  for (const auto *function : functions) {
-    if (!name.empty() && textOf(function->name()) != name)
-      continue;
-    if (name.empty() && functions.size() > 1 && style == PlacementLog::text)
-      std::fprintf(stderr, "function %s:\n", function->name()->c_str());
-    std::fputs(placementLog(plan, *function, style).c_str(), stderr);
-  }
+std::string copyLog(const fb::Plan &plan, const fb::Function &function, Form form) {
+  const Ledger ledger = Ledger::of(plan, function);
+  std::string out;
+  for (const LedgerCopy &copy : ledger.copies)
+    logCopy(plan, copy, form, out);
+  return out;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

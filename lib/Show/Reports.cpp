@@ -1,13 +1,13 @@
-#include "Reports.h"
-
-#include "Console.h"
+#include "gantry/Show/Reports.h"
 
 #include "gantry/Device/DeviceName.h"
-#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/ElementType.h"
 #include "gantry/Support/JSONWriter.h"
 
-namespace gantry::tool {
+#include <cstdio>
+
+namespace gantry::show {
 
 using namespace plan;
 
@@ -87,31 +87,46 @@ void addCopy(JSONWriter &json, const fb::Plan &plan, const LedgerCopy &copy) {
     json.key("joined").boolean(true);
 }
 
-void printRemarks(const fb::Plan &plan) {
-  for (const auto *remark : listOf(plan.remarks()))
-    printRemark(textOf(remark));
+std::string counted(uint64_t count, std::string noun) {
+  if (count != 1)
+    noun += noun.ends_with("ch") ? "es" : "s";
+  return std::to_string(count) + " " + noun;
 }
 
-std::string memorySummary(const fb::Plan &plan) {
-  std::string out;
-  for (uint32_t d = 0; d < plan.devices()->size(); ++d) {
-    uint64_t sizes[3] = {}, lowerBound = 0;
+namespace {
+/// Bytes of a device's arenas.
+struct DeviceArenas {
+  uint64_t sizes[3] = {}; ///< by ArenaKind
+  uint64_t lowerBound = 0;
+
+  DeviceArenas(const fb::Plan &plan, uint32_t device) {
     for (const auto *arena : listOf(plan.arenas())) {
-      if (arena->device() != d)
+      if (arena->device() != device)
         continue;
       sizes[static_cast<size_t>(arena->kind())] += arena->size();
       if (arena->kind() == fb::ArenaKind::transient)
         lowerBound += arena->lower_bound();
     }
+  }
+};
+} // namespace
+
+std::string memorySummary(const fb::Plan &plan) {
+  std::string out;
+  for (uint32_t d = 0; d < plan.devices()->size(); ++d) {
+    const DeviceArenas arenas(plan, d);
     const fb::Device &device = *plan.devices()->Get(d);
     const bool isHost = textOf(device.driver()) == "host";
     out += shortDeviceName(plan, d) +
            (isHost ? "" : " (" + std::string(textOf(device.driver())) + ")") + ": constants " +
-           formatBytes(sizes[0]) + ", variables " + formatBytes(sizes[1]) + ", transient " +
-           formatBytes(sizes[2]);
-    if (lowerBound)
-      out += format(" (%.3f of the lower bound)",
-                    static_cast<double>(sizes[2]) / static_cast<double>(lowerBound));
+           formatBytes(arenas.sizes[0]) + ", variables " + formatBytes(arenas.sizes[1]) +
+           ", transient " + formatBytes(arenas.sizes[2]);
+    if (arenas.lowerBound) {
+      char share[40];
+      std::snprintf(share, sizeof share, " (%.3f of the lower bound)",
+                    static_cast<double>(arenas.sizes[2]) / static_cast<double>(arenas.lowerBound));
+      out += share;
+    }
     if (device.memory_limit())
       out += ", limit " + formatBytes(device.memory_limit());
     out += "\n";
@@ -119,4 +134,22 @@ std::string memorySummary(const fb::Plan &plan) {
   return out;
 }
 
-} // namespace gantry::tool
+std::string memoryAsJSON(const fb::Plan &plan) {
+  JSONWriter json;
+  json.beginArray();
+  for (uint32_t d = 0; d < plan.devices()->size(); ++d) {
+    const DeviceArenas arenas(plan, d);
+    json.beginObject()
+        .member("device", fullDeviceName(plan, d))
+        .member("driver", textOf(plan.devices()->Get(d)->driver()))
+        .member("constants", arenas.sizes[0])
+        .member("variables", arenas.sizes[1])
+        .member("transient", arenas.sizes[2])
+        .member("lower_bound", arenas.lowerBound)
+        .member("limit", plan.devices()->Get(d)->memory_limit())
+        .endObject();
+  }
+  return json.endArray().text();
+}
+
+} // namespace gantry::show

@@ -1,13 +1,14 @@
-#include "PlanDiff.h"
+#include "gantry/Show/PlanDiff.h"
 
-#include "Reports.h"
+#include "gantry/Show/Reports.h"
 
 #include "gantry/Plan/CommandClock.h"
+#include "gantry/Support/JSONWriter.h"
 
 #include <algorithm>
 #include <map>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
@@ -30,7 +31,8 @@ struct Pairs {
 /// Stable names are unique; ops without one are told apart by their kind and number.
 Pairs<fb::PlacedOp> pairOps(const fb::Function *before, const fb::Function *after) {
   Pairs<fb::PlacedOp> ops;
-  for (const fb::Function *function : {before, after}) {
+  for (const bool isSecond : {false, true}) { // both may be one function of one plan
+    const fb::Function *function = isSecond ? after : before;
     std::map<std::string, size_t> nameless;
     if (function)
       for (const auto *op : listOf(function->placed_ops())) {
@@ -39,7 +41,7 @@ Pairs<fb::PlacedOp> pairOps(const fb::Function *before, const fb::Function *afte
           key = "\n" + std::string(textOf(op->log_name()));
           key += std::to_string(nameless[key]++);
         }
-        ops.add(std::move(key), op, function == after);
+        ops.add(std::move(key), op, isSecond);
       }
   }
   return ops;
@@ -154,9 +156,9 @@ bool PlanDiff::same() const {
 PlanDiff diffPlans(const fb::Plan &before, const fb::Plan &after) {
   PlanDiff diff;
   Pairs<fb::Function> functions;
-  for (const fb::Plan *plan : {&before, &after})
-    for (const auto *function : listOf(plan->functions()))
-      functions.add(std::string(textOf(function->name())), function, plan == &after);
+  for (const bool isSecond : {false, true})
+    for (const auto *function : listOf((isSecond ? after : before).functions()))
+      functions.add(std::string(textOf(function->name())), function, isSecond);
   const Differ differ(before, after);
   for (const auto &[first, second] : functions.pairs)
     diff.functions.push_back(differ.function(first, second));
@@ -165,4 +167,67 @@ PlanDiff diffPlans(const fb::Plan &before, const fb::Plan &after) {
   return diff;
 }
 
-} // namespace gantry::tool
+static void addOps(JSONWriter &json, const char *key, const std::vector<OpChange> &changes) {
+  json.key(key).beginArray();
+  for (const OpChange &change : changes) {
+    json.beginObject()
+        .member("name", change.name)
+        .member("op", change.op)
+        .member("node", change.node)
+        .member("source_op", change.sourceOp);
+    if (!change.before.empty())
+      json.member("from", change.before);
+    if (!change.after.empty())
+      json.member("to", change.after);
+    json.member("rule", change.rule).endObject();
+  }
+  json.endArray();
+}
+
+static void addCopies(JSONWriter &json, const std::vector<CopyChange> &copies) {
+  constexpr const char *times[] = {"load", "run", "inside"};
+  json.key("copies").beginArray();
+  for (const CopyChange &copy : copies)
+    json.beginObject()
+        .member("count", copy.count)
+        .member("time", times[static_cast<size_t>(copy.time)])
+        .member("kind", plan::copyKindName(copy.kind))
+        .member("from", copy.from)
+        .member("to", copy.to)
+        .member("bytes", copy.bytes)
+        .member("cause", copy.cause)
+        .endObject();
+  json.endArray();
+}
+
+template <typename T>
+static void addBoth(JSONWriter &json, const char *key, const Both<T> &both) {
+  json.key(key).beginArray().value(both.before).value(both.after).endArray();
+}
+
+std::string diffAsJSON(const PlanDiff &diff) {
+  JSONWriter json;
+  json.beginObject().key("same").boolean(diff.same()).key("functions").beginArray();
+  for (const FunctionDiff &function : diff.functions) {
+    json.beginObject().member("name", function.name).key("same").boolean(function.same());
+    addOps(json, "moved", function.moved);
+    addOps(json, "added", function.added);
+    addOps(json, "gone", function.gone);
+    addCopies(json, function.copies);
+    addBoth(json, "copied_bytes_per_run", function.bytesPerRun);
+    addBoth(json, "copied_bytes_at_load", function.bytesAtLoad);
+    addBoth(json, "predicted_seconds", function.seconds);
+    json.endObject();
+  }
+  json.endArray().key("memory").beginArray();
+  for (const MemoryDiff &device : diff.memory) {
+    json.beginObject().member("device", device.device);
+    addBoth(json, "constants", device.sizes[0]);
+    addBoth(json, "variables", device.sizes[1]);
+    addBoth(json, "transient", device.sizes[2]);
+    json.endObject();
+  }
+  return json.endArray().endObject().text();
+}
+
+} // namespace gantry::show

@@ -3,18 +3,21 @@
 
 #include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/PlanFile.h"
+#include "gantry/Plan/Views.h"
 #include "gantry/Support/JSONWriter.h"
 
 #include <string>
 
-namespace gantry::tool {
+namespace gantry::show {
 
-/// What the compiler remarked when it made the plan, a line each, to standard error.
-void printRemarks(const plan::fb::Plan &plan);
+/// "1 op", "2 ops", "3 launches".
+std::string counted(uint64_t count, std::string noun);
 
 /// One line a device: `GPU:0 (sim): constants 4.1 MiB, variables 0 bytes, transient 1.5 MiB (1.02
 /// of the lower bound), limit 1 GiB`.
 std::string memorySummary(const plan::fb::Plan &plan);
+/// The same as an array of objects.
+std::string memoryAsJSON(const plan::fb::Plan &plan);
 
 /// Members of an object about where an op is placed (spec P9), and about a copy.
 void addPlacement(JSONWriter &json, const plan::fb::Plan &plan, const plan::fb::PlacedOp &op);
@@ -39,9 +42,7 @@ std::string typeText(const plan::fb::TensorType &type);
 uint64_t typeBytes(const plan::fb::TensorType &type);
 
 /// Text of an optional string of the metadata.
-inline std::string_view textOf(const flatbuffers::String *string) {
-  return string ? std::string_view(string->c_str(), string->size()) : std::string_view();
-}
+using plan::textOf;
 
 /// An optional vector of the metadata as a range; empty where it is absent.
 template <typename T>
@@ -63,4 +64,4 @@ ListOf<T> listOf(const flatbuffers::Vector<T> *list) {
   return ListOf<T>(list);
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show
