@@ -25,10 +25,10 @@ typedef struct gantry_graph_t gantry_graph_t;
 /* ---- compiler ---------------------------------------------------------------------------------
  */
 
-/** What compilations share: threads, and contexts with everything registered, which takes about as
- * long as compiling a small graph. A compilation has a context to itself while it goes on; contexts
- * are made as they are needed and given up after a while, so that memory stays flat. What is
- * compiled does not depend on what was compiled before. Any number of threads may compile with one.
+/** What compilations share: threads, and contexts with what they have loaded. A compilation has a
+ * context to itself while it goes on; contexts are made as they are needed and given up after a
+ * while, so that memory stays flat. What is compiled does not depend on what was compiled before.
+ * Any number of threads may compile with one.
  */
 typedef struct gantry_compiler_t gantry_compiler_t;
 

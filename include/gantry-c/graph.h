@@ -32,10 +32,10 @@ extern "C" {
  *     "name": "conv", "summary": "...", "description": "...",
  *     "operands": [{"name": "input", "arity": "one" | "optional" | "variadic",
  *                   "elements": ["f32", ...]}],
- *     "attributes": [{"name": "strides", "kind": KIND, "optional": false, "default": null}],
+ *     "attributes": [{"name": "strides", "kind": KIND, "optional": false}],
  *     "results": [{"name": "result", "arity": ..., "elements": [...]}],
  *     "regions": [{"name": "then_body", "variadic": false}],
- *     "infers_types": true, "pure": true, "log_name": "Conv2D", "stage": "graph"}]}
+ *     "infers_types": true, "log_name": "Conv2D", "stage": "graph"}]}
  *
  * KIND is that of gantry_attribute_t in lower case: "unit", "int", "float", "string", "ints",
  * "floats", "symbol", "device", "devices", "enum" (with "enum": {"name": "pad_mode", "cases":
@@ -131,9 +131,8 @@ typedef struct gantry_graph_constant_t {
   size_t struct_size; /**< sizeof(gantry_graph_constant_t) */
   gantry_tensor_type_t type;
   const void *data;
-  /** Called once, when `data` is no longer read, which may be in this call, in
-   * gantry_graph_destroy, or, for a graph with a compiler, when that is destroyed; also when the
-   * call fails. Null: the bytes are copied in the call. */
+  /** Called once, when `data` is no longer read: in this call, also when it fails, or in
+   * gantry_graph_destroy. Null: the bytes are copied in the call. */
   void (*release)(void *context);
   void *release_context;
   const char *name; /**< stable name; null: made up */
@@ -146,9 +145,9 @@ GANTRY_API gantry_status_t gantry_graph_constant(gantry_graph_t *graph,
 /** A value that outlives runs, and which all functions share: it is read, assigned and added to by
  * the ops "read", "assign" and "assign_add", whose attribute `variable` names it. */
 typedef struct gantry_graph_variable_t {
-  size_t struct_size;              /**< sizeof(gantry_graph_variable_t) */
-  gantry_graph_constant_t initial; /**< value before the first run; its `name` is the variable's */
-  const char *device;              /**< where it lives; null: placement decides */
+  size_t struct_size;                     /**< sizeof(gantry_graph_variable_t) */
+  const gantry_graph_constant_t *initial; /**< before the first run; its name is the variable's */
+  const char *device;                     /**< where it lives; null: placement decides */
   gantry_soft_t soft;
   int is_central; /**< 1: replicas share the one; 0: each has a mirror */
 } gantry_graph_variable_t;

@@ -3,23 +3,20 @@
 #include "gantry-c/compiler.h"
 
 #include "Cancel.h"
-#include "Outcome.h"
+#include "Diagnostics.h"
+#include "Graph.h"
+#include "Info.h"
 
-#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Support/Version.h"
 #include "gantry/Target/Plan/ReadPlan.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <mutex>
-#include <new>
 #include <variant>
 
 using namespace mlir;
@@ -75,52 +72,6 @@ static gantry_status_t fail(gantry_status_t status, std::string message) {
 }
 
 namespace {
-/// Hands the context's diagnostics to the caller's callback, one line each.
-struct DiagnosticSink {
-  gantry_log_callback_t log;
-  void *context;
-  GivenFile file;
-  std::string firstError;
-  gantry_status_t status = GANTRY_INVALID_ARGUMENT; ///< of the first error
-  ScopedDiagnosticHandler handler;
-
-  DiagnosticSink(MLIRContext &mlir, gantry_log_callback_t log, void *context)
-      : log(log), context(context), handler(&mlir, [this](Diagnostic &d) {
-          report(d);
-          return success();
-        }) {}
-
-  void report(Diagnostic &diagnostic) {
-    std::string text = lineOf(diagnostic, file);
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && firstError.empty()) {
-      firstError = text;
-      status = static_cast<gantry_status_t>(statusCodeOf(diagnostic));
-    }
-    emit(severityOf(diagnostic.getSeverity()), text);
-    for (Diagnostic &note : diagnostic.getNotes())
-      emit(GANTRY_SEVERITY_NOTE, lineOf(note, file));
-  }
-
-  void emit(gantry_severity_t severity, const std::string &text) {
-    if (log)
-      log(context, severity, text.c_str());
-  }
-
-  static gantry_severity_t severityOf(DiagnosticSeverity severity) {
-    switch (severity) {
-    case DiagnosticSeverity::Note:
-      return GANTRY_SEVERITY_NOTE;
-    case DiagnosticSeverity::Remark:
-      return GANTRY_SEVERITY_REMARK;
-    case DiagnosticSeverity::Warning:
-      return GANTRY_SEVERITY_WARNING;
-    case DiagnosticSeverity::Error:
-      return GANTRY_SEVERITY_ERROR;
-    }
-    return GANTRY_SEVERITY_ERROR;
-  }
-};
-
 /// The caller's request; one that was built against a shorter, older struct has zeros for what it
 /// does not know.
 struct Request : gantry_compile_request_t {
@@ -133,9 +84,12 @@ struct Request : gantry_compile_request_t {
     }
     std::memcpy(static_cast<gantry_compile_request_t *>(this), given,
                 std::min(given->struct_size, sizeof(gantry_compile_request_t)));
-    if (!file == !data)
-      wrong =
-          file ? "it has both a file and data; give one of them" : "it has neither a file nor data";
+    const int graphs = (file != nullptr) + (data != nullptr) + (graph != nullptr);
+    if (graphs != 1)
+      wrong = graphs ? "it has more than one of file, data and graph; give one of them"
+                     : "it has neither a file nor data nor a graph";
+    if (graph && compiler)
+      wrong = "it has a graph, which has its own context, and a compiler; give one of them";
     needList(flags, num_flags, "flags");
     needList(values, num_values, "values");
     needList(candidates, num_candidates, "candidates");
@@ -149,31 +103,40 @@ private:
   }
 };
 
-/// LLVM ends the process when malloc fails; like this it is as if operator new had failed, which
-/// the process may have something to say about.
-void failAsNewDoes(void *, const char *, bool) {
-  volatile size_t tooMuch = PTRDIFF_MAX;
-  ::operator delete(::operator new(tooMuch));
+/// The context to compile in: the graph's, one of the compiler's, or one of its own.
+static std::optional<Contexts::Lease> leaseFor(const Request &request) {
+  if (request.graph)
+    return std::nullopt;
+  return request.compiler ? request.compiler->contexts->take() : Contexts::Lease();
 }
 
 /// What a request asks for, read, and a context to do it in.
 struct Session {
   const Request &request;
-  MLIRContext mlir;
+  std::optional<Contexts::Lease> lease;
+  MLIRContext &mlir;
   DiagnosticSink sink;
   CompileOptions options;
   GraphFile file;
 
   explicit Session(const Request &request)
-      : request(request), mlir(registry()), sink(mlir, request.log, request.log_context) {
-    // The op at fault may be the whole module; its location says which one it is.
-    mlir.printOpOnDiagnostic(false);
+      : request(request), lease(leaseFor(request)),
+        mlir(lease ? lease->context() : *request.graph->builder.getContext()),
+        sink(mlir, {request.log, request.log_context, request.diagnose, request.diagnose_context,
+                    request.cancel ? &request.cancel->token : nullptr}) {}
+
+  ~Session() {
+    // What is large stays in the context; so does what printing has changed.
+    if (lease && (options.printIR || request.data_size > kLargeGraph || request.file))
+      lease->retire();
   }
 
-  LogicalResult open() { return success(succeeded(readOptions()) && succeeded(openFile())); }
+  LogicalResult open() {
+    return success(succeeded(readOptions()) && succeeded(readTopology()) && succeeded(openFile()));
+  }
 
   Watch watch() {
-    return {[this](llvm::StringRef phase) { sink.emit(GANTRY_SEVERITY_PROGRESS, phase.str()); },
+    return {[this](llvm::StringRef phase) { sink.tell(GANTRY_SEVERITY_PROGRESS, phase.str()); },
             request.cancel ? &request.cancel->token : nullptr};
   }
 
@@ -183,18 +146,11 @@ struct Session {
   }
 
   /// What the last call says of a failure whose diagnostics the sink has heard.
-  gantry_status_t failWithDiagnostic(const char *otherwise) {
-    return fail(sink.status, sink.firstError.empty() ? otherwise : sink.firstError);
-  }
+  gantry_status_t failWithDiagnostic(const char *otherwise) { return sink.outcome(otherwise); }
 
 private:
-  static DialectRegistry registry() {
-    static std::once_flag once;
-    std::call_once(once, [] { llvm::install_bad_alloc_error_handler(failAsNewDoes); });
-    DialectRegistry dialects;
-    registerDialects(dialects);
-    return dialects;
-  }
+  /// Bytes of a graph from which on its context is not used again.
+  static constexpr size_t kLargeGraph = 65536;
 
   LogicalResult refuse(const llvm::Twine &why) { return emitError(UnknownLoc::get(&mlir)) << why; }
 
@@ -236,8 +192,28 @@ private:
     return success();
   }
 
+  /// The request's topology counts as a file of the flag --topology does.
+  LogicalResult readTopology() {
+    if (!request.topology)
+      return success();
+    if (options.devices.devices)
+      return refuse("the devices are given twice, by a flag and by the request's topology; give "
+                    "one of them");
+    gantry::Expected<Topology> topology = Topology::fromJSON(request.topology);
+    if (!topology)
+      return refuse(topology.status().message());
+    options.devices.devices = topology.take();
+    options.devices.isComplete = true;
+    return success();
+  }
+
   LogicalResult openFile() {
-    if (request.file) {
+    if (request.graph) {
+      FailureOr<GraphFile> finished = request.graph->builder.finish();
+      if (failed(finished))
+        return failure();
+      file = std::move(*finished);
+    } else if (request.file) {
       std::optional<GraphFile> opened = openGraph(request.file, &mlir);
       if (!opened)
         return failure();
@@ -248,7 +224,7 @@ private:
       file = {llvm::MemoryBuffer::getMemBuffer(bytes, name, /*RequiresNullTerminator=*/false), name,
               request.folder ? request.folder : ""};
     }
-    sink.file = {file.baseName().str(), file.name};
+    sink.setFile({file.baseName().str(), file.name});
     return success();
   }
 };
@@ -291,6 +267,23 @@ static gantry_status_t describePort(const std::deque<Port> &ports, size_t index,
 }
 
 extern "C" {
+
+gantry_status_t gantry_compiler_create(const gantry_compiler_options_t *options,
+                                       gantry_compiler_t **compiler) {
+  clear(compiler);
+  GANTRY_NEED(compiler);
+  gantry_compiler_options_t given{};
+  if (options) {
+    gantry::Expected<gantry_compiler_options_t> taken = take(options, "gantry_compiler_options_t");
+    if (!taken)
+      return finish(taken.status());
+    given = *taken;
+  }
+  *compiler = new gantry_compiler_t{Contexts::create(given.threads)};
+  return GANTRY_OK;
+}
+
+void gantry_compiler_destroy(gantry_compiler_t *compiler) { delete compiler; }
 
 gantry_status_t gantry_compile(const gantry_compile_request_t *given,
                                gantry_artifact_t **artifact) {

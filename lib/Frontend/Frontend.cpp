@@ -79,6 +79,12 @@ struct GraphImporter::Decoded {
 
   bool isOnnx() const { return tellFormat(file.bytes->getBuffer()) == Format::Onnx; }
 
+  /// A graph in MLIR.
+  OwningOpRef<ModuleOp> read() {
+    return file.built ? OwningOpRef<ModuleOp>((*file.built)->clone())
+                      : readMlir(file.bytes, file.baseName(), context);
+  }
+
   LogicalResult decode() {
     if (model)
       return success();
@@ -146,7 +152,7 @@ OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
     if (succeeded(decoded->decode()))
       module = decoded->importModel(decoded->byName(options));
   } else if (succeeded(refuseValues(decoded->file, options, decoded->context))) {
-    module = readMlir(decoded->file.bytes, decoded->file.baseName(), decoded->context);
+    module = decoded->read();
   }
   if (module && (failed(checkEntry(*module, options.entry)) || failed(checkPortNames(*module))))
     return {};

@@ -18,6 +18,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -41,11 +42,12 @@ static bool hasLargeConstants(ModuleOp module) {
   return found;
 }
 
-static std::string print(ModuleOp module, bool withWeights) {
+std::string gantry::printGraph(ModuleOp module, PrintOptions options) {
   std::string text;
   llvm::raw_string_ostream os(text);
   OpPrintingFlags flags;
-  if (!withWeights) {
+  flags.enableDebugInfo(options.withLocations);
+  if (!options.withWeights) {
     flags.elideLargeElementsAttrs(kElideAbove).elideLargeResourceString(kElideAbove);
     if (hasLargeConstants(module))
       os << kWithoutWeights;
@@ -335,6 +337,7 @@ struct Compilation {
       info.constraints.push_back("over the limit: " + step);
     info.placement = placementName(options);
     info.predictions = predictions;
+    info.cancel = watch.cancel;
     if (!output.file.empty())
       return writePlanFile(*module, info, output.file);
     return isForScratch() ? keepInScratchFile(info) : keepInMemory(info);
@@ -389,6 +392,8 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
     return failure();
   });
   compilation.skipWhenCancelled();
+  // The context may outlive whoever waits.
+  auto skipNothing = llvm::make_scope_exit([&] { context.registerActionHandler(nullptr); });
   compilation.tell("import");
   if (failed(compilation.importModule()) || failed(compilation.checkCancelled()))
     return failure();
@@ -399,7 +404,7 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
       return failure();
   }
   if (options.stopAfter && *options.stopAfter <= Phase::memory) {
-    compilation.result.text = print(*compilation.module, options.withWeights);
+    compilation.result.text = printGraph(*compilation.module, {options.withWeights, false});
     return std::move(compilation.result);
   }
   compilation.tell("generate code");

@@ -126,7 +126,7 @@ static void stop_at(void *context, gantry_severity_t severity, const char *text)
 }
 
 static void test_cancelling(const char *graph, const char *folder) {
-  static const char *const phases[] = {"import", "compile", "generate code"};
+  static const char *const phases[] = {"import", "compile", "generate code", "write"};
   char path[4000];
   snprintf(path, sizeof path, "%s/cancelled.gantry", folder);
   remove(path);

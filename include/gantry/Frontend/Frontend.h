@@ -46,6 +46,9 @@ struct GraphFile {
   std::shared_ptr<llvm::MemoryBuffer> bytes;
   std::string name;   ///< as the user gave it: "models/bert.onnx", "<stdin>"
   std::string folder; ///< where external data is looked for; empty is the current one
+  /// A graph that was built in the context that it will be imported to; `bytes` are what tells it
+  /// from others.
+  std::shared_ptr<mlir::OwningOpRef<mlir::ModuleOp>> built = {};
 
   /// What locations and plans call the file: its name without folders, so that nothing that is
   /// compiled depends on where the file lies.

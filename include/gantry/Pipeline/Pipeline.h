@@ -123,6 +123,15 @@ void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase
 /// Registers the whole pipeline as --gantry-pipeline for gantry-opt, and its parts.
 void registerPipelines();
 
+/// What a printed graph has.
+struct PrintOptions {
+  bool withWeights = false; ///< bytes of large constants; a text without them cannot be compiled
+  bool withLocations = false;
+};
+
+/// A graph as text.
+std::string printGraph(mlir::ModuleOp module, PrintOptions options);
+
 /// Where a plan is to go.
 struct PlanOutput {
   std::string file; ///< written whole or not at all; empty: kept for the caller

@@ -6,6 +6,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <cstring>
 
@@ -18,13 +19,15 @@ static constexpr uint64_t kInlineBytes = 1024;
 
 mlir::Type gantry::onnx::makeElementType(DataType type, MLIRContext *context) {
   std::optional<ElementType> element = elementTypeOf(type);
-  if (!element)
-    return {};
+  return element ? makeElementType(*element, context) : mlir::Type();
+}
+
+mlir::Type gantry::onnx::makeElementType(ElementType element, MLIRContext *context) {
   auto integer = [&](unsigned width,
                      IntegerType::SignednessSemantics sign = IntegerType::Signless) {
     return IntegerType::get(context, width, sign);
   };
-  switch (*element) {
+  switch (element) {
   case ElementType::f32:
     return Float32Type::get(context);
   case ElementType::f64:
@@ -164,21 +167,27 @@ gantry::Expected<ElementsAttr> TensorReader::make(const Tensor &tensor) {
   auto bytes = bytesOf(tensor, *type);
   if (!bytes)
     return bytes.status();
-  ArrayRef<char> data = bytes->data;
+  auto release = [owner = bytes->owner]() mutable { owner.reset(); };
+  return makeConstant(*type, bytes->data, std::move(release), tensor.name);
+}
 
-  if (element.isInteger(1)) {
+ElementsAttr gantry::onnx::makeConstant(RankedTensorType type, ArrayRef<char> data,
+                                        llvm::unique_function<void()> release, StringRef name) {
+  auto releaseLater = llvm::make_scope_exit([&] { release(); });
+  if (type.getElementType().isInteger(1)) {
     // Any byte but 0 is true in some files; the dialect wants 0 and 1.
     SmallVector<bool> flags;
     for (char c : data)
       flags.push_back(c != 0);
-    return ElementsAttr(DenseElementsAttr::get(*type, flags));
+    return DenseElementsAttr::get(type, flags);
   }
   if (data.size() <= kInlineBytes)
-    return ElementsAttr(data.empty() ? DenseElementsAttr::get(*type, ArrayRef<mlir::Attribute>())
-                                     : DenseElementsAttr::getFromRawBuffer(*type, data));
-  // The file gives no alignment; whoever reads elements copies them out.
-  auto release = [owner = bytes->owner](void *, size_t, size_t) mutable { owner.reset(); };
-  AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(data, 1, std::move(release));
-  StringRef name = tensor.name.empty() ? StringRef("constant") : StringRef(tensor.name);
-  return ElementsAttr(DenseResourceElementsAttr::get(*type, name, std::move(blob)));
+    return data.empty() ? DenseElementsAttr::get(type, ArrayRef<mlir::Attribute>())
+                        : DenseElementsAttr::getFromRawBuffer(type, data);
+  // Nobody promises an alignment; whoever reads elements copies them out.
+  releaseLater.release();
+  AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(
+      data, 1, [release = std::move(release)](void *, size_t, size_t) mutable { release(); });
+  return DenseResourceElementsAttr::get(type, name.empty() ? StringRef("constant") : name,
+                                        std::move(blob));
 }

@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/FunctionExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <optional>
@@ -19,6 +20,7 @@ namespace gantry::onnx {
 /// The element type for `type`, or null for one that Gantry has not (strings, complex, 4 and 8
 /// bits).
 mlir::Type makeElementType(DataType type, mlir::MLIRContext *context);
+mlir::Type makeElementType(ElementType type, mlir::MLIRContext *context);
 /// "f32, f64, ..." for messages.
 llvm::StringRef supportedElementTypes();
 
@@ -35,6 +37,12 @@ gantry::Expected<mlir::RankedTensorType> makeTensorType(llvm::ArrayRef<int64_t> 
 /// A constant of these elements, in a blob of this name when they are many.
 mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const Elements &elements,
                                         llvm::StringRef name);
+
+/// A constant of these bytes, which are as many as the type has: copied where they are few, else in
+/// a blob of this name over them. `release` is called once, when they are no longer read, be it
+/// before this returns.
+mlir::ElementsAttr makeConstant(mlir::RankedTensorType type, llvm::ArrayRef<char> data,
+                                llvm::unique_function<void()> release, llvm::StringRef name);
 
 /// Makes attributes of tensors, of each tensor of the model one; knows the files that hold their
 /// bytes.

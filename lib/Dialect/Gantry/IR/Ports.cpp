@@ -23,7 +23,7 @@ std::string gantry::dimName(func::FuncOp func, unsigned index, unsigned axis) {
 
 SmallVector<std::string, 3> gantry::dimNames(func::FuncOp func, unsigned index, unsigned axis) {
   SmallVector<std::string, 3> names;
-  if (auto given = func.getArgAttrOfType<ArrayAttr>(index, "gantry.dims"))
+  if (auto given = func.getArgAttrOfType<ArrayAttr>(index, kDimsAttr))
     if (axis < given.size())
       if (auto name = dyn_cast<StringAttr>(given[axis]); name && !name.empty())
         names.push_back(name.str());

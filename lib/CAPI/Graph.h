@@ -1,0 +1,27 @@
+// A compiler and a graph behind their handles, for the parts of the compiler library.
+#pragma once
+
+#include "Contexts.h"
+#include "Diagnostics.h"
+
+#include "gantry-c/graph.h"
+#include "gantry/Frontend/GraphBuilder.h"
+
+#include <deque>
+
+struct gantry_compiler_t {
+  std::shared_ptr<gantry::capi::Contexts> contexts;
+};
+
+struct gantry_graph_t {
+  gantry::capi::Contexts::Lease lease; ///< outlives what is built in it
+  gantry::GraphBuilder builder;
+  gantry::capi::Listener listener;
+  std::string text = {};                                         ///< that was printed last
+  mutable std::deque<std::vector<int64_t>> dims = {};            ///< that types of values point to
+  mutable std::vector<const std::vector<int64_t> *> dimsOf = {}; ///< by value; null: not asked for
+
+  gantry_graph_t(gantry::capi::Contexts::Lease given, std::string name,
+                 gantry::capi::Listener listener)
+      : lease(std::move(given)), builder(&lease.context(), std::move(name)), listener(listener) {}
+};
