@@ -7,6 +7,7 @@
 
 #include "Blocks.h"
 #include "Patterns.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -107,7 +108,7 @@ static Value lowerRmsNorm(RmsNormOp op, RmsNormOp::Adaptor in, Emitter &b) {
 
 static Value lowerBatchNorm(BatchNormOp op, BatchNormOp::Adaptor in, Emitter &b) {
   Value x = in.getInput();
-  unsigned rank = typeOf(x).getRank();
+  unsigned rank = typeOf(x).getRank(), channel = isChannelsLast(op) ? rank - 1 : 1;
   Type wide = computeType(elementOf(x));
   Value variance = in.getVariance();
   Value factor =
@@ -115,8 +116,8 @@ static Value lowerBatchNorm(BatchNormOp op, BatchNormOp::Adaptor in, Emitter &b)
         Value epsilon = e.number(op.getEpsilon().convertToDouble(), wide);
         return e.math<math::RsqrtOp>(e.add(e.widen(v[0]), epsilon));
       });
-  return applyNorm(b, x, b.perDim(in.getMean(), rank, 1), b.perDim(factor, rank, 1),
-                   b.perDim(in.getScale(), rank, 1), b.perDim(in.getBias(), rank, 1));
+  return applyNorm(b, x, b.perDim(in.getMean(), rank, channel), b.perDim(factor, rank, channel),
+                   b.perDim(in.getScale(), rank, channel), b.perDim(in.getBias(), rank, channel));
 }
 
 /// On [n, groups, c / groups, spatial...], where each group is a run of inner dimensions.

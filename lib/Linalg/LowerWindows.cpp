@@ -1,12 +1,18 @@
-// Convolutions and pools: windows that slide over the spatial dimensions of [n, c, spatial...].
+// Convolutions and pools: windows that slide over the spatial dimensions of [n, c, spatial...], or
+// of [n, spatial..., c].
 //
 // A loop per output position and one per window position; the input is read at
 // position * stride + window * dilation. Borders are materialised by tensor.pad. Loops over
 // dimensions of size 1 (a 1x1 window, one channel of a depthwise group) are left out, so that a 1x1
 // convolution is a matrix product to whoever looks at it.
+//
+// A convolution adds its products up in the order of the window and then the channels, whatever
+// form it has (docs/decisions/0033).
 
 #include "Blocks.h"
 #include "Patterns.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Linalg/PackedConvolution.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -45,6 +51,18 @@ struct Convolution {
 };
 } // namespace
 
+/// Products added up one by one: they may be contracted, never reordered, or the forms of a
+/// convolution would differ.
+static Value sumOfWindows(Emitter &b, ArrayRef<int64_t> shape, AffineMap resultMap,
+                          ArrayRef<Operand> inputs, Emitter::Iterators iterators) {
+  Type wide = computeType(elementOf(inputs[0].value));
+  Value init = b.filled(shape, b.number(0, wide));
+  return b.accumulate(init, resultMap, inputs, iterators, [](Emitter &e, ValueRange x) {
+    e.mathFlags = arith::FastMathFlags::contract;
+    return e.add(x[2], e.mul(e.widen(x[0]), e.widen(x[1])));
+  });
+}
+
 /// Splits dimension `position` of size s into [groups, s / groups].
 static Value splitGroups(Emitter &b, Value value, unsigned position, int64_t groups) {
   Shape shape(shapeOf(value));
@@ -67,8 +85,8 @@ Value Convolution::emit(Emitter &b) {
   SmallVector<AffineExpr> position =
       llvm::map_to_vector(resultSpatial, [&](int64_t size) { return loops.parallel(size); });
   unsigned parallel = loops.iterators.size();
-  AffineExpr channel = loops.reduction(inner);
   SmallVector<AffineExpr> tap = loops.reductions(window);
+  AffineExpr channel = loops.reduction(inner);
 
   // Groups of one channel need no split: the group is the channel. Borders come after the split,
   // next to the convolution, so that tiling it takes them along.
@@ -97,8 +115,8 @@ Value Convolution::emit(Emitter &b) {
     shape.push_back(outer);
   llvm::append_range(shape, resultSpatial);
   Value result =
-      sumOfProducts(b, shape, loops.map(b.dims(0, parallel)),
-                    {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}}, loops.iterators);
+      sumOfWindows(b, shape, loops.map(b.dims(0, parallel)),
+                   {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}}, loops.iterators);
   Shape flat{n, groups * outer};
   llvm::append_range(flat, resultSpatial);
   return b.reshape(b.convertTo(result, elementOf(input)), flat);
@@ -108,7 +126,29 @@ Value Convolution::emit(Emitter &b) {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
+static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
+  ArrayRef<int64_t> result = op.getType().getShape(), filter = shapeOf(in.getFilter());
+  unsigned spatial = result.size() - 2;
+  PackedConvolution convolution{result[0],
+                                shapeOf(in.getInput()).back(),
+                                int64_t(op.getGroups()),
+                                result.back(),
+                                filter.back(),
+                                llvm::to_vector<3>(result.slice(1, spatial)),
+                                llvm::to_vector<3>(filter.slice(1, spatial)),
+                                llvm::to_vector<3>(op.getStrides()),
+                                llvm::to_vector<3>(op.getDilations())};
+  Value image = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(),
+                      b.number(0, elementOf(in.getInput())), 1);
+  SmallVector<AffineMap> maps = convolution.maps(b.getContext());
+  Value sum = sumOfWindows(b, result, maps[2], {{image, maps[0]}, {in.getFilter(), maps[1]}},
+                           convolution.iterators());
+  return b.convertTo(sum, elementOf(in.getInput()));
+}
+
 static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
+  if (isChannelsLast(op))
+    return lowerPackedConv(op, in, b);
   Convolution convolution{in.getInput(),           in.getFilter(),
                           op.getStrides(),         op.getDilations(),
                           op.getPadsLow(),         op.getPadsHigh(),
@@ -187,16 +227,19 @@ namespace {
 struct Pool {
   ArrayRef<int64_t> window, strides, dilations, low, high, out;
   ArrayRef<int64_t> in;
+  unsigned first; ///< of the spatial dimensions: behind the batch, and the channels if not last
 
   template <typename Op>
   static Pool of(Op op) {
+    unsigned first = isChannelsLast(op) ? 1 : 2, spatial = op.getWindow().size();
     return {op.getWindow(),
             op.getStrides(),
             op.getDilations(),
             op.getPadsLow(),
             op.getPadsHigh(),
-            op.getType().getShape().drop_front(2),
-            op.getInput().getType().getShape().drop_front(2)};
+            op.getType().getShape().slice(first, spatial),
+            op.getInput().getType().getShape().slice(first, spatial),
+            first};
   }
   /// How far the last window reaches, counted from the start of the low border. With ceil_mode
   /// that may be beyond the high border.
@@ -207,7 +250,7 @@ struct Pool {
     Shape after;
     for (unsigned i = 0; i < window.size(); ++i)
       after.push_back(std::max(high[i], reach(i) - in[i] - low[i]));
-    return b.pad(input, low, after, border, 2);
+    return b.pad(input, low, after, border, first);
   }
   /// body(element, accumulator) over each window of a padded input.
   Value slide(Emitter &b, Value input, Value start, Emitter::Body body) const;
@@ -224,8 +267,8 @@ struct Pool {
 } // namespace
 
 Value Pool::slide(Emitter &b, Value input, Value start, Emitter::Body body) const {
-  Shape shape(shapeOf(input).take_front(2));
-  llvm::append_range(shape, out);
+  Shape shape(shapeOf(input));
+  llvm::copy(out, shape.begin() + first);
   Loops loops{b, {}};
   SmallVector<AffineExpr> at;
   for (int64_t size : shape)
@@ -234,7 +277,7 @@ Value Pool::slide(Emitter &b, Value input, Value start, Emitter::Body body) cons
   SmallVector<AffineExpr> tap = loops.reductions(window), tapLoops;
   Shape tapSizes;
   for (unsigned i = 0; i < window.size(); ++i) {
-    at[i + 2] = at[i + 2] * strides[i] + tap[i] * dilations[i];
+    at[i + first] = at[i + first] * strides[i] + tap[i] * dilations[i];
     if (window[i] != 1) {
       tapLoops.push_back(tap[i]);
       tapSizes.push_back(window[i]);
@@ -254,7 +297,7 @@ Value Pool::count(Emitter &b, bool withBorder) const {
   Value product = b.index(1);
   for (unsigned i = 0; i < window.size(); ++i) {
     int64_t from = withBorder ? 0 : low[i], to = low[i] + in[i] + (withBorder ? high[i] : 0);
-    Value start = b.mul(b.loopIndex(i + 2), b.index(strides[i]));
+    Value start = b.mul(b.loopIndex(i + first), b.index(strides[i]));
     // First and end of the window's positions w with from <= start + w * dilation < to.
     auto firstAtOrAfter = [&](int64_t bound) -> Value {
       Value gap = arith::MaxSIOp::create(b, b.sub(b.index(bound), start), b.index(0));

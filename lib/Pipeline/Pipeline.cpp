@@ -7,6 +7,7 @@
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/Passes.h"
@@ -130,6 +131,10 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.tf32)
     form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
+  // Before groups, which are made of ops in their last form.
+  PutChannelsLastPassOptions layout;
+  llvm::append_range(layout.also, options.also);
+  pm.addPass(createPutChannelsLastPass(layout));
   // Before groups, which are made of what is one kernel at most.
   pm.addPass(createSplitReductionsPass());
   pm.addPass(createFormKernelsPass(form));

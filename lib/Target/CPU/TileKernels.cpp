@@ -5,6 +5,7 @@
 // same bytes. A dimension along which a producer's value is used again (the columns of a softmax,
 // whose maximum belongs to the whole row) is not cut: it would be computed once per tile.
 
+#include "gantry/Linalg/PackedConvolution.h"
 #include "gantry/Linalg/Reshapes.h"
 #include "gantry/Target/CPU/Passes.h"
 
@@ -31,6 +32,14 @@ static linalg::LinalgOp findRoot(func::FuncOp func) {
     root = op;
   }
   return root;
+}
+
+static bool holdsPackedConvolution(func::FuncOp func) {
+  return func
+      .walk([](linalg::LinalgOp op) {
+        return PackedConvolution::match(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 static bool isContraction(linalg::LinalgOp op) {
@@ -185,6 +194,8 @@ struct TileKernels : gantry::impl::TileKernelsPassBase<TileKernels> {
     if (func.isExternal())
       return;
     linalg::LinalgOp root = findRoot(func);
+    if (holdsPackedConvolution(func))
+      return; // EmitConvolutions cuts it
     if (!root || root.hasDynamicShape() || isa<linalg::FillOp>(root))
       return;
     TileChooser chooser(root, func);

@@ -1,6 +1,7 @@
 // After Simplify: every value is a tensor of a type that memory can be planned for: known elements,
 // a known shape of a sane size.
 
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -49,6 +50,12 @@ struct VerifySimplified : gantry::impl::VerifySimplifiedPassBase<VerifySimplifie
   void runOnOperation() override {
     markAllAnalysesPreserved();
     auto result = getOperation().walk([](Operation *op) {
+      if (isChannelsLast(op)) {
+        op->emitOpError() << "has the attribute '" << kChannelsLastAttr
+                          << "', which the compiler sets after placement; transpose the images and "
+                             "leave it out";
+        return WalkResult::interrupt();
+      }
       for (Type type : op->getResultTypes())
         if (failed(checkType(op, type)))
           return WalkResult::interrupt();

@@ -4,6 +4,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
+  let summary = "convolution networks on CPUs with the channels last, reordered at their borders";
+  let description = [{
+    A convolution of f32 on a CPU gets `gantry.channels_last` and a packed filter, together with the
+    pools, element-wise ops, resizes, concatenations, borders and copies behind it. Zero borders of its
+    own (a `gantry.pad`) go back into the convolution, whose kernel reads them from no memory. Where a
+    value is wanted in the other order stands a `gantry.transpose`, or a `gantry.reshape` where that moves
+    no element; transposes of the graph meet them and disappear. Constant filters are packed here.
+    Regions of the graph that would lose more by reordering than their convolutions gain stay as they
+    are, and so does what runs on GPUs, simulated or not.
+
+    Results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
+  }];
+  let options = [
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
   let summary = "cut the last op of a kernel into work items and fuse its producers";
   let description = [{
@@ -51,6 +69,19 @@ def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::Fu
                            "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect"];
   let options = [Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of a vector register">];
+}
+
+def EmitConvolutionsPass : Pass<"gantry-emit-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "turn convolutions with channels last into loops over blocks of pixels";
+  let description = [{
+    Precondition: buffers of static shapes. A convolution of packed filters, with the borders before it
+    and the element-wise op behind it, becomes work items over pixels and panels of channels around
+    blocks of accumulators in vector registers. Pixels outside of the image are read from a row of zeros,
+    so that no padded image is written. Each element is one chain of fused multiply-adds in the order of
+    the window and then the channels.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
 def FinishKernelBuffersPass : Pass<"gantry-finish-kernel-buffers", "::mlir::func::FuncOp"> {

@@ -1,6 +1,7 @@
 // What ops cost, and how dimensions of elementwise ops correspond: the bodies of the interfaces.
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -85,7 +86,7 @@ SmallVector<int64_t> BatchNormOp::getOperandDims(unsigned operand) {
   if (operand == 0)
     return gantry::detail::broadcastDims(*this, operand);
   SmallVector<int64_t> dims(getType().getRank(), -1);
-  dims[1] = 0;
+  dims[isChannelsLast(*this) ? dims.size() - 1 : 1] = 0;
   return dims;
 }
 
@@ -97,7 +98,8 @@ uint64_t MatmulOp::getFlops() {
 
 uint64_t ConvOp::getFlops() {
   auto w = getFilter().getType();
-  uint64_t perOutput = w.getDimSize(0) ? w.getNumElements() / w.getDimSize(0) : 0;
+  int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(w.getRank() - 1) : 1);
+  uint64_t perOutput = outer ? w.getNumElements() / outer : 0;
   return 2 * countElements(getResult()) * perOutput;
 }
 

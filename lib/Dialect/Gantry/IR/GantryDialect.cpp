@@ -3,6 +3,7 @@
 #include "Fold.h"
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 
 #include "mlir/IR/Builders.h"
@@ -82,6 +83,7 @@ static constexpr struct {
     {kWorkAttr, is<WorkAttr>, "a #gantry.work<...>"},
     {kPartAttr, is<IntegerAttr>, "an integer"},
     {kTripsAttr, is<IntegerAttr>, "an integer"},
+    {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
 };
 
 LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {

@@ -2,6 +2,7 @@
 // .td files. A rule that does not hold is reported with the op's name and the numbers.
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -249,8 +250,11 @@ static LogicalResult checkGroups(int64_t channels, int64_t inner, int64_t outer,
 }
 
 static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter, StringRef name,
-                                 Loc loc) {
-  if (filter.getRank() != input.getRank())
+                                 Loc loc, bool packed = false) {
+  if (packed && filter.getRank() != input.getRank() + 1)
+    return fail(loc, name, "packed filter ", text(filter.getShape()),
+                " needs one dimension more than the input ", text(input.getShape()));
+  if (!packed && filter.getRank() != input.getRank())
     return fail(loc, name, "filter ", text(filter.getShape()),
                 " needs as many dimensions as the input ", text(input.getShape()));
   return checkSameElement(input.getElementType(), filter.getElementType(), name, loc);
@@ -258,21 +262,32 @@ static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter
 
 static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto x = tensorOf(op.getInput()), w = tensorOf(op.getFilter());
-  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc)) ||
-      failed(checkGroups(x.getDimSize(1), w.getDimSize(1), w.getDimSize(0), op.getGroups(), name,
-                         loc)))
+  bool last = isChannelsLast(op.getAttributes());
+  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
     return failure();
-  Shape shape{x.getDimSize(0), w.getDimSize(0)};
-  for (int64_t i = 0; i < x.getRank() - 2; ++i) {
-    if (w.getDimSize(i + 2) < 1)
+  // Of the packed form the first and the last dimension are the output channels.
+  int64_t rank = w.getRank(), blocks = w.getDimSize(0), columns = w.getDimSize(rank - 1);
+  int64_t outer = !last ? blocks : blocks == kOpen || columns == kOpen ? kOpen : blocks * columns;
+  if (failed(checkGroups(x.getDimSize(last ? x.getRank() - 1 : 1),
+                         w.getDimSize(last ? rank - 2 : 1), outer, op.getGroups(), name, loc)))
+    return failure();
+  ArrayRef<int64_t> window = last ? w.getShape().slice(1, rank - 3) : w.getShape().drop_front(2);
+  ArrayRef<int64_t> in = x.getShape().slice(last ? 1 : 2, window.size());
+  Shape shape{x.getDimSize(0)};
+  if (!last)
+    shape.push_back(outer);
+  for (size_t i = 0; i < window.size(); ++i) {
+    if (window[i] < 1)
       return fail(loc, name, "filter ", text(w.getShape()), " has an empty or open window");
-    int64_t size = windowed(x.getDimSize(i + 2), op.getPadsLow()[i], op.getPadsHigh()[i],
-                            w.getDimSize(i + 2), op.getDilations()[i], op.getStrides()[i], false);
+    int64_t size = windowed(in[i], op.getPadsLow()[i], op.getPadsHigh()[i], window[i],
+                            op.getDilations()[i], op.getStrides()[i], false);
     if (size != kOpen && size < 0)
-      return fail(loc, name, "window ", text(w.getShape().drop_front(2)),
-                  " is larger than the padded input ", text(x.getShape()));
+      return fail(loc, name, "window ", text(window), " is larger than the padded input ",
+                  text(x.getShape()));
     shape.push_back(size);
   }
+  if (last)
+    shape.push_back(outer);
   return push(types, shape, x.getElementType());
 }
 GANTRY_INFER(ConvOp, inferConv)
@@ -313,16 +328,16 @@ static LogicalResult inferPool(Adaptor op, StringRef name, Loc loc, Types &types
   if (int64_t(op.getWindow().size()) != x.getRank() - 2)
     return fail(loc, name, "window has ", op.getWindow().size(), " entries, expected ",
                 x.getRank() - 2);
-  Shape shape(x.getShape().take_front(2));
+  Shape shape(x.getShape());
   for (auto [i, window] : llvm::enumerate(op.getWindow())) {
     if (window < 1)
       return fail(loc, name, "window has the entry ", window, ", expected at least 1");
-    int64_t size = windowed(x.getDimSize(i + 2), op.getPadsLow()[i], op.getPadsHigh()[i], window,
-                            op.getDilations()[i], op.getStrides()[i], op.getCeilMode());
+    int64_t &size = shape[i + (isChannelsLast(op.getAttributes()) ? 1 : 2)];
+    size = windowed(size, op.getPadsLow()[i], op.getPadsHigh()[i], window, op.getDilations()[i],
+                    op.getStrides()[i], op.getCeilMode());
     if (size != kOpen && size < 0)
       return fail(loc, name, "window ", text(op.getWindow()), " is larger than the padded input ",
                   text(x.getShape()));
-    shape.push_back(size);
   }
   return push(types, shape, x.getElementType());
 }
@@ -437,20 +452,27 @@ GANTRY_INFER(RmsNormOp, inferNorm)
 
 /// Operands after the input hold one element per channel.
 template <typename Adaptor>
-static LogicalResult inferPerChannel(Adaptor op, StringRef name, Loc loc, Types &types) {
+static LogicalResult inferPerChannel(Adaptor op, StringRef name, Loc loc, Types &types,
+                                     bool last = false) {
   auto x = tensorOf(op.getInput());
   if (x.getRank() < 2)
     return fail(loc, name, "input needs batch and channel dimensions, got ", text(x.getShape()));
+  int64_t channels = x.getDimSize(last ? x.getRank() - 1 : 1);
   for (Value operand : op.getOperands().drop_front()) {
     auto type = tensorOf(operand);
-    if (type.getRank() != 1 || differ(type.getDimSize(0), x.getDimSize(1)))
-      return fail(loc, name, "expected one element for each of the ", x.getDimSize(1),
-                  " channels, got ", text(type.getShape()));
+    if (type.getRank() != 1 || differ(type.getDimSize(0), channels))
+      return fail(loc, name, "expected one element for each of the ", channels, " channels, got ",
+                  text(type.getShape()));
   }
   types.push_back(x);
   return success();
 }
-GANTRY_INFER(BatchNormOp, inferPerChannel)
+
+static LogicalResult inferBatchNorm(BatchNormOp::Adaptor op, StringRef name, Loc loc,
+                                    Types &types) {
+  return inferPerChannel(op, name, loc, types, isChannelsLast(op.getAttributes()));
+}
+GANTRY_INFER(BatchNormOp, inferBatchNorm)
 
 static LogicalResult inferGroupNorm(GroupNormOp::Adaptor op, StringRef name, Loc loc,
                                     Types &types) {

@@ -1,0 +1,24 @@
+// The order of dimensions that convolution networks have on CPUs (docs/decisions/0033).
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+
+namespace gantry {
+
+/// On a convolution, a pool or a batch normalisation: its images are [n, spatial..., c], and the
+/// filter of a convolution is packed, [o / panel, window..., c / groups, panel], so that its first
+/// and last dimension together count the output channels. The compiler makes ops of that form for
+/// targets that have kernels for it; graphs have none.
+inline constexpr llvm::StringLiteral kChannelsLastAttr = "gantry.channels_last";
+
+inline bool isChannelsLast(mlir::DictionaryAttr attributes) {
+  return attributes && attributes.contains(kChannelsLastAttr);
+}
+inline bool isChannelsLast(mlir::Operation *op) { return op->hasAttr(kChannelsLastAttr); }
+
+inline void setChannelsLast(mlir::Operation *op) {
+  op->setDiscardableAttr(kChannelsLastAttr, mlir::UnitAttr::get(op->getContext()));
+}
+
+} // namespace gantry

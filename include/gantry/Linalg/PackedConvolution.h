@@ -1,0 +1,33 @@
+// The linalg form of a convolution with the channels last: what the lowering writes, and targets
+// look for.
+#pragma once
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+
+namespace gantry {
+
+/// A convolution of [n, spatial..., c] with a filter [o / panel, window..., c / groups, panel]. Its
+/// loops are the result's dimensions, the window's and the input channels of a group, all of them,
+/// be they of one step: terms are added in the order of the last ones.
+struct PackedConvolution {
+  int64_t batch, channels, groups, outputs, panel;
+  llvm::SmallVector<int64_t, 3> out, window, strides, dilations; ///< one for each spatial dimension
+
+  unsigned spatial() const { return out.size(); }
+  unsigned numLoops() const { return 2 * spatial() + 3; }
+  /// Input channels of a group.
+  int64_t inner() const { return channels / groups; }
+  /// Each channel is convolved by itself.
+  bool isDepthwise() const { return inner() == 1 && groups == outputs; }
+
+  /// Of the image with its borders, the filter and the result.
+  llvm::SmallVector<mlir::AffineMap> maps(mlir::MLIRContext *context) const;
+  llvm::SmallVector<mlir::utils::IteratorType> iterators() const;
+
+  /// What an op of this form computes; nothing for others.
+  static std::optional<PackedConvolution> match(mlir::linalg::LinalgOp op);
+};
+
+} // namespace gantry

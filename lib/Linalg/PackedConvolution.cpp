@@ -1,0 +1,77 @@
+#include "gantry/Linalg/PackedConvolution.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using utils::IteratorType;
+
+SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
+  auto dim = [&](unsigned d) { return getAffineDimExpr(d, context); };
+  unsigned output = spatial() + 1, firstTap = output + 1, last = numLoops() - 1;
+  AffineExpr o = dim(output), inside = dim(last);
+  AffineExpr channel = inside;
+  if (isDepthwise() && groups > 1)
+    channel = o;
+  else if (groups > 1)
+    channel = o.floorDiv(outputs / groups) * inner() + inside;
+  bool single = panel == outputs;
+  SmallVector<AffineExpr> image{dim(0)}, result{dim(0)};
+  SmallVector<AffineExpr> filter{single ? getAffineConstantExpr(0, context) : o.floorDiv(panel)};
+  for (unsigned i = 0; i < spatial(); ++i) {
+    image.push_back(dim(i + 1) * strides[i] + dim(firstTap + i) * dilations[i]);
+    filter.push_back(dim(firstTap + i));
+    result.push_back(dim(i + 1));
+  }
+  image.push_back(channel);
+  filter.append({inside, single ? o : o % panel});
+  result.push_back(o);
+  auto mapOf = [&](ArrayRef<AffineExpr> exprs) {
+    return AffineMap::get(numLoops(), 0, exprs, context);
+  };
+  return {mapOf(image), mapOf(filter), mapOf(result)};
+}
+
+SmallVector<IteratorType> PackedConvolution::iterators() const {
+  SmallVector<IteratorType> kinds(spatial() + 2, IteratorType::parallel);
+  kinds.append(spatial() + 1, IteratorType::reduction);
+  return kinds;
+}
+
+/// What a linear expression grows by with dimension `d`; 0 where it is not linear.
+static int64_t stepOf(AffineExpr expr, unsigned dims, unsigned d) {
+  SmallVector<AffineExpr> unit(dims, getAffineConstantExpr(0, expr.getContext()));
+  unit[d] = getAffineConstantExpr(1, expr.getContext());
+  auto value = dyn_cast<AffineConstantExpr>(expr.replaceDims(unit));
+  return value ? value.getValue() : 0;
+}
+
+std::optional<PackedConvolution> PackedConvolution::match(linalg::LinalgOp op) {
+  unsigned loops = op.getNumLoops();
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || loops < 5 || loops % 2 == 0 ||
+      op.hasDynamicShape())
+    return std::nullopt;
+  unsigned spatial = (loops - 3) / 2;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  ArrayRef<int64_t> image = op.getShape(op.getDpsInputOperand(0)),
+                    filter = op.getShape(op.getDpsInputOperand(1));
+  if (image.size() != spatial + 2 || filter.size() != spatial + 3)
+    return std::nullopt;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  PackedConvolution found{sizes[0], image.back(), 0, sizes[spatial + 1], filter.back(), {},
+                          {},       {},           {}};
+  if (llvm::is_contained(sizes, 0) || found.channels % sizes.back())
+    return std::nullopt;
+  found.groups = found.channels / sizes.back();
+  if (found.outputs % found.groups || found.outputs % found.panel)
+    return std::nullopt;
+  for (unsigned i = 0; i < spatial; ++i) {
+    AffineExpr at = maps[0].getResult(i + 1);
+    found.out.push_back(sizes[i + 1]);
+    found.window.push_back(sizes[spatial + 2 + i]);
+    found.strides.push_back(stepOf(at, loops, i + 1));
+    found.dilations.push_back(stepOf(at, loops, spatial + 2 + i));
+  }
+  bool same =
+      found.maps(op.getContext()) == maps && op.getIteratorTypesArray() == found.iterators();
+  return same ? std::optional(found) : std::nullopt;
+}

@@ -1,0 +1,338 @@
+// Convolutions that mix channels: blocks of pixels by panels of output channels, in registers.
+//
+//   for a work item, some blocks of pixels of some panels:
+//     for its panels, for its blocks:
+//       sums[pixel][lanes] = 0
+//       for the window: the row of channels that each pixel reads there
+//         for the channels: sums += channel of the pixel * row of the panel
+//       store what the epilogue makes of the sums
+//
+// Pixels are cut evenly into blocks of at most as many as registers allow, so that there are blocks
+// of two sizes. Where no border is in the way, the last dimension of the window and the channels
+// are one run of memory, and a 1x1 window is a plain matrix product.
+
+#include "Convolution.h"
+
+#include "Panels.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace gantry;
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+/// How much of a register tile's rate a panel of so many columns reaches: what its last register
+/// leaves unused counts, and few registers wait for each other or for loads.
+static double rateOf(int64_t columns) {
+  constexpr double rates[] = {0.75, 0.95, 1.0, 1.0};
+  int64_t registers = llvm::divideCeil(columns, kPanelLanes);
+  return rates[registers - 1] * double(columns) / double(registers * kPanelLanes);
+}
+
+int64_t gantry::panelOfFilter(ConvOp conv) {
+  auto type = conv.getType();
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  if (!type.getElementType().isF32() || !type.hasStaticShape() || !filter.hasStaticShape() ||
+      !input.hasStaticShape() || type.getNumElements() == 0 || input.getNumElements() == 0)
+    return 0;
+  int64_t outputs = filter.getDimSize(0), groups = conv.getGroups(), own = outputs / groups;
+  bool depthwise = groups > 1 && own == 1 && filter.getDimSize(1) == 1;
+  if (depthwise)
+    return outputs;
+  int64_t best = 0;
+  for (int64_t columns = 1; columns <= std::min(own, kPanelLanes * kPanelRegisters); ++columns)
+    if (own % columns == 0 && (!best || rateOf(columns) >= rateOf(best)))
+      best = columns;
+  // Without a divisor that fills registers one panel is cut into them, its rows further apart.
+  return groups == 1 && rateOf(best) < 0.5 && own > kPanelLanes * kPanelRegisters ? own : best;
+}
+
+/// Most pixels in a block of that many registers a pixel: sums, a row of the panel and a pixel's
+/// channel are in registers at a time.
+static int64_t mostPixels(int64_t registers) {
+  constexpr int64_t most[] = {14, 12, 9, 6};
+  return most[registers - 1];
+}
+
+//===----------------------------------------------------------------------===//
+// Work items
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How pixels and panels are cut, by shapes alone.
+struct Cut {
+  int64_t pixelsOfBlock; ///< of the first `large` blocks; the others have one less
+  int64_t blocks, large;
+  int64_t panels;
+  int64_t blocksOfItem, panelsOfItem;
+
+  explicit Cut(const Convolution &convolution);
+  int64_t items() const {
+    return llvm::divideCeil(panels, panelsOfItem) * llvm::divideCeil(blocks, blocksOfItem);
+  }
+};
+} // namespace
+
+static int64_t registersOf(int64_t panel) {
+  // Of a wide panel three at a time.
+  return panel > kPanelLanes * kPanelRegisters ? 3 : llvm::divideCeil(panel, kPanelLanes);
+}
+
+Cut::Cut(const Convolution &convolution) {
+  constexpr int64_t imageBytes = 192 << 10, leastItems = 8, leastWork = 1 << 19;
+  const PackedConvolution &form = convolution.form;
+  int64_t pixels = convolution.pixels();
+  blocks = llvm::divideCeil(pixels, mostPixels(registersOf(form.panel)));
+  pixelsOfBlock = llvm::divideCeil(pixels, blocks);
+  large = pixels - (pixelsOfBlock - 1) * blocks;
+  panels = form.outputs / form.panel;
+
+  // What a work item reads of the image stays in the cache while it passes the panels.
+  int64_t read = form.channels * int64_t(sizeof(float));
+  for (int64_t stride : form.strides)
+    read *= stride;
+  int64_t most = std::clamp<int64_t>(imageBytes / (pixelsOfBlock * read), 1, blocks);
+  int64_t workOfBlock = pixelsOfBlock * form.outputs * convolution.terms();
+  most = std::min(most, std::max<int64_t>(1, llvm::divideCeil(leastWork * 4, workOfBlock)));
+  int64_t chunks = llvm::divideCeil(blocks, most);
+  blocksOfItem = llvm::divideCeil(blocks, chunks);
+  panelsOfItem = panels;
+  int64_t total = workOfBlock * blocks;
+  int64_t wanted = std::min(leastItems, std::max<int64_t>(1, total / leastWork));
+  if (chunks < wanted)
+    panelsOfItem = llvm::divideCeil(panels, llvm::divideCeil(wanted, chunks));
+}
+
+/// Work that is worth a thread, in multiply-adds.
+static constexpr int64_t kThreadWork = 1 << 17;
+
+namespace {
+struct Blocks {
+  ImplicitLocOpBuilder &b;
+  const Convolution &convolution;
+  const PackedConvolution &form;
+  IndexBuilder index;
+  Cut cut;
+  Value image, filter; ///< flat
+  Epilogue epilogue;
+  Borders borders;
+
+  Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution)
+      : b(b), convolution(convolution), form(convolution.form), index{b}, cut(convolution),
+        image(flatten(b, convolution.image)), filter(flatten(b, convolution.filter)),
+        epilogue(b, convolution), borders(b, convolution, image, runLength()) {}
+
+  void emit();
+  void emitItem(Value panelItem, Value blockItem);
+  void emitPanel(Value panel, Value first, Value end);
+  void emitColumns(Value panel, Value column, int64_t columns, Value first, Value end);
+  void emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
+                 int64_t pixels);
+
+  //===--- One block -------------------------------------------------------===//
+
+  /// Spatial dimensions with a loop over the window, outermost first. The last one has none where
+  /// it is one run with the channels.
+  unsigned loopedDims() const { return form.spatial() - (isRun() ? 1 : 0); }
+  bool isRun() const {
+    unsigned last = form.spatial() - 1;
+    return !convolution.hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
+  }
+  /// Whether each pixel reads the one at its place: a product of matrices.
+  bool isProduct() const {
+    auto isOne = [](int64_t size) { return size == 1; };
+    bool bordered = false;
+    for (unsigned d = 0; d < form.spatial(); ++d)
+      bordered |= convolution.hasBorder(d);
+    return llvm::all_of(form.window, isOne) && llvm::all_of(form.strides, isOne) && !bordered;
+  }
+  int64_t runLength() const { return form.inner() * (isRun() ? form.window.back() : 1); }
+
+  /// Where a pixel reads, at a place of the window.
+  struct Reader {
+    SmallVector<Value> start; ///< for each spatial dimension; wraps around below zero
+    Value row;                ///< of the image so far: its number among all
+    Value inside;             ///< null as long as it must be
+  };
+  SmallVector<Reader> readersOf(ArrayRef<Pixel> pixels);
+  Reader step(const Reader &reader, unsigned dim, Value tap);
+  SmallVector<Value> addWindow(unsigned dim, ArrayRef<Reader> readers, Value tapNumber, Value panel,
+                               Value column, ArrayRef<Lanes> lanes, ValueRange sums);
+  SmallVector<Value> addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel, Value column,
+                            ArrayRef<Lanes> lanes, ValueRange sums);
+};
+} // namespace
+
+void Blocks::emit() {
+  int64_t panelItems = llvm::divideCeil(cut.panels, cut.panelsOfItem);
+  int64_t blockItems = llvm::divideCeil(cut.blocks, cut.blocksOfItem);
+  SmallVector<OpFoldResult> bounds{b.getIndexAttr(panelItems), b.getIndexAttr(blockItems)};
+  auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(items.getBody());
+  emitItem(items.getInductionVar(0), items.getInductionVar(1));
+  auto func = items->getParentOfType<func::FuncOp>();
+  int64_t work = convolution.pixels() * form.outputs * convolution.terms() / cut.items();
+  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
+                               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
+}
+
+void Blocks::emitItem(Value panelItem, Value blockItem) {
+  borders.clear();
+  auto range = [&](Value item, int64_t step, int64_t all) {
+    Value from = index.mul(item, step);
+    Value to = index.add(from, step);
+    return std::pair(from, all % step ? index.min(to, index.constant(all)) : to);
+  };
+  auto [panel, endPanel] = range(panelItem, cut.panelsOfItem, cut.panels);
+  auto [block, endBlock] = range(blockItem, cut.blocksOfItem, cut.blocks);
+  loop(b, panel, endPanel, 1,
+       [&, block = block, endBlock = endBlock](Value at) { emitPanel(at, block, endBlock); });
+}
+
+void Blocks::emitPanel(Value panel, Value first, Value end) {
+  constexpr int64_t narrow = kPanelLanes * 3;
+  Value start = index.constant(0);
+  if (form.panel <= kPanelLanes * kPanelRegisters)
+    return emitColumns(panel, start, form.panel, first, end);
+  int64_t whole = form.panel / narrow * narrow;
+  loop(b, start, index.constant(whole), narrow,
+       [&](Value column) { emitColumns(panel, column, narrow, first, end); });
+  if (whole < form.panel)
+    emitColumns(panel, index.constant(whole), form.panel - whole, first, end);
+}
+
+void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first, Value end) {
+  SmallVector<Lanes> lanes = lanesOf(columns);
+  Value border = index.constant(cut.large);
+  loop(b, first, index.min(end, border), 1, [&](Value block) {
+    emitBlock(panel, column, lanes, index.mul(block, cut.pixelsOfBlock), cut.pixelsOfBlock);
+  });
+  if (cut.large == cut.blocks)
+    return;
+  loop(b, index.max(first, border), end, 1, [&](Value block) {
+    Value pixel = index.add(index.mul(block, cut.pixelsOfBlock - 1), border);
+    emitBlock(panel, column, lanes, pixel, cut.pixelsOfBlock - 1);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// One block
+//===----------------------------------------------------------------------===//
+
+void Blocks::emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
+                       int64_t pixels) {
+  SmallVector<Pixel> places;
+  for (int64_t i = 0; i < pixels; ++i)
+    places.push_back(pixelAt(convolution, index, index.add(firstPixel, i)));
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < pixels; ++i)
+    for (Lanes part : lanes)
+      sums.push_back(arith::ConstantOp::create(
+          b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, b.getF32Type()))));
+  unsigned outermost = isProduct() ? form.spatial() : 0;
+  sums = addWindow(outermost, readersOf(places), index.constant(0), panel, column, lanes, sums);
+  Value firstColumn = index.add(index.mul(panel, form.panel), column);
+  for (int64_t i = 0; i < pixels; ++i)
+    for (auto [j, part] : llvm::enumerate(lanes))
+      epilogue.store(sums[i * lanes.size() + j], places[i], firstColumn, part);
+}
+
+SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
+  SmallVector<Reader> readers;
+  for (const Pixel &pixel : pixels) {
+    Reader reader{{}, isProduct() ? pixel.number : pixel.at[0], {}};
+    for (unsigned d = 0; d < form.spatial() && !isProduct(); ++d)
+      reader.start.push_back(
+          index.add(index.mul(pixel.at[d + 1], form.strides[d]), -convolution.low[d]));
+    readers.push_back(std::move(reader));
+  }
+  return readers;
+}
+
+/// One dimension further into the image.
+Blocks::Reader Blocks::step(const Reader &reader, unsigned dim, Value tap) {
+  Reader next = reader;
+  Value at = index.add(reader.start[dim], index.mul(tap, form.dilations[dim]));
+  if (convolution.hasBorder(dim)) {
+    Value inside = index.less(at, convolution.imageSize(dim));
+    next.inside = next.inside ? Value(arith::AndIOp::create(b, next.inside, inside)) : inside;
+  }
+  next.row = index.add(index.mul(reader.row, convolution.imageSize(dim)), at);
+  return next;
+}
+
+SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Value tapNumber,
+                                     Value panel, Value column, ArrayRef<Lanes> lanes,
+                                     ValueRange sums) {
+  if (dim == form.spatial())
+    return addRun(readers, tapNumber, panel, column, lanes, sums);
+  auto at = [&](Value tap, ValueRange carried) {
+    SmallVector<Reader> inner;
+    for (const Reader &reader : readers)
+      inner.push_back(step(reader, dim, tap));
+    Value number = index.add(index.mul(tapNumber, form.window[dim]), tap);
+    return addWindow(dim + 1, inner, number, panel, column, lanes, carried);
+  };
+  // Where it is one run with the channels, the window's last dimension begins at its first place.
+  if (dim >= loopedDims())
+    return at(index.constant(0), sums);
+  return loopWith(b, form.window[dim], 1, sums, at);
+}
+
+/// How many steps of a run are written out.
+static int64_t unrolled(int64_t length) {
+  if (length <= 8)
+    return length;
+  for (int64_t steps : {4, 3, 2})
+    if (length % steps == 0)
+      return steps;
+  return 1;
+}
+
+SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel,
+                                  Value column, ArrayRef<Lanes> lanes, ValueRange sums) {
+  int64_t length = runLength(), steps = unrolled(length);
+  SmallVector<Value> rows;
+  for (const Reader &reader : readers) {
+    Value offset = index.mul(reader.row, form.channels);
+    if (form.groups > 1) {
+      int64_t panelsOfGroup = form.outputs / form.groups / form.panel;
+      offset = index.add(offset, index.mul(index.div(panel, panelsOfGroup), form.inner()));
+    }
+    rows.push_back(borders.pick(reader.inside, offset));
+  }
+  Value before =
+      index.add(index.mul(panel, convolution.terms()), index.mul(tapNumber, form.inner()));
+  Value filterAt = index.add(index.mul(before, form.panel), column);
+  return loopWith(b, length, steps, sums, [&](Value at, ValueRange carried) {
+    SmallVector<Value> next(carried);
+    Value rowAt = index.add(filterAt, index.mul(at, form.panel));
+    for (int64_t k = 0; k < steps; ++k) {
+      SmallVector<Value> weights;
+      for (Lanes part : lanes)
+        weights.push_back(
+            loadLanes(b, filter, index.add(rowAt, k * form.panel + part.first), part.live));
+      for (auto [i, row] : llvm::enumerate(rows)) {
+        Value channel = memref::LoadOp::create(b, row, index.add(at, k));
+        for (auto [j, weight] : llvm::enumerate(weights)) {
+          Value &sum = next[i * lanes.size() + j];
+          Value spread = vector::BroadcastOp::create(b, sum.getType(), channel);
+          sum = vector::FMAOp::create(b, spread, weight, sum);
+        }
+      }
+    }
+    return next;
+  });
+}
+
+void gantry::emitBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution) {
+  Blocks(b, convolution).emit();
+}

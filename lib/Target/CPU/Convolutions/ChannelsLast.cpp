@@ -1,0 +1,378 @@
+// Convolution networks with the channels last (docs/decisions/0033).
+//
+// First it is chosen which ops take that form: convolutions whose target packs their filters, and
+// forward from them what can follow. Each connected region of them is kept if its convolutions gain
+// more than the reorders at its borders cost. Then each chosen op is made again in the other form,
+// and where somebody else reads its result, that is put back in order.
+
+#include "Panels.h"
+#include "Reorder.h"
+#include "gantry/Device/CostModel.h"
+#include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Target/CPU/CPUTarget.h"
+#include "gantry/Target/CPU/Passes.h"
+#include "gantry/Target/Target.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_PUTCHANNELSLASTPASS
+#include "gantry/Target/CPU/Passes.h.inc"
+} // namespace gantry
+
+using Shape = SmallVector<int64_t>;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static int64_t rankOf(Value value) { return typeOf(value).getRank(); }
+
+/// The zero borders of a convolution that stand in front of it as an op of their own, if they are
+/// no one else's.
+static PadOp bordersOf(ConvOp conv) {
+  auto pad = conv.getInput().getDefiningOp<PadOp>();
+  if (!pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant ||
+      pad->getAttr(kDeviceAttr) != conv->getAttr(kDeviceAttr))
+    return {};
+  auto value = dyn_cast_if_present<DenseElementsAttr>(getConstantElements(pad.getValue()));
+  bool isZero =
+      value && isa<FloatType>(value.getElementType()) && value.getSplatValue<APFloat>().isPosZero();
+  auto first = [](ArrayRef<int64_t> sizes) { return sizes[0] == 0 && sizes[1] == 0; };
+  return isZero && first(pad.getLow()) && first(pad.getHigh()) ? pad : PadOp();
+}
+
+/// What the convolution reads, without its borders.
+static Value imageOf(ConvOp conv) {
+  PadOp pad = bordersOf(conv);
+  return pad ? pad.getInput() : conv.getInput();
+}
+
+/// Sums in floating point have one order in both forms only where the plain one runs along the
+/// image: see EmitRegisterTiles.
+template <typename Op>
+static bool addsAlongRows(Op pool) {
+  constexpr int64_t leastColumns = 4, mostStep = 4;
+  return pool.getType().getShape().back() >= leastColumns && pool.getStrides().back() <= mostStep;
+}
+
+/// Whether an op can follow its operand into the other form, by what it is.
+static bool hasBothForms(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !type.hasStaticShape() || type.getRank() < 3 || type.getNumElements() == 0)
+    return false;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<MaxPoolOp, ConcatOp, SliceOp, CopyOp>([](auto) { return true; })
+      .Case<PadOp>([](PadOp pad) { return pad.getMode() == PadMode::Constant; })
+      .Case<AvgPoolOp, LpPoolOp>([](auto pool) { return addsAlongRows(pool); })
+      .Case<ResizeOp>([](ResizeOp resize) { return resize.getRoi().empty(); })
+      .Case<ReshapeOp>([](ReshapeOp view) {
+        ArrayRef<int64_t> from = view.getInput().getType().getShape(),
+                          to = view.getType().getShape();
+        return from.size() >= 3 && from.take_front(2) == to.take_front(2);
+      })
+      .Default([](Operation *other) {
+        auto kernel = dyn_cast<KernelOpInterface>(other);
+        return kernel && kernel.getFusionKind() == FusionKind::Elementwise &&
+               isa<DimensionMapOpInterface>(other);
+      });
+}
+
+/// The operands that have the dimensions of the result, whose form an op has to share.
+static SmallVector<Value> imagesOf(Operation *op) {
+  if (auto conv = dyn_cast<ConvOp>(op))
+    return {imageOf(conv)};
+  if (isa<BatchNormOp, PadOp>(op))
+    return {op->getOperand(0)};
+  if (isa<ReshapeOp>(op))
+    return {op->getOperand(0)};
+  SmallVector<Value> images;
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<RankedTensorType>(operand.getType());
+        type && type.getRank() == rankOf(op->getResult(0)) && type.getNumElements() > 1)
+      images.push_back(operand);
+  return images;
+}
+
+namespace {
+/// Which targets make the kernels of an op.
+struct Machines {
+  Topology topology;
+  CostModel costs;
+  std::vector<std::string> also; ///< drivers that the plan is to run with as well
+
+  Machines(ModuleOp module, std::vector<std::string> also)
+      : topology(getTopology(module)), costs(CostModel::of(topology)), also(std::move(also)) {}
+
+  /// The one target for an op on a CPU; null for others: GPUs and those that stand in for them keep
+  /// their form.
+  const Target *targetOf(Operation *op) const {
+    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+    if (device && device.getName().type != DeviceType::CPU)
+      return nullptr;
+    Driver own = driverOf(topology, device);
+    const Target *target = findTarget(driverName(own));
+    if (!target || target->getName() != kCPUTarget)
+      return nullptr;
+    for (const std::string &driver : also)
+      if (mayStandIn(driver, own) && findTarget(driver) != target)
+        return nullptr;
+    return target;
+  }
+
+  uint32_t numberOf(Operation *op) const {
+    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+    for (auto [i, logical] : llvm::enumerate(topology.logical))
+      if (device && logical.name.str() == device.getSpelling())
+        return i;
+    return 0;
+  }
+};
+
+/// The ops that take the other form.
+struct Chosen {
+  const Machines &machines;
+  llvm::SetVector<Operation *> ops; ///< in the order in which they stand
+  DenseMap<Operation *, int64_t> panels;
+
+  explicit Chosen(const Machines &machines) : machines(machines) {}
+
+  bool has(Value value) const {
+    Operation *maker = value.getDefiningOp();
+    return maker && ops.contains(maker);
+  }
+
+  void choose(func::FuncOp func) {
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (auto conv = dyn_cast<ConvOp>(op))
+        addConvolution(conv);
+      else if (mayFollow(op))
+        ops.insert(op);
+    });
+    dropLosses();
+  }
+
+  int64_t panelOf(ConvOp conv) const {
+    const Target *target = machines.targetOf(conv);
+    return target ? panelOfFilter(conv) : 0;
+  }
+
+  void addConvolution(ConvOp conv) {
+    if (int64_t panel = panelOf(conv)) {
+      ops.insert(conv);
+      panels[conv] = panel;
+    }
+  }
+
+  /// More of what it reads is in the other form than not.
+  bool mayFollow(Operation *op) {
+    if (!hasBothForms(op) || isBorder(op) || (!isa<ReshapeOp>(op) && !machines.targetOf(op)))
+      return false;
+    uint64_t inOther = 0, inPlain = 0;
+    for (Value image : imagesOf(op))
+      (has(image) ? inOther : inPlain) += getByteSize(typeOf(image));
+    return inOther > 0 && inOther >= inPlain;
+  }
+
+  //===--- What it is worth ------------------------------------------------===//
+
+  /// The plain form runs at less than half of the machine's rate.
+  double gainOf(Operation *op) const {
+    auto conv = dyn_cast<ConvOp>(op);
+    return conv ? conv.getFlops() / machines.costs.flopRate(machines.numberOf(op)) : 0;
+  }
+
+  double costOf(Value value, Operation *near) const {
+    auto type = typeOf(value);
+    if (getConstantElements(value) || movesNothing(type.getShape(), toChannelsLast(type.getRank())))
+      return 0;
+    return machines.costs.launchSeconds(machines.numberOf(near)) +
+           2.0 * getByteSize(type) / machines.costs.byteRate(machines.numberOf(near));
+  }
+
+  /// Whether a use puts the value in an order of its own, so that there is one reorder with or
+  /// without the other form.
+  static bool isReorder(OpOperand &use) { return isa<TransposeOp>(use.getOwner()); }
+
+  void dropLosses() {
+    llvm::EquivalenceClasses<Operation *> regions;
+    for (Operation *op : ops) {
+      regions.insert(op);
+      for (Value image : imagesOf(op))
+        if (has(image))
+          regions.unionSets(op, image.getDefiningOp());
+    }
+    DenseMap<Operation *, double> worth; // by leader
+    for (Operation *op : ops) {
+      double &sum = worth[regions.getLeaderValue(op)];
+      sum += gainOf(op);
+      for (Value image : imagesOf(op))
+        if (!has(image))
+          sum -= costOf(image, op);
+      bool isReadPlain = llvm::any_of(op->getUses(), [&](OpOperand &use) {
+        return !isReorder(use) && !ops.contains(use.getOwner()) && !isBorder(use.getOwner());
+      });
+      if (isReadPlain)
+        sum -= costOf(op->getResult(0), op);
+    }
+    ops.remove_if([&](Operation *op) { return worth[regions.getLeaderValue(op)] <= 0; });
+  }
+
+  /// Whether a pad goes into the convolution behind it.
+  bool isBorder(Operation *op) const {
+    auto conv = isa<PadOp>(op) && op->hasOneUse() ? dyn_cast<ConvOp>(*op->user_begin()) : ConvOp();
+    return conv && panelOf(conv) && bordersOf(conv) == op;
+  }
+};
+
+/// Makes the chosen ops again.
+struct Rewriter {
+  Chosen &chosen;
+  OpBuilder builder;
+  Reorder reorder;
+  DenseMap<Value, Value> last; ///< values in the other form
+
+  Rewriter(Chosen &chosen, MLIRContext *context)
+      : chosen(chosen), builder(context), reorder(builder) {}
+
+  void run() {
+    for (Operation *op : chosen.ops) {
+      builder.setInsertionPoint(op);
+      last[op->getResult(0)] = makeAgain(op)->getResult(0);
+    }
+    // Users that are made again go first, so that what is left of uses reads the plain form.
+    for (Operation *op : llvm::reverse(chosen.ops)) {
+      turnUses(op);
+      auto conv = dyn_cast<ConvOp>(op);
+      PadOp pad = conv ? bordersOf(conv) : PadOp();
+      op->erase();
+      if (pad)
+        pad->erase();
+    }
+  }
+
+  /// The value with the channels last: for an operand of rank `rank`, to which it is broadcast.
+  Value inLast(Operation *op, Value value, int64_t rank) {
+    if (Value made = last.lookup(value); made && rankOf(value) == rank)
+      return made;
+    if (typeOf(value).getNumElements() == 1)
+      return value;
+    Shape shape(rank - rankOf(value), 1);
+    llvm::append_range(shape, typeOf(value).getShape());
+    return reorder.permute(op, reorder.reshape(op, value, shape), toChannelsLast(rank),
+                           "/channels_last");
+  }
+
+  Operation *makeAgain(Operation *op) {
+    Value result = op->getResult(0);
+    int64_t rank = rankOf(result);
+    Operation *again;
+    if (auto conv = dyn_cast<ConvOp>(op)) {
+      again = makeConvolution(conv);
+    } else {
+      again = cloneWith(op, [&](unsigned i, Value value) {
+        bool stays = (isa<BatchNormOp, PadOp>(op) && i > 0);
+        return stays ? value : inLast(op, value, isa<ReshapeOp>(op) ? rankOf(value) : rank);
+      });
+      turnAttributes(again, rank);
+    }
+    again->getResult(0).setType(
+        typeOf(result).clone(permuted(typeOf(result).getShape(), toChannelsLast(rank))));
+    return again;
+  }
+
+  Operation *cloneWith(Operation *op, function_ref<Value(unsigned, Value)> operand) {
+    SmallVector<Value> operands;
+    for (auto [i, value] : llvm::enumerate(op->getOperands()))
+      operands.push_back(operand(i, value));
+    Operation *copy = builder.clone(*op);
+    copy->setOperands(operands);
+    return copy;
+  }
+
+  Operation *makeConvolution(ConvOp conv) {
+    PadOp pad = bordersOf(conv);
+    Value image = inLast(conv, imageOf(conv), rankOf(conv.getInput()));
+    Value filter = reorder.packFilter(conv, conv.getFilter(), chosen.panels[conv]);
+    auto copy =
+        cast<ConvOp>(cloneWith(conv, [&](unsigned i, Value) { return i ? filter : image; }));
+    setChannelsLast(copy);
+    if (!pad)
+      return copy;
+    Shape low(conv.getPadsLow()), high(conv.getPadsHigh());
+    for (size_t i = 0; i < low.size(); ++i) {
+      low[i] += pad.getLow()[i + 2];
+      high[i] += pad.getHigh()[i + 2];
+    }
+    copy.setPadsLow(low);
+    copy.setPadsHigh(high);
+    return copy;
+  }
+
+  /// What an op says of its dimensions, in the new order.
+  static void turnAttributes(Operation *op, int64_t rank) {
+    Shape order = toChannelsLast(rank), back = toChannelsFirst(rank);
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<MaxPoolOp, AvgPoolOp, LpPoolOp, BatchNormOp>(
+            [](auto windowed) { setChannelsLast(windowed); })
+        .Case<ConcatOp>([&](ConcatOp joined) {
+          // Where in the new order that dimension is.
+          joined.setAxis(llvm::find(order, int64_t(joined.getAxis())) - order.begin());
+        })
+        .Case<SliceOp>([&](SliceOp box) {
+          box.setStarts(permuted(box.getStarts(), order));
+          box.setSizes(permuted(box.getSizes(), order));
+          box.setSteps(permuted(box.getSteps(), order));
+        })
+        .Case<PadOp>([&](PadOp pad) {
+          pad.setLow(permuted(pad.getLow(), order));
+          pad.setHigh(permuted(pad.getHigh(), order));
+        })
+        .Case<ResizeOp>([&](ResizeOp resize) {
+          SmallVector<double> scales =
+              llvm::map_to_vector(order, [&](int64_t d) { return resize.getScales()[d]; });
+          resize.setScales(scales);
+        });
+  }
+
+  /// Uses by ops that keep their form.
+  void turnUses(Operation *op) {
+    Value old = op->getResult(0), made = last.lookup(old);
+    builder.setInsertionPointAfterValue(made);
+    for (OpOperand &use : llvm::make_early_inc_range(old.getUses()))
+      if (auto turn = dyn_cast<TransposeOp>(use.getOwner()))
+        joinTranspose(turn, made);
+    if (old.use_empty())
+      return;
+    builder.setInsertionPointAfterValue(made);
+    old.replaceAllUsesWith(
+        reorder.permute(op, made, toChannelsFirst(rankOf(old)), "/channels_first"));
+  }
+
+  /// One reorder instead of two, or none.
+  void joinTranspose(TransposeOp turn, Value made) {
+    builder.setInsertionPoint(turn);
+    Shape joined = permuted(toChannelsFirst(rankOf(made)), turn.getPermutation());
+    turn.replaceAllUsesWith(reorder.permute(turn, made, joined, ""));
+    turn.erase();
+  }
+};
+
+struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> {
+  using PutChannelsLastPassBase::PutChannelsLastPassBase;
+
+  void runOnOperation() override {
+    Machines machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      Chosen chosen(machines);
+      chosen.choose(func);
+      Rewriter(chosen, &getContext()).run();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,305 @@
+// Finds convolutions on buffers, and what their kernels are written with.
+
+#include "Convolution.h"
+
+#include "Panels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace gantry;
+
+//===----------------------------------------------------------------------===//
+// Finding
+//===----------------------------------------------------------------------===//
+
+static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+
+static bool isPlainF32(Value buffer) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  return type && type.getElementType().isF32() && type.getLayout().isIdentity();
+}
+
+/// Whether an op writes +0 everywhere in its one result.
+static bool writesZeros(Operation *op, Value buffer) {
+  auto isZero = [](Value value) {
+    APFloat constant(0.0f);
+    return matchPattern(value, m_ConstantFloat(&constant)) && constant.isPosZero();
+  };
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.getOutputs()[0] == buffer && isZero(fill.getInputs()[0]);
+  auto all = dyn_cast<linalg::LinalgOp>(op);
+  return all && all.getNumDpsInits() == 1 && all.getDpsInits()[0] == buffer &&
+         all->getRegion(0).hasOneBlock() && all.getNumParallelLoops() == all.getNumLoops() &&
+         isZero(all.getBlock()->getTerminator()->getOperand(0));
+}
+
+/// Who else touches a buffer; nothing when that is not seen.
+static SmallVector<Operation *> othersAt(Value buffer, Operation *op) {
+  SmallVector<Operation *> others;
+  for (Operation *user : buffer.getUsers())
+    if (user != op && !llvm::is_contained(others, user))
+      others.push_back(user);
+  return others;
+}
+
+/// An element-wise op over pixels and channels that can be computed on registers.
+static bool isEpilogue(linalg::GenericOp op, Value sums, unsigned loops) {
+  if (op.getNumDpsInits() != 1 || op.getNumLoops() != loops || op.getNumParallelLoops() != loops ||
+      !op.getIndexingMapsArray().back().isIdentity() ||
+      !typeOf(op.getOutputs()[0]).getLayout().isIdentity())
+    return false;
+  auto isReadable = [&](OpOperand *input) {
+    auto type = dyn_cast<MemRefType>(input->get().getType());
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!type || type.getElementTypeBitWidth() < 8)
+      return false;
+    if (input->get() == sums)
+      return map.isIdentity();
+    for (auto [i, expr] : llvm::enumerate(map.getResults()))
+      if (!isa<AffineDimExpr, AffineConstantExpr>(expr) ||
+          (expr.isFunctionOfDim(loops - 1) && i + 1 != map.getNumResults()))
+        return false;
+    return type.getLayout().isIdentity();
+  };
+  auto isMapped = [](Operation &inner) {
+    return isa<arith::ConstantOp>(inner) ||
+           (OpTrait::hasElementwiseMappableTraits(&inner) && inner.getNumResults() == 1);
+  };
+  return llvm::all_of(op.getDpsInputOperands(), isReadable) &&
+         llvm::all_of(op.getBody()->without_terminator(), isMapped);
+}
+
+/// The image behind a buffer that holds it within borders of zeros, and the op that copies it
+/// there.
+static void findBorders(Convolution &found) {
+  auto padded = found.image.getDefiningOp<memref::AllocOp>();
+  if (!padded)
+    return;
+  memref::SubViewOp inside;
+  Operation *zeros = nullptr;
+  for (Operation *user : othersAt(found.image, found.op)) {
+    if (auto view = dyn_cast<memref::SubViewOp>(user); view && !inside)
+      inside = view;
+    else if (writesZeros(user, found.image) && !zeros)
+      zeros = user;
+    else
+      return;
+  }
+  if (!inside || !zeros || !inside->hasOneUse() || !inside.hasUnitStride() ||
+      llvm::is_contained(inside.getStaticOffsets(), ShapedType::kDynamic))
+    return;
+  auto copy = dyn_cast<memref::CopyOp>(*inside->user_begin());
+  if (!copy || copy.getTarget() != inside || !isPlainF32(copy.getSource()) ||
+      typeOf(copy.getSource()).getShape() != inside.getType().getShape())
+    return;
+  for (unsigned i = 0; i < found.form.spatial(); ++i)
+    found.low[i] = inside.getStaticOffsets()[i + 1];
+  found.image = copy.getSource();
+  found.replaced.append({copy, inside, zeros, padded});
+}
+
+std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
+  auto form = PackedConvolution::match(op);
+  if (!form || !op.hasPureBufferSemantics() || !llvm::all_of(op->getOperands(), isPlainF32))
+    return std::nullopt;
+  Value sums = op.getOutputs()[0];
+  Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], sums, sums, {}, {}, {}};
+  found.low.assign(form->spatial(), 0);
+  Operation *zeros = nullptr;
+  SmallVector<Operation *> readers;
+  for (Operation *user : othersAt(sums, op))
+    if (!zeros && writesZeros(user, sums) && user->getBlock() == op->getBlock() &&
+        user->isBeforeInBlock(op))
+      zeros = user;
+    else
+      readers.push_back(user);
+  if (!zeros)
+    return std::nullopt;
+  auto reader = readers.size() == 1 ? dyn_cast<linalg::GenericOp>(readers[0]) : linalg::GenericOp();
+  if (reader && reader->getBlock() == op->getBlock() && op->isBeforeInBlock(reader) &&
+      isEpilogue(reader, sums, form->spatial() + 2)) {
+    found.epilogue = reader;
+    found.result = reader.getOutputs()[0];
+    found.replaced.push_back(reader);
+  }
+  found.replaced.append({op, zeros});
+  if (auto own = sums.getDefiningOp<memref::AllocOp>();
+      own && found.epilogue && found.result != sums)
+    found.replaced.push_back(own);
+  findBorders(found);
+  return found;
+}
+
+int64_t Convolution::pixels() const {
+  int64_t count = form.batch;
+  for (int64_t size : form.out)
+    count *= size;
+  return count;
+}
+
+int64_t Convolution::terms() const {
+  int64_t count = form.inner();
+  for (int64_t size : form.window)
+    count *= size;
+  return count;
+}
+
+bool Convolution::hasBorder(unsigned dim) const {
+  int64_t reach =
+      (form.out[dim] - 1) * form.strides[dim] + (form.window[dim] - 1) * form.dilations[dim] + 1;
+  return low[dim] > 0 || reach - low[dim] > imageSize(dim);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Value IndexBuilder::constant(int64_t value) const {
+  return arith::ConstantIndexOp::create(b, value);
+}
+Value IndexBuilder::add(Value x, Value y) const { return b.createOrFold<arith::AddIOp>(x, y); }
+Value IndexBuilder::add(Value x, int64_t y) const { return y ? add(x, constant(y)) : x; }
+Value IndexBuilder::mul(Value x, int64_t y) const {
+  return y == 1 ? x : b.createOrFold<arith::MulIOp>(x, constant(y));
+}
+Value IndexBuilder::div(Value x, int64_t y) const {
+  return y == 1 ? x : b.createOrFold<arith::DivUIOp>(x, constant(y));
+}
+Value IndexBuilder::rem(Value x, int64_t y) const {
+  return b.createOrFold<arith::RemUIOp>(x, constant(y));
+}
+Value IndexBuilder::min(Value x, Value y) const { return b.createOrFold<arith::MinUIOp>(x, y); }
+Value IndexBuilder::max(Value x, Value y) const { return b.createOrFold<arith::MaxUIOp>(x, y); }
+Value IndexBuilder::less(Value x, int64_t y) const {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, constant(y));
+}
+
+void gantry::loop(ImplicitLocOpBuilder &b, Value from, Value to, int64_t step,
+                  function_ref<void(Value)> body) {
+  auto op = scf::ForOp::create(b, from, to, IndexBuilder{b}.constant(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op.getBody()->getTerminator());
+  body(op.getInductionVar());
+}
+
+SmallVector<Value> gantry::loopWith(ImplicitLocOpBuilder &b, int64_t to, int64_t step,
+                                    ValueRange carried,
+                                    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  IndexBuilder index{b};
+  if (to == step)
+    return body(index.constant(0), carried);
+  auto op =
+      scf::ForOp::create(b, index.constant(0), index.constant(to), index.constant(step), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  scf::YieldOp::create(b, body(op.getInductionVar(), op.getRegionIterArgs()));
+  return SmallVector<Value>(op.getResults());
+}
+
+Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {
+  ReassociationIndices all;
+  for (int64_t d = 0; d < typeOf(buffer).getRank(); ++d)
+    all.push_back(d);
+  if (all.size() == 1)
+    return buffer;
+  return memref::CollapseShapeOp::create(b, buffer, ArrayRef<ReassociationIndices>(all));
+}
+
+SmallVector<Lanes> gantry::lanesOf(int64_t columns) {
+  SmallVector<Lanes> lanes;
+  for (int64_t at = 0; at < columns; at += kPanelLanes)
+    lanes.push_back({at, std::min(kPanelLanes, columns - at)});
+  return lanes;
+}
+
+int64_t gantry::widthOf(int64_t live) { return llvm::PowerOf2Ceil(live); }
+
+static Value maskOf(ImplicitLocOpBuilder &b, int64_t live) {
+  SmallVector<bool> lanes(widthOf(live), false);
+  std::fill_n(lanes.begin(), live, true);
+  auto type = VectorType::get({widthOf(live)}, b.getI1Type());
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, lanes));
+}
+
+Value gantry::loadLanes(ImplicitLocOpBuilder &b, Value buffer, ValueRange at, int64_t live) {
+  auto type = VectorType::get({widthOf(live)}, typeOf(buffer).getElementType());
+  if (live == widthOf(live))
+    return vector::LoadOp::create(b, type, buffer, at);
+  Value rest = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, type, buffer, at, maskOf(b, live), rest);
+}
+
+void gantry::storeLanes(ImplicitLocOpBuilder &b, Value value, Value buffer, ValueRange at,
+                        int64_t live) {
+  if (live == widthOf(live))
+    vector::StoreOp::create(b, value, buffer, at);
+  else
+    vector::MaskedStoreOp::create(b, buffer, at, maskOf(b, live), value);
+}
+
+Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index, Value number) {
+  Pixel pixel{number, {}};
+  Value rest = number;
+  for (int64_t size : llvm::reverse(convolution.form.out)) {
+    pixel.at.push_back(index.rem(rest, size));
+    rest = index.div(rest, size);
+  }
+  pixel.at.push_back(rest);
+  std::reverse(pixel.at.begin(), pixel.at.end());
+  return pixel;
+}
+
+//===----------------------------------------------------------------------===//
+// Borders
+//===----------------------------------------------------------------------===//
+
+Borders::Borders(ImplicitLocOpBuilder &b, const Convolution &convolution, Value flatImage,
+                 int64_t length)
+    : b(b), flatImage(flatImage), length(length) {
+  bool hasAny = false;
+  for (unsigned i = 0; i < convolution.form.spatial(); ++i)
+    hasAny |= convolution.hasBorder(i);
+  if (!hasAny)
+    return;
+  auto function = convolution.op->getParentOfType<func::FuncOp>();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&function.getBody().front());
+  zeros = memref::AllocaOp::create(b, MemRefType::get({length}, b.getF32Type()),
+                                   b.getI64IntegerAttr(64));
+}
+
+void Borders::clear() {
+  if (!any())
+    return;
+  int64_t whole = length / kPanelLanes * kPanelLanes;
+  auto clearLanes = [&](Value at, int64_t live) {
+    Value zero = arith::ConstantOp::create(
+        b, b.getZeroAttr(VectorType::get({widthOf(live)}, b.getF32Type())));
+    storeLanes(b, zero, zeros, at, live);
+  };
+  IndexBuilder index{b};
+  if (whole)
+    loop(b, index.constant(0), index.constant(whole), kPanelLanes,
+         [&](Value at) { clearLanes(at, kPanelLanes); });
+  if (whole < length)
+    clearLanes(index.constant(whole), length - whole);
+}
+
+Value Borders::pick(Value inside, Value offset) {
+  auto type = MemRefType::get({length}, b.getF32Type(),
+                              StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {1}));
+  auto view = [&](Value buffer, Value at) -> Value {
+    return memref::ReinterpretCastOp::create(b, type, buffer, OpFoldResult(at),
+                                             ArrayRef<OpFoldResult>{b.getIndexAttr(length)},
+                                             ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+  };
+  Value image = view(flatImage, offset);
+  if (!inside)
+    return image;
+  return arith::SelectOp::create(b, inside, image, view(zeros, IndexBuilder{b}.constant(0)));
+}

@@ -1,0 +1,123 @@
+// A convolution with the channels last on buffers, with what its kernel does before and after.
+#pragma once
+
+#include "gantry/Linalg/PackedConvolution.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace gantry {
+
+struct Convolution {
+  mlir::linalg::GenericOp op;
+  PackedConvolution form;
+  mlir::Value image, filter;                     ///< buffers; the image without its borders
+  mlir::Value sums;                              ///< what the op writes
+  mlir::Value result;                            ///< where the last op of the kernel writes
+  llvm::SmallVector<int64_t, 3> low;             ///< borders before the image
+  mlir::linalg::GenericOp epilogue;              ///< the element-wise op behind it, or null
+  llvm::SmallVector<mlir::Operation *> replaced; ///< what the loops stand for, users first
+
+  /// What `op` and the ops around it compute; nothing for other ops.
+  static std::optional<Convolution> match(mlir::linalg::GenericOp op);
+
+  llvm::ArrayRef<int64_t> imageShape() const {
+    return llvm::cast<mlir::MemRefType>(image.getType()).getShape();
+  }
+  int64_t imageSize(unsigned dim) const { return imageShape()[dim + 1]; }
+  /// Pixels of the result, of all images.
+  int64_t pixels() const;
+  /// Terms of an element.
+  int64_t terms() const;
+  /// Whether some window reaches over the image's ends along a spatial dimension.
+  bool hasBorder(unsigned dim) const;
+};
+
+/// An unsigned index of a loop and arithmetic on it, with constants that fold.
+struct IndexBuilder {
+  mlir::ImplicitLocOpBuilder &b;
+
+  mlir::Value constant(int64_t value) const;
+  mlir::Value add(mlir::Value x, mlir::Value y) const;
+  mlir::Value add(mlir::Value x, int64_t y) const;
+  mlir::Value mul(mlir::Value x, int64_t y) const;
+  mlir::Value div(mlir::Value x, int64_t y) const;
+  mlir::Value rem(mlir::Value x, int64_t y) const;
+  mlir::Value min(mlir::Value x, mlir::Value y) const;
+  mlir::Value max(mlir::Value x, mlir::Value y) const;
+  mlir::Value less(mlir::Value x, int64_t y) const; ///< and not below zero
+};
+
+/// A loop from `from` to `to` that carries nothing.
+void loop(mlir::ImplicitLocOpBuilder &b, mlir::Value from, mlir::Value to, int64_t step,
+          llvm::function_ref<void(mlir::Value)> body);
+/// One that carries values, which `body` gives anew.
+llvm::SmallVector<mlir::Value>
+loopWith(mlir::ImplicitLocOpBuilder &b, int64_t to, int64_t step, mlir::ValueRange carried,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
+/// The elements of a buffer without gaps, in one dimension.
+mlir::Value flatten(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
+
+/// A part of a row of channels: a register of which the first `live` lanes count.
+struct Lanes {
+  int64_t first, live;
+};
+llvm::SmallVector<Lanes> lanesOf(int64_t columns);
+/// Of the register for so many lanes.
+int64_t widthOf(int64_t live);
+
+mlir::Value loadLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::ValueRange at,
+                      int64_t live);
+void storeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Value buffer,
+                mlir::ValueRange at, int64_t live);
+
+/// A pixel of the result: its number among all, and its place in image and picture where needed.
+struct Pixel {
+  mlir::Value number;
+  llvm::SmallVector<mlir::Value> at; ///< batch, then one for each spatial dimension
+};
+Pixel pixelAt(const Convolution &convolution, const IndexBuilder &index, mlir::Value number);
+
+/// Stores sums, after what the epilogue makes of them.
+class Epilogue {
+public:
+  Epilogue(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
+
+  /// For the columns `column` + lanes.first onwards of a pixel.
+  void store(mlir::Value sum, const Pixel &pixel, mlir::Value column, Lanes lanes);
+
+private:
+  mlir::Value operand(unsigned input, const Pixel &pixel, mlir::Value column, Lanes lanes);
+  mlir::Value compute(mlir::Value sum, const Pixel &pixel, mlir::Value column, Lanes lanes);
+
+  mlir::ImplicitLocOpBuilder &b;
+  const Convolution &convolution;
+  mlir::Value flatResult;
+  llvm::SmallVector<mlir::Value> flatInputs; ///< of those that are read like the result
+};
+
+/// The pixels of windows outside of the image: zeros on the stack, as many as are read at once, and
+/// how to read them or the image.
+class Borders {
+public:
+  Borders(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution, mlir::Value flatImage,
+          int64_t length);
+
+  bool any() const { return bool(zeros); }
+  /// Inside of a work item, before anything else.
+  void clear();
+  /// The elements of the image from `offset` on, or zeros.
+  mlir::Value pick(mlir::Value inside, mlir::Value offset);
+
+private:
+  mlir::ImplicitLocOpBuilder &b;
+  mlir::Value flatImage, zeros;
+  int64_t length;
+};
+
+/// The two kinds of kernels. Both make one scf.forall.
+void emitBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
+void emitDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
+
+} // namespace gantry

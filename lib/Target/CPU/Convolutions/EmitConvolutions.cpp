@@ -1,0 +1,39 @@
+// The pass; the kinds of kernels are in Blocks.cpp and Depthwise.cpp.
+
+#include "Convolution.h"
+#include "gantry/Target/CPU/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_EMITCONVOLUTIONSPASS
+#include "gantry/Target/CPU/Passes.h.inc"
+} // namespace gantry
+
+namespace {
+struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolutions> {
+  void runOnOperation() override {
+    // What stands around one of them goes with it.
+    SmallVector<linalg::GenericOp> packed;
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (PackedConvolution::match(op))
+        packed.push_back(op);
+    });
+    for (linalg::GenericOp op : packed)
+      if (auto convolution = Convolution::match(op))
+        emit(*convolution);
+  }
+
+  static void emit(const Convolution &convolution) {
+    Operation *last = convolution.replaced.front();
+    ImplicitLocOpBuilder b(last->getLoc(), last);
+    if (convolution.form.isDepthwise() && convolution.form.groups > 1)
+      emitDepthwise(b, convolution);
+    else
+      emitBlocks(b, convolution);
+    for (Operation *op : convolution.replaced)
+      op->erase();
+  }
+};
+} // namespace

@@ -1,0 +1,172 @@
+// Constants in another order: weights are packed when a plan is made, not when it runs.
+
+#include "Reorder.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+
+Shape gantry::toChannelsLast(int64_t rank) {
+  Shape order{0};
+  for (int64_t d = 2; d < rank; ++d)
+    order.push_back(d);
+  order.push_back(1);
+  return order;
+}
+
+Shape gantry::toChannelsFirst(int64_t rank) {
+  Shape order{0, rank - 1};
+  for (int64_t d = 1; d + 1 < rank; ++d)
+    order.push_back(d);
+  return order;
+}
+
+Shape gantry::permuted(ArrayRef<int64_t> values, ArrayRef<int64_t> permutation) {
+  return llvm::map_to_vector(permutation, [&](int64_t d) { return values[d]; });
+}
+
+bool gantry::movesNothing(ArrayRef<int64_t> shape, ArrayRef<int64_t> permutation) {
+  Shape moving;
+  for (int64_t d : permutation)
+    if (shape[d] != 1)
+      moving.push_back(d);
+  return llvm::is_sorted(moving);
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// Bytes of an element that has some of its own; 0 for others.
+static size_t byteWidth(Type element) {
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8)
+    return 0;
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+static ArrayRef<char> bytesOf(ElementsAttr value) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense.getRawData();
+  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
+/// Copies elements in the order of the result, a run along its last dimension at a time.
+static void permuteBytes(const char *from, char *to, ArrayRef<int64_t> shape,
+                         ArrayRef<int64_t> permutation, size_t width) {
+  Shape strides(shape.size());
+  int64_t stride = width;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    strides[d] = stride;
+  Shape sizes = permuted(shape, permutation), steps = permuted(strides, permutation);
+  Shape index(sizes.size(), 0);
+  const int64_t runs = ShapedType::getNumElements(sizes) / sizes.back();
+  for (int64_t run = 0; run < runs; ++run) {
+    for (int64_t i = 0; i < sizes.back(); ++i, to += width)
+      std::memcpy(to, from + i * steps.back(), width);
+    for (size_t d = sizes.size() - 1; d-- > 0;) {
+      from += steps[d];
+      if (++index[d] < sizes[d])
+        break;
+      from -= steps[d] * sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// Null where the elements are not at hand.
+static ElementsAttr permuteConstant(ElementsAttr value, ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto result = type.clone(permuted(type.getShape(), permutation));
+  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
+    return dense.resizeSplat(result);
+  const size_t width = byteWidth(type.getElementType());
+  ArrayRef<char> bytes = bytesOf(value);
+  if (width == 0 || type.getNumElements() == 0 ||
+      bytes.size() != width * size_t(type.getNumElements()))
+    return {};
+  AsmResourceBlob blob =
+      HeapAsmResourceBlob::allocate(bytes.size(), /*align=*/64, /*dataIsMutable=*/true);
+  permuteBytes(bytes.data(), blob.getMutableData().data(), type.getShape(), permutation, width);
+  if (isa<DenseElementsAttr>(value))
+    return DenseElementsAttr::getFromRawBuffer(result, blob.getData());
+  StringRef name = cast<DenseResourceElementsAttr>(value).getRawHandle().getKey();
+  return DenseResourceElementsAttr::get(result, name, std::move(blob));
+}
+
+static ElementsAttr reshapeConstant(ElementsAttr value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType()).clone(shape);
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense.reshape(type);
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  return {};
+}
+
+Value Reorder::constantLike(Value old, Attribute key, function_ref<ElementsAttr()> make) {
+  auto constant = old.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return {};
+  Value &made = known[{old, key}];
+  if (made)
+    return made;
+  ElementsAttr value = make();
+  if (!value)
+    return {};
+  OpBuilder beside(constant);
+  auto copy = ConstantOp::create(beside, constant.getLoc(), value);
+  for (NamedAttribute attribute : constant->getDiscardableAttrs())
+    copy->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  return made = copy;
+}
+
+void Reorder::placeLike(Operation *like, Operation *op, StringRef suffix) {
+  for (StringRef attribute : kPlacementAttrs)
+    if (Attribute own = like->getAttr(attribute); own && attribute != kSourceOpAttr)
+      op->setAttr(attribute, own);
+  if (auto name = like->getAttrOfType<StringAttr>(kNameAttr); name && !suffix.empty())
+    op->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + suffix));
+}
+
+Value Reorder::reshape(Operation *like, Value value, ArrayRef<int64_t> shape) {
+  if (shapeOf(value) == shape)
+    return value;
+  auto type = cast<RankedTensorType>(value.getType()).clone(shape);
+  ElementsAttr elements = getConstantElements(value);
+  if (Value constant = constantLike(value, TypeAttr::get(type),
+                                    [&] { return reshapeConstant(elements, shape); }))
+    return constant;
+  // A view is where its operand is.
+  return ReshapeOp::create(builder, like->getLoc(), type, value);
+}
+
+Value Reorder::permute(Operation *like, Value value, ArrayRef<int64_t> permutation,
+                       StringRef suffix) {
+  Shape shape = permuted(shapeOf(value), permutation);
+  if (movesNothing(shapeOf(value), permutation))
+    return reshape(like, value, shape);
+  ElementsAttr elements = getConstantElements(value);
+  if (Value constant = constantLike(value, builder.getDenseI64ArrayAttr(permutation),
+                                    [&] { return permuteConstant(elements, permutation); }))
+    return constant;
+  auto turned = TransposeOp::create(builder, like->getLoc(), value,
+                                    builder.getDenseI64ArrayAttr(permutation));
+  placeLike(like, turned, suffix);
+  return turned;
+}
+
+Value Reorder::packFilter(Operation *like, Value filter, int64_t panel) {
+  ArrayRef<int64_t> own = shapeOf(filter);
+  Shape split{own[0] / panel, panel}, order{0};
+  llvm::append_range(split, own.drop_front());
+  for (int64_t d = 3; d < int64_t(split.size()); ++d)
+    order.push_back(d);
+  order.append({2, 1});
+  return permute(like, reshape(like, filter, split), order, "/filter");
+}

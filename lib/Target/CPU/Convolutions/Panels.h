@@ -1,0 +1,15 @@
+// How filters are packed for the kernels of this room.
+#pragma once
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+namespace gantry {
+
+/// Lanes of a vector register and registers of a panel that the kernels are made for.
+inline constexpr int64_t kPanelLanes = 16, kPanelRegisters = 4;
+
+/// The width of the panels in which the filter of a convolution is packed, by its shape alone; 0
+/// for a convolution that has no kernel with the channels last.
+int64_t panelOfFilter(ConvOp conv);
+
+} // namespace gantry

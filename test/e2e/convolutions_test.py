@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+"""Convolutions of f32 on CPUs against a chain of fused multiply-adds in the order of window and channels: bit for bit,
+in networks that the compiler turns and as ops alone, fused or not, by one and several threads, and on simulated GPUs,
+which keep the form with the channels first.
+
+Usage: convolutions_test.py --build-dir BUILD [--count N] [--seed N] [--case N]
+"""
+
+import argparse
+import itertools
+import json
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+
+import gantry_api
+
+CHANNELS = (1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 17, 24, 32, 33, 48, 64, 67, 80, 96, 130)
+
+
+def fma(a, b, c):
+    """a * b + c in f32, rounded once: in f64 with the last bit made odd where something was lost."""
+    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + addend
+    part = total - product
+    lost = (product - (total - part)) + (addend - part)
+    even = (total.view(np.int64) & 1) == 0
+    toward = np.where(lost > 0, np.inf, -np.inf)
+    with np.errstate(over="ignore"):
+        odd = np.where((lost != 0) & even & np.isfinite(total), np.nextafter(total, toward), total)
+        return odd.astype(np.float32)
+
+
+def convolve(x, w, strides, low, high, dilations, groups):
+    """[n, c, y, x] by [o, c / groups, y, x], each element one chain."""
+    batch, channels = x.shape[:2]
+    outputs, inner = w.shape[:2]
+    x = np.pad(x, [(0, 0), (0, 0), *zip(low, high)])
+    window, spatial = w.shape[2:], x.shape[2:]
+    out = [(s - d * (k - 1) - 1) // stride + 1 for s, k, stride, d in zip(spatial, window, strides, dilations)]
+    total = np.zeros((batch, outputs, *out), np.float32)
+    group = np.arange(outputs) // (outputs // groups)
+    for tap in itertools.product(*(range(k) for k in window)):
+        at = tuple(slice(t * d, t * d + (size - 1) * stride + 1, stride)
+                   for t, d, size, stride in zip(tap, dilations, out, strides))
+        for channel in range(inner):
+            read = x[(slice(None), slice(None), *at)][:, group * inner + channel]
+            factor = w[(slice(None), channel, *tap)].reshape((1, outputs) + (1,) * len(out))
+            total = fma(read, np.broadcast_to(factor, read.shape), total)
+    return total
+
+
+class Graph:
+    """Text of a chain of convolutions with what follows them, and its results."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.inputs, self.constants, self.lines = {}, [], []
+        rank = self.pick((1, 2, 2, 2, 2, 3))
+        sizes = (int(self.random.integers(3, 12 if rank < 3 else 6)) for _ in range(rank))
+        self.value = self.draw((self.pick((1, 1, 2)), self.pick(CHANNELS), *sizes))
+        self.name = "%x"
+        self.inputs["x"] = self.value
+
+    def pick(self, choices):
+        return choices[self.random.integers(len(choices))]
+
+    def draw(self, shape):
+        return self.random.standard_normal(shape).astype(np.float32)
+
+    @staticmethod
+    def type(array):
+        return "tensor<" + "".join(f"{size}x" for size in array.shape) + "f32>"
+
+    def operand(self, array):
+        name = f"c{len(self.inputs)}"
+        self.inputs[name] = array
+        return "%" + name
+
+    def constant(self, array):
+        """In the text, so that it is packed when compiling."""
+        name = f"%k{len(self.constants)}"
+        bits = "".join(f"{word:08X}" for word in array.astype("<f4").view(np.uint32).byteswap().ravel())
+        self.constants.append(f'{name} = gantry.constant dense<"0x{bits}"> : {self.type(array)}' if array.size > 1 else
+                              f"{name} = gantry.constant dense<{float(array.ravel()[0])!r}> : {self.type(array)}")
+        return name
+
+    def add(self, text, operands, result):
+        name = f"%v{len(self.lines)}"
+        types = ", ".join(self.type(array) for _, array in operands)
+        self.lines.append(f"{name} = gantry.{text.format(', '.join(name for name, _ in operands))} : "
+                          f"({types}) -> {self.type(result)}")
+        self.name, self.value = name, result
+
+    def convolution(self):
+        x, spatial = self.value, self.value.shape[2:]
+        depthwise = x.shape[1] > 1 and self.random.random() < 0.3
+        groups = x.shape[1] if depthwise else self.pick([g for g in (1, 1, 1, 2, 4) if x.shape[1] % g == 0])
+        outputs = x.shape[1] if depthwise else groups * max(1, self.pick(CHANNELS) // groups)
+        window = [int(self.random.integers(1, min(4, s) + 1)) for s in spatial]
+        strides = [self.pick((1, 1, 2)) for _ in spatial]
+        dilations = [self.pick((1, 1, 1, 2)) for _ in spatial]
+        low = [self.pick((0, 1, k - 1)) for k in window]
+        high = [max(self.pick((0, 1, k - 1)), d * (k - 1) + 1 - s - l) for s, k, d, l in
+                zip(spatial, window, dilations, low)]
+        w = self.draw((outputs, x.shape[1] // groups, *window))
+        if self.random.random() < 0.1:
+            w.ravel()[0] = np.inf
+        make = self.operand if self.random.random() < 0.3 or w.size == 1 else self.constant
+        array = lambda values: "array<i64: " + ", ".join(map(str, values)) + ">"
+        attributes = (f"{{{{strides = {array(strides)}, pads_low = {array(low)}, pads_high = {array(high)}, "
+                      f"dilations = {array(dilations)}, groups = {groups} : i64}}}}")
+        self.add("conv {} " + attributes, [(self.name, x), (make(w), w)],
+                 convolve(x, w, strides, low, high, dilations, groups))
+
+    def follow(self):
+        if self.random.random() < 0.7:
+            bias = self.draw((1, self.value.shape[1]) + (1,) * (self.value.ndim - 2))
+            self.add("add {}", [(self.name, self.value), (self.constant(bias), bias)], self.value + bias)
+        if self.random.random() < 0.3:
+            other = self.draw(self.value.shape)
+            self.add("add {}", [(self.name, self.value), (self.operand(other), other)], self.value + other)
+        if self.random.random() < 0.5:
+            self.add("relu {}", [(self.name, self.value)], np.maximum(self.value, np.float32(0)))
+
+    def text(self):
+        arguments = ", ".join(f'%{name}: {self.type(array)} {{gantry.name = "{name}"}}'
+                              for name, array in self.inputs.items())
+        body = "\n    ".join(self.constants + self.lines)
+        return (f'func.func @main({arguments}) -> ({self.type(self.value)} {{gantry.name = "y"}}) {{\n'
+                f"    {body}\n    return {self.name} : {self.type(self.value)}\n}}\n")
+
+
+def same(actual, expected):
+    """Of two NaNs either may be there, and of two zeros behind a maximum."""
+    return actual.shape == expected.shape and bool(
+        np.all((actual == expected) | (np.isnan(actual) & np.isnan(expected))))
+
+
+# With CPUs at so little arithmetic every convolution is worth its reorders, else few of these are.
+SLOW = "topology"
+FORMS = (((), 2), ((SLOW,), 1), ((SLOW,), 3), ((SLOW, "no-fuse"), 2), ((SLOW, "place=op:Relu=CPU:1"), 2),
+         (("devices=CPU:0,GPU:0", "simulate", "place=op:Conv2D=GPU:0"), 2))
+
+
+def slow_topology(folder):
+    """Two CPUs of the host, as a file."""
+    name = "/job:localhost/replica:0/task:0/{}:CPU:{}"
+    physical = [{"name": name.format("physical_device", i), "driver": "host", "bandwidth": 1e12,
+                 "peak_flops": {"f32": 1e3}} for i in range(2)]
+    logical = [{"name": name.format("device", i), "physical": cpu["name"]} for i, cpu in enumerate(physical)]
+    file = folder / "slow.json"
+    file.write_text(json.dumps({"physical": physical, "logical": logical, "links": []}))
+    return file
+
+
+def check(seed):
+    graph = Graph(seed)
+    for _ in range(int(graph.random.integers(1, 4))):
+        graph.convolution()
+        graph.follow()
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "graph.mlir"
+        file.write_text(graph.text())
+        slow = slow_topology(pathlib.Path(folder))
+        for flags, threads in FORMS:
+            given = [f"{SLOW}={slow}" if flag == SLOW else flag for flag in flags]
+            try:
+                plan = gantry_api.Plan(gantry_api.compile_model(file, given, {}), threads)
+                actual = plan.run({name: graph.inputs[name] for name in plan.inputs})["y"]
+            except (gantry_api.Refused, gantry_api.ApiError) as error:
+                return f"{flags}: {error}"
+            if not same(actual, graph.value):
+                wrong = np.argwhere((actual != graph.value) & ~(np.isnan(actual) & np.isnan(graph.value)))
+                where = tuple(int(i) for i in wrong[0])
+                return (f"{flags}, {threads} threads: {len(wrong)} of {actual.size} elements differ, first at {where}: "
+                        f"{actual[where]!r}, expected {graph.value[where]!r}")
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--case", type=int, help="only this one")
+    options = parser.parse_args()
+    gantry_api.load(options.build_dir)
+    cases = [options.case] if options.case is not None else range(options.count)
+    np.seterr(invalid="ignore")  # some weights are infinite
+    failures = {case: what for case in cases if (what := check([options.seed, case]))}
+    for case, what in failures.items():
+        print(f"  case {case}: {what}")
+    print(f"convolutions: {len(cases) - len(failures)} of {len(cases)} cases are right")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
