@@ -103,20 +103,34 @@ struct Packer {
 
   /// Rows [from, to) of the panel at column `first` of a matrix.
   void packRows(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
+    // Where rows lie side by side, some at a time: columns may be a multiple of 4 KiB apart, and
+    // then a cache does not hold a line of each until the next row.
+    constexpr int64_t side = 16;
+    for (int64_t row = from; row < to; row += side, out += side * width)
+      packSome(matrix, first, row, std::min(row + side, to), out);
+  }
+
+  void packSome(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
     int64_t live = std::min<int64_t>(width, int64_t(columns.size()) - first);
-    bool isLine = true;
-    for (int64_t column = 1; column < live; ++column)
-      isLine &= columns[first + column] == columns[first] + column;
-    for (int64_t row = from; row < to; ++row, out += width) {
-      int64_t start = matrix + rows[row];
-      if (isLine)
-        std::memcpy(out, plain + (start + columns[first]) * int64_t(sizeof(Element)),
+    if (isLine(first, live)) {
+      for (int64_t row = from; row < to; ++row)
+        std::memcpy(out + (row - from) * width,
+                    plain + (matrix + rows[row] + columns[first]) * int64_t(sizeof(Element)),
                     live * sizeof(Element));
-      else
-        for (int64_t column = 0; column < live; ++column)
-          out[column] = at(start + columns[first + column]);
-      std::fill(out + live, out + width, Element(0));
+    } else {
+      for (int64_t column = 0; column < live; ++column)
+        for (int64_t row = from; row < to; ++row)
+          out[(row - from) * width + column] = at(matrix + rows[row] + columns[first + column]);
     }
+    for (int64_t row = from; row < to; ++row)
+      std::fill(out + (row - from) * width + live, out + (row - from + 1) * width, Element(0));
+  }
+
+  bool isLine(int64_t first, int64_t count) const {
+    for (int64_t column = 1; column < count; ++column)
+      if (columns[first + column] != columns[first] + column)
+        return false;
+    return true;
   }
 };
 } // namespace

@@ -268,18 +268,34 @@ TEST(PlanWriter, SaysWhyItCannotWrite) {
 
 TEST(PlanWriter, BorrowedBlobsAndOwnedOnesAreTheSame) {
   Bytes weights(70000, 3);
-  PlanWriter borrowing, owning;
+  PlanWriter borrowing, owning, making;
   borrowing.addSegment(SegmentKind::constants);
   owning.addSegment(SegmentKind::constants);
+  making.addSegment(SegmentKind::constants);
   BlobRef a = borrowing.addBlob(0, std::span<const uint8_t>(weights));
   BlobRef b = owning.addBlob(0, weights);
+  // Piece by piece, whenever they are wanted.
+  unsigned times = 0;
+  BlobRef c = making.addBlob(0, weights.size(), [&](const auto &sink) -> Status {
+    ++times;
+    std::span<const uint8_t> all(weights);
+    GANTRY_RETURN_IF_ERROR(sink(all.first(3)));
+    return sink(all.subspan(3));
+  });
   EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.hash, c.hash);
   EXPECT_EQ(a.hash, hashBytes(weights));
   Sample sample = makeSample();
   sample.plan.constants.clear();
   sample.plan.code.clear();
   sample.plan.kernels[0]->custom = true;
-  EXPECT_EQ(borrowing.toBytes(sample.plan)->size(), owning.toBytes(sample.plan)->size());
+  AlignedBuffer borrowed = borrowing.toBytes(sample.plan).take();
+  auto expectSame = [&](const AlignedBuffer &other) {
+    EXPECT_TRUE(std::ranges::equal(borrowed.bytes(), other.bytes()));
+  };
+  expectSame(owning.toBytes(sample.plan).take());
+  expectSame(making.toBytes(sample.plan).take());
+  EXPECT_EQ(times, 2u);
 }
 
 } // namespace

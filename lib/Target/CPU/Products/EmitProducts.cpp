@@ -329,35 +329,52 @@ private:
     return elements.inBody(p.product.op, side.factor, loopsAt(item, row, column, term));
   }
 
+  /// Visits all of terms by others in the order in which an operand lies. Terms that lie side by
+  /// side are taken some at a time, of each of the others: as many as a cache line has.
+  void visit(Value terms, Value others, bool byTerms, function_ref<void(Value, Value)> body) {
+    if (!byTerms)
+      return loop(constant(0), terms, [&](Value term) {
+        loop(constant(0), others, [&](Value other) { body(term, other); });
+      });
+    // One after the other without a loop: LLVM would take a loop for one that scatters.
+    constexpr int64_t side = kLineBytes / kElementBytes;
+    Value blocks = arith::DivUIOp::create(b, terms, constant(side));
+    loop(constant(0), blocks, [&](Value block) {
+      loop(constant(0), others, [&](Value other) {
+        for (int64_t i = 0; i < side; ++i)
+          body(add(mul(block, side), constant(i)), other);
+      });
+    });
+    loop(constant(0), others, [&](Value other) {
+      loop(mul(blocks, side), terms, [&](Value term) { body(term, other); });
+    });
+  }
+
   void packPanel(const Item &item, const Terms &terms) {
     if (p.right)
       return;
-    int64_t tail = p.columns % p.width;
-    auto pack = [&](int64_t columns) {
+    forColumns(item, p.columns % p.width, [&](int64_t columns) {
+      visit(terms.count, constant(columns), p.rightByTerms, [&](Value term, Value column) {
+        Value element = factorAt(p.product.right, item, {}, add(item.firstColumn, column),
+                                 add(terms.first, term));
+        memref::StoreOp::create(b, element, item.ownPanel, ValueRange{term, column});
+      });
+      if (columns == p.width)
+        return;
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       loop(constant(0), terms.count, [&](Value term) {
-        loop(columns, [&](Value column) {
-          Value element = factorAt(p.product.right, item, {}, add(item.firstColumn, column),
-                                   add(terms.first, term));
-          memref::StoreOp::create(b, element, item.ownPanel, ValueRange{term, column});
-        });
-        if (columns == p.width)
-          return;
-        Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
         loop(constant(columns), constant(p.width), [&](Value column) {
           memref::StoreOp::create(b, zero, item.ownPanel, ValueRange{term, column});
         });
       });
-    };
-    forColumns(item, tail, pack);
+    });
   }
 
   void packRows(const Item &item, const Terms &terms, Value tile) {
     Value first = rowOf(tile);
-    loop(constant(0), rowsOf(tile), [&](Value row) {
-      loop(constant(0), terms.count, [&](Value term) {
-        Value element = factorAt(p.product.left, item, add(first, row), {}, add(terms.first, term));
-        memref::StoreOp::create(b, element, item.ownRows, ValueRange{row, term});
-      });
+    visit(terms.count, rowsOf(tile), p.leftByTerms, [&](Value term, Value row) {
+      Value element = factorAt(p.product.left, item, add(first, row), {}, add(terms.first, term));
+      memref::StoreOp::create(b, element, item.ownRows, ValueRange{row, term});
     });
   }
 

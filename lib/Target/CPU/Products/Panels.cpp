@@ -173,6 +173,14 @@ static void keepOneColumnLoop(Product &product) {
   }
 }
 
+/// Whether the last of the terms moves less far than the last of the others does.
+static bool isByTerms(const Product &product, const Side &side, ArrayRef<unsigned> others) {
+  SmallVector<int64_t> steps = stepsOf(product.op, side.operand);
+  if (product.terms.empty() || others.empty())
+    return true;
+  return steps[product.terms.back()] < steps[others.back()];
+}
+
 static void chooseTiles(PanelProduct &p) {
   p.width = p.right ? p.right->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
@@ -198,6 +206,20 @@ static void chooseTermBlocks(PanelProduct &p) {
   p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, kTermUnit);
 }
 
+/// A row times a matrix that lies column by column is that matrix, row by row, times a column:
+/// tiles read it where it lies.
+static void turnLine(PanelProduct &p, func::FuncOp func) {
+  if (p.right || p.product.count(p.product.rows) != 1)
+    return;
+  PanelProduct turned = p;
+  std::swap(turned.product.left, turned.product.right);
+  std::swap(turned.product.rows, turned.product.columns);
+  keepOneColumnLoop(turned.product);
+  turned.left = findDirectRows(turned, func);
+  if (turned.left)
+    p = std::move(turned);
+}
+
 std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
   if (results.size() != 1 || !hasElements(func))
@@ -211,14 +233,17 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
   PanelProduct p;
   p.product = std::move(*product);
   p.root = root;
+  p.left = findDirectRows(p, func);
+  p.right = findPackedPanels(p, func);
+  turnLine(p, func);
   p.batch = p.product.count(p.product.batch);
   p.rows = p.product.count(p.product.rows);
   p.columns = p.product.count(p.product.columns);
   p.terms = p.product.count(p.product.terms);
   if (p.batch * p.rows * p.columns * p.terms == 0)
     return std::nullopt;
-  p.left = findDirectRows(p, func);
-  p.right = findPackedPanels(p, func);
+  p.leftByTerms = isByTerms(p.product, p.product.left, p.product.rows);
+  p.rightByTerms = isByTerms(p.product, p.product.right, p.product.columns);
   chooseTiles(p);
   chooseItems(p);
   chooseTermBlocks(p);

@@ -45,6 +45,8 @@ struct PanelProduct {
   int64_t tileRows, tiles, tallTiles; ///< the first tiles have `tileRows` rows, the others one less
   int64_t chunks;                     ///< of the tiles
   int64_t termBlock, termBlocks;
+  /// Whether terms are nearer to each other than rows (columns) are in an operand that items pack.
+  bool leftByTerms = false, rightByTerms = false;
 
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
