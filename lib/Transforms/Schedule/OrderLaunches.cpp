@@ -32,8 +32,8 @@ using Order = std::vector<uint32_t>;
 
 static constexpr uint64_t kAlignment = 64;
 static constexpr double kMostDelay = 1.02;
-/// Of the beam; what a state costs grows with the steps, and there are as many states as steps.
-static constexpr uint64_t kMostWidth = 32, kMostWork = 20'000'000;
+/// Searches look at every step that may run, at every step, a beam for each of its states.
+static constexpr uint64_t kMostWidth = 32, kMostWork = 4'000'000, kMostGreedyWork = 40'000'000;
 
 namespace {
 /// The steps of a function's block and what they hold, on the one device that computes.
@@ -250,9 +250,10 @@ struct OrderLaunches : gantry::impl::OrderLaunchesPassBase<OrderLaunches> {
   /// The first of those that hold least.
   static Order chooseOrder(const Steps &steps, const Order &program) {
     std::vector<Order> orders{program, queues::orderDepthFirst(steps.sequence, false),
-                              queues::orderDepthFirst(steps.sequence, true),
-                              queues::orderGreedily(steps.sequence)};
+                              queues::orderDepthFirst(steps.sequence, true)};
     uint64_t work = std::max<uint64_t>(1, program.size() * program.size());
+    if (work <= kMostGreedyWork)
+      orders.push_back(queues::orderGreedily(steps.sequence));
     if (uint64_t width = std::min(kMostWidth, kMostWork / work); width > 1)
       orders.push_back(queues::orderByBeam(steps.sequence, width));
     std::vector<double> seconds;

@@ -7,12 +7,17 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::schedule;
 
+/// Of values with more uses than that, nobody asks which one is the last: for all of them together,
+/// that would take the square of their number.
+static constexpr unsigned kMostUses = 64;
+
 /// Whether every use of `value` and of its views is a launch of that queue.
 static bool isReadByQueue(Value value, Attribute device) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return isView(user) ? isReadByQueue(user->getResult(0), device)
-                        : isa<LaunchOp>(user) && user->getAttr(kDeviceAttr) == device;
-  });
+  return !value.hasNUsesOrMore(kMostUses + 1) &&
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
+           return isView(user) ? isReadByQueue(user->getResult(0), device)
+                               : isa<LaunchOp>(user) && user->getAttr(kDeviceAttr) == device;
+         });
 }
 
 static bool isReadAfter(LaunchOp last, Value value) {
