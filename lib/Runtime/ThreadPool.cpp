@@ -60,6 +60,7 @@ ThreadPool::ThreadPool(unsigned threads) : generation(processGeneration()) {
     threads = availableThreads();
   threads = std::min(threads, maxThreads);
   workers.reserve(threads - 1);
+  shares = std::make_unique<Share[]>(threads);
   for (unsigned i = 1; i < threads; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, threadMain, this) != 0)
@@ -90,25 +91,37 @@ void ThreadPool::runShared(KernelFn fn, void *const *buffers, int64_t items, int
   }
   int64_t pieces = static_cast<int64_t>(size()) * chunksPerThread;
   job = {fn, buffers, items, std::max({int64_t(1), grain, (items + pieces - 1) / pieces})};
-  next.store(0, std::memory_order_relaxed);
+  makeShares((items + job.chunk - 1) / job.chunk);
   uint32_t epoch = state.load(std::memory_order_relaxed) & ~(epochStep - 1);
   // seq_cst here and on `idle`: either the worker that goes to sleep sees the job, or we see it
   // idle.
   state.store((epoch + epochStep) | openBit);
   if (idle.load() != 0)
     state.notify_all();
-  runChunks();
+  runChunks(0);
   finishJob();
   busy.clear(std::memory_order_release);
 }
 
-void ThreadPool::runChunks() {
-  Job current = job;
-  while (true) {
-    int64_t begin = next.fetch_add(current.chunk, std::memory_order_relaxed);
-    if (begin >= current.items)
-      return;
-    current.fn(current.buffers, begin, std::min(begin + current.chunk, current.items));
+void ThreadPool::makeShares(int64_t chunks) {
+  const int64_t threads = size();
+  for (int64_t i = 0; i < threads; ++i) {
+    shares[i].next.store(chunks * i / threads, std::memory_order_relaxed);
+    shares[i].end = chunks * (i + 1) / threads;
+  }
+}
+
+/// Its own share, then what is left of the others', the next thread's first.
+void ThreadPool::runChunks(unsigned self) {
+  const Job current = job;
+  const unsigned threads = size();
+  for (unsigned i = 0; i < threads; ++i) {
+    Share &share = shares[(self + i) % threads];
+    const int64_t end = share.end;
+    for (int64_t chunk; (chunk = share.next.fetch_add(1, std::memory_order_relaxed)) < end;) {
+      int64_t begin = chunk * current.chunk;
+      current.fn(current.buffers, begin, std::min(begin + current.chunk, current.items));
+    }
   }
 }
 
@@ -148,6 +161,7 @@ bool ThreadPool::waitForNews(uint32_t lastEpoch) {
 }
 
 void ThreadPool::workerLoop() {
+  const unsigned self = numbered.fetch_add(1) + 1; // the caller is the first
   uint32_t lastEpoch = 0; // the first job has epoch 1: state starts at 0 and closed
   while (waitForNews(lastEpoch)) {
     uint32_t now = state.load();
@@ -157,7 +171,7 @@ void ThreadPool::workerLoop() {
     if (!joined)
       continue;
     lastEpoch = now & ~(epochStep - 1);
-    runChunks();
+    runChunks(self);
     uint32_t left = state.fetch_sub(1, std::memory_order_acq_rel) - 1;
     // The caller may be asleep in finishJob.
     if ((left & openBit) == 0 && (left & activeMask) == 0)

@@ -5,6 +5,9 @@
 // nothing. Between jobs a worker spins for about ten microseconds, long enough to stay hot from one
 // kernel of a run to the next, and then sleeps. A second caller that finds the slot taken runs its
 // work on its own thread: two sessions at once already use two threads, and nothing can deadlock.
+//
+// Each thread has a share of the items, one contiguous range, and helps others when it is through
+// with it: neighbouring items read neighbouring memory, which a kernel may have asked for ahead.
 #pragma once
 
 #include "gantry/Runtime/Kernel.h"
@@ -12,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <pthread.h>
 #include <vector>
 
@@ -51,7 +55,8 @@ private:
   static constexpr uint32_t epochStep = 0x2000;
 
   void runShared(KernelFn fn, void *const *buffers, int64_t items, int64_t grain);
-  void runChunks();
+  void makeShares(int64_t chunks);
+  void runChunks(unsigned self);
   void finishJob();
   void workerLoop();
   bool waitForNews(uint32_t lastEpoch);
@@ -64,14 +69,21 @@ private:
     int64_t chunk = 1;
   };
 
+  /// The chunks of one thread, on a line of their own, for it hammers `next`.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
   std::vector<pthread_t> workers;
   const unsigned generation; ///< of the process that has the workers
+  std::unique_ptr<Share[]> shares;   ///< the caller's first
+  std::atomic<unsigned> numbered{0}; ///< workers that have a share of their own
   Job job;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
   std::atomic<bool> stopping{false};
-  // On lines of their own: workers hammer `next`, sleepers poll `state`.
+  // On lines of their own: sleepers poll `state`.
   alignas(64) std::atomic<uint32_t> state{0};
-  alignas(64) std::atomic<int64_t> next{0};
   alignas(64) std::atomic<uint32_t> idle{0};
 };
 
