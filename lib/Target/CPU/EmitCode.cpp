@@ -338,7 +338,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
     FailureOr<llvm::SmallVector<char, 0>> object = failure();
-    Tiles tiles = parts[i].empty() ? Tiles::inside : Tiles::elsewhere;
+    Tiles tiles = i + 1 == parts.size() ? Tiles::inside : Tiles::elsewhere;
     if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); }))
       return diagnoseFatal(module.getLoc(), cpu, *fatal);
     if (failed(object))
