@@ -1,0 +1,46 @@
+// A convolution with the channels last, its borders and its epilogue are one loop over work items:
+// nothing but the result is written, and nothing is allocated but a row of zeros.
+
+// RUN: gantry-opt %s --gantry-kernel-pipeline | FileCheck %s
+
+// Two panels of 48 channels would be one item; 64 pixels are blocks of nine and eight.
+// CHECK-LABEL: func.func private @bordered(
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<16xf32>
+// CHECK-NOT: memref.alloc
+// CHECK: arith.select {{.*}} : memref<16xf32, strided<[1], offset: ?>>
+// CHECK: vector.fma {{.*}} : vector<16xf32>
+// CHECK: arith.addf {{.*}} : vector<16xf32>
+// CHECK: vector.store {{.*}} : memref<6144xf32>, vector<16xf32>
+// CHECK-NOT: memref.alloc
+// CHECK: return
+gantry.kernel @bordered {
+^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<2x3x3x16x48xf32>, %b: tensor<1x1x1x96xf32>):
+  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x8x96xf32>
+  %1 = gantry.add %0, %b : (tensor<1x8x8x96xf32>, tensor<1x1x1x96xf32>) -> tensor<1x8x8x96xf32>
+  gantry.yield %1 : tensor<1x8x8x96xf32>
+}
+
+// A 1x1 window is a product of matrices: no division finds a pixel's place, no row of zeros.
+// CHECK-LABEL: func.func private @product(
+// CHECK-NOT: memref.alloc
+// CHECK-NOT: arith.divui
+// CHECK-NOT: arith.select
+// CHECK: vector.fma
+// CHECK: return
+gantry.kernel @product {
+^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<1x1x1x16x32xf32>):
+  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x1x16x32xf32>) -> tensor<1x8x8x32xf32>
+  gantry.yield %0 : tensor<1x8x8x32xf32>
+}
+
+// Each channel by itself: registers along the channels, the last of 20 masked.
+// CHECK-LABEL: func.func private @depthwise(
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<20xf32>
+// CHECK: vector.fma {{.*}} : vector<16xf32>
+// CHECK: vector.load {{.*}} vector<4xf32>
+// CHECK: return
+gantry.kernel @depthwise {
+^bb0(%x: tensor<1x9x9x20xf32>, %w: tensor<1x3x3x1x20xf32>):
+  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64} : (tensor<1x9x9x20xf32>, tensor<1x3x3x1x20xf32>) -> tensor<1x9x9x20xf32>
+  gantry.yield %0 : tensor<1x9x9x20xf32>
+}

@@ -1,0 +1,62 @@
+// Convolutions and what follows them take the form with the channels last; reorders stand at the
+// borders, and where they cost more than is gained nothing changes.
+
+// RUN: gantry-opt %s --gantry-put-channels-last --cse --canonicalize | FileCheck %s
+
+// Borders go into the convolution, the bias is turned, and so is what is added.
+// CHECK-LABEL: @follow(
+// CHECK-SAME: %[[X:.*]]: tensor<1x16x64x64xf32>, %[[W:.*]]: tensor<48x16x3x3xf32>, %[[B:.*]]: tensor<1x48x1x1xf32>
+// CHECK-DAG: %[[XL:.*]] = gantry.transpose %[[X]] {{.*}}permutation = array<i64: 0, 2, 3, 1>
+// CHECK-DAG: %[[WS:.*]] = gantry.reshape %[[W]] {{.*}} -> tensor<1x48x16x3x3xf32>
+// CHECK-DAG: %[[WP:.*]] = gantry.transpose %[[WS]] {{.*}} -> tensor<1x3x3x16x48xf32>
+// CHECK: %[[C:.*]] = gantry.conv %[[XL]], %[[WP]] {{.*}}gantry.channels_last, groups = 1 : i64, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>{{.*}}-> tensor<1x64x64x48xf32>
+// CHECK: %[[BL:.*]] = gantry.reshape %[[B]] {{.*}} -> tensor<1x1x1x48xf32>
+// CHECK: %[[S:.*]] = gantry.add %[[C]], %[[BL]]
+// CHECK: %[[P:.*]] = gantry.max_pool %[[S]] {{.*}}gantry.channels_last{{.*}} -> tensor<1x32x32x48xf32>
+// CHECK: %[[J:.*]] = gantry.concat %[[P]], %[[P]] {axis = 3 : i64} : {{.*}} -> tensor<1x32x32x96xf32>
+// CHECK: %[[Y:.*]] = gantry.transpose %[[J]] {{.*}}permutation = array<i64: 0, 3, 1, 2>
+// CHECK: return %[[Y]]
+func.func @follow(%x: tensor<1x16x64x64xf32>, %w: tensor<48x16x3x3xf32>, %b: tensor<1x48x1x1xf32>) -> tensor<1x96x32x32xf32> {
+  %zero = gantry.constant dense<0.0> : tensor<f32>
+  %0 = gantry.pad %x, %zero {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, mode = #gantry<pad_mode constant>} : (tensor<1x16x64x64xf32>, tensor<f32>) -> tensor<1x16x66x66xf32>
+  %1 = gantry.conv %0, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x66x66xf32>, tensor<48x16x3x3xf32>) -> tensor<1x48x64x64xf32>
+  %2 = gantry.add %1, %b : (tensor<1x48x64x64xf32>, tensor<1x48x1x1xf32>) -> tensor<1x48x64x64xf32>
+  %3 = gantry.max_pool %2 {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x48x64x64xf32>) -> tensor<1x48x32x32xf32>
+  %4 = gantry.concat %3, %3 {axis = 1 : i64} : (tensor<1x48x32x32xf32>, tensor<1x48x32x32xf32>) -> tensor<1x96x32x32xf32>
+  return %4 : tensor<1x96x32x32xf32>
+}
+
+// The graph's own transpose meets ours: patches of an image as rows of a matrix.
+// CHECK-LABEL: @patches(
+// CHECK: %[[C:.*]] = gantry.conv
+// CHECK: %[[R:.*]] = gantry.reshape %[[C]] : (tensor<1x14x14x96xf32>) -> tensor<1x196x96xf32>
+// CHECK: return %[[R]]
+func.func @patches(%x: tensor<1x3x224x224xf32>, %w: tensor<96x3x16x16xf32>) -> tensor<1x196x96xf32> {
+  %0 = gantry.conv %x, %w {strides = array<i64: 16, 16>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x3x224x224xf32>, tensor<96x3x16x16xf32>) -> tensor<1x96x14x14xf32>
+  %1 = gantry.reshape %0 : (tensor<1x96x14x14xf32>) -> tensor<1x96x196xf32>
+  %2 = gantry.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<1x96x196xf32>) -> tensor<1x196x96xf32>
+  return %2 : tensor<1x196x96xf32>
+}
+
+// Constant filters are packed here: two panels of two channels would be one of four, so they are one.
+// CHECK-LABEL: @constant(
+// CHECK: gantry.constant dense<{{\[\[\[\[\[}}1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]]]]> : tensor<1x1x1x2x2xf32>
+// CHECK-NOT: gantry.transpose %{{.*}} tensor<2x2x1x1xf32>
+func.func @constant(%x: tensor<64x2x1x1000xf32>) -> tensor<64x2x1x1000xf32> {
+  %w = gantry.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]> : tensor<2x2x1x1xf32>
+  %v = gantry.constant dense<1.0> : tensor<64x2x21x21xf32>
+  %u = gantry.constant dense<1.0> : tensor<2x64x21x21xf32>
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<64x2x1x1000xf32>, tensor<2x2x1x1xf32>) -> tensor<64x2x1x1000xf32>
+  %1 = gantry.conv %0, %v {strides = array<i64: 1, 1>, pads_low = array<i64: 10, 10>, pads_high = array<i64: 10, 10>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<64x2x1x1000xf32>, tensor<64x2x21x21xf32>) -> tensor<64x64x1x1000xf32>
+  %2 = gantry.conv %1, %u {strides = array<i64: 1, 1>, pads_low = array<i64: 10, 10>, pads_high = array<i64: 10, 10>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<64x64x1x1000xf32>, tensor<2x64x21x21xf32>) -> tensor<64x2x1x1000xf32>
+  return %2 : tensor<64x2x1x1000xf32>
+}
+
+// Reorders would cost more than this gains.
+// CHECK-LABEL: @small(
+// CHECK-NOT: channels_last
+// CHECK: return
+func.func @small(%x: tensor<1x8x8x8xf32>, %w: tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32> {
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  return %0 : tensor<1x8x8x8xf32>
+}
