@@ -89,6 +89,7 @@ def suites(build, results, jobs):
                          ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
                          ("product-bits", "product_bits_test.py"),
+                         ("convolutions", "convolutions_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],

@@ -46,8 +46,13 @@ int64_t gantry::panelOfFilter(ConvOp conv) {
   bool depthwise = groups > 1 && own == 1 && filter.getDimSize(1) == 1;
   if (depthwise)
     return outputs;
+  // All blocks of pixels pass a panel before the next one comes: it stays in the second cache.
+  constexpr int64_t panelBytes = 600 << 10;
+  int64_t terms = filter.getNumElements() / outputs;
+  int64_t most = std::clamp<int64_t>(panelBytes / (terms * int64_t(sizeof(float))), kPanelLanes,
+                                     kPanelLanes * kPanelRegisters);
   int64_t best = 0;
-  for (int64_t columns = 1; columns <= std::min(own, kPanelLanes * kPanelRegisters); ++columns)
+  for (int64_t columns = 1; columns <= std::min(own, most); ++columns)
     if (own % columns == 0 && (!best || rateOf(columns) >= rateOf(best)))
       best = columns;
   // Without a divisor that fills registers one panel is cut into them, its rows further apart.
@@ -86,7 +91,8 @@ static int64_t registersOf(int64_t panel) {
 }
 
 Cut::Cut(const Convolution &convolution) {
-  constexpr int64_t imageBytes = 192 << 10, leastItems = 8, leastWork = 1 << 19;
+  constexpr int64_t imageBytes = 192 << 10, filterBytes = 256 << 10;
+  constexpr int64_t mostItems = 16, leastWork = 1 << 19;
   const PackedConvolution &form = convolution.form;
   int64_t pixels = convolution.pixels();
   blocks = llvm::divideCeil(pixels, mostPixels(registersOf(form.panel)));
@@ -99,15 +105,15 @@ Cut::Cut(const Convolution &convolution) {
   for (int64_t stride : form.strides)
     read *= stride;
   int64_t most = std::clamp<int64_t>(imageBytes / (pixelsOfBlock * read), 1, blocks);
-  int64_t workOfBlock = pixelsOfBlock * form.outputs * convolution.terms();
-  most = std::min(most, std::max<int64_t>(1, llvm::divideCeil(leastWork * 4, workOfBlock)));
-  int64_t chunks = llvm::divideCeil(blocks, most);
+  int64_t chunks = llvm::divideCeil(blocks, most), parts = 1;
+  int64_t terms = convolution.terms(), work = pixels * form.outputs * terms;
+  int64_t wanted = std::clamp<int64_t>(work / leastWork, 1, mostItems);
+  // A long filter is read once, by whoever has its panels; a short one by all.
+  if (form.outputs * terms * int64_t(sizeof(float)) > filterBytes)
+    parts = std::min<int64_t>(panels, llvm::divideCeil(wanted, chunks));
+  chunks = std::min(blocks, std::max<int64_t>(chunks, llvm::divideCeil(wanted, parts)));
   blocksOfItem = llvm::divideCeil(blocks, chunks);
-  panelsOfItem = panels;
-  int64_t total = workOfBlock * blocks;
-  int64_t wanted = std::min(leastItems, std::max<int64_t>(1, total / leastWork));
-  if (chunks < wanted)
-    panelsOfItem = llvm::divideCeil(panels, llvm::divideCeil(wanted, chunks));
+  panelsOfItem = llvm::divideCeil(panels, parts);
 }
 
 /// Work that is worth a thread, in multiply-adds.
