@@ -93,6 +93,7 @@ struct TileChooser {
   int64_t workPerElement;         ///< operations behind one element of the result
   bool single = true;             ///< the kernel has no other op
   linalg::LinalgOp contraction;   ///< the last one in the kernel, or null
+  bool hasBorders = false;        ///< something is padded in the kernel
 
   explicit TileChooser(linalg::LinalgOp root, func::FuncOp func)
       : root(root), sizes(root.getStaticLoopRanges()) {
@@ -107,6 +108,7 @@ struct TileChooser {
         parallel.push_back(i);
     }
     int64_t work = 0;
+    func.walk([&](tensor::PadOp) { hasBorders = true; });
     func.walk([&](linalg::LinalgOp op) {
       work += product(op.getStaticLoopRanges());
       single &= op == root;
@@ -164,7 +166,9 @@ struct TileChooser {
   /// as many rows as `mostWork` and parallelism allow: what is loaded is used often in both
   /// directions.
   SmallVector<int64_t> chooseBlocks(int64_t mostWork) {
-    constexpr int64_t kColumns = 128, kItems = 16, kLeastWork = 1 << 18, kTileElements = 1 << 14;
+    constexpr int64_t kColumns = 128, kItems = 16, kLeastWork = 1 << 18;
+    // With borders a tile of the input is a buffer, too, with strides one several times as large.
+    const int64_t tileElements = hasBorders ? 1 << 11 : 1 << 14;
     SmallVector<int64_t> tiles(sizes.size(), 0);
     int64_t work = uncutWork(), total = work, elements = 1;
     for (unsigned d : parallel)
@@ -174,7 +178,7 @@ struct TileChooser {
     for (unsigned d : llvm::reverse(parallel)) {
       columns = columns && (d == parallel.back() || (elements * 2 <= kColumns && !isRow(d)));
       int64_t room =
-          columns ? kColumns / elements : std::min(target / work, kTileElements / elements);
+          columns ? kColumns / elements : std::min(target / work, tileElements / elements);
       tiles[d] = chooseDivisor(sizes[d], std::max<int64_t>(room, 1), columns ? 16 : 8);
       // A long prime dimension has no useful divisor: better whole than element by element.
       if (d == parallel.back() && tiles[d] < 8)
