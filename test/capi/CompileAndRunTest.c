@@ -351,13 +351,15 @@ static void test_failures(const char *graph) {
                 "gantry_compile: the request cannot be read: it is a null pointer") == 0);
   request.data = graph;
   EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
-  EXPECT(strcmp(gantry_compiler_last_error(),
-                "gantry_compile: the request cannot be read: it has both a file and data; give one "
-                "of them") == 0);
+  EXPECT(
+      strcmp(gantry_compiler_last_error(),
+             "gantry_compile: the request cannot be read: it has more than one of file, data and "
+             "graph; give one of them") == 0);
   request.file = request.data = NULL;
   EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
   EXPECT(strcmp(gantry_compiler_last_error(),
-                "gantry_compile: the request cannot be read: it has neither a file nor data") == 0);
+                "gantry_compile: the request cannot be read: it has neither a file nor data nor a "
+                "graph") == 0);
   request.struct_size = 0;
   EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
   EXPECT(strcmp(gantry_compiler_last_error(),
