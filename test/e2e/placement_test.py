@@ -319,10 +319,11 @@ class CopyTest(PlacementTest):
     return %s : {VECTOR}
 """
         text = graph(body, VECTOR, two(f", gantry.device = {ON_GPU1}"))
+        column = text.index("%y") + 1
         self.assertEqual(self.refuse(text, "--copies=explicit"), (
             f"gantry: error: g.mlir:2:10: 'AddV2' runs on '{GPU0}', and copies are explicit: operand 1 ('y') is on "
             f"'{GPU1}'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto\n"
-            f"gantry: note: g.mlir:1:{text.index("%y") + 1}: 'y' is made here\n"))
+            f"gantry: note: g.mlir:1:{column}: 'y' is made here\n"))
         # An end that names no device is the host's to hand over.
         self.write(graph(body, VECTOR, two("")))
         self.succeed("compile", "g.mlir", *TWO_GPUS, "--copies=explicit", "-o", "g.gantry")
