@@ -46,6 +46,11 @@ COPY_SAME_DEVICE = 0
 COPY_HOST_TO_DEVICE = 1
 COPY_DEVICE_TO_HOST = 2
 COPY_DEVICE_TO_DEVICE = 3
+SHOW_LOG = 0
+SHOW_COPIES = 1
+SHOW_MEMORY = 2
+FORM_TEXT = 0
+FORM_JSON = 1
 SOFT_UNSET = 0
 SOFT_STRICT = 1
 SOFT_PREFER = 2
@@ -377,7 +382,7 @@ class gantry_graph_constant_t(Structure):
 class gantry_graph_variable_t(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("initial", gantry_graph_constant_t),
+        ("initial", POINTER(gantry_graph_constant_t)),
         ("device", c_char_p),
         ("soft", c_int),
         ("is_central", c_int),
@@ -542,6 +547,10 @@ RUNTIME = (
     ("gantry_state_array", c_int, (c_void_p, c_char_p, POINTER(c_void_p))),
     ("gantry_runtime_memory", c_int, (c_void_p, c_char_p, POINTER(gantry_memory_info_t))),
     ("gantry_runtime_reset_peak", c_int, (c_void_p, c_char_p)),
+    ("gantry_text_string", c_char_p, (c_void_p,)),
+    ("gantry_text_destroy", None, (c_void_p,)),
+    ("gantry_plan_show", c_int, (c_void_p, c_char_p, c_int, c_int, POINTER(c_void_p))),
+    ("gantry_plan_diff", c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
 )
 COMPILER = (
     ("gantry_cancel_create", c_int, (POINTER(c_void_p),)),

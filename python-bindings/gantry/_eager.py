@@ -13,7 +13,7 @@ from .array import Array, array
 from .device import _scopes, request
 from .dtypes import as_dtype
 from .graph import Graph
-from .errors import GantryError
+from .errors import GantryError, InvalidArgumentError
 from .plan import Plan, load
 
 _cache = {}
@@ -68,7 +68,13 @@ def _hashable(attributes, device, label, result):
     flat = lambda value: tuple(int(each) if isinstance(each, np.integer) else each for each in value) \
         if isinstance(value, (list, tuple, np.ndarray)) else value
     attributes = tuple((name, kind, flat(value)) for name, kind, value in attributes)
-    return attributes, device, label, result and (flat(result[0]), result[1])
+    result = result and (flat(result[0]), result[1])
+    try:
+        hash((attributes, result, device))
+    except TypeError:
+        given = ", ".join(f"{name}={value!r}" for name, _, value in attributes)
+        raise InvalidArgumentError(f"attributes are numbers, texts and flat lists of them, got {given}") from None
+    return attributes, device, label, result
 
 
 def _run_with_values(name, operands, attributes, device, label, result):

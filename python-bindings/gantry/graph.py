@@ -50,8 +50,8 @@ class Value(Operators):
         return f"Value({self.dtype}{list(self.shape)})"
 
     def _unknown(self, what):
-        raise InvalidArgumentError(f"{what} wants the value of {self!r}, which is not known while a function is traced; "
-                                   "use gantry.cond, gantry.while_loop or ops, or return it")
+        raise InvalidArgumentError(f"{what} wants the value of {self!r}, which is not known while a function is "
+                                   "traced; use gantry.cond, gantry.while_loop or ops, or return it")
 
     def __bool__(self):
         self._unknown("a condition")
@@ -116,7 +116,8 @@ class Graph:
         self._library, self._listener, handle = _library.compiler(), Listener(), ctypes.c_void_p()
         options = _library.sized(_c.gantry_graph_options_t, name=name.encode(), diagnose=self._listener.callback)
         self._handle = None
-        _library.check_compiler(self._library.gantry_graph_create(compiler(), ctypes.byref(options), ctypes.byref(handle)))
+        made = self._library.gantry_graph_create(compiler(), ctypes.byref(options), ctypes.byref(handle))
+        _library.check_compiler(made)
         self._handle, self.name, self._place = handle, name, None
 
     def __del__(self, _may_release=_runtime.may_release):
@@ -176,8 +177,8 @@ class Graph:
         """An operand as a value of this graph: numbers take the element type of `like`."""
         if isinstance(operand, Value):
             if operand.graph is not self:
-                raise InvalidArgumentError(f"{operand!r} is of another function, which has been traced already; return it "
-                                           "from there")
+                raise InvalidArgumentError(f"{operand!r} is of another function, which has been traced already; "
+                                           "return it from there")
             return operand
         return self.constant(operand, like if not hasattr(operand, "dtype") else None)
 
@@ -201,7 +202,8 @@ class Graph:
         """Makes an op; gives its results."""
         kept, results, count = [], (ctypes.c_uint32 * 64)(), ctypes.c_size_t()
         request = self._request(name, operands, attributes, result, label, kept)
-        self._check(self._library.gantry_graph_op(self._handle, ctypes.byref(request), results, 64, ctypes.byref(count)))
+        self._check(self._library.gantry_graph_op(self._handle, ctypes.byref(request), results, 64,
+                                                  ctypes.byref(count)))
         return [Value(self, results[i], device) for i in range(count.value)]
 
     def apply(self, name, operands, attributes, device, label, result):

@@ -81,8 +81,8 @@ def index(x, where):
         try:
             number = operator.index(each)
         except TypeError:
-            raise InvalidArgumentError(f"an index is an integer, a slice or ..., not {type(each).__name__}; gantry.gather "
-                                       "takes arrays") from None
+            raise InvalidArgumentError(f"an index is an integer, a slice or ..., not {type(each).__name__}; "
+                                       "gantry.gather takes arrays") from None
         if not -size <= number < size:
             raise IndexError(f"index {number} of axis {axis}, which has {size}")
         starts, sizes, steps = starts + [number % size], sizes + [1], steps + [1]

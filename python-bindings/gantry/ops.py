@@ -53,8 +53,8 @@ def argmax(input, axis, *, keep_dims=False, last=False, device=None, name=None):
     disappears, or stays with size 1 under `keep_dims`. NaN wins over every number. The dimension has elements,
     since none has an index.
     """
-    return _apply("argmax", (input,),
-                  (("axis", 1, axis), ("keep_dims", 0, keep_dims), ("last", 0, last)), device, name)
+    return _apply("argmax", (input,), (("axis", 1, axis), ("keep_dims", 0, keep_dims), ("last", 0, last)), device,
+                  name)
 
 
 def argmin(input, axis, *, keep_dims=False, last=False, device=None, name=None):
@@ -64,8 +64,8 @@ def argmin(input, axis, *, keep_dims=False, last=False, device=None, name=None):
     disappears, or stays with size 1 under `keep_dims`. NaN wins over every number. The dimension has elements,
     since none has an index.
     """
-    return _apply("argmin", (input,),
-                  (("axis", 1, axis), ("keep_dims", 0, keep_dims), ("last", 0, last)), device, name)
+    return _apply("argmin", (input,), (("axis", 1, axis), ("keep_dims", 0, keep_dims), ("last", 0, last)), device,
+                  name)
 
 
 def asin(input, *, device=None, name=None):
@@ -109,15 +109,17 @@ def attention(query, key, value, mask=None, *, scale, causal=False, device=None,
     return _apply("attention", (query, key, value, mask), (("scale", 2, scale), ("causal", 0, causal)), device, name)
 
 
-def avg_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mode=False, count_include_pad=False, device=None, name=None):
+def avg_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mode=False, count_include_pad=False,
+             device=None, name=None):
     """Take the mean of each window.
 
     Takes the mean over windows of the spatial dimensions of [n, c, spatial...]; the border does not take part
     unless said so. Spatial sizes are as for `gantry.conv`, or rounded up with `ceil_mode` (a window then starts
     inside the input or its low border; what reaches beyond the high border never takes part).
     """
-    return _apply("avg_pool", (input,),
-                  (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode), ("count_include_pad", 0, count_include_pad)), device, name)
+    return _apply("avg_pool", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low),
+                  ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode),
+                  ("count_include_pad", 0, count_include_pad)), device, name)
 
 
 def batch_norm(input, scale, bias, mean, variance, epsilon, *, device=None, name=None):
@@ -229,18 +231,20 @@ def conv(input, filter, strides, pads_low, pads_high, dilations, groups, *, devi
     spatial dimensions; a spatial size is floor((in + low + high - dilation (window - 1) - 1) / stride) + 1.
     Outside the input are zeros.
     """
-    return _apply("conv", (input, filter),
-                  (("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("groups", 1, groups)), device, name)
+    return _apply("conv", (input, filter), (("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4,
+                  pads_high), ("dilations", 4, dilations), ("groups", 1, groups)), device, name)
 
 
-def conv_transpose(input, filter, strides, pads_low, pads_high, dilations, output_pads, groups, *, device=None, name=None):
+def conv_transpose(input, filter, strides, pads_low, pads_high, dilations, output_pads, groups, *, device=None,
+                   name=None):
     """Convolve transposed: spread each pixel over a window.
 
     Input [n, c, spatial...], filter [c, o / groups, window...], result [n, o, spatial...]; a spatial size is
     stride (in - 1) + dilation (window - 1) + 1 - low - high + output_pads.
     """
-    return _apply("conv_transpose", (input, filter),
-                  (("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("output_pads", 4, output_pads), ("groups", 1, groups)), device, name)
+    return _apply("conv_transpose", (input, filter), (("strides", 4, strides), ("pads_low", 4, pads_low),
+                  ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("output_pads", 4, output_pads),
+                  ("groups", 1, groups)), device, name)
 
 
 def cos(input, *, device=None, name=None):
@@ -265,8 +269,8 @@ def cumsum(input, axis, *, exclusive=False, reverse=False, device=None, name=Non
     Element i along `axis` is the sum of elements 0..i; `exclusive` leaves element i itself out, `reverse` sums
     from the end.
     """
-    return _apply("cumsum", (input,),
-                  (("axis", 1, axis), ("exclusive", 0, exclusive), ("reverse", 0, reverse)), device, name)
+    return _apply("cumsum", (input,), (("axis", 1, axis), ("exclusive", 0, exclusive), ("reverse", 0, reverse)),
+                  device, name)
 
 
 def div(lhs, rhs, *, device=None, name=None):
@@ -401,8 +405,8 @@ def is_inf(input, *, no_positive=False, no_negative=False, device=None, name=Non
 
     True where the element is infinite; `no_positive` and `no_negative` leave one sign out.
     """
-    return _apply("is_inf", (input,),
-                  (("no_positive", 0, no_positive), ("no_negative", 0, no_negative)), device, name)
+    return _apply("is_inf", (input,), (("no_positive", 0, no_positive), ("no_negative", 0, no_negative)), device,
+                  name)
 
 
 def is_nan(input, *, device=None, name=None):
@@ -493,8 +497,9 @@ def lp_pool(input, window, strides, pads_low, pads_high, dilations, p, *, ceil_m
     unless said so. Spatial sizes are as for `gantry.conv`, or rounded up with `ceil_mode` (a window then starts
     inside the input or its low border; what reaches beyond the high border never takes part).
     """
-    return _apply("lp_pool", (input,),
-                  (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode), ("p", 2, p)), device, name)
+    return _apply("lp_pool", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low),
+                  ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode), ("p", 2, p)),
+                  device, name)
 
 
 def lrn(input, size, alpha, beta, bias, *, device=None, name=None):
@@ -503,8 +508,8 @@ def lrn(input, size, alpha, beta, bias, *, device=None, name=None):
     x / (bias + alpha / size * sum(x^2 over `size` channels around))^beta, for [n, c, ...]; the window is
     floor((size-1)/2) channels before and ceil((size-1)/2) after, cut at the ends.
     """
-    return _apply("lrn", (input,),
-                  (("size", 1, size), ("alpha", 2, alpha), ("beta", 2, beta), ("bias", 2, bias)), device, name)
+    return _apply("lrn", (input,), (("size", 1, size), ("alpha", 2, alpha), ("beta", 2, beta), ("bias", 2, bias)),
+                  device, name)
 
 
 def matmul(lhs, rhs, *, transpose_a=False, transpose_b=False, device=None, name=None):
@@ -514,8 +519,8 @@ def matmul(lhs, rhs, *, transpose_a=False, transpose_b=False, device=None, name=
     broadcast as in NumPy. `transpose_a` and `transpose_b` swap an operand's last two dimensions first. Sums are
     accumulated in f32 for f16 and bf16, else in the element type.
     """
-    return _apply("matmul", (lhs, rhs),
-                  (("transpose_a", 0, transpose_a), ("transpose_b", 0, transpose_b)), device, name)
+    return _apply("matmul", (lhs, rhs), (("transpose_a", 0, transpose_a), ("transpose_b", 0, transpose_b)), device,
+                  name)
 
 
 def max_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mode=False, device=None, name=None):
@@ -525,8 +530,9 @@ def max_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mod
     part unless said so. Spatial sizes are as for `gantry.conv`, or rounded up with `ceil_mode` (a window then
     starts inside the input or its low border; what reaches beyond the high border never takes part).
     """
-    return _apply("max_pool", (input,),
-                  (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode)), device, name)
+    return _apply("max_pool", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low),
+                  ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode)), device,
+                  name)
 
 
 def maximum(lhs, rhs, *, device=None, name=None):
@@ -623,8 +629,8 @@ def random_normal(shape, seed, mean, deviation, *, dtype="float32", device=None,
     bits of the first word (f64: of the first two), normal ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from
     the first word and v from the third.
     """
-    return _apply("random_normal", (),
-                  (("seed", 1, seed), ("mean", 2, mean), ("deviation", 2, deviation)), device, name, (shape, dtype))
+    return _apply("random_normal", (), (("seed", 1, seed), ("mean", 2, mean), ("deviation", 2, deviation)), device,
+                  name, (shape, dtype))
 
 
 def random_uniform(shape, seed, low, high, *, dtype="float32", device=None, name=None):
@@ -635,8 +641,8 @@ def random_uniform(shape, seed, low, high, *, dtype="float32", device=None, name
     numbers take the upper bits of the first word (f64: of the first two), normal ones are sqrt(-2 ln(1 - u))
     cos(2 pi v) with u from the first word and v from the third.
     """
-    return _apply("random_uniform", (),
-                  (("seed", 1, seed), ("low", 2, low), ("high", 2, high)), device, name, (shape, dtype))
+    return _apply("random_uniform", (), (("seed", 1, seed), ("low", 2, low), ("high", 2, high)), device, name, (shape,
+                  dtype))
 
 
 def reciprocal(input, *, device=None, name=None):
@@ -722,7 +728,8 @@ def reshape(input, shape, *, device=None, name=None):
     return _apply("reshape", (input,), (), device, name, (shape, None))
 
 
-def resize(input, shape, mode, coordinate_mode, nearest_mode, scales, roi, cubic_coefficient, extrapolation, *, exclude_outside=False, device=None, name=None):
+def resize(input, shape, mode, coordinate_mode, nearest_mode, scales, roi, cubic_coefficient, extrapolation, *,
+           exclude_outside=False, device=None, name=None):
     """Sample an image at another resolution.
 
     Resamples every dimension of the input to the result's shape. `scales` are result over input sizes as the
@@ -737,8 +744,10 @@ def resize(input, shape, mode, coordinate_mode, nearest_mode, scales, roi, cubic
 
     nearest_mode: "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"
     """
-    return _apply("resize", (input,),
-                  (("mode", 9, mode), ("coordinate_mode", 9, coordinate_mode), ("nearest_mode", 9, nearest_mode), ("scales", 5, scales), ("roi", 5, roi), ("cubic_coefficient", 2, cubic_coefficient), ("extrapolation", 2, extrapolation), ("exclude_outside", 0, exclude_outside)), device, name, (shape, None))
+    return _apply("resize", (input,), (("mode", 9, mode), ("coordinate_mode", 9, coordinate_mode), ("nearest_mode", 9,
+                  nearest_mode), ("scales", 5, scales), ("roi", 5, roi), ("cubic_coefficient", 2, cubic_coefficient),
+                  ("extrapolation", 2, extrapolation), ("exclude_outside", 0, exclude_outside)), device, name, (shape,
+                  None))
 
 
 def rms_norm(input, scale, axis, epsilon, *, device=None, name=None):
@@ -774,8 +783,8 @@ def scatter_elements(input, indices, updates, axis, reduction, *, device=None, n
 
     reduction: "none", "add", "mul", "max", "min"
     """
-    return _apply("scatter_elements", (input, indices, updates),
-                  (("axis", 1, axis), ("reduction", 9, reduction)), device, name)
+    return _apply("scatter_elements", (input, indices, updates), (("axis", 1, axis), ("reduction", 9, reduction)),
+                  device, name)
 
 
 def scatter_nd(input, indices, updates, reduction, *, device=None, name=None):

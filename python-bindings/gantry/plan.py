@@ -166,22 +166,38 @@ class Plan:
         """The placed ops of all functions: dicts with name, log_name, device."""
         return [op for function in self.description["functions"] for op in function.get("placed_ops", ())]
 
+    def _shown(self, what, form, function=None):
+        text = ctypes.c_void_p()
+        name = self.function(function).name.encode() if function else None
+        _library.check(self._library.gantry_plan_show(self._handle, name, what, form, ctypes.byref(text)))
+        return self._taken(text)
+
+    def _taken(self, text):
+        try:
+            return self._library.gantry_text_string(text).decode()
+        finally:
+            self._library.gantry_text_destroy(text)
+
     def log(self, function=None):
-        """Lines of what a run does, in the order of the plan: copies between devices, ops where they run; what a loop
-        or a branch holds comes once."""
-        described = self.description["functions"][self.function(function).index]
-        names = [device["name"] for device in self.description["devices"]]
-        places = {"input": described.get("inputs", ()), "output": described.get("outputs", ()),
-                  "arena": self.description.get("arenas", ())}
-        lines = []
-        for block in described.get("blocks", ()):
-            for command in block.get("commands", ()):
-                if command["opcode"] == "launch":
-                    place = names[command["device"]]
-                    lines += [f"Executing op {op} in device {place}" for op in command.get("log_names", ())]
-                elif command["opcode"] == "copy":
-                    lines += _copies(command["buffers"], places, names)
-        return lines
+        """Lines of what a run does, in its order: copies between devices, ops where they run."""
+        lines = self._shown(_c.SHOW_LOG, _c.FORM_TEXT, function).splitlines()
+        return [line for line in lines if not line.startswith("placed ")]
+
+    def copies(self, function=None):
+        """The copies of a run and at load, as dicts: from, to, bytes, cause, ..."""
+        return [json.loads(line)["copy"] for line in self._shown(_c.SHOW_COPIES, _c.FORM_JSON, function).splitlines()]
+
+    @property
+    def memory(self):
+        """Bytes of constants, variables and of a run, as a dict by device, "GPU:0"."""
+        return {_known(each["device"].encode()).short_name: each for each in json.loads(self._shown(_c.SHOW_MEMORY, _c.FORM_JSON))}
+
+    def diff(self, other):
+        """What changes from this plan to another, in placement, copies, memory and prediction, as a dict; its "same"
+        says whether anything does."""
+        text = ctypes.c_void_p()
+        _library.check(self._library.gantry_plan_diff(self._handle, other._handle, ctypes.byref(text)))
+        return json.loads(self._taken(text))
 
     def has_loop(self, function):
         """Whether how long a run takes depends on values."""
@@ -220,14 +236,6 @@ class Plan:
             if self._session is None:
                 self._session = Session(self)
         return self._session.run(*args, **arrays)
-
-
-def _copies(buffers, places, names):
-    """Lines of a transfer: its values, each from one place to another, as far as they change devices."""
-    for source, target in zip(buffers[::2], buffers[1::2]):
-        start, end = (names[places[buffer["space"]][buffer["index"]]["device"]] for buffer in (source, target))
-        if start != end:
-            yield f"Copying {source['size']} byte{'' if source['size'] == 1 else 's'} from {start} to {end}"
 
 
 class Session:

@@ -47,6 +47,13 @@ class Sources(unittest.TestCase):
         self.assertEqual(plan.log(), [f"Copying 24 bytes from {host} to {gpu}", f"Copying 24 bytes from {host} to {gpu}",
                                       f"Executing op MatMul in device {gpu}", f"Copying 16 bytes from {gpu} to {host}"])
 
+    def test_copies_memory_and_differences(self):
+        plan, other = gt.compile(MATMUL), gt.compile(MATMUL, rules=["MatMul=GPU:1"])
+        self.assertEqual([copy["bytes"] for copy in plan.copies()], [24, 24, 16])
+        self.assertIn("GPU:0", plan.memory)
+        self.assertIs(plan.diff(plan)["same"], True)
+        self.assertIs(plan.diff(other)["same"], False)
+
     def test_a_module_of_pytorch(self):
         try:
             import torch

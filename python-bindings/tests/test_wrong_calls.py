@@ -44,6 +44,8 @@ CALLS = (
     (lambda x, m: gt.ops.transpose(x, "ab"), ValueError, "attribute 'permutation' is a list of ints, got 'ab'"),
     (lambda x, m: gt.ops.softmax(x, 5), ValueError, "LINE 'gantry.softmax' op axis 5 is outside the 2 dimensions of the input"),
     (lambda x, m: gt.ops.softmax(x, 1.5), ValueError, "attribute 'axis' is an int, got 1.5"),
+    (lambda x, m: gt.ops.transpose(x, [[1], [0]]), ValueError,
+     "attributes are numbers, texts and flat lists of them, got permutation=([1], [0])"),
     (lambda x, m: gt.sum(x, 2), ValueError, "axis 2 of an array with 2 dimensions"),
     (lambda x, m: gt.reshape(x, (4, 2)), ValueError,
      "LINE 'gantry.reshape' op input 'tensor<2x3xf32>' has 6 elements, result 'tensor<4x2xf32>' has 8"),

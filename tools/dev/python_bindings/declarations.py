@@ -7,7 +7,7 @@ error, so that nothing is left out in silence.
 
 import re
 
-HEADERS = ("common", "topology", "machine", "runtime", "array", "compiler", "graph")
+HEADERS = ("common", "topology", "machine", "runtime", "array", "show", "compiler", "graph")
 HALVES = {"compiler": "compiler", "graph": "compiler"}  # in whose library a header's functions are
 
 SCALARS = {"void": None, "int": "c_int", "int32_t": "c_int32", "int64_t": "c_int64", "uint8_t": "c_uint8",

@@ -89,7 +89,7 @@ def body(op):
     result = f", ({'shape' if 'shape' in result else 'None'}, {'dtype' if 'dtype' in result else 'None'})" if result else ""
     attributes = f"({attributes.rstrip(', ')}{',' if len(op['attributes']) == 1 else ''})"
     call = f'    return _apply("{op["name"]}", {given}, {attributes}, device, name{result})'
-    return call if len(call) <= 118 else call.replace(f", {attributes}", f",\n                  {attributes}", 1)
+    return "\n".join(textwrap.wrap(call, 118, subsequent_indent=" " * 18, drop_whitespace=True, break_long_words=False))
 
 
 def module(table):
@@ -97,7 +97,8 @@ def module(table):
     parts = [f'"""Every op as a function, on arrays at once and on values of graphs.\n\n{NOTE}\n"""\n\nfrom ._apply import apply as _apply\n']
     for op in functions(table):
         given = ", ".join(text.replace(" = ", "=") for text in parameters(op))
-        parts.append(f"\ndef {safe(op['name'])}({given}):\n{docstring(op)}\n{body(op)}\n")
+        head = textwrap.wrap(f"def {safe(op['name'])}({given}):", 118, subsequent_indent=" " * (5 + len(safe(op["name"]))))
+        parts.append("\n" + "\n".join(head) + f"\n{docstring(op)}\n{body(op)}\n")
     return "\n".join(parts)
 
 
