@@ -144,7 +144,7 @@ class Graph:
     def argument(self, name, dtype, shape, device=None):
         kind, _kept = _type(dtype, shape)
         given = _library.sized(_c.gantry_graph_argument_t, name=name.encode(), type=kind,
-                               device=device.name.encode() if device is not None and device.type != "CPU" else None)
+                               device=device.name.encode() if device is not None else None)
         number = ctypes.c_uint32()
         self._check(self._library.gantry_graph_argument(self._handle, ctypes.byref(given), ctypes.byref(number)))
         return Value(self, number.value, device)

@@ -209,12 +209,16 @@ class Tabs(unittest.TestCase):
         text = run("""
             import gantry as gt
             gt.config(copies="explicit")
-            x, y = gt.ones(2, 3, device="GPU:0"), gt.ones(2, 3, device="GPU:1")
-            try: x + y
-            except RuntimeError as error: print(error)
+            x, y, z = gt.ones(2, 3, device="GPU:0"), gt.ones(2, 3, device="GPU:1"), gt.ones(2, 3)
+            for other in (y, z):
+                try: x + other
+                except RuntimeError as error: print(error)
+            print((x + y.to("GPU:0")).device, (x + 1.0).device)
             """)
-        self.assertIn(f"{TASK}device:GPU:0", text)
-        self.assertIn(f"{TASK}device:GPU:1", text)
+        refused = (f"<string>:6:1: 'AddV2' runs on '{TASK}device:GPU:0', and copies are explicit: operand 1 ('input1') is on "
+                   "'%s'; bring it there with gantry.copy, place both on one device, or compile with --copies=auto\n")
+        self.assertEqual(text, refused % f"{TASK}device:GPU:1" + refused % f"{TASK}device:CPU:0" +
+                         f"{TASK}device:GPU:0 {TASK}device:GPU:0\n")
 
     def test_58_random_numbers_on_the_second(self):
         y = gt.random.uniform((2, 3), device=gt.try_gpu(1))
