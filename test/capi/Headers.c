@@ -9,3 +9,5 @@
 #include "gantry-c/graph.h"
 
 #include "gantry-c/show.h"
+
+#include "gantry-c/array.h"

@@ -1,5 +1,6 @@
 #include "gantry-c/graph.h"
 
+#include "gantry-c/array.h"
 #include "gantry-c/compiler.h"
 #include "gantry-c/machine.h"
 #include "gantry-c/runtime.h"
