@@ -3,6 +3,7 @@
  *   gantry-capi-array-test FOLDER     with the plans of MakePlans.cpp */
 #include "gantry-c/array.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,52 @@ static void test_call(const char *folder) {
   gantry_runtime_destroy(runtime);
 }
 
+struct caller {
+  gantry_session_t *session;
+  gantry_runtime_t *runtime;
+  int number, wrong;
+};
+
+static void *call_often(void *context) {
+  struct caller *caller = context;
+  const float first = (float)caller->number;
+  gantry_array_t *x = make(caller->runtime, NULL, first);
+  for (int i = 0; i < 1000; ++i) {
+    gantry_array_t *y = NULL;
+    if (gantry_session_call(caller->session, 0, &x, 1, &y, 1, NULL) != GANTRY_OK ||
+        !holds(y, 2 * first + 10, 2 * first + 14, 2 * first + 18, 2 * first + 22))
+      ++caller->wrong;
+    gantry_array_destroy(y);
+  }
+  gantry_array_destroy(x);
+  return NULL;
+}
+
+/* One session, eight threads, no bindings of theirs; for the sanitizers above all. */
+static void test_threads(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/hello.gantry", folder);
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_plan_t *plan;
+  gantry_session_t *session;
+  NEED(gantry_plan_load(runtime, path, &plan));
+  NEED(gantry_session_create(plan, NULL, &session));
+  pthread_t threads[8];
+  struct caller callers[8];
+  for (int i = 0; i < 8; ++i) {
+    callers[i] = (struct caller){session, runtime, i, 0};
+    EXPECT(pthread_create(&threads[i], NULL, call_often, &callers[i]) == 0);
+  }
+  for (int i = 0; i < 8; ++i) {
+    EXPECT(pthread_join(threads[i], NULL) == 0);
+    EXPECT(callers[i].wrong == 0);
+  }
+  gantry_session_destroy(session);
+  gantry_plan_destroy(plan);
+  EXPECT(memory_of(runtime, NULL).bytes_in_use == 0);
+  gantry_runtime_destroy(runtime);
+}
+
 /* Variables made before the plan that uses them: step is v = v + x, get is y = v. */
 static void test_state(const char *folder) {
   char path[4096];
@@ -384,6 +431,7 @@ int main(int argc, char **argv) {
   test_refusals();
   test_borrowed();
   test_call(argv[1]);
+  test_threads(argv[1]);
   test_state(argv[1]);
   test_done(argv[1]);
   test_fork();
