@@ -39,12 +39,14 @@ class Settings:
 settings = Settings()
 # These decide what the runtime is, so they cannot change once it is there.
 _STRUCTURAL = ("devices", "visible", "split", "memory", "simulate", "threads")
+_PLACING = ("placement", "soft", "copies")
 _COPIES = ("auto", "explicit")
 _PLACEMENTS = ("default", "follow", "auto")
 
 _runtime = None  # the Runtime in use
 _topology = None  # of the settings as they are
 _is_child = False  # forked from a process that had one
+_is_over = False  # the interpreter goes away
 version = 0  # of the settings that decide how ops are placed: caches ask
 
 
@@ -81,7 +83,7 @@ _SEVERITIES = ("note", "remark", "warning", "error")
 
 def _tell(_, severity, text):
     """Lines of the runtime's log; from any thread."""
-    if severity >= _c.SEVERITY_WARNING and not sys.is_finalizing():
+    if severity >= _c.SEVERITY_WARNING and not _is_over:
         print(f"gantry: {_SEVERITIES[severity]}: {text.decode('utf-8', 'replace')}", file=sys.stderr)
 
 
@@ -128,9 +130,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @atexit.register
 def _silence():
-    """No callback comes back into Python from here on."""
-    global _tell
-    _tell = lambda *_: None
+    """Nothing is told from here on."""
+    global _is_over
+    _is_over = True
 
 
 def config(**changes):
@@ -166,7 +168,7 @@ def config(**changes):
         read_memory(device, text)
     with _lock:
         vars(settings).update(changes)
-        version += 1
+        version += any(name in _PLACING for name in changes)
         if late:
             _topology = None
 
