@@ -29,7 +29,7 @@ struct Efforts {
 
   Efforts(size_t boxes, unsigned rounds) {
     const uint64_t factor = uint64_t(1) << (3 * std::min(rounds, 12u));
-    pairs = std::min<uint64_t>(50'000'000, 50'000 * boxes) * factor;
+    pairs = std::min<uint64_t>(60'000'000, 60'000 * boxes) * factor;
     candidates = std::min<uint64_t>(6'000'000, 40'000 * boxes) * factor;
     placements = std::min<uint64_t>(200'000, 200 * boxes) * factor;
   }

@@ -112,14 +112,16 @@ class Bench:
     def __init__(self, build, folder):
         self.tool, self.folder = build / "bin/gantry-memplan", folder
 
-    def plan(self, name, path, *arguments):
-        """Ratio and seconds of planning, of which the reading of the file is no part."""
+    def plan(self, name, path, *arguments, least=0):
+        """Ratio and seconds of planning on a processor: neither the reading of the file nor what other
+        programs take is part of them."""
         out = self.folder / "plan.csv"
         done = subprocess.run([str(self.tool), f"--input={path}", f"--output={out}", "--threads=1", *arguments],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        seconds = float(re.search(r"planned in ([\d.]+) s", done.stderr)[1])
-        ratio = check_plan(path, out) / lower_bound(path)
+        seconds = float(re.search(r"\(([\d.]+) s of all threads", done.stderr)[1])
+        # MiniMalloc asks for its capacity and no less.
+        ratio = check_plan(path, out) / max(lower_bound(path), least)
         print(f"{name:34} {ratio:9.5f} {seconds:8.3f} s", flush=True)
         return ratio, seconds
 
@@ -145,7 +147,8 @@ def main():
 def run(bench, quick):
     begin = time.monotonic()
     print(f"{'instance':34} {'ratio':>9} {'time':>10}")
-    hard = [bench.plan(path.name, path, "--capacity=1048576") for path in sorted(MINIMALLOC.glob("[A-K].*.csv"))]
+    hard = [bench.plan(path.name, path, "--capacity=1048576", least=1048576)
+            for path in sorted(MINIMALLOC.glob("[A-K].*.csv"))]
     ratios, times = [], {}
     for count in (1000, 3000, 10_000, 30_000):
         for seed in (1, 2, 3):
@@ -159,8 +162,8 @@ def run(bench, quick):
     for seed in (1, 2, 3):
         bench.random(f"exponential lives 3000, seed {seed}", 3000, 100, seed, 0, life="exponential", doublings=14.0)
     if hard:
-        verdict(f"MiniMalloc's {len(hard)} instances at the bound, each under 10 s (slowest "
-                f"{max(seconds for _, seconds in hard):.1f} s)", all(r == 1 and s < 10 for r, s in hard))
+        verdict(f"MiniMalloc's {len(hard)} instances within their capacity, each under 10 s (slowest "
+                f"{max(seconds for _, seconds in hard):.1f} s)", all(r <= 1 and s < 10 for r, s in hard))
     near = sum(ratio <= 1.002 for ratio in ratios)
     verdict(f"random: {near} of {len(ratios)} at 1.002 or less, largest {max(ratios):.5f}",
             near >= len(ratios) - 1 and max(ratios) <= 1.005)

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 
 using namespace gantry;
 using namespace gantry::memplan;
@@ -52,17 +53,21 @@ int planFile(const Options &options) {
   if (!list)
     return fail(list.status());
 
+  const std::clock_t work = std::clock();
   auto begin = std::chrono::steady_clock::now();
   Expected<packing::Solution> solution = packing::pack(list->problem, options.search);
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double processor = static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;
   if (!solution)
     return fail(solution.status(),
                 solution.status().code() == StatusCode::doesNotFit ? exitDoesNotFit : exitFailure);
   if (!options.quiet)
-    std::fprintf(stderr, "%zu buffers: peak %s, lower bound %s, gap %.4f %%, planned in %.3f s\n",
+    std::fprintf(stderr,
+                 "%zu buffers: peak %s, lower bound %s, gap %.4f %%, "
+                 "planned in %.3f s (%.3f s of all threads)\n",
                  list->ids.size(), formatBytes(solution->peak).c_str(),
                  formatBytes(solution->lowerBound).c_str(), 100 * (solution->ratio() - 1),
-                 seconds.count());
+                 seconds.count(), processor);
   if (options.hasCapacity && solution->peak > options.search.capacity)
     return fail(doesNotFit(*solution, options), exitDoesNotFit);
   if (!options.svg.empty())
