@@ -1,6 +1,7 @@
 // Accounting around a device's memory: the limit is enforced here, for every driver alike.
 #include "gantry/Runtime/Device.h"
 
+#include "gantry/Runtime/Budget.h"
 #include "gantry/Support/Bytes.h"
 
 namespace gantry::runtime {
@@ -17,6 +18,8 @@ Status Device::checkFits(uint64_t bytes, const std::string &what) {
                               ", the limit is " + formatBytes(memoryLimit) + " and " +
                               formatBytes(used) + " are in use; raise the limit to at least " +
                               formatBytes(used + bytes));
+  if (shared)
+    GANTRY_RETURN_IF_ERROR(shared->check(bytes, "'" + fullName + "': " + what));
   Expected<MemoryInfo> info = memoryInfo();
   if (!info)
     return info.status();
@@ -46,9 +49,15 @@ Expected<Allocation> Device::allocate(uint64_t bytes, const std::string &what) {
     return Allocation();
   if (!reserve(bytes))
     return checkFits(bytes, what);
+  if (shared && !shared->take(bytes)) {
+    add(inUse, -bytes);
+    return shared->check(bytes, "'" + fullName + "': " + what);
+  }
   Expected<void *> data = takeMemory(bytes);
   if (!data) {
     add(inUse, -bytes);
+    if (shared)
+      shared->give(bytes);
     const Status &why = data.status();
     return Status(why.code(), "'" + fullName + "': " + what + ": " + why.message());
   }
@@ -59,7 +68,11 @@ Expected<Allocation> Device::allocate(uint64_t bytes, const std::string &what) {
 void Device::release(void *data, uint64_t bytes) {
   giveMemory(data, bytes);
   add(inUse, -bytes);
+  if (shared)
+    shared->give(bytes);
 }
+
+void Device::resetPeak() { peak.store(inUse.load(std::memory_order_relaxed)); }
 
 plan::CopyTally Device::Tally::read() const {
   plan::CopyTally tally;

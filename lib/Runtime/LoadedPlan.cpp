@@ -215,26 +215,84 @@ Expected<unsigned> LoadedPlan::functionIndex(std::string_view name) const {
                           "'; the functions are " + known);
 }
 
-/// Constants, variables and the transient memory of one session, against limit and free memory
-/// (spec M2), before the first byte of them is allocated.
-Status LoadedPlan::checkMemory() const {
+namespace {
+
+/// What a plan needs of a device, by what for.
+struct Need {
+  uint64_t arenas[3] = {}; ///< constants, variables, one session
+  uint64_t bound = 0;      ///< inputs and outputs of the function that has most of them
+  uint64_t total = 0;
+
+  std::string text() const {
+    return "the plan (constants " + formatBytes(arenas[0]) + ", variables " +
+           formatBytes(arenas[1]) + ", one session " + formatBytes(arenas[2]) +
+           (bound ? ", inputs and outputs " + formatBytes(bound) : "") + ")";
+  }
+};
+
+uint64_t boundBytes(const fb::Function &function, const std::vector<Device *> &devices,
+                    const Device *device) {
+  uint64_t bytes = 0;
+  for (const auto *bindings : {function.inputs(), function.outputs()})
+    for (const fb::Binding *binding : each(bindings))
+      if (devices[binding->device()] == device)
+        bytes += plan::byteSizeOf(*binding->type()).value_or(0);
+  return bytes;
+}
+
+Need needOf(const fb::Plan &plan, const std::vector<Device *> &devices, const Device *device) {
+  Need need;
+  for (const fb::Arena *arena : each(plan.arenas()))
+    if (devices[arena->device()] == device)
+      need.arenas[static_cast<size_t>(arena->kind())] += arena->size();
+  // Arrays of the host are the caller's, and its constants are used where the file is mapped.
+  if (!device->runsInline())
+    for (const fb::Function *function : each(plan.functions()))
+      need.bound = std::max(need.bound, boundBytes(*function, devices, device));
+  need.total =
+      (device->runsInline() ? 0 : need.arenas[0]) + need.arenas[1] + need.arenas[2] + need.bound;
+  return need;
+}
+
+} // namespace
+
+/// Constants, variables, the transient memory of one session and what is bound, against limit, free
+/// memory and budget (spec M2, M4), before the first byte of them is allocated. Parts of one
+/// physical device share its budget.
+Status LoadedPlan::checkMemory() {
+  std::vector<std::pair<Budget *, Need>> shared;
   for (size_t d = 0; d < planDevices.size(); ++d) {
-    if (!planDevices[d])
+    Device *device = planDevices[d];
+    if (!device ||
+        std::find(planDevices.begin(), planDevices.begin() + d, device) != planDevices.begin() + d)
       continue;
-    uint64_t bytes[3] = {};
-    for (const fb::Arena *arena : each(metadata().arenas()))
-      if (planDevices[arena->device()] == planDevices[d])
-        bytes[static_cast<size_t>(arena->kind())] += arena->size();
-    // Constants of the host are used where the file is mapped; they need no memory of ours.
-    uint64_t constantBytes = planDevices[d]->runsInline() ? 0 : bytes[0];
-    uint64_t total = constantBytes + bytes[1] + bytes[2];
-    if (total == 0)
+    const Need need = needOf(metadata(), planDevices, device);
+    if (need.total == 0)
       continue;
-    std::string parts = "the plan (constants " + formatBytes(bytes[0]) + ", variables " +
-                        formatBytes(bytes[1]) + ", one session " + formatBytes(bytes[2]) + ")";
-    GANTRY_RETURN_IF_ERROR(planDevices[d]->checkFits(total, parts));
+    GANTRY_RETURN_IF_ERROR(device->checkFits(need.total, need.text()));
+    if (!device->budget())
+      continue;
+    auto known = std::find_if(shared.begin(), shared.end(),
+                              [&](const auto &each) { return each.first == device->budget(); });
+    if (known == shared.end())
+      known = shared.insert(shared.end(), {device->budget(), Need()});
+    for (size_t kind = 0; kind < 3; ++kind)
+      known->second.arenas[kind] += need.arenas[kind];
+    known->second.bound += need.bound;
+    known->second.total += need.total;
+  }
+  for (const auto &[budget, need] : shared) {
+    Expected<uint64_t> ticket = budget->admit(need.total, need.text());
+    if (!ticket)
+      return ticket.status();
+    tickets.emplace_back(budget, *ticket);
   }
   return {};
+}
+
+LoadedPlan::~LoadedPlan() {
+  for (const auto &[budget, ticket] : tickets)
+    budget->leave(ticket);
 }
 
 /// On the threads of the host's kernels.

@@ -43,6 +43,7 @@ Status Runtime::configureDevices(const RuntimeOptions &changed) {
   options.commandOrder = changed.commandOrder;
   options.bindings = changed.bindings;
   options.topology = changed.topology;
+  options.memory = changed.memory;
   return {};
 }
 
@@ -61,6 +62,24 @@ Status Runtime::noDriver(const std::string &fullName, const std::string &driverN
                              (known.empty() ? "there is none" : "the drivers are " + known));
 }
 
+/// Where a setting is for its physical device.
+Status Runtime::shareBudget(Device &device, uint32_t physical) {
+  Expected<DeviceName> name = DeviceName::parse(device.name());
+  if (!name || !name->type)
+    return {};
+  const MemorySetting setting = settingFor(options.memory, *name->type, physical);
+  if (!setting.limit && !setting.fraction)
+    return {};
+  auto budget = std::make_shared<Budget>(*name->type, physical, setting);
+  budget = budgets.emplace(budget->name(), budget).first->second;
+  std::string remark;
+  GANTRY_RETURN_IF_ERROR(budget->addPart(device, &remark));
+  if (!remark.empty())
+    log(Severity::remark, remark);
+  device.shareBudget(std::move(budget));
+  return {};
+}
+
 Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName,
                                    uint64_t plannedMemory, uint32_t physical) {
   std::lock_guard lock(mutex);
@@ -77,6 +96,7 @@ Expected<Device *> Runtime::device(const std::string &fullName, const std::strin
   Expected<std::unique_ptr<Device>> opened = found->open(request);
   if (!opened)
     return opened.status();
+  GANTRY_RETURN_IF_ERROR(shareBudget(**opened, physical));
   knownDevices.push_back(opened.take());
   return knownDevices.back().get();
 }

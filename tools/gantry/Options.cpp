@@ -304,6 +304,15 @@ private:
         ->option_text("GPU:N=GPU:M")
         ->check(readableBy(runtime::DeviceBinding::parse))
         ->group("Devices");
+    repeatable(
+        sub->add_option("--memory", options.memorySettings,
+                        "what may be taken of a physical device's memory, or of all of its "
+                        "type (GPU:*): limit:4GiB, fraction:0.5 of what it has, growth (plans "
+                        "load though their peaks do not fit together), serial (they do not "
+                        "run together: the largest peak counts)"))
+        ->option_text("DEVICE=SETTING[,SETTING]")
+        ->check(readableBy(runtime::MemorySetting::parse))
+        ->group("Devices");
     sub->add_option("--sim-order", options.simOrder,
                     "order of simulated commands: virtual (by the virtual clock, the default) or "
                     "random:SEED, any legal one")

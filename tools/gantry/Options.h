@@ -44,13 +44,14 @@ struct Options {
   double atol = 1e-6;
   uint64_t seed = 0;
   uint64_t repeat = 1;
-  uint64_t threads = 0;                 ///< 0: one per core
-  std::vector<std::string> bindings;    ///< GPU:0=GPU:3: run a device of the plan on another one
-  bool emulate = false;                 ///< GPUs of the plan, on the host
-  bool syncEach = false;                ///< commands of GPUs are waited for
-  std::string emulateChecks = "memory"; ///< of the emulator: all, memory, none
-  std::string verify = "full";          ///< of a plan's bytes: full, lazy, off
-  std::string simOrder;                 ///< of simulated commands: virtual, random:SEED
+  uint64_t threads = 0;                    ///< 0: one per core
+  std::vector<std::string> bindings;       ///< GPU:0=GPU:3: run a device of the plan on another one
+  bool emulate = false;                    ///< GPUs of the plan, on the host
+  bool syncEach = false;                   ///< commands of GPUs are waited for
+  std::string emulateChecks = "memory";    ///< of the emulator: all, memory, none
+  std::string verify = "full";             ///< of a plan's bytes: full, lazy, off
+  std::vector<std::string> memorySettings; ///< GPU:0=limit:4GiB: what may be taken of devices
+  std::string simOrder;                    ///< of simulated commands: virtual, random:SEED
 
   std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none
   bool checkReplicas = false;       ///< run: compare with a run on one device

@@ -21,6 +21,8 @@
 
 namespace gantry::runtime {
 
+class Budget;
+
 class Device;
 class Driver;
 
@@ -133,6 +135,10 @@ public:
 
   virtual Expected<MemoryInfo> memoryInfo() = 0;
 
+  /// Memory of the physical device that this one is a part of, the free part without what Gantry
+  /// has taken; nothing when it is known by its parts alone.
+  virtual Expected<MemoryInfo> cardMemory() { return MemoryInfo{}; }
+
   /// Whether the device could run a variant that needs this.
   virtual Unmet unmet(const VariantNeeds &needs) const = 0;
 
@@ -180,6 +186,14 @@ public:
   /// From now on peakBytes is the largest since this call.
   void resetPeak() { peak.store(inUse.load(std::memory_order_relaxed), std::memory_order_relaxed); }
 
+  /// Sets DeviceStats::peakBytes to what is in use now.
+  void resetPeak();
+
+  /// What the parts of a physical device may take together; null when there is no setting for it.
+  Budget *budget() const { return shared.get(); }
+  /// Before anything is allocated.
+  void shareBudget(std::shared_ptr<Budget> budget) { shared = std::move(budget); }
+
   /// One value; with the first of a transfer the transfer counts.
   void countCopy(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst = true) {
     runCopies.add(kind, bytes, isFirst);
@@ -221,6 +235,7 @@ private:
   std::string fullName;
   Driver &owner;
   uint64_t memoryLimit;
+  std::shared_ptr<Budget> shared;
   Counter inUse{0}, peak{0}, mappedBytes{0}, allocations{0};
   Counter stagedCopies{0}, stagedBytes{0}, pinnedBytes{0};
   Tally runCopies, loadCopies, arrayCopies;

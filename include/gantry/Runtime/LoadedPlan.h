@@ -54,6 +54,8 @@ struct KernelChoice {
 /// Immutable and thread-safe once loaded. States and sessions of it keep it alive.
 class LoadedPlan {
 public:
+  ~LoadedPlan();
+
   /// Maps and loads a plan file, verified as the runtime's options say. Errors: those of
   /// plan::PlanFile::open; UNSUPPORTED (a kernel has
   /// no variant that runs here: each is named with what it lacks), UNAVAILABLE (driver, code
@@ -120,7 +122,7 @@ private:
   Status findDevices();
   Expected<Device *> findDevice(const plan::fb::Device &device, const std::string &name);
   void describeFunctions();
-  Status checkMemory() const;
+  Status checkMemory();
   Status verify(plan::BytesOf which) const;
   Status verifyLate() const;
   Status loadConstants();
@@ -143,6 +145,7 @@ private:
   std::string fileName;
   std::vector<Device *> planDevices;
   std::vector<FunctionInfo> functionInfos;
+  std::vector<std::pair<Budget *, uint64_t>> tickets; ///< of the budgets that let the plan in
   std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
   std::vector<LoadedCode> codes;
   std::vector<OpenLibrary> libraries;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gantry/Device/Topology.h"
+#include "gantry/Runtime/Budget.h"
 #include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/DeviceBinding.h"
 #include "gantry/Runtime/Driver.h"
@@ -51,6 +52,8 @@ struct RuntimeOptions {
   Verify verify = Verify::full;
   /// The devices that arrays can be made on; those of plans are in the plans.
   Topology topology = Topology::hostOnly();
+  /// What Gantry may take of the memory of the machine's devices (spec M4).
+  std::vector<MemorySetting> memory = {};
 };
 
 /// Thread-safe.
@@ -64,8 +67,9 @@ public:
   /// device exists.
   Status addDriver(std::unique_ptr<Driver> driver);
 
-  /// Changes what the options say about devices: limit of the host, order on the virtual clock,
-  /// bindings; threads and log stay. FAILED_PRECONDITION once a plan has been loaded (spec D8).
+  /// Changes what the options say about devices: limit of the host, memory settings, order on the
+  /// virtual clock, bindings; threads and log stay. FAILED_PRECONDITION once a plan has been loaded
+  /// (spec D8).
   Status configureDevices(const RuntimeOptions &changed);
 
   /// The driver of that name; null when there is none.
@@ -109,6 +113,7 @@ public:
 
 private:
   explicit Runtime(RuntimeOptions options);
+  Status shareBudget(Device &device, uint32_t physical);
   Status noDriver(const std::string &fullName, const std::string &driverName) const;
 
   RuntimeOptions options;
@@ -118,7 +123,8 @@ private:
   std::unique_ptr<ConstantPool> constants;
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Driver>> drivers;
-  std::vector<std::unique_ptr<Device>> knownDevices; ///< behind the drivers: they go first
+  std::map<std::string, std::shared_ptr<Budget>> budgets; ///< by the physical device's name
+  std::vector<std::unique_ptr<Device>> knownDevices;      ///< behind the drivers: they go first
 };
 
 } // namespace gantry::runtime

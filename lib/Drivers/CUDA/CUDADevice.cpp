@@ -11,7 +11,7 @@ namespace gantry::runtime::cuda {
 CUDADevice::CUDADevice(const std::string &name, Driver &driver, Card &card, uint64_t limit)
     : Device(name, driver, limit), ownCard(card), ownMemory(card, limit) {}
 
-Expected<MemoryInfo> CUDADevice::memoryInfo() {
+Expected<MemoryInfo> CUDADevice::cardMemory() {
   Expected<std::shared_ptr<Context>> context = ownCard.context();
   if (!context)
     return context.status();
@@ -19,11 +19,15 @@ Expected<MemoryInfo> CUDADevice::memoryInfo() {
   GANTRY_RETURN_IF_ERROR(current.status());
   size_t free = 0, total = 0;
   GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(**context, memoryInfo, &free, &total));
-  MemoryInfo info{total, free};
-  if (limit() != 0) {
+  return MemoryInfo{total, free};
+}
+
+Expected<MemoryInfo> CUDADevice::memoryInfo() {
+  Expected<MemoryInfo> info = cardMemory();
+  if (info && limit() != 0) {
     const uint64_t used = std::min(limit(), stats().bytesInUse);
-    info.total = std::min(info.total, limit());
-    info.free = std::min(info.free, limit() - used);
+    info->total = std::min(info->total, limit());
+    info->free = std::min(info->free, limit() - used);
   }
   return info;
 }

@@ -16,6 +16,7 @@ public:
 
   bool runsInline() const override { return false; }
   Expected<MemoryInfo> memoryInfo() override;
+  Expected<MemoryInfo> cardMemory() override;
   Unmet unmet(const VariantNeeds &needs) const override;
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override;
   Expected<std::unique_ptr<CodeObject>> openLibrary(std::string_view name) override;

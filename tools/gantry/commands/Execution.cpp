@@ -221,13 +221,24 @@ Expected<std::vector<std::optional<GivenArray>>> assignGiven(GivenArrays given,
 }
 
 namespace {
-/// --bind and --sim-order.
+/// --bind, --memory and --sim-order.
 Status configureDevices(const Options &options, runtime::RuntimeOptions &settings) {
   for (const std::string &text : options.bindings) {
     auto binding = runtime::DeviceBinding::parse(text);
     if (!binding)
       return Status(binding.status().code(), "--bind: " + binding.status().message());
     settings.bindings.push_back(binding.take());
+  }
+  // The command line counts more than the environment.
+  auto memory = runtime::MemorySetting::fromEnvironment();
+  if (!memory)
+    return memory.status();
+  settings.memory = memory.take();
+  for (const std::string &text : options.memorySettings) {
+    auto setting = runtime::MemorySetting::parse(text);
+    if (!setting)
+      return Status(setting.status().code(), "--memory: " + setting.status().message());
+    settings.memory.push_back(setting.take());
   }
   if (options.simOrder.empty())
     return {};
