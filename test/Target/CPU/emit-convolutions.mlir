@@ -3,7 +3,7 @@
 
 // RUN: gantry-opt %s --gantry-kernel-pipeline | FileCheck %s
 
-// Two panels of 48 channels would be one item; 64 pixels are blocks of nine and eight.
+// Pixels at the border are read from a row of zeros on the stack.
 // CHECK-LABEL: func.func private @bordered(
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<16xf32>
 // CHECK-NOT: memref.alloc

@@ -38,7 +38,7 @@ func.func @patches(%x: tensor<1x3x224x224xf32>, %w: tensor<96x3x16x16xf32>) -> t
   return %2 : tensor<1x196x96xf32>
 }
 
-// Constant filters are packed here: two panels of two channels would be one of four, so they are one.
+// Constant filters are packed here: what counts the output channels is last.
 // CHECK-LABEL: @constant(
 // CHECK: gantry.constant dense<{{\[\[\[\[\[}}1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]]]]> : tensor<1x1x1x2x2xf32>
 // CHECK-NOT: gantry.transpose %{{.*}} tensor<2x2x1x1xf32>
