@@ -183,10 +183,7 @@ public:
   Expected<Allocation> allocate(uint64_t bytes, const std::string &what);
 
   DeviceStats stats() const;
-  /// From now on peakBytes is the largest since this call.
-  void resetPeak() { peak.store(inUse.load(std::memory_order_relaxed), std::memory_order_relaxed); }
-
-  /// Sets DeviceStats::peakBytes to what is in use now.
+  /// From now on DeviceStats::peakBytes is the largest since this call.
   void resetPeak();
 
   /// What the parts of a physical device may take together; null when there is no setting for it.
