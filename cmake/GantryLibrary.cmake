@@ -1,21 +1,27 @@
-# gantry_add_library(NAME LAYER layer SOURCES ... [DEPS ...] [GENERATED ...])
+# gantry_add_library(NAME LAYER layer SOURCES ... [HOT ...] [DEPS ...] [GENERATED ...])
 #
 # One static library per layer; the two shared libraries (libgantry-runtime, libgantry-compiler)
 # are put together from them in lib/CAPI. LAYER is one of the names in tools/dev/check_layers.py,
 # which checks that the include lines agree with the layering.
 #   DEPS       what its headers or sources need, PUBLIC
+#   HOT        further sources, of layers that are built to be small: what a run passes through
 #   GENERATED  targets that must run before compiling (TableGen, flatc, protoc)
 # Libraries of the compiler layers get MLIR's headers, precompiled, and are built without RTTI and
 # exceptions.
 
 set(GANTRY_COMPILER_LAYERS Dialect Analysis Frontend Arithmetic Linalg Target Transforms Pipeline)
+# Most of the runtime runs once for a plan or for an error, and is text put together: half as large so.
+set(GANTRY_SMALL_LAYERS Support Device Plan Runtime Drivers Machine Show)
 
 function(gantry_add_library name)
-  cmake_parse_arguments(ARG "" "LAYER" "SOURCES;DEPS;GENERATED" ${ARGN})
+  cmake_parse_arguments(ARG "" "LAYER" "SOURCES;HOT;DEPS;GENERATED" ${ARGN})
   if(NOT ARG_LAYER)
     message(FATAL_ERROR "gantry_add_library(${name}): LAYER is missing")
   endif()
-  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(${name} STATIC ${ARG_SOURCES} ${ARG_HOT})
+  if(ARG_LAYER IN_LIST GANTRY_SMALL_LAYERS)
+    set_property(SOURCE ${ARG_SOURCES} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+  endif()
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
   target_compile_options(${name} PRIVATE

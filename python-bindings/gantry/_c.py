@@ -147,6 +147,8 @@ class gantry_machine_device_t(Structure):
         ("free_bytes", c_uint64),
         ("flops", c_double),
         ("bandwidth", c_double),
+        ("architecture", c_uint32),
+        ("launch", c_double),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import textwrap
@@ -13,9 +14,11 @@ NEEDS_COMPILER = "the build has no compiler"
 
 
 def run(program, devices="GPU:0,GPU:1", timeout=120, expect=0, **environment):
-    """What a program prints, on simulated GPUs; `devices`: none when empty."""
+    """What a program prints, on simulated GPUs; `devices`: none when empty. Ctrl-C works in it, also where the
+    tests run in the background and ignore it."""
     names = {**os.environ, "GANTRY_DEVICES": devices, "GANTRY_SIMULATE": "1", **environment}
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=names, timeout=timeout,
-                          capture_output=True, text=True)
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), capture_output=True,
+                          text=True)
     assert done.returncode == expect, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr

@@ -76,7 +76,7 @@ private:
   };
 
   std::vector<pthread_t> workers;
-  const unsigned generation; ///< of the process that has the workers
+  const unsigned generation;         ///< of the process that has the workers
   std::unique_ptr<Share[]> shares;   ///< the caller's first
   std::atomic<unsigned> numbered{0}; ///< workers that have a share of their own
   Job job;

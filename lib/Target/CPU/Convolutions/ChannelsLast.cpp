@@ -67,7 +67,7 @@ static bool hasBothForms(Operation *op) {
   if (!type || !type.hasStaticShape() || type.getRank() < 3 || type.getNumElements() == 0)
     return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<MaxPoolOp, ConcatOp, SliceOp, CopyOp>([](auto) { return true; })
+      .Case<MaxPoolOp, ConcatOp, SliceOp>([](auto) { return true; })
       .Case<PadOp>([](PadOp pad) { return pad.getMode() == PadMode::Constant; })
       .Case<AvgPoolOp, LpPoolOp>([](auto pool) { return addsAlongRows(pool); })
       .Case<ResizeOp>([](ResizeOp resize) { return resize.getRoi().empty(); })

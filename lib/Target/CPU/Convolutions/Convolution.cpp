@@ -103,9 +103,23 @@ static void findBorders(Convolution &found) {
   found.replaced.append({copy, inside, zeros, padded});
 }
 
+/// Whether each step adds the product of its two inputs to the sum.
+static bool addsProducts(linalg::GenericOp op) {
+  Block &body = *op.getBody();
+  Value a = body.getArgument(0), b = body.getArgument(1), before = body.getArgument(2);
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || (sum.getLhs() != before && sum.getRhs() != before))
+    return false;
+  Value term = sum.getLhs() == before ? sum.getRhs() : sum.getLhs();
+  auto product = term.getDefiningOp<arith::MulFOp>();
+  return product && ((product.getLhs() == a && product.getRhs() == b) ||
+                     (product.getLhs() == b && product.getRhs() == a));
+}
+
 std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
   auto form = PackedConvolution::match(op);
-  if (!form || !op.hasPureBufferSemantics() || !llvm::all_of(op->getOperands(), isPlainF32))
+  if (!form || !addsProducts(op) || !op.hasPureBufferSemantics() ||
+      !llvm::all_of(op->getOperands(), isPlainF32))
     return std::nullopt;
   Value sums = op.getOutputs()[0];
   Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], sums, sums, {}, {}, {}};

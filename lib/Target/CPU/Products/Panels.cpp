@@ -14,6 +14,8 @@ static constexpr int64_t kMostRows = 256;
 static constexpr int64_t kFewItems = 16, kFewestRows = 32;
 /// Terms of a block of a packed panel: up to the first number in one block.
 static constexpr int64_t kMostTerms = 1024, kTermsOfBlock = 768;
+/// A constant that would grow by more in panels stays as it is.
+static constexpr int64_t kMostPadding = 2;
 /// Bytes of a block of a panel that an item packs itself.
 static constexpr int64_t kOwnPanelBytes = 48 << 10;
 
@@ -58,7 +60,10 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   if (matrix == 0 || typeOf(matmul.getResult()).getNumElements() == 0 ||
       layout.columns.front().size == 1)
     return {};
-  layout.width = panelWidth(layout.columns.front().size);
+  const int64_t columns = layout.columns.front().size;
+  layout.width = panelWidth(columns);
+  if (llvm::alignTo(columns, layout.width) > kMostPadding * columns)
+    return {};
   return layout.toAttr(kernel.getContext());
 }
 

@@ -137,7 +137,7 @@ std::optional<MatrixProduct> gantry::gpu::findLibraryProduct(func::FuncOp kernel
   if (end->getNumOperands() != 1)
     return std::nullopt;
   Value result = skipReshapes(end->getOperand(0));
-  std::optional<Product> found = findProduct(result);
+  std::optional<Product> found = findTiledProduct(result);
   if (!found || skipReshapes(skipRounding(result)) != found->op.getResult(0))
     return std::nullopt;
   std::optional<unsigned> left = argumentOf(found->left), right = argumentOf(found->right);
