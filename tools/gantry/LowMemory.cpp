@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <execinfo.h>
 #include <new>
 #include <system_error>
 #include <unistd.h>
@@ -40,6 +41,12 @@ namespace {
 }
 } // namespace
 
-void endInOrderWithoutMemory() { std::set_terminate(endOrAbort); }
+void endInOrderWithoutMemory() {
+  std::set_terminate(endOrAbort);
+  // The C library looks for the unwinder when an exception first passes through one of its own
+  // functions (pthread_once), and aborts when there is no memory for that. Now there is.
+  void *frame;
+  (void)::backtrace(&frame, 1);
+}
 
 } // namespace gantry::tool
