@@ -506,6 +506,68 @@ class WeightsInTextTest(ToolTest):
             1, "gantry: error: --with-weights is about the text of --stop-after, which is not given\n"))
 
 
+class MemorySettingTest(ToolTest):
+    """spec M4: what may be taken of a device's memory, by flag and by environment."""
+
+    FORM = ("; write DEVICE=SETTING[,SETTING], a device like GPU:0 or GPU:*, settings limit:4GiB, fraction:0.5, growth "
+            "or serial\n")
+
+    def setUp(self):
+        super().setUp()
+        weights = np.ones((1024, 256), np.float32)
+        self.save_model([helper.make_node("MatMul", ["x", "w"], ["y"])],
+                        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1024])],
+                        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 256])],
+                        [helper.make_tensor("w", TensorProto.FLOAT, [1024, 256], weights.tobytes(), raw=True)])
+        self.succeed("compile", "m.onnx", "--devices=CPU:0,GPU:0,GPU:1", "--simulate", "-o", "p.gantry")
+
+    def run_with(self, *settings, **environment):
+        flags = [f"--memory={setting}" for setting in settings]
+        return self.gantry("run", "p.gantry", "--fill", "ones", "--output", "y.npy", *flags, **environment)
+
+    def test_settings_and_pairs_of_them_run(self):
+        for settings in (["GPU:0=limit:2MiB"], ["GPU:*=fraction:0.5"], ["GPU:0=growth"], ["GPU:*=serial"],
+                         ["GPU:0=limit:2MiB,growth"], ["GPU:0=fraction:0.5,serial"], ["GPU:0=limit:2MiB,fraction:0.9"],
+                         ["GPU:0=growth,serial"], ["GPU:0=limit:2MiB", "GPU:1=fraction:0.1"]):
+            with self.subTest(settings):
+                run = self.run_with(*settings)
+                self.assertEqual(run.status, 0, run.err)
+                np.testing.assert_array_equal(np.load(self.folder / "y.npy"), np.full((1, 256), 1024, np.float32))
+
+    def test_a_plan_over_its_budget_is_refused(self):
+        by_flag = self.run_with("GPU:*=limit:512KiB")
+        self.assertEqual(by_flag.status, 3)
+        self.assertRegex(by_flag.err, r"(?m)^gantry: error: 'p.gantry': '/job:localhost/replica:0/task:0/device:GPU:0': the "
+                         r"plan \(constants 1 MiB, variables 0 bytes, one session .*\) needs .*, the memory setting of GPU:0 "
+                         r"of this machine allows 512 KiB and 0 bytes are in use; raise it to at least \d+ bytes$")
+        least = int(by_flag.err.split("at least ")[1].split()[0])
+        self.assertEqual(self.run_with(f"GPU:0=limit:{least}").status, 0)
+        self.assertEqual(self.run_with(f"GPU:0=limit:{least - 1}").status, 3)
+        by_name = self.run_with(GANTRY_MEMORY="GPU:*=limit:512KiB")
+        self.assertEqual((by_name.status, by_name.err), (3, by_flag.err))
+
+    def test_wrong_settings_are_errors(self):
+        for setting, error in {
+                "GPU:0=limit:4GB2": "has a limit of '4GB2', which is no count of bytes",
+                "GPU:0=fraction:1.5": "has a fraction of '1.5', which is not over 0 and up to 1",
+                "GPU:0=reserve": "says 'reserve'",
+                "nonsense": "names no setting"}.items():
+            with self.subTest(setting):
+                run = self.run_with(setting)
+                self.assertEqual((run.status, run.err), (
+                    2, f"gantry: error: --memory: the memory setting '{setting}' {error}{self.FORM}"
+                    "gantry: `gantry run --help` shows the usage\n"))
+                run = self.run_with(GANTRY_MEMORY=setting)
+                self.assertEqual((run.status, run.err), (
+                    1, f"gantry: error: GANTRY_MEMORY: the memory setting '{setting}' {error}{self.FORM}"))
+
+    def test_the_variable_of_tensorflow(self):
+        self.assertEqual(self.run_with(TF_FORCE_GPU_ALLOW_GROWTH="true").status, 0)
+        run = self.run_with(TF_FORCE_GPU_ALLOW_GROWTH="perhaps")
+        self.assertEqual((run.status, run.err), (
+            1, "gantry: error: TF_FORCE_GPU_ALLOW_GROWTH is 'perhaps'; it takes true or false\n"))
+
+
 class LowMemoryTest(ToolTest):
     """An address space that is too small, from one that cannot load the compiler to one that is enough."""
 
