@@ -8,10 +8,12 @@
 #out = affine_map<(i, j, k, l) -> (i, j)>
 
 // The channels come first, as in the filter, and the window follows.
-// CHECK-DAG: #[[IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
-// CHECK-DAG: #[[FILTER:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+// CHECK-DAG: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+// CHECK-DAG: #[[$FILTER:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+// CHECK-DAG: #[[$LEFT:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+// CHECK-DAG: #[[$RIGHT:.*]] = affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>
 // CHECK-LABEL: @convolution(
-// CHECK: indexing_maps = [#[[IMAGE]], #[[FILTER]], #{{.*}}]
+// CHECK: indexing_maps = [#[[$IMAGE]], #[[$FILTER]], #{{.*}}]
 func.func @convolution(%image: tensor<1x8x9x9xf32>, %filter: tensor<4x8x3x3xf32>, %zeros: tensor<1x4x7x7xf32>) -> tensor<1x4x7x7xf32> {
   %0 = linalg.generic {indexing_maps = [#image, #filter, #sums],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
@@ -26,7 +28,7 @@ func.func @convolution(%image: tensor<1x8x9x9xf32>, %filter: tensor<4x8x3x3xf32>
 
 // What reads no window keeps its order.
 // CHECK-LABEL: @product(
-// CHECK: indexing_maps = [#[[LEFT:.*]], #{{.*}}, #{{.*}}]
+// CHECK: indexing_maps = [#[[$LEFT]], #[[$RIGHT]], #{{.*}}]
 func.func @product(%a: tensor<4x5x6xf32>, %b: tensor<6x5x7xf32>, %zeros: tensor<4x7xf32>) -> tensor<4x7xf32> {
   %0 = linalg.generic {indexing_maps = [#left, #right, #out],
       iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
