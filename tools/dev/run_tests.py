@@ -106,7 +106,7 @@ def suites(build, results, jobs):
                lambda out=out: read_json(out))
     # Kernels of GPUs, interpreted.
     for name, script, *more in (("kernel-table", "kernel_table_test.py"), ("onnx-gpu", "onnx_suite.py", "--device=emulated"),
-                                ("graphs-gpu", "device_graphs_test.py", "--count", "500")):
+                                ("graphs-gpu", "device_graphs_test.py", "--count", "300")):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
@@ -123,7 +123,7 @@ def suites(build, results, jobs):
     for name, script, *more in (("functions-cuda", "unary_math_test.py"), ("onnx-ops-cuda", "onnx_ops_test.py"),
                                 ("models-cuda", "models_test.py"),
                                 ("random-ops-cuda", "random_ops_test.py", "--count", "200"),
-                                ("products-library", "products_test.py", "--count", "200"),
+                                ("products-library", "products_test.py", "--count", "120"),
                                 ("products-tf32-library", "products_test.py", "--count", "100", "--flag=math=tf32",
                                  "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
                                 ("onnx-ops-library", "onnx_ops_test.py")):
