@@ -6,6 +6,7 @@ without and on one thread as on two. A group that is refused, or dies, is run ag
 that what is reported is a case and not its neighbours.
 """
 
+import argparse
 import collections
 import dataclasses
 import json
@@ -129,6 +130,24 @@ class Suite:
                 else:
                     failures.update((self.cases[index].name, what) for index, what in found.items())
         return failures
+
+
+def run_drawn(suite, about, make_case, pack, cases_of_a_file, count):
+    """The command line of a suite whose cases are drawn by number, make_case(seed, number). The exit status."""
+    parser = argparse.ArgumentParser(description=about.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--case", type=int, help="only this one")
+    parser.add_argument("--flag", action="append", default=[], help="of the compiler, for example gpu-arch=sm_80")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    gantry_api.load(arguments.build_dir)
+    numbers = range(arguments.count) if arguments.case is None else [arguments.case]
+    cases = [make_case(arguments.seed, number) for number in numbers]
+    outcomes = Suite(cases, pack, arguments.flag).run(cases_of_a_file, arguments.jobs)
+    return report(suite, len(cases), outcomes, arguments.json)
 
 
 def report(suite, count, failures, file):

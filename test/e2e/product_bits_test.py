@@ -8,13 +8,10 @@ and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
 Usage: product_bits_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
 
-import argparse
-import pathlib
 import sys
 
 import numpy as np
 
-import gantry_api
 import groups
 from products_test import Draw, pack, tensor
 
@@ -85,22 +82,5 @@ def make_case(seed, number):
     return groups.Case(text, (draw.inputs, draw.lines, name, type), [values for _, values, _ in draw.inputs], [result])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--flag", action="append", default=[], help="of the compiler, for example target-cpu=x86-64-v3")
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
-    gantry_api.load(arguments.build_dir)
-    numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    cases = [make_case(arguments.seed, number) for number in numbers]
-    suite = groups.Suite(cases, pack, arguments.flag)
-    return groups.report("product-bits", len(cases), suite.run(CASES_OF_A_FILE, arguments.jobs), arguments.json)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(groups.run_drawn("product-bits", __doc__, make_case, pack, CASES_OF_A_FILE, count=200))

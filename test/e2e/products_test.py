@@ -8,13 +8,10 @@ GANTRY_TEST_EMULATE=all the kernels of GPUs run, each access checked.
 Usage: products_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
 
-import argparse
-import pathlib
 import sys
 
 import numpy as np
 
-import gantry_api
 import groups
 
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": None, "i32": np.int32, "i64": np.int64,
@@ -225,22 +222,5 @@ def pack(cases, folder):
     return file, inputs, outputs
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--flag", action="append", default=[], help="of the compiler, for example gpu-arch=sm_80")
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
-    gantry_api.load(arguments.build_dir)
-    numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    cases = [make_case(arguments.seed, number) for number in numbers]
-    suite = groups.Suite(cases, pack, arguments.flag)
-    return groups.report("products", len(cases), suite.run(CASES_OF_A_FILE, arguments.jobs), arguments.json)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(groups.run_drawn("products", __doc__, make_case, pack, CASES_OF_A_FILE, count=400))
