@@ -10,27 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int failures;
+#include "Expect.h"
 
-#define EXPECT(condition)                                                                          \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: not true: %s (last error: %s)\n", __FILE__, __LINE__, #condition,    \
-              gantry_last_error());                                                                \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
 #define EXPECT_ERROR(call, code, text)                                                             \
   do {                                                                                             \
     EXPECT((call) == (code));                                                                      \
     EXPECT(strcmp(gantry_last_error(), text) == 0);                                                \
-  } while (0)
-#define NEED(call)                                                                                 \
-  do {                                                                                             \
-    if ((call) != GANTRY_OK) {                                                                     \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, gantry_last_error());          \
-      exit(1);                                                                                     \
-    }                                                                                              \
   } while (0)
 
 #define TASK "/job:localhost/replica:0/task:0/"
@@ -45,26 +30,26 @@ static const int64_t four[] = {4};
 static gantry_runtime_t *make_runtime(void) {
   gantry_runtime_options_t options = {.struct_size = sizeof options, .topology = topology};
   gantry_runtime_t *runtime;
-  NEED(gantry_runtime_create(&options, &runtime));
+  NEED(gantry_runtime_create(&options, &runtime) == GANTRY_OK);
   return runtime;
 }
 
 static gantry_memory_info_t memory_of(gantry_runtime_t *runtime, const char *device) {
   gantry_memory_info_t info = {.struct_size = sizeof info};
-  NEED(gantry_runtime_memory(runtime, device, &info));
+  NEED(gantry_runtime_memory(runtime, device, &info) == GANTRY_OK);
   return info;
 }
 
 static int holds(const gantry_array_t *array, float a, float b, float c, float d) {
   float got[4] = {0};
-  NEED(gantry_array_read(array, got, sizeof got));
+  NEED(gantry_array_read(array, got, sizeof got) == GANTRY_OK);
   return got[0] == a && got[1] == b && got[2] == c && got[3] == d;
 }
 
 static gantry_array_t *make(gantry_runtime_t *runtime, const char *device, float first) {
   const float data[] = {first, first + 1, first + 2, first + 3};
   gantry_array_t *array;
-  NEED(gantry_array_from_host(runtime, device, data, GANTRY_F32, four, 1, &array));
+  NEED(gantry_array_from_host(runtime, device, data, GANTRY_F32, four, 1, &array) == GANTRY_OK);
   return array;
 }
 
@@ -76,21 +61,21 @@ static void test_devices(void) {
   gantry_array_t *x = make(runtime, "cuda:0", 1), *y, *z, *w;
   EXPECT(holds(x, 1, 2, 3, 4));
   gantry_array_info_t info = {.struct_size = sizeof info};
-  NEED(gantry_array_info(x, &info));
+  NEED(gantry_array_info(x, &info) == GANTRY_OK);
   EXPECT(info.element == GANTRY_F32 && info.rank == 1 && info.dims[0] == 4 && info.size == 16);
   EXPECT(strcmp(info.device, TASK "device:GPU:0") == 0 && strcmp(info.driver, "sim") == 0);
   EXPECT(!info.is_on_host);
   EXPECT(memory_of(runtime, "GPU:0").bytes_in_use == 16 && !memory_of(runtime, "GPU:1").is_open);
 
-  NEED(gantry_array_copy_to(x, "GPU:1", &y));
-  NEED(gantry_array_copy_to(y, NULL, &z));
-  NEED(gantry_array_copy_to(y, "/gpu:1", &w));
+  NEED(gantry_array_copy_to(x, "GPU:1", &y) == GANTRY_OK);
+  NEED(gantry_array_copy_to(y, NULL, &z) == GANTRY_OK);
+  NEED(gantry_array_copy_to(y, "/gpu:1", &w) == GANTRY_OK);
   EXPECT(holds(y, 1, 2, 3, 4) && holds(z, 1, 2, 3, 4) && holds(w, 1, 2, 3, 4));
   const float other[] = {9, 9, 9, 9};
-  NEED(gantry_array_write(w, other, sizeof other));
+  NEED(gantry_array_write(w, other, sizeof other) == GANTRY_OK);
   EXPECT(holds(y, 1, 2, 3, 4) && holds(w, 9, 9, 9, 9));
   gantry_device_info_t gpu = {.struct_size = sizeof gpu};
-  NEED(gantry_runtime_device(runtime, 1, &gpu));
+  NEED(gantry_runtime_device(runtime, 1, &gpu) == GANTRY_OK);
   EXPECT(strcmp(gpu.name, TASK "device:GPU:1") == 0);
   EXPECT(gpu.array_copies[GANTRY_COPY_DEVICE_TO_DEVICE].bytes == 16);
   EXPECT(gpu.array_copies[GANTRY_COPY_SAME_DEVICE].copies == 1);
@@ -103,7 +88,7 @@ static void test_devices(void) {
   gantry_array_destroy(x);
   EXPECT(memory_of(runtime, "GPU:0").bytes_in_use == 0 &&
          memory_of(runtime, "GPU:0").peak_bytes == 16);
-  NEED(gantry_runtime_reset_peak(runtime, "GPU:0"));
+  NEED(gantry_runtime_reset_peak(runtime, "GPU:0") == GANTRY_OK);
   EXPECT(memory_of(runtime, "GPU:0").peak_bytes == 0);
   gantry_runtime_destroy(runtime); /* arrays keep what they need */
   EXPECT(holds(y, 1, 2, 3, 4));
@@ -158,10 +143,10 @@ static void test_borrowed(void) {
   int released = 0;
   gantry_array_t *array, *copy;
   NEED(gantry_array_from_pointer(runtime, NULL, data, GANTRY_F32, four, 1, add_one, &released,
-                                 &array));
+                                 &array) == GANTRY_OK);
   data[0] = 7;
   EXPECT(holds(array, 7, 2, 3, 4) && released == 0);
-  NEED(gantry_array_copy_to(array, "GPU:0", &copy));
+  NEED(gantry_array_copy_to(array, "GPU:0", &copy) == GANTRY_OK);
   gantry_array_destroy(array);
   EXPECT(released == 1);
   EXPECT(gantry_array_from_pointer(runtime, "GPU:5", data, GANTRY_F32, four, 1, add_one, &released,
@@ -178,15 +163,15 @@ static void test_borrowed(void) {
     void *managed;
     int32_t type = 0, id = 9;
     NEED(gantry_array_from_pointer(runtime, NULL, data, GANTRY_F32, four, 1, add_one, &released,
-                                   &shared));
-    NEED(gantry_array_dlpack_device(shared, &type, &id));
+                                   &shared) == GANTRY_OK);
+    NEED(gantry_array_dlpack_device(shared, &type, &id) == GANTRY_OK);
     EXPECT(type == 1 && id == 0);
-    NEED(gantry_array_to_dlpack(shared, versioned, &managed));
+    NEED(gantry_array_to_dlpack(shared, versioned, &managed) == GANTRY_OK);
     gantry_array_destroy(shared);
     EXPECT(released == 3 + versioned);
-    NEED(gantry_array_from_dlpack(runtime, managed, versioned, &back));
+    NEED(gantry_array_from_dlpack(runtime, managed, versioned, &back) == GANTRY_OK);
     gantry_array_info_t info = {.struct_size = sizeof info};
-    NEED(gantry_array_info(back, &info));
+    NEED(gantry_array_info(back, &info) == GANTRY_OK);
     EXPECT(info.data == data && info.is_on_host);
     gantry_array_destroy(back);
     EXPECT(released == 4 + versioned);
@@ -207,20 +192,20 @@ static void test_call(const char *folder) {
   gantry_runtime_t *runtime = make_runtime();
   gantry_plan_t *plan;
   gantry_session_t *session;
-  NEED(gantry_plan_load(runtime, path, &plan));
-  NEED(gantry_session_create(plan, NULL, &session));
+  NEED(gantry_plan_load(runtime, path, &plan) == GANTRY_OK);
+  NEED(gantry_session_create(plan, NULL, &session) == GANTRY_OK);
   gantry_array_t *x = make(runtime, NULL, 0), *y = NULL, *on_gpu = make(runtime, "GPU:0", 0);
   const uint64_t before = memory_of(runtime, "CPU:0").bytes_in_use;
   for (int i = 0; i < 3; ++i) {
     y = NULL;
-    NEED(gantry_session_call(session, 0, &x, 1, &y, 1, NULL));
+    NEED(gantry_session_call(session, 0, &x, 1, &y, 1, NULL) == GANTRY_OK);
     EXPECT(holds(y, 10, 14, 18, 22));
     if (i < 2)
       gantry_array_destroy(y);
   }
   EXPECT(memory_of(runtime, "CPU:0").bytes_in_use == before + 16); /* y alone */
   gantry_array_t *given = y, *same[] = {x};
-  NEED(gantry_session_call(session, 0, &x, 1, &given, 1, NULL));
+  NEED(gantry_session_call(session, 0, &x, 1, &given, 1, NULL) == GANTRY_OK);
   EXPECT(given == y);
   EXPECT_ERROR(
       gantry_session_call(session, 0, &x, 1, same, 1, NULL), GANTRY_INVALID_ARGUMENT,
@@ -235,21 +220,22 @@ static void test_call(const char *folder) {
                "input 'x' of function 'main' is on '" TASK "device:CPU:0', its data on '" TASK
                "device:GPU:0'; give it in host memory");
   gantry_cancel_t *cancel;
-  NEED(gantry_cancel_create(&cancel));
+  NEED(gantry_cancel_create(&cancel) == GANTRY_OK);
   gantry_cancel_set(cancel);
   EXPECT(gantry_session_call(session, 0, &x, 1, &none, 1, cancel) == GANTRY_CANCELLED && !none);
   gantry_cancel_destroy(cancel);
-  NEED(gantry_session_call(session, 0, &x, 1, &none, 1, NULL)); /* the token is forgotten */
+  NEED(gantry_session_call(session, 0, &x, 1, &none, 1, NULL) ==
+       GANTRY_OK); /* the token is forgotten */
   EXPECT(holds(none, 10, 14, 18, 22));
 
   gantry_bindings_t *bindings;
   gantry_array_t *seen;
-  NEED(gantry_bindings_create(plan, 0, &bindings));
-  NEED(gantry_bindings_set_input_array_at(bindings, 0, x));
-  NEED(gantry_bindings_output_array_at(bindings, 0, &seen));
-  NEED(gantry_session_run(session, bindings));
+  NEED(gantry_bindings_create(plan, 0, &bindings) == GANTRY_OK);
+  NEED(gantry_bindings_set_input_array_at(bindings, 0, x) == GANTRY_OK);
+  NEED(gantry_bindings_output_array_at(bindings, 0, &seen) == GANTRY_OK);
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
   EXPECT(holds(seen, 10, 14, 18, 22));
-  NEED(gantry_bindings_set_output_array_at(bindings, 0, y));
+  NEED(gantry_bindings_set_output_array_at(bindings, 0, y) == GANTRY_OK);
   gantry_bindings_destroy(bindings);
   EXPECT(holds(seen, 10, 14, 18, 22));
   gantry_array_destroy(seen);
@@ -290,8 +276,8 @@ static void test_threads(const char *folder) {
   gantry_runtime_t *runtime = make_runtime();
   gantry_plan_t *plan;
   gantry_session_t *session;
-  NEED(gantry_plan_load(runtime, path, &plan));
-  NEED(gantry_session_create(plan, NULL, &session));
+  NEED(gantry_plan_load(runtime, path, &plan) == GANTRY_OK);
+  NEED(gantry_session_create(plan, NULL, &session) == GANTRY_OK);
   pthread_t threads[8];
   struct caller callers[8];
   for (int i = 0; i < 8; ++i) {
@@ -314,41 +300,41 @@ static void test_state(const char *folder) {
   snprintf(path, sizeof path, "%s/counter.gantry", folder);
   gantry_runtime_t *runtime = make_runtime();
   gantry_state_t *state;
-  NEED(gantry_state_create_empty(runtime, &state));
+  NEED(gantry_state_create_empty(runtime, &state) == GANTRY_OK);
   gantry_array_t *v = make(runtime, NULL, 1), *w = make(runtime, "GPU:0", 5), *now, *y = NULL;
   EXPECT_ERROR(gantry_state_array(state, "v", &now), GANTRY_NOT_FOUND,
                "there is no variable 'v'; there are none");
-  NEED(gantry_state_add(state, "v", v));
-  NEED(gantry_state_add(state, "w", w));
+  NEED(gantry_state_add(state, "v", v) == GANTRY_OK);
+  NEED(gantry_state_add(state, "w", w) == GANTRY_OK);
   EXPECT_ERROR(gantry_state_add(state, "v", v), GANTRY_INVALID_ARGUMENT,
                "there is a variable 'v' already; write to it, or give this one another name");
   EXPECT(gantry_state_num_variables(state) == 2);
   gantry_plan_t *plan;
   gantry_session_t *session;
-  NEED(gantry_plan_load(runtime, path, &plan));
-  NEED(gantry_session_create(plan, state, &session));
+  NEED(gantry_plan_load(runtime, path, &plan) == GANTRY_OK);
+  NEED(gantry_session_create(plan, state, &session) == GANTRY_OK);
   uint32_t step, get;
-  NEED(gantry_plan_find_function(plan, "step", &step));
-  NEED(gantry_plan_find_function(plan, "get", &get));
-  NEED(gantry_session_call(session, step, &v, 1, NULL, 0, NULL));
-  NEED(gantry_session_call(session, get, NULL, 0, &y, 1, NULL));
+  NEED(gantry_plan_find_function(plan, "step", &step) == GANTRY_OK);
+  NEED(gantry_plan_find_function(plan, "get", &get) == GANTRY_OK);
+  NEED(gantry_session_call(session, step, &v, 1, NULL, 0, NULL) == GANTRY_OK);
+  NEED(gantry_session_call(session, get, NULL, 0, &y, 1, NULL) == GANTRY_OK);
   EXPECT(holds(y, 2, 4, 6, 8));
-  NEED(gantry_state_array(state, "v", &now));
+  NEED(gantry_state_array(state, "v", &now) == GANTRY_OK);
   EXPECT(holds(now, 2, 4, 6, 8));
   gantry_array_destroy(now);
-  NEED(gantry_state_array(state, "w", &now));
+  NEED(gantry_state_array(state, "w", &now) == GANTRY_OK);
   EXPECT(holds(now, 5, 6, 7, 8));
-  NEED(gantry_state_extend(state, plan)); /* has all of it */
+  NEED(gantry_state_extend(state, plan) == GANTRY_OK); /* has all of it */
   EXPECT(gantry_state_num_variables(state) == 2);
 
   gantry_state_t *fresh, *elsewhere;
-  NEED(gantry_state_create_empty(runtime, &fresh));
-  NEED(gantry_state_extend(fresh, plan));
+  NEED(gantry_state_create_empty(runtime, &fresh) == GANTRY_OK);
+  NEED(gantry_state_extend(fresh, plan) == GANTRY_OK);
   gantry_array_t *zeros;
-  NEED(gantry_state_array(fresh, "v", &zeros));
+  NEED(gantry_state_array(fresh, "v", &zeros) == GANTRY_OK);
   EXPECT(holds(zeros, 0, 0, 0, 0));
-  NEED(gantry_state_create_empty(runtime, &elsewhere));
-  NEED(gantry_state_add(elsewhere, "v", w));
+  NEED(gantry_state_create_empty(runtime, &elsewhere) == GANTRY_OK);
+  NEED(gantry_state_add(elsewhere, "v", w) == GANTRY_OK);
   char expected[8192];
   snprintf(expected, sizeof expected,
            "variable 'v' of '%s' is f32[4] on '" TASK
@@ -383,13 +369,13 @@ static void test_done(const char *folder) {
   gantry_fence_t *fence;
   gantry_array_t *x = make(runtime, NULL, 0);
   int told = 0;
-  NEED(gantry_plan_load(runtime, path, &plan));
-  NEED(gantry_session_create(plan, NULL, &session));
-  NEED(gantry_bindings_create(plan, 0, &bindings));
-  NEED(gantry_bindings_set_input_array_at(bindings, 0, x));
-  NEED(gantry_session_submit(session, bindings, &fence));
-  NEED(gantry_fence_on_done(fence, note_end, &told));
-  NEED(gantry_fence_wait(fence));
+  NEED(gantry_plan_load(runtime, path, &plan) == GANTRY_OK);
+  NEED(gantry_session_create(plan, NULL, &session) == GANTRY_OK);
+  NEED(gantry_bindings_create(plan, 0, &bindings) == GANTRY_OK);
+  NEED(gantry_bindings_set_input_array_at(bindings, 0, x) == GANTRY_OK);
+  NEED(gantry_session_submit(session, bindings, &fence) == GANTRY_OK);
+  NEED(gantry_fence_on_done(fence, note_end, &told) == GANTRY_OK);
+  NEED(gantry_fence_wait(fence) == GANTRY_OK);
   EXPECT(told == 1);
   gantry_fence_destroy(fence);
   gantry_bindings_destroy(bindings);

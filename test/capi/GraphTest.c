@@ -8,23 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
+#define COMPILER_ERROR() gantry_compiler_last_error()
+#include "Expect.h"
 
-#define EXPECT(condition)                                                                          \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: not true: %s (last errors: '%s', '%s')\n", __FILE__, __LINE__,       \
-              #condition, gantry_last_error(), gantry_compiler_last_error());                      \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
-#define NEED(condition)                                                                            \
-  do {                                                                                             \
-    int before = failures;                                                                         \
-    EXPECT(condition);                                                                             \
-    if (failures != before)                                                                        \
-      exit(1);                                                                                     \
-  } while (0)
 /* The call fails like that, in these words. */
 #define REFUSED(call, status, message)                                                             \
   do {                                                                                             \

@@ -8,16 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
+#include "Expect.h"
 
-#define EXPECT(condition)                                                                          \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: not true: %s (last error: %s)\n", __FILE__, __LINE__, #condition,    \
-              gantry_last_error());                                                                \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
 #define EXPECT_ERROR(call, text)                                                                   \
   do {                                                                                             \
     EXPECT((call) == GANTRY_INVALID_ARGUMENT);                                                     \

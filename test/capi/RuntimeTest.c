@@ -6,27 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
+#include "Expect.h"
 
-#define EXPECT(condition)                                                                          \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: not true: %s (last error: %s)\n", __FILE__, __LINE__, #condition,    \
-              gantry_last_error());                                                                \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
 #define EXPECT_ERROR(call, code, text)                                                             \
   do {                                                                                             \
     EXPECT((call) == (code));                                                                      \
     EXPECT(strstr(gantry_last_error(), text) != NULL);                                             \
-  } while (0)
-#define NEED(call)                                                                                 \
-  do {                                                                                             \
-    if ((call) != GANTRY_OK) {                                                                     \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, gantry_last_error());          \
-      exit(1);                                                                                     \
-    }                                                                                              \
   } while (0)
 
 static char path_buffer[4096];
@@ -42,7 +27,7 @@ static void test_runtime(void) {
   EXPECT(runtime == NULL);
   options.struct_size = sizeof options;
   options.threads = 2;
-  NEED(gantry_runtime_create(&options, &runtime));
+  NEED(gantry_runtime_create(&options, &runtime) == GANTRY_OK);
   EXPECT(gantry_runtime_threads(runtime) == 2);
   EXPECT(gantry_runtime_num_devices(runtime) == 0); /* none is used yet */
   EXPECT(strcmp(gantry_runtime_version(), "0.1.0") == 0);
@@ -53,7 +38,7 @@ static void test_runtime(void) {
   gantry_runtime_options_t devices = {.struct_size = sizeof devices, .sim_order = "random:1"};
   devices.bindings = bindings;
   devices.num_bindings = 1;
-  NEED(gantry_runtime_configure_devices(runtime, &devices));
+  NEED(gantry_runtime_configure_devices(runtime, &devices) == GANTRY_OK);
   devices.num_bindings = 2;
   EXPECT_ERROR(gantry_runtime_configure_devices(runtime, &devices), GANTRY_INVALID_ARGUMENT,
                "GPU:0=GPU:3");
@@ -76,32 +61,32 @@ static void test_queries(gantry_plan_t *plan) {
   EXPECT(gantry_plan_num_functions(plan) == 1);
   EXPECT(strcmp(gantry_plan_function_name(plan, 0), "main") == 0);
   EXPECT(gantry_plan_function_name(plan, 1) == NULL);
-  NEED(gantry_plan_find_function(plan, "main", &index));
+  NEED(gantry_plan_find_function(plan, "main", &index) == GANTRY_OK);
   EXPECT(index == 0);
   EXPECT_ERROR(gantry_plan_find_function(plan, "x", &index), GANTRY_NOT_FOUND, "'main'");
   EXPECT(gantry_plan_num_inputs(plan, 0) == 1 && gantry_plan_num_outputs(plan, 0) == 1);
   EXPECT(gantry_plan_num_inputs(plan, 1) == 0 && gantry_plan_num_outputs(plan, 1) == 0);
-  NEED(gantry_plan_input(plan, 0, 0, &info));
+  NEED(gantry_plan_input(plan, 0, 0, &info) == GANTRY_OK);
   EXPECT(strcmp(info.name, "x") == 0 && info.element == GANTRY_F32 && info.rank == 1);
   EXPECT(info.dims[0] == 4 && info.size == 16 && strstr(info.device, "CPU:0"));
-  NEED(gantry_plan_output(plan, 0, 0, &info));
+  NEED(gantry_plan_output(plan, 0, 0, &info) == GANTRY_OK);
   EXPECT(strcmp(info.name, "y") == 0);
   EXPECT_ERROR(gantry_plan_output(plan, 0, 1, &info), GANTRY_INVALID_ARGUMENT,
                "no output number 1 of 1");
   EXPECT_ERROR(gantry_plan_input(plan, 3, 0, &info), GANTRY_INVALID_ARGUMENT, "function number 3");
-  NEED(gantry_plan_find_input(plan, 0, "x", &index));
-  NEED(gantry_plan_find_output(plan, 0, "y", &index));
+  NEED(gantry_plan_find_input(plan, 0, "x", &index) == GANTRY_OK);
+  NEED(gantry_plan_find_output(plan, 0, "y", &index) == GANTRY_OK);
   EXPECT_ERROR(gantry_plan_find_input(plan, 0, "z", &index), GANTRY_NOT_FOUND, "'x' f32[4]");
   EXPECT(gantry_plan_num_kernel_choices(plan) == 2 && gantry_plan_num_kernel_choices(NULL) == 0);
   EXPECT_ERROR(gantry_plan_kernel_choice(plan, 0, &choice), GANTRY_INVALID_ARGUMENT, "struct_size");
   choice.struct_size = sizeof choice;
   EXPECT_ERROR(gantry_plan_kernel_choice(plan, 2, &choice), GANTRY_INVALID_ARGUMENT,
                "there is no kernel choice number 2 of 2");
-  NEED(gantry_plan_kernel_choice(plan, 0, &choice));
+  NEED(gantry_plan_kernel_choice(plan, 0, &choice) == GANTRY_OK);
   EXPECT(strcmp(choice.kernel, "add_f32") == 0 && strcmp(choice.driver, "host") == 0);
   EXPECT(choice.variant == 0 && !choice.passed_over[0] && strstr(choice.device, "CPU:0"));
   EXPECT(strcmp(choice.description, "code on host") == 0);
-  NEED(gantry_plan_describe_json(plan, &json));
+  NEED(gantry_plan_describe_json(plan, &json) == GANTRY_OK);
   EXPECT(json[0] == '{' && strstr(json, "\"symbol\":\"add_f32\""));
 }
 
@@ -116,13 +101,13 @@ static void test_bindings(gantry_bindings_t *bindings, float *x, float *y) {
                GANTRY_INVALID_ARGUMENT, "null pointer");
   EXPECT_ERROR(gantry_bindings_set_input(bindings, "z", x, GANTRY_F32, dims, 1), GANTRY_NOT_FOUND,
                "the inputs are 'x' f32[4]");
-  NEED(gantry_bindings_output(bindings, "y", &data)); /* memory of the bindings' own */
+  NEED(gantry_bindings_output(bindings, "y", &data) == GANTRY_OK); /* memory of the bindings' own */
   EXPECT(data != NULL && data != y);
-  NEED(gantry_bindings_set_input(bindings, "x", x, GANTRY_F32, dims, 1));
-  NEED(gantry_bindings_set_input_at(bindings, 0, x, GANTRY_F32, dims, 1));
-  NEED(gantry_bindings_set_output(bindings, "y", y, GANTRY_F32, dims, 1));
-  NEED(gantry_bindings_set_output_at(bindings, 0, y, GANTRY_F32, dims, 1));
-  NEED(gantry_bindings_output_at(bindings, 0, &data));
+  NEED(gantry_bindings_set_input(bindings, "x", x, GANTRY_F32, dims, 1) == GANTRY_OK);
+  NEED(gantry_bindings_set_input_at(bindings, 0, x, GANTRY_F32, dims, 1) == GANTRY_OK);
+  NEED(gantry_bindings_set_output(bindings, "y", y, GANTRY_F32, dims, 1) == GANTRY_OK);
+  NEED(gantry_bindings_set_output_at(bindings, 0, y, GANTRY_F32, dims, 1) == GANTRY_OK);
+  NEED(gantry_bindings_output_at(bindings, 0, &data) == GANTRY_OK);
   EXPECT(data == y);
 }
 
@@ -131,22 +116,22 @@ static void test_running(gantry_session_t *session, gantry_bindings_t *bindings,
   gantry_command_time_t times[1];
   size_t count = 0;
   int done = 0;
-  NEED(gantry_session_run(session, bindings));
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
   EXPECT(y[0] == 12 && y[3] == 24);
   y[0] = 0;
-  NEED(gantry_session_submit(session, bindings, &fence));
-  NEED(gantry_fence_wait(fence));
+  NEED(gantry_session_submit(session, bindings, &fence) == GANTRY_OK);
+  NEED(gantry_fence_wait(fence) == GANTRY_OK);
   EXPECT(gantry_fence_done(fence) == 1 && y[0] == 12);
-  NEED(gantry_fence_poll(fence, &done));
+  NEED(gantry_fence_poll(fence, &done) == GANTRY_OK);
   EXPECT(done == 1);
   done = 0;
-  NEED(gantry_fence_wait_for(fence, UINT64_MAX, &done));
+  NEED(gantry_fence_wait_for(fence, UINT64_MAX, &done) == GANTRY_OK);
   EXPECT(done == 1);
   EXPECT_ERROR(gantry_fence_poll(NULL, &done), GANTRY_INVALID_ARGUMENT, "gantry_fence_poll");
   EXPECT_ERROR(gantry_fence_wait_for(fence, 0, NULL), GANTRY_INVALID_ARGUMENT,
                "gantry_fence_wait_for");
   gantry_fence_destroy(fence);
-  NEED(gantry_session_run_timed(session, bindings, times, 1, &count));
+  NEED(gantry_session_run_timed(session, bindings, times, 1, &count) == GANTRY_OK);
   EXPECT(count == 2); /* more than fit */
   EXPECT(strcmp(times[0].name, "sum") == 0 && strcmp(times[0].kernel, "add_f32") == 0);
   EXPECT(times[0].calls == 1 && strstr(times[0].device, "CPU:0") && !times[0].location[0]);
@@ -168,19 +153,19 @@ static void test_names(void) {
 /* Before its first command here; between commands in test/unit/Runtime/SessionTest.cpp. */
 static void test_cancelling(gantry_session_t *session, gantry_bindings_t *bindings) {
   gantry_cancel_t *cancel = NULL;
-  NEED(gantry_cancel_create(&cancel));
+  NEED(gantry_cancel_create(&cancel) == GANTRY_OK);
   EXPECT_ERROR(gantry_cancel_create(NULL), GANTRY_INVALID_ARGUMENT, "null pointer");
   EXPECT(!gantry_cancel_is_set(cancel) && !gantry_cancel_is_set(NULL));
-  NEED(gantry_bindings_set_cancel(bindings, cancel));
-  NEED(gantry_session_run(session, bindings));
+  NEED(gantry_bindings_set_cancel(bindings, cancel) == GANTRY_OK);
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
   gantry_cancel_set(cancel);
   EXPECT(gantry_cancel_is_set(cancel));
   EXPECT_ERROR(gantry_session_run(session, bindings), GANTRY_CANCELLED, "cancelled before this");
   gantry_cancel_reset(cancel);
-  NEED(gantry_session_run(session, bindings));
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
   gantry_cancel_set(cancel);
-  NEED(gantry_bindings_set_cancel(bindings, NULL));
-  NEED(gantry_session_run(session, bindings));
+  NEED(gantry_bindings_set_cancel(bindings, NULL) == GANTRY_OK);
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
   gantry_cancel_destroy(cancel);
   gantry_cancel_destroy(NULL);
 }
@@ -226,11 +211,11 @@ static void test_failures_leave(const gantry_plan_t *plan, gantry_session_t *ses
   EXPECT(gantry_plan_output(plan, 99, 0, &info) != GANTRY_OK && info.rank == 77);
   EXPECT(gantry_plan_kernel_choice(plan, 99, &choice) != GANTRY_OK && choice.variant == 77);
   gantry_cancel_t *cancel = NULL;
-  NEED(gantry_cancel_create(&cancel));
+  NEED(gantry_cancel_create(&cancel) == GANTRY_OK);
   gantry_cancel_set(cancel);
-  NEED(gantry_bindings_set_cancel(bindings, cancel));
+  NEED(gantry_bindings_set_cancel(bindings, cancel) == GANTRY_OK);
   EXPECT(gantry_session_run_timed(session, bindings, NULL, 0, &count) != GANTRY_OK && count == 77);
-  NEED(gantry_bindings_set_cancel(bindings, NULL));
+  NEED(gantry_bindings_set_cancel(bindings, NULL) == GANTRY_OK);
   gantry_cancel_destroy(cancel);
   EXPECT(gantry_fence_poll(NULL, &done) != GANTRY_OK && done == 77);
 }
@@ -244,17 +229,17 @@ static void test_hello(const char *folder) {
   gantry_device_info_t device = {0};
   float x[] = {1, 2, 3, 4}, y[4] = {0};
 
-  NEED(gantry_runtime_create(NULL, &runtime));
+  NEED(gantry_runtime_create(NULL, &runtime) == GANTRY_OK);
   EXPECT_ERROR(gantry_plan_load(runtime, in_folder(folder, "absent.gantry"), &plan),
                GANTRY_NOT_FOUND, "absent.gantry");
   EXPECT(plan == NULL);
-  NEED(gantry_plan_load(runtime, in_folder(folder, "hello.gantry"), &plan));
+  NEED(gantry_plan_load(runtime, in_folder(folder, "hello.gantry"), &plan) == GANTRY_OK);
   test_queries(plan);
-  NEED(gantry_session_create(plan, NULL, &session));
-  NEED(gantry_session_state(session, &state));
+  NEED(gantry_session_create(plan, NULL, &session) == GANTRY_OK);
+  NEED(gantry_session_state(session, &state) == GANTRY_OK);
   EXPECT(state == NULL); /* no variables */
   EXPECT_ERROR(gantry_bindings_create(plan, 5, &bindings), GANTRY_INVALID_ARGUMENT, "number 5");
-  NEED(gantry_bindings_create(plan, 0, &bindings));
+  NEED(gantry_bindings_create(plan, 0, &bindings) == GANTRY_OK);
   EXPECT_ERROR(gantry_session_run(session, bindings), GANTRY_INVALID_ARGUMENT, "is not bound");
   test_bindings(bindings, x, y);
   test_running(session, bindings, y);
@@ -264,7 +249,7 @@ static void test_hello(const char *folder) {
   EXPECT(gantry_runtime_num_devices(runtime) == 1);
   EXPECT_ERROR(gantry_runtime_device(runtime, 0, &device), GANTRY_INVALID_ARGUMENT, "struct_size");
   device.struct_size = sizeof device;
-  NEED(gantry_runtime_device(runtime, 0, &device));
+  NEED(gantry_runtime_device(runtime, 0, &device) == GANTRY_OK);
   EXPECT(strcmp(device.driver, "host") == 0 && device.total_bytes >= device.free_bytes);
   EXPECT(device.mapped_bytes == 16 && device.bytes_in_use >= 64);
   EXPECT(device.run_copies[GANTRY_COPY_SAME_DEVICE].copies == device.copies);
@@ -279,7 +264,7 @@ static void test_hello(const char *folder) {
   /* In the wrong order on purpose: each keeps what it needs. */
   gantry_runtime_destroy(runtime);
   gantry_plan_destroy(plan);
-  NEED(gantry_session_run(session, bindings));
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
   gantry_session_destroy(session);
   gantry_bindings_destroy(bindings);
 }
@@ -307,10 +292,10 @@ static void test_memory(const char *folder) {
   size_t size = 0;
   int released = 0;
   char *bytes = read_file(in_folder(folder, "hello.gantry"), &size);
-  NEED(gantry_runtime_create(NULL, &runtime));
-  NEED(gantry_plan_load_memory(runtime, bytes, size, NULL, NULL, &plan)); /* copied */
+  NEED(gantry_runtime_create(NULL, &runtime) == GANTRY_OK);
+  NEED(gantry_plan_load_memory(runtime, bytes, size, NULL, NULL, &plan) == GANTRY_OK); /* copied */
   gantry_plan_destroy(plan);
-  NEED(gantry_plan_load_memory(runtime, bytes, size, count_release, &released, &plan));
+  NEED(gantry_plan_load_memory(runtime, bytes, size, count_release, &released, &plan) == GANTRY_OK);
   EXPECT(released == 0);
   gantry_plan_destroy(plan);
   EXPECT(released == 1);
@@ -339,18 +324,18 @@ static void test_custom_kernel(const char *folder) {
   float x[] = {1, 2, 3, 4};
   int64_t dims[] = {4};
   const void *y = NULL;
-  NEED(gantry_runtime_create(NULL, &runtime));
+  NEED(gantry_runtime_create(NULL, &runtime) == GANTRY_OK);
   EXPECT_ERROR(gantry_plan_load(runtime, in_folder(folder, "custom.gantry"), &plan),
                GANTRY_NOT_FOUND, "no kernel 'example.softsign' is registered");
   EXPECT_ERROR(gantry_kernel_register(runtime, "example.softsign", NULL), GANTRY_INVALID_ARGUMENT,
                "has no function");
-  NEED(gantry_kernel_register(runtime, "example.softsign", negate));
-  NEED(gantry_plan_load(runtime, in_folder(folder, "custom.gantry"), &plan));
-  NEED(gantry_session_create(plan, NULL, &session));
-  NEED(gantry_bindings_create(plan, 0, &bindings));
-  NEED(gantry_bindings_set_input_at(bindings, 0, x, GANTRY_F32, dims, 1));
-  NEED(gantry_session_run(session, bindings));
-  NEED(gantry_bindings_output_at(bindings, 0, &y));
+  NEED(gantry_kernel_register(runtime, "example.softsign", negate) == GANTRY_OK);
+  NEED(gantry_plan_load(runtime, in_folder(folder, "custom.gantry"), &plan) == GANTRY_OK);
+  NEED(gantry_session_create(plan, NULL, &session) == GANTRY_OK);
+  NEED(gantry_bindings_create(plan, 0, &bindings) == GANTRY_OK);
+  NEED(gantry_bindings_set_input_at(bindings, 0, x, GANTRY_F32, dims, 1) == GANTRY_OK);
+  NEED(gantry_session_run(session, bindings) == GANTRY_OK);
+  NEED(gantry_bindings_output_at(bindings, 0, &y) == GANTRY_OK);
   EXPECT(((const float *)y)[3] == -4);
   gantry_bindings_destroy(bindings);
   gantry_session_destroy(session);
@@ -367,23 +352,23 @@ static void test_state(const char *folder) {
   gantry_tensor_info_t info;
   float x[] = {1, 2, 3, 4}, v[] = {10, 10, 10, 10};
   int64_t dims[] = {4};
-  NEED(gantry_runtime_create(NULL, &runtime));
-  NEED(gantry_plan_load(runtime, in_folder(folder, "counter.gantry"), &plan));
-  NEED(gantry_state_create(plan, &state));
+  NEED(gantry_runtime_create(NULL, &runtime) == GANTRY_OK);
+  NEED(gantry_plan_load(runtime, in_folder(folder, "counter.gantry"), &plan) == GANTRY_OK);
+  NEED(gantry_state_create(plan, &state) == GANTRY_OK);
   EXPECT(gantry_state_num_variables(state) == 1);
-  NEED(gantry_state_variable(state, 0, &info));
+  NEED(gantry_state_variable(state, 0, &info) == GANTRY_OK);
   EXPECT(strcmp(info.name, "v") == 0 && info.size == 16);
   EXPECT_ERROR(gantry_state_variable(state, 1, &info), GANTRY_INVALID_ARGUMENT, "number 1 of 1");
-  NEED(gantry_state_write(state, "v", v, sizeof v));
+  NEED(gantry_state_write(state, "v", v, sizeof v) == GANTRY_OK);
   EXPECT_ERROR(gantry_state_write(state, "v", v, 4), GANTRY_INVALID_ARGUMENT,
                "has 16 bytes, got 4");
   EXPECT_ERROR(gantry_state_read(state, "w", v, 16), GANTRY_NOT_FOUND, "the variables are 'v'");
-  NEED(gantry_session_create(plan, state, &session));
-  NEED(gantry_session_state(session, &same));
-  NEED(gantry_bindings_create(plan, 0, &step));
-  NEED(gantry_bindings_set_input(step, "x", x, GANTRY_F32, dims, 1));
-  NEED(gantry_session_run(session, step));
-  NEED(gantry_state_read(same, "v", v, sizeof v));
+  NEED(gantry_session_create(plan, state, &session) == GANTRY_OK);
+  NEED(gantry_session_state(session, &same) == GANTRY_OK);
+  NEED(gantry_bindings_create(plan, 0, &step) == GANTRY_OK);
+  NEED(gantry_bindings_set_input(step, "x", x, GANTRY_F32, dims, 1) == GANTRY_OK);
+  NEED(gantry_session_run(session, step) == GANTRY_OK);
+  NEED(gantry_state_read(same, "v", v, sizeof v) == GANTRY_OK);
   EXPECT(v[0] == 11 && v[3] == 14);
   gantry_bindings_destroy(step);
   gantry_session_destroy(session);
@@ -399,13 +384,13 @@ static uint32_t values_of(gantry_state_t *state, int with_mirrors, gantry_value_
   uint32_t count = 0;
   for (uint32_t i = 0; i < gantry_state_num_variables(state); ++i) {
     gantry_tensor_info_t info;
-    NEED(gantry_state_variable(state, i, &info));
+    NEED(gantry_state_variable(state, i, &info) == GANTRY_OK);
     if (!with_mirrors && gantry_state_mirror_of(state, i))
       continue;
     values[count] = (gantry_value_t){info.name, info.element, info.rank, info.dims, data[count]};
     ++count;
   }
-  NEED(gantry_state_read_values(state, values, count));
+  NEED(gantry_state_read_values(state, values, count) == GANTRY_OK);
   return count;
 }
 
@@ -422,12 +407,13 @@ static struct training start_training(const char *folder) {
   static const float x[] = {1, 2, 3, 4};
   static const int64_t dims[] = {4};
   struct training made = {0};
-  NEED(gantry_runtime_create(NULL, &made.runtime));
-  NEED(gantry_plan_load(made.runtime, in_folder(folder, "training.gantry"), &made.plan));
-  NEED(gantry_session_create(made.plan, NULL, &made.session));
-  NEED(gantry_session_state(made.session, &made.state));
-  NEED(gantry_bindings_create(made.plan, 0, &made.step));
-  NEED(gantry_bindings_set_input(made.step, "x", x, GANTRY_F32, dims, 1));
+  NEED(gantry_runtime_create(NULL, &made.runtime) == GANTRY_OK);
+  NEED(gantry_plan_load(made.runtime, in_folder(folder, "training.gantry"), &made.plan) ==
+       GANTRY_OK);
+  NEED(gantry_session_create(made.plan, NULL, &made.session) == GANTRY_OK);
+  NEED(gantry_session_state(made.session, &made.state) == GANTRY_OK);
+  NEED(gantry_bindings_create(made.plan, 0, &made.step) == GANTRY_OK);
+  NEED(gantry_bindings_set_input(made.step, "x", x, GANTRY_F32, dims, 1) == GANTRY_OK);
   return made;
 }
 
@@ -446,17 +432,17 @@ static void test_whole_state(const char *folder) {
   EXPECT(gantry_state_mirror_of(first.state, 0) == NULL);
   EXPECT(strcmp(gantry_state_mirror_of(first.state, 1), "v") == 0);
   EXPECT(gantry_state_mirror_of(first.state, 3) == NULL);
-  NEED(gantry_session_run(first.session, first.step));
-  NEED(gantry_session_run(first.session, first.step));
+  NEED(gantry_session_run(first.session, first.step) == GANTRY_OK);
+  NEED(gantry_session_run(first.session, first.step) == GANTRY_OK);
   EXPECT(values_of(first.state, 0, saved, kept) == 2);
   EXPECT(strcmp(saved[1].name, "w") == 0 && saved[1].rank == 2);
   EXPECT(kept[0][3] == 8 && kept[1][3] == 13);
 
   /* Goes on where the first stopped; the names and dimensions are still the first's. */
   struct training second = start_training(folder);
-  NEED(gantry_state_write_values(second.state, saved, 2));
+  NEED(gantry_state_write_values(second.state, saved, 2) == GANTRY_OK);
   end_training(&first);
-  NEED(gantry_session_run(second.session, second.step));
+  NEED(gantry_session_run(second.session, second.step) == GANTRY_OK);
   EXPECT(values_of(second.state, 1, now, values) == 3);
   EXPECT(values[0][3] == 12 && values[1][3] == 12 && values[2][3] == 25);
   end_training(&second);
@@ -503,8 +489,8 @@ static void test_values_that_do_not_fit(const char *folder) {
   values_of(made.state, 1, now, values);
   EXPECT(values[0][0] == 0 && values[1][0] == 0 && values[2][0] == 1);
   EXPECT_ERROR(gantry_state_write_values(made.state, NULL, 1), GANTRY_INVALID_ARGUMENT, "null");
-  NEED(gantry_state_write_values(made.state, NULL, 0));
-  NEED(gantry_state_write_values(made.state, &good, 1)); /* the others keep theirs */
+  NEED(gantry_state_write_values(made.state, NULL, 0) == GANTRY_OK);
+  NEED(gantry_state_write_values(made.state, &good, 1) == GANTRY_OK); /* the others keep theirs */
   values_of(made.state, 1, now, values);
   EXPECT(values[0][0] == 9 && values[1][0] == 9 && values[2][0] == 1);
   end_training(&made);

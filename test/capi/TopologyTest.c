@@ -7,23 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
-
-#define EXPECT(condition)                                                                          \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "%s:%d: not true: %s (last error: '%s')\n", __FILE__, __LINE__, #condition,  \
-              gantry_last_error());                                                                \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
-#define NEED(condition)                                                                            \
-  do {                                                                                             \
-    int before = failures;                                                                         \
-    EXPECT(condition);                                                                             \
-    if (failures != before)                                                                        \
-      exit(1);                                                                                     \
-  } while (0)
+#include "Expect.h"
 
 /* The call fails like that, in these words. */
 #define REFUSED(call, status, text)                                                                \
