@@ -87,6 +87,11 @@ void addCopy(JSONWriter &json, const fb::Plan &plan, const LedgerCopy &copy) {
     json.key("joined").boolean(true);
 }
 
+const char *timeOf(CopyTime time) {
+  constexpr const char *times[] = {"at load", "every run", "in a branch or loop"};
+  return times[static_cast<size_t>(time)];
+}
+
 std::string counted(uint64_t count, std::string noun) {
   if (count != 1)
     noun += noun.ends_with("ch") ? "es" : "s";

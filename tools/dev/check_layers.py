@@ -29,7 +29,7 @@ SHARED = {
     "PTX": {"Support"},
     "Plan": {"Support", "Device", "Packing"},
     # What plans say of themselves, for people and programs.
-    "Show": {"Support", "Device", "Plan"},
+    "Show": {"Support", "Device", "Placement", "Plan"},
 }
 RUNTIME = {
     "Runtime": {"Support", "Device", "Plan"},

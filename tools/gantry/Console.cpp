@@ -3,7 +3,6 @@
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <unistd.h>
 
@@ -116,18 +115,6 @@ void CompilerLog::clearStatusLine() {
     return;
   writeToTerminal("\r\x1b[K");
   statusShown = false;
-}
-
-std::string format(const char *pattern, ...) {
-  va_list arguments, again;
-  va_start(arguments, pattern);
-  va_copy(again, arguments);
-  const int size = std::vsnprintf(nullptr, 0, pattern, arguments);
-  va_end(arguments);
-  std::string text(size > 0 ? static_cast<size_t>(size) : 0, '\0');
-  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
-  va_end(again);
-  return text;
 }
 
 } // namespace gantry::tool

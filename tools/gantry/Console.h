@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry-c/common.h"
+#include "gantry/Support/Format.h"
 #include "gantry/Support/Status.h"
 
 #include <chrono>
@@ -76,8 +77,5 @@ public:
 private:
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
-
-/// printf into a string.
-[[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 
 } // namespace gantry::tool

@@ -2,6 +2,7 @@
 
 #include "CompileCache.h"
 #include "Console.h"
+#include "Print.h"
 
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Plan/VerifyBytes.h"
@@ -178,6 +179,19 @@ std::string Model::describeCompilation() const {
     return "";
   return format(isCached ? "compiled before, found in %.3f s" : "compiled in %.3f s",
                 *compileSeconds);
+}
+
+show::Subject Model::subject(const Options &options) const {
+  show::Question question;
+  question.function = options.function;
+  question.op = options.op;
+  question.all = options.all;
+  question.memory = options.memory;
+  question.timeline = options.timeline;
+  question.isCompiledNow = compileSeconds.has_value();
+  question.hints = true;
+  question.width = outputWidth();
+  return show::Subject(plan(), file.bytes().size(), std::move(question));
 }
 
 Expected<Model> Model::load(const Options &options, std::vector<Candidate> candidates) {

@@ -5,6 +5,7 @@
 #include "Options.h"
 
 #include "gantry/Plan/PlanFile.h"
+#include "gantry/Show/Explain.h"
 
 #include <optional>
 
@@ -28,6 +29,9 @@ struct Model {
   std::string describeCompilation() const;
 
   const plan::fb::Plan &plan() const { return file.plan(); }
+
+  /// What the flags ask of it.
+  show::Subject subject(const Options &options) const;
 };
 
 /// Whether FILE is a plan; false also for what cannot be read, which whoever opens it will report.

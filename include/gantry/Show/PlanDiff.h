@@ -64,6 +64,9 @@ struct PlanDiff {
 
 PlanDiff diffPlans(const plan::fb::Plan &before, const plan::fb::Plan &after);
 
+/// Lines for people; with `all` every row of what are groups otherwise.
+std::string diffForPeople(const PlanDiff &diff, bool all, size_t width);
+
 /// An object: "same", and what changed in each function and on each device.
 std::string diffAsJSON(const PlanDiff &diff);
 

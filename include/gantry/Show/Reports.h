@@ -37,6 +37,9 @@ std::string_view typeOf(const plan::fb::PlacedOp &op);
 /// place.
 std::string causeOf(std::string_view cause);
 
+/// "at load", "every run", "in a branch or loop".
+const char *timeOf(plan::CopyTime time);
+
 /// "f32[2,3]" of a type in the metadata, and its bytes.
 std::string typeText(const plan::fb::TensorType &type);
 uint64_t typeBytes(const plan::fb::TensorType &type);

@@ -2,8 +2,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
-#include "show/Print.h"
-#include "show/Text.h"
+#include "Print.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"
@@ -94,7 +93,7 @@ void printForPeople(const Model &model, const Execution &execution, const Measur
   std::printf("%s: %zu runs, %u threads, %.1f runs per second\n%s",
               execution.function().name.c_str(), measured.times.size(),
               execution.machine().threadPool().size(), 1e3 / measured.median(),
-              table.text().c_str());
+              linesOf(table).c_str());
   for (const runtime::Device *device : execution.machine().devices()) {
     const runtime::DeviceStats stats = device->stats();
     const std::string mapped = stats.mappedBytes ? ", of that " + formatBytes(stats.mappedBytes) +

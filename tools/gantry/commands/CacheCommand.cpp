@@ -1,7 +1,7 @@
 // Shows what `run` and others have compiled and kept, or clears it.
 #include "CompileCache.h"
+#include "Print.h"
 #include "commands/Commands.h"
-#include "show/Text.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/JSONWriter.h"
@@ -56,7 +56,7 @@ void printForPeople(const CacheContents &contents) {
   Table table({"graph", ">plan", ">used ago"});
   for (const CacheContents::Entry &entry : contents.entries)
     table.add({entry.graph, formatBytes(entry.bytes), formatAge(entry.usedSecondsAgo)});
-  std::fputs(table.text().c_str(), stdout);
+  std::fputs(linesOf(table).c_str(), stdout);
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Model.h"
-#include "show/Print.h"
+#include "Print.h"
 
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Support/Bytes.h"

@@ -1,7 +1,7 @@
 #include "CounterCheck.h"
+#include "Print.h"
 
 #include "Console.h"
-#include "show/Print.h"
 
 #include "gantry/Support/Bytes.h"
 

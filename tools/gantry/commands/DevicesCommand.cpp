@@ -2,7 +2,7 @@
 #include "Commands.h"
 #include "Compiler.h"
 #include "Console.h"
-#include "show/Text.h"
+#include "Print.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Device/GPUArch.h"
@@ -115,7 +115,7 @@ void printPhysical(const PhysicalDevice &device, const Machine &machine) {
   if (isThisHost)
     table.add({"features", notableFeatures(machine)});
   // Without titles: the first line is empty.
-  std::fputs(table.text().substr(table.text().find('\n') + 1).c_str(), stdout);
+  std::fputs(linesOf(table).substr(linesOf(table).find('\n') + 1).c_str(), stdout);
 }
 
 void printLogical(const Topology &topology) {
@@ -123,7 +123,7 @@ void printLogical(const Topology &topology) {
   for (const LogicalDevice &device : topology.logical)
     table.add({device.name.shortStr(), topology.physical[device.physical].name.shortStr(),
                device.limit ? formatBytes(device.limit) : "none"});
-  std::fputs(table.text().c_str(), stdout);
+  std::fputs(linesOf(table).c_str(), stdout);
 }
 
 /// One line for each pair of logical devices on different physical ones, and given ones inside.
@@ -142,7 +142,7 @@ void printLinks(const Machine &machine, const Topology &topology, const char *gi
                                   : "assumed"});
     }
   if (!table.empty())
-    std::fputs(table.text().c_str(), stdout);
+    std::fputs(linesOf(table).c_str(), stdout);
 }
 
 /// One line for each way between GPUs of the machine that the topology still has.
@@ -165,7 +165,7 @@ void printPeers(const Machine &machine, const Topology &topology) {
                  peer.atomics ? "atomics" : ""});
   }
   if (!table.empty())
-    std::fputs(table.text().c_str(), stdout);
+    std::fputs(linesOf(table).c_str(), stdout);
 }
 
 void printLibraries() {
@@ -176,7 +176,7 @@ void printLibraries() {
   for (const machine::LibraryReport &library : machine::findLibraries())
     table.add(
         {library.name, library.version.empty() ? "not found" : library.version, library.note});
-  std::fputs(table.text().c_str(), stdout);
+  std::fputs(linesOf(table).c_str(), stdout);
 }
 
 void printForPeople(const Machine &machine, const Topology &topology, bool calibrated) {

@@ -3,8 +3,7 @@
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
-#include "show/Explain.h"
-#include "show/Print.h"
+#include "Print.h"
 
 #include "gantry/Drivers/SimDriver.h"
 #include "gantry/Support/JSONWriter.h"
@@ -66,12 +65,12 @@ int explainCommand(const Options &options) {
   auto model = Model::load(options);
   if (!model)
     return report(model.status());
-  Subject subject(options, *model);
+  Subject subject = model->subject(options);
   if (Status status = subject.checkFunction(); !status.ok())
     return report(status);
   if (Status status = subject.readPattern(); !status.ok())
-    return report(status);
-  std::vector<plan::Moment> moments;
+    return report(Status(status.code(), "--op " + status.message()));
+  Moments moments;
   if (options.timeline) {
     auto ran = runOnVirtualClock(options, *model);
     if (!ran)
@@ -79,10 +78,9 @@ int explainCommand(const Options &options) {
     moments = ran.take();
   }
   printPlacementLog(subject.plan, options.function, options.placementLog);
-  if (options.json)
-    explainAsJson(subject, moments);
-  else
-    explainForPeople(subject, moments);
+  const std::string text =
+      options.json ? explainAsJson(subject, moments) + "\n" : explainForPeople(subject, moments);
+  std::fwrite(text.data(), 1, text.size(), stdout);
   if (options.verbose && model->compileSeconds)
     printNote(model->describeCompilation());
   return exitSuccess;

@@ -1,8 +1,8 @@
 #include "ReplicaCheck.h"
+#include "Print.h"
 
 #include "Console.h"
 #include "StateFile.h"
-#include "show/Print.h"
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Plan/Views.h"

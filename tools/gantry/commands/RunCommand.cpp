@@ -3,10 +3,9 @@
 #include "Console.h"
 #include "CounterCheck.h"
 #include "Execution.h"
+#include "Print.h"
 #include "ReplicaCheck.h"
 #include "StateFile.h"
-#include "show/Print.h"
-#include "show/Text.h"
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Formats/Archive.h"

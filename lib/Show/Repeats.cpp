@@ -1,6 +1,6 @@
-#include "Repeats.h"
+#include "gantry/Show/Repeats.h"
 
-namespace gantry::tool {
+namespace gantry::show {
 
 namespace {
 
@@ -32,4 +32,4 @@ std::vector<Repeat> findRepeats(std::span<const uint64_t> sequence, size_t least
   return found;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -1,13 +1,15 @@
 #include "QueueChart.h"
 
-#include "Console.h"
-#include "Text.h"
+#include "gantry/Show/Text.h"
+
+#include "gantry/Support/Format.h"
+#include "gantry/Support/Names.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 namespace {
 
@@ -40,8 +42,10 @@ const char *shade(double share) {
 
 } // namespace
 
-std::string drawQueues(const plan::fb::Plan &plan, const std::vector<plan::Moment> &moments,
-                       size_t width) {
+static std::string drawQueues(const Subject &subject, const std::vector<plan::Moment> &moments) {
+  // Beside the chart there are the names of queues and their shares.
+  constexpr size_t beside = 36, widest = 64;
+  const size_t width = std::clamp(subject.question.width - beside, size_t(10), widest);
   double end = 0;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<const plan::Moment *>> queues;
   for (const plan::Moment &moment : moments) {
@@ -59,14 +63,30 @@ std::string drawQueues(const plan::fb::Plan &plan, const std::vector<plan::Momen
       row += shade(seconds * static_cast<double>(width) / end);
       total += seconds;
     }
-    table.add({shortDeviceName(plan, place.first) + " " + queueName(place.second), row,
+    table.add({shortDeviceName(subject.plan, place.first) + " " + queueName(place.second), row,
                format("%.0f %%", 100 * total / end)});
   }
   const std::string length = formatSeconds(end);
   const std::string gap(width > displayWidth(length) + 1 ? width - displayWidth(length) - 1 : 1,
                         ' ');
   table.add({"", "0" + gap + length, ""});
-  return table.text();
+  return table.text(Long::wrap, subject.question.width);
 }
 
-} // namespace gantry::tool
+std::string chartOf(const Subject &subject, const plan::fb::Function &function,
+                    const Moments &moments) {
+  return drawQueues(subject, moments ? *moments : plan::predictRun(subject.plan, function));
+}
+
+std::string timelineForPeople(const Subject &subject, const Moments &moments) {
+  const auto functions = subject.functions();
+  std::string text;
+  for (const plan::fb::Function *function : functions) {
+    if (functions.size() > 1)
+      text += "function " + printable(plan::textOf(function->name())) + ":\n";
+    text += chartOf(subject, *function, moments);
+  }
+  return text;
+}
+
+} // namespace gantry::show

@@ -1,14 +1,13 @@
-// What `gantry explain` tells of a plan, put together once for people and for programs.
+// What is told of a plan when all of it is asked for (`gantry explain`), put together once for
+// people and for programs.
 #pragma once
-
-#include "Model.h"
-#include "Options.h"
-#include "Print.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Placement/OpPattern.h"
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Ledger.h"
+#include "gantry/Show/Text.h"
+#include "gantry/Support/JSONWriter.h"
 
 #include <functional>
 #include <optional>
@@ -17,7 +16,22 @@
 #include <unordered_map>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::show {
+
+/// What to tell.
+struct Question {
+  std::string function;        ///< of this one; empty: of all
+  std::string op;              ///< of what this pattern describes (OpPattern.h); empty: of all ops
+  bool all = false;            ///< every row instead of the first page
+  bool memory = false;         ///< memory instead of ops
+  bool timeline = false;       ///< also queues over a run
+  bool isCompiledNow = false;  ///< who asks has just read the compiler's remarks, and has the graph
+  bool hints = false;          ///< which flags of the tool tell more
+  size_t width = defaultWidth; ///< of texts for people
+};
+
+/// When the commands of a run are done: as they were, or nothing where it is to be predicted.
+using Moments = std::optional<std::vector<plan::Moment>>;
 
 /// A launch of a kernel with the ops in it. It takes the time that the kernel as a whole is
 /// predicted to take; of its ops the one with most work, the main one, is charged for all.
@@ -74,23 +88,24 @@ struct DeviceMemory {
 };
 
 struct Subject {
-  const Options &options;
-  const Model &model;
-  const plan::fb::Plan &plan;
+  const Question question;
+  const plan::fb::Plan &plan; ///< checked, and outlives the subject
+  const uint64_t planBytes;   ///< of the file
   CostModel costs;
-  placement::OpPattern pattern;              ///< of --op
+  placement::OpPattern pattern;              ///< of Question.op
   std::vector<std::string> quotedNames = {}; ///< of what it describes, as causes of copies say them
 
-  Subject(const Options &options, const Model &model);
+  Subject(const plan::fb::Plan &plan, uint64_t planBytes, Question question);
 
-  /// Those that --function asks for.
+  /// Those that are asked for.
   std::vector<const plan::fb::Function *> functions() const;
-  /// --function must name one that is there.
+  /// NOT_FOUND, with the functions that there are, where Question.function names none of them.
   Status checkFunction() const;
-  /// Reads --op, whose pattern must describe something.
+  /// Reads Question.op. INVALID_ARGUMENT for what is no pattern, NOT_FOUND, with what may have been
+  /// meant, where it describes no op; both begin with the pattern in quotes.
   Status readPattern();
-  /// Whether --op is about it: an op that its pattern describes, a copy that such an op needs or
-  /// whose value has such a name.
+  /// Whether Question.op is about it: an op that its pattern describes, a copy that such an op
+  /// needs or whose value has such a name.
   bool wants(const plan::fb::PlacedOp &op) const;
   bool wants(const plan::LedgerCopy &copy) const;
   /// A location for tables: "node 'x' of path/to/model.onnx" without the file where it is the one
@@ -111,16 +126,21 @@ struct Subject {
   DeviceMemory memoryOf(uint32_t device) const;
 };
 
-/// The whole as text, tables and charts; `moments` are those of --timeline.
-void explainForPeople(const Subject &subject, const std::vector<plan::Moment> &moments);
-/// The same as one JSON object, printed.
-void explainAsJson(const Subject &subject, const std::vector<plan::Moment> &moments);
+/// The whole as text, tables and charts.
+std::string explainForPeople(const Subject &subject, const Moments &moments = {});
+/// The same as one JSON object.
+std::string explainAsJson(const Subject &subject, const Moments &moments = {});
 
-/// That object, with members that `more` adds to the one of each function.
+/// What every queue does over a run: a chart, below "function NAME:" where there are several.
+std::string timelineForPeople(const Subject &subject, const Moments &moments = {});
+/// An array of {"function", "device", "queue", "name", "does", "start", "end"}, in seconds.
+std::string timelineAsJson(const Subject &subject, const Moments &moments = {});
+
+/// The object of explainAsJson, with members that `more` adds to the one of each function.
 using MoreOfFunction = std::function<void(JSONWriter &, const plan::fb::Function &)>;
 std::string explanation(const Subject &subject, const MoreOfFunction &more);
 
 /// "values": what has a place in an arena, and in which commands it is live.
 void addValues(JSONWriter &json, const plan::fb::Function &function);
 
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -2,7 +2,28 @@
 
 #include "Console.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 namespace gantry::tool {
+
+size_t outputWidth() {
+  constexpr size_t least = 40;
+  size_t width = 0;
+  if (const char *columns = std::getenv("COLUMNS")) {
+    const std::string_view text = columns;
+    std::from_chars(text.data(), text.data() + text.size(), width);
+  }
+  winsize size = {};
+  if (width == 0 && ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    width = size.ws_col;
+  return width == 0 ? defaultWidth : std::max(width, least);
+}
+
+std::string linesOf(const Table &table) { return table.text(Long::wrap, outputWidth()); }
 
 void printRemarks(const plan::fb::Plan &plan) {
   for (const auto *remark : listOf(plan.remarks()))

@@ -1,21 +1,21 @@
 // Memory of a function over its commands, from the live ranges that the plan keeps for explaining.
 #pragma once
 
-#include "Print.h"
+#include "gantry/Plan/Plan_generated.h"
 
 #include <string>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 /// Live bytes of one transient arena at each command, in the order of plan::commandsOf, which is
 /// that of Value.first and last.
-struct Timeline {
+struct LiveMemory {
   std::vector<uint64_t> live;
   uint64_t peak = 0;
   size_t peakCommand = 0; ///< the first at which `peak` is live
 };
-Timeline timelineOf(const plan::fb::Function &function, uint32_t arena, size_t numCommands);
+LiveMemory liveMemoryOf(const plan::fb::Function &function, uint32_t arena, size_t numCommands);
 
 /// Values of an arena that are live at a command, the largest first.
 std::vector<const plan::fb::Value *> liveAt(const plan::fb::Function &function, uint32_t arena,
@@ -26,6 +26,6 @@ std::vector<const plan::fb::Value *> valuesOf(const plan::fb::Function &function
 
 /// A bar chart for the terminal: `height` lines of at most `width` columns, a column the largest of
 /// the commands that it stands for, bars in eighths of a line; the scale is on the left.
-std::string drawTimeline(const Timeline &timeline, size_t width, size_t height);
+std::string drawLiveMemory(const LiveMemory &memory, size_t width, size_t height);
 
-} // namespace gantry::tool
+} // namespace gantry::show

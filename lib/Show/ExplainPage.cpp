@@ -1,25 +1,25 @@
-// The first page of gantry explain. Who has a model and some devices wants to know before a run:
+// The first page of an explanation. Who has a model and some devices wants to know before a run:
 // does it fit, where does everything run and why, what takes the time. So there is a line for each
 // device, reason, expensive kernel and way that values are copied, not for each op.
 #include "ExplainText.h"
 
-#include "Console.h"
-#include "Print.h"
-#include "Text.h"
+#include "gantry/Show/Text.h"
 
+#include "gantry/Show/PlacementLog.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
 #include <map>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
 namespace {
 
 /// Of bars, which narrow terminals have less room for.
-size_t barWidth() { return outputWidth() < 90 ? 4 : 8; }
+size_t barWidth(const Page &page) { return page.width < 90 ? 4 : 8; }
 
 constexpr size_t bindingsShown = 4, rejectedShown = 5, devicesShown = 3;
 
@@ -28,15 +28,10 @@ std::string percent(double part, double all) {
   return share > 0 && share < 0.5 ? "<1 %" : format("%.0f %%", share);
 }
 
-void sayMore(const char *what, size_t shown, size_t all) {
-  if (shown < all)
-    std::printf("  … and %zu more %s (--all)\n", all - shown, what);
-}
-
 //--- devices
 //---------------------------------------------------------------------------------------
 
-void printDevices(const Subject &subject, const fb::Function &function,
+void printDevices(Page &page, const Subject &subject, const fb::Function &function,
                   const std::vector<DeviceLoad> &loads) {
   double most = 1e-12;
   for (const DeviceLoad &load : loads)
@@ -50,11 +45,12 @@ void printDevices(const Subject &subject, const fb::Function &function,
                             bindingBytes(function.outputs(), d);
     table.add({shortDeviceName(subject.plan, d) + " (" + std::string(textOf(device.driver())) + ")",
                std::to_string(load.ops), formatSeconds(load.compute),
-               bar(load.compute / most, barWidth()), formatSeconds(load.copies),
+               bar(load.compute / most, barWidth(page)), formatSeconds(load.copies),
                formatBytes(load.copied), formatBytes(memory), limit ? formatBytes(limit) : "none",
                limit ? percent(static_cast<double>(memory), static_cast<double>(limit)) : ""});
   }
-  std::printf("\n%s", table.text(Long::cut).c_str());
+  page.print("\n");
+  page.table(table, Long::cut);
 }
 
 //--- why
@@ -84,7 +80,7 @@ std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &functi
   return reasons;
 }
 
-void printReasons(const Subject &subject, const fb::Function &function, size_t rows) {
+void printReasons(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
   std::vector<Reason> reasons = reasonsOf(subject, function, false);
   const bool byRule = reasons.size() > rows;
   if (byRule)
@@ -100,11 +96,12 @@ void printReasons(const Subject &subject, const fb::Function &function, size_t r
     table.add(
         {std::to_string(reasons[i].ops.size()), shortDeviceName(subject.plan, reasons[i].device),
          reasons[i].why + (byRule ? ", for several reasons" : ""), partsOf(reasons[i].ops, all)});
-  std::printf("\n%s", table.text(Long::cut).c_str());
-  sayMore("reasons", shown, reasons.size());
+  page.print("\n");
+  page.table(table, Long::cut);
+  page.more("reasons", shown, reasons.size());
 }
 
-void printRejected(const Subject &subject, const fb::Function &function) {
+void printRejected(Page &page, const Subject &subject, const fb::Function &function) {
   const std::vector<Rejected> rejected = rejectedOf(subject, function);
   if (rejected.empty())
     return;
@@ -113,23 +110,24 @@ void printRejected(const Subject &subject, const fb::Function &function) {
   for (size_t i = 0; i < shown; ++i)
     table.add(
         {rejected[i].reason, std::to_string(rejected[i].ops.size()), someOf(rejected[i].ops)});
-  std::printf("\n%s", table.text(Long::cut).c_str());
-  sayMore("reasons", shown, rejected.size());
+  page.print("\n");
+  page.table(table, Long::cut);
+  page.more("reasons", shown, rejected.size());
 }
 
 //--- kernels
 //----------------------------------------------------------------------------------------
 
-void printKernels(const Subject &subject, const fb::Function &function, const Ledger &ledger,
-                  size_t rows) {
+void printKernels(Page &page, const Subject &subject, const fb::Function &function,
+                  const Ledger &ledger, size_t rows) {
   const Launches launches = subject.launchesOf(function, ledger);
   const std::vector<KernelUse> uses = subject.kernelsOf(launches);
   double all = 0;
   for (const KernelUse &use : uses)
     all += use.seconds;
-  std::printf("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
-              counted(launches.all.size(), "launch").c_str(),
-              counted(listOf(function.placed_ops()).size(), "op").c_str());
+  page.print("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
+             counted(launches.all.size(), "launch").c_str(),
+             counted(listOf(function.placed_ops()).size(), "op").c_str());
   if (uses.empty())
     return;
   Table table({uses.size() > rows ? "~most expensive" : "~kernel", "device", ">launches",
@@ -142,10 +140,10 @@ void printKernels(const Subject &subject, const fb::Function &function, const Le
     table.add({use.symbol, shortDeviceName(subject.plan, use.device), std::to_string(use.launches),
                formatSeconds(use.seconds), percent(use.seconds, all), someOf(use.nodes)});
   }
-  std::printf("%s", table.text(Long::cut).c_str());
+  page.table(table, Long::cut);
   if (shown < uses.size())
-    std::printf("  … and %zu more kernels, %s, %s (--all)\n", uses.size() - shown,
-                formatSeconds(rest).c_str(), percent(rest, all).c_str());
+    page.print("  … and %zu more kernels, %s, %s (--all)\n", uses.size() - shown,
+               formatSeconds(rest).c_str(), percent(rest, all).c_str());
 }
 
 //--- copies
@@ -178,7 +176,7 @@ std::vector<Way> waysOf(const Subject &subject, const Ledger &ledger, bool apart
   return ways;
 }
 
-void printCopies(const Subject &subject, const Ledger &ledger, size_t rows) {
+void printCopies(Page &page, const Subject &subject, const Ledger &ledger, size_t rows) {
   if (ledger.copies.empty())
     return;
   const bool apart = ledger.copies.size() <= rows;
@@ -187,20 +185,21 @@ void printCopies(const Subject &subject, const Ledger &ledger, size_t rows) {
   const size_t shown = std::min(ways.size(), rows);
   for (size_t i = 0; i < shown; ++i) {
     const Way &way = ways[i];
-    table.add({timeOf(*way.first), std::string(copyKindName(way.first->kind)),
+    table.add({timeOf(way.first->time), std::string(copyKindName(way.first->kind)),
                shortDeviceName(subject.plan, way.first->from),
                shortDeviceName(subject.plan, way.first->to), std::to_string(way.copies),
                formatBytes(way.bytes), formatSeconds(way.seconds), someOf(way.causes)});
   }
-  std::printf("\n%s", table.text(Long::cut).c_str());
-  sayMore("ways", shown, ways.size());
+  page.print("\n");
+  page.table(table, Long::cut);
+  page.more("ways", shown, ways.size());
 }
 
 //--- memory
 //-----------------------------------------------------------------------------------------
 
 /// The devices that need most; the others have their line in the table of devices.
-void printMemoryLines(const Subject &subject, const fb::Function &function) {
+void printMemoryLines(Page &page, const Subject &subject, const fb::Function &function) {
   std::vector<uint32_t> used;
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d)
     if (subject.memoryOf(d).total())
@@ -209,7 +208,6 @@ void printMemoryLines(const Subject &subject, const fb::Function &function) {
     return subject.memoryOf(a).total() > subject.memoryOf(b).total();
   });
   const size_t shown = std::min(used.size(), devicesShown);
-  std::string text;
   for (size_t i = 0; i < shown; ++i) {
     const DeviceMemory memory = subject.memoryOf(used[i]);
     std::string line = "memory of " + shortDeviceName(subject.plan, used[i]) + ": constants " +
@@ -222,28 +220,30 @@ void printMemoryLines(const Subject &subject, const fb::Function &function) {
       if (const std::string peak = peakOf(subject, function, used[i], *memory.transient);
           !peak.empty())
         line += ", " + peak;
-    text += paragraph(line);
+    page.print(i == 0 ? "\n" : "");
+    page.paragraph(line);
   }
-  if (!text.empty())
-    std::printf("\n%s", text.c_str());
   if (shown < used.size())
-    std::printf("  … and %zu more devices (--memory)\n", used.size() - shown);
+    page.print("  … and %zu more devices (--memory)\n", used.size() - shown);
 }
 
 } // namespace
 
-void printPage(const Subject &subject, const fb::Function &function, size_t rows) {
+void printPage(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
   const Ledger ledger = Ledger::of(subject.plan, function);
-  printBindings(subject, function, std::min(rows, bindingsShown));
-  if (const std::string prediction = predictionOf(subject, function); !prediction.empty())
-    std::printf("\n%s", prediction.c_str());
-  printDevices(subject, function, subject.loadsOf(function, ledger));
-  std::printf("\n%s", paragraph(placementSummary(subject.plan, function, ledger)).c_str());
-  printReasons(subject, function, rows);
-  printRejected(subject, function);
-  printKernels(subject, function, ledger, rows);
-  printCopies(subject, ledger, rows);
-  printMemoryLines(subject, function);
+  printBindings(page, subject, function, std::min(rows, bindingsShown));
+  if (const std::string prediction = predictionOf(subject, function); !prediction.empty()) {
+    page.print("\n");
+    page.paragraph(prediction);
+  }
+  printDevices(page, subject, function, subject.loadsOf(function, ledger));
+  page.print("\n");
+  page.paragraph(placementSummary(subject.plan, function, ledger));
+  printReasons(page, subject, function, rows);
+  printRejected(page, subject, function);
+  printKernels(page, subject, function, ledger, rows);
+  printCopies(page, subject, ledger, rows);
+  printMemoryLines(page, subject, function);
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

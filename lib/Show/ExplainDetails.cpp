@@ -1,17 +1,17 @@
-// gantry explain --all and --op: a row for each node of the model, copy and kernel. A kernel's time
-// stands at the op with most work in it, so that a column sums to the time of all kernels.
+// An explanation with all rows, or of some ops: a row for each node of the model, copy and kernel.
+// A kernel's time stands at the op with most work in it, so that a column sums to the time of all
+// kernels.
 #include "ExplainText.h"
 
-#include "Console.h"
-#include "Print.h"
-#include "Text.h"
+#include "gantry/Show/Text.h"
 
+#include "gantry/Show/PlacementLog.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
 #include <map>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
@@ -71,7 +71,7 @@ Told tell(const Subject &subject, const NodeRow &row, const Launches &launches) 
 class Legend {
 public:
   void add(const std::string &reason) { ++counts.try_emplace(reason, 0).first->second; }
-  void print() {
+  void print(Page &page) {
     constexpr uint64_t often = 4;
     Table table({"why", ">ops", "~"});
     for (const auto &[reason, count] : counts)
@@ -79,8 +79,10 @@ public:
         letters[reason] = std::string(1, static_cast<char>('a' + letters.size()));
         table.add({letters[reason], std::to_string(count), reason});
       }
-    if (!table.empty())
-      std::printf("\n%s", table.text().c_str());
+    if (table.empty())
+      return;
+    page.print("\n");
+    page.table(table);
   }
   std::string inRow(const std::string &reason) const {
     const auto letter = letters.find(reason);
@@ -96,10 +98,10 @@ std::string secondsText(const Told &told) {
   return told.seconds > 0 ? formatSeconds(told.seconds) : "";
 }
 
-void printRecord(const Subject &subject, const NodeRow &row, const Launches &launches) {
+void printRecord(Page &page, const Subject &subject, const NodeRow &row, const Launches &launches) {
   const Told told = tell(subject, row, launches);
-  std::printf("\n%s",
-              paragraph(std::string(row.type) + " '" + std::string(row.name) + "'").c_str());
+  page.print("\n");
+  page.paragraph(std::string(row.type) + " '" + std::string(row.name) + "'");
   Listed names;
   for (const fb::PlacedOp *op : row.ops)
     if (textOf(op->name()) != row.name || row.ops.size() > 1)
@@ -119,19 +121,20 @@ void printRecord(const Subject &subject, const NodeRow &row, const Launches &lau
   add("work", std::to_string(told.flops) + " operations, " + formatBytes(told.bytes));
   add("where", told.places.text());
   // The titles are empty: their line is left out.
-  const std::string text = table.text();
-  std::fputs(text.c_str() + text.find('\n') + 1, stdout);
+  const std::string text = table.text(Long::wrap, page.width);
+  page.add(text.substr(text.find('\n') + 1));
 }
 
-void printNodes(const Subject &subject, const fb::Function &function, const Launches &launches) {
+void printNodes(Page &page, const Subject &subject, const fb::Function &function,
+                const Launches &launches) {
   std::vector<NodeRow> rows = subject.nodesOf(function);
   std::erase_if(rows, [&](const NodeRow &row) {
     return std::none_of(row.ops.begin(), row.ops.end(),
                         [&](const fb::PlacedOp *op) { return subject.wants(*op); });
   });
-  if (!subject.options.op.empty() && rows.size() <= recordsShown) {
+  if (!subject.question.op.empty() && rows.size() <= recordsShown) {
     for (const NodeRow &row : rows)
-      printRecord(subject, row, launches);
+      printRecord(page, subject, row, launches);
     return;
   }
   if (rows.empty())
@@ -143,7 +146,7 @@ void printNodes(const Subject &subject, const fb::Function &function, const Laun
   Legend legend;
   for (const NodeRow &row : rows)
     legend.add(told.emplace_back(tell(subject, row, launches)).reasons.text("; "));
-  legend.print();
+  legend.print(page);
   Table table({"op", "~name", "~runs as", "device", "~why", ">predicted", "~kernel",
                hasLines ? "~where" : ""});
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -153,57 +156,64 @@ void printNodes(const Subject &subject, const fb::Function &function, const Laun
                legend.inRow(told[i].reasons.text("; ")), secondsText(told[i]),
                told[i].kernels.text(), hasLines ? told[i].places.text() : ""});
   }
-  std::printf("\nops\n%s", table.text().c_str());
-  std::puts("  (a kernel's time stands at the op with most work in it)");
+  page.print("\nops\n");
+  page.table(table);
+  page.print("  (a kernel's time stands at the op with most work in it)\n");
 }
 
-void printRejected(const Subject &subject, const fb::Function &function) {
+void printRejected(Page &page, const Subject &subject, const fb::Function &function) {
   Table table({"not taken", ">ops", "~by"});
   for (const Rejected &rejected : rejectedOf(subject, function))
     table.add({rejected.reason, std::to_string(rejected.ops.size()), foldedList(rejected.ops)});
-  if (!table.empty())
-    std::printf("\n%s", table.text().c_str());
+  if (table.empty())
+    return;
+  page.print("\n");
+  page.table(table);
 }
 
-void printCopies(const Subject &subject, const Ledger &ledger) {
+void printCopies(Page &page, const Subject &subject, const Ledger &ledger) {
   Table table({"copy", "kind", "from", "to", ">bytes", ">predicted", "~caused by", "~value"});
   for (const LedgerCopy &copy : ledger.copies)
     if (subject.wants(copy))
-      table.add({copy.joined ? "  same transfer" : timeOf(copy),
+      table.add({copy.joined ? "  same transfer" : timeOf(copy.time),
                  std::string(copyKindName(copy.kind)), shortDeviceName(subject.plan, copy.from),
                  shortDeviceName(subject.plan, copy.to), std::to_string(copy.bytes),
                  formatSeconds(subject.seconds(copy)), subject.where(causeOf(copy.cause)),
                  std::string(copy.name)});
-  if (!table.empty())
-    std::printf("\ncopies\n%s", table.text().c_str());
+  if (table.empty())
+    return;
+  page.print("\ncopies\n");
+  page.table(table);
 }
 
-void printKernels(const Subject &subject, const fb::Function &function, const Launches &launches) {
+void printKernels(Page &page, const Subject &subject, const fb::Function &function,
+                  const Launches &launches) {
   const std::vector<KernelUse> uses = subject.kernelsOf(launches);
   Table table({"~kernel", "device", ">launches", ">items", ">predicted", "~ops"});
   for (const KernelUse &use : uses)
     table.add({use.symbol, shortDeviceName(subject.plan, use.device), std::to_string(use.launches),
                std::to_string(use.items), formatSeconds(use.seconds), use.ops});
-  std::printf("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
-              counted(launches.all.size(), "launch").c_str(),
-              counted(listOf(function.placed_ops()).size(), "op").c_str());
+  page.print("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
+             counted(launches.all.size(), "launch").c_str(),
+             counted(listOf(function.placed_ops()).size(), "op").c_str());
   if (!table.empty())
-    std::fputs(table.text().c_str(), stdout);
+    page.table(table);
 }
 
 } // namespace
 
-void printDetails(const Subject &subject, const fb::Function &function) {
+void printDetails(Page &page, const Subject &subject, const fb::Function &function) {
   const Ledger ledger = Ledger::of(subject.plan, function);
   const Launches launches = subject.launchesOf(function, ledger);
-  printNodes(subject, function, launches);
-  printRejected(subject, function);
-  printCopies(subject, ledger);
-  if (!subject.options.op.empty())
+  printNodes(page, subject, function, launches);
+  printRejected(page, subject, function);
+  printCopies(page, subject, ledger);
+  if (!subject.question.op.empty())
     return;
-  std::printf("\n%s", paragraph(placementSummary(subject.plan, function, ledger)).c_str());
-  std::fputs(predictionOf(subject, function).c_str(), stdout);
-  printKernels(subject, function, launches);
+  page.print("\n");
+  page.paragraph(placementSummary(subject.plan, function, ledger));
+  page.paragraph(predictionOf(subject, function));
+  printKernels(page, subject, function, launches);
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -1,15 +1,13 @@
-#include "Text.h"
+#include "gantry/Show/Text.h"
 
 #include "gantry/Placement/FoldNames.h"
+#include "gantry/Support/Format.h"
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include <cstdarg>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 size_t displayWidth(std::string_view text) {
   return static_cast<size_t>(
@@ -26,19 +24,6 @@ std::string bar(double share, size_t width) {
   for (size_t i = 0; i < filled / 8; ++i)
     text += "█";
   return text + eighths[filled % 8];
-}
-
-size_t outputWidth() {
-  constexpr size_t least = 40, whenUnknown = 100;
-  size_t width = 0;
-  if (const char *columns = std::getenv("COLUMNS")) {
-    const std::string_view text = columns;
-    std::from_chars(text.data(), text.data() + text.size(), width);
-  }
-  winsize size = {};
-  if (width == 0 && ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-    width = size.ws_col;
-  return width == 0 ? whenUnknown : std::max(width, least);
 }
 
 namespace {
@@ -86,11 +71,27 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   }
 }
 
-std::string paragraph(std::string_view text, size_t indent) {
-  std::string out;
-  for (const std::string &line : wrapped(printable(text), outputWidth() - indent))
-    out += (out.empty() ? "" : std::string(indent, ' ')) + line + "\n";
-  return out;
+void Page::print(const char *pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  content += formatList(pattern, arguments);
+  va_end(arguments);
+}
+
+void Page::paragraph(std::string_view text) {
+  constexpr size_t indent = 2;
+  if (text.empty())
+    return;
+  bool isFirst = true;
+  for (const std::string &line : wrapped(printable(text), width - indent)) {
+    content += (isFirst ? "" : std::string(indent, ' ')) + line + "\n";
+    isFirst = false;
+  }
+}
+
+void Page::more(const char *what, size_t shown, size_t all) {
+  if (shown < all)
+    print("  … and %zu more %s (--all)\n", all - shown, what);
 }
 
 std::string foldedList(std::span<const std::string_view> names) {
@@ -230,4 +231,4 @@ std::string Table::text(Long what, size_t width) const {
   return out;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -1,4 +1,4 @@
-// Text for people: aligned tables, counts.
+// Text for people: paragraphs, aligned tables, lists of names, bars.
 #pragma once
 
 #include "gantry/Show/Reports.h"
@@ -10,13 +10,10 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::show {
 
-using namespace show;
-
-/// Columns of standard output: COLUMNS if that is a number, else those of the terminal, else 100.
-/// Nothing that is printed is wider, as far as words allow.
-size_t outputWidth();
+/// Columns where nobody says how many there are.
+inline constexpr size_t defaultWidth = 100;
 
 /// What becomes of texts that are too long for the width.
 enum class Long {
@@ -34,7 +31,7 @@ public:
   bool empty() const { return rows.empty(); }
   size_t size() const { return rows.size(); }
   /// Lines with newlines, each indented by two spaces.
-  std::string text(Long what = Long::wrap, size_t width = outputWidth()) const;
+  std::string text(Long what, size_t width) const;
 
 private:
   std::vector<size_t> columnWidths(size_t width) const;
@@ -51,9 +48,24 @@ std::string cutTo(std::string_view text, size_t width);
 /// ("/", ",", "."), else anywhere.
 std::vector<std::string> wrapped(std::string_view text, size_t width);
 
-/// A sentence, printable, in lines with newlines, as wide as the output; further lines are
-/// indented.
-std::string paragraph(std::string_view text, size_t indent = 2);
+/// A text that is put together line by line; none is wider than `width`, as far as words allow.
+class Page {
+public:
+  explicit Page(size_t width) : width(width) {}
+  const size_t width;
+
+  [[gnu::format(printf, 2, 3)]] void print(const char *pattern, ...);
+  void add(std::string_view text) { content += text; }
+  /// A sentence, made printable; its further lines are indented. Nothing of an empty one.
+  void paragraph(std::string_view text);
+  void table(const Table &table, Long what = Long::wrap) { add(table.text(what, width)); }
+  /// "… and 3 more ways (--all)" where not all are shown.
+  void more(const char *what, size_t shown, size_t all);
+  std::string take() { return std::move(content); }
+
+private:
+  std::string content;
+};
 
 /// The names folded (FoldNames.h) and joined by ", ".
 std::string foldedList(std::span<const std::string_view> names);
@@ -71,4 +83,4 @@ std::string bar(double share, size_t width);
 /// Columns that a UTF-8 text takes on a terminal, one a character.
 size_t displayWidth(std::string_view text);
 
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -1,16 +1,16 @@
-// gantry explain --memory: what the arenas take and what fills them at the peak; with --all each
+// Memory explained: what the arenas take and what fills them at the peak; with all rows each
 // value that has a place.
 #include "ExplainText.h"
 
-#include "Console.h"
-#include "Text.h"
-#include "Timeline.h"
+#include "LiveMemory.h"
+#include "gantry/Show/Text.h"
 
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
@@ -42,29 +42,27 @@ void addValue(Table &table, const Subject &subject, const fb::Value &value,
                                                         : std::string(textOf(maker->name()))});
 }
 
-void printArena(const Subject &subject, const fb::Function &function, uint32_t device,
+void printArena(Page &page, const Subject &subject, const fb::Function &function, uint32_t device,
                 uint32_t arena) {
   const auto commands = commandsOf(function);
-  const Timeline timeline = timelineOf(function, arena, commands.size());
-  if (timeline.peak == 0)
+  const LiveMemory memory = liveMemoryOf(function, arena, commands.size());
+  if (memory.peak == 0)
     return;
-  std::printf("\n%s", paragraph(peakOf(subject, function, device, arena)).c_str());
-  const bool all = subject.options.all;
+  page.print("\n");
+  page.paragraph(peakOf(subject, function, device, arena));
+  const bool all = subject.question.all;
   Table table(
       {all ? "~value" : "~value at the peak", "~type", ">bytes", ">offset", "live", "~made by"});
-  const auto values =
-      all ? valuesOf(function, arena) : liveAt(function, arena, timeline.peakCommand);
+  const auto values = all ? valuesOf(function, arena) : liveAt(function, arena, memory.peakCommand);
   const size_t shown = all ? values.size() : std::min(values.size(), valuesShown);
   for (size_t i = 0; i < shown; ++i)
     addValue(table, subject, *values[i], commands);
-  std::fputs(table.text(all ? Long::wrap : Long::cut).c_str(), stdout);
+  page.table(table, all ? Long::wrap : Long::cut);
   const size_t rest = valuesOf(function, arena).size() - shown;
   if (rest)
-    std::printf("  … and %zu more values%s (--memory --all)\n", rest,
-                onDevice(subject, device).c_str());
-  std::fputs(drawTimeline(timeline, std::min(chartWidth, outputWidth() - besideChart), chartHeight)
-                 .c_str(),
-             stdout);
+    page.print("  … and %zu more values%s (--memory --all)\n", rest,
+               onDevice(subject, device).c_str());
+  page.add(drawLiveMemory(memory, std::min(chartWidth, page.width - besideChart), chartHeight));
 }
 
 } // namespace
@@ -72,21 +70,20 @@ void printArena(const Subject &subject, const fb::Function &function, uint32_t d
 std::string peakOf(const Subject &subject, const fb::Function &function, uint32_t device,
                    uint32_t arena) {
   const auto commands = commandsOf(function);
-  const Timeline timeline = timelineOf(function, arena, commands.size());
-  if (timeline.peak == 0)
+  const LiveMemory memory = liveMemoryOf(function, arena, commands.size());
+  if (memory.peak == 0)
     return "";
-  const fb::Command &peak = *commands[timeline.peakCommand].command;
-  std::string text =
-      "peak " + formatBytes(timeline.peak) + " live" + onDevice(subject, device) +
-      format(" at command %zu of %zu, '", timeline.peakCommand + 1, commands.size()) +
-      std::string(textOf(peak.name())) + "'";
+  const fb::Command &peak = *commands[memory.peakCommand].command;
+  std::string text = "peak " + formatBytes(memory.peak) + " live" + onDevice(subject, device) +
+                     format(" at command %zu of %zu, '", memory.peakCommand + 1, commands.size()) +
+                     std::string(textOf(peak.name())) + "'";
   const std::string where = subject.where(textOf(peak.location()));
   if (!where.empty() && where != nodeInWords(textOf(peak.name())))
     text += " (" + where + ")";
   return text;
 }
 
-void printMemory(const Subject &subject, const fb::Function &function) {
+void printMemory(Page &page, const Subject &subject, const fb::Function &function) {
   Table table({"memory", ">constants", ">variables", ">transient", ">bound", ">ratio", ">in, out",
                ">limit"});
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d) {
@@ -102,15 +99,14 @@ void printMemory(const Subject &subject, const fb::Function &function) {
          formatBytes(bindingBytes(function.inputs(), d) + bindingBytes(function.outputs(), d)),
          limit ? formatBytes(limit) : ""});
   }
-  std::printf("\n%s", table.text().c_str());
+  page.print("\n");
+  page.table(table);
   // Spec M6: what n sessions take.
-  std::fputs(paragraph("  n sessions of the plan take constants + variables + n × transient; "
-                       "bound: the least that the transient values can take")
-                 .c_str(),
-             stdout);
+  page.paragraph("  n sessions of the plan take constants + variables + n × transient; "
+                 "bound: the least that the transient values can take");
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d)
     if (auto arena = subject.memoryOf(d).transient)
-      printArena(subject, function, d, *arena);
+      printArena(page, subject, function, d, *arena);
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

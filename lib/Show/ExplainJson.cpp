@@ -1,9 +1,9 @@
-// gantry explain --json.
-#include "Explain.h"
+// An explanation for programs.
+#include "gantry/Show/Explain.h"
 
 #include "gantry/Support/JSONWriter.h"
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
@@ -150,19 +150,21 @@ void addMemory(JSONWriter &json, const Subject &subject) {
   json.endArray();
 }
 
-void addTimeline(JSONWriter &json, const Subject &subject,
-                 const std::vector<plan::Moment> &moments) {
-  json.key("timeline").beginArray();
-  for (const plan::Moment &moment : moments)
-    json.beginObject()
-        .member("device", device(subject, moment.command->device()))
+/// Elements of an array.
+void addMoments(JSONWriter &json, const Subject &subject, const fb::Function &function,
+                const Moments &moments, bool withFunction) {
+  for (const Moment &moment : moments ? *moments : predictRun(subject.plan, function)) {
+    json.beginObject();
+    if (withFunction)
+      json.member("function", textOf(function.name()));
+    json.member("device", device(subject, moment.command->device()))
         .member("queue", uint32_t(moment.command->queue()))
         .member("name", textOf(moment.command->name()))
         .member("does", fb::EnumNameOpcode(moment.command->opcode()))
         .member("start", moment.start)
         .member("end", moment.end)
         .endObject();
-  json.endArray();
+  }
 }
 
 template <typename Strings>
@@ -180,7 +182,7 @@ std::string explanation(const Subject &subject, const MoreOfFunction &more) {
   json.beginObject()
       .member("source", textOf(subject.plan.source()))
       .member("producer", textOf(subject.plan.producer()))
-      .member("plan_bytes", uint64_t(subject.model.file.bytes().size()))
+      .member("plan_bytes", uint64_t(subject.planBytes))
       .member("placement", textOf(subject.plan.placement()));
   addTexts(json, "constraints", subject.plan.constraints());
   addTexts(json, "remarks", subject.plan.remarks());
@@ -203,14 +205,25 @@ std::string explanation(const Subject &subject, const MoreOfFunction &more) {
   return json.endArray().endObject().text();
 }
 
-void explainAsJson(const Subject &subject, const std::vector<plan::Moment> &moments) {
+std::string explainAsJson(const Subject &subject, const Moments &moments) {
   const auto more = [&](JSONWriter &json, const fb::Function &function) {
-    if (subject.options.memory)
+    if (subject.question.memory)
       addValues(json, function);
-    if (subject.options.timeline)
-      addTimeline(json, subject, moments);
+    if (subject.question.timeline) {
+      json.key("timeline").beginArray();
+      addMoments(json, subject, function, moments, false);
+      json.endArray();
+    }
   };
-  std::puts(explanation(subject, more).c_str());
+  return explanation(subject, more);
 }
 
-} // namespace gantry::tool
+std::string timelineAsJson(const Subject &subject, const Moments &moments) {
+  JSONWriter json;
+  json.beginArray();
+  for (const fb::Function *function : subject.functions())
+    addMoments(json, subject, *function, moments, true);
+  return json.endArray().text();
+}
+
+} // namespace gantry::show

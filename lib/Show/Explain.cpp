@@ -1,8 +1,7 @@
-#include "Explain.h"
-
-#include "Print.h"
+#include "gantry/Show/Explain.h"
 
 #include "gantry/Plan/PlanTopology.h"
+#include "gantry/Show/PlacementLog.h"
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
@@ -10,17 +9,18 @@
 #include <map>
 #include <set>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
-Subject::Subject(const Options &options, const Model &model)
-    : options(options), model(model), plan(model.plan()), costs(CostModel::of(topologyOf(plan))) {}
+Subject::Subject(const fb::Plan &plan, uint64_t planBytes, Question question)
+    : question(std::move(question)), plan(plan), planBytes(planBytes),
+      costs(CostModel::of(topologyOf(plan))) {}
 
 std::vector<const fb::Function *> Subject::functions() const {
   std::vector<const fb::Function *> chosen;
   for (const auto *function : listOf(plan.functions()))
-    if (options.function.empty() || textOf(function->name()) == options.function)
+    if (question.function.empty() || textOf(function->name()) == question.function)
       chosen.push_back(function);
   return chosen;
 }
@@ -31,7 +31,7 @@ Status Subject::checkFunction() const {
   std::string names;
   for (const auto *function : listOf(plan.functions()))
     names += (names.empty() ? "" : ", ") + std::string(textOf(function->name()));
-  return Status::notFound("no function is called '" + options.function + "'; the functions are " +
+  return Status::notFound("no function is called '" + question.function + "'; the functions are " +
                           names);
 }
 
@@ -86,30 +86,30 @@ std::string meant(const placement::OpPattern &pattern,
 } // namespace
 
 Status Subject::readPattern() {
-  if (options.op.empty())
+  if (question.op.empty())
     return {};
-  auto read = placement::parseOpPattern(options.op);
+  auto read = placement::parseOpPattern(question.op);
   if (!read)
-    return Status::invalidArgument("--op '" + options.op + "' " + read.status().message());
+    return Status::invalidArgument("'" + question.op + "' " + read.status().message());
   pattern = read.take();
   for (const fb::Function *function : functions())
     for (const auto *op : listOf(function->placed_ops()))
       if (wants(*op))
         quotedNames.push_back("'" + std::string(textOf(op->name())) + "'");
-  return quotedNames.empty() ? Status::notFound("--op '" + options.op + "' describes no op" +
+  return quotedNames.empty() ? Status::notFound("'" + question.op + "' describes no op" +
                                                 meant(pattern, functions()))
                              : Status();
 }
 
 bool Subject::wants(const fb::PlacedOp &op) const {
-  return options.op.empty() || describes(pattern, op);
+  return question.op.empty() || describes(pattern, op);
 }
 
 bool Subject::wants(const LedgerCopy &copy) const {
   const auto isNamed = [&](const std::string &name) {
     return copy.cause.find(name) != std::string_view::npos;
   };
-  return options.op.empty() || placement::globMatches(pattern.text, copy.name) ||
+  return question.op.empty() || placement::globMatches(pattern.text, copy.name) ||
          std::any_of(quotedNames.begin(), quotedNames.end(), isNamed);
 }
 
@@ -234,4 +234,4 @@ DeviceMemory Subject::memoryOf(uint32_t device) const {
   return memory;
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

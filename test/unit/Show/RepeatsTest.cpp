@@ -1,12 +1,12 @@
 // Repeated layers are found, and what is found repeats.
-#include "show/Repeats.h"
+#include "gantry/Show/Repeats.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string_view>
 
-namespace gantry::tool {
+namespace gantry::show {
 namespace {
 
 std::vector<Repeat> find(std::string_view text, size_t least = 2) {
@@ -57,4 +57,4 @@ TEST(Repeats, PropertyWhatIsFoundRepeats) {
 }
 
 } // namespace
-} // namespace gantry::tool
+} // namespace gantry::show

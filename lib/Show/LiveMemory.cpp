@@ -1,12 +1,13 @@
-#include "Timeline.h"
+#include "LiveMemory.h"
 
-#include "Text.h"
+#include "gantry/Show/Text.h"
 
+#include "gantry/Show/Reports.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 namespace {
 
@@ -19,19 +20,19 @@ bool isIn(const fb::Value &value, uint32_t arena) {
 
 } // namespace
 
-Timeline timelineOf(const fb::Function &function, uint32_t arena, size_t numCommands) {
-  Timeline timeline;
-  timeline.live.resize(numCommands);
+LiveMemory liveMemoryOf(const fb::Function &function, uint32_t arena, size_t numCommands) {
+  LiveMemory memory;
+  memory.live.resize(numCommands);
   for (const auto *value : listOf(function.values()))
     if (isIn(*value, arena))
       for (size_t i = value->first(); i <= value->last() && i < numCommands; ++i)
-        timeline.live[i] += value->buffer()->size();
+        memory.live[i] += value->buffer()->size();
   for (size_t i = 0; i < numCommands; ++i)
-    if (timeline.live[i] > timeline.peak) {
-      timeline.peak = timeline.live[i];
-      timeline.peakCommand = i;
+    if (memory.live[i] > memory.peak) {
+      memory.peak = memory.live[i];
+      memory.peakCommand = i;
     }
-  return timeline;
+  return memory;
 }
 
 std::vector<const fb::Value *> liveAt(const fb::Function &function, uint32_t arena,
@@ -59,21 +60,21 @@ std::vector<const fb::Value *> valuesOf(const fb::Function &function, uint32_t a
   return values;
 }
 
-std::string drawTimeline(const Timeline &timeline, size_t width, size_t height) {
+std::string drawLiveMemory(const LiveMemory &memory, size_t width, size_t height) {
   static const char *eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const size_t count = timeline.live.size();
-  if (count == 0 || timeline.peak == 0)
+  const size_t count = memory.live.size();
+  if (count == 0 || memory.peak == 0)
     return "";
   const size_t columns = std::min(width, count);
   std::vector<uint64_t> bars(columns); // in eighths of a line
   for (size_t c = 0; c < columns; ++c) {
-    const auto begin = timeline.live.begin() + static_cast<std::ptrdiff_t>(c * count / columns);
-    const auto end = timeline.live.begin() + static_cast<std::ptrdiff_t>((c + 1) * count / columns);
+    const auto begin = memory.live.begin() + static_cast<std::ptrdiff_t>(c * count / columns);
+    const auto end = memory.live.begin() + static_cast<std::ptrdiff_t>((c + 1) * count / columns);
     const double share =
-        static_cast<double>(*std::max_element(begin, end)) / static_cast<double>(timeline.peak);
+        static_cast<double>(*std::max_element(begin, end)) / static_cast<double>(memory.peak);
     bars[c] = static_cast<uint64_t>(share * static_cast<double>(8 * height) + 0.5);
   }
-  const std::string top = formatBytes(timeline.peak);
+  const std::string top = formatBytes(memory.peak);
   std::string out;
   for (size_t line = height; line-- > 0;) {
     const bool first = line + 1 == height;
@@ -89,4 +90,4 @@ std::string drawTimeline(const Timeline &timeline, size_t width, size_t height) 
   return out + " " + std::to_string(count) + " commands\n";
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show

@@ -1,26 +1,27 @@
-// The parts of `gantry explain` for people.
+// The parts of an explanation for people.
 #pragma once
 
-#include "Explain.h"
+#include "gantry/Show/Explain.h"
 
-namespace gantry::tool {
+namespace gantry::show {
 
 /// The first page about a function: what runs where and why, what takes time, what is copied, what
 /// memory it takes. Rows that say the same are one; `rows` of a table at most.
-void printPage(const Subject &subject, const plan::fb::Function &function, size_t rows);
+void printPage(Page &page, const Subject &subject, const plan::fb::Function &function, size_t rows);
 
-/// Every op, copy and kernel, or those of --op, a row each.
-void printDetails(const Subject &subject, const plan::fb::Function &function);
+/// Every op, copy and kernel, or those of Question.op, a row each.
+void printDetails(Page &page, const Subject &subject, const plan::fb::Function &function);
 
-/// Arenas, peaks and the largest values at them; with --all every value that has a place.
-void printMemory(const Subject &subject, const plan::fb::Function &function);
+/// Arenas, peaks and the largest values at them; with Question.all every value that has a place.
+void printMemory(Page &page, const Subject &subject, const plan::fb::Function &function);
 
 /// Bytes of inputs or outputs that are on a device.
 uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<plan::fb::Binding>> *bindings,
                       uint32_t device);
 
 /// A table of inputs and outputs, of each at most `rows`.
-void printBindings(const Subject &subject, const plan::fb::Function &function, size_t rows);
+void printBindings(Page &page, const Subject &subject, const plan::fb::Function &function,
+                   size_t rows);
 
 /// "requested: asked at model.mlir:4:8, fell back".
 std::string why(const Subject &subject, const plan::fb::PlacedOp &op);
@@ -32,15 +33,11 @@ struct Rejected {
 };
 std::vector<Rejected> rejectedOf(const Subject &subject, const plan::fb::Function &function);
 
-/// "predicted 2.1 ms a run, 1.2 times the 1.8 ms that ...", with a newline; "" without a
-/// prediction.
+/// "predicted 2.1 ms a run, 1.2 times the 1.8 ms that ..."; "" without a prediction.
 std::string predictionOf(const Subject &subject, const plan::fb::Function &function);
 
 /// Where the live bytes of an arena are most, in words; "" of an empty one.
 std::string peakOf(const Subject &subject, const plan::fb::Function &function, uint32_t device,
                    uint32_t arena);
 
-/// "at load", "every run", "in a branch or loop".
-const char *timeOf(const plan::LedgerCopy &copy);
-
-} // namespace gantry::tool
+} // namespace gantry::show

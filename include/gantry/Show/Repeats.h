@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 /// Elements first .. first + period * times are `times` times the same `period` elements.
 struct Repeat {
@@ -19,4 +19,4 @@ struct Repeat {
 /// least `least` elements.
 std::vector<Repeat> findRepeats(std::span<const uint64_t> sequence, size_t least);
 
-} // namespace gantry::tool
+} // namespace gantry::show

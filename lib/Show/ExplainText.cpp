@@ -1,20 +1,17 @@
-// gantry explain for people: the header, and what was asked for.
+// An explanation for people: the header, and what was asked for.
 #include "ExplainText.h"
 
-#include "Console.h"
-#include "Print.h"
 #include "QueueChart.h"
-#include "Text.h"
-
 #include "gantry/Placement/FoldNames.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
 #include <map>
 
-namespace gantry::tool {
+namespace gantry::show {
 
 using namespace plan;
 
@@ -24,32 +21,32 @@ constexpr size_t remarksShown = 4;
 constexpr size_t rowsShown = 10, rowsOfSeveral = 4; ///< of a table; of several functions each
 
 /// Remarks that differ in numbers only are one line.
-void printRemarks(const Subject &subject) {
+void printRemarks(Page &page, const Subject &subject) {
   std::vector<std::string_view> remarks;
   for (const auto *remark : listOf(subject.plan.remarks()))
     remarks.push_back(textOf(remark));
   const std::vector<placement::FoldedName> folded = placement::foldNames(remarks);
-  const size_t shown = subject.options.all ? folded.size() : std::min(folded.size(), remarksShown);
+  const size_t shown = subject.question.all ? folded.size() : std::min(folded.size(), remarksShown);
   for (size_t i = 0; i < shown; ++i)
-    std::fputs(paragraph("remark: " + folded[i].text()).c_str(), stdout);
+    page.paragraph("remark: " + folded[i].text());
   if (shown < folded.size())
-    std::printf("  … and %zu more remarks (--all)\n", folded.size() - shown);
+    page.print("  … and %zu more remarks (--all)\n", folded.size() - shown);
 }
 
-void printHeader(const Subject &subject) {
+void printHeader(Page &page, const Subject &subject) {
   const std::string source(textOf(subject.plan.source()));
-  std::string line = "plan of " + formatBytes(subject.model.file.bytes().size()) +
+  std::string line = "plan of " + formatBytes(subject.planBytes) +
                      (source.empty() ? "" : " from '" + source + "'") + ", made by " +
                      (subject.plan.producer() ? subject.plan.producer()->str()
                                               : std::string("an unknown compiler"));
-  std::fputs(paragraph(line).c_str(), stdout);
+  page.paragraph(line);
   if (!textOf(subject.plan.placement()).empty())
-    std::printf("placement: %s\n", subject.plan.placement()->c_str());
+    page.print("placement: %s\n", subject.plan.placement()->c_str());
   for (const auto *constraint : listOf(subject.plan.constraints()))
-    std::fputs(paragraph("constraint: " + constraint->str()).c_str(), stdout);
+    page.paragraph("constraint: " + constraint->str());
   // Who has just compiled the graph has read them.
-  if (!subject.model.compileSeconds)
-    printRemarks(subject);
+  if (!subject.question.isCompiledNow)
+    printRemarks(page, subject);
 }
 
 /// "code of avx512f on host, else code on host" for each driver on which there is a choice.
@@ -69,21 +66,20 @@ std::vector<std::string> variantChoices(const fb::Plan &plan, const fb::Kernel &
 }
 
 /// What load chooses among, a line for all kernels with the same choice.
-void printVariants(const fb::Plan &plan) {
+void printVariants(Page &page, const fb::Plan &plan) {
   std::map<std::string, uint64_t> kernels;
   for (const auto *kernel : listOf(plan.kernels()))
     for (const std::string &choice : variantChoices(plan, *kernel))
       ++kernels[choice];
   for (const auto &[choice, count] : kernels)
-    std::fputs(paragraph(counted(count, "kernel") + ": " + choice).c_str(), stdout);
+    page.paragraph(counted(count, "kernel") + ": " + choice);
 }
 
-void printHints(const Subject &subject) {
-  const bool isGraph = subject.model.compileSeconds.has_value();
-  std::printf("\n%s",
-              paragraph(std::string("more: --all, --op NAME, --memory, --timeline") +
-                        (isGraph ? ", --why-not NAME DEVICE" : "") + "; `gantry report` draws it")
-                  .c_str());
+void printHints(Page &page, const Subject &subject) {
+  page.print("\n");
+  page.paragraph(std::string("more: --all, --op NAME, --memory, --timeline") +
+                 (subject.question.isCompiledNow ? ", --why-not NAME DEVICE" : "") +
+                 "; `gantry report` draws it");
 }
 
 } // namespace
@@ -98,11 +94,6 @@ std::string why(const Subject &subject, const fb::PlacedOp &op) {
   return text;
 }
 
-const char *timeOf(const LedgerCopy &copy) {
-  constexpr const char *times[] = {"at load", "every run", "in a branch or loop"};
-  return times[static_cast<size_t>(copy.time)];
-}
-
 uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
                       uint32_t device) {
   uint64_t bytes = 0;
@@ -112,7 +103,7 @@ uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>
   return bytes;
 }
 
-void printBindings(const Subject &subject, const fb::Function &function, size_t rows) {
+void printBindings(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
   Table table({"", "~name", "~type", ">bytes", "device"});
   const auto add = [&](const char *kind, const auto *bindings) {
     const auto all = listOf(bindings);
@@ -127,7 +118,7 @@ void printBindings(const Subject &subject, const fb::Function &function, size_t 
   add("input", function.inputs());
   add("output", function.outputs());
   if (!table.empty())
-    std::printf("%s", table.text(Long::cut).c_str());
+    page.table(table, Long::cut);
 }
 
 std::vector<Rejected> rejectedOf(const Subject &subject, const fb::Function &function) {
@@ -153,34 +144,32 @@ std::string predictionOf(const Subject &subject, const fb::Function &function) {
   if (const double bound = lowerBoundSeconds(subject.plan, function); bound > 0)
     text += format(", %.2f times the %s that no placement on these devices can beat",
                    seconds / bound, formatSeconds(bound).c_str());
-  return paragraph(text);
+  return text;
 }
 
-void explainForPeople(const Subject &subject, const std::vector<plan::Moment> &moments) {
-  const Options &options = subject.options;
-  const bool isPage = !options.memory && !options.all && options.op.empty();
-  printHeader(subject);
-  printVariants(subject.plan);
+std::string explainForPeople(const Subject &subject, const Moments &moments) {
+  const Question &question = subject.question;
+  const bool isPage = !question.memory && !question.all && question.op.empty();
+  Page page(question.width);
+  printHeader(page, subject);
+  printVariants(page, subject.plan);
   for (const fb::Function *function : subject.functions()) {
-    std::printf("\nfunction %s\n", printable(textOf(function->name())).c_str());
+    page.print("\nfunction %s\n", printable(textOf(function->name())).c_str());
     if (isPage)
-      printPage(subject, *function, subject.functions().size() == 1 ? rowsShown : rowsOfSeveral);
-    else if (options.op.empty())
-      printBindings(subject, *function, SIZE_MAX);
-    if (!isPage && !options.memory)
-      printDetails(subject, *function);
-    if (options.timeline) {
-      // Beside the chart there are the names of queues and their shares.
-      constexpr size_t beside = 36, widest = 64;
-      std::printf("\n%s", drawQueues(subject.plan, moments,
-                                     std::clamp(outputWidth() - beside, size_t(10), widest))
-                              .c_str());
-    }
-    if (options.memory || (options.all && options.op.empty()))
-      printMemory(subject, *function);
+      printPage(page, subject, *function,
+                subject.functions().size() == 1 ? rowsShown : rowsOfSeveral);
+    else if (question.op.empty())
+      printBindings(page, subject, *function, SIZE_MAX);
+    if (!isPage && !question.memory)
+      printDetails(page, subject, *function);
+    if (question.timeline)
+      page.add("\n" + chartOf(subject, *function, moments));
+    if (question.memory || (question.all && question.op.empty()))
+      printMemory(page, subject, *function);
   }
-  if (isPage)
-    printHints(subject);
+  if (isPage && question.hints)
+    printHints(page, subject);
+  return page.take();
 }
 
-} // namespace gantry::tool
+} // namespace gantry::show
