@@ -1,12 +1,13 @@
-# `cmake --install`: the tools, the two shared libraries, the C headers, the exported package
-# (find_package(Gantry) gives Gantry::runtime and, where it was built, Gantry::compiler),
-# gantry-runtime.pc, and the files that messages and headers refer to. test/install runs all programs
-# and builds against both libraries, from a prefix that was moved.
+# `cmake --install`: the tools, the shared libraries, the C headers, the exported package
+# (find_package(Gantry) gives Gantry::runtime, Gantry::show and, where it was built, Gantry::compiler),
+# gantry-runtime.pc, gantry-show.pc, and the files that messages and headers refer to. test/install runs all programs
+# and builds against each library, from a prefix that was moved.
 
 include(CMakePackageConfigHelpers)
 
-set(installed_libraries gantry-runtime gantry-emulator)
+set(installed_libraries gantry-runtime gantry-show gantry-emulator)
 set_target_properties(gantry-runtime PROPERTIES EXPORT_NAME runtime)
+set_target_properties(gantry-show PROPERTIES EXPORT_NAME show)
 set_target_properties(gantry-emulator PROPERTIES EXPORT_NAME emulator)
 set(installed_tools gantry gantry-memplan gantry-ptx)
 if(GANTRY_BUILD_COMPILER)
@@ -51,8 +52,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/GantryConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/GantryConfig.cmake ${PROJECT_BINARY_DIR}/GantryConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# Paths in the .pc file are relative to the file itself, so that the tree can be moved.
+# Paths in the .pc files are relative to the files themselves, so that the tree can be moved.
 file(RELATIVE_PATH GANTRY_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/gantry-runtime.pc.in
-               ${PROJECT_BINARY_DIR}/gantry-runtime.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/gantry-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name gantry-runtime gantry-show)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -222,6 +222,10 @@ GANTRY_API size_t gantry_plan_num_kernel_choices(const gantry_plan_t *plan);
 GANTRY_API gantry_status_t gantry_plan_kernel_choice(const gantry_plan_t *plan, size_t index,
                                                      gantry_kernel_choice_t *choice);
 
+/** The plan file, to be saved or shown (show.h): `*size` bytes at a 64-byte boundary that live as
+ * long as the plan. Null, and a size of 0, when the plan is null. */
+GANTRY_API const void *gantry_plan_data(const gantry_plan_t *plan, size_t *size);
+
 /** Everything that the plan says about itself, as JSON: producer, devices, arenas, constants,
  * variables, code, kernels and, for each function, inputs, outputs, commands, values and placed
  * ops. Keys are the names of include/gantry/Plan/Plan.fbs. The text lives as long as the plan. */

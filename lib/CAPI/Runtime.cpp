@@ -1,7 +1,6 @@
 // The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing
 // is decided here.
 #include "Handles.h"
-#include "Plans.h"
 
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/PlanFile.h"
@@ -411,8 +410,11 @@ gantry_status_t gantry_plan_kernel_choice(const gantry_plan_t *plan, size_t inde
   return GANTRY_OK;
 }
 
-const plan::fb::Plan &gantry::capi::metadataOf(const gantry_plan_t &plan) {
-  return plan.object->metadata();
+const void *gantry_plan_data(const gantry_plan_t *plan, size_t *size) {
+  const auto bytes = plan ? plan->object->file().bytes() : std::span<const uint8_t>();
+  if (size)
+    *size = bytes.size();
+  return bytes.data();
 }
 
 gantry_status_t gantry_plan_describe_json(const gantry_plan_t *plan, const char **json) {

@@ -1,17 +1,28 @@
-// The C API of what plans say of themselves: lib/Show, as texts for callers.
+// The C API of what plans say of themselves: lib/Show, as texts for callers. A library of its own,
+// since whoever runs plans need not tell of them.
 #include "gantry-c/show.h"
 
+#include "Info.h"
 #include "Outcome.h"
-#include "Plans.h"
 
+#include "gantry/Plan/PlanFile.h"
+#include "gantry/Show/Explain.h"
 #include "gantry/Show/PlacementLog.h"
 #include "gantry/Show/PlanDiff.h"
+#include "gantry/Show/Report.h"
 #include "gantry/Show/Reports.h"
+#include "gantry/Support/Bytes.h"
+#include "gantry/Support/Names.h"
+#include "gantry/Support/Version.h"
 
-#include <vector>
+#include <algorithm>
 
 using namespace gantry;
 using namespace gantry::capi;
+
+struct gantry_plan_view_t {
+  plan::PlanFile file;
+};
 
 struct gantry_text_t {
   std::string text;
@@ -21,63 +32,133 @@ const char *gantry_text_string(const gantry_text_t *text) {
   return text ? text->text.c_str() : nullptr;
 }
 
+size_t gantry_text_size(const gantry_text_t *text) { return text ? text->text.size() : 0; }
+
 void gantry_text_destroy(gantry_text_t *text) { delete text; }
 
-using Functions = std::vector<const plan::fb::Function *>;
+const char *gantry_show_last_error() { return lastError().c_str(); }
 
-/// The function of that name, or all when there is no name.
-static Expected<Functions> select(const plan::fb::Plan &plan, const char *name) {
-  Functions found;
-  std::string names;
-  for (const auto *function : show::listOf(plan.functions())) {
-    const std::string_view own = show::textOf(function->name());
-    names += (names.empty() ? "" : ", ") + ("'" + std::string(own) + "'");
-    if (!name || own == name)
-      found.push_back(function);
-  }
-  if (name && found.empty())
-    return Status::notFound("there is no function '" + std::string(name) + "'; the functions are " +
-                            names);
-  return found;
+const char *gantry_show_version() { return GANTRY_VERSION_STRING; }
+
+//--- views ---------------------------------------------------------------------------------------
+
+static gantry_status_t give(Expected<plan::PlanFile> file, gantry_plan_view_t **view) {
+  if (!file)
+    return finish(file.status());
+  *view = new gantry_plan_view_t{file.take()};
+  return GANTRY_OK;
 }
 
-static std::string tell(const plan::fb::Plan &plan, const Functions &functions, gantry_show_t what,
-                        show::Form form) {
-  if (what == GANTRY_SHOW_MEMORY)
-    return form == show::Form::programs ? show::memoryAsJSON(plan) : show::memorySummary(plan);
+gantry_status_t gantry_plan_view_open(const char *path, gantry_plan_view_t **view) {
+  clear(view);
+  GANTRY_NEED(path && view);
+  return give(plan::PlanFile::open(path, {plan::Check::metadataOnly}), view);
+}
+
+gantry_status_t gantry_plan_view_of(const void *data, size_t size, gantry_plan_view_t **view) {
+  clear(view);
+  GANTRY_NEED(data && view);
+  const std::span bytes(static_cast<const uint8_t *>(data), size);
+  const plan::ReadOptions read = {plan::Check::metadataOnly};
+  const bool isAligned = reinterpret_cast<uintptr_t>(data) % bufferAlignment == 0;
+  return give(isAligned ? plan::PlanFile::fromBytes(bytes, nullptr, read)
+                        : plan::PlanFile::copyOf(bytes, read),
+              view);
+}
+
+void gantry_plan_view_destroy(gantry_plan_view_t *view) { delete view; }
+
+//--- telling -------------------------------------------------------------------------------------
+
+static Expected<show::Question> read(const gantry_show_options_t *options) {
+  constexpr uint32_t leastWidth = 40;
+  show::Question question;
+  if (!options)
+    return question;
+  auto given = take(options, "gantry_show_options_t");
+  if (!given)
+    return given.status();
+  question.function = given->function ? given->function : "";
+  question.op = given->op ? given->op : "";
+  question.all = given->all;
+  question.memory = given->memory;
+  question.timeline = given->timeline;
+  if (given->width)
+    question.width = std::max(given->width, leastWidth);
+  return question;
+}
+
+/// LOG and COPIES of the functions that are asked for.
+static std::string lines(const show::Subject &subject, gantry_show_t what, show::Form form) {
+  const auto functions = subject.functions();
   std::string text;
   for (const plan::fb::Function *function : functions) {
     if (form == show::Form::people && functions.size() > 1)
-      text += "function " + std::string(show::textOf(function->name())) + ":\n";
-    text += what == GANTRY_SHOW_LOG ? show::placementLog(plan, *function, form)
-                                    : show::copyLog(plan, *function, form);
+      text += "function " + printable(show::textOf(function->name())) + ":\n";
+    text += what == GANTRY_SHOW_LOG ? show::placementLog(subject.plan, *function, form)
+                                    : show::copyLog(subject.plan, *function, form);
   }
   return text;
 }
 
-gantry_status_t gantry_plan_show(const gantry_plan_t *plan, const char *function,
-                                 gantry_show_t what, gantry_form_t form, gantry_text_t **text) {
+static std::string tell(const show::Subject &subject, gantry_show_t what, bool asJson) {
+  switch (what) {
+  case GANTRY_SHOW_LOG:
+  case GANTRY_SHOW_COPIES:
+    return lines(subject, what, asJson ? show::Form::programs : show::Form::people);
+  case GANTRY_SHOW_MEMORY:
+    return asJson ? show::memoryAsJSON(subject.plan) : show::memorySummary(subject.plan);
+  case GANTRY_SHOW_EXPLAIN:
+    return asJson ? show::explainAsJson(subject) : show::explainForPeople(subject);
+  case GANTRY_SHOW_TIMELINE:
+    return asJson ? show::timelineAsJson(subject) : show::timelineForPeople(subject);
+  case GANTRY_SHOW_REPORT:
+    return asJson ? show::reportData(subject) : show::reportPage(subject);
+  }
+  return "";
+}
+
+/// Numbers that no enum has.
+static Status check(const char *call, unsigned what, unsigned form) {
+  if (what <= GANTRY_SHOW_REPORT && form <= GANTRY_FORM_JSON)
+    return {};
+  return Status::invalidArgument(std::string(call) + ": there is no gantry_show_t " +
+                                 std::to_string(what) + " or no gantry_form_t " +
+                                 std::to_string(form));
+}
+
+gantry_status_t gantry_plan_view_show(const gantry_plan_view_t *view, gantry_show_t what,
+                                      gantry_form_t form, const gantry_show_options_t *options,
+                                      gantry_text_t **text) {
   clear(text);
-  GANTRY_NEED(plan && text);
-  if (unsigned(what) > GANTRY_SHOW_MEMORY || unsigned(form) > GANTRY_FORM_JSON)
-    return finish(Status::invalidArgument("gantry_plan_show: there is no gantry_show_t " +
-                                          std::to_string(int(what)) + " or no gantry_form_t " +
-                                          std::to_string(int(form))));
-  const plan::fb::Plan &metadata = metadataOf(*plan);
-  Expected<Functions> functions = select(metadata, function);
-  if (!functions)
-    return finish(functions.status());
-  *text =
-      new gantry_text_t{tell(metadata, *functions, what,
-                             form == GANTRY_FORM_JSON ? show::Form::programs : show::Form::people)};
+  GANTRY_NEED(view && text);
+  if (Status status = check(__func__, what, form); !status.ok())
+    return finish(std::move(status));
+  auto question = read(options);
+  if (!question)
+    return finish(question.status());
+  show::Subject subject(view->file.plan(), view->file.bytes().size(), question.take());
+  if (Status status = subject.checkFunction(); !status.ok())
+    return finish(std::move(status));
+  if (Status status = subject.readPattern(); !status.ok())
+    return finish(Status(status.code(), "op " + status.message()));
+  *text = new gantry_text_t{tell(subject, what, form == GANTRY_FORM_JSON)};
   return GANTRY_OK;
 }
 
-gantry_status_t gantry_plan_diff(const gantry_plan_t *before, const gantry_plan_t *after,
-                                 gantry_text_t **json) {
-  clear(json);
-  GANTRY_NEED(before && after && json);
-  *json =
-      new gantry_text_t{show::diffAsJSON(show::diffPlans(metadataOf(*before), metadataOf(*after)))};
+gantry_status_t gantry_plan_view_diff(const gantry_plan_view_t *before,
+                                      const gantry_plan_view_t *after, gantry_form_t form,
+                                      const gantry_show_options_t *options, gantry_text_t **text) {
+  clear(text);
+  GANTRY_NEED(before && after && text);
+  if (Status status = check(__func__, GANTRY_SHOW_EXPLAIN, form); !status.ok())
+    return finish(std::move(status));
+  auto question = read(options);
+  if (!question)
+    return finish(question.status());
+  const show::PlanDiff diff = show::diffPlans(before->file.plan(), after->file.plan());
+  *text = new gantry_text_t{form == GANTRY_FORM_JSON
+                                ? show::diffAsJSON(diff)
+                                : show::diffForPeople(diff, question->all, question->width)};
   return GANTRY_OK;
 }

@@ -49,6 +49,9 @@ COPY_DEVICE_TO_DEVICE = 3
 SHOW_LOG = 0
 SHOW_COPIES = 1
 SHOW_MEMORY = 2
+SHOW_EXPLAIN = 3
+SHOW_TIMELINE = 4
+SHOW_REPORT = 5
 FORM_TEXT = 0
 FORM_JSON = 1
 SOFT_UNSET = 0
@@ -278,6 +281,18 @@ class gantry_memory_info_t(Structure):
     ]
 
 
+class gantry_show_options_t(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("function", c_char_p),
+        ("op", c_char_p),
+        ("all", c_uint32),
+        ("memory", c_uint32),
+        ("timeline", c_uint32),
+        ("width", c_uint32),
+    ]
+
+
 class gantry_compiler_options_t(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -491,6 +506,7 @@ RUNTIME = (
     ("gantry_plan_find_output", c_int, (c_void_p, c_uint32, c_char_p, c_void_p)),
     ("gantry_plan_num_kernel_choices", c_size_t, (c_void_p,)),
     ("gantry_plan_kernel_choice", c_int, (c_void_p, c_size_t, POINTER(gantry_kernel_choice_t))),
+    ("gantry_plan_data", c_void_p, (c_void_p, c_void_p)),
     ("gantry_plan_describe_json", c_int, (c_void_p, POINTER(c_char_p))),
     ("gantry_state_create", c_int, (c_void_p, POINTER(c_void_p))),
     ("gantry_state_destroy", None, (c_void_p,)),
@@ -549,10 +565,18 @@ RUNTIME = (
     ("gantry_state_array", c_int, (c_void_p, c_char_p, POINTER(c_void_p))),
     ("gantry_runtime_memory", c_int, (c_void_p, c_char_p, POINTER(gantry_memory_info_t))),
     ("gantry_runtime_reset_peak", c_int, (c_void_p, c_char_p)),
+)
+SHOW = (
+    ("gantry_plan_view_open", c_int, (c_char_p, POINTER(c_void_p))),
+    ("gantry_plan_view_of", c_int, (c_void_p, c_size_t, POINTER(c_void_p))),
+    ("gantry_plan_view_destroy", None, (c_void_p,)),
     ("gantry_text_string", c_char_p, (c_void_p,)),
+    ("gantry_text_size", c_size_t, (c_void_p,)),
     ("gantry_text_destroy", None, (c_void_p,)),
-    ("gantry_plan_show", c_int, (c_void_p, c_char_p, c_int, c_int, POINTER(c_void_p))),
-    ("gantry_plan_diff", c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
+    ("gantry_plan_view_show", c_int, (c_void_p, c_int, c_int, POINTER(gantry_show_options_t), POINTER(c_void_p))),
+    ("gantry_plan_view_diff", c_int, (c_void_p, c_void_p, c_int, POINTER(gantry_show_options_t), POINTER(c_void_p))),
+    ("gantry_show_last_error", c_char_p, ()),
+    ("gantry_show_version", c_char_p, ()),
 )
 COMPILER = (
     ("gantry_cancel_create", c_int, (POINTER(c_void_p),)),

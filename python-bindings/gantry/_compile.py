@@ -117,8 +117,9 @@ def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, ma
     return made + list(flags)
 
 
-def compile_source(source, flags, values=None, name=None, own_devices=False):
-    """Compiles a path, bytes or a graph's handle. Gives the artifact and what was said."""
+def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None):
+    """Compiles a path, bytes or a graph's handle. Gives the artifact and what was said. With `why_not`, an op and a
+    device, the artifact is the text of what would have to change."""
     library, listener = _library.compiler(), Listener()
     texts, count = _library.texts(flags)
     listed, kept = value_list(values or {})
@@ -141,7 +142,11 @@ def compile_source(source, flags, values=None, name=None, own_devices=False):
 
     def call(cancel):
         request.cancel, handle = cancel, ctypes.c_void_p()
-        _library.check_compiler(library.gantry_compile(ctypes.byref(request), ctypes.byref(handle)), listener.heard)
+        if why_not:
+            status = library.gantry_why_not(ctypes.byref(request), *(text.encode() for text in why_not), ctypes.byref(handle))
+        else:
+            status = library.gantry_compile(ctypes.byref(request), ctypes.byref(handle))
+        _library.check_compiler(status, listener.heard)
         return Artifact(handle)
 
     artifact = interruptible(call, library)

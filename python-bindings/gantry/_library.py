@@ -1,7 +1,7 @@
-"""The two shared libraries: where they are, and calls that become exceptions.
+"""The shared libraries: where they are, and calls that become exceptions.
 
-libgantry-runtime is opened at the first use of anything that needs it, libgantry-compiler, which
-brings MLIR along, when the first graph is made or compiled. ctypes lets other Python threads run
+libgantry-runtime is opened at the first use of anything that needs it, libgantry-show when a plan is
+to tell of itself, libgantry-compiler, which brings MLIR along, when the first graph is made or compiled. ctypes lets other Python threads run
 during every call.
 """
 
@@ -64,6 +64,11 @@ def runtime():
     return _opened.get("gantry-runtime") or _open("gantry-runtime", _c.RUNTIME)
 
 
+def show():
+    """libgantry-show."""
+    return _opened.get("gantry-show") or _open("gantry-show", _c.SHOW)
+
+
 def compiler():
     """libgantry-compiler."""
     return _opened.get("gantry-compiler") or _open("gantry-compiler", _c.COMPILER)
@@ -82,6 +87,12 @@ def check(status):
     """Raises what a call into the runtime library ended with."""
     if status:
         raise BY_STATUS[status](runtime().gantry_last_error().decode("utf-8", "replace"))
+
+
+def check_show(status):
+    """The same for the library that tells of plans."""
+    if status:
+        raise BY_STATUS[status](show().gantry_show_last_error().decode("utf-8", "replace"))
 
 
 def check_compiler(status, diagnostics=()):

@@ -8,7 +8,7 @@ import ctypes
 
 import numpy as np
 
-from . import _c, _dlpack, _library, _runtime
+from . import _c, _dlpack, _library, _notebook, _runtime
 from ._operators import Operators
 from .device import Device, device as as_device, request, resolve
 from .dtypes import BY_NUMBER, as_dtype
@@ -72,6 +72,9 @@ class Array(Operators):
     def __repr__(self):
         values = np.array2string(self.numpy(), separator=", ", prefix="Array(", threshold=100, edgeitems=3)
         return f"Array({values}, dtype={self.dtype}, device={self.device!r})"
+
+    def _repr_html_(self):
+        return _notebook.array(self)
 
     # ---- moving ----
 

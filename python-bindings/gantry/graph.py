@@ -281,7 +281,9 @@ class Graph:
 
     def _compile(self, flags, values=None):
         from .plan import Plan
-        return Plan._from_artifact(*compile_source(self._handle, flags, values))
+        plan = Plan._from_artifact(*compile_source(self._handle, flags, values))
+        plan._asked = self, flags, values, False
+        return plan
 
     def plan(self, **options):
         """The plan of the graph: options as gantry.compile has them."""

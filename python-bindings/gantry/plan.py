@@ -15,8 +15,9 @@ import time
 
 import numpy as np
 
-from . import _c, _library, _runtime
+from . import _c, _library, _notebook, _runtime
 from ._compile import check_options, check_source, compile_source, flags_of
+from ._show import Shown
 from ._wait import interruptible
 from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
@@ -46,7 +47,10 @@ def compile(source, *, dims=None, values=None, devices=None, **options):
         return source._compile(flags, values)
     check_source(source)
     artifact, heard = compile_source(source, flags, values, own_devices=devices is not None)
-    return Plan._from_artifact(artifact, heard)
+    plan = Plan._from_artifact(artifact, heard)
+    is_file = isinstance(source, (str, os.PathLike))  # bytes may be large, and would be kept with the plan
+    plan._asked = source if is_file else None, flags, values, devices is not None
+    return plan
 
 
 def from_torch(module, *example, **options):
@@ -106,7 +110,7 @@ class Function:
         raise NotFoundError(f"function '{self.name}' {what}; its inputs are {listed}")
 
 
-class Plan:
+class Plan(Shown):
     """A compiled graph: immutable, shared freely among threads."""
 
     def __init__(self, handle, data=None, path=None, artifact=None, diagnostics=()):
@@ -165,39 +169,6 @@ class Plan:
     def ops(self):
         """The placed ops of all functions: dicts with name, log_name, device."""
         return [op for function in self.description["functions"] for op in function.get("placed_ops", ())]
-
-    def _shown(self, what, form, function=None):
-        text = ctypes.c_void_p()
-        name = self.function(function).name.encode() if function else None
-        _library.check(self._library.gantry_plan_show(self._handle, name, what, form, ctypes.byref(text)))
-        return self._taken(text)
-
-    def _taken(self, text):
-        try:
-            return self._library.gantry_text_string(text).decode()
-        finally:
-            self._library.gantry_text_destroy(text)
-
-    def log(self, function=None):
-        """Lines of what a run does, in its order: copies between devices, ops where they run."""
-        lines = self._shown(_c.SHOW_LOG, _c.FORM_TEXT, function).splitlines()
-        return [line for line in lines if not line.startswith("placed ")]
-
-    def copies(self, function=None):
-        """The copies of a run and at load, as dicts: from, to, bytes, cause, ..."""
-        return [json.loads(line)["copy"] for line in self._shown(_c.SHOW_COPIES, _c.FORM_JSON, function).splitlines()]
-
-    @property
-    def memory(self):
-        """Bytes of constants, variables and of a run, as a dict by device, "GPU:0"."""
-        return {_known(each["device"].encode()).short_name: each for each in json.loads(self._shown(_c.SHOW_MEMORY, _c.FORM_JSON))}
-
-    def diff(self, other):
-        """What changes from this plan to another, in placement, copies, memory and prediction, as a dict; its "same"
-        says whether anything does."""
-        text = ctypes.c_void_p()
-        _library.check(self._library.gantry_plan_diff(self._handle, other._handle, ctypes.byref(text)))
-        return json.loads(self._taken(text))
 
     def has_loop(self, function):
         """Whether how long a run takes depends on values."""
@@ -404,6 +375,9 @@ class State:
 
     def __contains__(self, name):
         return name in self.names
+
+    def _repr_html_(self):
+        return _notebook.state(self)
 
     def __getitem__(self, name):
         handle = ctypes.c_void_p()

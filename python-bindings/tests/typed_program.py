@@ -31,6 +31,11 @@ def power(a: gt.Array, times: int) -> Dict[str, gt.Array]:
 text: str = step.lower(x).text
 result: Dict[str, gt.Array] = power(x, 2)
 plan: gt.Plan = gt.compile("model.onnx", dims={"batch": [1, 8]}, rules=["MatMul=GPU:1"])
+said: str = plan.explain("MatMul", memory=True)
+busy: float = sum(moment["end"] - moment["start"] for moment in plan.timeline())
+rules: List[str] = [op["rule"] for op in plan.explain(json=True)["functions"][0]["ops"]]
+plan.report("report.html")
+print(plan.log()[0].upper(), plan.diff(plan)["same"], plan.why_not("MatMul", gt.gpu(1)))
 state = gt.State()
 state["w"] = np.zeros(3, np.float32)
 for name, output in plan.session(state).run(x=x).items():

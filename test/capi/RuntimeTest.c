@@ -88,6 +88,9 @@ static void test_queries(gantry_plan_t *plan) {
   EXPECT(strcmp(choice.description, "code on host") == 0);
   NEED(gantry_plan_describe_json(plan, &json) == GANTRY_OK);
   EXPECT(json[0] == '{' && strstr(json, "\"symbol\":\"add_f32\""));
+  size_t size = 0;
+  EXPECT(gantry_plan_data(plan, &size) && (uintptr_t)gantry_plan_data(plan, NULL) % 64 == 0);
+  EXPECT(size > 0);
 }
 
 static void test_bindings(gantry_bindings_t *bindings, float *x, float *y) {
@@ -189,6 +192,8 @@ static void test_failures_leave(const gantry_plan_t *plan, gantry_session_t *ses
   EXPECT(gantry_plan_load_memory(NULL, dirt, 4, NULL, NULL, &loaded) != GANTRY_OK);
   EXPECT(loaded == NULL);
   EXPECT(gantry_plan_describe_json(NULL, &json) != GANTRY_OK && json == NULL);
+  size_t size = 1;
+  EXPECT(gantry_plan_data(NULL, &size) == NULL && size == 0);
   EXPECT(gantry_state_create(NULL, &state) != GANTRY_OK && state == NULL);
   state = (gantry_state_t *)dirt;
   EXPECT(gantry_session_state(NULL, &state) != GANTRY_OK && state == NULL);

@@ -65,7 +65,6 @@ EDGES = {
     "CAPI/DLPackTypes": {"CAPI"},
     "CAPI/Handles": {"CAPI", "Support", "Runtime"},
     "CAPI/Show": {"CAPI", "Support", "Plan", "Show"},
-    "CAPI/Plans": {"CAPI", "Plan"},
     "CAPI/Machine": {"CAPI", "Support", "Device", "Machine"},
     "CAPI/Topology": {"CAPI", "Support", "Device", "Machine"},
     "CAPI/Outcome": {"CAPI", "Support"},

@@ -19,7 +19,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python-bindings/gantry"
-LIBRARIES = ("libgantry-runtime.so", "libgantry-compiler.so", "libgantry-emulator.so")
+LIBRARIES = ("libgantry-runtime.so", "libgantry-show.so", "libgantry-compiler.so", "libgantry-emulator.so")
 
 
 def version():

@@ -8,7 +8,7 @@ error, so that nothing is left out in silence.
 import re
 
 HEADERS = ("common", "topology", "machine", "runtime", "array", "show", "compiler", "graph")
-HALVES = {"compiler": "compiler", "graph": "compiler"}  # in whose library a header's functions are
+HALVES = {"show": "show", "compiler": "compiler", "graph": "compiler"}  # in whose library a header's functions are
 
 SCALARS = {"void": None, "int": "c_int", "int32_t": "c_int32", "int64_t": "c_int64", "uint8_t": "c_uint8",
            "uint32_t": "c_uint32", "uint64_t": "c_uint64", "size_t": "c_size_t", "double": "c_double",
@@ -152,10 +152,10 @@ def module(folder):
                 lines[-1:] = [f"{callback} = CFUNCTYPE({', '.join([str(kind[0]), *kind[1]])})", "", ""]
                 del late[callback]
     lines.append("# By library: name, result, arguments.")
-    for half in ("runtime", "compiler"):
+    for half in ("runtime", "show", "compiler"):
         lines.append(f"{half.upper()} = (")
         for name, (where, result, arguments) in reader.functions.items():
-            if where == half or name in SHARED:
+            if where == half or name in SHARED and half != "show":
                 arguments = ", ".join(arguments) + ("," if len(arguments) == 1 else "")
                 lines.append(f'    ("{name}", {result}, ({arguments})),')
         lines.append(")")

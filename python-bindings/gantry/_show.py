@@ -1,0 +1,203 @@
+"""What plans say of themselves: the methods of Plan that tell and draw, over libgantry-show.
+
+Texts are `Text`: a str that prints as it is, also in a notebook. What is for programs is of dicts and lists.
+"""
+
+import ctypes
+import json
+import os
+import threading
+
+from . import _c, _library, _notebook
+from .array import _known
+from .errors import FailedPreconditionError
+
+_lock = threading.Lock()
+
+
+class Text(str):
+    """Lines for people: what the prompt shows is the text itself."""
+
+    def __repr__(self):
+        return str(self).rstrip("\n")
+
+    def _repr_html_(self):
+        return _notebook.lines(self)
+
+
+class Difference(dict):
+    """What `Plan.diff` found, as a dict; printed, it is lines for people."""
+
+    def __init__(self, found, text):
+        super().__init__(found)
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+    def _repr_html_(self):
+        return _notebook.lines(self.text)
+
+
+class Timeline(list):
+    """What queues do when, a dict for each command; printed, it is a chart, in a notebook a picture."""
+
+    def __init__(self, moments, text):
+        super().__init__(moments)
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+    def _repr_html_(self):
+        return _notebook.timeline(self)
+
+
+class _View:
+    """The handle of a plan that is told of. It reads where the plan lies, so the plan has to live as long."""
+
+    def __init__(self, address, size):
+        self._library, self.handle = _library.show(), ctypes.c_void_p()
+        _library.check_show(self._library.gantry_plan_view_of(address, size, ctypes.byref(self.handle)))
+
+    def __del__(self):
+        if self.handle:
+            self._library.gantry_plan_view_destroy(self.handle)
+
+    def tell(self, what, form, **options):
+        """A text; `options` are those of gantry_show_options_t."""
+        given, text = _options(options), ctypes.c_void_p()
+        _library.check_show(self._library.gantry_plan_view_show(self.handle, what, form, ctypes.byref(given),
+                                                                ctypes.byref(text)))
+        return self._take(text)
+
+    def diff(self, other, form, **options):
+        given, text = _options(options), ctypes.c_void_p()
+        _library.check_show(self._library.gantry_plan_view_diff(self.handle, other.handle, form, ctypes.byref(given),
+                                                                ctypes.byref(text)))
+        return self._take(text)
+
+    def _take(self, text):
+        try:
+            return ctypes.string_at(self._library.gantry_text_string(text), self._library.gantry_text_size(text)).decode()
+        finally:
+            self._library.gantry_text_destroy(text)
+
+
+def _options(options):
+    function, op = options.pop("function", None), options.pop("op", None)
+    return _library.sized(_c.gantry_show_options_t, function=function.encode() if function else None,
+                          op=op.encode() if op else None, **options)
+
+
+def _width(width):
+    """Columns: those that are asked for, or COLUMNS, or the terminal's, or 100."""
+    if width is None:
+        import shutil  # takes milliseconds
+        width = shutil.get_terminal_size((100, 24)).columns
+    return width
+
+
+class Shown:
+    """What a Plan has for looking at it. Everything is predicted or planned: nothing is run."""
+
+    _seen = None  # the _View
+    _asked = None  # source, flags, values, own_devices: what why_not compiles again
+
+    def _view(self):
+        with _lock:
+            if self._seen is None:
+                size = ctypes.c_size_t()
+                address = self._library.gantry_plan_data(self._handle, ctypes.byref(size))
+                self._seen = _View(address, size.value)
+            return self._seen
+
+    def _tell(self, what, form, **options):
+        if options.get("function") is not None:
+            self.function(options["function"])  # whose error lists the functions
+        return self._view().tell(what, form, **options)
+
+    def log(self, function=None, json=False):
+        """Lines of what a run does, in its order: copies between devices, ops where they run. With `json` a dict for
+        each, an op with the reason for its device, or {"copy": ...}."""
+        text = self._tell(_c.SHOW_LOG, _c.FORM_JSON if json else _c.FORM_TEXT, function=function)
+        return _objects(text) if json else [line for line in text.splitlines() if not line.startswith("placed ")]
+
+    def copies(self, function=None):
+        """The copies of a run and at load, as dicts: from, to, bytes, cause, ..."""
+        return [each["copy"] for each in _objects(self._tell(_c.SHOW_COPIES, _c.FORM_JSON, function=function))]
+
+    @property
+    def memory(self):
+        """Bytes of constants, variables and of a run, as a dict by device, "GPU:0"."""
+        told = json.loads(self._tell(_c.SHOW_MEMORY, _c.FORM_JSON))
+        return {_known(each["device"].encode()).short_name: each for each in told}
+
+    def explain(self, op=None, *, function=None, memory=False, all=False, timeline=False, json=False, width=None):
+        """What runs where and why, what takes time, what is copied, what memory it takes, as `gantry explain` tells it.
+
+        op         of some ops: a name, a type ("MatMul") or a pattern ("name:/encoder/*")
+        memory     memory instead of ops: arenas, what fills them at the peak, a chart over the steps
+        all        every row in the place of the first page;   timeline  also what queues do when
+        json       a dict with everything instead of a text;   width  columns; else the terminal's
+
+        NotFoundError, with what may have been meant, for an op that is not there.
+        """
+        told = self._tell(_c.SHOW_EXPLAIN, _c.FORM_JSON if json else _c.FORM_TEXT, function=function, op=op,
+                          memory=int(memory), all=int(all), timeline=int(timeline), width=_width(width))
+        return _loads(told) if json else Text(told)
+
+    def timeline(self, function=None, width=None):
+        """What every queue of every device does over a run, as predicted: dicts with function, device, queue, name,
+        does, start and end (seconds). Printed, it is a chart."""
+        options = {"function": function, "width": _width(width)}
+        return Timeline(_loads(self._tell(_c.SHOW_TIMELINE, _c.FORM_JSON, **options)),
+                        self._tell(_c.SHOW_TIMELINE, _c.FORM_TEXT, **options))
+
+    def report(self, path, function=None):
+        """Writes a page for the browser, whole or not at all: the graph by device, queues over time, memory. It loads
+        nothing from elsewhere."""
+        part = f"{os.fspath(path)}.part"
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(self._tell(_c.SHOW_REPORT, _c.FORM_TEXT, function=function))
+        os.replace(part, path)
+
+    def diff(self, other, all=False, width=None):
+        """What changes from this plan to another, in placement, copies, memory and prediction, as a dict; its "same"
+        says whether anything does. Printed, it is lines for people, with `all` a row for each op and copy."""
+        view, others = self._view(), other._view()
+        text = view.diff(others, _c.FORM_TEXT, all=int(all), width=_width(width))
+        return Difference(_loads(view.diff(others, _c.FORM_JSON)), text)
+
+    def why_not(self, op, device, source=None):
+        """The least that would have to change for an op ("MatMul", a name, a pattern) to be placed on a device, and what
+        that would bring. It compiles the graph again, which a plan does not keep: a plan of a file, of a Graph or of a
+        function knows its graph; for one of bytes, or that was loaded, `source` gives it.
+
+        FailedPreconditionError without a graph; InvalidArgumentError for an op or a device that is not there.
+        """
+        from ._compile import compile_source
+        known, flags, values, own_devices = self._asked or (None, (), None, False)
+        source = known if source is None else source
+        if source is None:
+            raise FailedPreconditionError("why_not needs the graph, whose constraints a plan does not keep; give it as "
+                                          "source=")
+        given = getattr(source, "_handle", source)  # of a Graph
+        artifact, _ = compile_source(given, flags, values, own_devices=own_devices,
+                                     why_not=(op, device if isinstance(device, str) else device.given))
+        return Text(artifact.bytes().decode())
+
+    def _pictured(self):
+        """What pictures are drawn from: the data of a report."""
+        return _loads(self._tell(_c.SHOW_REPORT, _c.FORM_JSON))
+
+    def _repr_html_(self):
+        return _notebook.plan(self._pictured())
+
+
+def _objects(text):
+    """The objects of a text with one a line."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+_loads = json.loads  # methods have an argument of that name
