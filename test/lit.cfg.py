@@ -3,8 +3,8 @@
 Run through the build folder (lit BUILD/test), which knows where the tools are.
   --param roundtrip=1   adds --verify-roundtrip to every gantry-opt: what is read is printed, read
                         again and compared, as text and as bytecode
-Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python.
-Features, for REQUIRES: shared-models, onnx-testdata, nvptx, roundtrip, asan, ubsan.
+Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python, %node.
+Features, for REQUIRES: shared-models, onnx-testdata, node, nvptx, roundtrip, asan, ubsan.
 """
 
 import os
@@ -41,6 +41,10 @@ config.substitutions += [
 
 if os.path.isdir(models):
     config.available_features.add("shared-models")
+node = shutil.which("node")
+if node:
+    config.available_features.add("node")
+    config.substitutions += [("%node", node)]
 if os.path.isdir(onnx_data):
     config.available_features.add("onnx-testdata")
 # LLVM's own tools, as far as they are installed, on the way from the LLVM dialect to PTX.

@@ -1,5 +1,6 @@
 #include "gantry/Show/Report.h"
 
+#include "LiveMemory.h"
 #include "ReportPage.h"
 
 #include "gantry/Show/PlacementLog.h"
@@ -148,14 +149,37 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
   addRepeats(json, drawn);
 }
 
-void addArenas(JSONWriter &json, const Subject &subject) {
+/// "peak": what is live of a transient arena at each command, most of it at `at`.
+void addPeak(JSONWriter &json, const fb::Function &function, uint32_t arena) {
+  const std::vector<PlacedCommand> commands = commandsOf(function);
+  const LiveMemory memory = liveMemoryOf(function, arena, commands.size());
+  if (memory.peak == 0)
+    return;
+  json.key("peak")
+      .beginObject()
+      .member("bytes", memory.peak)
+      .member("at", uint64_t(memory.peakCommand))
+      .member("name", textOf(commands[memory.peakCommand].command->name()))
+      .key("live")
+      .beginArray();
+  for (uint64_t bytes : memory.live)
+    json.value(bytes);
+  json.endArray().endObject();
+}
+
+void addArenas(JSONWriter &json, const Subject &subject, const fb::Function &function) {
   json.key("arenas").beginArray();
-  for (const auto *arena : listOf(subject.plan.arenas()))
+  uint32_t index = 0;
+  for (const auto *arena : listOf(subject.plan.arenas())) {
     json.beginObject()
         .member("device", uint32_t(arena->device()))
         .member("kind", fb::EnumNameArenaKind(arena->kind()))
-        .member("bytes", uint64_t(arena->size()))
-        .endObject();
+        .member("bytes", uint64_t(arena->size()));
+    if (arena->kind() == fb::ArenaKind::transient)
+      addPeak(json, function, index);
+    json.endObject();
+    ++index;
+  }
   json.endArray();
 }
 
@@ -186,7 +210,7 @@ std::string reportData(const Subject &subject) {
     json.member("summary",
                 placementSummary(subject.plan, function, Ledger::of(subject.plan, function)));
     addValues(json, function);
-    addArenas(json, subject);
+    addArenas(json, subject, function);
     addCommands(json, subject, function);
   });
 }

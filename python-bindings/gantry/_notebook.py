@@ -125,28 +125,12 @@ def timeline(moments):
 
 # ---- memory ----
 
-def live(values, arena, steps):
-    """Bytes of an arena that are live at each step, and the first step at which they are most."""
-    change = [0] * (steps + 1)
-    for value in values:
-        if value["arena"] == arena:
-            change[value["first"]] += value["bytes"]
-            change[min(value["last"] + 1, steps)] -= value["bytes"]
-    found, now = [], 0
-    for step in change[:steps]:
-        now += step
-        found.append(now)
-    return found, found.index(max(found)) if found else 0
-
-
 def memory(function, arena, colour, name):
     """Where the values of an arena lie, up, and in which steps of a run, right; those at the peak stand out. A line: the
     bytes that are live."""
     mine = [value for value in function["values"] if value["arena"] == arena]
-    steps = max([value["last"] + 1 for value in mine] + [command["at"] + 1 for command in function["commands"]], default=0)
-    found, at = live(mine, arena, steps)
-    if not found or not found[at]:
-        return ""
+    peak = function["arenas"][arena]["peak"]
+    found, at, steps = peak["live"], peak["at"], len(peak["live"])
     height, size = 110, function["arenas"][arena]["bytes"]
     wide, high = (_WIDTH - _LABEL - 10) / steps, (height - 16) / size
     body = ""
@@ -160,7 +144,7 @@ def memory(function, arena, colour, name):
     outline = "".join(f"H{_LABEL + step * wide:.1f}V{height - count * high:.1f}"
                       for step, count in enumerate(found) if step == 0 or count != found[step - 1])
     body += f'<path d="M{_LABEL} {height}{outline}H{_WIDTH - 10}V{height}" fill="none" stroke="currentColor" stroke-opacity=".6"/>'
-    body += _text(4, 26, f"{name} transient, {bytes_text(size)}") + _text(4, 42, f"peak {bytes_text(found[at])}")
+    body += _text(4, 26, f"{name} transient, {bytes_text(size)}") + _text(4, 42, f"peak {bytes_text(peak['bytes'])}")
     body += _text(4, 58, f"at step {at + 1} of {steps}")
     if len(mine) > _MOST:
         body += _text(4, 74, f"{_MOST} of {len(mine)} values")
@@ -186,7 +170,7 @@ def plan(data):
         of_queue = lambda moment: colour[moment["from"] if moment["does"] == "copy" else names.index(moment["device"])]
         parts.append(queues(moments, of_queue))
         for arena, each in enumerate(function["arenas"]):
-            if each["kind"] == "transient":
+            if "peak" in each:
                 parts.append(memory(function, arena, colour[each["device"]], short(names[each["device"]])))
     return "<div>" + "".join(parts) + "</div>"
 

@@ -179,11 +179,6 @@ class Views(unittest.TestCase):
         self.assertEqual(texts(html, "td")[:4], ["w", "float32[4]", "GPU:0", "16 bytes"])
         self.assertEqual(texts(html, "p"), ["15 variables, 128 bytes", "… and 3 more"])
 
-    def test_live_memory(self):
-        values = [{"arena": 0, "bytes": size, "first": first, "last": last}
-                  for size, first, last in ((5, 0, 1), (7, 1, 3), (2, 3, 3))] + [{"arena": 1, "bytes": 99, "first": 0, "last": 3}]
-        self.assertEqual(_notebook.live(values, 0, 4), ([5, 12, 7, 9], 1))
-
     def test_texts(self):
         for count, text in ((0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (1 << 40, "1 TiB")):
             self.assertEqual(_notebook.bytes_text(count), text)

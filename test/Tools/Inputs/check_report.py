@@ -41,6 +41,15 @@ end = max(command["end"] for command in commands.values())
 assert abs(end / said["predicted_seconds"] - 1) < 1e-9, (end, said["predicted_seconds"])
 assert {o for c in commands.values() for o in c["outputs"]} == set(range(len(said["outputs"])))
 
+# The peak of each transient arena is what the live ranges of its values add up to.
+for number, arena in enumerate(function["arenas"]):
+    mine = [value for value in function["values"] if value["arena"] == number]
+    assert ("peak" in arena) == (arena["kind"] == "transient" and bool(mine)), arena
+    if "peak" in arena:
+        peak = arena["peak"]
+        live = [sum(v["bytes"] for v in mine if v["first"] <= at <= v["last"]) for at in range(len(peak["live"]))]
+        assert peak["live"] == live and live[peak["at"]] == peak["bytes"] == max(live) <= arena["bytes"], (peak, live)
+
 # Layers that are folded are alike.
 alike = lambda c: (c["device"], c["queue"], c["does"], c["ops"], c.get("bytes"))
 drawn = function["commands"]
