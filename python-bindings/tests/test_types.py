@@ -1,4 +1,4 @@
-"""The stubs: strict type checkers accept a program that uses them, and find a mistake in one."""
+"""The stubs: strict type checkers accept programs that use them, and find a mistake in one."""
 
 import os
 import pathlib
@@ -19,11 +19,12 @@ def check(file):
 
 
 class Types(unittest.TestCase):
-    def test_a_program(self):
-        said = check(HERE / "typed_program.py")
-        if said is None:
-            self.skipTest("mypy is not installed")
-        self.assertEqual(said, "Success: no issues found in 1 source file\n")
+    def test_programs(self):
+        for program in (HERE / "typed_program.py", *sorted((HERE.parents[1] / "examples").glob("*.py"))):
+            said = check(program)
+            if said is None:
+                self.skipTest("mypy is not installed")
+            self.assertEqual(said, "Success: no issues found in 1 source file\n", program)
 
     def test_a_mistake(self):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:

@@ -1,0 +1,34 @@
+"""The examples in Python run, and say what they should."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from tests.support import HAS_COMPILER, NEEDS_COMPILER
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(name, *arguments):
+    """What an example prints; its devices are its own."""
+    names = {key: value for key, value in os.environ.items() if key not in ("GANTRY_DEVICES", "GANTRY_SIMULATE")}
+    return subprocess.run([sys.executable, EXAMPLES / name, *arguments], env=names, check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Examples(unittest.TestCase):
+    def test_where_ops_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "report.html"
+            said = run("where_ops_run.py", page)
+            self.assertIn("MatMul/output0.0", page.read_text(encoding="utf-8"))
+        for part in ("Softmax  on GPU:0, by default: GPUs before CPUs, then the lowest id\n", "\n1 op moved\n",
+                     "GPU:1 copies in", "- ask for CPU:0: ", "it fits the limits\n", f"wrote {page}; open it in a browser\n"):
+            self.assertIn(part, said)
+
+    def test_all_are_tested(self):
+        self.assertEqual(sorted(file.name for file in EXAMPLES.glob("*.py")), ["where_ops_run.py"])
