@@ -83,6 +83,15 @@ GANTRY_API void gantry_cancel_reset(gantry_cancel_t *cancel);
 GANTRY_API int gantry_cancel_is_set(const gantry_cancel_t *cancel);
 GANTRY_API void gantry_cancel_destroy(gantry_cancel_t *cancel);
 
+/** When a command of a plan was done, a launch, copy or fill. */
+typedef struct gantry_moment_t {
+  uint32_t function; /**< of the plan, from 0 */
+  uint32_t
+      command;  /**< of the function, from 0: in its order, those of a branch or loop behind it */
+  double start; /**< seconds since the run began */
+  double end;
+} gantry_moment_t;
+
 /** Severity of a line given to a log callback. */
 typedef enum gantry_severity_t {
   GANTRY_SEVERITY_NOTE = 0,

@@ -362,6 +362,14 @@ GANTRY_API gantry_status_t gantry_bindings_set_cancel(gantry_bindings_t *binding
 GANTRY_API gantry_status_t gantry_session_run(gantry_session_t *session,
                                               gantry_bindings_t *bindings);
 
+/** What the session's last run did on the virtual clock of simulated devices, in the order in which
+ * it did, a command in a loop once for each round: the first `capacity` of it into `moments`, which
+ * may be null when that is 0, and how much there is into `*count`. 0 before the first run, and when
+ * no device is simulated. gantry_show_options_t takes it (show.h). */
+GANTRY_API gantry_status_t gantry_session_timeline(const gantry_session_t *session,
+                                                   gantry_moment_t *moments, size_t capacity,
+                                                   size_t *count);
+
 /** Starts a run. On the host and on simulated devices the work is done by the calling thread,
  * before this returns; other devices may still be at work then. Until the run is over the bound
  * arrays must stay as they are, and nothing can be bound anew (FAILED_PRECONDITION). The fence

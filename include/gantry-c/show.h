@@ -75,11 +75,15 @@ typedef struct gantry_show_options_t {
   uint32_t memory;   /**< EXPLAIN: 1 for memory in the place of ops: arenas, values at the peak */
   uint32_t timeline; /**< EXPLAIN: 1 for what TIMELINE tells besides */
   uint32_t width;    /**< for people: columns of the longest line, at least 40; 0: 100 */
+  /** TIMELINE, and EXPLAIN with `timeline`: a run of one function as gantry_session_timeline gives
+   * it, told in the place of what is predicted, of that function alone; null: predicted. */
+  const gantry_moment_t *moments;
+  size_t num_moments;
 } gantry_show_options_t;
 
 /** Tells it. `options` may be null: the defaults. Errors: NOT_FOUND, which lists what there is,
  * when there is no such function or op; INVALID_ARGUMENT for an `op` that is no pattern, numbers
- * that say nothing. */
+ * that say nothing, moments of commands that there are not. */
 GANTRY_API gantry_status_t gantry_plan_view_show(const gantry_plan_view_t *view, gantry_show_t what,
                                                  gantry_form_t form,
                                                  const gantry_show_options_t *options,

@@ -3,6 +3,7 @@
 #include "Handles.h"
 
 #include "gantry/Drivers/BuiltIn.h"
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Describe.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <unordered_map>
 
 using namespace gantry;
 using namespace gantry::capi;
@@ -521,6 +523,27 @@ gantry_status_t gantry_session_state(const gantry_session_t *session, gantry_sta
   clear(state);
   GANTRY_NEED(session && state);
   *state = session->object->state() ? new gantry_state_t{session->object->state()} : nullptr;
+  return GANTRY_OK;
+}
+
+gantry_status_t gantry_session_timeline(const gantry_session_t *session, gantry_moment_t *moments,
+                                        size_t capacity, size_t *count) {
+  GANTRY_NEED(session && count && (moments || capacity == 0));
+  const std::vector<CommandEvent> events = session->object->timeline();
+  *count = events.size();
+  const auto &functions = *session->object->plan().metadata().functions();
+  if (events.empty() || capacity == 0)
+    return GANTRY_OK;
+  // All are of one function.
+  for (uint32_t f = 0; f < functions.size(); ++f) {
+    std::unordered_map<const plan::fb::Command *, uint32_t> numbers;
+    for (const plan::PlacedCommand &placed : plan::commandsOf(*functions.Get(f)))
+      numbers.emplace(placed.command, static_cast<uint32_t>(numbers.size()));
+    if (!numbers.contains(events.front().command))
+      continue;
+    for (size_t i = 0; i < std::min(capacity, events.size()); ++i)
+      moments[i] = {f, numbers.at(events[i].command), events[i].start, events[i].end};
+  }
   return GANTRY_OK;
 }
 

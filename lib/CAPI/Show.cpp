@@ -5,6 +5,7 @@
 #include "Info.h"
 #include "Outcome.h"
 
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/PlanFile.h"
 #include "gantry/Show/Explain.h"
 #include "gantry/Show/PlacementLog.h"
@@ -101,7 +102,37 @@ static std::string lines(const show::Subject &subject, gantry_show_t what, show:
   return text;
 }
 
-static std::string tell(const show::Subject &subject, gantry_show_t what, bool asJson) {
+/// The run that is given, whose function becomes the one that is told of.
+static Expected<show::Moments> momentsOf(const plan::fb::Plan &plan,
+                                         const gantry_show_options_t *options,
+                                         show::Question &question) {
+  if (!options)
+    return show::Moments();
+  const auto given = take(options, "gantry_show_options_t");
+  if (!given || !given->moments || given->num_moments == 0)
+    return show::Moments();
+  const std::span moments(given->moments, given->num_moments);
+  const auto wrong = [](const gantry_moment_t &moment) {
+    return Status::invalidArgument("there is no command number " + std::to_string(moment.command) +
+                                   " of a function number " + std::to_string(moment.function) +
+                                   ", of which a moment is given");
+  };
+  const uint32_t function = moments.front().function;
+  if (function >= plan.functions()->size())
+    return wrong(moments.front());
+  const auto commands = plan::commandsOf(*plan.functions()->Get(function));
+  std::vector<plan::Moment> run;
+  for (const gantry_moment_t &moment : moments) {
+    if (moment.function != function || moment.command >= commands.size())
+      return wrong(moment);
+    run.push_back({commands[moment.command].command, moment.start, moment.end});
+  }
+  question.function = show::textOf(plan.functions()->Get(function)->name());
+  return show::Moments(std::move(run));
+}
+
+static std::string tell(const show::Subject &subject, const show::Moments &moments,
+                        gantry_show_t what, bool asJson) {
   switch (what) {
   case GANTRY_SHOW_LOG:
   case GANTRY_SHOW_COPIES:
@@ -109,9 +140,11 @@ static std::string tell(const show::Subject &subject, gantry_show_t what, bool a
   case GANTRY_SHOW_MEMORY:
     return asJson ? show::memoryAsJSON(subject.plan) : show::memorySummary(subject.plan);
   case GANTRY_SHOW_EXPLAIN:
-    return asJson ? show::explainAsJson(subject) : show::explainForPeople(subject);
+    return asJson ? show::explainAsJson(subject, moments)
+                  : show::explainForPeople(subject, moments);
   case GANTRY_SHOW_TIMELINE:
-    return asJson ? show::timelineAsJson(subject) : show::timelineForPeople(subject);
+    return asJson ? show::timelineAsJson(subject, moments)
+                  : show::timelineForPeople(subject, moments);
   case GANTRY_SHOW_REPORT:
     return asJson ? show::reportData(subject) : show::reportPage(subject);
   }
@@ -137,12 +170,15 @@ gantry_status_t gantry_plan_view_show(const gantry_plan_view_t *view, gantry_sho
   auto question = read(options);
   if (!question)
     return finish(question.status());
+  const auto moments = momentsOf(view->file.plan(), options, *question);
+  if (!moments)
+    return finish(moments.status());
   show::Subject subject(view->file.plan(), view->file.bytes().size(), question.take());
   if (Status status = subject.checkFunction(); !status.ok())
     return finish(std::move(status));
   if (Status status = subject.readPattern(); !status.ok())
     return finish(Status(status.code(), "op " + status.message()));
-  *text = new gantry_text_t{tell(subject, what, form == GANTRY_FORM_JSON)};
+  *text = new gantry_text_t{tell(subject, *moments, what, form == GANTRY_FORM_JSON)};
   return GANTRY_OK;
 }
 

@@ -88,6 +88,15 @@ class gantry_value_t(Structure):
     ]
 
 
+class gantry_moment_t(Structure):
+    _fields_ = [
+        ("function", c_uint32),
+        ("command", c_uint32),
+        ("start", c_double),
+        ("end", c_double),
+    ]
+
+
 class gantry_device_name_parts_t(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -290,6 +299,8 @@ class gantry_show_options_t(Structure):
         ("memory", c_uint32),
         ("timeline", c_uint32),
         ("width", c_uint32),
+        ("moments", POINTER(gantry_moment_t)),
+        ("num_moments", c_size_t),
     ]
 
 
@@ -535,6 +546,7 @@ RUNTIME = (
     ("gantry_bindings_output_at", c_int, (c_void_p, c_uint32, POINTER(c_void_p))),
     ("gantry_bindings_set_cancel", c_int, (c_void_p, c_void_p)),
     ("gantry_session_run", c_int, (c_void_p, c_void_p)),
+    ("gantry_session_timeline", c_int, (c_void_p, POINTER(gantry_moment_t), c_size_t, c_void_p)),
     ("gantry_session_submit", c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
     ("gantry_fence_done", c_int, (c_void_p,)),
     ("gantry_fence_wait", c_int, (c_void_p,)),

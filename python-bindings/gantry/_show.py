@@ -90,6 +90,19 @@ def _options(options):
                           op=op.encode() if op else None, **options)
 
 
+def timeline_of(session, width=None):
+    """What the last run of a session did on the virtual clock."""
+    library, count = session._library, ctypes.c_size_t()
+    _library.check(library.gantry_session_timeline(session._handle, None, 0, ctypes.byref(count)))
+    if count.value == 0:
+        raise FailedPreconditionError("timeline has nothing to tell: the session has not run yet, or none of its devices "
+                                      "is simulated; plan.timeline() has what is predicted")
+    moments = (_c.gantry_moment_t * count.value)()
+    _library.check(library.gantry_session_timeline(session._handle, moments, count.value, ctypes.byref(count)))
+    return session.plan._timeline({"moments": moments, "num_moments": min(count.value, len(moments)),
+                                   "width": _width(width)})
+
+
 def _width(width):
     """Columns: those that are asked for, or COLUMNS, or the terminal's, or 100."""
     if width is None:
@@ -150,7 +163,9 @@ class Shown:
     def timeline(self, function=None, width=None):
         """What every queue of every device does over a run, as predicted: dicts with function, device, queue, name,
         does, start and end (seconds). Printed, it is a chart."""
-        options = {"function": function, "width": _width(width)}
+        return self._timeline({"function": function, "width": _width(width)})
+
+    def _timeline(self, options):
         return Timeline(_loads(self._tell(_c.SHOW_TIMELINE, _c.FORM_JSON, **options)),
                         self._tell(_c.SHOW_TIMELINE, _c.FORM_TEXT, **options))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _c, _library, _notebook, _runtime
 from ._compile import check_options, check_source, compile_source, flags_of
-from ._show import Shown
+from ._show import Shown, timeline_of
 from ._wait import interruptible
 from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
@@ -271,6 +271,10 @@ class Session:
         if self._executor is None:
             self._executor = concurrent.futures.ThreadPoolExecutor(1, "gantry-session")
         return self._executor.submit(self.run, *args, **arrays)
+
+    def timeline(self, width=None):
+        """What the last run did when, on simulated devices, as Plan.timeline has it of a predicted one."""
+        return timeline_of(self, width)
 
     def bind(self, function=None, **arrays):
         """Inputs bound once for many runs: see Bound."""

@@ -2,7 +2,7 @@ import os
 from concurrent.futures import Future
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._show import Shown
+from ._show import Shown, Timeline
 from .array import Array
 from .device import Device
 from .dtypes import DType
@@ -46,6 +46,7 @@ class Session:
     def state(self) -> Optional[State]: ...
     def run(self, *args: Any, function: Optional[str] = None, **arrays: Any) -> Dict[str, Array]: ...
     def submit(self, *args: Any, **arrays: Any) -> "Future[Dict[str, Array]]": ...
+    def timeline(self, width: Optional[int] = None) -> Timeline: ...
     def bind(self, function: Optional[str] = None, **arrays: Any) -> Bound: ...
 
 class Bound:

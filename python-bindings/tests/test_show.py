@@ -72,6 +72,16 @@ class Telling(unittest.TestCase):
         self.assertIn("GPU:0 compute", str(timeline))
         self.assertEqual(len(texts(f"<div>{timeline._repr_html_()}</div>", "rect")), 3)
 
+    def test_timeline_of_a_run(self):
+        session = self.plan.session()
+        with self.assertRaises(gt.FailedPreconditionError):
+            session.timeline()
+        session.run(gt.ones(2, 3), gt.ones(3, 2))
+        ran, predicted = session.timeline(), self.plan.timeline()
+        self.assertEqual([(each["name"], each["queue"]) for each in ran], [(each["name"], each["queue"]) for each in predicted])
+        self.assertAlmostEqual(ran[-1]["end"], predicted[-1]["end"])
+        self.assertEqual(str(ran), str(predicted))
+
     def test_report(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "report.html"

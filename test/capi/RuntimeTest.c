@@ -120,6 +120,9 @@ static void test_running(gantry_session_t *session, gantry_bindings_t *bindings,
   size_t count = 0;
   int done = 0;
   NEED(gantry_session_run(session, bindings) == GANTRY_OK);
+  size_t moments = 1; /* nothing is simulated */
+  EXPECT(gantry_session_timeline(session, NULL, 0, &moments) == GANTRY_OK && moments == 0);
+  EXPECT(gantry_session_timeline(session, NULL, 1, &moments) == GANTRY_INVALID_ARGUMENT);
   EXPECT(y[0] == 12 && y[3] == 24);
   y[0] = 0;
   NEED(gantry_session_submit(session, bindings, &fence) == GANTRY_OK);

@@ -93,6 +93,22 @@ static void test_explaining(const gantry_plan_view_t *view) {
   expect_in(view, plain, GANTRY_SHOW_REPORT, GANTRY_FORM_JSON, "\"arenas\":[");
 }
 
+/* A run that is given is told in the place of the predicted one. */
+static void test_moments(const gantry_plan_view_t *view) {
+  const gantry_moment_t run[] = {{0, 0, 0, 1}, {0, 1, 1, 4}},
+                        nowhere[] = {{0, 0, 0, 1}, {0, 99, 1, 4}};
+  const gantry_show_options_t given = {.moments = run, .num_moments = 2};
+  const gantry_show_options_t wrong = {
+      .struct_size = sizeof wrong, .moments = nowhere, .num_moments = 2};
+  expect_in(view, given, GANTRY_SHOW_TIMELINE, GANTRY_FORM_TEXT, "                 4 s");
+  expect_in(view, given, GANTRY_SHOW_TIMELINE, GANTRY_FORM_JSON, "\"start\":1,\"end\":4}]");
+  gantry_text_t *text = NULL;
+  expect_refused(
+      gantry_plan_view_show(view, GANTRY_SHOW_TIMELINE, GANTRY_FORM_TEXT, &wrong, &text),
+      GANTRY_INVALID_ARGUMENT,
+      "there is no command number 99 of a function number 0, of which a moment is given");
+}
+
 static void test_refusals(const gantry_plan_view_t *view) {
   gantry_text_t *text = (gantry_text_t *)&failures;
   gantry_plan_view_t *none = (gantry_plan_view_t *)&failures;
@@ -154,6 +170,7 @@ int main(int argc, char **argv) {
   gantry_plan_view_t *counter = open_view(argv[1], "counter.gantry");
   test_showing(hello);
   test_explaining(hello);
+  test_moments(hello);
   test_refusals(hello);
   test_diff(hello, counter);
   test_bytes(argv[1]);
