@@ -1,4 +1,4 @@
-// The page of a report, as it lies in report.html.
+// The page of a report, as it lies in report.html with report-memory.js in it.
 #pragma once
 
 #include <string_view>
