@@ -24,7 +24,7 @@ def show(plan: gt.Plan) -> None:
     for op in ops:
         print(f"{op['op']:8} on {gt.device(op['device'])!r}, by {op['rule']}: {op['reason']}")
     for name, memory in plan.memory.items():
-        print(f"{name}: {memory['transient']} bytes a run")
+        print(f"{name}: {memory.transient} bytes a run")
 
 
 arguments = gt.ones(8, 64), gt.ones(64, 32), gt.ones(32, 10)

@@ -53,6 +53,17 @@ class Timeline(list):
         return _notebook.timeline(self)
 
 
+class Held(dict):
+    """Bytes that a plan takes on a device, as a dict; the sizes are attributes, too."""
+
+    def __init__(self, found):
+        super().__init__(found)
+        self.constants, self.variables, self.transient = found["constants"], found["variables"], found["transient"]
+        self.bound = found["lower_bound"]  # the least that the transient values can take; 0: there are none
+        self.limit = found["limit"]  # 0: none
+        self.peak = self.constants + self.variables + self.transient  # of one session
+
+
 class _View:
     """The handle of a plan that is told of. It reads where the plan lies, so the plan has to live as long."""
 
@@ -142,9 +153,9 @@ class Shown:
 
     @property
     def memory(self):
-        """Bytes of constants, variables and of a run, as a dict by device, "GPU:0"."""
+        """Bytes by device: memory["GPU:0"].constants, .variables, .transient (of a run), .bound, .peak, .limit."""
         told = json.loads(self._tell(_c.SHOW_MEMORY, _c.FORM_JSON))
-        return {_known(each["device"].encode()).short_name: each for each in told}
+        return {_known(each["device"].encode()).short_name: Held(each) for each in told}
 
     def explain(self, op=None, *, function=None, memory=False, all=False, timeline=False, json=False, width=None):
         """What runs where and why, what takes time, what is copied, what memory it takes, as `gantry explain` tells it.

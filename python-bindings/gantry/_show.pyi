@@ -14,6 +14,14 @@ class Difference(Dict[str, Any]):
 class Timeline(List[Dict[str, Any]]):
     text: str
 
+class Held(Dict[str, Any]):
+    constants: int
+    variables: int
+    transient: int
+    bound: int
+    peak: int
+    limit: int
+
 class Shown:
     @overload
     def log(self, function: Optional[str] = None, json: Literal[False] = False) -> List[str]: ...
@@ -21,7 +29,7 @@ class Shown:
     def log(self, function: Optional[str] = None, *, json: Literal[True]) -> List[Dict[str, Any]]: ...
     def copies(self, function: Optional[str] = None) -> List[Dict[str, Any]]: ...
     @property
-    def memory(self) -> Dict[str, Dict[str, Any]]: ...
+    def memory(self) -> Dict[str, Held]: ...
     @overload
     def explain(self, op: Optional[str] = None, *, function: Optional[str] = None, memory: bool = False,
                 all: bool = False, timeline: bool = False, json: Literal[False] = False,

@@ -57,6 +57,12 @@ class Telling(unittest.TestCase):
                 self.plan.explain(**arguments)
             self.assertEqual(str(caught.exception), text)
 
+    def test_memory(self):
+        held = self.plan.memory["GPU:0"]
+        self.assertEqual((held.constants, held.variables, held.transient, held.bound, held.peak, held.limit),
+                         (0, 0, 192, 192, 192, 0))
+        self.assertEqual(held["transient"], 192)
+
     def test_log_for_programs(self):
         kinds = ["copy" in each for each in self.plan.log(json=True)]
         self.assertEqual(kinds, [True, True, False, True])
