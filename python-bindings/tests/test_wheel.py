@@ -34,4 +34,6 @@ class Wheel(unittest.TestCase):
                                                stdout=subprocess.PIPE).stdout
             self.assertEqual(run("-c", "import gantry as gt; print(gt.matmul([[1.0, 2.0]], [[3.0], [4.0]]).tolist())"),
                              "[[11.0]]\n")
+            self.assertIn("placed 1 op", run("-c", "import gantry as gt; f = gt.function(lambda x: x + x); "
+                                                   "print(f.lower(gt.ones(2)).plan().explain())"))
             self.assertIn("gantry 0.", run("-m", "gantry", "--version"))
