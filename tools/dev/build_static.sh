@@ -13,7 +13,7 @@ build=build/static
 jobs=${JOBS:-$(nproc)}
 
 cmake --preset release -B $build -DGANTRY_STATIC_LLVM=ON -DGANTRY_BUILD_TESTS=OFF >/dev/null
-cmake --build $build -j "$jobs" --target gantry gantry-opt gantry-compiler gantry-runtime
+cmake --build $build -j "$jobs" --target gantry gantry-opt gantry-compiler gantry-runtime gantry-show
 
 fail() { echo "build_static.sh: $*" >&2; exit 1; }
 for file in $build/lib/libgantry-compiler.so $build/bin/gantry-opt; do

@@ -84,8 +84,9 @@ def main():
     parser.add_argument("--without-llvm", action="store_true")
     arguments = parser.parse_args()
     build = arguments.build_dir.resolve()
-    if not (build / "lib/libgantry-runtime.so").exists():
-        sys.exit(f"make_wheel: {build} has no libgantry-runtime.so; build it first")
+    for name in ("libgantry-runtime.so", "libgantry-show.so"):
+        if not (build / "lib" / name).exists():
+            sys.exit(f"make_wheel: {build} has no {name}; build it first")
     tag = f"py3-none-linux_{platform.machine()}"
     folder = arguments.out or build
     path = folder / f"gantry-{version()}-{tag}.whl"
