@@ -65,6 +65,9 @@ LiveRange gantry::memory::liveRange(commands::BufferDeclOp buffer, const Timelin
 uint64_t gantry::memory::boundBytes(ModuleOp module, StringAttr device) {
   uint64_t most = 0;
   for (auto func : module.getOps<commands::FuncOp>()) {
+    // Constants are counted as such.
+    if (func.getAtLoad())
+      continue;
     uint64_t bytes = 0;
     for (ArrayAttr bindings : {func.getInputs(), func.getOutputs()})
       for (auto binding : bindings.getAsRange<commands::BindingAttr>())

@@ -296,6 +296,13 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readOnce(StringRef text) {
+    if (text != "load" && text != "run")
+      return fail("--once " + text + ": expected load or run");
+    options.once = text == "load";
+    return llvm::success();
+  }
+
   LogicalResult readTopology() {
     if (!topology.file.empty() && topology.devices.empty()) {
       Expected<MappedFile> file = open(topology.file);
@@ -352,6 +359,8 @@ struct FlagReader {
       options.fuse = false;
     else if (name == "over-limit")
       return readOverLimit(value);
+    else if (name == "once")
+      return readOnce(value);
     else if (name == "no-reuse")
       options.reuse = false;
     else if (name == "dim")

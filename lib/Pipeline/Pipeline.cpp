@@ -113,6 +113,9 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   llvm::append_range(stream.bytes, options.streamed);
   pm.addPass(createStreamConstantsPass(stream));
   pm.addPass(createVerifyCopiesPass());
+  // Before copies are counted: what happens at load is not of the run.
+  if (options.once)
+    pm.addPass(createEvaluateOncePass());
 
   pm.addPass(createCheckCopyBudgetPass(options.maxCopy));
 }
@@ -135,6 +138,9 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   PutChannelsLastPassOptions layout;
   llvm::append_range(layout.also, options.also);
   pm.addPass(createPutChannelsLastPass(layout));
+  // The layouts of weights that are made at load are made there, too.
+  if (options.once)
+    pm.addPass(createEvaluateOncePass());
   // Before groups, which are made of what is one kernel at most.
   pm.addPass(createSplitReductionsPass());
   pm.addPass(createFormKernelsPass(form));

@@ -117,6 +117,33 @@ LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const Plac
   return copy;
 }
 
+/// Whether some command reads what is computed at load.
+bool readsMade(const fb::Plan &plan, const std::vector<PlacedCommand> &commands) {
+  if (!plan.load())
+    return false;
+  const UsedConstants used(plan, commands);
+  for (uint32_t c = 0; c < countOf(plan.constants()); ++c)
+    if (used[c] && plan.constants()->Get(c)->made() != nothingSaid)
+      return true;
+  return false;
+}
+
+/// Copies of the function that runs at load; a list of them is filled where there is one.
+void addCopiesOnce(const fb::Plan &plan, const std::vector<PlacedCommand> &commands,
+                   std::vector<CopyTally> &devices, std::vector<LedgerCopy> *copies) {
+  for (const PlacedCommand &placed : commands) {
+    if (placed.command->opcode() != fb::Opcode::copy)
+      continue;
+    for (uint32_t value = 0; value < numCopied(*placed.command); ++value) {
+      LedgerCopy copy = copyOf(plan, *plan.load(), placed, value);
+      copy.time = CopyTime::load;
+      devices[copy.countedOn][copy.kind].add(copy);
+      if (copies && copy.kind != fb::CopyKind::sameDevice)
+        copies->push_back(copy);
+    }
+  }
+}
+
 CopyTally sum(const std::vector<CopyTally> &devices) {
   CopyTally total;
   for (const CopyTally &device : devices)
@@ -162,13 +189,19 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
   ledger.perRun.resize(plan.devices()->size());
   ledger.inside.resize(plan.devices()->size());
   const std::vector<PlacedCommand> commands = commandsOf(function);
-  const UsedConstants used(plan, commands);
+  // What runs at load reads constants for all functions that read what it gives.
+  std::vector<PlacedCommand> all = commands;
+  const std::vector<PlacedCommand> atLoad =
+      readsMade(plan, commands) ? commandsOf(*plan.load()) : std::vector<PlacedCommand>();
+  all.insert(all.end(), atLoad.begin(), atLoad.end());
+  const UsedConstants used(plan, all);
   LedgerCopy upload;
   for (uint32_t c = 0; c < countOf(plan.constants()); ++c)
     if (used[c] && copyOf(plan, *plan.constants()->Get(c), upload)) {
       ledger.atLoad[upload.countedOn][upload.kind].add(upload);
       ledger.copies.push_back(upload);
     }
+  addCopiesOnce(plan, atLoad, ledger.atLoad, &ledger.copies);
   for (const PlacedCommand &placed : commands) {
     if (placed.command->opcode() != fb::Opcode::copy)
       continue;
@@ -193,6 +226,8 @@ std::vector<CopyTally> copiesAtLoad(const fb::Plan &plan) {
   for (const fb::Constant *constant : each(plan.constants()))
     if (copyOf(plan, *constant, upload))
       devices[upload.countedOn][upload.kind].add(upload);
+  if (plan.load())
+    addCopiesOnce(plan, commandsOf(*plan.load()), devices, nullptr);
   return devices;
 }
 

@@ -36,7 +36,7 @@ public:
       GANTRY_RETURN_IF_ERROR(checkName(textOf(function->name()), names));
       GANTRY_RETURN_IF_ERROR(checkFunction("function '" + function->name()->str() + "'"));
     }
-    return {};
+    return plan.load() ? checkLoad() : Status();
   }
 
 private:
@@ -47,6 +47,18 @@ private:
   std::vector<char> signalSeen; ///< per semaphore: some command signals it
   uint64_t numCommands = 0;
   std::vector<uint64_t> inputSizes, outputSizes; ///< bytes
+  std::vector<uint64_t> readAtLoad; ///< by arena: bytes that are there when the plan is loaded
+
+  /// What runs at load has nothing but constants of the file to read.
+  Status checkLoad() {
+    function = plan.load();
+    place = "the function at load";
+    if (textOf(function->name()).empty() || countOf(function->inputs()) != 0 ||
+        function->writes_variables())
+      return fail("it has no name, or inputs, or variables");
+    readAtLoad = beginsOfMade();
+    return checkFunction("the function at load");
+  }
 
   const fb::Device &deviceAt(uint32_t index) const { return *plan.devices()->Get(index); }
 
@@ -400,7 +412,7 @@ private:
     switch (buffer.space()) {
     case fb::Space::arena:
       GANTRY_RETURN_IF_ERROR(checkIndex(buffer.index(), countOf(plan.arenas()), "arena"));
-      return checkRange(buffer.offset(), buffer.size(), plan.arenas()->Get(buffer.index())->size(),
+      return checkRange(buffer.offset(), buffer.size(), bytesOfArena(buffer.index()),
                         "arena " + number(buffer.index()));
     case fb::Space::input:
       return checkBound(buffer, inputSizes, "input");
@@ -408,6 +420,16 @@ private:
       return checkBound(buffer, outputSizes, "output");
     }
     return fail("unknown space " + number(static_cast<uint8_t>(buffer.space())));
+  }
+
+  /// Bytes of an arena that the function may use.
+  uint64_t bytesOfArena(uint32_t index) const {
+    const fb::Arena &arena = *plan.arenas()->Get(index);
+    if (function != plan.load())
+      return arena.size();
+    if (arena.kind() == fb::ArenaKind::transient)
+      return arena.load_size();
+    return arena.kind() == fb::ArenaKind::variables ? 0 : readAtLoad[index];
   }
 
   Status checkBound(const fb::BufferRef &buffer, const std::vector<uint64_t> &sizes,

@@ -129,6 +129,9 @@ private:
         return fail("unknown kind " + number(static_cast<uint8_t>(arena->kind())));
       if (arena->size() > INT64_MAX)
         return fail("a size of " + number(arena->size()) + " bytes");
+      if (arena->load_size() > INT64_MAX ||
+          (arena->load_size() != 0 && arena->kind() != fb::ArenaKind::transient))
+        return fail(number(arena->load_size()) + " bytes for what runs at load");
       if (arena->lower_bound() > arena->size())
         return fail("the lower bound " + number(arena->lower_bound()) + " is over the size " +
                     number(arena->size()));
@@ -190,13 +193,50 @@ private:
       place = "constants[" + number(index) + "]";
       GANTRY_RETURN_IF_ERROR(checkInArena(constant->arena(), fb::ArenaKind::constants,
                                           constant->offset(), constant->size()));
-      GANTRY_RETURN_IF_ERROR(checkInSegment(constant->segment(), SegmentKind::constants,
-                                            constant->segment_offset(), constant->size()));
+      if (constant->made() == nothingSaid)
+        GANTRY_RETURN_IF_ERROR(checkInSegment(constant->segment(), SegmentKind::constants,
+                                              constant->segment_offset(), constant->size()));
       GANTRY_RETURN_IF_ERROR(checkSaid(constant->home(), plan.devices()->size(), "home"));
       GANTRY_RETURN_IF_ERROR(checkSaid(constant->cause(), countOf(plan.strings()), "cause"));
       ranges.push_back({constant->arena(), constant->offset(), constant->size(), index++});
     }
-    return checkDisjoint(std::move(ranges), "constants");
+    GANTRY_RETURN_IF_ERROR(checkDisjoint(std::move(ranges), "constants"));
+    return checkMade();
+  }
+
+  /// What is computed at load: each output of the function that runs then is one constant, behind
+  /// those that lie in the file.
+  Status checkMade() {
+    const uint32_t outputs = plan.load() ? countOf(plan.load()->outputs()) : 0;
+    const std::vector<uint64_t> begin = beginsOfMade();
+    std::vector<bool> isMade(outputs);
+    uint32_t index = 0;
+    for (const fb::Constant *constant : each(plan.constants())) {
+      place = "constants[" + number(index++) + "]";
+      if (constant->made() == nothingSaid)
+        continue;
+      GANTRY_RETURN_IF_ERROR(checkIndex(constant->made(), outputs, "output at load"));
+      if (isMade[constant->made()])
+        return fail("output " + number(constant->made()) + " at load is another constant");
+      isMade[constant->made()] = true;
+      const fb::Binding &output = *plan.load()->outputs()->Get(constant->made());
+      uint64_t bytes = 0;
+      GANTRY_RETURN_IF_ERROR(checkType(output.type(), &bytes));
+      if (bytes != constant->size() ||
+          output.device() != plan.arenas()->Get(constant->arena())->device())
+        return fail("it is not what output " + number(constant->made()) + " at load is");
+    }
+    place = "the function at load";
+    if (std::find(isMade.begin(), isMade.end(), false) != isMade.end())
+      return fail("an output is no constant");
+    index = 0;
+    for (const fb::Constant *constant : each(plan.constants())) {
+      place = "constants[" + number(index++) + "]";
+      if (constant->made() == nothingSaid && constant->size() != 0 &&
+          constant->offset() + constant->size() > begin[constant->arena()])
+        return fail("it lies behind one that is computed at load");
+    }
+    return {};
   }
 
   /// Whoever writes a variable writes its mirrors, so these have room for as much.

@@ -67,8 +67,9 @@ std::vector<Piece> piecesOf(const PlanFile &file, BytesOf which) {
   std::vector<std::vector<const fb::Constant *>> inSegment(file.numSegments());
   uint32_t index = 0;
   for (const fb::Constant *constant : each(file.plan().constants())) {
-    inSegment[constant->segment()].push_back(constant);
-    if (which != BytesOf::allButConstants)
+    if (constant->made() == nothingSaid)
+      inSegment[constant->segment()].push_back(constant);
+    if (which != BytesOf::allButConstants && constant->made() == nothingSaid)
       pieces.push_back({file.bytesOf(*constant), constant->content_hash(), true, index});
     ++index;
   }

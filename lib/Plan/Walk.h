@@ -7,9 +7,11 @@
 #include "gantry/Plan/Views.h"
 #include "gantry/Support/Bytes.h"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <unordered_set>
+#include <vector>
 
 namespace gantry::plan {
 
@@ -99,6 +101,17 @@ protected:
       return {};
     return fail(number(size) + " bytes at " + number(offset) + " of " + in + ", which has " +
                 number(limit));
+  }
+
+  /// By arena: where the constants begin that are computed at load, at its end if there are none.
+  std::vector<uint64_t> beginsOfMade() const {
+    std::vector<uint64_t> begins;
+    for (const fb::Arena *arena : each(plan.arenas()))
+      begins.push_back(arena->size());
+    for (const fb::Constant *constant : each(plan.constants()))
+      if (constant->made() != nothingSaid)
+        begins[constant->arena()] = std::min(begins[constant->arena()], constant->offset());
+    return begins;
   }
 
   /// Of a list whose other names are in `names`.

@@ -152,6 +152,8 @@ private:
     name("kind", fb::EnumNameArenaKind(arena.kind()));
     number("size", arena.size());
     number("lower_bound", arena.lower_bound());
+    if (arena.load_size())
+      number("load_size", arena.load_size());
   }
 
   void describe(const fb::Constant &constant) {
@@ -161,6 +163,7 @@ private:
     number("size", constant.size());
     said("home", constant.home());
     said("cause", constant.cause());
+    said("made", constant.made());
   }
 
   void describe(const fb::Variable &variable) {

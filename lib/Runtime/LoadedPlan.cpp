@@ -8,6 +8,8 @@
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Driver.h"
+#include "gantry/Runtime/Executor.h"
+#include "gantry/Runtime/Program.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
@@ -101,7 +103,8 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
     GANTRY_RETURN_IF_ERROR(loaded->verify(plan::BytesOf::allButConstants));
     GANTRY_RETURN_IF_ERROR(loaded->loadKernels());
     GANTRY_RETURN_IF_ERROR(loaded->checkMemory());
-    return loaded->loadConstants();
+    GANTRY_RETURN_IF_ERROR(loaded->loadConstants());
+    return loaded->computeConstants();
   };
   if (Status status = run(); !status.ok())
     return Status(status.code(), "'" + loaded->fileName + "': " + status.message());
@@ -120,7 +123,7 @@ std::vector<bool> usedDevices(const fb::Plan &plan) {
   for (const fb::Constant *constant : each(plan.constants()))
     if (constant->home() != plan::nothingSaid)
       used[constant->home()] = true;
-  for (const fb::Function *function : each(plan.functions())) {
+  for (const fb::Function *function : plan::allFunctions(plan)) {
     for (const auto *bindings : {function->inputs(), function->outputs()})
       for (const fb::Binding *binding : each(bindings))
         used[binding->device()] = true;
@@ -220,6 +223,7 @@ namespace {
 /// What a plan needs of a device, by what for.
 struct Need {
   uint64_t arenas[3] = {}; ///< constants, variables, one session
+  uint64_t computed = 0;   ///< of the constants: what lies in no file
   uint64_t bound = 0;      ///< inputs and outputs of the function that has most of them
   uint64_t total = 0;
 
@@ -242,15 +246,20 @@ uint64_t boundBytes(const fb::Function &function, const std::vector<Device *> &d
 
 Need needOf(const fb::Plan &plan, const std::vector<Device *> &devices, const Device *device) {
   Need need;
-  for (const fb::Arena *arena : each(plan.arenas()))
-    if (devices[arena->device()] == device)
-      need.arenas[static_cast<size_t>(arena->kind())] += arena->size();
+  for (uint32_t i = 0; i < countOf(plan.arenas()); ++i) {
+    const fb::Arena &arena = *plan.arenas()->Get(i);
+    if (devices[arena.device()] != device)
+      continue;
+    need.arenas[static_cast<size_t>(arena.kind())] += std::max(arena.size(), arena.load_size());
+    if (arena.kind() == fb::ArenaKind::constants)
+      need.computed += arena.size() - plan::computedFrom(plan, i);
+  }
   // Arrays of the host are the caller's, and its constants are used where the file is mapped.
   if (!device->runsInline())
     for (const fb::Function *function : each(plan.functions()))
       need.bound = std::max(need.bound, boundBytes(*function, devices, device));
-  need.total =
-      (device->runsInline() ? 0 : need.arenas[0]) + need.arenas[1] + need.arenas[2] + need.bound;
+  need.total = (device->runsInline() ? need.computed : need.arenas[0]) + need.arenas[1] +
+               need.arenas[2] + need.bound;
   return need;
 }
 
@@ -320,7 +329,7 @@ Status LoadedPlan::loadConstants() {
   const bool allInPlace = std::all_of(planDevices.begin(), planDevices.end(), [](Device *device) {
     return !device || device->runsInline();
   });
-  if (owner->verify() == Verify::lazy && allInPlace)
+  if (owner->verify() == Verify::lazy && allInPlace && !metadata().load())
     unverified = !planFile.isVerified();
   else
     GANTRY_RETURN_IF_ERROR(verify(plan::BytesOf::constants));
@@ -344,7 +353,7 @@ struct ArenaContents {
 ArenaContents contentsOf(const plan::PlanFile &file, uint32_t arena) {
   std::vector<const fb::Constant *> sorted;
   for (const fb::Constant *constant : each(file.plan().constants()))
-    if (constant->arena() == arena)
+    if (constant->arena() == arena && constant->made() == plan::nothingSaid)
       sorted.push_back(constant);
   std::sort(sorted.begin(), sorted.end(),
             [](auto *a, auto *b) { return a->offset() < b->offset(); });
@@ -440,11 +449,74 @@ std::span<const uint8_t> LoadedPlan::constantsArena(uint32_t arena) const {
   return {constants[arena]->data, constants[arena]->size};
 }
 
+const uint8_t *LoadedPlan::constantAt(uint32_t arena, uint64_t offset, uint64_t size) const {
+  const std::span<const uint8_t> file = constantsArena(arena);
+  if (rangeFits(offset, size, file.size()))
+    return file.data() + offset;
+  if (arena >= computed.size() || offset < computed[arena].begin ||
+      !rangeFits(offset - computed[arena].begin, size, computed[arena].memory.size()))
+    return nullptr;
+  return computed[arena].memory.data() + (offset - computed[arena].begin);
+}
+
+// ---- what is computed at load ----
+
+/// Takes the memory of what lies in no file, and has the plan's function for it run.
+Status LoadedPlan::computeConstants() {
+  const fb::Function *function = metadata().load();
+  if (!function)
+    return {};
+  std::vector<Computed> places(countOf(metadata().arenas()));
+  for (uint32_t i = 0; i < places.size(); ++i) {
+    places[i].begin = plan::computedFrom(metadata(), i);
+    const uint64_t size = metadata().arenas()->Get(i)->size() - places[i].begin;
+    if (size != 0 && metadata().arenas()->Get(i)->kind() == fb::ArenaKind::constants)
+      GANTRY_RETURN_IF_ERROR(take(i, size, "constants", places[i].memory));
+  }
+  computed = std::move(places);
+  return runAtLoad({function->name()->str(),
+                    {},
+                    describeBindings(function->outputs(), planDevices),
+                    false,
+                    function});
+}
+
+Status LoadedPlan::take(uint32_t arena, uint64_t size, const char *what, Allocation &memory) {
+  Device *device = planDevices[metadata().arenas()->Get(arena)->device()];
+  GANTRY_RETURN_IF_ERROR(device->checkFits(size, what));
+  Expected<Allocation> taken = device->allocate(size, what);
+  if (!taken)
+    return taken.status();
+  memory = taken.take();
+  return {};
+}
+
+/// Its transient memory is given back at the end, before there are sessions.
+Status LoadedPlan::runAtLoad(const FunctionInfo &function) {
+  std::vector<Allocation> memory(countOf(metadata().arenas()));
+  Program::ArenaStarts starts;
+  for (uint32_t i = 0; i < memory.size(); ++i) {
+    if (uint64_t size = metadata().arenas()->Get(i)->load_size())
+      GANTRY_RETURN_IF_ERROR(take(i, size, "what runs at load", memory[i]));
+    starts.push_back(memory[i].data());
+  }
+  Expected<std::unique_ptr<Program>> program = Program::build(*this, function, starts, nullptr);
+  if (!program)
+    return program.status();
+  for (const fb::Constant *constant : each(metadata().constants()))
+    if (constant->made() != plan::nothingSaid) {
+      const Computed &place = computed[constant->arena()];
+      (*program)->setOutput(constant->made(),
+                            place.memory.data() + (constant->offset() - place.begin));
+    }
+  return createExecutor(**program, owner->threadPool())->run(CommandOrder::virtualTime());
+}
+
 // ---- kernels ----
 
 Status LoadedPlan::chooseKernels() {
   choicesOf.resize(countOf(metadata().kernels()));
-  for (const fb::Function *function : each(metadata().functions()))
+  for (const fb::Function *function : plan::allFunctions(metadata()))
     for (const fb::Block *block : each(function->blocks()))
       for (const fb::Command *command : each(block->commands()))
         if (command->opcode() == fb::Opcode::launch)

@@ -226,11 +226,10 @@ private:
   Status resolveArena(const fb::BufferRef &buffer, uint32_t slot) {
     switch (plan.metadata().arenas()->Get(buffer.index())->kind()) {
     case fb::ArenaKind::constants: {
-      std::span<const uint8_t> arena = plan.constantsArena(buffer.index());
-      // Behind the last constant there may be no memory at all.
-      if (!rangeFits(buffer.offset(), buffer.size(), arena.size()))
+      const uint8_t *address = plan.constantAt(buffer.index(), buffer.offset(), buffer.size());
+      if (!address)
         return Status::corrupt("it reads constants that the plan does not have");
-      program.slots[slot] = const_cast<uint8_t *>(arena.data()) + buffer.offset();
+      program.slots[slot] = const_cast<uint8_t *>(address);
       return {};
     }
     case fb::ArenaKind::variables: {
@@ -251,15 +250,15 @@ private:
   }
 };
 
-Expected<std::unique_ptr<Program>> Program::build(const LoadedPlan &plan, unsigned function,
+Expected<std::unique_ptr<Program>> Program::build(const LoadedPlan &plan,
+                                                  const FunctionInfo &function,
                                                   const ArenaStarts &transient,
                                                   const State *state) {
   std::unique_ptr<Program> program(new Program(plan));
-  program->source = plan.functions()[function].source;
+  program->source = function.source;
   for (const Device *device : plan.devices())
     program->isInline &= !device || device->runsInline();
-  GANTRY_RETURN_IF_ERROR(
-      Flattener(plan, plan.functions()[function], transient, state, *program).run());
+  GANTRY_RETURN_IF_ERROR(Flattener(plan, function, transient, state, *program).run());
   return program;
 }
 
@@ -292,8 +291,15 @@ void Program::countCopies(const Step &step) const {
   const fb::Command &command = commandOf(step);
   if (command.opcode() != fb::Opcode::copy)
     return;
-  for (uint32_t i = 0; i < step.numBuffers; i += 2)
-    step.queue->device().countCopy(command.copy_kind(), command.buffers()->Get(i)->size(), i == 0);
+  Device &device = step.queue->device();
+  const bool isAtLoad = source == loaded.metadata().load();
+  for (uint32_t i = 0; i < step.numBuffers; i += 2) {
+    const uint64_t bytes = command.buffers()->Get(i)->size();
+    if (isAtLoad)
+      device.countLoad(command.copy_kind(), bytes, i == 0);
+    else
+      device.countCopy(command.copy_kind(), bytes, i == 0);
+  }
 }
 
 Status Program::enqueueCopy(const Step &step) const {

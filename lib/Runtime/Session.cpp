@@ -33,7 +33,7 @@ Expected<std::shared_ptr<Session>> Session::create(std::shared_ptr<const LoadedP
     starts.push_back(arena.data());
   for (unsigned i = 0; i < loaded.functions().size(); ++i) {
     Expected<std::unique_ptr<Program>> program =
-        Program::build(loaded, i, starts, session->sharedState.get());
+        Program::build(loaded, loaded.functions()[i], starts, session->sharedState.get());
     if (!program)
       return program.status();
     Function function{program.take(), nullptr};

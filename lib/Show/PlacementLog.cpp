@@ -162,11 +162,17 @@ std::vector<LogEntry> executionOrder(const fb::Plan &plan, const fb::Function &f
                                      const Ledger &ledger) {
   std::vector<LogEntry> entries;
   auto copy = ledger.copies.begin();
-  for (; copy != ledger.copies.end() && copy->time == CopyTime::load; ++copy)
-    entries.push_back({nullptr, &*copy, nullptr});
+  const auto addCopiesAtLoad = [&](bool computed) {
+    for (; copy != ledger.copies.end() && copy->time == CopyTime::load &&
+           (copy->command != nullptr) == computed;
+         ++copy)
+      entries.push_back({nullptr, &*copy, nullptr});
+  };
+  addCopiesAtLoad(false);
   for (const auto *op : listOf(function.placed_ops()))
     if (op->once())
       entries.push_back({op, nullptr, nullptr});
+  addCopiesAtLoad(true);
   WaitingOps waiting(plan, function);
   for (const PlacedCommand &placed : commandsOf(function)) {
     while (copy != ledger.copies.end() && copy->command == placed.command)

@@ -88,7 +88,8 @@ struct CompileOptions {
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large
   bool fuse = true;
-  bool reuse = true;         ///< a byte may hold one value after the other
+  bool reuse = true; ///< a byte may hold one value after the other
+  bool once = true;  ///< what depends on constants alone is computed when the plan is loaded
   bool checkIndices = false; ///< an index out of range ends the run
   bool verifyEach = false;   ///< verify after every pass, not only between phases
   bool printIR = false;      ///< print the IR after every pass to standard error

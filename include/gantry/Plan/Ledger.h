@@ -3,7 +3,7 @@
 // diff` and the comparison with the runtime's counters all read this one account.
 #pragma once
 
-#include "gantry/Plan/Plan_generated.h"
+#include "gantry/Plan/Views.h"
 
 #include <array>
 #include <cstdint>
@@ -11,9 +11,6 @@
 #include <vector>
 
 namespace gantry::plan {
-
-/// A constant's `home` or `cause` when the graph says nothing.
-inline constexpr uint32_t nothingSaid = 0xffffffff;
 
 /// "h2d", "d2h", "d2d"; "same" within one device.
 std::string_view copyKindName(fb::CopyKind kind);

@@ -9,8 +9,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace gantry::plan {
+
+/// A constant's `home` or `cause` when the graph says nothing.
+inline constexpr uint32_t nothingSaid = 0xffffffff;
 
 /// Number of elements; 0 for a null vector.
 template <typename T>
@@ -55,6 +59,16 @@ inline ElementType elementOf(const fb::TensorType &type) {
 /// plan does not have.
 inline std::optional<uint64_t> byteSizeOf(const fb::TensorType &type) {
   return tensorByteSize(elementOf(type), shapeOf(type));
+}
+
+/// The functions, and before them the one that runs when the plan is loaded, if there is one.
+inline std::vector<const fb::Function *> allFunctions(const fb::Plan &plan) {
+  std::vector<const fb::Function *> all;
+  if (plan.load())
+    all.push_back(plan.load());
+  for (const fb::Function *function : each(plan.functions()))
+    all.push_back(function);
+  return all;
 }
 
 /// Whether a command writes its buffer of that number; else it reads it.
@@ -107,6 +121,15 @@ inline uint32_t deviceOf(const fb::Plan &plan, const fb::Function &function,
     return function.outputs()->Get(buffer.index())->device();
   }
   return 0;
+}
+
+/// Where in an arena of constants those begin that are computed at load; its end if there are none.
+inline uint64_t computedFrom(const fb::Plan &plan, uint32_t arena) {
+  uint64_t begin = plan.arenas()->Get(arena)->size();
+  for (const fb::Constant *constant : each(plan.constants()))
+    if (constant->arena() == arena && constant->made() != nothingSaid && constant->offset() < begin)
+      begin = constant->offset();
+  return begin;
 }
 
 } // namespace gantry::plan

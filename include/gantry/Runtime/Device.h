@@ -195,7 +195,9 @@ public:
   void countCopy(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst = true) {
     runCopies.add(kind, bytes, isFirst);
   }
-  void countLoad(plan::fb::CopyKind kind, uint64_t bytes) { loadCopies.add(kind, bytes, true); }
+  void countLoad(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst = true) {
+    loadCopies.add(kind, bytes, isFirst);
+  }
   void countArray(plan::fb::CopyKind kind, uint64_t bytes) { arrayCopies.add(kind, bytes, true); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }

@@ -94,9 +94,12 @@ public:
   /// Whether runs count time on a virtual clock: some device is simulated (spec D6).
   bool hasVirtualClock() const;
 
-  /// A constants arena up to the end of its last constant; empty for arenas of other kinds.
-  /// Addresses are the device's.
+  /// A constants arena up to the end of its last constant in the file; empty for arenas of other
+  /// kinds. Addresses are the device's.
   std::span<const uint8_t> constantsArena(uint32_t arena) const;
+  /// Bytes of a constants arena where the device has them, whether they are of the file or were
+  /// computed at load; null for what is no part of it.
+  const uint8_t *constantAt(uint32_t arena, uint64_t offset, uint64_t size) const;
 
   /// What was chosen for each kernel on each device that launches it, in the order of the launches.
   std::span<const KernelChoice> kernelChoices() const { return choices; }
@@ -128,6 +131,9 @@ private:
   Status loadConstants();
   Status loadArena(uint32_t arena);
   void countLoadCopies(uint32_t arena) const;
+  Status computeConstants();
+  Status runAtLoad(const FunctionInfo &function);
+  Status take(uint32_t arena, uint64_t size, const char *what, Allocation &memory);
   Status chooseKernels();
   Status chooseKernel(const plan::fb::Command &command);
   Status chooseVariant(KernelChoice &choice, uint32_t first) const;
@@ -147,6 +153,11 @@ private:
   std::vector<FunctionInfo> functionInfos;
   std::vector<std::pair<Budget *, uint64_t>> tickets; ///< of the budgets that let the plan in
   std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
+  struct Computed {
+    uint64_t begin = 0; ///< in the arena
+    Allocation memory;
+  };
+  std::vector<Computed> computed; // by arena: what the plan's function at load makes
   std::vector<LoadedCode> codes;
   std::vector<OpenLibrary> libraries;
   std::vector<KernelChoice> choices;

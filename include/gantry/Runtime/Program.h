@@ -58,7 +58,8 @@ public:
   using ArenaStarts = std::vector<uint8_t *>;
 
   /// Flattens a function. `state` may be null when the plan has no variables.
-  static Expected<std::unique_ptr<Program>> build(const LoadedPlan &plan, unsigned function,
+  static Expected<std::unique_ptr<Program>> build(const LoadedPlan &plan,
+                                                  const FunctionInfo &function,
                                                   const ArenaStarts &transient, const State *state);
 
   /// Sets where an input or output is; free when it is where it was in the last run.

@@ -264,6 +264,22 @@ def StreamConstantsPass : Pass<"gantry-stream-constants", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def EvaluateOncePass : Pass<"gantry-evaluate-once", "::mlir::ModuleOp"> {
+  let summary = "move what depends on constants alone to where a plan is loaded";
+  let description = [{
+    Ops of the body of a function that read nothing but constants, and copies of their results, move to a
+    function that carries `gantry.at_load`. Each result that others read becomes an argument of theirs, which
+    says in `gantry.once` the number of the result.
+
+    Precondition: ops are placed, copies inserted. Results that are larger than the constants behind them move
+    only when more than elementwise ops, generators and moves made them. A function whose ops all depend on
+    constants alone is left alone, and so is what a branch or loop holds, and a copy with `force`.
+
+    It may run again: what is made of such arguments alone moves, too, and arguments that nothing uses go.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
+}
+
 def CheckCopyBudgetPass : Pass<"gantry-check-copy-budget", "::mlir::ModuleOp"> {
   let summary = "hold functions to the bytes that a run may copy";
   let description = [{

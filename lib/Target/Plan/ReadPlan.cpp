@@ -115,7 +115,8 @@ struct Reader {
       commands::ArenaOp::create(
           b, loc(), b.getStringAttr(arenaName(i)),
           commands::ArenaKindAttr::get(b.getContext(), commands::ArenaKind(arena->kind())),
-          device(arena->device()), i64(arena->size()), i64(arena->lower_bound()));
+          device(arena->device()), i64(arena->size()), i64(arena->lower_bound()),
+          i64(arena->load_size()));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.constants()); ++i) {
       const fb::Constant *constant = plan.constants()->Get(i);
@@ -125,7 +126,8 @@ struct Reader {
           b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
           device(plan.arenas()->Get(constant->arena())->device()), i64(constant->offset()),
           i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
-          stringAt(constant->cause()), symbol(arenaName(constant->arena())));
+          stringAt(constant->cause()), symbol(arenaName(constant->arena())),
+          constant->made() == plan::nothingSaid ? IntegerAttr() : i64(constant->made()));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.variables()); ++i)
       readVariable(i);
@@ -133,7 +135,7 @@ struct Reader {
       readCode(i);
     for (const fb::Kernel *kernel : plan::each(plan.kernels()))
       readKernel(kernel);
-    for (const fb::Function *f : *plan.functions())
+    for (const fb::Function *f : plan::allFunctions(plan))
       readFunction(f);
   }
 
@@ -166,7 +168,7 @@ struct Reader {
   /// Items and grain stand on the launches of a kernel; all of them agree.
   void readKernel(const fb::Kernel *kernel) {
     uint64_t items = 1, grain = 1, scratch = 0;
-    for (const fb::Function *f : *plan.functions())
+    for (const fb::Function *f : plan::allFunctions(plan))
       for (const fb::Block *block : plan::each(f->blocks()))
         for (const fb::Command *command : plan::each(block->commands()))
           if (command->opcode() == fb::Opcode::launch &&
@@ -234,9 +236,9 @@ struct Reader {
 
   void readFunction(const fb::Function *f) {
     OpBuilder::InsertionGuard guard(b);
-    auto op =
-        commands::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
-                                 bindings(f->inputs()), bindings(f->outputs()), b.getArrayAttr({}));
+    auto op = commands::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
+                                       bindings(f->inputs()), bindings(f->outputs()),
+                                       b.getArrayAttr({}), f == plan.load());
     function = f;
     values.clear();
     for (const fb::Value *value : plan::each(f->values()))

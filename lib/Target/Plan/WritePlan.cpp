@@ -9,6 +9,7 @@
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Validate.h"
+#include "gantry/Plan/Views.h"
 #include "gantry/Support/Version.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -122,6 +123,7 @@ struct Writer {
       arena->kind = static_cast<fb::ArenaKind>(op.getKind());
       arena->size = op.getSize();
       arena->lower_bound = op.getLowerBound();
+      arena->load_size = op.getLoadSize();
       plan.arenas.push_back(std::move(arena));
     }
   }
@@ -196,6 +198,10 @@ struct Writer {
       for (auto [i, op] : llvm::enumerate(ops)) {
         if (devices.lookup(op.getDevice()) != device)
           continue;
+        if (op.getMade()) {
+          addConstant(op, i, {plan::nothingSaid, 0, 0, 0});
+          continue;
+        }
         Attribute layout = op->getAttr(kLayoutAttr);
         auto [blob, isNew] = blobs.try_emplace({op.getValueAttr(), layout});
         auto panels = PanelLayout::of(layout);
@@ -217,6 +223,7 @@ struct Writer {
     constant->segment = blob.segment;
     constant->segment_offset = blob.offset;
     constant->content_hash = blob.hash;
+    constant->made = op.getMade().value_or(plan::nothingSaid);
     if (op.getHome()) {
       constant->home = devices.lookup(*op.getHome());
       constant->cause = stringIndex(op.getCause());
@@ -366,7 +373,10 @@ struct Writer {
     addBlock(*function, func.getBody());
     addValues(*function, func);
     countQueues(*function);
-    plan.functions.push_back(std::move(function));
+    if (func.getAtLoad())
+      plan.load = std::move(function);
+    else
+      plan.functions.push_back(std::move(function));
   }
 
   static bool writesVariables(commands::FuncOp func) {
@@ -411,6 +421,7 @@ struct Writer {
     op->node = placed.getNode().str();
     op->source_op = placed.getSourceOp().str();
     op->kind = placed.getKind().str();
+    op->once = placed.getOnce();
     return op;
   }
 

@@ -67,7 +67,8 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
         use.variables += arena.getSize();
         break;
       case commands::ArenaKind::Transient:
-        use.transient += arena.getSize();
+        // What runs at load is over before there are sessions.
+        use.transient += std::max(arena.getSize(), arena.getLoadSize());
         break;
       }
     }

@@ -26,6 +26,7 @@ namespace {
 /// An arena in the making.
 struct ArenaSize {
   uint64_t size = 0, lowerBound = 0;
+  uint64_t loadSize = 0; ///< of the function that runs at load
 };
 
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
@@ -50,12 +51,24 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     declareArenas();
   }
 
+  static SmallVector<commands::VariableOp> inOrder(SmallVector<commands::VariableOp> ops) {
+    return ops;
+  }
+  /// What is computed at load comes last: what comes before it can be used where the file is
+  /// mapped.
+  static SmallVector<commands::ConstantOp> inOrder(SmallVector<commands::ConstantOp> ops) {
+    llvm::stable_sort(ops, [](commands::ConstantOp a, commands::ConstantOp b) {
+      return !a.getMade() && b.getMade();
+    });
+    return ops;
+  }
+
   /// One after the other in the arena of their device.
   template <typename Op>
   void placeInOrder(DenseMap<StringAttr, uint64_t> &ends, commands::ArenaKind kind) {
     ends.clear();
     Builder b(&getContext());
-    for (auto op : getOperation().getOps<Op>()) {
+    for (Op op : inOrder(llvm::to_vector(getOperation().getOps<Op>()))) {
       uint64_t &end = ends[op.getDeviceAttr().getAttr()];
       op.setArenaAttr(arenaOf(kind, op.getDeviceAttr().getAttr()));
       op.setOffsetAttr(b.getI64IntegerAttr(end));
@@ -82,7 +95,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     if (failed(packed))
       return failure();
     for (auto [entry, solution] : llvm::zip(byDevice, packed->solutions))
-      place(entry.first, entry.second, solution);
+      place(func, entry.first, entry.second, solution);
     return success();
   }
 
@@ -143,7 +156,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return solution.take();
   }
 
-  void place(StringAttr device, ArrayRef<commands::BufferDeclOp> buffers,
+  void place(commands::FuncOp func, StringAttr device, ArrayRef<commands::BufferDeclOp> buffers,
              const packing::Solution &solution) {
     Builder b(&getContext());
     FlatSymbolRefAttr arena = arenaOf(commands::ArenaKind::Transient, device);
@@ -154,8 +167,10 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       op.setOffsetAttr(b.getI64IntegerAttr(offset));
     }
     ArenaSize &size = transient[device];
-    if (solution.peak > size.size)
-      size = {solution.peak, solution.lowerBound};
+    if (func.getAtLoad())
+      size.loadSize = solution.peak;
+    else if (solution.peak > size.size)
+      size.size = solution.peak, size.lowerBound = solution.lowerBound;
   }
 
   /// The first device has an arena for constants even when there are none.
@@ -187,7 +202,8 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     commands::ArenaOp::create(b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
                               commands::ArenaKindAttr::get(b.getContext(), kind),
                               FlatSymbolRefAttr::get(device.getSymNameAttr()),
-                              b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound));
+                              b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound),
+                              b.getI64IntegerAttr(size.loadSize));
   }
 };
 } // namespace

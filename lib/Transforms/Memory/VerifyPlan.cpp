@@ -18,15 +18,18 @@ namespace {
 struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    llvm::StringMap<int64_t> arenas;
-    for (auto arena : getOperation().getOps<commands::ArenaOp>())
+    llvm::StringMap<int64_t> arenas, atLoad;
+    for (auto arena : getOperation().getOps<commands::ArenaOp>()) {
       arenas[arena.getSymName()] = arena.getSize();
+      atLoad[arena.getSymName()] = arena.getLoadSize();
+    }
     if (failed(checkResidents<commands::ConstantOp>(arenas)) ||
         failed(checkResidents<commands::VariableOp>(arenas)))
       return signalPassFailure();
     auto result = getOperation().walk([&](commands::BufferDeclOp buffer) {
-      auto arena = buffer.getArena() ? arenas.find(*buffer.getArena()) : arenas.end();
-      if (arena == arenas.end() || !buffer.getOffset()) {
+      const auto &sizes = buffer->getParentOfType<commands::FuncOp>().getAtLoad() ? atLoad : arenas;
+      auto arena = buffer.getArena() ? sizes.find(*buffer.getArena()) : sizes.end();
+      if (arena == sizes.end() || !buffer.getOffset()) {
         buffer.emitOpError("has no place in an arena after Memory");
         return WalkResult::interrupt();
       }

@@ -136,9 +136,23 @@ commands::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, S
       declarations, op.getLoc(), symbol, name ? name : symbol, symbolOf(device),
       declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(size),
       TypeAttr::get(op.getType()), op.getValueAttr(), home,
-      declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr());
+      declarations.getStringAttr(home ? use : ""), FlatSymbolRefAttr(), IntegerAttr());
   if (layout)
     constant->setAttr(kLayoutAttr, layout);
+  return constant;
+}
+
+commands::ConstantOp Declarations::madeConstant(int64_t output, RankedTensorType type,
+                                                StringAttr name, unsigned device, Location loc) {
+  commands::ConstantOp &constant = made[output];
+  if (constant)
+    return constant;
+  auto symbol = declarations.getStringAttr("once" + std::to_string(output));
+  constant = commands::ConstantOp::create(
+      declarations, loc, symbol, name && !name.empty() ? name : symbol, symbolOf(device),
+      declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(byteSize(type)),
+      TypeAttr::get(type), ElementsAttr(), FlatSymbolRefAttr(), declarations.getStringAttr(""),
+      FlatSymbolRefAttr(), declarations.getI64IntegerAttr(output));
   return constant;
 }
 

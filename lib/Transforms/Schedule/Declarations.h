@@ -41,6 +41,10 @@ public:
   commands::ConstantOp constantFor(ConstantOp op, unsigned device, llvm::StringRef use,
                                    mlir::Attribute layout);
 
+  /// The constant that is this output of the function that runs at load.
+  commands::ConstantOp madeConstant(int64_t output, mlir::RankedTensorType type,
+                                    mlir::StringAttr name, unsigned device, mlir::Location loc);
+
   /// In which layout the kernel of a launch reads a constant; null for the plain one.
   mlir::Attribute layoutOf(mlir::OpOperand &operand) const;
 
@@ -71,6 +75,7 @@ private:
   /// By value, layout and device.
   llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, unsigned>, commands::ConstantOp>
       constants;
+  llvm::DenseMap<int64_t, commands::ConstantOp> made;              ///< by output
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name
   llvm::DenseMap<mlir::Attribute, commands::VariableOp> variables; ///< by name
 };

@@ -91,7 +91,7 @@ struct FunctionLowering {
     target = commands::FuncOp::create(builder, func.getLoc(), func.getSymName(),
                                       bindings(func.getArgumentTypes(), /*inputs=*/true),
                                       bindings(terminator->getOperandTypes(), /*inputs=*/false),
-                                      builder.getArrayAttr({}));
+                                      builder.getArrayAttr({}), func->hasAttr(kAtLoadAttr));
     builder.setInsertionPointToStart(builder.createBlock(&target.getBody()));
     if (failed(declareInputs()))
       return failure();
@@ -104,6 +104,15 @@ struct FunctionLowering {
     return success();
   }
 
+  /// The ops that ran at load are ops of each function that reads what they gave.
+  void addPlaced(ArrayAttr atLoad) {
+    if (!llvm::any_of(func.getArguments(), [&](BlockArgument arg) { return onceOf(arg); }))
+      return;
+    SmallVector<Attribute> all(atLoad.begin(), atLoad.end());
+    all.append(placed);
+    target.setPlacedAttr(builder.getArrayAttr(all));
+  }
+
   FlatSymbolRefAttr variableOf(BlockArgument arg) {
     return func.getArgAttrOfType<FlatSymbolRefAttr>(arg.getArgNumber(), kVariableAttr);
   }
@@ -111,7 +120,23 @@ struct FunctionLowering {
     return func.getResultAttrOfType<FlatSymbolRefAttr>(i, kVariableAttr);
   }
 
-  /// Arguments are the caller's arrays, numbered without variables, or variables.
+  IntegerAttr onceOf(BlockArgument arg) {
+    return func.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), kOnceAttr);
+  }
+
+  /// The constant that an argument is which is computed at load.
+  Value useMade(BlockArgument arg, int64_t output) {
+    commands::ConstantOp constant =
+        state.madeConstant(output, cast<RankedTensorType>(arg.getType()),
+                           func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr),
+                           inputDevice(arg.getArgNumber()), arg.getLoc());
+    return commands::UseOp::create(builder, arg.getLoc(), bufferType(),
+                                   FlatSymbolRefAttr::get(constant.getSymNameAttr()),
+                                   constant.getSizeAttr());
+  }
+
+  /// Arguments are the caller's arrays, numbered without the others, variables, or constants that
+  /// are computed at load.
   LogicalResult declareInputs() {
     unsigned next = 0;
     for (BlockArgument arg : func.getArguments()) {
@@ -127,6 +152,8 @@ struct FunctionLowering {
                                           FlatSymbolRefAttr::get(variable.getSymNameAttr()),
                                           builder.getI64IntegerAttr(size));
         variables[symbol] = input;
+      } else if (IntegerAttr output = onceOf(arg)) {
+        input = useMade(arg, output.getInt());
       } else {
         input = commands::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
       }
@@ -231,7 +258,8 @@ struct FunctionLowering {
   ArrayAttr bindings(TypeRange types, bool inputs) {
     SmallVector<Attribute> entries;
     for (auto [i, type] : llvm::enumerate(types)) {
-      if (inputs ? variableOf(func.getArgument(i)) : variableOfResult(i))
+      if (inputs ? variableOf(func.getArgument(i)) || onceOf(func.getArgument(i))
+                 : bool(variableOfResult(i)))
         continue;
       unsigned device = inputs ? inputDevice(i) : outputDevice(i);
       entries.push_back(commands::BindingAttr::get(
@@ -493,7 +521,7 @@ struct FunctionLowering {
         FlatSymbolRefAttr::get(launch.getKernelAttr().getLeafReference()), op.getName(),
         op.getLocation(), op.getFlops(), op.getBytes(), decision ? decision.getRule() : "default",
         decision ? decision.getReason() : "", rejected, decision && decision.getFallBack(), seconds,
-        op.getNode(), op.getSourceOp(), op.getKind());
+        op.getNode(), op.getSourceOp(), op.getKind(), func->hasAttr(kAtLoadAttr));
   }
 
   /// Lowers a region in place; `finish` comes before its end.
@@ -608,10 +636,22 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     declarations.declareKernels();
     Homes homes(getOperation());
     SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp func : funcs)
-      if (func.isPublic() && !func.isExternal())
-        if (failed(FunctionLowering(declarations, homes, func, inPlace).lower()))
-          return signalPassFailure();
+    // First what runs at load: the others tell of its ops, too.
+    llvm::stable_sort(funcs, [](func::FuncOp a, func::FuncOp b) {
+      return a->hasAttr(kAtLoadAttr) > b->hasAttr(kAtLoadAttr);
+    });
+    ArrayAttr atLoad = ArrayAttr::get(&getContext(), {});
+    for (func::FuncOp func : funcs) {
+      if (!func.isPublic() || func.isExternal())
+        continue;
+      FunctionLowering lowering(declarations, homes, func, inPlace);
+      if (failed(lowering.lower()))
+        return signalPassFailure();
+      if (func->hasAttr(kAtLoadAttr))
+        atLoad = lowering.target.getPlaced();
+      else
+        lowering.addPlaced(atLoad);
+    }
     declarations.declareOtherVariables();
     // Only now: declarations are inserted in front of the first one.
     for (func::FuncOp func : funcs)

@@ -32,6 +32,22 @@ fb::LinkT &addLink(Sample &sample, uint32_t from, uint32_t to) {
   return *sample.plan.links.back();
 }
 
+/// Constant 1 is computed at load: a copy of constant 0.
+fb::FunctionT &addLoad(Sample &sample) {
+  sample.plan.constants[1]->made = 0;
+  sample.plan.constants[1]->segment = UINT32_MAX;
+  sample.plan.arenas[2]->load_size = 64;
+  sample.plan.load = std::make_unique<fb::FunctionT>();
+  fb::FunctionT &load = *sample.plan.load;
+  load.name = "at_load";
+  load.num_queues = 1;
+  load.outputs.push_back(binding("b", {25}));
+  load.blocks.push_back(std::make_unique<fb::BlockT>());
+  load.blocks[0]->commands.push_back(
+      copy(inArena(0, 0, 100), inOutput(0, 0, 100), fb::CopyKind::sameDevice, 0));
+  return load;
+}
+
 fb::KernelT &kernelOf(Sample &sample) { return *sample.plan.kernels[0]; }
 
 fb::VariantT &libraryVariant(Sample &sample, const char *driver) {
@@ -86,6 +102,10 @@ TEST(Validate, AcceptsRatesAndLinks) {
               addLink(s, 1, 0).latency = 1e-5;
             }),
             "");
+}
+
+TEST(Validate, AcceptsWhatIsComputedAtLoad) {
+  EXPECT_EQ(refusal([](Sample &s) { addLoad(s); }), "");
 }
 
 TEST(Validate, AcceptsTheSample) {
@@ -155,6 +175,37 @@ const Rule rules[] = {
     {"ConstantHome", [](Sample &s) { s.plan.constants[0]->home = 9; }, "constants[0]: home 9 of 2"},
     {"ConstantCause", [](Sample &s) { s.plan.constants[0]->cause = 9; },
      "constants[0]: cause 9 of 1"},
+    {"LoadSize", [](Sample &s) { s.plan.arenas[0]->load_size = 64; },
+     "arenas[0]: 64 bytes for what runs at load"},
+    {"MadeByNothing", [](Sample &s) { s.plan.constants[1]->made = 0; },
+     "constants[1]: output at load 0 of 0"},
+    {"MadeTwice", [](Sample &s) { addLoad(s), s.plan.constants[0]->made = 0; },
+     "constants[1]: output 0 at load is another constant"},
+    {"MadeOfAnotherSize", [](Sample &s) { addLoad(s), s.plan.constants[1]->size = 96; },
+     "constants[1]: it is not what output 0 at load is"},
+    {"MadeElsewhere", [](Sample &s) { addLoad(s), s.plan.load->outputs[0]->device = 1; },
+     "constants[1]: it is not what output 0 at load is"},
+    {"OutputAtLoadUnused", [](Sample &s) { addLoad(s), s.plan.constants[1]->made = UINT32_MAX; },
+     "constants[1]: segment 4294967295 of 2"},
+    {"OutputAtLoadNoConstant",
+     [](Sample &s) { addLoad(s).outputs.push_back(binding("other", {8})); },
+     "the function at load: an output is no constant"},
+    {"FileBehindMade",
+     [](Sample &s) {
+       addLoad(s), std::swap(s.plan.constants[0]->offset, s.plan.constants[1]->offset);
+     },
+     "constants[0]: it lies behind one that is computed at load"},
+    {"LoadHasInputs", [](Sample &s) { addLoad(s).inputs.push_back(binding("x", {8})); },
+     "the function at load: it has no name, or inputs, or variables"},
+    {"LoadReadsMade",
+     [](Sample &s) { addLoad(s).blocks[0]->commands[0]->buffers[0] = inArena(0, 128, 100); },
+     "the function at load, block 0, command 0 (copy): 100 bytes at 128 of arena 0, which has 128"},
+    {"LoadUsesTransient",
+     [](Sample &s) { addLoad(s).blocks[0]->commands[0]->buffers[0] = inArena(2, 0, 100); },
+     "the function at load, block 0, command 0 (copy): 100 bytes at 0 of arena 2, which has 64"},
+    {"LoadUsesVariables",
+     [](Sample &s) { addLoad(s).blocks[0]->commands[0]->buffers[0] = inArena(1, 0, 100); },
+     "the function at load, block 0, command 0 (copy): 100 bytes at 0 of arena 1, which has 0"},
     {"ConstantsOverlap", [](Sample &s) { s.plan.constants[0]->offset = 64; },
      "constants[1]: it overlaps constants[0] in arena 0"},
     {"VariableUnnamed", [](Sample &s) { s.plan.variables[0]->name = ""; },

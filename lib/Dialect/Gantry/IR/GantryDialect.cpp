@@ -83,6 +83,7 @@ static constexpr struct {
     {kWorkAttr, is<WorkAttr>, "a #gantry.work<...>"},
     {kPartAttr, is<IntegerAttr>, "an integer"},
     {kTripsAttr, is<IntegerAttr>, "an integer"},
+    {kAtLoadAttr, is<UnitAttr>, "a unit attribute"},
     {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
 };
 

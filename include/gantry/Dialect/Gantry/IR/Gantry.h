@@ -72,6 +72,10 @@ inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
 inline constexpr llvm::StringLiteral kSourceOpAttr = "gantry.source_op";
 inline constexpr llvm::StringLiteral kMaxCopyAttr = "gantry.max_copy";
 inline constexpr llvm::StringLiteral kVariableAttr = "gantry.variable";
+/// Of the function that runs when a plan is loaded.
+inline constexpr llvm::StringLiteral kAtLoadAttr = "gantry.at_load";
+/// Of an argument that is a result of that function: its number.
+inline constexpr llvm::StringLiteral kOnceAttr = "gantry.once";
 inline constexpr llvm::StringLiteral kTargetAttr = "gantry.target";
 inline constexpr llvm::StringLiteral kWorkAttr = "gantry.work";
 

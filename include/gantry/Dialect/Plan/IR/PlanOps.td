@@ -67,7 +67,8 @@ def Plan_PlacedAttr : Plan_Attr<"Placed", "placed"> {
     A line of the placement log: the op's TensorFlow-style name, its device, the kernel it is a part
     of, its stable name, where it comes from, what it costs, which rule decided, the devices that
     were rejected before, the seconds that it is predicted to take alone, the node of the model that
-    it is (a part of), the model's own name for its type, and its kind in placement rules.
+    it is (a part of), the model's own name for its type, its kind in placement rules, and whether it runs
+    `once`, at load.
     Example: `#plan.placed<"MatMul" on @d0 in @matmul_add_0, name = "fc1", location = "model.onnx", flops = 256, bytes = 64, rule = "requested", reason = "asked for", rejected = ["GPU:7: unknown device"], fall_back = true, node = "fc1", source_op = "Gemm", kind = "contraction">`
   }];
   let parameters = (ins StringRefParameter<"name in the log">:$log_name,
@@ -83,10 +84,11 @@ def Plan_PlacedAttr : Plan_Attr<"Placed", "placed"> {
                         OptionalParameter<"::mlir::FloatAttr">:$predicted_seconds,
                         StringRefParameter<"node of the model", "\"\"">:$node,
                         StringRefParameter<"the model's own op type", "\"\"">:$source_op,
-                        StringRefParameter<"kind in placement rules", "\"\"">:$kind);
+                        StringRefParameter<"kind in placement rules", "\"\"">:$kind,
+                        DefaultValuedParameter<"bool", "false">:$once);
   let assemblyFormat = [{
     `<` $log_name `on` $device `in` $kernel (`,` struct($name, $location, $flops, $bytes, $rule,
-    $reason, $rejected, $fall_back, $predicted_seconds, $node, $source_op, $kind)^)? `>`
+    $reason, $rejected, $fall_back, $predicted_seconds, $node, $source_op, $kind, $once)^)? `>`
   }];
 }
 
@@ -182,12 +184,16 @@ def Plan_LinkOp : Plan_Op<"link"> {
 def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
   let summary = "state the size of an arena";
   let description = [{
-    `size` in bytes; `lower_bound` is the largest sum of bytes live at the same time.
+    `size` in bytes; `lower_bound` is the largest sum of bytes live at the same time. Of a transient arena,
+    `load_size` is what the function that runs at load uses, before there are sessions.
     Example: `plan.arena @transient0 transient on @d0 size 4096 lower_bound 4096`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Plan_ArenaKindAttr:$kind, FlatSymbolRefAttr:$device,
-                       I64Attr:$size, I64Attr:$lower_bound);
-  let assemblyFormat = "$sym_name $kind `on` $device `size` $size `lower_bound` $lower_bound attr-dict";
+                       I64Attr:$size, I64Attr:$lower_bound,
+                       DefaultValuedAttr<I64Attr, "0">:$load_size);
+  let assemblyFormat = [{
+    $sym_name $kind `on` $device `size` $size `lower_bound` $lower_bound (`load_size` $load_size^)? attr-dict
+  }];
 }
 
 def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
@@ -196,16 +202,17 @@ def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
     `offset` in `arena`, the constants arena of `device`, in bytes; Memory adds both. A constant that two devices use is two of
     these, and once in the file. When the graph wants it on another device, that is `home`, and to
     bring it here is a copy at load, made for the use `cause`. `value` is absent when the plan was
-    read from a file, where the bytes stay in their segment.
+    read from a file, where the bytes stay in their segment, and where the constant is computed: then it is
+    output `made` of the function that runs at load.
     Example: `plan.constant @c0 "weight" on @d1 home @d0 for "fc1" in @constants_d1 offset 0 size 64 : tensor<16xf32>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name, FlatSymbolRefAttr:$device, I64Attr:$offset,
                        I64Attr:$size, TypeAttr:$type, OptionalAttr<ElementsAttr>:$value,
                        OptionalAttr<FlatSymbolRefAttr>:$home, DefaultValuedStrAttr<StrAttr, "">:$cause,
-                       OptionalAttr<FlatSymbolRefAttr>:$arena);
+                       OptionalAttr<FlatSymbolRefAttr>:$arena, OptionalAttr<I64Attr>:$made);
   let assemblyFormat = [{
     $sym_name $name `on` $device (`home` $home^ `for` $cause)? (`in` $arena^)? `offset` $offset `size` $size `:` $type
-    (`=` $value^)? attr-dict
+    (`=` $value^)? (`made` $made^)? attr-dict
   }];
 }
 
@@ -265,7 +272,8 @@ defvar Plan_Bindings = TypedArrayAttrBase<Plan_BindingAttr, "inputs or outputs">
 def Plan_FuncOp : Plan_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "list the commands of a function";
   let description = [{
-    `inputs` and `outputs` are bound per run. `placed` lists the graph's ops for the placement log.
+    `inputs` and `outputs` are bound per run. `placed` lists the graph's ops for the placement log. The
+    function that is `at_load` has no inputs; it runs when the plan is loaded, and its outputs are constants.
 
     Example:
     ```mlir
@@ -281,10 +289,11 @@ def Plan_FuncOp : Plan_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTer
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Plan_Bindings:$inputs, Plan_Bindings:$outputs,
-                       DefaultValuedAttr<TypedArrayAttrBase<Plan_PlacedAttr, "placed ops">, "{}">:$placed);
+                       DefaultValuedAttr<TypedArrayAttrBase<Plan_PlacedAttr, "placed ops">, "{}">:$placed,
+                       UnitAttr:$at_load);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `inputs` $inputs `outputs` $outputs (`placed` $placed^)? attr-dict-with-keyword $body
+    $sym_name (`at_load` $at_load^)? `inputs` $inputs `outputs` $outputs (`placed` $placed^)? attr-dict-with-keyword $body
   }];
 }
 
