@@ -49,7 +49,7 @@ static std::vector<int64_t> missingBytes(ModuleOp module) {
     int64_t bytes = memory::boundBytes(module, device.getSymNameAttr());
     for (auto arena : module.getOps<commands::ArenaOp>())
       if (arena.getDeviceAttr().getAttr() == device.getSymNameAttr())
-        bytes += arena.getSize();
+        bytes += std::max(arena.getSize(), arena.getLoadSize());
     int64_t limit = device.getLimit();
     missing.push_back(limit ? std::max<int64_t>(0, bytes - limit) : 0);
   }
@@ -137,6 +137,19 @@ struct Repair {
     return listen(context, options, run);
   }
 
+  /// What is computed at load takes room in each run, too; without that it is computed there.
+  std::optional<Found> computeInRuns(CompileOptions &options) {
+    auto isAtLoad = [](commands::FuncOp func) { return func.getAtLoad(); };
+    if (llvm::none_of(module->getOps<commands::FuncOp>(), isAtLoad))
+      return std::nullopt;
+    options.once = false;
+    if (Outcome outcome = tryOut(options); outcome.ran || !outcome.isOverLimit) {
+      double seconds = outcome.ran ? secondsOf(*module) : 0;
+      return Found{std::move(module), std::move(outcome), seconds};
+    }
+    return std::nullopt;
+  }
+
   /// With ever more weights on the host. What fails for another reason is found, too.
   std::optional<Found> findFirst(CompileOptions &options) {
     for (int round = 0; round < kRounds && askForMore(*module, options.streamed); ++round)
@@ -172,17 +185,22 @@ LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, const Compil
   }
   double before = secondsOf(*module);
   CompileOptions fitting = options;
-  std::optional<Found> found = repair.findFirst(fitting);
+  std::optional<Found> found = repair.computeInRuns(fitting);
+  if (!found) {
+    found = repair.findFirst(fitting);
+    if (found && found->outcome.ran)
+      repair.improve(*found, fitting);
+  }
   if (!found) {
     tell(context, first);
     return failure();
   }
-  if (found->outcome.ran)
-    repair.improve(*found, fitting);
   module = std::move(found->module);
   tell(context, found->outcome);
   if (!found->outcome.ran)
     return failure();
+  if (fitting.once != options.once)
+    steps.push_back("what depends on constants alone is computed in each run");
   describe(*module, steps);
   if (!steps.empty())
     steps.back() += "; " + compare(before, found->seconds);

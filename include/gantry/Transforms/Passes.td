@@ -272,7 +272,8 @@ def EvaluateOncePass : Pass<"gantry-evaluate-once", "::mlir::ModuleOp"> {
     says in `gantry.once` the number of the result.
 
     Precondition: ops are placed, copies inserted. Results that are larger than the constants behind them move
-    only when more than elementwise ops, generators and moves made them. A function whose ops all depend on
+    only when products or ops of their own kind read them, or more than elementwise ops, generators and moves made
+    them. A function whose ops all depend on
     constants alone is left alone, and so is what a branch or loop holds, and a copy with `force`.
 
     It may run again: what is made of such arguments alone moves, too, and arguments that nothing uses go.

@@ -3,8 +3,9 @@
 //
 // Its results are arguments of the functions from here on, marked with the number of the result:
 // to every later phase they are values like others, and Schedule makes constants of them. They stay
-// in memory as long as the plan does, so only what is worth that goes: what computes more than
-// element by element, and what is no larger than the constants that it is made of. A function that
+// in memory as long as the plan does, so only what is worth that goes: what a product reads, what
+// computes more than element by element, and what is no larger than the constants that it is made
+// of. A function that
 // is nothing but constants is left alone: to run it is what was asked for.
 
 #include "gantry/Analysis/Homes.h"
@@ -183,8 +184,22 @@ private:
     return getByteSize(cast<RankedTensorType>(value.getType()));
   }
 
+  /// Whether some op reads it as an array that is there: such values are made in each run, whatever
+  /// fuses. Those are the weights of a graph that makes its weights.
+  static bool isReadWhole(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      auto kernel = dyn_cast<KernelOpInterface>(user);
+      if (isView(user))
+        return isReadWhole(user->getResult(0));
+      return kernel && (kernel.getFusionKind() == FusionKind::Contraction ||
+                        kernel.getFusionKind() == FusionKind::Opaque);
+    });
+  }
+
   /// Whether it is worth the room that it takes for as long as the plan is loaded.
   bool isWorth(Value value) {
+    if (isReadWhole(value))
+      return true;
     Cone cone;
     collect(value, cone);
     uint64_t bytes = 0;
@@ -264,13 +279,17 @@ struct EvaluateOnce : gantry::impl::EvaluateOncePassBase<EvaluateOnce> {
   void dropUnused(LoadFunction &load) {
     DenseMap<int64_t, SmallVector<std::pair<func::FuncOp, unsigned>>> uses;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      for (unsigned i = func.getNumArguments(); i-- > 0;)
-        if (int64_t number = onceOf(func, i); number >= 0) {
-          if (func.getArgument(i).use_empty())
-            (void)func.eraseArgument(i);
-          else
-            uses[number].push_back({func, i});
+      // From the first on: what was found stays where it is when a later one goes.
+      for (unsigned i = 0; i < func.getNumArguments();) {
+        int64_t number = onceOf(func, i);
+        if (number >= 0 && func.getArgument(i).use_empty()) {
+          (void)func.eraseArgument(i);
+          continue;
         }
+        if (number >= 0)
+          uses[number].push_back({func, i});
+        ++i;
+      }
     func::FuncOp func = load.get();
     unsigned next = 0;
     for (unsigned number = 0, end = func.getNumResults(); number < end; ++number) {

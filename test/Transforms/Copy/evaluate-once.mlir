@@ -1,6 +1,7 @@
 // What depends on constants alone is computed when a plan is loaded.
 // RUN: gantry-opt %s --gantry-evaluate-once | FileCheck %s
 // RUN: gantry-opt %s --gantry-evaluate-once --gantry-evaluate-once | FileCheck %s
+// RUN: gantry-opt %S/Inputs/evaluated-once.mlir --gantry-evaluate-once | FileCheck %S/Inputs/evaluated-once.mlir
 
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
@@ -47,9 +48,20 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu], {
     %c = gantry.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32>
     %m = gantry.mul %a, %b {gantry.device = #gpu} : (tensor<4x1xf32>, tensor<4xf32>) -> tensor<4x4xf32>
     %d = gantry.copy %c to "/job:localhost/replica:0/task:0/device:GPU:0" force : tensor<1x4xf32>
-    %y = gantry.matmul %x, %m {gantry.device = #gpu} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %y = gantry.add %x, %m {gantry.device = #gpu} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %z = gantry.add %y, %d {gantry.device = #gpu} : (tensor<4x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
     return %z : tensor<4x4xf32>
+  }
+
+  // A product would have it made in each run.
+  // CHECK-LABEL: func.func @weight(
+  // CHECK-SAME: gantry.once = 1 : i64
+  func.func @weight(%x: tensor<4x4xf32> {gantry.device = #gpu}) -> (tensor<4x4xf32> {gantry.device = #gpu}) {
+    %a = gantry.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32>
+    %b = gantry.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+    %m = gantry.mul %a, %b {gantry.device = #gpu} : (tensor<4x1xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    %y = gantry.matmul %x, %m {gantry.device = #gpu} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %y : tensor<4x4xf32>
   }
 
   // To run what is nothing but constants is what was asked for.
@@ -61,10 +73,11 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu], {
     return %b : tensor<4x4xf32>
   }
 
-  // CHECK-LABEL: func.func @at_load() -> (tensor<4x4xf32> {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">})
+  // CHECK-LABEL: func.func @at_load() -> (tensor<4x4xf32> {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">}, tensor<4x4xf32> {gantry.device = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">})
   // CHECK-SAME: attributes {gantry.at_load}
   // CHECK: %[[A:.*]] = gantry.constant
   // CHECK-NEXT: %[[B:.*]] = gantry.matmul %[[A]], %[[A]]
   // CHECK-NEXT: %[[C:.*]] = gantry.copy %[[B]]
-  // CHECK-NEXT: return %[[C]] : tensor<4x4xf32>
+  // CHECK: %[[M:.*]] = gantry.mul
+  // CHECK-NEXT: return %[[C]], %[[M]] : tensor<4x4xf32>, tensor<4x4xf32>
 }
