@@ -142,6 +142,13 @@ def _runtime_handle(threads):
     return _runtimes[threads]
 
 
+def forget_runtimes():
+    """The next plans get runtimes of their own; those that live keep theirs."""
+    for handle in _runtimes.values():
+        runtime_library.gantry_runtime_destroy(handle)
+    _runtimes.clear()
+
+
 def _value(name, array):
     """The array as the C API takes it, and what must live as long."""
     array = np.array(array, order="C", copy=True)
