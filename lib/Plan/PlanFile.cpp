@@ -124,6 +124,7 @@ Expected<PlanFile> PlanFile::open(const std::string &path, ReadOptions options) 
   Expected<PlanFile> file = fromBytes(owner->bytes(), owner, options);
   if (!file)
     return Status(file.status().code(), "'" + path + "': " + file.status().message());
+  file->mapped = true;
   return file;
 }
 

@@ -34,7 +34,17 @@ void populate(Bytes bytes) {
 #endif
 }
 
-bool matches(const Piece &piece) {
+/// Gives back the pages of a mapping that hold nothing else; they come again when somebody reads
+/// them, from the page cache as a rule. So what a run does not read is not resident.
+void giveBack(Bytes bytes) {
+  constexpr uintptr_t page = 4096;
+  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end)
+    (void)::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+}
+
+bool matches(const Piece &piece, bool isMapped) {
   constexpr size_t step = size_t(2) << 20;
   Hasher hasher;
   for (size_t at = 0; at < piece.bytes.size(); at += step) {
@@ -42,6 +52,8 @@ bool matches(const Piece &piece) {
     if (part.size() >= 65536)
       populate(part);
     hasher.update(part);
+    if (isMapped && part.size() >= 65536)
+      giveBack(part);
   }
   return hasher.digest() == piece.checksum;
 }
@@ -107,7 +119,8 @@ Status verifyBytes(const PlanFile &file, BytesOf which, const ParallelFor &paral
     return pieces[a].bytes.size() > pieces[b].bytes.size();
   });
   std::vector<uint8_t> good(pieces.size());
-  parallel(order.size(), [&](size_t i) { good[order[i]] = matches(pieces[order[i]]); });
+  parallel(order.size(),
+           [&](size_t i) { good[order[i]] = matches(pieces[order[i]], file.isMapped()); });
   for (size_t i = 0; i < pieces.size(); ++i)
     if (!good[i])
       return damaged(file, pieces[i]);

@@ -62,6 +62,9 @@ public:
   /// XXH3-64 of the segment's bytes, as the file says.
   uint64_t checksumOf(uint32_t index) const { return entries[index].checksum; }
 
+  /// Whether the bytes are a mapping of the file, whose pages come back when they are read again.
+  bool isMapped() const { return mapped; }
+
   /// Whether the segments' bytes are known to be what their checksums say.
   bool isVerified() const { return verified; }
 
@@ -92,6 +95,7 @@ private:
   std::vector<std::span<const uint8_t>> segments;
   std::vector<SegmentEntry> entries;
   bool verified = false;
+  bool mapped = false;
 };
 
 } // namespace gantry::plan
