@@ -246,7 +246,7 @@ Layout eject(const Instance &instance, const Layout &start, uint64_t target, uin
              Effort &effort) {
   Search search(instance, seed);
   Layout best = start;
-  double stride = 0.5; // how much of the way to the target the next step tries
+  double stride = 0.35; // how much of the way to the target the next step tries
   while (best.peak > target && stride > 0.01 && effort.left != 0) {
     uint64_t way = static_cast<uint64_t>(static_cast<double>(best.peak - target) * stride);
     uint64_t capacity = best.peak - std::max(way, instance.granule);
