@@ -452,6 +452,33 @@ struct Emitter {
     return next;
   }
 
+  /// Whether the result is one of the elements, in whatever order they are combined.
+  static bool isSelection(vector::CombiningKind kind) {
+    using Kind = vector::CombiningKind;
+    return llvm::is_contained({Kind::MAXIMUMF, Kind::MINIMUMF, Kind::MAXNUMF, Kind::MINNUMF,
+                               Kind::MAXSI, Kind::MINSI, Kind::MAXUI, Kind::MINUI},
+                              kind);
+  }
+
+  /// All of the vectors, in the lanes of a short one: LLVM takes a reduction of floats that minds
+  /// NaN lane by lane.
+  Value joinLanes(OpBuilder &b, vector::CombiningKind kind, ArrayRef<Value> parts) {
+    Location loc = op.getLoc();
+    Value joined = parts.front();
+    for (Value part : parts.drop_front())
+      joined = vector::makeArithReduction(b, loc, kind, part, joined);
+    for (int64_t lanes = cast<VectorType>(joined.getType()).getDimSize(0); lanes > 2; lanes /= 2) {
+      auto half = [&](int64_t from) {
+        return vector::ShuffleOp::create(
+            b, loc, joined, joined,
+            llvm::to_vector(llvm::seq<int64_t>(from * lanes / 2, (from + 1) * lanes / 2)));
+      };
+      Value low = half(0), high = half(1);
+      joined = vector::makeArithReduction(b, loc, kind, low, high);
+    }
+    return joined;
+  }
+
   /// Vectors along the reduced dimension, added up at the end, then the rest element by element.
   void emitDots(OpBuilder &b, Index index, int64_t rows) {
     SmallVector<Operation *> combiners;
@@ -478,8 +505,11 @@ struct Emitter {
     for (int64_t r = 0; r < rows; ++r) {
       Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
       Value total = load(b, buffers.size() - 1, at, Piece{0, 0});
-      for (int64_t c = 0; c < copies; ++c)
-        total = vector::ReductionOp::create(b, loc, *kindOf(combiner), sums[r * copies + c], total,
+      SmallVector<Value> parts(ValueRange(sums).slice(r * copies, copies));
+      if (isSelection(*kindOf(combiner)))
+        parts = {joinLanes(b, *kindOf(combiner), parts)};
+      for (Value part : parts)
+        total = vector::ReductionOp::create(b, loc, *kindOf(combiner), part, total,
                                             arith::FastMathFlags::reassoc);
       total = emitRest(b, at, limit, total);
       store(b, total, at, Piece{0, 0});
