@@ -30,8 +30,7 @@ static bool isReduction(Operation *op) {
   return generic && generic.getNumReductionLoops() > 0;
 }
 
-/// Whether computing an element of `tensor` is a matter of a few loads.
-static bool isCheap(Value tensor) {
+bool gantry::isCheap(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
     return true;
@@ -134,8 +133,7 @@ static bool readBody(Product &product) {
          isa<RankedTensorType>(product.right.operand->get().getType());
 }
 
-/// The scalar that every element of `tensor` is, or null.
-static Value filledWith(Value tensor) {
+Value gantry::filledWith(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))
     return fill.value();
@@ -199,14 +197,23 @@ static bool sortLoops(Product &product) {
   return true;
 }
 
-std::optional<Product> gantry::findProduct(Value result) {
+linalg::GenericOp gantry::findSum(Value result) {
   WayBack way;
   way.follow(result);
-  if (!way.isPlain || !way.sum)
+  return way.isPlain ? way.sum : linalg::GenericOp();
+}
+
+std::optional<Product> gantry::readProduct(linalg::GenericOp op) {
+  Product product{op, {}, {}, nullptr, nullptr, {}, {}, {}, {}};
+  if (!readBody(product) || !beginsWithZero(product.op) || !sortLoops(product))
     return std::nullopt;
-  Product product{way.sum, {}, {}, nullptr, nullptr, {}, {}, {}, {}};
-  if (!readBody(product) || !beginsWithZero(product.op) || !sortLoops(product) ||
-      !isCheap(product.left.operand->get()) || !isCheap(product.right.operand->get()))
+  return product;
+}
+
+std::optional<Product> gantry::findProduct(Value result) {
+  linalg::GenericOp sum = findSum(result);
+  std::optional<Product> product = sum ? readProduct(sum) : std::nullopt;
+  if (!product || !isCheap(product->left.operand->get()) || !isCheap(product->right.operand->get()))
     return std::nullopt;
   return product;
 }

@@ -2,8 +2,8 @@
 """Every sum of a product of f32 is one chain of fused multiply-adds in the order of its terms, bit for bit.
 
 Sizes nobody chose: primes, 0, 1, those around tiles and panels, long sums that come in blocks; batches, transposed
-operands, constant second operands (packed when compiling) and given ones (packed by the kernel); a bias, a residual
-and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
+operands, constant second operands and matrices of a column (packed when compiling) and given ones (packed by the
+kernel); a bias, a residual and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
 
 Usage: product_bits_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -64,7 +64,8 @@ def make_case(seed, number):
     batch_x, batch_y = draw.one(((batch, batch), (batch, ()), ((), batch), (batch, (1,) * len(batch))))
     ta, tb, constant = draw.chance(0.3), draw.chance(0.4), draw.chance(0.5)
     shape_x, shape_y = batch_x + ((k, m) if ta else (m, k)), batch_y + ((n, k) if tb else (k, n))
-    a, x = value(draw, shape_x, False)
+    # A constant matrix times a column is packed, too.
+    a, x = value(draw, shape_x, n == 1 and m * k <= 40_000 and draw.chance(0.7))
     b, y = value(draw, shape_y, constant and n * k <= 40_000)
     result = chain(x.swapaxes(-1, -2) if ta else x, y.swapaxes(-1, -2) if tb else y)
     flags = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)

@@ -36,4 +36,16 @@ struct Product {
 /// The product that `result` is: what is multiplied is there already or cheap.
 std::optional<Product> findProduct(mlir::Value result);
 
+// Its parts, for who looks for something that has a product in it.
+
+/// Whether computing an element of `tensor` is a matter of a few loads.
+bool isCheap(mlir::Value tensor);
+/// The only reduction that `result` reads, element by element at its own place; null if there is
+/// none, or more.
+mlir::linalg::GenericOp findSum(mlir::Value result);
+/// The scalar that every element of `tensor` is, or null.
+mlir::Value filledWith(mlir::Value tensor);
+/// The op as a product, whatever it multiplies.
+std::optional<Product> readProduct(mlir::linalg::GenericOp op);
+
 } // namespace gantry

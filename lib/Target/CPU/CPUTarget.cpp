@@ -3,10 +3,10 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 
 #include "EmitCode.h"
+#include "Fusion.h"
 #include "Products/Panels.h"
 #include "gantry/Analysis/InPlace.h"
 #include "gantry/Target/CPU/Passes.h"
-#include "gantry/Target/FusionPolicy.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -32,7 +32,7 @@ struct CPUTarget : Target {
   }
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
-    return fitsElementwiseGroup(op, group);
+    return cpu::mayJoin(op, group);
   }
 
   /// All that gantry-keep-in-place may find.

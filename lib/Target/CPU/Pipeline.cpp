@@ -12,8 +12,11 @@ using namespace gantry;
 void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addPass(createLowerKernelsToLinalgPass());
 
-  // One generic for a chain of elementwise ops: a single pass over memory.
   addPasses(pm, "func.func(linalg-generalize-named-ops)");
+  // While ops over rows of scores are one by one.
+  pm.addPass(createEmitAttentionPass());
+
+  // One generic for a chain of elementwise ops: a single pass over memory.
   pm.addNestedPass<func::FuncOp>(createFuseGenericsPass());
   addPasses(pm, "canonicalize,cse");
 

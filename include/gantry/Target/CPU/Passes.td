@@ -41,6 +41,21 @@ def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
     Option<"threadWork", "thread-work", "int64_t", "32768", "fewest operations worth a thread of their own">];
 }
 
+def EmitAttentionPass : Pass<"gantry-emit-attention", "::mlir::ModuleOp"> {
+  let summary = "turn kernels that are attention into loops around tiles";
+  let description = [{
+    Precondition: kernels as functions of linalg ops on tensors, not yet fused. One whose result is a
+    product of f32 with a left operand that comes from the rows of another product, by ops on elements and
+    reductions along the row, becomes a function on buffers: work items are matrices of the batch, or
+    chunks of their rows; keys and values are packed into panels; whole rows of scores, a tile of them,
+    are computed, go through the ops between the products in place, and are multiplied by the values.
+    Operands in another order are read where they lie, results are stored where they belong. Sums have
+    the order that they have in kernels of their own. Other kernels stay as they are.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect"];
+}
+
 def EmitProductsPass : Pass<"gantry-emit-products", "::mlir::ModuleOp"> {
   let summary = "turn kernels that are products into loops around tiles";
   let description = [{

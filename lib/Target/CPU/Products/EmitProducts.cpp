@@ -9,11 +9,8 @@
 // follows is pulled through `Elements`, so that biases, activations, residuals, casts and reshapes
 // need no case, and LLVM's vectoriser sees a loop over neighbours.
 
-#include "Panels.h"
-#include "Tile.h"
+#include "TileBuilder.h"
 
-#include "gantry/Linalg/Elements.h"
-#include "gantry/Linalg/Emitter.h"
 #include "gantry/Target/CPU/Passes.h"
 
 using namespace mlir;
@@ -24,21 +21,6 @@ namespace gantry {
 #define GEN_PASS_DEF_EMITPRODUCTSPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
-
-static constexpr int64_t kElementBytes = 4, kLineBytes = 64;
-
-/// The declaration of a tile in the module of the kernels, made when it is first asked for.
-static func::FuncOp declareTile(ModuleOp module, const Tile &tile) {
-  std::string symbol = tile.symbol();
-  if (auto known = module.lookupSymbol<func::FuncOp>(symbol))
-    return known;
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  SmallVector<Type> arguments(Tile::numArguments, b.getIndexType());
-  auto declared =
-      func::FuncOp::create(b, module.getLoc(), symbol, b.getFunctionType(arguments, {}));
-  declared.setPrivate();
-  return declared;
-}
 
 namespace {
 /// What an item works on: indices of the batch, and places that all its loops have in common.
@@ -56,158 +38,40 @@ struct Terms {
   Value first, count;
 };
 
-class ProductEmitter {
+class ProductEmitter : TileBuilder {
 public:
   ProductEmitter(func::FuncOp func, const PanelProduct &product)
-      : func(func), p(product), module(func->getParentOfType<ModuleOp>()),
-        b(func.getLoc(), func.getContext()), elements(b) {}
+      : TileBuilder(func, product), p(product) {}
 
   void emit() {
-    Block &body = func.getBody().front();
-    SmallVector<Operation *> recipe;
-    for (Operation &op : body)
-      recipe.push_back(&op);
-    unsigned arguments = body.getNumArguments();
-    b.setInsertionPointToEnd(&body);
-    makeBuffers();
-    emitItems();
-    func::ReturnOp::create(b);
-    for (Operation *op : llvm::reverse(recipe))
-      if (op->hasTrait<OpTrait::IsTerminator>() || isOpTriviallyDead(op))
-        op->erase();
-    body.eraseArguments(0, arguments);
-    func.setType(b.getFunctionType(body.getArgumentTypes(), {}));
-    setAttributes();
-  }
-
-private:
-  //===--- The function ----------------------------------------------------------------------===//
-
-  /// Buffers in the place of tensors, one for the result behind them.
-  void makeBuffers() {
-    Block &body = func.getBody().front();
-    for (unsigned i = 0, e = body.getNumArguments(); i < e; ++i) {
-      BlockArgument tensor = body.getArgument(i);
-      Value buffer = body.addArgument(bufferType(tensor), tensor.getLoc());
-      buffers[tensor] = buffer;
-      if (!p.right || p.right->argument != tensor)
-        elements.provide(tensor, [this, buffer](ValueRange at) -> Value {
-          return memref::LoadOp::create(b, buffer, at);
-        });
-    }
-    auto type = typeOf(p.root);
-    result = body.addArgument(MemRefType::get(type.getShape(), type.getElementType()), b.getLoc());
+    begin(p.root, p.right ? p.right->argument : BlockArgument());
     if (p.left)
       leftBase = addressOf(buffers.lookup(p.left->argument));
     if (p.right)
       rightBase = addressOf(buffers.lookup(p.right->argument));
+    forItems({p.batch, p.chunks, p.panels},
+             [&](ValueRange at) { emitItem(describeItem(at[0], at[1], at[2])); });
+    end(llvm::divideCeil(p.rows, p.chunks) * p.width * p.terms);
   }
 
-  MemRefType bufferType(BlockArgument tensor) {
-    auto type = cast<RankedTensorType>(tensor.getType());
-    if (!p.right || p.right->argument != tensor)
-      return MemRefType::get(type.getShape(), type.getElementType());
-    return MemRefType::get({p.right->layout.elements()}, type.getElementType());
-  }
-
-  void setAttributes() {
-    SmallVector<DictionaryAttr> attributes(
-        func.getNumArguments(),
-        b.getDictionaryAttr({b.getNamedAttr("llvm.align", b.getI64IntegerAttr(kLineBytes)),
-                             b.getNamedAttr("llvm.noalias", b.getUnitAttr())}));
-    func.setAllArgAttrs(attributes);
-    int64_t work = llvm::divideCeil(p.rows, p.chunks) * p.width * p.terms;
-    func->setAttr(kWorkAttr,
-                  WorkAttr::of(func).withGrain(std::max<int64_t>(1, kLeastWorkOfThread / work)));
-  }
-
-  //===--- Building blocks -------------------------------------------------------------------===//
-
-  Value constant(int64_t value) { return indexConstant(b, value); }
-  Value add(Value x, Value y) { return addIndex(b, x, y); }
-  Value mul(Value x, int64_t by) { return mulIndex(b, x, by); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value less(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y); }
-  Value addressOf(Value buffer) {
-    return memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
-  }
-  Value bytes(Value count) { return mul(count, kElementBytes); }
-
-  void loop(Value from, Value to, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b, from, to, constant(1));
-    loop.getBody()->getTerminator()->erase();
-    Elements::Region inside(elements, loop.getBody());
-    body(loop.getInductionVar());
-    scf::YieldOp::create(b);
-  }
-  void loop(int64_t to, function_ref<void(Value)> body) { loop(constant(0), constant(to), body); }
-
-  void choose(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
-    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
-    auto fill = [&](Block *block, function_ref<void()> body) {
-      block->getTerminator()->erase();
-      Elements::Region inside(elements, block);
-      body();
-      scf::YieldOp::create(b);
-    };
-    fill(branch.thenBlock(), then);
-    fill(branch.elseBlock(), otherwise);
-  }
-
-  Value allocate(int64_t rows, int64_t columns) {
-    return memref::AllocOp::create(b, MemRefType::get({rows, columns}, b.getF32Type()));
-  }
-
-  /// An index for each loop of the product; those that are not given are null.
+private:
   Indices loopsAt(const Item &item, Value row, Value column, Value term) {
-    Indices loops(linalg::GenericOp(p.product.op).getNumLoops());
-    auto place = [&](ArrayRef<unsigned> list, ValueRange indices) {
-      for (auto [loop, index] : llvm::zip(list, indices))
-        loops[loop] = index;
-    };
-    auto split = [&](ArrayRef<unsigned> list, Value number) {
-      if (number)
-        place(list, delinearize(b, number, p.product.sizes(list)));
-    };
-    place(p.product.batch, item.batch);
-    split(p.product.rows, row);
-    split(p.product.columns, column);
-    split(p.product.terms, term);
-    return loops;
+    return TileBuilder::loopsAt(p.product, item.batch, row, column, term);
   }
 
   //===--- Items -----------------------------------------------------------------------------===//
-
-  void emitItems() {
-    auto index = [&](int64_t value) { return OpFoldResult(b.getIndexAttr(value)); };
-    SmallVector<OpFoldResult> from(3, index(0)), step(3, index(1));
-    SmallVector<OpFoldResult> to{index(p.batch), index(p.chunks), index(p.panels)};
-    auto items = scf::ForallOp::create(b, from, to, step, ValueRange(), std::nullopt);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(items.getTerminator());
-    ValueRange at = items.getInductionVars();
-    emitItem(describeItem(at[0], at[1], at[2]));
-  }
-
-  Value firstTileOf(Value chunk) {
-    if (p.chunks == 1)
-      return constant(0);
-    return arith::DivUIOp::create(b, mul(chunk, p.tiles), constant(p.chunks));
-  }
 
   Item describeItem(Value matrix, Value chunk, Value panel) {
     Item item;
     item.batch = delinearize(b, matrix, p.product.sizes(p.product.batch));
     item.panel = panel;
     item.firstColumn = mul(panel, p.width);
-    item.firstTile = firstTileOf(chunk);
-    item.lastTile = p.chunks == 1 ? constant(p.tiles) : firstTileOf(add(chunk, constant(1)));
+    item.firstTile = firstTileOf(chunk, p.chunks);
+    item.lastTile =
+        p.chunks == 1 ? constant(p.tiles) : firstTileOf(add(chunk, constant(1)), p.chunks);
     item.firstRow = rowOf(item.firstTile);
     if (p.left) {
-      item.leftOffset = constant(0);
-      for (auto [index, step] : llvm::zip(item.batch, p.left->batchSteps))
-        if (step != 0)
-          item.leftOffset = add(item.leftOffset, mul(index, step));
+      item.leftOffset = offsetOf(*p.left, item.batch);
     } else {
       item.ownRows = allocate(p.tileRows, p.termBlock);
     }
@@ -236,40 +100,24 @@ private:
       packPanel(item, all);
       loop(item.firstTile, item.lastTile, [&](Value tile) {
         callTile(item, all, tile, constant(0), constant(0));
-        store(item, constant(0), rowOf(tile), rowsOf(tile));
+        storeRows(item, constant(0), rowOf(tile), rowsOf(tile));
       });
       return;
     }
     loop(p.termBlocks, [&](Value block) {
       Value first = mul(block, p.termBlock);
       Value rest = sub(constant(p.terms), first);
-      Terms terms{first, arith::MinUIOp::create(b, rest, constant(p.termBlock))};
+      Terms terms{first, least(rest, constant(p.termBlock))};
       packPanel(item, terms);
-      Value isLater = arith::MinUIOp::create(b, block, constant(1));
+      Value isLater = least(block, constant(1));
       loop(item.firstTile, item.lastTile, [&](Value tile) {
         callTile(item, terms, tile, sub(rowOf(tile), item.firstRow), isLater);
       });
     });
-    store(item, constant(0), item.firstRow, sub(rowOf(item.lastTile), item.firstRow));
+    storeRows(item, constant(0), item.firstRow, sub(rowOf(item.lastTile), item.firstRow));
   }
 
   //===--- Tiles -----------------------------------------------------------------------------===//
-
-  bool allTall() const { return p.tallTiles == p.tiles; }
-
-  Value rowOf(Value tile) {
-    if (allTall())
-      return mul(tile, p.tileRows);
-    Value tall = arith::MinUIOp::create(b, tile, constant(p.tallTiles));
-    return add(mul(tile, p.tileRows - 1), tall);
-  }
-
-  Value rowsOf(Value tile) {
-    if (allTall())
-      return constant(p.tileRows);
-    return arith::SelectOp::create(b, less(tile, constant(p.tallTiles)), constant(p.tileRows),
-                                   constant(p.tileRows - 1));
-  }
 
   /// Lines that each tile asks for, so that all tiles of an item ask for the next panel.
   int64_t linesAhead() const {
@@ -295,14 +143,7 @@ private:
     arguments[Tile::terms] = terms.count;
     arguments[Tile::accumulate] = goesOn;
     arguments[Tile::next] = nextLines(item, terms, tile, arguments);
-    auto call = [&](int64_t rows) {
-      func::CallOp::create(b, declareTile(module, {rows, p.width, linesAhead()}), arguments);
-    };
-    if (allTall())
-      return call(p.tileRows);
-    choose(
-        less(tile, constant(p.tallTiles)), [&] { call(p.tileRows); },
-        [&] { call(p.tileRows - 1); });
+    TileBuilder::callTile(tile, p.width, linesAhead(), arguments);
   }
 
   Value panelAt(const Item &item, const Terms &terms) {
@@ -329,27 +170,6 @@ private:
     return elements.inBody(p.product.op, side.factor, loopsAt(item, row, column, term));
   }
 
-  /// Visits all of terms by others in the order in which an operand lies. Terms that lie side by
-  /// side are taken some at a time, of each of the others: as many as a cache line has.
-  void visit(Value terms, Value others, bool byTerms, function_ref<void(Value, Value)> body) {
-    if (!byTerms)
-      return loop(constant(0), terms, [&](Value term) {
-        loop(constant(0), others, [&](Value other) { body(term, other); });
-      });
-    // One after the other without a loop: LLVM would take a loop for one that scatters.
-    constexpr int64_t side = kLineBytes / kElementBytes;
-    Value blocks = arith::DivUIOp::create(b, terms, constant(side));
-    loop(constant(0), blocks, [&](Value block) {
-      loop(constant(0), others, [&](Value other) {
-        for (int64_t i = 0; i < side; ++i)
-          body(add(mul(block, side), constant(i)), other);
-      });
-    });
-    loop(constant(0), others, [&](Value other) {
-      loop(mul(blocks, side), terms, [&](Value term) { body(term, other); });
-    });
-  }
-
   void packPanel(const Item &item, const Terms &terms) {
     if (p.right)
       return;
@@ -357,15 +177,14 @@ private:
       visit(terms.count, constant(columns), p.rightByTerms, [&](Value term, Value column) {
         Value element = factorAt(p.product.right, item, {}, add(item.firstColumn, column),
                                  add(terms.first, term));
-        memref::StoreOp::create(b, element, item.ownPanel, ValueRange{term, column});
+        store(element, item.ownPanel, {term, column});
       });
       if (columns == p.width)
         return;
       Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       loop(constant(0), terms.count, [&](Value term) {
-        loop(constant(columns), constant(p.width), [&](Value column) {
-          memref::StoreOp::create(b, zero, item.ownPanel, ValueRange{term, column});
-        });
+        loop(constant(columns), constant(p.width),
+             [&](Value column) { store(zero, item.ownPanel, {term, column}); });
       });
     });
   }
@@ -374,7 +193,7 @@ private:
     Value first = rowOf(tile);
     visit(terms.count, rowsOf(tile), p.leftByTerms, [&](Value term, Value row) {
       Value element = factorAt(p.product.left, item, add(first, row), {}, add(terms.first, term));
-      memref::StoreOp::create(b, element, item.ownRows, ValueRange{row, term});
+      store(element, item.ownRows, {row, term});
     });
   }
 
@@ -389,12 +208,12 @@ private:
 
   //===--- The result ------------------------------------------------------------------------===//
 
-  /// `count` rows of the result from `row` on, whose sums are from `firstSum` on.
-  void store(const Item &item, Value firstSum, Value row, Value count) {
+  /// Stores `count` rows of the result from `row` on, whose sums are from `firstSum` on.
+  void storeRows(const Item &item, Value firstSum, Value row, Value count) {
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
       loop(constant(0), count, [&](Value i) {
         loop(columns, [&](Value column) {
-          Value sum = memref::LoadOp::create(b, item.sums, ValueRange{add(firstSum, i), column});
+          Value sum = load(item.sums, {add(firstSum, i), column});
           storeElement(loopsAt(item, add(row, i), add(item.firstColumn, column), {}), sum);
         });
       });
@@ -411,19 +230,11 @@ private:
     if (shapeOf(p.root) != shapeOf(product))
       at = delinearize(b, linearize(b, at, shapeOf(product)), shapeOf(p.root));
     elements.provide(product, [sum](ValueRange) { return sum; });
-    memref::StoreOp::create(b, elements.at(p.root, at), result, at);
+    store(elements.at(p.root, at), result, at);
   }
 
-  /// Multiply-adds that are worth a thread of their own.
-  static constexpr int64_t kLeastWorkOfThread = 32768;
-
-  func::FuncOp func;
   const PanelProduct &p;
-  ModuleOp module;
-  ImplicitLocOpBuilder b;
-  Elements elements;
-  DenseMap<Value, Value> buffers; ///< of the arguments
-  Value result, leftBase, rightBase;
+  Value leftBase, rightBase;
 };
 
 struct EmitProducts : gantry::impl::EmitProductsPassBase<EmitProducts> {

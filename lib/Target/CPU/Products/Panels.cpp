@@ -1,5 +1,6 @@
 #include "Panels.h"
 
+#include "Strided.h"
 #include "Tile.h"
 #include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
@@ -42,14 +43,20 @@ int64_t gantry::cpu::panelWidth(int64_t columns) {
 Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   BlockArgument value = kernel.getBody().getArgument(argument);
   auto matmul = value.hasOneUse() ? dyn_cast<MatmulOp>(*value.user_begin()) : MatmulOp();
-  if (!matmul || matmul.getRhs() != value || !elementOf(value).isF32())
+  // A kernel of several products is none of those that read panels.
+  if (!matmul || !llvm::hasSingleElement(kernel.getBody().getOps<MatmulOp>()) ||
+      !elementOf(value).isF32())
+    return {};
+  bool isLeft = matmul.getRhs() != value;
+  // A matrix times a column is found the other way round: the matrix is what has the columns.
+  if (isLeft && shapeOf(matmul.getResult()).back() != 1)
     return {};
   ArrayRef<int64_t> shape = shapeOf(value);
   int64_t last = shape[shape.size() - 1], before = shape[shape.size() - 2];
   PanelLayout layout;
   layout.rows = {{before, last}};
   layout.columns = {{last, 1}};
-  if (matmul.getTransposeB())
+  if (isLeft ? !matmul.getTransposeA() : matmul.getTransposeB())
     std::swap(layout.rows, layout.columns);
   int64_t matrix = before * last;
   for (int64_t size : llvm::reverse(shape.drop_back(2))) {
@@ -77,16 +84,12 @@ static BlockArgument argumentOf(Value tensor, func::FuncOp func) {
 }
 
 /// By how many elements a step of each loop moves in the operand; the map says dimensions alone.
-static SmallVector<int64_t> stepsOf(linalg::GenericOp op, OpOperand *operand) {
+static SmallVector<int64_t> stepsOf(linalg::GenericOp op, OpOperand *operand,
+                                    ArrayRef<int64_t> strides) {
   SmallVector<int64_t> steps(op.getNumLoops(), 0);
-  AffineMap map = op.getMatchingIndexingMap(operand);
-  ArrayRef<int64_t> shape = shapeOf(operand->get());
-  int64_t step = 1;
-  for (int64_t i = shape.size(); i-- > 0;) {
-    if (auto dim = dyn_cast<AffineDimExpr>(map.getResult(i)))
-      steps[dim.getPosition()] = step;
-    step *= shape[i];
-  }
+  for (auto [expr, stride] : llvm::zip(op.getMatchingIndexingMap(operand).getResults(), strides))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      steps[dim.getPosition()] = stride;
   return steps;
 }
 
@@ -112,18 +115,18 @@ static SmallVector<int64_t> pick(ArrayRef<int64_t> of, ArrayRef<unsigned> loops)
   return llvm::map_to_vector(loops, [&](unsigned loop) { return of[loop]; });
 }
 
-static std::optional<DirectRows> findDirectRows(const PanelProduct &p, func::FuncOp func) {
-  const Product &product = p.product;
-  BlockArgument argument = argumentOf(product.left.operand->get(), func);
+std::optional<DirectRows> gantry::cpu::findDirectRows(const Product &product, func::FuncOp func) {
   linalg::GenericOp op = product.op;
-  if (!argument || product.left.factor != op.getMatchingBlockArgument(product.left.operand))
+  std::optional<Strided> lies = findStrided(product.left.operand->get());
+  if (!lies || lies->argument.getOwner() != &func.getBody().front() ||
+      product.left.factor != op.getMatchingBlockArgument(product.left.operand))
     return std::nullopt;
-  SmallVector<int64_t> steps = stepsOf(op, product.left.operand);
+  SmallVector<int64_t> steps = stepsOf(op, product.left.operand, lies->strides);
   auto term = commonStep(product.sizes(product.terms), pick(steps, product.terms), 1);
   auto row = commonStep(product.sizes(product.rows), pick(steps, product.rows), 0);
   if (term != 1 || !row)
     return std::nullopt;
-  return DirectRows{argument, *row, pick(steps, product.batch)};
+  return DirectRows{lies->argument, lies->offset, *row, pick(steps, product.batch)};
 }
 
 static std::optional<PackedPanels> findPackedPanels(const PanelProduct &p, func::FuncOp func) {
@@ -150,8 +153,7 @@ SmallVector<unsigned> PanelProduct::matrixLoops() const {
 // The product
 //===----------------------------------------------------------------------===//
 
-/// Whether all that the function computes can be asked for element by element.
-static bool hasElements(func::FuncOp func) {
+bool gantry::cpu::hasElements(func::FuncOp func) {
   return llvm::all_of(func.getBody().front().without_terminator(), [](Operation &op) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -165,8 +167,7 @@ static bool hasElements(func::FuncOp func) {
   });
 }
 
-/// Whether the operand's indices are loops, each of its own: no window moves over it.
-static bool isPlain(linalg::GenericOp op, OpOperand *operand) {
+bool gantry::cpu::isPlain(linalg::GenericOp op, OpOperand *operand) {
   return op.getMatchingIndexingMap(operand).isProjectedPermutation(/*allowZeroInDims=*/true);
 }
 
@@ -178,20 +179,29 @@ static void keepOneColumnLoop(Product &product) {
   }
 }
 
-/// Whether the last of the terms moves less far than the last of the others does.
-static bool isByTerms(const Product &product, const Side &side, ArrayRef<unsigned> others) {
-  SmallVector<int64_t> steps = stepsOf(product.op, side.operand);
+bool gantry::cpu::isByTerms(const Product &product, const Side &side, ArrayRef<unsigned> others) {
+  Value tensor = side.operand->get();
+  std::optional<Strided> lies = findStrided(tensor);
+  SmallVector<int64_t> steps =
+      stepsOf(product.op, side.operand, lies ? lies->strides : rowMajorStrides(shapeOf(tensor)));
   if (product.terms.empty() || others.empty())
     return true;
   return steps[product.terms.back()] < steps[others.back()];
 }
 
+RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
+  RowTiles cut;
+  cut.rows = rows;
+  cut.tiles = llvm::divideCeil(rows, mostOfTile);
+  cut.tileRows = llvm::divideCeil(rows, cut.tiles);
+  cut.tallTiles = rows - (cut.tileRows - 1) * cut.tiles;
+  return cut;
+}
+
 static void chooseTiles(PanelProduct &p) {
   p.width = p.right ? p.right->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
-  p.tiles = llvm::divideCeil(p.rows, mostRows(p.width));
-  p.tileRows = llvm::divideCeil(p.rows, p.tiles);
-  p.tallTiles = p.rows - (p.tileRows - 1) * p.tiles;
+  static_cast<RowTiles &>(p) = RowTiles::of(p.rows, mostRows(p.width));
 }
 
 static void chooseItems(PanelProduct &p) {
@@ -220,7 +230,7 @@ static void turnLine(PanelProduct &p, func::FuncOp func) {
   std::swap(turned.product.left, turned.product.right);
   std::swap(turned.product.rows, turned.product.columns);
   keepOneColumnLoop(turned.product);
-  turned.left = findDirectRows(turned, func);
+  turned.left = findDirectRows(turned.product, func);
   if (turned.left)
     p = std::move(turned);
 }
@@ -238,7 +248,7 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
   PanelProduct p;
   p.product = std::move(*product);
   p.root = root;
-  p.left = findDirectRows(p, func);
+  p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
   turnLine(p, func);
   p.batch = p.product.count(p.product.batch);

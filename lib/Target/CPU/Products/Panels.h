@@ -24,9 +24,21 @@ mlir::Attribute layoutOfConstant(KernelOp kernel, unsigned argument);
 /// An operand that tiles read where it lies: an argument of the kernel, row by row.
 struct DirectRows {
   mlir::BlockArgument argument;
-  int64_t rowStride;
+  int64_t offset, rowStride;
   llvm::SmallVector<int64_t> batchSteps; ///< for each loop of the batch
 };
+
+/// Where the left operand of `product` lies in an argument, if its terms lie side by side there.
+std::optional<DirectRows> findDirectRows(const Product &product, mlir::func::FuncOp func);
+
+/// Whether the last of the terms moves less far than the last of the others does.
+bool isByTerms(const Product &product, const Side &side, llvm::ArrayRef<unsigned> others);
+
+/// Whether all that the function computes can be asked for element by element.
+bool hasElements(mlir::func::FuncOp func);
+
+/// Whether the operand's indices are loops, each of its own: no window moves over it.
+bool isPlain(mlir::linalg::GenericOp op, mlir::OpOperand *operand);
 
 /// The second operand, packed when the plan was made.
 struct PackedPanels {
@@ -34,16 +46,22 @@ struct PackedPanels {
   PanelLayout layout;
 };
 
-struct PanelProduct {
+/// Rows cut into tiles: the first ones have `tileRows` rows, the others one less.
+struct RowTiles {
+  int64_t rows = 0, tileRows = 0, tiles = 0, tallTiles = 0;
+
+  static RowTiles of(int64_t rows, int64_t mostOfTile);
+};
+
+struct PanelProduct : RowTiles {
   Product product;
   mlir::Value root; ///< what the kernel stores, in the shape it has there
   std::optional<DirectRows> left;
   std::optional<PackedPanels> right;
 
-  int64_t batch, rows, columns, terms;
+  int64_t batch, columns, terms;
   int64_t width, panels;
-  int64_t tileRows, tiles, tallTiles; ///< the first tiles have `tileRows` rows, the others one less
-  int64_t chunks;                     ///< of the tiles
+  int64_t chunks; ///< of the tiles
   int64_t termBlock, termBlocks;
   /// Whether terms are nearer to each other than rows (columns) are in an operand that items pack.
   bool leftByTerms = false, rightByTerms = false;

@@ -1,0 +1,272 @@
+// Turns kernels that are attention into loops around tiles.
+//
+//   for an item (a matrix of the batch, a chunk of queries):
+//     pack its keys and values into panels
+//     for tiles of queries:
+//       rows = queries * keys, and what follows element by element      whole rows of scores
+//       the ops over rows, in place                                     a softmax
+//       result = rows * values, and what follows element by element
+//
+// The scores of a tile stay in the cache and those of all queries never exist together: memory is
+// linear in the number of keys. Rows are whole, so that each sum has the terms in the order that it
+// has in kernels of their own, and reductions along rows become loops where all others do.
+
+#include "Attention.h"
+#include "TileBuilder.h"
+
+#include "gantry/Target/CPU/Passes.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::cpu;
+
+namespace gantry {
+#define GEN_PASS_DEF_EMITATTENTIONPASS
+#include "gantry/Target/CPU/Passes.h.inc"
+} // namespace gantry
+
+/// Panels of an item up to this size are on its stack.
+static constexpr int64_t kStackBytes = 100 << 10;
+
+namespace {
+class AttentionEmitter : TileBuilder {
+public:
+  AttentionEmitter(func::FuncOp func, const Attention &attention)
+      : TileBuilder(func, attention), a(attention) {}
+
+  void emit() {
+    begin(a.root);
+    if (a.queries)
+      queryBase = addressOf(buffers.lookup(a.queries->argument));
+    // Large panels are memory of the plan, a part for each item.
+    bool isLarge = a.panelElements() * kElementBytes > kStackBytes;
+    if (isLarge)
+      panels = allocate(a.batch * a.chunks, a.panelElements());
+    forItems({a.batch, a.chunks}, [&](ValueRange at) {
+      if (!isLarge)
+        panels = allocate(1, a.panelElements());
+      item = isLarge ? add(mul(at[0], a.chunks), at[1]) : constant(0);
+      emitItem(at[0], at[1]);
+    });
+    end(llvm::divideCeil(a.rows, a.chunks) * a.keys * (a.depth + a.width));
+  }
+
+private:
+  void emitItem(Value matrix, Value chunk) {
+    batch = delinearize(b, matrix, a.scores.sizes(a.scores.batch));
+    keyPanels = constant(0);
+    valuePanels = constant(a.keyPanels * a.keyWidth * a.depth);
+    pack(a.scores, a.keysByTerms, keyPanels, a.keyWidth);
+    pack(a.context, a.valuesByTerms, valuePanels, a.valueWidth);
+    scores = allocate(a.tileRows, a.keys);
+    scoreSums = allocate(a.tileRows, a.keyWidth);
+    contextSums = allocate(a.tileRows, a.valueWidth);
+    if (!a.queries)
+      ownQueries = allocate(a.tileRows, a.depth);
+    Value first = firstTileOf(chunk, a.chunks);
+    Value last = a.chunks == 1 ? constant(a.tiles) : firstTileOf(add(chunk, constant(1)), a.chunks);
+    loop(first, last, [&](Value tile) {
+      computeScores(tile);
+      computeRows();
+      computeContext(tile);
+    });
+  }
+
+  //===--- Packing ---------------------------------------------------------------------------===//
+
+  /// The right operand of `product` as panels, from element `first` of the item's on.
+  void pack(const Product &product, bool byTerms, Value first, int64_t width) {
+    int64_t terms = product.count(product.terms), columns = product.count(product.columns);
+    auto place = [&](Value panel, Value term, Value column) {
+      Value row = add(mul(panel, terms), term);
+      return Indices{item, add(first, add(mul(row, width), column))};
+    };
+    loop(llvm::divideCeil(columns, width), [&](Value panel) {
+      Value firstColumn = mul(panel, width), count = columnsOf(panel, columns, width);
+      visit(constant(terms), count, byTerms, [&](Value term, Value column) {
+        Value element =
+            elements.inBody(product.op, product.right.factor,
+                            loopsAt(product, batch, {}, add(firstColumn, column), term));
+        store(element, panels, place(panel, term, column));
+      });
+      if (columns % width == 0)
+        return;
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      loop(constant(0), constant(terms), [&](Value term) {
+        loop(count, constant(width),
+             [&](Value column) { store(zero, panels, place(panel, term, column)); });
+      });
+    });
+  }
+
+  /// The last panel may have fewer columns.
+  Value columnsOf(Value panel, int64_t columns, int64_t width) {
+    if (columns % width == 0)
+      return constant(width);
+    return least(constant(width), sub(constant(columns), mul(panel, width)));
+  }
+
+  Value panelAddress(Value first, Value panel, int64_t terms, int64_t width) {
+    Value offset = add(add(mul(item, a.panelElements()), first), mul(panel, terms * width));
+    return add(addressOf(panels), bytes(offset));
+  }
+
+  //===--- A tile of queries -----------------------------------------------------------------===//
+
+  void callTileOf(Value tile, Value left, Value leftStride, Value panel, Value sums, int64_t terms,
+                  int64_t width) {
+    SmallVector<Value> arguments(Tile::numArguments);
+    arguments[Tile::left] = left;
+    arguments[Tile::leftStride] = leftStride;
+    arguments[Tile::panel] = panel;
+    arguments[Tile::sums] = addressOf(sums);
+    arguments[Tile::terms] = constant(terms);
+    arguments[Tile::accumulate] = constant(0);
+    arguments[Tile::next] = constant(0);
+    callTile(tile, width, /*linesAhead=*/0, arguments);
+  }
+
+  /// Where the queries of a tile are: in the argument, or packed.
+  Value queriesOf(Value tile) {
+    Value first = rowOf(tile);
+    if (a.queries) {
+      Value offset = add(offsetOf(*a.queries, batch), mul(first, a.queries->rowStride));
+      return add(queryBase, bytes(offset));
+    }
+    loop(constant(0), rowsOf(tile), [&](Value row) {
+      loop(a.depth, [&](Value term) {
+        Value element = elements.inBody(a.scores.op, a.scores.left.factor,
+                                        loopsAt(a.scores, batch, add(first, row), {}, term));
+        store(element, ownQueries, {row, term});
+      });
+    });
+    return addressOf(ownQueries);
+  }
+
+  Indices matrixAt(Value row, Value column) {
+    Indices at(batch);
+    at.append({row, column});
+    return at;
+  }
+
+  void computeScores(Value tile) {
+    Value queries = queriesOf(tile);
+    Value stride = constant(a.queries ? a.queries->rowStride : a.depth);
+    loop(a.keyPanels, [&](Value panel) {
+      callTileOf(tile, queries, stride, panelAddress(keyPanels, panel, a.depth, a.keyWidth),
+                 scoreSums, a.depth, a.keyWidth);
+      loop(constant(0), rowsOf(tile), [&](Value row) {
+        loop(constant(0), columnsOf(panel, a.keys, a.keyWidth), [&](Value column) {
+          Value key = add(mul(panel, a.keyWidth), column);
+          Value sum = load(scoreSums, {row, column});
+          elements.provide(a.scores.op->getResult(0), [sum](ValueRange) { return sum; });
+          store(elements.at(a.first, matrixAt(add(rowOf(tile), row), key)), scores, {row, key});
+        });
+      });
+    });
+  }
+
+  void computeContext(Value tile) {
+    loop(a.valuePanels, [&](Value panel) {
+      callTileOf(tile, addressOf(rowBuffers.lookup(a.weights)), constant(a.keys),
+                 panelAddress(valuePanels, panel, a.keys, a.valueWidth), contextSums, a.keys,
+                 a.valueWidth);
+      loop(constant(0), rowsOf(tile), [&](Value row) {
+        loop(constant(0), columnsOf(panel, a.width, a.valueWidth), [&](Value column) {
+          Value sum = load(contextSums, {row, column});
+          storeElement(matrixAt(add(rowOf(tile), row), add(mul(panel, a.valueWidth), column)), sum);
+        });
+      });
+    });
+  }
+
+  void storeElement(Indices at, Value sum) {
+    elements.provide(a.context.op->getResult(0), [sum](ValueRange) { return sum; });
+    Value element = elements.at(a.inner, at);
+    // Where the moves behind it take it.
+    SmallVector<linalg::GenericOp> moves;
+    for (Value value = a.root; value != a.inner; value = moves.back()->getOperand(0))
+      moves.push_back(value.getDefiningOp<linalg::GenericOp>());
+    for (linalg::GenericOp move : llvm::reverse(moves)) {
+      Indices to(at.size());
+      AffineMap map = move.getMatchingIndexingMap(&move->getOpOperand(0));
+      for (auto [expr, index] : llvm::zip(map.getResults(), at))
+        to[cast<AffineDimExpr>(expr).getPosition()] = index;
+      at = to;
+    }
+    store(element, result, at);
+  }
+
+  //===--- Ops over rows ---------------------------------------------------------------------===//
+
+  /// Whether an op from `next` on reads the tensor.
+  bool isReadFrom(size_t next, Value tensor) {
+    return tensor == a.weights || llvm::any_of(ArrayRef(a.rowOps).drop_front(next), [&](auto op) {
+             return llvm::is_contained(op->getOperands(), tensor);
+           });
+  }
+
+  /// Each op as it is, on the rows of the tile: all of them, also where the last tile has one less.
+  void computeRows() {
+    rowBuffers.clear();
+    rowBuffers[a.first] = scores;
+    for (auto [i, op] : llvm::enumerate(a.rowOps))
+      emitRowOp(op, i + 1);
+  }
+
+  Value bufferFor(linalg::GenericOp op, size_t next) {
+    Type element = elementOf(op->getResult(0));
+    if (op.getNumReductionLoops() > 0)
+      return memref::AllocOp::create(b, MemRefType::get({a.tileRows}, element));
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      Value known = rowBuffers.lookup(input->get());
+      if (known && known.getType() == MemRefType::get({a.tileRows, a.keys}, element) &&
+          !isReadFrom(next, input->get()))
+        return known;
+    }
+    return memref::AllocOp::create(b, MemRefType::get({a.tileRows, a.keys}, element));
+  }
+
+  void emitRowOp(linalg::GenericOp op, size_t next) {
+    Value buffer = bufferFor(op, next);
+    if (op.getNumReductionLoops() > 0)
+      linalg::FillOp::create(b, arith::ConstantOp::create(b, startOf(op)).getResult(), buffer);
+    SmallVector<Value> inputs;
+    SmallVector<AffineMap> maps;
+    auto mapOf = [&](unsigned rank) {
+      SmallVector<AffineExpr> dims{b.getAffineDimExpr(0), b.getAffineDimExpr(1)};
+      return AffineMap::get(2, 0, ArrayRef(dims).take_front(rank), b.getContext());
+    };
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      Value known = rowBuffers.lookup(input->get());
+      inputs.push_back(known ? known : input->get());
+      maps.push_back(mapOf(known ? cast<MemRefType>(known.getType()).getRank() : 0));
+    }
+    maps.push_back(mapOf(cast<MemRefType>(buffer.getType()).getRank()));
+    auto kinds = op.getIteratorTypesArray();
+    auto copy = linalg::GenericOp::create(b, inputs, buffer, maps, ArrayRef(kinds).take_back(2));
+    IRMapping mapping;
+    op.getRegion().cloneInto(&copy.getRegion(), mapping);
+    rowBuffers[op->getResult(0)] = buffer;
+  }
+
+  const Attention &a;
+  Indices batch;
+  Value queryBase, panels, item;
+  Value keyPanels, valuePanels; ///< first elements of them in the panels of the item
+  Value scores, scoreSums, contextSums, ownQueries;
+  DenseMap<Value, Value> rowBuffers; ///< of tensors between the products
+};
+
+struct EmitAttention : gantry::impl::EmitAttentionPassBase<EmitAttention> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> kernels(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp kernel : kernels) {
+      if (kernel.isExternal())
+        continue;
+      if (std::optional<Attention> attention = findAttention(kernel))
+        AttentionEmitter(kernel, *attention).emit();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,90 @@
+// What kernels made of tiles (Tile.h) have in common: a function on buffers in the place of one on
+// tensors, loops, addresses, calls of tiles, and the packing of operands.
+#pragma once
+
+#include "Panels.h"
+#include "Tile.h"
+
+#include "gantry/Linalg/Elements.h"
+#include "gantry/Linalg/Emitter.h"
+
+namespace gantry::cpu {
+
+class TileBuilder {
+public:
+  using Value = mlir::Value;
+
+  TileBuilder(mlir::func::FuncOp func, const RowTiles &rows);
+
+protected:
+  //===--- The function ----------------------------------------------------------------------===//
+
+  /// Begins the code behind the ops on tensors: a buffer for each argument, the last one for
+  /// `root`. Elements of all arguments but `packed` are read from theirs.
+  void begin(Value root, mlir::BlockArgument packed = {});
+  /// Ends it: the ops on tensors go away. `work` is how many multiply-adds an item has.
+  void end(int64_t work);
+
+  //===--- Building blocks -------------------------------------------------------------------===//
+
+  static constexpr int64_t kElementBytes = 4, kLineBytes = 64;
+
+  Value constant(int64_t value) { return indexConstant(b, value); }
+  Value add(Value x, Value y) { return addIndex(b, x, y); }
+  Value mul(Value x, int64_t by) { return mulIndex(b, x, by); }
+  Value sub(Value x, Value y);
+  Value less(Value x, Value y);
+  Value least(Value x, Value y);
+  Value bytes(Value count) { return mul(count, kElementBytes); }
+  Value addressOf(Value buffer);
+  /// The element of a buffer at an index for each of its dimensions.
+  Value load(Value buffer, mlir::ValueRange at);
+  void store(Value element, Value buffer, mlir::ValueRange at);
+  Value allocate(int64_t rows, int64_t columns);
+
+  void loop(Value from, Value to, llvm::function_ref<void(Value)> body);
+  void loop(int64_t to, llvm::function_ref<void(Value)> body);
+  void choose(Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise);
+  /// The work items: one for each index of all of `sizes`.
+  void forItems(llvm::ArrayRef<int64_t> sizes, llvm::function_ref<void(mlir::ValueRange)> body);
+
+  /// An index for each loop of `product`; those that are not given are null.
+  Indices loopsAt(const Product &product, mlir::ValueRange batch, Value row, Value column,
+                  Value term);
+
+  //===--- Tiles -----------------------------------------------------------------------------===//
+
+  bool allTall() const { return tiles.tallTiles == tiles.tiles; }
+  /// First row of a tile.
+  Value rowOf(Value tile);
+  Value rowsOf(Value tile);
+  /// First tile of a chunk of `chunks`.
+  Value firstTileOf(Value chunk, int64_t chunks);
+
+  /// Calls the tile of as many rows as `tile` has.
+  void callTile(Value tile, int64_t width, int64_t linesAhead, llvm::ArrayRef<Value> arguments);
+
+  /// Where a matrix of `rows` begins for these indices of the batch, in elements.
+  Value offsetOf(const DirectRows &rows, mlir::ValueRange batch);
+
+  /// Visits all of terms by others in the order in which an operand lies. Terms that lie side by
+  /// side are taken some at a time, of each of the others: as many as a cache line has.
+  void visit(Value terms, Value others, bool byTerms, llvm::function_ref<void(Value, Value)> body);
+
+  mlir::func::FuncOp func;
+  mlir::ImplicitLocOpBuilder b;
+  Elements elements;
+  llvm::DenseMap<Value, Value> buffers; ///< of the arguments
+  Value result;
+
+private:
+  void declareAndCall(const Tile &tile, llvm::ArrayRef<Value> arguments);
+
+  RowTiles tiles;
+  mlir::ModuleOp module;
+  llvm::SmallVector<mlir::Operation *> recipe; ///< the ops on tensors
+  unsigned tensors = 0;                        ///< arguments of them
+};
+
+} // namespace gantry::cpu
