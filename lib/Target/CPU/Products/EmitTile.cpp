@@ -172,10 +172,12 @@ private:
     // Lines of kTermUnit terms.
     llvm::Value *first = b.CreateMul(term, b.getInt64(lines * kLineBytes / kTermUnit));
     llvm::Value *place = b.CreateIntToPtr(b.CreateAdd(argument(Tile::next), first), b.getPtrTy());
+    // Into the nearest cache: asked for in the second one (prefetcht1), Zen 4 leaves what lies on a
+    // page that it has no address of to the loads, and products run 4 % slower than unasked.
     for (int64_t line = 0; line < lines; ++line)
       b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
                         {b.CreateConstGEP1_64(b.getInt8Ty(), place, line * kLineBytes),
-                         b.getInt32(0), b.getInt32(2), b.getInt32(1)});
+                         b.getInt32(0), b.getInt32(3), b.getInt32(1)});
   }
 
   /// for (; term < end; term += unit), from `first` on; leaves the sums behind it.
