@@ -226,10 +226,16 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return kernel;
   }
 
-  /// The ops' names, and a number when that is taken.
-  std::string makeName(ArrayRef<Operation *> ops) {
+  /// The ops' names, and a number when that is taken. Transposes that others read through say
+  /// least.
+  std::string makeName(ArrayRef<Operation *> all) {
+    SmallVector<Operation *> ops;
+    llvm::copy_if(all, std::back_inserter(ops),
+                  [](Operation *op) { return !isa<TransposeOp>(op); });
+    if (ops.empty() || all.size() <= 4)
+      ops.assign(all.begin(), all.end());
     std::string name;
-    for (Operation *op : ops.take_front(4))
+    for (Operation *op : ArrayRef(ops).take_front(4))
       name += (name.empty() ? "" : "_") + op->getName().stripDialect().str();
     if (ops.size() > 4)
       name += "_and_" + std::to_string(ops.size() - 4);

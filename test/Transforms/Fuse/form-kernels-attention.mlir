@@ -3,7 +3,7 @@
 // Attention is one kernel on CPUs: transposes of its operands and of its result, what the queries are
 // multiplied by, scale and softmax.
 // CHECK-LABEL: @heads(
-// CHECK: gantry.launch @kernels_cpu::@transpose_{{.*}}(%arg0, %arg1, %arg2)
+// CHECK: gantry.launch @kernels_cpu::@div_matmul_div_softmax_and_1_0(%arg0, %arg1, %arg2)
 // CHECK-NOT: gantry.launch @
 // CHECK: return
 func.func @heads(%q: tensor<32x2x16xf32>, %k: tensor<32x2x16xf32>, %v: tensor<32x2x16xf32>) -> tensor<32x2x16xf32> {
