@@ -81,13 +81,20 @@ typedef struct gantry_runtime_options_t {
    * `gantry devices --json` write; null: the host alone. Plans say themselves what they use, and
    * should be compiled for the same topology. */
   const char *topology;
+  /** How much of the machine's devices may be taken, each "GPU:0=limit:4GiB,growth" as the tool's
+   * --memory has it, of a device or of all of a type ("GPU:*"); null when num_memory is 0. Later
+   * ones count more, and all of them more than GANTRY_MEMORY and TF_FORCE_GPU_ALLOW_GROWTH, which
+   * are read whenever a runtime is made. */
+  const char *const *memory;
+  size_t num_memory;
 } gantry_runtime_options_t;
 
 /** `options` may be null: the defaults. */
 GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                                  gantry_runtime_t **runtime);
-/** Changes host_memory_limit, sim_order, bindings and topology; the other options stay.
- * FAILED_PRECONDITION once a device is in use: another runtime can have other devices. */
+/** Changes host_memory_limit, sim_order, bindings and topology, and memory when it has any; the
+ * other options stay. FAILED_PRECONDITION once a device is in use: another runtime can have other
+ * devices. */
 GANTRY_API gantry_status_t gantry_runtime_configure_devices(
     gantry_runtime_t *runtime, const gantry_runtime_options_t *options);
 GANTRY_API void gantry_runtime_destroy(gantry_runtime_t *runtime);

@@ -1,6 +1,10 @@
 // The C API's arrays on devices, and runs on them. Nothing is decided here.
 #include "Handles.h"
 
+#include "gantry/Runtime/Budget.h"
+
+#include <algorithm>
+
 using namespace gantry;
 using namespace gantry::capi;
 using namespace gantry::runtime;
@@ -296,6 +300,13 @@ gantry_status_t gantry_state_array(const gantry_state_t *state, const char *name
 
 // ---- memory ----
 
+/// The least of the device's own limit and that of its budget; 0: there is none.
+static uint64_t limitOf(const Device &device) {
+  const uint64_t own = device.limit();
+  const uint64_t shared = device.budget() ? device.budget()->use().limit : 0;
+  return own && shared ? std::min(own, shared) : std::max(own, shared);
+}
+
 gantry_status_t gantry_runtime_memory(const gantry_runtime_t *runtime, const char *device,
                                       gantry_memory_info_t *info) {
   GANTRY_NEED(runtime && info);
@@ -316,7 +327,7 @@ gantry_status_t gantry_runtime_memory(const gantry_runtime_t *runtime, const cha
     return finish(memory.status());
   const DeviceStats stats = known->open->stats();
   return fill(info,
-              gantry_memory_info_t{0, stats.bytesInUse, stats.peakBytes, known->open->limit(),
+              gantry_memory_info_t{0, stats.bytesInUse, stats.peakBytes, limitOf(*known->open),
                                    memory->total, memory->free, 1},
               "gantry_memory_info_t");
 }

@@ -1,6 +1,7 @@
 // The C API's runtime half: handles around the C++ objects, statuses around their errors. Nothing
 // is decided here.
 #include "Handles.h"
+#include "Options.h"
 
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Plan/Ledger.h"
@@ -27,8 +28,6 @@ GANTRY_CHECK_ELEMENT(GANTRY_I1, i1);
 static_assert(int(GANTRY_CANCELLED) == int(StatusCode::cancelled));
 static_assert(int(GANTRY_DOES_NOT_FIT) == int(StatusCode::doesNotFit));
 static_assert(int(GANTRY_SEVERITY_ERROR) == int(Severity::error));
-static_assert(int(GANTRY_VERIFY_LAZY) == int(Verify::lazy) &&
-              int(GANTRY_VERIFY_OFF) == int(Verify::off));
 
 namespace {
 
@@ -118,75 +117,6 @@ gantry_status_t giveData(Expected<Tensor> tensor, const void **data) {
   return GANTRY_OK;
 }
 
-/// Callers that were built against a shorter, older struct get zeros for what they do not know.
-Expected<gantry_runtime_options_t> takeOptions(const gantry_runtime_options_t *options) {
-  gantry_runtime_options_t given{};
-  if (options) {
-    if (options->struct_size < sizeof(size_t))
-      return Status::invalidArgument("gantry_runtime_options_t: struct_size is not set");
-    std::memcpy(&given, options, std::min(options->struct_size, sizeof given));
-  }
-  return given;
-}
-
-Expected<std::optional<EmulatorChecks>> readEmulation(const gantry_runtime_options_t &given) {
-  switch (given.emulate) {
-  case GANTRY_EMULATE_OFF:
-    return std::optional<EmulatorChecks>();
-  case GANTRY_EMULATE_CHECK_ALL:
-    return std::optional(EmulatorChecks::all);
-  case GANTRY_EMULATE_CHECK_MEMORY:
-    return std::optional(EmulatorChecks::memory);
-  case GANTRY_EMULATE_CHECK_NOTHING:
-    return std::optional(EmulatorChecks::none);
-  }
-  return Status::invalidArgument("gantry_runtime_options_t: emulate is " +
-                                 std::to_string(static_cast<int>(given.emulate)) +
-                                 ", which is no gantry_emulate_t");
-}
-
-Expected<RuntimeOptions> readOptions(const gantry_runtime_options_t &given) {
-  if (static_cast<unsigned>(given.verify) > static_cast<unsigned>(Verify::off))
-    return Status::invalidArgument("gantry_runtime_options_t: verify is " +
-                                   std::to_string(static_cast<int>(given.verify)) +
-                                   ", which is no gantry_verify_t");
-  RuntimeOptions made;
-  made.verify = static_cast<Verify>(given.verify);
-  made.threads = given.threads;
-  made.hostMemoryLimit = given.host_memory_limit;
-  if (given.log)
-    made.log = [log = given.log, context = given.log_context](Severity severity,
-                                                              const std::string &text) {
-      log(context, static_cast<gantry_severity_t>(severity), text.c_str());
-    };
-  if (given.sim_order) {
-    Expected<CommandOrder> order = CommandOrder::parse(given.sim_order);
-    if (!order)
-      return order.status();
-    made.commandOrder = *order;
-  }
-  if (given.num_bindings != 0 && !given.bindings)
-    return Status::invalidArgument("gantry_runtime_options_t: bindings is a null pointer, and "
-                                   "num_bindings is " +
-                                   std::to_string(given.num_bindings));
-  if (given.topology) {
-    Expected<Topology> topology = Topology::fromJSON(given.topology);
-    if (!topology)
-      return topology.status();
-    made.topology = topology.take();
-  }
-  for (size_t i = 0; i < given.num_bindings; ++i) {
-    if (!given.bindings[i])
-      return Status::invalidArgument("gantry_runtime_options_t: binding " + std::to_string(i) +
-                                     " is a null pointer");
-    Expected<DeviceBinding> binding = DeviceBinding::parse(given.bindings[i]);
-    if (!binding)
-      return binding.status();
-    made.bindings.push_back(binding.take());
-  }
-  return made;
-}
-
 const char *textOrEmpty(const flatbuffers::String *text) { return text ? text->c_str() : ""; }
 
 gantry_command_time_t describe(const plan::fb::Plan &plan, const CommandTime &time) {
@@ -213,28 +143,25 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                       gantry_runtime_t **runtime) {
   clear(runtime);
   GANTRY_NEED(runtime);
-  Expected<gantry_runtime_options_t> given = takeOptions(options);
+  Expected<GivenOptions> given = readOptions(options);
   if (!given)
     return finish(given.status());
-  Expected<RuntimeOptions> made = readOptions(*given);
-  if (!made)
-    return finish(made.status());
-  Expected<std::optional<EmulatorChecks>> emulate = readEmulation(*given);
-  if (!emulate)
-    return finish(emulate.status());
-  *runtime = new gantry_runtime_t{createRuntime(
-      made.take(), *emulate, {.graphs = !given->sync_each, .syncEach = given->sync_each != 0})};
+  *runtime = new gantry_runtime_t{
+      createRuntime(std::move(given->runtime), given->emulate,
+                    {.graphs = !given->syncEach, .syncEach = given->syncEach})};
   return GANTRY_OK;
 }
 
 gantry_status_t gantry_runtime_configure_devices(gantry_runtime_t *runtime,
                                                  const gantry_runtime_options_t *options) {
   GANTRY_NEED(runtime && options);
-  Expected<gantry_runtime_options_t> given = takeOptions(options);
+  Expected<GivenOptions> given = readOptions(options);
   if (!given)
     return finish(given.status());
-  Expected<RuntimeOptions> made = readOptions(*given);
-  return finish(made ? runtime->object->configureDevices(*made) : made.status());
+  // Without any of the caller's, those that hold stay, the environment's among them.
+  if (!given->hasMemory)
+    given->runtime.memory.clear();
+  return finish(runtime->object->configureDevices(given->runtime));
 }
 
 void gantry_runtime_destroy(gantry_runtime_t *runtime) { delete runtime; }

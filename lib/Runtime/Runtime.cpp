@@ -43,7 +43,8 @@ Status Runtime::configureDevices(const RuntimeOptions &changed) {
   options.commandOrder = changed.commandOrder;
   options.bindings = changed.bindings;
   options.topology = changed.topology;
-  options.memory = changed.memory;
+  if (!changed.memory.empty())
+    options.memory = changed.memory;
   return {};
 }
 

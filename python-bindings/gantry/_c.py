@@ -196,6 +196,8 @@ class gantry_runtime_options_t(Structure):
         ("emulate", c_int),
         ("sync_each", c_int),
         ("topology", c_char_p),
+        ("memory", POINTER(c_char_p)),
+        ("num_memory", c_size_t),
     ]
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 
 from . import _c, _library
-from .errors import FailedPreconditionError, InvalidArgumentError, UnsupportedError
+from .errors import FailedPreconditionError, InvalidArgumentError
 
 _lock = threading.RLock()
 
@@ -54,13 +54,13 @@ class Topology:
     """The devices that there are, as the settings have them. Listing them takes none of them."""
 
     def __init__(self):
-        self.library = _library.runtime()
+        self.library, self.handle = _library.runtime(), None
         self.handle = _make_topology(self.library)
         self.json = self.library.gantry_topology_to_json(self.handle)
         self.logical = None  # the list that device.py makes of it
 
     def __del__(self):
-        if may_release():
+        if may_release():  # of null nothing is left to give back
             self.library.gantry_topology_destroy(self.handle)
 
 
@@ -72,10 +72,17 @@ class Runtime:
         self.topology = topology()
         self.json = self.topology.json
         self._log = _c.gantry_log_callback_t(_tell)
-        options = _library.sized(_c.gantry_runtime_options_t, threads=settings.threads, log=self._log,
-                                 topology=self.json)
-        self.handle = ctypes.c_void_p()
-        _library.check(self.library.gantry_runtime_create(ctypes.byref(options), ctypes.byref(self.handle)))
+        self.handle = _create(self.library, settings.memory, threads=settings.threads, log=self._log,
+                              topology=self.json)
+
+
+def _create(library, memory, **fields):
+    """The handle of a new runtime of the library with these memory settings."""
+    texts, count = _library.texts([f"{device}={text}" for device, text in memory.items()])
+    options = _library.sized(_c.gantry_runtime_options_t, memory=texts, num_memory=count, **fields)
+    handle = ctypes.c_void_p()
+    _library.check(library.gantry_runtime_create(ctypes.byref(options), ctypes.byref(handle)))
+    return handle
 
 
 _SEVERITIES = ("note", "remark", "warning", "error")
@@ -141,7 +148,8 @@ def config(**changes):
     devices         "CPU:0,GPU:0,GPU:1@16GiB" in the place of the machine's (GANTRY_DEVICES)
     visible         physical GPUs that may be used: [0, 2]; [] for none
     split           logical GPUs of a physical one: {0: ["1GiB", "1GiB"]}
-    memory          settings by device: {"GPU:0": "limit:1GiB"}
+    memory          what may be taken of physical devices: {"GPU:0": "limit:1GiB", "GPU:*": "fraction:0.5,growth"};
+                    counts more than GANTRY_MEMORY and TF_FORCE_GPU_ALLOW_GROWTH
     simulate        True: GPUs are simulated on the host (GANTRY_SIMULATE)
     placement       "default", "follow" or "auto", for functions and compiled graphs
     soft            True: a device that is not there is replaced instead of refused
@@ -164,8 +172,10 @@ def config(**changes):
             "array is made or plan is loaded")
     _check_choice("copies", changes, _COPIES)
     _check_choice("placement", changes, _PLACEMENTS)
-    for device, text in (changes.get("memory") or {}).items():
-        read_memory(device, text)
+    if changes.get("memory"):
+        # A runtime that nothing uses, for the sake of what it says of settings that are wrong.
+        library = _library.runtime()
+        library.gantry_runtime_destroy(_create(library, changes["memory"], threads=1))
     with _lock:
         vars(settings).update(changes)
         version += any(name in _PLACING for name in changes)
@@ -177,20 +187,6 @@ def _check_choice(name, changes, choices):
     if name in changes and changes[name] not in choices:
         raise InvalidArgumentError(f"{name} is '{changes[name]}'; it can be " +
                                    " or ".join(f"'{choice}'" for choice in choices))
-
-
-_SIZE = re.compile(r"limit:(\d+)\s*(B|KiB|MiB|GiB|TiB)?$")
-
-
-def read_memory(device, text):
-    """Bytes of "limit:1GiB" for a device."""
-    match = _SIZE.match(text)
-    if match:
-        return int(match[1]) << 10 * ("B", "KiB", "MiB", "GiB", "TiB").index(match[2] or "B")
-    if text.split(":")[0].split(",")[0] in ("growth", "reserve", "fraction"):
-        raise UnsupportedError(f"memory of '{device}': '{text}' is not supported yet; plans and arrays take what "
-                               "they need, and 'limit:1GiB' bounds them")
-    raise InvalidArgumentError(f"memory of '{device}': expected 'limit:SIZE', as 'limit:1GiB', got '{text}'")
 
 
 # ---- topology ----
@@ -217,16 +213,24 @@ def _make_topology(library):
     return _with_limits(library, made) if settings.memory else made
 
 
+_LIMIT = re.compile(r"limit:(\d+)\s*(B|KiB|MiB|GiB|TiB)?$")
+
+
 def _with_limits(library, topology):
-    """The same with the limits of settings.memory."""
+    """The same, where limits of settings.memory are known to the compiler, too: a graph that does not fit is then
+    told with what would. It is the runtime that keeps all of them."""
     found = json.loads(library.gantry_topology_to_json(topology))
+    parts = [logical["physical"] for logical in found["logical"]]
+    physical = {each["name"]: each["name"].replace("physical_device", "device") for each in found["physical"]}
     for device, text in settings.memory.items():
-        limited = [logical for logical in found["logical"] if _matches(library, device, logical["name"])]
-        if not limited:
+        meant = {own for own, name in physical.items() if _matches(library, device, name)}
+        if not meant:
             raise InvalidArgumentError(f"memory of '{device}': unknown device; the devices are " +
-                                       ", ".join(logical["name"] for logical in found["logical"]))
-        for logical in limited:
-            logical["limit"] = read_memory(device, text)
+                                       ", ".join(physical.values()))
+        limit = _LIMIT.match(text)
+        for logical in found["logical"]:
+            if limit and logical["physical"] in meant and parts.count(logical["physical"]) == 1:
+                logical["limit"] = int(limit[1]) << 10 * ("B", "KiB", "MiB", "GiB", "TiB").index(limit[2] or "B")
     library.gantry_topology_destroy(topology)
     made = ctypes.c_void_p()
     _library.check(library.gantry_topology_from_json(json.dumps(found).encode(), ctypes.byref(made)))

@@ -1,8 +1,7 @@
 """The 67 rows of the seeds' table, each with its tests or the issue that brings it."""
 
-MEMORY, TRAINING, CUDA, DISTRIBUTION = ("issue 'Memory'", "issue 'Training'", "issue 'CUDA'",
-                                        "several machines: not planned (docs/Spec.md)")
-SEEDS, DEVICES, ARRAYS, PLANS = "test_seeds", "test_devices", "test_arrays", "test_plans"
+TRAINING, DISTRIBUTION = "issue 'Training'", "several machines: not planned (docs/Spec.md)"
+SEEDS, MEMORY, DEVICES, ARRAYS = "test_seeds", "test_seed_memory", "test_devices", "test_arrays"
 
 ROWS = {
     1: f"{SEEDS}.UseAGPU.test_01_the_environment_picks_the_device",
@@ -11,10 +10,10 @@ ROWS = {
     4: f"{SEEDS}.UseAGPU.test_04_12_lowest_gpu",
     5: f"{SEEDS}.UseAGPU.test_05_log_and_result",
     6: f"{SEEDS}.UseAGPU.test_06_operands_on_the_cpu_are_copied",
-    7: MEMORY,
+    7: f"{MEMORY}.Growth.test_07_only_what_is_needed_is_taken",
     8: f"{SEEDS}.UseAGPU.test_08_visible_devices",
-    9: MEMORY,
-    10: MEMORY,
+    9: f"{MEMORY}.Growth.test_09_growth_of_all",
+    10: f"{MEMORY}.Growth.test_10_the_environment",
     11: f"{SEEDS}.UseAGPU.test_11_limit",
     12: f"{SEEDS}.UseAGPU.test_04_12_lowest_gpu",
     13: f"{SEEDS}.UseAGPU.test_13_unknown_device",
@@ -23,10 +22,10 @@ ROWS = {
     16: TRAINING,
     17: TRAINING,
     18: f"{SEEDS}.UseAGPU.test_18_a_tower_for_each_gpu",
-    19: CUDA,
-    20: MEMORY,
-    21: MEMORY,
-    22: MEMORY,
+    19: f"{MEMORY}.VisibleDevices.test_19_in_the_program",
+    20: f"{MEMORY}.Fractions.test_20_half_with_growth",
+    21: f"{MEMORY}.Fractions.test_21_growth_alone",
+    22: f"{MEMORY}.Fractions.test_22_or_another_for_each",
     23: f"{SEEDS}.Memory.test_23_nothing_on_devices_that_are_not_used",
     24: TRAINING,
     25: TRAINING,
@@ -40,10 +39,10 @@ ROWS = {
     33: TRAINING,
     34: f"{SEEDS}.Memory.test_34_print_of_gpus",
     35: "test_compile.Options.test_what_does_not_fit",
-    36: MEMORY,
+    36: f"{MEMORY}.Growth.test_36_limit",
     37: TRAINING,
     38: TRAINING,
-    39: MEMORY,
+    39: f"{MEMORY}.Growth.test_39_one_gpu_of_two",
     40: f"{SEEDS}.Memory.test_40_41_the_same_sum_everywhere",
     41: f"{SEEDS}.Memory.test_40_41_the_same_sum_everywhere",
     42: f"{DEVICES}.Configuration.test_split",

@@ -146,12 +146,25 @@ class Configuration(unittest.TestCase):
                 gt.config(**changes)
             self.assertEqual(str(caught.exception), text)
 
-    def test_memory_settings_to_come(self):
+    def test_memory_settings_that_are_wrong(self):
         self.assertEqual(run("""
             import gantry as gt
-            for text in ("growth", "much"):
-                try: gt.config(memory={"GPU:0": text})
-                except (gt.UnsupportedError, gt.InvalidArgumentError) as error: print(type(error).__name__, error)
-            """), "UnsupportedError memory of 'GPU:0': 'growth' is not supported yet; plans and arrays take what they "
-            "need, and 'limit:1GiB' bounds them\n"
-            "InvalidArgumentError memory of 'GPU:0': expected 'limit:SIZE', as 'limit:1GiB', got 'much'\n")
+            for device, text in (("GPU:0", "much"), ("GPU", "limit:1GiB,fraction:2"), ("GPU:7", "growth")):
+                try:
+                    gt.config(memory={device: text})
+                    gt.devices()
+                except gt.InvalidArgumentError as error: print(str(error).split(";")[0])
+            """), "the memory setting 'GPU:0=much' says 'much'\n"
+            "the memory setting 'GPU=limit:1GiB,fraction:2' has a fraction of '2', which is not over 0 and up to 1\n"
+            "memory of 'GPU:7': unknown device\n")
+
+    def test_memory_of_a_device_that_is_hidden_or_split(self):
+        self.assertEqual(run("""
+            import gantry as gt
+            gt.config(visible=[1], memory={"GPU:0": "growth", "GPU:1": "limit:3KiB"}, split={1: ["2KiB", "2KiB"]})
+            kept = gt.ones(512, device="GPU:0")
+            print(gt.gpus(), gt.memory("GPU:0").limit)
+            try: gt.ones(512, device="GPU:1")
+            except MemoryError as error: print(str(error).split(": ", 1)[1])
+            """), "[GPU:0, GPU:1] 2048\nan array of f32[512] needs 2 KiB, the memory setting of GPU:1 of this machine "
+            "allows 3 KiB and 2 KiB are in use; raise it to at least 4 KiB\n")

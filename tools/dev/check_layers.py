@@ -59,6 +59,7 @@ COMPILER = {
 EDGES = {
     # The C API: declarations only in include/gantry-c; each half is put together in lib/CAPI.
     "CAPI": set(),
+    "CAPI/Options": {"CAPI", "Support", "Device", "Runtime", "Drivers"},
     "CAPI/Runtime": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
     "CAPI/Array": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
     "CAPI/DLPack": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},

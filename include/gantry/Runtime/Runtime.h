@@ -67,9 +67,9 @@ public:
   /// device exists.
   Status addDriver(std::unique_ptr<Driver> driver);
 
-  /// Changes what the options say about devices: limit of the host, memory settings, order on the
-  /// virtual clock, bindings; threads and log stay. FAILED_PRECONDITION once a plan has been loaded
-  /// (spec D8).
+  /// Changes what the options say about devices: limit of the host, order on the virtual clock,
+  /// bindings, and memory settings when there are any; threads and log stay. FAILED_PRECONDITION
+  /// once a plan has been loaded (spec D8).
   Status configureDevices(const RuntimeOptions &changed);
 
   /// The driver of that name; null when there is none.

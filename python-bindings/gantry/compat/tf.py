@@ -38,8 +38,8 @@ def _set_visible_devices(devices, device_type=None):
 
 
 def _set_memory_growth(device, enable):
-    if enable:
-        gt.config(memory={**gt._runtime.settings.memory, f"GPU:{_number(device)}": "growth"})
+    kept = {name: text for name, text in gt._runtime.settings.memory.items() if name != f"GPU:{_number(device)}"}
+    gt.config(memory={**kept, f"GPU:{_number(device)}": "growth"} if enable else kept)
 
 
 def _set_logical_device_configuration(device, configurations):
@@ -63,6 +63,55 @@ config.experimental = types.SimpleNamespace(
     set_virtual_device_configuration=_set_logical_device_configuration,
     VirtualDeviceConfiguration=VirtualDeviceConfiguration,
 )
+
+
+class GPUOptions:
+    """What TensorFlow 1 says of GPUs' memory: of a ConfigProto, for all of them alike."""
+
+    def __init__(self, per_process_gpu_memory_fraction=None, allow_growth=False, visible_device_list=None):
+        self.per_process_gpu_memory_fraction = per_process_gpu_memory_fraction
+        self.allow_growth = allow_growth
+        self.visible_device_list = visible_device_list
+
+
+class ConfigProto:
+    """Carries gpu_options, allow_soft_placement and log_device_placement to a Session."""
+
+    def __init__(self, gpu_options=None, allow_soft_placement=None, log_device_placement=None):
+        self.gpu_options = gpu_options or GPUOptions()
+        self.allow_soft_placement = allow_soft_placement
+        self.log_device_placement = log_device_placement
+
+
+class Session:
+    """Configures Gantry as its ConfigProto says. Ops are computed at once, so `run` gives back what it is given."""
+
+    def __init__(self, target="", graph=None, config=None):
+        gpus = config.gpu_options if config else GPUOptions()
+        fraction = gpus.per_process_gpu_memory_fraction
+        words = ([f"fraction:{fraction}"] if fraction else []) + (["growth"] if gpus.allow_growth else [])
+        changes = {"memory": {"GPU:*": ",".join(words)}} if words else {}
+        if gpus.visible_device_list:
+            changes["visible"] = [int(number) for number in gpus.visible_device_list.split(",")]
+        if config and config.allow_soft_placement is not None:
+            changes["soft"] = config.allow_soft_placement
+        if config and config.log_device_placement is not None:
+            changes["log_placement"] = config.log_device_placement
+        gt.config(**changes)
+
+    def run(self, fetches):
+        return fetches
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
 debugging = types.SimpleNamespace(set_log_device_placement=lambda enabled: gt.config(log_placement=enabled))
 random = types.SimpleNamespace(
     set_seed=gt.random.seed,
