@@ -20,7 +20,7 @@ endif()
 # the distribution has it, which is no folder that the loader looks into by itself.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-if(GANTRY_BUILD_COMPILER AND NOT GANTRY_STATIC_LLVM)
+if(GANTRY_BUILD_COMPILER AND NOT GANTRY_STATIC_LLVM STREQUAL ON)
   get_property(mlir_folder GLOBAL PROPERTY GANTRY_MLIR_FOLDER)
   set_property(TARGET gantry-compiler gantry-opt gantry-lsp-server gantry-reduce
     APPEND PROPERTY INSTALL_RPATH ${mlir_folder})

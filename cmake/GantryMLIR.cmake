@@ -34,12 +34,17 @@ target_include_directories(GantryMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${ML
 target_compile_definitions(GantryMLIR INTERFACE ${GANTRY_LLVM_DEFINITIONS})
 # LLVM alone, for what links other archives that use it (lld).
 add_library(GantryLLVM INTERFACE)
+add_library(GantrySharedMLIR INTERFACE)
+target_link_libraries(GantrySharedMLIR INTERFACE MLIR LLVM)
+# What is linked decides: everything (ON), what has the property (COMPILER), nothing (OFF) has LLVM inside.
+set(inside 0)
 if(GANTRY_STATIC_LLVM)
   include(GantryStaticLLVM)
-else()
-  target_link_libraries(GantryLLVM INTERFACE LLVM)
-  target_link_libraries(GantryMLIR INTERFACE MLIR LLVM)
+  string(REPLACE COMPILER "$<BOOL:$<TARGET_PROPERTY:GANTRY_LLVM_INSIDE>>" inside ${GANTRY_STATIC_LLVM})
+  string(REPLACE ON 1 inside ${inside})
 endif()
+target_link_libraries(GantryLLVM INTERFACE $<IF:${inside},GantryStaticLLVM,LLVM>)
+target_link_libraries(GantryMLIR INTERFACE $<IF:${inside},GantryStaticMLIR,GantrySharedMLIR>)
 
 # TableGen writes below the current binary directory; the names are made to match the include lines.
 macro(gantry_tablegen input output)

@@ -9,6 +9,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 other=${1:-build/release}
+# A release build has two compilers; the one of shared libraries registers everything.
+shared=$other/lib/libgantry-compiler-shared.so
+[ -e "$shared" ] || shared=$other/lib/libgantry-compiler.so
 build=build/static
 jobs=${JOBS:-$(nproc)}
 
@@ -28,13 +31,13 @@ $build/bin/gantry run $digits/digits.onnx --input image=$digits/seven.npy --outp
 /usr/bin/python3 $digits/show.py $digits/seven.npy "$work/p.npy" seven >/dev/null || fail "digits.onnx: wrong answer"
 
 compared=0
-if [ -e "$other/lib/libgantry-compiler.so" ]; then
+if [ -e "$shared" ]; then
   for model in $digits/digits.onnx ../shared/models/*/*.onnx \
                /usr/share/libonnx-testdata/data/*/*_{attention,conv,lstm,matmul,softmax,topk,resize}*/model.onnx; do
     [ -e "$model" ] || continue
     for devices in CPU:0 CPU:0,GPU:0; do
       # Models that Gantry refuses are refused by both.
-      GANTRY_COMPILER=$other/lib/libgantry-compiler.so \
+      GANTRY_COMPILER=$shared \
         $build/bin/gantry compile "$model" --devices=$devices -o "$work/shared" 2>"$work/shared.log" || continue
       $build/bin/gantry compile "$model" --devices=$devices -o "$work/static" || fail "$model: compiles with $other only"
       cmp "$work/shared" "$work/static" || fail "$model on $devices: another plan than with $other"
