@@ -2,9 +2,10 @@
 
 import ctypes
 import os
+import re
 import threading
 
-from . import _c, _library, _runtime
+from . import _c, _disk, _library, _runtime
 from ._wait import interruptible
 from .array import as_numpy, dims_of
 from .errors import InvalidArgumentError
@@ -35,6 +36,12 @@ class Artifact:
 
     def bytes(self):
         return ctypes.string_at(self.address, self.size)
+
+    def files(self):
+        """What the compiler read besides the graph."""
+        library = _library.compiler()
+        count = library.gantry_artifact_num_files(self.handle)
+        return [library.gantry_artifact_file(self.handle, index).decode() for index in range(count)]
 
     def give_away(self):
         """Handle and the function that gives it back, for whoever takes the bytes over."""
@@ -96,7 +103,7 @@ def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, ma
         made.append(f"dim={name}={','.join(str(size) for size in sizes)}")
     if devices is not None:
         made.append("devices=" + (devices if isinstance(devices, str) else ",".join(map(repr, devices))))
-        if settings.simulate:
+        if settings.simulate and re.search("gpu|cuda", made[-1], re.IGNORECASE):  # else there is nothing to simulate
             made.append("simulate")
     placement = placement or settings.placement
     if placement != "default":
@@ -152,6 +159,25 @@ def compile_source(source, flags, values=None, name=None, own_devices=False, why
     artifact = interruptible(call, library)
     del kept
     return artifact, listener.heard
+
+
+# Flags whose effect is not in the plan alone, or that name programs which are not among the files read.
+_NOT_KEPT = ("write-placement-lock", "stop-after", "print-ir-after-all", "verify-each", "gpu-arch", "cubins")
+
+
+def request_of(source, flags, values):
+    """What decides a plan, for _disk; None when it is not to be kept. `source` is a path, bytes or a graph's text."""
+    if any(flag.startswith(_NOT_KEPT) for flag in flags):
+        return None
+    where = None
+    if isinstance(source, (str, os.PathLike)):
+        path = os.path.abspath(os.fspath(source))
+        with open(path, "rb") as file:
+            source, where = file.read(), path
+    given = [(name, str(kind), array.shape, _disk.digest(array.tobytes()))
+             for name, (array, kind) in ((name, as_numpy(value)) for name, value in sorted((values or {}).items()))]
+    what = ("compile", where, len(source), _disk.digest(source), list(flags), given)
+    return _disk.request_for(what, _runtime.current().json)
 
 
 def check_source(source):

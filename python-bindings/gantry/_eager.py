@@ -13,8 +13,8 @@ from .array import Array, array
 from .device import _scopes, request
 from .dtypes import as_dtype
 from .graph import Graph
-from .errors import GantryError, InvalidArgumentError
-from .plan import Plan, load
+from .errors import InvalidArgumentError
+from .plan import kept
 
 _cache = {}
 _MOST = 4096  # plans in it
@@ -102,27 +102,12 @@ def _make(name, operands, attributes, wanted, label, result):
     flags = ["copies=explicit"] if _runtime.settings.copies == "explicit" else []
     what = (name, attributes, result and (result[0].name, result[1]), label, target.name, flags,
             [operand._type for operand in operands])
-    return _Op(_kept(what, lambda: _compile(name, operands, attributes, label, result, target, flags),
-                     name not in _ONCE))
-
-
-def _kept(what, make, is_wanted):
-    """The plan from the disk, else made and kept there."""
-    request = _disk.request_for(what, _runtime.current().json) if is_wanted else None
-    path = _disk.find(request) if request else None
-    if path is not None:
-        try:
-            return load(path)
-        except GantryError:
-            _disk.forget(path)
-    plan = make()
-    if request:
-        _disk.keep(request, plan.to_bytes())
-    return plan
+    request = _disk.request_for(what, _runtime.current().json) if name not in _ONCE else None
+    return _Op(kept(request, lambda: _compile(name, operands, attributes, label, result, target, flags)))
 
 
 def _compile(name, operands, attributes, label, result, target, flags):
-    """The plan of one op, which leaves its results where it runs."""
+    """What the compiler makes of one op, which leaves its results where it runs."""
     graph = Graph(name)
     graph.locate()
     graph.begin()
@@ -131,7 +116,7 @@ def _compile(name, operands, attributes, label, result, target, flags):
     with graph.scope(target):
         results = graph.op(name, values, attributes, result, label, target)
     graph.end([(f"output{i}", value) for i, value in enumerate(results)])
-    return Plan._from_artifact(*compile_source(graph._handle, flags))
+    return compile_source(graph._handle, flags)
 
 
 def clear():

@@ -10,8 +10,8 @@ import threading
 
 import numpy as np
 
-from . import _c, _library, _runtime
-from ._compile import Listener, compile_source, compiler, flags_of
+from . import _c, _disk, _library, _runtime
+from ._compile import Listener, compile_source, compiler, flags_of, request_of
 from ._operators import Operators
 from ._place import choose
 from .array import Array, as_numpy, dims_of
@@ -280,8 +280,10 @@ class Graph:
             file.write(self._print(_c.PRINT_LOCATIONS))
 
     def _compile(self, flags, values=None):
-        from .plan import Plan
-        plan = Plan._from_artifact(*compile_source(self._handle, flags, values))
+        from .plan import kept
+        # Places are in the plan, so they decide it as well.
+        text = self._print(_c.PRINT_LOCATIONS).encode() if _disk.folder() else b""
+        plan = kept(request_of(text, flags, values), lambda: compile_source(self._handle, flags, values)).hold()
         plan._asked = self, flags, values, False
         return plan
 

@@ -15,13 +15,13 @@ import time
 
 import numpy as np
 
-from . import _c, _library, _notebook, _runtime
-from ._compile import check_options, check_source, compile_source, flags_of
+from . import _c, _disk, _library, _notebook, _runtime
+from ._compile import check_options, check_source, compile_source, flags_of, request_of
 from ._show import Shown, timeline_of
 from ._wait import interruptible
 from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
-from .errors import InvalidArgumentError, NotFoundError
+from .errors import GantryError, InvalidArgumentError, NotFoundError
 
 Port = collections.namedtuple("Port", "name dtype shape device")
 
@@ -46,11 +46,28 @@ def compile(source, *, dims=None, values=None, devices=None, **options):
     if hasattr(source, "_compile"):
         return source._compile(flags, values)
     check_source(source)
-    artifact, heard = compile_source(source, flags, values, own_devices=devices is not None)
-    plan = Plan._from_artifact(artifact, heard)
     is_file = isinstance(source, (str, os.PathLike))  # bytes may be large, and would be kept with the plan
+    is_known = is_file or isinstance(source, (bytes, bytearray, memoryview))  # else the error says what it is
+    plan = kept(request_of(source, flags, values) if is_known else None,
+                lambda: compile_source(source, flags, values, own_devices=devices is not None)).hold()
     plan._asked = source if is_file else None, flags, values, devices is not None
     return plan
+
+
+def kept(request, make):
+    """The plan of a request from the disk, else of the artifact that `make` compiles, which is kept there."""
+    path, said = _disk.find(request) if request else (None, None)
+    if path is not None:
+        try:
+            plan = load(path)
+            plan.diagnostics = [tuple(each) for each in said]
+            return plan
+        except GantryError:
+            _disk.forget(path)
+    artifact, heard = make()
+    if request:
+        _disk.keep(request, artifact.bytes(), artifact.files(), heard)
+    return Plan._from_artifact(artifact, heard)
 
 
 def from_torch(module, *example, **options):
@@ -115,7 +132,7 @@ class Plan(Shown):
 
     def __init__(self, handle, data=None, path=None, artifact=None, diagnostics=()):
         self._library, self._handle = _library.runtime(), handle
-        self._data, self._path, self._bytes_at = data, path, artifact
+        self._data, self._path, self._bytes_at, self._file = data, path, artifact, None
         self._lock, self._session, self._described = threading.Lock(), None, None
         self.diagnostics = list(diagnostics)
         self.functions = {}
@@ -175,8 +192,16 @@ class Plan(Shown):
         blocks = self.description["functions"][function.index].get("blocks", ())
         return any(command["opcode"] == "loop" for block in blocks for command in block.get("commands", ()))
 
+    def hold(self):
+        """Keeps its file open, if it has one: other processes may remove what is kept on the disk."""
+        if self._path is not None:
+            self._file = open(self._path, "rb")
+        return self
+
     def to_bytes(self):
         """The plan file."""
+        if self._file is not None:
+            return os.pread(self._file.fileno(), os.fstat(self._file.fileno()).st_size, 0)
         if self._data is not None:
             return self._data
         if self._bytes_at is not None:

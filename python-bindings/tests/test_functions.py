@@ -129,29 +129,3 @@ class Random(unittest.TestCase):
         self.assertEqual(a.tolist(), gt.random.normal((1000,), key=gt.random.Key(7).split(2)[0], device="GPU:1").tolist())
         self.assertNotEqual(a.tolist(), gt.random.normal((1000,), key=two).tolist())
         self.assertLess(abs(a.numpy().mean()), 0.1)
-
-
-@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
-class Kept(unittest.TestCase):
-    ADD = """
-        import gantry as gt, gantry._library as library
-        print((gt.ones(3) + gt.ones(3)).tolist(), library.is_compiler_open())
-        """
-
-    def test_a_second_process_opens_no_compiler(self):
-        with tempfile.TemporaryDirectory() as folder:
-            kept = {"GANTRY_CACHE_DIR": folder, "GANTRY_CACHE_SIZE": "1GiB"}
-            self.assertEqual(run(self.ADD, **kept), "[2.0, 2.0, 2.0] True\n")
-            self.assertEqual(run(self.ADD, **kept), "[2.0, 2.0, 2.0] False\n")
-            self.assertEqual(run(self.ADD, devices="GPU:0", **kept), "[2.0, 2.0, 2.0] True\n")
-            self.assertEqual(run(self.ADD, GANTRY_CACHE_DIR=folder, GANTRY_CACHE_SIZE="0"), "[2.0, 2.0, 2.0] True\n")
-
-    def test_a_damaged_plan_is_made_again(self):
-        import pathlib
-        with tempfile.TemporaryDirectory() as folder:
-            kept = {"GANTRY_CACHE_DIR": folder, "GANTRY_CACHE_SIZE": "1GiB"}
-            run(self.ADD, **kept)
-            for file in pathlib.Path(folder).glob("*.gantry"):
-                file.write_bytes(b"nonsense")
-            self.assertEqual(run(self.ADD, **kept), "[2.0, 2.0, 2.0] True\n")
-            self.assertEqual(run(self.ADD, **kept), "[2.0, 2.0, 2.0] False\n")
