@@ -321,6 +321,12 @@ static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string
   return copy;
 }
 
+/// Whether kernels call tiles.
+static bool callsTiles(ModuleOp module) {
+  return llvm::any_of(module.getOps<LLVM::LLVMFuncOp>(),
+                      [](LLVM::LLVMFuncOp func) { return cpu::Tile::of(func.getSymName()); });
+}
+
 FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> kernels,
                                        const std::string &cpu) {
   FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
@@ -333,12 +339,15 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   for (const auto &part : parts)
     modules.push_back(selectKernels(module, part));
   // Tiles are shared by all of them, and a part of their own.
-  parts.push_back({});
-  modules.push_back(selectKernels(module, {}));
+  const bool hasTiles = callsTiles(module);
+  if (hasTiles) {
+    parts.push_back({});
+    modules.push_back(selectKernels(module, {}));
+  }
   std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
     FailureOr<llvm::SmallVector<char, 0>> object = failure();
-    Tiles tiles = i + 1 == parts.size() ? Tiles::inside : Tiles::elsewhere;
+    Tiles tiles = hasTiles && i + 1 == parts.size() ? Tiles::inside : Tiles::elsewhere;
     if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); }))
       return diagnoseFatal(module.getLoc(), cpu, *fatal);
     if (failed(object))

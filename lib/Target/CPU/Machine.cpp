@@ -149,30 +149,59 @@ std::string Machine::architecture() const {
   return triple.isX86_64() ? "x86-64" : triple.getArchName().str();
 }
 
-FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
-  initializeOnce();
+static std::unique_ptr<llvm::TargetMachine>
+makeTarget(const llvm::Target &target, const llvm::Triple &triple, const Machine &machine) {
+  llvm::TargetOptions options;
+  // Products and sums fuse where the ops allow it (contract), nowhere else.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.NoTrappingFPMath = true;
+  return std::unique_ptr<llvm::TargetMachine>(target.createTargetMachine(
+      triple, machine.cpu, machine.llvmFeatures, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// What a name stands for, without the target.
+static FailureOr<Machine> describe(Location loc, const llvm::Target &target,
+                                   const llvm::Triple &triple, const std::string &name) {
   const bool native = name == "native";
   Machine machine;
   machine.cpu = native ? llvm::sys::getHostCPUName().str() : name;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target.createMCSubtargetInfo(triple, "", ""));
+  if (failed(checkName(loc, triple, *subtarget, machine.cpu)))
+    return failure();
+  if (triple.isX86_64()) {
+    machine.llvmFeatures = switchesFor(machine.cpu, instructionSets(machine.cpu, native));
+    machine.features = featuresOf(*makeTarget(target, triple, machine)->getMCSubtargetInfo());
+  }
+  return machine;
+}
+
+/// The same in a whole process; finding it out takes as long as code for a small kernel does.
+static FailureOr<Machine> describeOnce(Location loc, const llvm::Target &target,
+                                       const llvm::Triple &triple, const std::string &name) {
+  static std::mutex mutex;
+  static llvm::StringMap<Machine> known;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto entry = known.find(name);
+  if (entry == known.end()) {
+    FailureOr<Machine> described = describe(loc, target, triple, name);
+    if (failed(described))
+      return failure();
+    entry = known.try_emplace(name, std::move(*described)).first;
+  }
+  const Machine &found = entry->second;
+  return Machine{found.cpu, found.llvmFeatures, found.features, nullptr};
+}
+
+FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
+  initializeOnce();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return emitError(loc) << "no code generator for " << triple.str() << ": " << error;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
-  if (failed(checkName(loc, triple, *subtarget, machine.cpu)))
-    return failure();
-  if (triple.isX86_64())
-    machine.llvmFeatures = switchesFor(machine.cpu, instructionSets(machine.cpu, native));
-
-  llvm::TargetOptions options;
-  // Products and sums fuse where the ops allow it (contract), nowhere else.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  options.NoTrappingFPMath = true;
-  machine.target.reset(target->createTargetMachine(triple, machine.cpu, machine.llvmFeatures,
-                                                   options, llvm::Reloc::PIC_, std::nullopt,
-                                                   llvm::CodeGenOptLevel::Aggressive));
-  if (triple.isX86_64())
-    machine.features = featuresOf(*machine.target->getMCSubtargetInfo());
+  FailureOr<Machine> machine = describeOnce(loc, *target, triple, name);
+  if (succeeded(machine))
+    machine->target = makeTarget(*target, triple, *machine);
   return machine;
 }
