@@ -13,7 +13,7 @@ from .dtypes import (DType, bfloat16, bool_, float16, float32, float64, int8, in
                      uint32, uint64)
 from .errors import (CancelledError, CorruptPlanError, FailedPreconditionError, GantryError, InternalError,
                      InvalidArgumentError, NotFoundError, OutOfMemoryError, UnavailableError, UnsupportedError)
-from .function import cond, function, while_loop
+from .function import cond, function, scan, while_loop
 from .graph import Graph, Value
 from .ops import *  # noqa: F401,F403
 from .math import concat, max, mean, min, prod, reshape, softmax, stack, sum  # noqa: F811 (with defaults)

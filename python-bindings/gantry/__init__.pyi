@@ -13,7 +13,7 @@ from .errors import (CancelledError as CancelledError, CorruptPlanError as Corru
                      InternalError as InternalError, InvalidArgumentError as InvalidArgumentError,
                      NotFoundError as NotFoundError, OutOfMemoryError as OutOfMemoryError,
                      UnavailableError as UnavailableError, UnsupportedError as UnsupportedError)
-from .function import cond as cond, function as function, while_loop as while_loop
+from .function import cond as cond, function as function, scan as scan, while_loop as while_loop
 from .graph import Graph as Graph, Value as Value
 from .ops import *
 from .math import (  # type: ignore[assignment]

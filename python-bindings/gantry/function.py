@@ -13,7 +13,7 @@ from ._compile import check_options
 from .array import Array, array
 from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
-from . import _runtime
+from . import _runtime, ops
 
 
 def flatten(tree):
@@ -180,3 +180,69 @@ def while_loop(condition, body, init):
         graph.abandon_op()
         raise
     return unflatten(shape, iter(graph.end_op()))
+
+
+def scan(body, init, xs=None, length=None):
+    """Steps that hand something on and leave something behind: `carry, y = body(carry, x)` for each slice x of xs along
+    the first dimension. Gives the last carry, and the ys stacked along a new first dimension.
+
+    carry, x and y are arrays or trees of them; y may be None, and so may xs with a `length`.
+    """
+    graph = tracing()
+    make = graph.value if graph is not None else lambda leaf: leaf if isinstance(leaf, Array) else array(leaf)
+    leaves, shape = flatten(xs)
+    leaves = [make(leaf) for leaf in leaves]
+    length = _scan_length(leaves, length)
+    first, carry_shape = flatten(init)
+    init = unflatten(carry_shape, iter([make(leaf) for leaf in first]))
+
+    def step(index, carry):
+        """The carry after a step, and the leaves and structure of what it leaves behind."""
+        given = body(carry, unflatten(shape, iter([ops.gather(leaf, index, 0) for leaf in leaves])))
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise InvalidArgumentError(f"the body of a scan gives a carry and what is stacked, as a pair; got {given!r}")
+        ys, ys_shape = flatten(given[1])
+        return given[0], [make(y) for y in ys], ys_shape
+
+    def put(stacked, ys, index):
+        return [ops.set_slice(whole, y, index, 0) for whole, y in zip(stacked, ys)]
+
+    if graph is None:
+        carry, stacked = init, None
+        for i in range(length):
+            index = array(i)
+            carry, ys, ys_shape = step(index, carry)
+            if stacked is None:
+                stacked = [ops.broadcast(array(0, dtype=y.dtype, device=y.device), (length, *y.shape)) for y in ys]
+            stacked = put(stacked, ys, index)
+        return carry, unflatten(ys_shape, iter(stacked))
+
+    # The types of what is stacked are known once a step is traced, which leaves no trace.
+    kinds, ys_shape = graph.outline(lambda: _kinds(*step(graph.value(0), init)[1:]))
+
+    def onwards(state):
+        index, carry, stacked = state
+        carry, ys, _ = step(index, carry)
+        return index + 1, carry, put(stacked, ys, index)
+
+    stacked = [ops.broadcast(graph.constant(0, dtype), (length, *dims)) for dtype, dims in kinds]
+    _, carry, stacked = while_loop(lambda state: state[0] < length, onwards, (graph.value(0), init, stacked))
+    return carry, unflatten(ys_shape, iter(stacked))
+
+
+def _kinds(leaves, shape):
+    return [(leaf.dtype, leaf.shape) for leaf in leaves], shape
+
+
+def _scan_length(leaves, length):
+    """How many steps; all of xs and `length` agree on it."""
+    if any(not leaf.shape for leaf in leaves):
+        raise InvalidArgumentError("a scan goes along the first dimension, and a scalar has none")
+    sizes = {leaf.shape[0] for leaf in leaves} | ({length} if length is not None else set())
+    if len(sizes) != 1:
+        listed = ", ".join(map(str, sorted(sizes)))
+        raise InvalidArgumentError(f"a scan has one length; given are {listed}" if sizes else
+                                   "a scan without xs needs a length")
+    if min(sizes) < 1:
+        raise InvalidArgumentError("a scan has at least one step")
+    return sizes.pop()

@@ -241,6 +241,16 @@ class Graph:
         self._check(self._library.gantry_graph_end_op(self._handle, results, 256, ctypes.byref(count)))
         return [Value(self, results[i]) for i in range(count.value)]
 
+    def outline(self, body):
+        """What `body` gives; the ops that it makes are gone afterwards."""
+        self.locate()
+        self.begin_op("while", ())
+        try:
+            self._check(self._library.gantry_graph_begin_region(self._handle, None, 0, None))
+            return body()
+        finally:
+            self.abandon_op()
+
     def abandon_op(self):
         self._check(self._library.gantry_graph_abandon_op(self._handle))
 

@@ -1,6 +1,7 @@
 /* Arrays on devices from C: a host and two simulated GPUs, one of 4096 bytes; every call at least
  * once, the failures with their words.
- *   gantry-capi-array-test FOLDER     with the plans of MakePlans.cpp */
+ *   gantry-capi-array-test FOLDER [CALLS]     with the plans of MakePlans.cpp; CALLS, 1000 unless
+ *                                             given, are those of each thread on one session */
 #include "gantry-c/array.h"
 
 #include <pthread.h>
@@ -26,6 +27,7 @@ static const char *topology =
     "{\"name\": \"" TASK "physical_device:GPU:1\", \"driver\": \"sim\", \"memory\": 4096}]}";
 
 static const int64_t four[] = {4};
+static int calls_of_a_thread = 1000;
 
 static gantry_runtime_t *make_runtime(void) {
   gantry_runtime_options_t options = {.struct_size = sizeof options, .topology = topology};
@@ -258,7 +260,7 @@ static void *call_often(void *context) {
   struct caller *caller = context;
   const float first = (float)caller->number;
   gantry_array_t *x = make(caller->runtime, NULL, first);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < calls_of_a_thread; ++i) {
     gantry_array_t *y = NULL;
     if (gantry_session_call(caller->session, 0, &x, 1, &y, 1, NULL) != GANTRY_OK ||
         !holds(y, 2 * first + 10, 2 * first + 14, 2 * first + 18, 2 * first + 22))
@@ -411,8 +413,10 @@ static void test_fork(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2)
+  if (argc != 2 && argc != 3)
     return 2;
+  if (argc == 3)
+    calls_of_a_thread = atoi(argv[2]);
   test_devices();
   test_refusals();
   test_borrowed();
