@@ -69,6 +69,40 @@ class Interrupt(unittest.TestCase):
         self.assertEqual(out, "interrupted\n2.0\n")
 
 
+    # How long it takes from the signal to KeyboardInterrupt, in seconds: the least of three, since others may need the
+    # processors just then; and whether each of them was interrupted.
+    LEAST = """
+    def least(call, after):
+        taken = []
+        for _ in range(3):
+            told = []
+            timer = threading.Timer(after, lambda: (told.append(time.monotonic()), _thread.interrupt_main()))
+            timer.start()
+            try: call()
+            except KeyboardInterrupt: taken.append(time.monotonic() - told[0])
+            timer.cancel()
+        print(len(taken), min(taken) < 0.5)
+    """
+
+    def test_within_half_a_second_of_a_run(self):
+        self.assertEqual(run(COUNT + self.LEAST + """
+    session = count.plan(end).session()
+    least(lambda: session.run(input0=end), 0.3)
+    print(session.run(input0=gt.array(5))["output0"].item())
+    """), "3 True\n5\n")
+
+    def test_within_half_a_second_of_a_compilation(self):
+        self.assertEqual(run(COUNT + self.LEAST + """
+    @gt.function
+    def long(x):
+        for _ in range(20000):
+            x = gt.softmax(x @ x)
+        return x
+    graph = long.lower(gt.ones(4, 4))
+    least(graph.plan, 0.5)
+    """), "3 True\n")
+
+
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
 class Many(unittest.TestCase):
     def test_other_threads_go_on(self):

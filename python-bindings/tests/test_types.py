@@ -1,7 +1,9 @@
 """The stubs: strict type checkers accept programs that use them, and find a mistake in one."""
 
+import ast
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,10 +12,10 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def check(file):
-    """What mypy says of a program; None where mypy is not installed."""
+def check(*files):
+    """What mypy says of programs; None where mypy is not installed."""
     with tempfile.TemporaryDirectory() as cache:
-        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, file],
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *files],
                               env={**os.environ, "MYPYPATH": str(HERE.parent)}, capture_output=True, text=True)
     return None if "No module named mypy" in done.stderr else done.stdout
 
@@ -26,6 +28,12 @@ class Types(unittest.TestCase):
                 self.skipTest("mypy is not installed")
             self.assertEqual(said, "Success: no issues found in 1 source file\n", program)
 
+    def test_the_stubs_themselves(self):
+        said = check(*sorted((HERE.parent / "gantry").glob("*.pyi")))
+        if said is None:
+            self.skipTest("mypy is not installed")
+        self.assertRegex(said, r"^Success: no issues found in \d+ source files\n$")
+
     def test_a_mistake(self):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write("import gantry as gt\nx: int = gt.relu(gt.ones(2))\ngt.matmul(gt.ones(1))\n")
@@ -35,3 +43,20 @@ class Types(unittest.TestCase):
             self.skipTest("mypy is not installed")
         self.assertIn("Incompatible types in assignment", said)
         self.assertIn('Missing positional argument "rhs" in call to "matmul"', said)
+
+
+class Syntax(unittest.TestCase):
+    """Every file is Python 3.9; interpreters that are there compile it, without NumPy they cannot run it."""
+
+    FILES = sorted(file for file in HERE.parent.rglob("*.py*") if file.suffix in (".py", ".pyi"))
+
+    def test_of_the_oldest_python(self):
+        for file in self.FILES:
+            ast.parse(file.read_text(encoding="utf-8"), str(file), feature_version=(3, 9))
+
+    def test_by_other_interpreters(self):
+        program = "import sys; [compile(open(f, encoding='utf-8').read(), f, 'exec') for f in sys.argv[1:]]"
+        found = [path for minor in range(9, 20) if (path := shutil.which(f"python3.{minor}"))
+                 and subprocess.run([path, "--version"], capture_output=True).returncode == 0]
+        for interpreter in found:
+            subprocess.run([interpreter, "-W", "error", "-c", program, *map(str, self.FILES)], check=True)

@@ -3,8 +3,9 @@
 a C++ runtime, and nothing of this machine.
 
 Usage: make_wheel.py --build-dir BUILD [--out FOLDER] [--without-llvm]
-The compiler's libraries of LLVM and MLIR go in unless it was linked statically (build_static.sh);
---without-llvm leaves them out, for machines that have Debian's. The last line is the wheel's path.
+Libraries go in without their symbol tables. Where the compiler has LLVM and MLIR not inside of itself
+(GANTRY_STATIC_LLVM), their libraries go in, too; --without-llvm leaves them out, for machines that have
+Debian's. Prints what is large; the last line is the wheel's path.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -62,17 +64,31 @@ def digest(data):
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
+def bytes_of(source):
+    """A file's content; without symbol tables that only debuggers read."""
+    if source.read_bytes()[:4] != b"\x7fELF":
+        return source.read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = pathlib.Path(folder) / source.name
+        subprocess.run(["strip", "--strip-unneeded", "-o", stripped, source], check=True)
+        return stripped.read_bytes()
+
+
 def write(path, entries):
     """The same input makes the same bytes."""
     record = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as wheel:
         for name, source in entries:
-            data = source.encode() if isinstance(source, str) else source.read_bytes()
+            data = source.encode() if isinstance(source, str) else bytes_of(source)
             info = zipfile.ZipInfo(name)
-            info.external_attr = (0o755 if "/bin/" in name or "/lib/" in name else 0o644) << 16
+            # pip asks for the kind of the file, too, before it makes one executable.
+            info.external_attr = (0o100755 if "/bin/" in name or "/lib/" in name else 0o100644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(info, data)
             record.append(f"{name},{digest(data)},{len(data)}\n")
+            if len(data) > 1 << 20:
+                packed = wheel.getinfo(name).compress_size
+                print(f"{name}: {len(data) / 1e6:.1f} MB, {packed / 1e6:.1f} MB in the wheel")
         name = f"gantry-{version()}.dist-info/RECORD"
         wheel.writestr(zipfile.ZipInfo(name), "".join(record) + f"{name},,\n")
 
@@ -91,6 +107,7 @@ def main():
     folder = arguments.out or build
     path = folder / f"gantry-{version()}-{tag}.whl"
     write(path, [*contents(build, not arguments.without_llvm), *metadata(tag)])
+    print(f"{path.stat().st_size / 1e6:.1f} MB in all")
     print(path)
 
 
