@@ -11,7 +11,7 @@ import functools
 
 from ._compile import check_options
 from .array import Array, array
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, UnsupportedError
 from .graph import Graph, Value, tracing
 from . import _runtime, ops
 
@@ -121,6 +121,10 @@ def function(python=None, *, static=(), **options):
     static: positions or names of arguments that are not arrays; each value is traced by itself. Options are those of
     gantry.compile: placement, copies, max_copy, rules. Arrays that the function refers to become constants.
     """
+    if options.pop("donate", None):
+        raise UnsupportedError("donate: the outputs of a plan have memory of their own, so none can be given the memory of "
+                               "an input; values that every run updates are variables (gantry.State), which plans "
+                               "overwrite in place")
     check_options(options, "function")
     if python is None:
         return lambda wanted: Function(wanted, static, **options)
