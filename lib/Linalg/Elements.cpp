@@ -210,8 +210,7 @@ void Elements::mapInput(linalg::GenericOp op, OpOperand &input, ValueRange loops
                                                       : scalar(input.get()));
 }
 
-Value Elements::inBody(linalg::GenericOp op, Value v, ValueRange loops) {
-  IRMapping inside;
+Value Elements::inBody(linalg::GenericOp op, Value v, ValueRange loops, IRMapping inside) {
   llvm::SmallPtrSet<Operation *, 8> needed;
   SmallVector<Value> open{v};
   while (!open.empty()) {

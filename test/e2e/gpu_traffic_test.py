@@ -30,9 +30,15 @@ class Tensor:
     shape: tuple
     element: str = "f32"
     times: int = 1  # how often it is asked for: once for each row that shares it
+    is_constant: bool = False  # in the text, so that the compiler may lay it out
 
     def __str__(self):
         return f"tensor<{'x'.join(map(str, (*self.shape, self.element)))}>"
+
+    def value(self):
+        """Numbers that are not all the same."""
+        size = math.prod(self.shape) * BITS[self.element] // 8
+        return f'dense<"0x{bytes(i % 61 for i in range(size)).hex()}">'
 
     @property
     def sectors(self):
@@ -50,8 +56,10 @@ class Case:
     conflicts: float = 1.05  # passes over the banks for each access to shared memory
 
     def text(self):
-        parameters = ", ".join(f"%a{i}: {t}" for i, t in enumerate(self.operands))
-        return f"func.func @main({parameters}) -> {self.result} {{\n  {self.body}\n  return %y : {self.result}\n}}\n"
+        parameters = ", ".join(f"%a{i}: {t}" for i, t in enumerate(self.operands) if not t.is_constant)
+        constants = "".join(f"  %a{i} = gantry.constant {t.value()} : {t}\n" for i, t in enumerate(self.operands) if t.is_constant)
+        return (f"func.func @main({parameters}) -> {self.result} {{\n{constants}  {self.body}\n"
+                f"  return %y : {self.result}\n}}\n")
 
 
 # Rows that do not begin on sectors: each request of a warp may touch one more than its bytes fill.
@@ -180,9 +188,27 @@ def product_cases():
     yield product("uneven", f"%y = gantry.matmul %a0, %a1 : ({a}, {b}) -> {c}", [a, b], c, 24)
     a, b, c = Tensor((4, 2048)), Tensor((2048, 512)), Tensor((4, 512))
     yield product("thin", f"%y = gantry.matmul %a0, %a1 : ({a}, {b}) -> {c}", [a, b], c, 3)
-    x, w, y = Tensor((1, 64, 28, 28)), Tensor((96, 64, 3, 3)), Tensor((1, 96, 26, 26))
-    yield product("conv", "%y = gantry.conv %a0, %a1 {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, "
-                  f"dilations = array<i64: 1, 1>, groups = 1 : i64}} : ({x}, {w}) -> {y}", [x, w], y, 45)
+    yield from convolution_cases()
+
+
+def convolution_cases():
+    attributes = "strides = array<i64: 1, 1>, pads_low = array<i64: {0}, {0}>, pads_high = array<i64: {0}, {0}>, " \
+                 "dilations = array<i64: 1, 1>, groups = 1 : i64"
+
+    def convolution(x, w, pad, bound, **more):
+        y = Tensor((1, w.shape[0], *(size + 2 * pad - w.shape[2] + 1 for size in x.shape[2:])), x.element)
+        body = f"%y = gantry.conv %a0, %a1 {{{attributes.format(pad)}}} : ({x}, {w}) -> {y}"
+        return product("conv" if w.is_constant else "conv of a given filter", body, [x, w], y, bound, **more)
+
+    for element, arch, bound, conflicts in (("f32", "sm_75", 60, 1.05), ("bf16", "sm_80", 48, 1.25)):
+        filters = Tensor((96, 64, 3, 3), element, is_constant=True)
+        yield convolution(Tensor((1, 64, 28, 28), element), filters, 0, bound, arch=arch, conflicts=1.10)
+        yield convolution(Tensor((1, 64, 28, 28), element), filters, 1, bound, arch=arch, conflicts=1.10)
+        # A matrix: rows of an image follow each other. Four of 16 bits at a time leave lines of which half a warp writes two.
+        yield convolution(Tensor((1, 64, 14, 14), element), Tensor((96, 64, 1, 1), element, is_constant=True), 0, 12, arch=arch,
+                          conflicts=conflicts)
+    # Each channel of a filter that is given is in a sector of its own.
+    yield convolution(Tensor((1, 64, 28, 28)), Tensor((96, 64, 3, 3)), 0, 260, conflicts=1.10)
 
 
 def run_tool(*command):

@@ -48,7 +48,8 @@ public:
   llvm::SmallVector<Value> step(mlir::linalg::GenericOp op, ValueRange loops, ValueRange soFar);
 
   /// What `v`, in the body of `op`, is at `loops`; it may depend on inputs, not on results so far.
-  Value inBody(mlir::linalg::GenericOp op, Value v, ValueRange loops);
+  /// Inputs that are `known`, by arguments of the body, are not asked for.
+  Value inBody(mlir::linalg::GenericOp op, Value v, ValueRange loops, mlir::IRMapping known = {});
 
   /// What the results are before the first iteration, at the parallel ones of `loops`.
   llvm::SmallVector<Value> start(mlir::linalg::GenericOp op, ValueRange loops);

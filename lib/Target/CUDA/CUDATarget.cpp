@@ -4,6 +4,7 @@
 
 #include "EmitPTX.h"
 #include "Fusion.h"
+#include "Products/Filters.h"
 #include "Products/LibraryProduct.h"
 #include "gantry/Target/CUDA/Libraries.h"
 
@@ -50,6 +51,10 @@ struct CUDATarget : Target {
   }
 
   int64_t getPartsOfReduction(Operation *op) const override { return gantry::gpu::partsOfRows(op); }
+
+  Attribute getLayoutOfConstant(KernelOp kernel, unsigned argument) const override {
+    return gantry::gpu::layoutOfConstant(kernel, argument);
+  }
 
   void buildKernelPipeline(OpPassManager &pm) const override { buildCUDAKernelPipeline(pm); }
   void buildCodePipeline(OpPassManager &pm) const override { buildNVVMPipeline(pm); }

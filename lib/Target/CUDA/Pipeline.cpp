@@ -14,7 +14,6 @@ void gantry::buildCUDAKernelPipeline(OpPassManager &pm) {
   pm.addPass(createEmitLinesPass());
   pm.addPass(createLowerKernelsToLinalgPass());
   addPasses(pm, "func.func(linalg-generalize-named-ops),canonicalize,cse");
-  pm.addNestedPass<func::FuncOp>(createOrderTermsPass());
   // Fewer bodies, and what shares a kernel for the last time looks the same.
   pm.addPass(createEmitThreadsPass());
   addPasses(pm, "canonicalize,cse");

@@ -5,12 +5,14 @@
 // CHECK-LABEL: func.func private @product(
 // CHECK-SAME: %[[X:.*]]: memref<2048x512xf32> {{{.*}}}, %[[W:.*]]: memref<512x1024xf32> {{{.*}}}, %[[BIAS:.*]]: memref<1024xf32>
 // CHECK-DAG: memref.alloc() {{.*}} : memref<{{.*}}xf32, #gpu.address_space<workgroup>>
-// CHECK: memref.load %[[X]]
-// CHECK: memref.load %[[W]]
+// CHECK-DAG: %[[XS:.*]] = memref.reinterpret_cast %[[X]]
+// CHECK-DAG: %[[WS:.*]] = memref.reinterpret_cast %[[W]]
+// CHECK: vector.load %[[XS]]
+// CHECK: vector.load %[[WS]]
 // CHECK: gpu.barrier
 // CHECK: scf.for %{{.*}} iter_args(
 // CHECK: %[[NEXT:.*]]:{{.*}} = scf.if
-// CHECK: memref.load %[[X]]
+// CHECK: vector.load %[[XS]]
 // CHECK: vector.load
 // CHECK: vector.to_elements
 // CHECK: arith.mulf
@@ -98,4 +100,46 @@ func.func private @slices(%x: tensor<4x2048xf32>, %w: tensor<2048x64xf32>) -> te
     linalg.yield %1 : f32
   } -> tensor<4x64xf32>
   return %sum : tensor<4x64xf32>
+}
+
+// -----
+
+// The channels of a constant filter are innermost, so that it is read four at a time. A round has one place in the
+// window: whether that is inside of the image is asked once for all channels that a thread reads, which are so many
+// elements apart as an image has.
+// CHECK-LABEL: func.func private @borders(
+// CHECK-SAME: %[[X:.*]]: memref<1x64x14x14xf32> {{{.*}}}, %[[W:.*]]: memref<32x64x3x3xf32>
+// CHECK-DAG: %[[XS:.*]] = memref.reinterpret_cast %[[X]] to offset: [0], sizes: [12544]
+// CHECK-DAG: %[[WS:.*]] = memref.reinterpret_cast %[[W]] to offset: [0], sizes: [18432]
+// CHECK: vector.load %[[WS]]
+// CHECK: scf.for
+// CHECK: vector.load %[[WS]]{{.*}}vector<4xf32>
+// CHECK: arith.remui %[[ROUND:.*]], %c3
+// CHECK: arith.divui %[[ROUND]], %c3
+// CHECK: scf.if
+// CHECK: memref.load %[[XS]]
+// CHECK: arith.addi %{{.*}}, %c196
+// CHECK-NEXT: memref.load %[[XS]]
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: } else {
+#image = affine_map<(n, o, y, x, i, j, c) -> (n, c, y + i, x + j)>
+#filter = affine_map<(n, o, y, x, i, j, c) -> (o, c, i, j)>
+#result = affine_map<(n, o, y, x, i, j, c) -> (n, o, y, x)>
+func.func private @borders(%x: tensor<1x64x14x14xf32>, %w: tensor<32x64x3x3xf32>) -> tensor<1x32x14x14xf32>
+    attributes {gantry.layouts = [unit, {matrices = array<i64>, rows = array<i64: 32, 576, 3, 3, 3, 1, 64, 9>, columns = array<i64>, width = 1 : i64}]} {
+  %zero = arith.constant 0.0 : f32
+  %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%n: index, %c: index, %i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x64x14x14xf32> to tensor<1x64x16x16xf32>
+  %empty = tensor.empty() : tensor<1x32x14x14xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x32x14x14xf32>) -> tensor<1x32x14x14xf32>
+  %sum = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%padded, %w : tensor<1x64x16x16xf32>, tensor<32x64x3x3xf32>) outs(%start : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x32x14x14xf32>
+  return %sum : tensor<1x32x14x14xf32>
 }

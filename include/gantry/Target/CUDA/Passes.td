@@ -35,16 +35,6 @@ def EmitThreadsPass : Pass<"gantry-emit-gpu-threads", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
-def OrderTermsPass : Pass<"gantry-order-gpu-terms", "::mlir::func::FuncOp"> {
-  let summary = "let convolutions add up in the order of their filters";
-  let description = [{
-    Precondition: convolutions as `linalg.generic` ops whose first operand is read through a window
-    and whose second is the filter. The loops over what is added up are brought into the order in
-    which the filter has them, so that neighbouring terms are neighbours in memory. All other loops,
-    and all other ops, stay as they are.
-  }];
-}
-
 def MergeAccessesPass : Pass<"gantry-merge-gpu-accesses", "::mlir::func::FuncOp"> {
   let summary = "read and write neighbouring elements of a thread at once";
   let description = [{

@@ -3,10 +3,8 @@
 #include "Banks.h"
 #include "StoreSums.h"
 #include "gantry/Linalg/Emitter.h"
-#include "gantry/Linalg/Reshapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -15,29 +13,10 @@ using namespace gantry::gpu;
 
 /// Bytes that a thread reads at once, where it can, and bytes of a sector of memory.
 static constexpr int64_t kAccessBytes = 16, kSectorBytes = 32;
+/// Terms of a row that a thread reads one by one, to write them at once.
+static constexpr int64_t kMostGathered = 8;
 /// How many threads write 16 bytes in one pass over the banks.
 static constexpr int64_t kThreadsOfPass = 8;
-
-//===----------------------------------------------------------------------===//
-// Conditions
-//===----------------------------------------------------------------------===//
-
-/// Runs `emit` where `condition` holds; elsewhere the values are zeros of these types.
-static SmallVector<Value> valuesWhere(ImplicitLocOpBuilder &b, Elements &elements, Value condition,
-                                      ArrayRef<Type> types,
-                                      function_ref<SmallVector<Value>()> emit) {
-  auto branch = scf::IfOp::create(b, TypeRange(types), condition, /*withElseRegion=*/true);
-  {
-    Elements::Region inside(elements, branch.thenBlock());
-    scf::YieldOp::create(b, emit());
-  }
-  Elements::Region inside(elements, branch.elseBlock());
-  SmallVector<Value> zeros;
-  for (Type type : types)
-    zeros.push_back(arith::ConstantOp::create(b, b.getZeroAttr(type)));
-  scf::YieldOp::create(b, zeros);
-  return branch.getResults();
-}
 
 //===----------------------------------------------------------------------===//
 // Who reads what
@@ -46,55 +25,78 @@ static SmallVector<Value> valuesWhere(ImplicitLocOpBuilder &b, Elements &element
 FillTile::FillTile(KernelEmitter &kernel, const Product &product, const Side &side, Value factor,
                    ArrayRef<unsigned> loops, int64_t extent, int64_t depth)
     : kernel(kernel), launch(kernel.launch()), product(product), side(side), factor(factor),
-      loops(loops), extent(extent), depth(depth) {
-  chooseWidth();
+      loops(loops), extent(extent), depth(depth), places(Places::of(product, side)) {
+  if (places)
+    chooseRead();
+  else
+    chooseComputed();
 }
 
-/// The loop that walks along the operand's memory, and how many neighbours are there to be read at
-/// once: those of a row of it, if rows begin where such an access may.
-void FillTile::chooseWidth() {
+int64_t FillTile::bytesOfElement() const {
+  return std::max<int64_t>(1, elementOf(side.operand->get()).getIntOrFloatBitWidth() / 8);
+}
+
+/// Threads walk along the last dimension of what they compute.
+void FillTile::chooseComputed() {
   linalg::GenericOp op = product.op;
-  Value tensor = side.operand->get();
-  ArrayRef<int64_t> shape = shapeOf(tensor);
-  AffineMap map = op.getMatchingIndexingMap(side.operand);
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  ArrayRef<int64_t> shape = shapeOf(side.operand->get());
   int64_t last = int64_t(shape.size()) - 1;
   while (last >= 0 && shape[last] == 1)
     --last;
   if (last < 0)
     return;
-  AffineExpr expr = map.getResult(last);
-  bool usesRows = llvm::any_of(loops, [&](unsigned loop) { return expr.isFunctionOfDim(loop); });
-  alongTerms = !usesRows;
-  auto dim = dyn_cast<AffineDimExpr>(expr);
-  unsigned innermost = alongTerms ? product.terms.back() : loops.empty() ? ~0u : loops.back();
-  bool isThere = isa<BlockArgument>(skipReshapes(tensor));
-  if (!dim || dim.getPosition() != innermost || !isThere)
+  AffineExpr expr = op.getMatchingIndexingMap(side.operand).getResult(last);
+  alongTerms = llvm::none_of(loops, [&](unsigned loop) { return expr.isFunctionOfDim(loop); });
+  lanesAlongRows = !alongTerms;
+}
+
+/// How many neighbours along the rows, or the terms, are there to be read at once: where they
+/// follow each other in memory, and begin where such an access may.
+int64_t FillTile::widthAlong(bool ofTerms) const {
+  linalg::GenericOp op = product.op;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  const Walk &own = ofTerms ? *termWalk : *rowWalk, &other = ofTerms ? *rowWalk : *termWalk;
+  Type element = elementOf(side.operand->get());
+  if (own.last().step != 1 || own.last().meetsBorder() || element.isInteger(1))
+    return 1;
+  Walk outer(*places, sizes, product.batch);
+  auto fits = [&](int64_t width) {
+    return places->start % width == 0 && own.isMultipleOf(width, /*along=*/true) &&
+           other.isMultipleOf(width, /*along=*/false) && outer.isMultipleOf(width, false);
+  };
+  int64_t most = std::min(kAccessBytes / bytesOfElement(), ofTerms ? depth : extent), width = 1;
+  while (width < most && fits(2 * width))
+    width *= 2;
+  return width;
+}
+
+/// What is together in memory is read at once. Where rows are, but not evenly enough, a thread
+/// reads several terms of one row instead: what it asks for them is the same, and they are written
+/// at once to lines of terms.
+void FillTile::chooseRead() {
+  linalg::GenericOp op = product.op;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  rowWalk.emplace(*places, sizes, loops);
+  termWalk.emplace(*places, sizes, product.terms);
+  alongTerms = termWalk->last().step == 1 || rowWalk->loops.empty() ||
+               rowWalk->last().step > termWalk->last().step;
+  lanesAlongRows = !alongTerms;
+  values = widthAlong(alongTerms);
+  if (alongTerms || values > 1 || termWalk->last().meetsBorder())
     return;
-  int64_t bytes = std::max<int64_t>(1, elementOf(tensor).getIntOrFloatBitWidth() / 8);
-  int64_t most = std::min(kAccessBytes / bytes, alongTerms ? depth : extent);
-  while (values < most && sizes[innermost] % (2 * values) == 0 && shape[last] % (2 * values) == 0)
+  auto fits = [&](int64_t width) {
+    return termWalk->last().size % width == 0 && width <= depth &&
+           extent * depth / width >= launch.threads();
+  };
+  while (values < kMostGathered && values * bytesOfElement() < kAccessBytes && fits(2 * values))
     values *= 2;
+  alongTerms = values > 1;
 }
 
 int64_t FillTile::turns() const { return std::max<int64_t>(1, pieces() / launch.threads()); }
 
-/// Digits of `thread + turn * threads`; all divisors are powers of two, so the two never carry.
-Value FillTile::digit(int64_t turn, int64_t divisor, int64_t modulus) {
-  ImplicitLocOpBuilder &b = launch.builder();
-  int64_t threads = launch.threads();
-  Value mine = launch.thread();
-  if (modulus == 1)
-    return indexConstant(b, 0);
-  if (divisor > 1)
-    mine = divisor >= threads ? indexConstant(b, 0)
-                              : Value(arith::DivUIOp::create(b, mine, indexConstant(b, divisor)));
-  if (divisor < threads && threads / divisor > modulus)
-    mine = arith::RemUIOp::create(b, mine, indexConstant(b, modulus));
-  return addIndex(b, mine, indexConstant(b, turn * threads / divisor % modulus));
-}
-
-/// All are powers of two. Along terms, the threads of a warp read a sector of each of their rows.
+/// All are powers of two. Along terms, the threads of a warp read a sector of each of their rows,
+/// or one term of many rows.
 SmallVector<FillTile::Digit, 4> FillTile::digits() const {
   if (!alongTerms) {
     int64_t across = extent / values;
@@ -104,9 +106,11 @@ SmallVector<FillTile::Digit, 4> FillTile::digits() const {
             {lines, across, values, false},
             {lines * across, depth / lines, lines, true}};
   }
-  int64_t bytes = std::max<int64_t>(1, elementOf(side.operand->get()).getIntOrFloatBitWidth() / 8);
   int64_t across = depth / values;
-  int64_t lanesOfRow = std::min(across, std::max<int64_t>(1, kSectorBytes / bytes / values));
+  if (lanesAlongRows)
+    return {{1, extent, 1, false}, {extent, across, values, true}};
+  int64_t lanesOfRow =
+      std::min(across, std::max<int64_t>(1, kSectorBytes / bytesOfElement() / values));
   int64_t lanes = std::min(extent, kWarp / lanesOfRow);
   return {{1, lanes, 1, false},
           {lanes, lanesOfRow, values, true},
@@ -114,15 +118,19 @@ SmallVector<FillTile::Digit, 4> FillTile::digits() const {
           {lanesOfRow * extent, across / lanesOfRow, lanesOfRow * values, true}};
 }
 
+/// Digits of `thread + turn * threads`; all divisors are powers of two, so the two never carry.
+int64_t FillTile::offsetOf(int64_t turn, bool ofTerm) const {
+  int64_t offset = 0;
+  for (const Digit &own : digits())
+    if (own.isOfTerm == ofTerm)
+      offset += turn * launch.threads() / own.divisor % own.modulus * own.weight;
+  return offset;
+}
+
 FillTile::Place FillTile::placeOf(int64_t turn) {
   ImplicitLocOpBuilder &b = launch.builder();
-  Place place{indexConstant(b, 0), indexConstant(b, 0)};
-  for (const Digit &own : digits()) {
-    Value part = mulIndex(b, digit(turn, own.divisor, own.modulus), own.weight);
-    Value &to = own.isOfTerm ? place.term : place.row;
-    to = addIndex(b, to, part);
-  }
-  return place;
+  return {addIndex(b, threadRow, indexConstant(b, offsetOf(turn, false))),
+          addIndex(b, threadTerm, indexConstant(b, offsetOf(turn, true)))};
 }
 
 int64_t FillTile::passesToStore(bool linesOfTerms, int64_t stride) const {
@@ -140,66 +148,27 @@ int64_t FillTile::passesToStore(bool linesOfTerms, int64_t stride) const {
 }
 
 void FillTile::moveTo(ValueRange indices, Value start) {
+  ImplicitLocOpBuilder &b = launch.builder();
   batch = llvm::to_vector(indices);
   first = start;
-}
-
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-/// Rows behind the last one are the last one, whose sums nobody wants; terms behind the last one
-/// are zero.
-SmallVector<Value> FillTile::loadPiece(const Place &place, Value term) {
-  ImplicitLocOpBuilder &b = launch.builder();
-  linalg::GenericOp op = product.op;
-  int64_t rows = product.count(loops), terms = product.count(product.terms);
-  Value row = addIndex(b, first, place.row), k = addIndex(b, term, place.term), isTerm;
-  if (rows % extent != 0)
-    row = arith::MinUIOp::create(b, row, indexConstant(b, rows - (alongTerms ? 1 : values)));
-  if (terms % depth != 0) {
-    isTerm = isBelow(b, k, terms);
-    k = arith::MinUIOp::create(b, k, indexConstant(b, terms - (alongTerms ? values : 1)));
+  threadRow = threadTerm = indexConstant(b, 0);
+  for (const Digit &own : digits()) {
+    Value part = launch.thread();
+    if (own.modulus == 1 || own.divisor >= launch.threads())
+      continue;
+    if (own.divisor > 1)
+      part = arith::DivUIOp::create(b, part, indexConstant(b, own.divisor));
+    if (launch.threads() / own.divisor > own.modulus)
+      part = arith::RemUIOp::create(b, part, indexConstant(b, own.modulus));
+    Value &to = own.isOfTerm ? threadTerm : threadRow;
+    to = addIndex(b, to, mulIndex(b, part, own.weight));
   }
-  Indices rowAt = delinearize(b, row, product.sizes(loops));
-  Indices termAt = delinearize(b, k, product.sizes(product.terms));
-  SmallVector<Value> at(op.getNumLoops()), loaded;
-  for (auto [loop, index] : llvm::zip(product.batch, batch))
-    at[loop] = index;
-  for (int64_t i = 0; i < values; ++i) {
-    for (auto [loop, index] : llvm::zip(loops, rowAt))
-      at[loop] = index;
-    for (auto [loop, index] : llvm::zip(product.terms, termAt))
-      at[loop] = index;
-    Value &moving = at[alongTerms ? product.terms.back() : loops.empty() ? 0 : loops.back()];
-    if (i > 0)
-      moving = addIndex(b, moving, indexConstant(b, i));
-    Value value = kernel.elements().inBody(op, factor, at);
-    if (isTerm)
-      value = arith::SelectOp::create(b, isTerm, value,
-                                      arith::ConstantOp::create(b, b.getZeroAttr(value.getType())));
-    loaded.push_back(value);
-  }
-  return loaded;
-}
-
-SmallVector<Value> FillTile::loadAll(Value term) {
-  SmallVector<Value> loaded;
+  if (!places)
+    return;
+  memory = flat(b, kernel.memoryOf(places->argument.getArgNumber()));
   for (int64_t turn = 0; turn < turns(); ++turn)
-    llvm::append_range(loaded, loadPiece(placeOf(turn), term));
-  return loaded;
-}
-
-SmallVector<Value> FillTile::load(Value term, Value condition) {
-  ImplicitLocOpBuilder &b = launch.builder();
-  if (!isForAll()) {
-    Value isMine = isBelow(b, launch.thread(), pieces());
-    condition = condition ? arith::AndIOp::create(b, condition, isMine).getResult() : isMine;
-  }
-  if (!condition)
-    return loadAll(term);
-  SmallVector<Type> types(turns() * values, factor.getType());
-  return valuesWhere(b, kernel.elements(), condition, types, [&] { return loadAll(term); });
+    if (int64_t offset = offsetOf(turn, false); !spots.contains(offset))
+      spots.insert({offset, spotOfRow(offset)});
 }
 
 //===----------------------------------------------------------------------===//

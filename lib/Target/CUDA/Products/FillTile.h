@@ -2,10 +2,14 @@
 // terms, all threads of a block together, in an order in which threads of a warp read neighbours
 // in memory and write to different banks.
 //
+// What lies in memory as a sum of its loops (Places.h) is read from there: where rows are is found
+// out once, where a round's terms are once for the round, and a border is asked for once for all
+// that a thread reads of a row. All else is asked of `Elements`, one by one.
+//
 // Reading and writing are apart, so that the next part is on its way while sums are added up.
 #pragma once
 
-#include "Product.h"
+#include "Places.h"
 #include "Threads/Kernel.h"
 
 namespace gantry::gpu {
@@ -66,15 +70,34 @@ private:
     bool isOfTerm;
   };
   llvm::SmallVector<Digit, 4> digits() const;
+  /// What the `turn`-th time adds to the first one.
+  int64_t offsetOf(int64_t turn, bool ofTerm) const;
   /// For the `turn`-th time.
   Place placeOf(int64_t turn);
-  Value digit(int64_t turn, int64_t divisor, int64_t modulus);
   int64_t pieces() const { return extent * depth / values; }
   int64_t turns() const;
   bool isForAll() const { return pieces() >= launch.threads(); }
-  llvm::SmallVector<Value> loadAll(Value term);
-  llvm::SmallVector<Value> loadPiece(const Place &place, Value term);
-  void chooseWidth();
+  Value rowAt(int64_t offset);
+  Value termAt(Value term, int64_t offset, Value &isTerm);
+  int64_t bytesOfElement() const;
+
+  void chooseComputed();
+  void chooseRead();
+  int64_t widthAlong(bool ofTerms) const;
+
+  // What is computed.
+  Value compute(int64_t turn, Value term);
+  llvm::SmallVector<Value> computeAll(Value term);
+
+  // What is read.
+  bool isEven() const;
+  Spot spotOf(const Walk &walk, Value index);
+  Spot spotOfRow(int64_t offset);
+  Value factorOf(Value element);
+  llvm::SmallVector<Value> readPiece(Value address);
+  llvm::SmallVector<Value> readRow(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term,
+                                   Value condition);
+  llvm::SmallVector<Value> readAll(Value term, Value condition);
 
   KernelEmitter &kernel;
   Launch &launch;
@@ -83,10 +106,19 @@ private:
   Value factor;
   llvm::SmallVector<unsigned> loops;
   int64_t extent, depth;
-  bool alongTerms = false;
+  /// What a piece of `values` elements is made of, and whether neighbours among threads have
+  /// neighbours among rows.
+  bool alongTerms = false, lanesAlongRows = true;
   int64_t values = 1;
+
+  std::optional<Places> places; ///< nothing for what is computed
+  std::optional<Walk> rowWalk, termWalk;
+
   llvm::SmallVector<Value> batch;
   Value first;
+  Value threadRow, threadTerm;                  ///< of this thread's first piece
+  llvm::SmallMapVector<int64_t, Spot, 4> spots; ///< of its rows, by their offset
+  Value memory;                                 ///< of the argument, in one line
 };
 
 } // namespace gantry::gpu

@@ -3,6 +3,7 @@
 
 #include "Kernel.h"
 
+#include "Products/Filters.h"
 #include "Products/LibraryProduct.h"
 
 #include "gantry/Linalg/Emitter.h"
@@ -109,6 +110,19 @@ void KernelEmitter::provideInLine(const Output &output, const Value &linear) {
   }
 }
 
+/// Constants that lie in a layout of their own.
+void KernelEmitter::providePacked(BlockArgument argument, Value memory) {
+  Value line = flat(builder(), memory);
+  SmallVector<int64_t> strides = stridesOfArgument(argument);
+  elements().provide(argument, [this, line, strides](ValueRange indices) -> Value {
+    Value place = indexConstant(builder(), 0);
+    for (auto [index, stride] : llvm::zip(indices, strides))
+      if (stride != 0)
+        place = addIndex(builder(), place, mulIndex(builder(), index, stride));
+    return memref::LoadOp::create(builder(), line, place);
+  });
+}
+
 void KernelEmitter::provideInputs() {
   elements().forget();
   auto provide = [&](Value tensor, Value memory) {
@@ -116,9 +130,15 @@ void KernelEmitter::provideInputs() {
       return memref::LoadOp::create(builder(), memory, indices);
     });
   };
-  for (BlockArgument argument : func.getBody().front().getArguments())
-    if (isa<RankedTensorType>(argument.getType()))
-      provide(argument, memoryOf(argument.getArgNumber()));
+  for (BlockArgument argument : func.getBody().front().getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()))
+      continue;
+    Value memory = memoryOf(argument.getArgNumber());
+    if (isPacked(argument))
+      providePacked(argument, memory);
+    else
+      provide(argument, memory);
+  }
   for (auto [constant, memory] : tables)
     provide(constant, memory);
 }

@@ -87,6 +87,7 @@ private:
   mlir::LogicalResult checkOps();
   void findOutputs();
   void makeTables();
+  void providePacked(mlir::BlockArgument argument, Value memory);
   void keepInPlace();
   void replaceArguments(unsigned count);
 

@@ -1,0 +1,228 @@
+// How a thread reads, or computes, its elements of a tile (FillTile.h).
+
+#include "FillTile.h"
+
+#include "StoreSums.h"
+#include "gantry/Linalg/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::gpu;
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+static Value zeroOf(ImplicitLocOpBuilder &b, Type type) {
+  return arith::ConstantOp::create(b, b.getZeroAttr(type));
+}
+
+/// Runs `emit` where `condition` holds; elsewhere all values are what `otherwise` gives.
+static SmallVector<Value> valuesWhere(ImplicitLocOpBuilder &b, Elements &elements, Value condition,
+                                      ArrayRef<Type> types, function_ref<SmallVector<Value>()> emit,
+                                      function_ref<Value()> otherwise) {
+  auto branch = scf::IfOp::create(b, TypeRange(types), condition, /*withElseRegion=*/true);
+  {
+    Elements::Region inside(elements, branch.thenBlock());
+    scf::YieldOp::create(b, emit());
+  }
+  Elements::Region inside(elements, branch.elseBlock());
+  scf::YieldOp::create(b, SmallVector<Value>(types.size(), otherwise()));
+  return branch.getResults();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and terms
+//===----------------------------------------------------------------------===//
+
+/// The row of the op that this thread reads; behind the last one it is that one, whose sums nobody
+/// wants.
+Value FillTile::rowAt(int64_t offset) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  int64_t rows = product.count(loops);
+  Value row = addIndex(b, first, addIndex(b, threadRow, indexConstant(b, offset)));
+  if (rows % extent != 0)
+    row = arith::MinUIOp::create(b, row, indexConstant(b, rows - (alongTerms ? 1 : values)));
+  return row;
+}
+
+/// The term; those behind the last one are zero, which `isTerm` says where there are such.
+Value FillTile::termAt(Value term, int64_t offset, Value &isTerm) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  int64_t terms = product.count(product.terms);
+  Value k = addIndex(b, term, addIndex(b, threadTerm, indexConstant(b, offset)));
+  if (terms % depth != 0) {
+    isTerm = isBelow(b, k, terms);
+    k = arith::MinUIOp::create(b, k, indexConstant(b, terms - (alongTerms ? values : 1)));
+  }
+  return k;
+}
+
+/// Zeros where there is no term.
+static Value whereTerm(ImplicitLocOpBuilder &b, Value isTerm, Value value) {
+  if (!isTerm)
+    return value;
+  return arith::SelectOp::create(b, isTerm, value, zeroOf(b, value.getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Computing
+//===----------------------------------------------------------------------===//
+
+Value FillTile::compute(int64_t turn, Value term) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  linalg::GenericOp op = product.op;
+  Value isTerm, k = termAt(term, offsetOf(turn, true), isTerm);
+  SmallVector<Value> at(op.getNumLoops());
+  auto place = [&](ArrayRef<unsigned> list, ValueRange indices) {
+    for (auto [loop, index] : llvm::zip(list, indices))
+      at[loop] = index;
+  };
+  place(product.batch, batch);
+  place(loops, delinearize(b, rowAt(offsetOf(turn, false)), product.sizes(loops)));
+  place(product.terms, delinearize(b, k, product.sizes(product.terms)));
+  return whereTerm(b, isTerm, kernel.elements().inBody(op, factor, at));
+}
+
+SmallVector<Value> FillTile::computeAll(Value term) {
+  SmallVector<Value> computed;
+  for (int64_t turn = 0; turn < turns(); ++turn)
+    computed.push_back(compute(turn, term));
+  return computed;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Where a row begins, in the matrix of this block.
+Spot FillTile::spotOfRow(int64_t offset) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  linalg::GenericOp op = product.op;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  Spot spot = spotOf(*rowWalk, rowAt(offset));
+  for (auto [loop, index] : llvm::zip(product.batch, batch))
+    for (const Walk::Loop &own : Walk(*places, sizes, {loop}).loops)
+      spot.move(b, own, index);
+  spot.start(b, *places);
+  return spot;
+}
+
+/// Where the number `index` of a walk is.
+Spot FillTile::spotOf(const Walk &walk, Value index) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  Spot spot(places->borders.size());
+  auto sizes = llvm::map_to_vector(walk.loops, [](const Walk::Loop &loop) { return loop.size; });
+  for (auto [loop, own] : llvm::zip(walk.loops, delinearize(b, index, sizes)))
+    spot.move(b, loop, own);
+  return spot;
+}
+
+/// Whether all terms of a round differ in the last loop only.
+bool FillTile::isEven() const { return termWalk->last().size % depth == 0; }
+
+/// Of what the op makes of an element.
+Value FillTile::factorOf(Value element) {
+  linalg::GenericOp op = product.op;
+  IRMapping known;
+  known.map(op.getMatchingBlockArgument(side.operand), element);
+  return kernel.elements().inBody(op, factor, SmallVector<Value>(op.getNumLoops()), known);
+}
+
+/// A piece that begins at `address`, its terms each a step of the last loop apart.
+SmallVector<Value> FillTile::readPiece(Value address) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  SmallVector<Value> piece;
+  bool isLine = !lanesAlongRows || !alongTerms;
+  if (values > 1 && isLine) {
+    auto type = VectorType::get({values}, elementOf(side.operand->get()));
+    Value whole =
+        vector::LoadOp::create(b, type, memory, ValueRange{address},
+                               /*nontemporal=*/false, llvm::MaybeAlign(values * bytesOfElement()));
+    llvm::append_range(piece, vector::ToElementsOp::create(b, whole).getResults());
+  } else {
+    for (int64_t i = 0; i < values; ++i)
+      piece.push_back(memref::LoadOp::create(
+          b, memory, addIndex(b, address, indexConstant(b, i * termWalk->last().step))));
+  }
+  for (Value &value : piece)
+    value = factorOf(value);
+  return piece;
+}
+
+/// Pieces of one row, where `condition` holds (it may be null) and which are inside of the image.
+SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value term,
+                                     Value condition) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  int64_t step = termWalk->last().step;
+  Value isTerm;
+  Spot spot = row;
+  if (isEven()) {
+    // One place for all, from which each is a constant away.
+    spot.add(b, spotOf(*termWalk, term));
+    spot.move(b, {depth, step, {}}, threadTerm);
+  } else {
+    spot.add(b, spotOf(*termWalk, termAt(term, offsetOf(turns.front(), true), isTerm)));
+  }
+  auto read = [&] {
+    SmallVector<Value> loaded;
+    for (int64_t turn : turns) {
+      int64_t offset = isEven() ? offsetOf(turn, true) * step : 0;
+      for (Value value : readPiece(addIndex(b, spot.address, indexConstant(b, offset))))
+        loaded.push_back(whereTerm(b, isTerm, value));
+    }
+    return loaded;
+  };
+  for (auto [border, index] : llvm::zip(places->borders, spot.borders)) {
+    Value isInside = isBelow(b, index, border.size);
+    condition = condition ? arith::AndIOp::create(b, condition, isInside).getResult() : isInside;
+  }
+  if (!condition)
+    return read();
+  SmallVector<Type> types(turns.size() * values, factor.getType());
+  auto otherwise = [&]() -> Value {
+    Value outside = places->outside ? factorOf(kernel.elements().scalar(places->outside))
+                                    : zeroOf(b, factor.getType());
+    return whereTerm(b, isTerm, outside);
+  };
+  return valuesWhere(b, kernel.elements(), condition, types, read, otherwise);
+}
+
+/// In the order of turns. Those of one row are read together where they can.
+SmallVector<Value> FillTile::readAll(Value term, Value condition) {
+  llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<int64_t>> groups;
+  for (int64_t turn = 0; turn < turns(); ++turn)
+    groups[{offsetOf(turn, false), isEven() ? 0 : turn}].push_back(turn);
+  SmallVector<Value> all(turns() * values);
+  for (auto &[key, group] : groups) {
+    SmallVector<Value> loaded = readRow(spots.find(key.first)->second, group, term, condition);
+    for (auto [i, turn] : llvm::enumerate(group))
+      llvm::copy(ArrayRef(loaded).slice(i * values, values), all.begin() + turn * values);
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Either
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> FillTile::load(Value term, Value condition) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  if (!isForAll()) {
+    Value isMine = isBelow(b, launch.thread(), pieces());
+    condition = condition ? arith::AndIOp::create(b, condition, isMine).getResult() : isMine;
+  }
+  // Borders are asked for together with it.
+  if (places && !places->borders.empty())
+    return readAll(term, condition);
+  auto all = [&] { return places ? readAll(term, Value()) : computeAll(term); };
+  if (!condition)
+    return all();
+  SmallVector<Type> types(turns() * values, factor.getType());
+  return valuesWhere(b, kernel.elements(), condition, types, all,
+                     [&] { return zeroOf(b, factor.getType()); });
+}
