@@ -78,8 +78,13 @@ void FillTile::chooseRead() {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   rowWalk.emplace(*places, sizes, loops);
   termWalk.emplace(*places, sizes, product.terms);
-  alongTerms = termWalk->last().step == 1 || rowWalk->loops.empty() ||
-               rowWalk->last().step > termWalk->last().step;
+  const int64_t rowStep = rowWalk->last().step;
+  alongTerms =
+      termWalk->last().step == 1 || rowWalk->loops.empty() || rowStep > termWalk->last().step;
+  // Patches: a row of a window is nearer than the next window.
+  if (rowStep * bytesOfElement() >= kSectorBytes)
+    alongTerms |=
+        llvm::any_of(termWalk->loops, [&](const Walk::Loop &loop) { return loop.step < rowStep; });
   lanesAlongRows = !alongTerms;
   values = widthAlong(alongTerms);
   if (alongTerms || values > 1 || termWalk->last().meetsBorder())
@@ -166,6 +171,7 @@ void FillTile::moveTo(ValueRange indices, Value start) {
   if (!places)
     return;
   memory = flat(b, kernel.memoryOf(places->argument.getArgNumber()));
+  makeTable();
   for (int64_t turn = 0; turn < turns(); ++turn)
     if (int64_t offset = offsetOf(turn, false); !spots.contains(offset))
       spots.insert({offset, spotOfRow(offset)});

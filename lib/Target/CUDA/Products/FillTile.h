@@ -91,6 +91,8 @@ private:
 
   // What is read.
   bool isEven() const;
+  void makeTable();
+  Spot spotInTable(Value term);
   Spot spotOf(const Walk &walk, Value index);
   Spot spotOfRow(int64_t offset);
   Value factorOf(Value element);
@@ -118,6 +120,7 @@ private:
   Value first;
   Value threadRow, threadTerm;                  ///< of this thread's first piece
   llvm::SmallMapVector<int64_t, Spot, 4> spots; ///< of its rows, by their offset
+  Value table;                                  ///< of where terms are, null for none
   Value memory;                                 ///< of the argument, in one line
 };
 

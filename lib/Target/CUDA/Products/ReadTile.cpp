@@ -13,6 +13,10 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
 
+/// Numbers of an entry, entries of a table, and what is added to a place far from any image.
+static constexpr int64_t kMostNumbers = 4, kMostOfTable = 4096;
+static constexpr int32_t kFarOutside = 1 << 30;
+
 //===----------------------------------------------------------------------===//
 // Conditions
 //===----------------------------------------------------------------------===//
@@ -125,6 +129,52 @@ Spot FillTile::spotOf(const Walk &walk, Value index) {
 /// Whether all terms of a round differ in the last loop only.
 bool FillTile::isEven() const { return termWalk->last().size % depth == 0; }
 
+/// Where each term is, and what borders ask of it, as a table: for images of few channels, a round
+/// of which has many places of the window. Behind the last term is outside of the image.
+void FillTile::makeTable() {
+  ImplicitLocOpBuilder &b = launch.builder();
+  size_t borders = places->borders.size();
+  // In the last round the next one is looked up, too, though not read.
+  int64_t terms = int64_t(llvm::alignTo(product.count(product.terms), depth)) + depth;
+  if (isEven() || termWalk->loops.size() <= 1 || borders >= kMostNumbers || terms > kMostOfTable ||
+      ShapedType::getNumElements(shapeOf(places->argument)) >= kFarOutside)
+    return;
+  int64_t numbers = int64_t(llvm::PowerOf2Ceil(1 + borders));
+  SmallVector<int32_t> elements(terms * numbers, 0);
+  for (int64_t term = 0; term < terms; ++term) {
+    int32_t *own = &elements[term * numbers];
+    int64_t rest = term;
+    for (const Walk::Loop &loop : llvm::reverse(termWalk->loops)) {
+      int64_t index = rest % loop.size;
+      rest /= loop.size;
+      own[0] += int32_t(index * loop.step);
+      for (size_t i = 0; i < borders; ++i)
+        own[1 + i] += int32_t(index * loop.borders[i]);
+    }
+    if (rest > 0)
+      std::fill(own + 1, own + 1 + borders, kFarOutside);
+  }
+  auto type = RankedTensorType::get({int64_t(elements.size())}, b.getI32Type());
+  table = kernel.makeTable(DenseElementsAttr::get(type, ArrayRef<int32_t>(elements)));
+}
+
+Spot FillTile::spotInTable(Value term) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  Spot spot(places->borders.size());
+  int64_t numbers = int64_t(llvm::PowerOf2Ceil(1 + spot.borders.size()));
+  Value entry = vector::LoadOp::create(b, VectorType::get({numbers}, b.getI32Type()), table,
+                                       ValueRange{mulIndex(b, term, numbers)},
+                                       /*nontemporal=*/false, llvm::MaybeAlign(4 * numbers));
+  auto number = [&](int64_t i) -> Value {
+    Value own = vector::ExtractOp::create(b, entry, i);
+    return arith::IndexCastOp::create(b, b.getIndexType(), own);
+  };
+  spot.address = number(0);
+  for (auto [i, border] : llvm::enumerate(spot.borders))
+    border = number(1 + int64_t(i));
+  return spot;
+}
+
 /// Of what the op makes of an element.
 Value FillTile::factorOf(Value element) {
   linalg::GenericOp op = product.op;
@@ -165,15 +215,23 @@ SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, V
     // One place for all, from which each is a constant away.
     spot.add(b, spotOf(*termWalk, term));
     spot.move(b, {depth, step, {}}, threadTerm);
+  } else if (int64_t offset = offsetOf(turns.front(), true); table) {
+    Value k = addIndex(b, term, addIndex(b, threadTerm, indexConstant(b, offset)));
+    int64_t terms = product.count(product.terms);
+    if (terms % depth != 0)
+      isTerm = isBelow(b, k, terms);
+    spot.add(b, spotInTable(k));
   } else {
-    spot.add(b, spotOf(*termWalk, termAt(term, offsetOf(turns.front(), true), isTerm)));
+    spot.add(b, spotOf(*termWalk, termAt(term, offset, isTerm)));
   }
+  // Behind the last term the table is outside of the image.
+  bool isOutside = table && !places->borders.empty();
   auto read = [&] {
     SmallVector<Value> loaded;
     for (int64_t turn : turns) {
       int64_t offset = isEven() ? offsetOf(turn, true) * step : 0;
       for (Value value : readPiece(addIndex(b, spot.address, indexConstant(b, offset))))
-        loaded.push_back(whereTerm(b, isTerm, value));
+        loaded.push_back(isOutside ? value : whereTerm(b, isTerm, value));
     }
     return loaded;
   };

@@ -143,19 +143,21 @@ void KernelEmitter::provideInputs() {
     provide(constant, memory);
 }
 
+Value KernelEmitter::makeTable(DenseElementsAttr elements) {
+  auto type = MemRefType::get(elements.getType().getShape(), elements.getElementType());
+  std::string name = (func.getSymName() + "_table" + Twine(numTables++)).str();
+  OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
+  memref::GlobalOp::create(atEnd, func.getLoc(), name, atEnd.getStringAttr("private"), type,
+                           elements, /*constant=*/true, atEnd.getI64IntegerAttr(kTableAlignment));
+  return memref::GetGlobalOp::create(builder(), type, name);
+}
+
 /// Constants of different elements go into the module.
 void KernelEmitter::makeTables() {
-  unsigned number = 0;
   for (auto constant : func.getBody().front().getOps<arith::ConstantOp>()) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (!dense || dense.isSplat() || dense.getNumElements() <= 1)
-      continue;
-    auto type = MemRefType::get(dense.getType().getShape(), dense.getElementType());
-    std::string name = (func.getSymName() + "_table" + Twine(number++)).str();
-    OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
-    memref::GlobalOp::create(atEnd, constant.getLoc(), name, atEnd.getStringAttr("private"), type,
-                             dense, /*constant=*/true, IntegerAttr());
-    tables.push_back({constant, memref::GetGlobalOp::create(builder(), type, name)});
+    if (dense && !dense.isSplat() && dense.getNumElements() > 1)
+      tables.push_back({constant, makeTable(dense)});
   }
 }
 

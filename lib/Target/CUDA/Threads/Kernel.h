@@ -54,6 +54,9 @@ protected:
   Output output;
 };
 
+/// In bytes.
+inline constexpr int64_t kTableAlignment = 16;
+
 class KernelEmitter {
 public:
   KernelEmitter(mlir::func::FuncOp func, mlir::ModuleOp module) : func(func), module(module) {}
@@ -75,6 +78,8 @@ public:
 
   /// Forgets all elements and provides those of arguments and constants. Called before a way emits.
   void provideInputs();
+  /// Memory of the module that has these elements; it begins at a multiple of `kTableAlignment`.
+  Value makeTable(mlir::DenseElementsAttr elements);
   /// A buffer in place of the argument `i`.
   Value memoryOf(unsigned i);
   /// Arguments that the output reads at the place of each element and nowhere else are read in
@@ -94,6 +99,7 @@ private:
   mlir::func::FuncOp func;
   mlir::ModuleOp module;
   std::vector<Output> outputs;
+  unsigned numTables = 0;
   llvm::SmallVector<std::pair<Value, Value>> tables; ///< constants and the memory that has them
   std::optional<Launch> theLaunch;
   std::optional<Elements> theElements;
