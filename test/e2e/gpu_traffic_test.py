@@ -200,7 +200,7 @@ def convolution_cases():
         body = f"%y = gantry.conv %a0, %a1 {{{attributes.format(pad)}}} : ({x}, {w}) -> {y}"
         return product("conv" if w.is_constant else "conv of a given filter", body, [x, w], y, bound, **more)
 
-    for element, arch, bound, conflicts in (("f32", "sm_75", 60, 1.05), ("bf16", "sm_80", 48, 1.25)):
+    for element, arch, bound, conflicts in (("f32", "sm_75", 60, 1.05), ("bf16", "sm_80", 50, 1.25)):
         filters = Tensor((96, 64, 3, 3), element, is_constant=True)
         yield convolution(Tensor((1, 64, 28, 28), element), filters, 0, bound, arch=arch, conflicts=1.10)
         yield convolution(Tensor((1, 64, 28, 28), element), filters, 1, bound, arch=arch, conflicts=1.10)

@@ -46,7 +46,7 @@ public:
   void moveTo(ValueRange batch, Value first);
 
   /// What this thread reads of the `depth` terms from `term` on, if `condition` holds (it may be
-  /// null); else zeros.
+  /// null); else anything.
   llvm::SmallVector<Value> load(Value term, Value condition);
 
   /// Writes what `load` gave into a stage that begins at `offset`.
@@ -84,6 +84,12 @@ private:
   void chooseComputed();
   void chooseRead();
   int64_t widthAlong(bool ofTerms) const;
+
+  /// Runs `read` where the condition, which may be null, holds; elsewhere so many pieces are what
+  /// `otherwise` gives for one.
+  llvm::SmallVector<Value> where(Value condition, size_t pieces,
+                                 llvm::function_ref<llvm::SmallVector<Value>()> read,
+                                 llvm::function_ref<Value(mlir::Type)> otherwise);
 
   // What is computed.
   Value compute(int64_t turn, Value term);

@@ -6,6 +6,7 @@
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -25,18 +26,37 @@ static Value zeroOf(ImplicitLocOpBuilder &b, Type type) {
   return arith::ConstantOp::create(b, b.getZeroAttr(type));
 }
 
-/// Runs `emit` where `condition` holds; elsewhere all values are what `otherwise` gives.
-static SmallVector<Value> valuesWhere(ImplicitLocOpBuilder &b, Elements &elements, Value condition,
-                                      ArrayRef<Type> types, function_ref<SmallVector<Value>()> emit,
-                                      function_ref<Value()> otherwise) {
-  auto branch = scf::IfOp::create(b, TypeRange(types), condition, /*withElseRegion=*/true);
+/// A piece travels as a vector, so that numbers of 16 bits share registers.
+SmallVector<Value> FillTile::where(Value condition, size_t pieces,
+                                   function_ref<SmallVector<Value>()> read,
+                                   function_ref<Value(Type)> otherwise) {
+  if (!condition)
+    return read();
+  ImplicitLocOpBuilder &b = launch.builder();
+  Type own = values == 1 ? factor.getType() : VectorType::get({values}, factor.getType());
+  auto branch = scf::IfOp::create(b, TypeRange(SmallVector<Type>(pieces, own)), condition,
+                                  /*withElseRegion=*/true);
   {
-    Elements::Region inside(elements, branch.thenBlock());
-    scf::YieldOp::create(b, emit());
+    Elements::Region inside(kernel.elements(), branch.thenBlock());
+    SmallVector<Value> all = read(), packed;
+    for (size_t i = 0; i < pieces; ++i)
+      packed.push_back(values == 1 ? all[i]
+                                   : Value(vector::FromElementsOp::create(
+                                         b, own, ArrayRef(all).slice(i * values, values))));
+    scf::YieldOp::create(b, packed);
   }
-  Elements::Region inside(elements, branch.elseBlock());
-  scf::YieldOp::create(b, SmallVector<Value>(types.size(), otherwise()));
-  return branch.getResults();
+  {
+    Elements::Region inside(kernel.elements(), branch.elseBlock());
+    scf::YieldOp::create(b, SmallVector<Value>(pieces, otherwise(own)));
+  }
+  SmallVector<Value> unpacked;
+  for (Value piece : branch.getResults()) {
+    if (values == 1)
+      unpacked.push_back(piece);
+    else
+      llvm::append_range(unpacked, vector::ToElementsOp::create(b, piece).getResults());
+  }
+  return unpacked;
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,15 +259,10 @@ SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, V
     Value isInside = isBelow(b, index, border.size);
     condition = condition ? arith::AndIOp::create(b, condition, isInside).getResult() : isInside;
   }
-  if (!condition)
-    return read();
-  SmallVector<Type> types(turns.size() * values, factor.getType());
-  auto otherwise = [&]() -> Value {
-    Value outside = places->outside ? factorOf(kernel.elements().scalar(places->outside))
-                                    : zeroOf(b, factor.getType());
-    return whereTerm(b, isTerm, outside);
-  };
-  return valuesWhere(b, kernel.elements(), condition, types, read, otherwise);
+  return where(condition, turns.size(), read, [&](Type type) -> Value {
+    Value outside = whereTerm(b, isTerm, factorOf(kernel.elements().scalar(places->outside)));
+    return values == 1 ? outside : Value(vector::BroadcastOp::create(b, type, outside));
+  });
 }
 
 /// In the order of turns. Those of one row are read together where they can.
@@ -277,10 +292,9 @@ SmallVector<Value> FillTile::load(Value term, Value condition) {
   // Borders are asked for together with it.
   if (places && !places->borders.empty())
     return readAll(term, condition);
-  auto all = [&] { return places ? readAll(term, Value()) : computeAll(term); };
-  if (!condition)
-    return all();
-  SmallVector<Type> types(turns() * values, factor.getType());
-  return valuesWhere(b, kernel.elements(), condition, types, all,
-                     [&] { return zeroOf(b, factor.getType()); });
+  // What else there is nobody stores.
+  return where(
+      condition, size_t(turns()),
+      [&] { return places ? readAll(term, Value()) : computeAll(term); },
+      [&](Type type) -> Value { return LLVM::UndefOp::create(b, type); });
 }
