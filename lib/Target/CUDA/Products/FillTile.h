@@ -103,9 +103,8 @@ private:
   Spot spotOfRow(int64_t offset);
   Value factorOf(Value element);
   llvm::SmallVector<Value> readPiece(Value address);
-  llvm::SmallVector<Value> readRow(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term,
-                                   Value condition);
-  llvm::SmallVector<Value> readAll(Value term, Value condition);
+  llvm::SmallVector<Value> readRow(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term);
+  llvm::SmallVector<Value> readAll(Value term);
 
   KernelEmitter &kernel;
   Launch &launch;

@@ -224,9 +224,8 @@ SmallVector<Value> FillTile::readPiece(Value address) {
   return piece;
 }
 
-/// Pieces of one row, where `condition` holds (it may be null) and which are inside of the image.
-SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value term,
-                                     Value condition) {
+/// Pieces of one row; outside of the image they are what is there.
+SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value term) {
   ImplicitLocOpBuilder &b = launch.builder();
   int64_t step = termWalk->last().step;
   Value isTerm;
@@ -255,24 +254,25 @@ SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, V
     }
     return loaded;
   };
+  Value isInside;
   for (auto [border, index] : llvm::zip(places->borders, spot.borders)) {
-    Value isInside = isBelow(b, index, border.size);
-    condition = condition ? arith::AndIOp::create(b, condition, isInside).getResult() : isInside;
+    Value isBetween = isBelow(b, index, border.size);
+    isInside = isInside ? arith::AndIOp::create(b, isInside, isBetween).getResult() : isBetween;
   }
-  return where(condition, turns.size(), read, [&](Type type) -> Value {
+  return where(isInside, turns.size(), read, [&](Type type) -> Value {
     Value outside = whereTerm(b, isTerm, factorOf(kernel.elements().scalar(places->outside)));
     return values == 1 ? outside : Value(vector::BroadcastOp::create(b, type, outside));
   });
 }
 
 /// In the order of turns. Those of one row are read together where they can.
-SmallVector<Value> FillTile::readAll(Value term, Value condition) {
+SmallVector<Value> FillTile::readAll(Value term) {
   llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<int64_t>> groups;
   for (int64_t turn = 0; turn < turns(); ++turn)
     groups[{offsetOf(turn, false), isEven() ? 0 : turn}].push_back(turn);
   SmallVector<Value> all(turns() * values);
   for (auto &[key, group] : groups) {
-    SmallVector<Value> loaded = readRow(spots.find(key.first)->second, group, term, condition);
+    SmallVector<Value> loaded = readRow(spots.find(key.first)->second, group, term);
     for (auto [i, turn] : llvm::enumerate(group))
       llvm::copy(ArrayRef(loaded).slice(i * values, values), all.begin() + turn * values);
   }
@@ -289,12 +289,8 @@ SmallVector<Value> FillTile::load(Value term, Value condition) {
     Value isMine = isBelow(b, launch.thread(), pieces());
     condition = condition ? arith::AndIOp::create(b, condition, isMine).getResult() : isMine;
   }
-  // Borders are asked for together with it.
-  if (places && !places->borders.empty())
-    return readAll(term, condition);
   // What else there is nobody stores.
   return where(
-      condition, size_t(turns()),
-      [&] { return places ? readAll(term, Value()) : computeAll(term); },
+      condition, size_t(turns()), [&] { return places ? readAll(term) : computeAll(term); },
       [&](Type type) -> Value { return LLVM::UndefOp::create(b, type); });
 }
