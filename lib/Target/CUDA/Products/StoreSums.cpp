@@ -5,11 +5,15 @@
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
+
+/// Sums of slices that a thread joins and writes together.
+static constexpr int64_t kMostTogether = 32;
 
 Value gantry::gpu::isBelow(ImplicitLocOpBuilder &b, Value x, int64_t y) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, indexConstant(b, y));
@@ -66,61 +70,87 @@ void StoreSums::provideInputs() {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// All is read before anything is written, which may be to the same memory.
-void StoreSums::storeInside(Value row, Value column, ArrayRef<Value> sums) {
-  Indices at = indicesAt(row, column);
-  ArrayRef<int64_t> shape = shapeOf(product.op->getResult(0));
-  Value first = linearize(b, at, shape);
-  SmallVector<Value> computed, places;
+/// Null where all of the tile is.
+Value StoreSums::isInside(Value row, Value column) {
+  Value condition;
+  auto need = [&](Value index, int64_t count, int64_t tile) {
+    if (count % tile == 0)
+      return;
+    Value below = isBelow(b, index, count);
+    condition = condition ? arith::AndIOp::create(b, condition, below).getResult() : below;
+  };
+  need(row, product.count(product.rows), tileRows);
+  need(column, product.count(product.columns), tileColumns);
+  return condition;
+}
+
+/// Of the elements from `place` on, whose indices in the op's result are `at`.
+SmallVector<Value> StoreSums::compute(Value place, Indices at, ArrayRef<Value> sums) {
+  bool sameShape = output.shape() == shapeOf(product.op->getResult(0));
+  SmallVector<Value> computed;
   for (auto [i, next] : llvm::enumerate(sums)) {
     sum = next;
-    linear = addIndex(b, first, indexConstant(b, int64_t(i)));
-    places.push_back(linear);
+    linear = addIndex(b, place, indexConstant(b, int64_t(i)));
     if (i > 0)
       at.back() = addIndex(b, at.back(), indexConstant(b, 1));
-    bool sameShape = output.shape() == shape;
     Indices own = sameShape ? at : delinearize(b, linear, output.shape());
     computed.push_back(kernel.elements().at(output.tensor, own));
   }
-  Value line = flat(b, kernel.launch().result(output.result));
-  for (auto [value, place] : llvm::zip(computed, places))
-    memref::StoreOp::create(b, value, line, place);
+  return computed;
 }
 
-/// As far as its columns are inside.
-void StoreSums::storeRun(const Run &run) {
-  int64_t width = product.count(product.columns);
-  Value row = addIndex(b, firstRow, run.row), column = addIndex(b, firstColumn, run.column);
-  auto store = [&](Value at, ArrayRef<Value> sums) {
-    if (width % tileColumns == 0)
-      return storeInside(row, at, sums);
-    kernel.onlyIf(isBelow(b, at, width), [&] { storeInside(row, at, sums); });
-  };
-  if (run.sums.size() == 1 || areNeighbours(int64_t(run.sums.size())))
-    return store(column, run.sums);
-  for (auto [j, next] : llvm::enumerate(run.sums))
-    store(addIndex(b, column, indexConstant(b, int64_t(j))), next);
+/// Where the condition, which may be null, holds; elsewhere it is nothing that anybody writes.
+SmallVector<Value> StoreSums::computeWhere(Value condition, Value place, const Indices &at,
+                                           ArrayRef<Value> sums) {
+  if (!condition)
+    return compute(place, at, sums);
+  SmallVector<Type> types(sums.size(), output.element());
+  auto branch = scf::IfOp::create(b, TypeRange(types), condition, /*withElseRegion=*/true);
+  {
+    Elements::Region inside(kernel.elements(), branch.thenBlock());
+    scf::YieldOp::create(b, compute(place, at, sums));
+  }
+  Elements::Region inside(kernel.elements(), branch.elseBlock());
+  scf::YieldOp::create(
+      b, SmallVector<Value>(types.size(), LLVM::UndefOp::create(b, output.element())));
+  return branch.getResults();
 }
 
-/// Runs of one row, if it is inside.
-void StoreSums::storeRow(ArrayRef<Run> runs) {
-  int64_t height = product.count(product.rows);
-  auto emit = [&] {
-    for (const Run &run : runs)
-      storeRun(run);
-  };
-  if (height % tileRows == 0)
-    return emit();
-  kernel.onlyIf(isBelow(b, addIndex(b, firstRow, runs.front().row), height), emit);
-}
-
+/// All is read before anything is written, which may be to the same memory: so what is read is on
+/// its way at the same time, too.
 void StoreSums::store(ArrayRef<Run> runs) {
   provideInputs();
-  while (!runs.empty()) {
-    Value row = runs.front().row;
-    ArrayRef<Run> same = runs.take_while([&](const Run &run) { return run.row == row; });
-    storeRow(same);
-    runs = runs.drop_front(same.size());
+  struct Piece {
+    Value isInside, place;
+    SmallVector<Value> values;
+  };
+  SmallVector<Piece> pieces;
+  auto add = [&](Value row, Value column, ArrayRef<Value> sums) {
+    Indices at = indicesAt(row, column);
+    Value place = linearize(b, at, shapeOf(product.op->getResult(0)));
+    Value condition = isInside(row, column);
+    pieces.push_back({condition, place, computeWhere(condition, place, at, sums)});
+  };
+  for (const Run &run : runs) {
+    Value row = addIndex(b, firstRow, run.row), column = addIndex(b, firstColumn, run.column);
+    if (run.sums.size() == 1 || areNeighbours(int64_t(run.sums.size()))) {
+      add(row, column, run.sums);
+      continue;
+    }
+    for (auto [j, next] : llvm::enumerate(run.sums))
+      add(row, addIndex(b, column, indexConstant(b, int64_t(j))), next);
+  }
+  Value line = flat(b, kernel.launch().result(output.result));
+  for (const Piece &piece : pieces) {
+    auto write = [&] {
+      for (auto [i, value] : llvm::enumerate(piece.values))
+        memref::StoreOp::create(b, value, line,
+                                addIndex(b, piece.place, indexConstant(b, int64_t(i))));
+    };
+    if (piece.isInside)
+      kernel.onlyIf(piece.isInside, write);
+    else
+      write();
   }
 }
 
@@ -152,10 +182,8 @@ void StoreSums::joinAndStore(ArrayRef<Run> runs, Value slice, int64_t slices,
                             llvm::MaybeAlign(length * bytes));
   }
   launch.barrier();
-  provideInputs();
-  kernel.forMine(tileRows * tileColumns, [&](Value number) {
-    Indices at = delinearize(b, number, {tileRows, tileColumns});
-    Value place = addIndex(b, mulIndex(b, at[0], stride), at[1]);
+  auto wholeAt = [&](Value row, Value column) {
+    Value place = addIndex(b, mulIndex(b, row, stride), column);
     Value whole = memref::LoadOp::create(b, memory, place);
     for (int64_t part = 1; part < slices; ++part) {
       Value next =
@@ -164,6 +192,21 @@ void StoreSums::joinAndStore(ArrayRef<Run> runs, Value slice, int64_t slices,
       joined->setOperands({whole, next});
       whole = joined->getResult(0);
     }
-    storeRow(Run{at[0], at[1], {whole}});
-  });
+    return Run{row, column, {whole}};
+  };
+  int64_t count = tileRows * tileColumns, turns = count / launch.threads();
+  if (turns == 0 || turns > kMostTogether)
+    return kernel.forMine(count, [&](Value number) {
+      Indices at = delinearize(b, number, {tileRows, tileColumns});
+      store(wholeAt(at[0], at[1]));
+    });
+  // All numbers are powers of two, so that nothing is carried.
+  Indices first = delinearize(b, launch.thread(), {tileRows, tileColumns});
+  SmallVector<Run> whole;
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    int64_t number = turn * launch.threads();
+    whole.push_back(wholeAt(addIndex(b, first[0], indexConstant(b, number / tileColumns)),
+                            addIndex(b, first[1], indexConstant(b, number % tileColumns))));
+  }
+  store(whole);
 }

@@ -31,9 +31,10 @@ public:
 
 private:
   void provideInputs();
-  void storeRow(llvm::ArrayRef<Run> runs);
-  void storeRun(const Run &run);
-  void storeInside(Value row, Value column, llvm::ArrayRef<Value> sums);
+  Value isInside(Value row, Value column);
+  llvm::SmallVector<Value> compute(Value place, Indices at, llvm::ArrayRef<Value> sums);
+  llvm::SmallVector<Value> computeWhere(Value condition, Value place, const Indices &at,
+                                        llvm::ArrayRef<Value> sums);
   Indices indicesAt(Value row, Value column);
   bool areNeighbours(int64_t columns) const;
 
