@@ -3,6 +3,7 @@
 #include "gantry/Arithmetic/Passes.h"
 
 #include "Formula.h"
+#include "gantry/Arithmetic/Hints.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -19,7 +20,10 @@ namespace gantry {
 /// What the op computes, written before it; nothing for an op that stays.
 static Value expand(Operation *op, Formula f) {
   return TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::ExpOp o) { return f.exp(o.getOperand()); })
+      .Case([&](math::ExpOp o) {
+        Value x = o.getOperand();
+        return o->hasAttr(kAtMostZeroAttr) ? f.expAtMostZero(x) : f.exp(x);
+      })
       .Case([&](math::ExpM1Op o) { return f.expm1(o.getOperand()); })
       .Case([&](math::SinhOp o) { return f.sinh(o.getOperand()); })
       .Case([&](math::CoshOp o) { return f.cosh(o.getOperand()); })

@@ -6,6 +6,8 @@
 
 #include "Formula.h"
 
+#include <cmath>
+
 using namespace gantry::arithmetic;
 
 /// (e^r - 1 - r) / r^2 for r within ln 2 / 2.
@@ -18,33 +20,46 @@ static Value expTail(Formula &f, Value r) {
        0.5});
 }
 
-/// e^x 2^-halvings, as if x was within [least, most]. The power comes in two factors, since one
-/// alone would be 0 where the product is subnormal.
-Value Formula::scaledExp(Pair x, double least, double most, int64_t halvings) {
-  Value clamped = atMost(atLeast(x.high, c(least)), c(most));
-  // With twice the bias more, each half of the integer is a stored exponent.
-  Value start = c(shifter() + double(2 * bias()));
+/// `low` is what there is of x below `clamped`, or null.
+Power Formula::powerOf(Value clamped, Value low, int64_t added) {
+  Value start = c(shifter() + double(bias() + added));
   Value shifted = fma(clamped, c(0x1.715476p+0, 0x1.71547652b82fep+0), start);
   Value n = sub(shifted, start);
   Value r = fma(n, neg(ln2().high), clamped);
-  Value p;
-  if (x.low) {
-    Value low = select(equal(clamped, x.high), x.low, c(0));
-    Pair rest = fastTwoSum(r, fma(n, neg(ln2().low), low));
-    r = rest.high;
-    p = add(r, fma(expTail(*this, r), square(r), rest.low));
-  } else {
+  if (!low) {
     r = fma(n, neg(ln2().low), r);
-    p = fma(expTail(*this, r), square(r), r);
+    return {bits(shifted), fma(expTail(*this, r), square(r), r)};
   }
-  Value whole = subBits(bits(shifted), i(halvings)), half = shiftRight(whole, 1);
+  Pair rest = fastTwoSum(r, fma(n, neg(ln2().low), low));
+  r = rest.high;
+  return {bits(shifted), add(r, fma(expTail(*this, r), square(r), rest.low))};
+}
+
+/// e^x 2^-halvings, as if x was within [least, most]. The power comes in two factors, since one
+/// alone would be 0 where the product is subnormal.
+Value Formula::scaledExp(Pair x, double least, double most, int64_t halvings) {
+  Value clamped = atMost(atLeast(x.high, c(least)), c(most)), low;
+  if (x.low)
+    low = select(equal(clamped, x.high), x.low, c(0));
+  // With twice the bias, each half of the integer is a stored exponent.
+  auto [exponent, tail] = powerOf(clamped, low, bias());
+  Value whole = subBits(exponent, i(halvings)), half = shiftRight(whole, 1);
   Value rest = subBits(whole, half);
   auto power = [&](Value exponent) { return number(shiftLeft(exponent, mantissa())); };
-  return mul(mul(add(p, c(1)), power(half)), power(rest));
+  return mul(mul(add(tail, c(1)), power(half)), power(rest));
 }
 
 Value Formula::exp(Value x) {
   return scaledExp({x, {}}, isWide ? -746 : -105, isWide ? 710 : 89, 0);
+}
+
+/// One factor is the power times a constant that keeps it a normal number, for every n that there
+/// is; the other takes the constant away again. So the product is rounded once, as above.
+Value Formula::expAtMostZero(Value x) {
+  int64_t added = isWide ? 512 : 64;
+  auto [exponent, tail] = powerOf(atLeast(x, c(isWide ? -746 : -105)), {}, added);
+  Value power = number(shiftLeft(exponent, mantissa()));
+  return mul(mul(add(tail, c(1)), power), c(std::ldexp(1.0, -int(added))));
 }
 
 /// For x where 2^n 2^-halvings is a normal number.

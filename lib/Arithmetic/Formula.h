@@ -35,6 +35,11 @@ struct Cut {
   Pair rest;
 };
 
+/// e^x = 2^n (1 + tail), with n + `added` + bias in the lowest bits of `exponent`.
+struct Power {
+  Value exponent, tail;
+};
+
 /// An angle within pi/4 of a multiple of pi/2, which is counted modulo 4 in the lowest bits.
 struct Angle {
   Pair rest;
@@ -53,6 +58,8 @@ public:
   //===--- The functions ---------------------------------------------------------------------===//
 
   Value exp(Value x);
+  /// The same bits for x that is at most 0, or NaN.
+  Value expAtMostZero(Value x);
   Value expm1(Value x);
   Value sinh(Value x);
   Value cosh(Value x);
@@ -186,6 +193,7 @@ private:
 
   // Parts that several functions share, each in the file of its subject.
   Value scaledExp(Pair x, double least, double most, int64_t halvings);
+  Power powerOf(Value clamped, Value low, int64_t added);
   Cut cut(Value x, int64_t halvings);
   Binary split(Value x, Value isScaled);
   Value logOf(const Binary &x);

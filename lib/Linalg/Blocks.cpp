@@ -78,17 +78,17 @@ Value gantry::softmaxAlong(Emitter &b, Value input, int64_t axis, bool logarithm
   Operand x = b.identity(input), top = withoutAxes(b, largest, rank, axis);
   Value shifted = b.elementwise(shape, wide, {x, top}, [&](Emitter &e, ValueRange v) {
     Value difference = e.sub(e.widen(v[0]), v[1]);
-    return logarithm ? difference : e.math<math::ExpOp>(difference);
+    return logarithm ? difference : e.expAtMostZero(difference);
   });
-  Value sum = reduceAxes(b, shifted, axis, Combine::Sum, false, [&](Emitter &e, Value v) {
-    return logarithm ? e.math<math::ExpOp>(v) : v;
+  Value sum = reduceAxes(b, shifted, axis, Combine::Sum, false,
+                         [&](Emitter &e, Value v) { return logarithm ? e.expAtMostZero(v) : v; });
+  // One quotient for a row: one for each element would take longer than its exponential.
+  Value ofRow = b.elementwise(shapeOf(sum), wide, b.identity(sum), [&](Emitter &e, ValueRange v) {
+    return logarithm ? e.math<math::LogOp>(v[0]) : e.div(e.number(1, wide), v[0]);
   });
-  if (logarithm)
-    sum = b.elementwise(shapeOf(sum), wide, b.identity(sum),
-                        [](Emitter &e, ValueRange v) { return e.math<math::LogOp>(v[0]); });
-  Operand total = withoutAxes(b, sum, rank, axis);
+  Operand total = withoutAxes(b, ofRow, rank, axis);
   return b.elementwise(shape, wide, {b.identity(shifted), total}, [&](Emitter &e, ValueRange v) {
-    return logarithm ? e.sub(v[0], v[1]) : e.div(v[0], v[1]);
+    return logarithm ? e.sub(v[0], v[1]) : e.mul(v[0], v[1]);
   });
 }
 

@@ -311,6 +311,20 @@ Value Elements::generic(linalg::GenericOp op, unsigned result, ValueRange indice
   return values[result];
 }
 
+void Elements::prepare(Value tensor, ValueRange indices, const DenseSet<Value> &late) {
+  if (!late.contains(tensor)) {
+    at(tensor, indices);
+    return;
+  }
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumReductionLoops() > 0)
+    return;
+  Indices loops = loopsOf(op, cast<OpResult>(tensor).getResultNumber(), indices);
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (isa<ShapedType>(input->get().getType()))
+      prepare(input->get(), applyMap(b, op.getMatchingIndexingMap(input), loops), late);
+}
+
 //===----------------------------------------------------------------------===//
 // Movement
 //===----------------------------------------------------------------------===//

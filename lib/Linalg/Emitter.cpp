@@ -1,6 +1,7 @@
 // The builder of the lowerings; see Emitter.h.
 
 #include "gantry/Linalg/Emitter.h"
+#include "gantry/Arithmetic/Hints.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -126,6 +127,11 @@ Value Emitter::less(Value a, Value b, bool isUnsigned) {
 
 Value Emitter::both(Value a, Value b) { return arith::AndIOp::create(*this, a, b); }
 Value Emitter::either(Value a, Value b) { return arith::OrIOp::create(*this, a, b); }
+Value Emitter::expAtMostZero(Value x) {
+  auto exp = math::ExpOp::create(*this, x, mathFlags);
+  exp->setAttr(kAtMostZeroAttr, getUnitAttr());
+  return exp;
+}
 Value Emitter::negate(Value bit) {
   return arith::XOrIOp::create(*this, bit, integer(1, getI1Type()));
 }

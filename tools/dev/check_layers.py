@@ -43,7 +43,7 @@ COMPILER = {
     # Functions as arithmetic that every target has.
     "Arithmetic": set(),
     # Kernels in terms that several targets go on from.
-    "Linalg": {"Support", "Device", "Dialect"},
+    "Linalg": {"Support", "Device", "Dialect", "Arithmetic"},
     # What a target is; one folder below for each, and for the plan that their code goes into.
     "Target": {"Support", "Device", "Dialect", "Analysis"},
     "Target/CPU": {"Support", "Device", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},

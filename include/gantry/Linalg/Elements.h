@@ -40,6 +40,10 @@ public:
   /// already at this place in the code.
   Value at(Value tensor, ValueRange indices);
 
+  /// Makes known now what the element depends on, as far as that does not depend on `late` tensors:
+  /// a set that has with each tensor all that are computed from it.
+  void prepare(Value tensor, ValueRange indices, const llvm::DenseSet<Value> &late);
+
   /// A scalar that the kernel computes between its tensor ops.
   Value scalar(Value v) { return scalarIn(v, nullptr); }
 

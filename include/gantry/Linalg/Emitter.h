@@ -82,6 +82,8 @@ public:
   Value math(Value x) {
     return MathOp::create(*this, x, mathFlags);
   }
+  /// e^x of an x that is at most 0, or NaN: the same bits, sooner.
+  Value expAtMostZero(Value x);
 
   /// f16 and bf16 to f32; other types stay.
   Value widen(Value x);

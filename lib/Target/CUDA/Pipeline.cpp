@@ -21,9 +21,10 @@ void gantry::buildCUDAKernelPipeline(OpPassManager &pm) {
 
 void gantry::buildNVVMPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createWriteMultiplyAddsPass());
-  // What bf16 is rounded to, and what functions are, is the same arithmetic as on the CPU.
-  addPasses(pm, "func.func(lower-affine,arith-expand{include-bf16=true})");
+  // What functions are is the same arithmetic as on the CPU; rounding to bf16 is an instruction.
   pm.addNestedPass<func::FuncOp>(createExpandMathPass());
+  pm.addNestedPass<func::FuncOp>(createChooseInstructionsPass());
+  addPasses(pm, "func.func(lower-affine,arith-expand)");
   addPasses(pm, "canonicalize,cse,func.func(loop-invariant-code-motion)");
   // Where indices are still sums.
   pm.addNestedPass<func::FuncOp>(createMergeAccessesPass());

@@ -30,13 +30,13 @@ func.func private @short_rows(%x: tensor<64x32xf32>) -> tensor<64xf32> {
 
 // A long row has several warps: their sums meet in shared memory, with one barrier.
 // CHECK-LABEL: func.func private @long_row(
-// CHECK-SAME: gpu.known_block_size = array<i32: 128, 1, 1>, gpu.known_grid_size = array<i32: 2, 1, 1>
-// CHECK: %[[MEMORY:.*]] = memref.alloc() {{.*}} : memref<4xf32, #gpu.address_space<workgroup>>
+// CHECK-SAME: gpu.known_block_size = array<i32: 256, 1, 1>, gpu.known_grid_size = array<i32: 2, 1, 1>
+// CHECK: %[[MEMORY:.*]] = memref.alloc() {{.*}} : memref<8xf32, #gpu.address_space<workgroup>>
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: scf.if
 // CHECK-NEXT: memref.store %{{.*}}, %[[MEMORY]]
 // CHECK: gpu.barrier
-// CHECK-COUNT-4: memref.load %[[MEMORY]]
+// CHECK-COUNT-8: memref.load %[[MEMORY]]
 // CHECK-NOT: gpu.barrier
 #row = affine_map<(i, j) -> (i)>
 #all = affine_map<(i, j) -> (i, j)>

@@ -57,6 +57,15 @@ def WriteMultiplyAddsPass : Pass<"gantry-write-multiply-adds", "::mlir::func::Fu
   let dependentDialects = ["::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ChooseInstructionsPass : Pass<"gantry-choose-gpu-instructions", "::mlir::func::FuncOp"> {
+  let summary = "write what GPUs have one instruction for as that: maxima and minima of f32";
+  let description = [{
+    `arith.maximumf` and `arith.minimumf` become LLVM's, and so does a choice between a number and a constant bound of
+    it. NaN comes through; of two zeros either may.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def OutlineKernelsPass : Pass<"gantry-outline-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "put functions of GPU threads into gpu modules";
   let description = [{

@@ -203,10 +203,10 @@ struct Attention {
     Value lowest = e.lowest(f32, false);
     Value base =
         e.select(e.compare(arith::CmpFPredicate::OEQ, largest, lowest), e.number(0, f32), largest);
-    Value shrink = e.math<math::ExpOp>(e.sub(state.largest[i], base));
+    Value shrink = e.expAtMostZero(e.sub(state.largest[i], base));
     Value sum = e.number(0, f32);
     for (auto [j, score] : llvm::enumerate(scores)) {
-      Value weight = e.math<math::ExpOp>(e.sub(score, base));
+      Value weight = e.expAtMostZero(e.sub(score, base));
       sum = e.add(sum, weight);
       memref::StoreOp::create(e, weight, weights,
                               addIndex(e, mulIndex(e, columnOf(int64_t(j)), line), rowOf(i)));

@@ -9,8 +9,12 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
 
-/// Terms that a lane can hold in registers; a team grows before a lane has more.
-static constexpr int64_t kTermsOfLane = 32;
+/// What a row takes, in cycles of one multiprocessor: until its first elements are there; to ask
+/// for a piece; to take a term in, in the two reductions that rows mostly have; to join two lanes
+/// by a shuffle; for warps to meet in shared memory, and there to take one warp's sum in. The
+/// orders of magnitude are what matters; docs/decisions/0048 has what they were compared with.
+static constexpr int64_t kFirstCycles = 700, kPieceCycles = 30, kTermCycles = 8,
+                         kShuffleCycles = 30, kMeetingCycles = 60, kWarpSumCycles = 3;
 /// Of a column: lanes are worth it for as many terms each, until that many threads have work.
 static constexpr int64_t kMostSlices = 16, kTermsOfSlice = 16, kEnoughThreads = 64 * 1024;
 static constexpr int64_t kWarpLanes = 32;
@@ -139,14 +143,34 @@ bool gantry::gpu::isJoined(linalg::GenericOp op) {
   return termsOf(op) > 1 && !loopsOfTerms(op).empty() && Joiner::of(op);
 }
 
+static int64_t cyclesOfRow(int64_t pieces, int64_t piece, int64_t lanes) {
+  int64_t turns = int64_t(llvm::divideCeil(pieces, lanes));
+  int64_t cycles = kFirstCycles + turns * (kPieceCycles + piece * kTermCycles) +
+                   llvm::Log2_64(uint64_t(std::min(lanes, kWarpLanes))) * kShuffleCycles;
+  if (lanes > kWarpLanes)
+    cycles += kMeetingCycles + lanes / kWarpLanes * kWarpSumCycles;
+  return cycles;
+}
+
+/// The fewest lanes that take hardly longer than any other number: each joins and waits, which is
+/// work that long matrices have no time for. A warp's lanes read together in any case.
+static int64_t lanesOfRow(int64_t pieces, int64_t piece) {
+  int64_t all = std::min(int64_t(llvm::PowerOf2Ceil(uint64_t(pieces))), kMostLanes);
+  int64_t first = std::min(all, kWarpLanes), least = cyclesOfRow(pieces, piece, first);
+  for (int64_t lanes = first; lanes <= all; lanes *= 2)
+    least = std::min(least, cyclesOfRow(pieces, piece, lanes));
+  int64_t lanes = first;
+  while (cyclesOfRow(pieces, piece, lanes) * 10 > least * 11)
+    lanes *= 2;
+  return lanes;
+}
+
 static Order orderOfRow(int64_t count, int64_t inner, Type type) {
   int64_t widest = type.getIntOrFloatBitWidth() > 32 ? 2 : 4;
   Order order{1, 1, true};
   while (order.piece < widest && inner % (order.piece * 2) == 0)
     order.piece *= 2;
-  int64_t pieces = llvm::PowerOf2Ceil(uint64_t(count / order.piece));
-  int64_t full = llvm::PowerOf2Ceil(uint64_t((count + kTermsOfLane - 1) / kTermsOfLane));
-  order.lanes = std::min(std::max(std::min(pieces, kWarpLanes), full), kMostLanes);
+  order.lanes = lanesOfRow(count / order.piece, order.piece);
   return order;
 }
 

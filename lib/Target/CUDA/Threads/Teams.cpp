@@ -24,6 +24,9 @@ using namespace gantry::gpu;
 static constexpr int64_t kThreads = 128, kEnoughBlocks = 256;
 /// Elements of a lane that may be kept in registers, and operations that code may have for them.
 static constexpr int64_t kUnrolledElements = 64, kUnrolledOperations = 8192;
+/// Elements of a lane for which all that the result needs is read before the first sum, so that a
+/// row waits for memory once; of more there would be too few registers, and enough else to do.
+static constexpr int64_t kElementsAhead = 8;
 /// What an expanded function counts for.
 static constexpr int64_t kFunctionCost = 20;
 
@@ -41,6 +44,8 @@ private:
   Team makeTeam(KernelEmitter &kernel);
   Value firstOfWarp(KernelEmitter &kernel) const;
   void emitRows(KernelEmitter &kernel);
+  void readAhead(KernelEmitter &kernel, Share &share);
+  Indices placeOf(const Indices &inner) const;
   void keep(KernelEmitter &kernel, const Kept &kept, const Team &team, Share &share);
   void writeElements(KernelEmitter &kernel, const Team &team, Share &share);
   void writePiece(KernelEmitter &kernel, const Share::Piece &piece);
@@ -164,13 +169,34 @@ void TeamsWay::keep(KernelEmitter &kernel, const Kept &one, const Team &team, Sh
     kernel.elements().provide(result, [sum = sum](ValueRange) { return sum; });
 }
 
+Indices TeamsWay::placeOf(const Indices &inner) const {
+  Indices place = at;
+  for (auto [d, index] : llvm::zip(innerDims, inner))
+    place[d] = index;
+  return place;
+}
+
+/// What the result needs besides the reductions: a scale, a bias.
+void TeamsWay::readAhead(KernelEmitter &kernel, Share &share) {
+  llvm::DenseSet<Value> late;
+  for (Operation &op : kernel.function().getBody().front()) {
+    bool isLate = llvm::any_of(kept, [&](const Kept &one) { return one.op == &op; });
+    isLate |= llvm::any_of(op.getOperands(), [&](Value v) { return late.contains(v); });
+    if (isLate)
+      late.insert_range(op.getResults());
+  }
+  share.forEach({}, [&](const Share::Piece &piece, ValueRange) -> SmallVector<Value> {
+    for (const Indices &own : piece.at)
+      kernel.elements().prepare(output.tensor, placeOf(own), late);
+    return {};
+  });
+}
+
 /// All reads come before all writes, which may be to the same memory.
 void TeamsWay::writePiece(KernelEmitter &kernel, const Share::Piece &piece) {
   SmallVector<std::pair<Indices, Value>> computed;
   for (const Indices &own : piece.at) {
-    Indices place = at;
-    for (auto [d, index] : llvm::zip(innerDims, own))
-      place[d] = index;
+    Indices place = placeOf(own);
     computed.push_back({place, kernel.elements().at(output.tensor, place)});
   }
   for (auto &[place, value] : computed)
@@ -203,12 +229,16 @@ void TeamsWay::writeElements(KernelEmitter &kernel, const Team &team, Share &sha
 
 void TeamsWay::emitRows(KernelEmitter &kernel) {
   Team team = makeTeam(kernel);
-  Share share(kernel, team, terms, order.piece, isUnrolled(kernel));
+  bool isInRegisters = isUnrolled(kernel);
+  Share share(kernel, team, terms, order.piece, isInRegisters);
+  int64_t ofLane = int64_t(llvm::divideCeil(ShapedType::getNumElements(terms), order.lanes));
+  if (isInRegisters && ofLane <= kElementsAhead && ArrayRef(innerSizes) == ArrayRef(terms))
+    readAhead(kernel, share);
   for (const Kept &one : kept)
     if (termSizesOf(one.op) == terms) {
       keep(kernel, one, team, share);
     } else {
-      Share own(kernel, team, termSizesOf(one.op), order.piece, isUnrolled(kernel));
+      Share own(kernel, team, termSizesOf(one.op), order.piece, isInRegisters);
       keep(kernel, one, team, own);
     }
   if (isThere)
