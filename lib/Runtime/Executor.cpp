@@ -2,6 +2,7 @@
 
 #include "Executors.h"
 #include "gantry/Plan/Views.h"
+#include "gantry/Runtime/CommandRecorder.h"
 #include "gantry/Runtime/Driver.h"
 #include "gantry/Runtime/Program.h"
 
@@ -22,6 +23,16 @@ Expected<CommandOrder> CommandOrder::parse(std::string_view text) {
   }
   return Status::invalidArgument("unknown order of simulated commands '" + std::string(text) +
                                  "'; the orders are virtual and random:SEED");
+}
+
+double CommandRecorder::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+void CommandRecorder::add(const Step &step, double start) {
+  const plan::fb::Command &command = program.commandOf(step);
+  events.push_back(
+      {&command, program.plan().device(command.device()), command.queue(), start, now()});
 }
 
 std::unique_ptr<Executor> createExecutor(Program &program, ThreadPool &pool) {

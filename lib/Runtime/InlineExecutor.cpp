@@ -2,10 +2,9 @@
 // thread pool, in the order of the program.
 #include "Executors.h"
 
+#include "gantry/Runtime/CommandRecorder.h"
 #include "gantry/Runtime/Program.h"
 #include "gantry/Runtime/ThreadPool.h"
-
-#include <chrono>
 
 namespace gantry::runtime {
 
@@ -19,20 +18,13 @@ public:
     return execute([](const Step &, auto run) { run(); });
   }
 
-  Status runTimed(CommandOrder, std::vector<CommandTime> &times) override {
-    using Clock = std::chrono::steady_clock;
-    times.resize(program.numCommands());
-    Status status = execute([&](const Step &step, auto run) {
-      Clock::time_point start = Clock::now();
+  Status runTimed(CommandOrder, std::vector<CommandEvent> &events) override {
+    CommandRecorder recorder(program, events);
+    return execute([&](const Step &step, auto run) {
+      const double start = recorder.now();
       run();
-      auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-      CommandTime &time = times[step.command];
-      time.command = &program.commandOf(step);
-      time.nanoseconds += static_cast<uint64_t>(passed.count());
-      ++time.calls;
+      recorder.add(step, start);
     });
-    std::erase_if(times, [](const CommandTime &time) { return !time.command; });
-    return status;
   }
 
 private:

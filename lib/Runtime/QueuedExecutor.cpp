@@ -8,11 +8,11 @@
 #include "Executors.h"
 
 #include "gantry/Plan/Views.h"
+#include "gantry/Runtime/CommandRecorder.h"
 #include "gantry/Runtime/Program.h"
 #include "gantry/Runtime/ThreadPool.h"
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -61,21 +61,15 @@ public:
   }
 
   /// Each command is waited for, or its time would be that of enqueueing it.
-  Status runTimed(CommandOrder, std::vector<CommandTime> &times) override {
-    using Clock = std::chrono::steady_clock;
-    times.resize(program.numCommands());
+  Status runTimed(CommandOrder, std::vector<CommandEvent> &events) override {
+    CommandRecorder recorder(program, events);
     Status status = enqueueSteps([&](const Step &step, auto run) -> Status {
-      Clock::time_point start = Clock::now();
+      const double start = recorder.now();
       GANTRY_RETURN_IF_ERROR(run());
       Outcome outcome = step.queue->finish();
-      auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-      CommandTime &time = times[step.command];
-      time.command = &program.commandOf(step);
-      time.nanoseconds += static_cast<uint64_t>(passed.count());
-      ++time.calls;
+      recorder.add(step, start);
       return outcome.status;
     });
-    std::erase_if(times, [](const CommandTime &time) { return !time.command; });
     Status rest = joinQueues();
     return status.ok() ? rest : status;
   }

@@ -4,6 +4,8 @@
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Program.h"
 
+#include <unordered_map>
+
 namespace gantry::runtime {
 
 namespace fb = plan::fb;
@@ -144,11 +146,28 @@ Status Session::run(Bindings &bindings) {
   return runLocked(bindings, [&](Executor &executor) { return executor.run(order); });
 }
 
-Expected<std::vector<CommandTime>> Session::runTimed(Bindings &bindings) {
+Expected<std::vector<CommandEvent>> Session::runTraced(Bindings &bindings) {
   GANTRY_RETURN_IF_ERROR(prepare(bindings));
-  std::vector<CommandTime> times;
+  std::vector<CommandEvent> events;
   GANTRY_RETURN_IF_ERROR(
-      runLocked(bindings, [&](Executor &executor) { return executor.runTimed(order, times); }));
+      runLocked(bindings, [&](Executor &executor) { return executor.runTimed(order, events); }));
+  return events;
+}
+
+Expected<std::vector<CommandTime>> Session::runTimed(Bindings &bindings) {
+  Expected<std::vector<CommandEvent>> events = runTraced(bindings);
+  if (!events)
+    return events.status();
+  std::vector<CommandTime> times;
+  std::unordered_map<const plan::fb::Command *, size_t> places;
+  for (const CommandEvent &event : *events) {
+    auto [place, isNew] = places.try_emplace(event.command, times.size());
+    if (isNew)
+      times.push_back({event.command, 0, 0});
+    CommandTime &time = times[place->second];
+    time.nanoseconds += static_cast<uint64_t>((event.end - event.start) * 1e9 + 0.5);
+    ++time.calls;
+  }
   return times;
 }
 

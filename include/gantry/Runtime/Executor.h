@@ -35,7 +35,8 @@ struct CommandOrder {
   static Expected<CommandOrder> parse(std::string_view text);
 };
 
-/// A launch, copy or fill on the virtual clock of a run; times in seconds since its beginning.
+/// A launch, copy or fill of a run; times in seconds since its beginning, on the virtual clock of
+/// simulated devices, else on the steady clock.
 struct CommandEvent {
   const plan::fb::Command *command = nullptr;
   Device *device = nullptr; ///< of the command
@@ -76,8 +77,9 @@ public:
   /// One run to its end. An error names the command.
   virtual Status run(CommandOrder order) = 0;
 
-  /// The same with a clock around each command; `times` gets one entry per command that ran.
-  virtual Status runTimed(CommandOrder order, std::vector<CommandTime> &times) = 0;
+  /// The same with a clock around each command, which is waited for where its time is real;
+  /// `events` gets what ran, in the order in which it began. Commands in loops come once per pass.
+  virtual Status runTimed(CommandOrder order, std::vector<CommandEvent> &events) = 0;
 
   /// Whether start is worth calling: whether it returns before the run is over.
   virtual bool runsLater() const { return false; }

@@ -84,7 +84,6 @@ public:
   const LoadedPlan &plan() const { return loaded; }
   const plan::fb::Function &function() const { return *source; }
   std::span<const Step> steps() const { return allSteps; }
-  size_t numCommands() const { return commands.size(); }
   const plan::fb::Command &commandOf(const Step &step) const { return *commands[step.command]; }
   /// The queues that its steps use, each once.
   std::vector<Queue *> queues() const;

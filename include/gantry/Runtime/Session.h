@@ -41,6 +41,10 @@ public:
   /// the times are those of the virtual clock.
   Expected<std::vector<CommandTime>> runTimed(Bindings &bindings);
 
+  /// The same, and when each command began and ended. In the order in which they began; commands in
+  /// loops come once per pass.
+  Expected<std::vector<CommandEvent>> runTraced(Bindings &bindings);
+
   /// In what order later runs on a virtual clock go; without it, RuntimeOptions::commandOrder.
   void setCommandOrder(CommandOrder order);
 

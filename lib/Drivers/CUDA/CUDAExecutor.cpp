@@ -2,12 +2,12 @@
 
 #include "CUDADevice.h"
 #include "gantry/Plan/Views.h"
+#include "gantry/Runtime/CommandRecorder.h"
 #include "gantry/Runtime/Runtime.h"
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <set>
 
@@ -338,21 +338,14 @@ Status CUDAExecutor::runSteps(Observe observe) {
   return {};
 }
 
-Status CUDAExecutor::runTimed(CommandOrder, std::vector<CommandTime> &times) {
-  using Clock = std::chrono::steady_clock;
-  times.resize(program.numCommands());
-  Status status = runSteps([&](const Step &step, auto work) {
-    const Clock::time_point start = Clock::now();
+Status CUDAExecutor::runTimed(CommandOrder, std::vector<CommandEvent> &events) {
+  CommandRecorder recorder(program, events);
+  return runSteps([&](const Step &step, auto work) {
+    const double start = recorder.now();
     Status done = work();
-    const auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-    CommandTime &time = times[step.command];
-    time.command = &program.commandOf(step);
-    time.nanoseconds += static_cast<uint64_t>(passed.count());
-    ++time.calls;
+    recorder.add(step, start);
     return done;
   });
-  std::erase_if(times, [](const CommandTime &time) { return !time.command; });
-  return status;
 }
 
 void CUDAExecutor::start(CommandOrder order, std::span<const OutputCopy> outputs,

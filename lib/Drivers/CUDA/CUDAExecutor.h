@@ -23,7 +23,7 @@ public:
   ~CUDAExecutor() override;
 
   Status run(CommandOrder order) override;
-  Status runTimed(CommandOrder order, std::vector<CommandTime> &times) override;
+  Status runTimed(CommandOrder order, std::vector<CommandEvent> &events) override;
   bool runsLater() const override { return true; }
   bool followsStreams() const override { return origin != nullptr; }
   void start(CommandOrder order, std::span<const OutputCopy> outputs,

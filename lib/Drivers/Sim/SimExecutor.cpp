@@ -2,8 +2,6 @@
 
 #include "SimRun.h"
 
-#include <unordered_map>
-
 namespace gantry::runtime {
 
 Status SimExecutor::run(CommandOrder order) {
@@ -13,17 +11,9 @@ Status SimExecutor::run(CommandOrder order) {
   return status;
 }
 
-Status SimExecutor::runTimed(CommandOrder order, std::vector<CommandTime> &times) {
+Status SimExecutor::runTimed(CommandOrder order, std::vector<CommandEvent> &events) {
   Status status = run(order);
-  std::unordered_map<const plan::fb::Command *, size_t> places;
-  for (const CommandEvent &event : lastTimeline) {
-    auto [place, isNew] = places.try_emplace(event.command, times.size());
-    if (isNew)
-      times.push_back({event.command, 0, 0});
-    CommandTime &time = times[place->second];
-    time.nanoseconds += static_cast<uint64_t>((event.end - event.start) * 1e9 + 0.5);
-    ++time.calls;
-  }
+  events = lastTimeline;
   return status;
 }
 

@@ -16,7 +16,7 @@ public:
 
   Status run(CommandOrder order) override;
   /// Times of the virtual clock.
-  Status runTimed(CommandOrder order, std::vector<CommandTime> &times) override;
+  Status runTimed(CommandOrder order, std::vector<CommandEvent> &events) override;
   std::span<const CommandEvent> timeline() const override { return lastTimeline; }
 
 private:

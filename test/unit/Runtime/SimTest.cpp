@@ -480,6 +480,20 @@ TEST(Sim, runsLoopsAndBranchesInEveryOrder) {
     EXPECT_EQ(time.calls, time.command->name()->str() == "look"     ? 3u
                           : time.command->name()->str() == "double" ? 2u
                                                                     : time.calls);
+  // One by one they are as many, and what they take is what the times are sums of.
+  auto events = w.session->runTraced(*w.bindings);
+  ASSERT_TRUE(events.ok());
+  for (const CommandTime &time : *times) {
+    uint64_t calls = 0, nanoseconds = 0;
+    for (const CommandEvent &event : *events)
+      if (event.command == time.command) {
+        EXPECT_LE(event.start, event.end);
+        ++calls;
+        nanoseconds += static_cast<uint64_t>((event.end - event.start) * 1e9 + 0.5);
+      }
+    EXPECT_EQ(calls, time.calls);
+    EXPECT_EQ(nanoseconds, time.nanoseconds);
+  }
 }
 
 TEST(Sim, namesMissingWaitsInsideOfLoops) {
