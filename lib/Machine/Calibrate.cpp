@@ -102,30 +102,51 @@ double best(int rounds, Work work) {
 }
 
 template <typename Number>
-double measureFlops(runtime::ThreadPool &pool) {
+double measureFlops(runtime::ThreadPool &pool, int rounds) {
   const Loop<Number> loop = chooseLoop<Number>();
   const int64_t calls = 8 * int64_t(pool.size());
   std::vector<uint8_t> sink(static_cast<size_t>(64 * calls));
   void *buffers[] = {reinterpret_cast<void *>(loop.run), sink.data()};
-  const double seconds = best(20, [&] { pool.parallelFor(runLoops, buffers, calls, 1); });
+  const double seconds = best(rounds, [&] { pool.parallelFor(runLoops, buffers, calls, 1); });
   return static_cast<double>(loop.operations * calls) / seconds;
 }
 
+/// The arrays of the memory loop, each of so many f32.
+struct Arrays {
+  explicit Arrays(int64_t count)
+      : a(size_t(count), 1.0f), b(size_t(count), 2.0f), c(size_t(count)) {}
+
+  double bytes() const { return static_cast<double>(c.size() * sizeof(float)); }
+  double measureBandwidth(runtime::ThreadPool &pool, int rounds) {
+    void *buffers[] = {a.data(), b.data(), c.data()};
+    const auto count = static_cast<int64_t>(c.size());
+    return 3 * bytes() /
+           best(rounds, [&] { pool.parallelFor(addArrays, buffers, count, 1 << 16); });
+  }
+
+  std::vector<float> a, b, c;
+};
+
 } // namespace
+
+HostRates measureHostBriefly(unsigned threads) {
+  runtime::ThreadPool pool(threads);
+  HostRates rates;
+  rates.flops = measureFlops<float>(pool, 10);
+  rates.bandwidth = Arrays(16 << 20).measureBandwidth(pool, 6);
+  return rates;
+}
 
 HostRates measureHost(unsigned threads) {
   runtime::ThreadPool pool(threads);
   HostRates rates;
-  rates.flops = measureFlops<float>(pool);
-  rates.doubleFlops = measureFlops<double>(pool);
-  constexpr int64_t count = 32 << 20; // of f32: 128 MiB
-  constexpr uint64_t bytes = count * sizeof(float);
-  std::vector<float> a(count, 1.0f), b(count, 2.0f), c(count, 0.0f);
-  void *buffers[] = {a.data(), b.data(), c.data()};
-  rates.bandwidth = 3.0 * static_cast<double>(bytes) /
-                    best(8, [&] { pool.parallelFor(addArrays, buffers, count, 1 << 16); });
+  rates.flops = measureFlops<float>(pool, 20);
+  rates.doubleFlops = measureFlops<double>(pool, 20);
+  Arrays arrays(32 << 20); // 128 MiB each
+  rates.bandwidth = arrays.measureBandwidth(pool, 8);
+  std::vector<float> &a = arrays.a, &c = arrays.c;
   rates.copyRate =
-      static_cast<double>(bytes) / best(5, [&] { std::memcpy(c.data(), a.data(), bytes); });
+      arrays.bytes() / best(5, [&] { std::memcpy(c.data(), a.data(), c.size() * sizeof(float)); });
   constexpr int lines = 10000;
   rates.copyLatency = best(3,
                            [&] {

@@ -378,6 +378,8 @@ private:
         "  gantry run model.gantry --input in.npz --output out.npz\n"
         "  gantry run model.onnx --input x=x.npy --expect y=ref.npy --rtol 1e-3\n"
         "  gantry run bert.onnx --dim batch=8 --fill ids=randint:0:1000\n"
+        "  gantry run model.onnx --repeat 3 --trace=trace.json  # then open it in "
+        "https://ui.perfetto.dev\n"
         "  gantry run model.onnx --devices=CPU:0,GPU:0 --emulate  # the kernels of a GPU, "
         "interpreted\n"
         "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
@@ -405,6 +407,13 @@ private:
     sub->add_option("--save-state", options.saveState,
                     "where to write the plan's variables after the last run")
         ->option_text("FILE.npz");
+    sub->add_option(
+           "--trace", options.trace,
+           "where to write what ran when, for ui.perfetto.dev or chrome://tracing: a track "
+           "for each queue of a device, a slice for each kernel and copy; times of the "
+           "virtual clock where devices are simulated; commands of GPUs are waited for "
+           "one by one")
+        ->option_text("FILE");
     sub->add_flag(
         "--check-replicas", options.checkReplicas,
         "run once more on one device (without --replicate, or with each gantry.replicate on its "
@@ -474,6 +483,9 @@ private:
         subcommand(Command::bench, "bench", "Measure the warm latency of a graph or a plan.",
                    "  gantry bench model.onnx\n"
                    "  gantry bench model.gantry --threads 1 --runs 200 --json\n"
+                   "  gantry bench model.onnx --ops                # where the time goes\n"
+                   "  gantry devices --calibrate --json > machine.json && gantry bench model.onnx "
+                   "--ops --topology machine.json\n"
                    "  gantry bench model.onnx --devices=CPU:0,GPU:0 --simulate "
                    "--place 'name:head.*=CPU:0'\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
@@ -488,10 +500,18 @@ private:
     sub->add_option("--warmup", options.warmup, "runs before the clock starts (default 2)")
         ->option_text("N")
         ->check(wholeNumber(0, atMost));
+    sub->add_flag("--ops", options.ops,
+                  "time of each command and kind of op as well, in further runs: arithmetic and "
+                  "traffic a second, beside what the devices can do at best (rates of --topology, "
+                  "else measured) and what was predicted; commands of GPUs are waited for one by "
+                  "one");
+    sub->add_flag("--all", options.all, "of --ops every command, also those that hardly count");
     addThreads(sub);
     addDeviceOptions(sub);
     addVerify(sub);
-    addJson(sub, "one JSON object: median_ms, min_ms, p90_ms, runs, …");
+    addJson(sub,
+            "one JSON object: median_ms, min_ms, p90_ms, runs, …; of --ops also ops, commands, "
+            "rooflines");
     addVerbose(sub);
     addNoCache(sub);
     addCompileFlags(sub, CompileFlags::allButStopAfter);

@@ -55,6 +55,7 @@ struct Options {
 
   std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none
   bool checkReplicas = false;       ///< run: compare with a run on one device
+  std::string trace;                ///< run: file for what ran when; empty: none
   bool quietInputs = false;         ///< what is made up was said already
 
   std::string output; ///< compile, report, plan-text: where to; empty: derived or standard output
@@ -62,12 +63,13 @@ struct Options {
   uint64_t runs = 0;    ///< bench: this many, or as many as minTime allows
   double minTime = 1.0; ///< bench: seconds
   uint64_t warmup = 2;  ///< bench: runs before the clock starts
+  bool ops = false;     ///< bench: time of each command, too
 
   std::string op;                  ///< explain: only ops that this pattern describes
   std::vector<std::string> whyNot; ///< explain: an op and the device that it is not on
   bool timeline = false;           ///< explain: queues over a run
   bool memory = false;             ///< explain: memory instead of ops
-  bool all = false;                ///< explain, diff: every row instead of the first page
+  bool all = false;                ///< bench, explain, diff: every row instead of the first page
   bool json = false;
   bool clear = false;     ///< cache: remove what is there
   bool calibrate = false; ///< devices: measure the rates of the host

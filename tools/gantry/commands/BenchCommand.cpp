@@ -1,4 +1,5 @@
 // gantry bench: warm latency, measured run by run with the steady clock.
+#include "BenchOps.h"
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
@@ -52,7 +53,7 @@ Expected<Measurement> measure(const Options &options, Execution &execution) {
 double rounded(double milliseconds) { return std::round(milliseconds * 1e6) / 1e6; }
 
 void printJson(const Options &options, const Model &model, const Execution &execution,
-               const Measurement &measured) {
+               const Measurement &measured, const OpTimes *ops) {
   JSONWriter json;
   json.beginObject()
       .member("file", options.file)
@@ -74,7 +75,10 @@ void printJson(const Options &options, const Model &model, const Execution &exec
     const runtime::DeviceStats stats = device->stats();
     json.member(shortDeviceName(device->name()), stats.peakBytes + stats.mappedBytes);
   }
-  json.endObject().endObject();
+  json.endObject();
+  if (ops)
+    addOpTimes(json, *ops);
+  json.endObject();
   std::puts(json.text().c_str());
 }
 
@@ -116,10 +120,20 @@ int benchCommand(const Options &options) {
   auto measured = measure(options, execution);
   if (!measured)
     return report(measured.status());
-  if (options.json)
-    printJson(options, model, execution, *measured);
-  else
+  std::optional<OpTimes> ops;
+  if (options.ops) {
+    auto times = measureOps(execution, measured->times.size());
+    if (!times)
+      return report(times.status());
+    ops = times.take();
+  }
+  if (options.json) {
+    printJson(options, model, execution, *measured, ops ? &*ops : nullptr);
+  } else {
     printForPeople(model, execution, *measured);
+    if (ops)
+      std::fputs(("\n" + opTimesText(*ops, options.all)).c_str(), stdout);
+  }
   if (options.verbose)
     std::fputs(memorySummary(model.plan()).c_str(), stderr);
   return exitSuccess;

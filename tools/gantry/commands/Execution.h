@@ -48,6 +48,8 @@ public:
                                      GivenArrays inputs);
 
   Status run() { return session->run(*bindings); }
+  /// With a clock around each command: what ran, in the order in which it began.
+  Expected<std::vector<runtime::CommandEvent>> runTraced() { return session->runTraced(*bindings); }
   const runtime::FunctionInfo &function() const { return bindings->info(); }
   /// Seconds that the last run took on the virtual clock; none when nothing is simulated.
   std::optional<double> virtualSeconds() const;

@@ -6,6 +6,7 @@
 #include "Print.h"
 #include "ReplicaCheck.h"
 #include "StateFile.h"
+#include "TracedRuns.h"
 
 #include "gantry/Arrays/Values.h"
 #include "gantry/Formats/Archive.h"
@@ -21,11 +22,11 @@ namespace {
 
 /// Runs --repeat times; later runs must give the bytes of the first (spec G4), unless each goes on
 /// from the variables that the one before it wrote.
-Status runRepeatedly(Execution &execution, uint64_t times) {
-  GANTRY_RETURN_IF_ERROR(execution.run());
+Status runRepeatedly(TracedRuns &runs, Execution &execution, uint64_t times) {
+  GANTRY_RETURN_IF_ERROR(runs.run());
   if (execution.function().writesVariables) {
     for (uint64_t round = 1; round < times; ++round)
-      GANTRY_RETURN_IF_ERROR(execution.run());
+      GANTRY_RETURN_IF_ERROR(runs.run());
     return {};
   }
   const auto &outputs = execution.function().outputs;
@@ -38,7 +39,7 @@ Status runRepeatedly(Execution &execution, uint64_t times) {
       if (round == 1)
         first.emplace_back(view->data, view->data + view->size());
     }
-    GANTRY_RETURN_IF_ERROR(execution.run());
+    GANTRY_RETURN_IF_ERROR(runs.run());
     for (unsigned i = 0; i < outputs.size(); ++i) {
       auto view = execution.output(i);
       if (!view)
@@ -55,7 +56,10 @@ Status runRepeatedly(Execution &execution, uint64_t times) {
 Status checkOutputFiles(const Options &options) {
   for (const std::string &text : options.outputs)
     GANTRY_RETURN_IF_ERROR(checkCanBeWritten(parseNamedFile(text).file));
-  return options.saveState.empty() ? Status() : checkCanBeWritten(options.saveState);
+  for (const std::string &file : {options.saveState, options.trace})
+    if (!file.empty())
+      GANTRY_RETURN_IF_ERROR(checkCanBeWritten(file));
+  return {};
 }
 
 Status writeOutput(const std::string &file, const std::string &name,
@@ -260,10 +264,13 @@ int runCommand(const Options &options) {
       return report(status);
   }
   const CounterCheck counters(execution);
+  TracedRuns runs(execution, options.trace);
   Stopwatch watch;
-  if (Status status = runRepeatedly(execution, options.repeat); !status.ok())
+  if (Status status = runRepeatedly(runs, execution, options.repeat); !status.ok())
     return report(status);
   const double runMilliseconds = watch.milliseconds();
+  if (Status status = runs.write(); !status.ok())
+    return report(status);
 
   if (Status status = writeOutputs(execution, *targets); !status.ok())
     return report(status);
