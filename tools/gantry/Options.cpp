@@ -469,12 +469,17 @@ private:
                    "List the devices of this machine; takes none of their memory.",
                    "  gantry devices\n"
                    "  gantry devices --calibrate --json > machine.json\n"
+                   "  gantry devices --calibrate --threads 1\n"
                    "  gantry devices --topology machine.json --simulate --split GPU:0=1GiB,1GiB\n"
                    "  gantry devices --devices=CPU:0,GPU:0,GPU:1 --simulate\n");
     addJson(sub, "as a topology file, for compiling on another machine");
     sub->add_flag("--calibrate", options.calibrate,
                   "measure the host's arithmetic, memory and copies instead of assuming rates; "
                   "takes about a second");
+    sub->add_option("--threads", options.threads,
+                    "threads that --calibrate measures, as runs will have (default: one per core)")
+        ->option_text("N")
+        ->check(wholeNumber(1, mostThreads));
     addCompileFlags(sub, CompileFlags::aboutDevices);
   }
 

@@ -20,7 +20,7 @@ for rows in (commands, kinds):
     assert math.isclose(sum(r["median_ms"] for r in rows), bench["commands_ms"], rel_tol=1e-6)
 for r in commands:
     seconds, roof = r["median_ms"] / 1e3, roofs[r["device"]]
-    assert r["calls"] > 0 and seconds > 0 and r["predicted_ms"] > 0, r
+    assert r["calls"] > 0 and seconds > 0 and 0 < r["min_ms"] <= r["median_ms"] and r["predicted_ms"] > 0, r
     assert math.isclose(r["gflops_per_s"], r["flops"] / seconds / 1e9, rel_tol=1e-6, abs_tol=1e-9), r
     assert math.isclose(r["gbytes_per_s"], r["bytes"] / seconds / 1e9, rel_tol=1e-6), r
     if r["kernel"] == "copy":

@@ -91,6 +91,7 @@ Expected<OpTimes> measureOps(Execution &execution, size_t runs) {
   for (auto &[command, sample] : samples) {
     const uint64_t calls = sample.calls / sample.seconds.size();
     times.commands.push_back({command, calls, medianOf(sample.seconds),
+                              *std::min_element(sample.seconds.begin(), sample.seconds.end()),
                               double(calls) * clock.duration(*command), calls * command->flops(),
                               calls * trafficOf(*command)});
   }

@@ -18,13 +18,14 @@ namespace fb = plan::fb;
 /// What a row tells, of a command or of all of a kind.
 struct Row {
   uint64_t calls = 0;
-  double seconds = 0, predicted = 0;
+  double seconds = 0, least = 0, predicted = 0;
   uint64_t flops = 0, bytes = 0;
   double atBest = 0; ///< seconds on the roofline
 
   void add(const CommandCost &cost, const OpTimes &times) {
     calls += cost.calls;
     seconds += cost.seconds;
+    least += cost.least;
     predicted += cost.predicted;
     flops += cost.flops;
     bytes += cost.bytes;
@@ -118,6 +119,7 @@ std::string roofsText(const OpTimes &times) {
 void addRow(JSONWriter &json, const Row &row, double total) {
   json.member("calls", row.calls)
       .member("median_ms", row.seconds * 1e3)
+      .member("min_ms", row.least * 1e3)
       .member("share", total > 0 ? row.seconds / total : 0.0)
       .member("flops", row.flops)
       .member("bytes", row.bytes)

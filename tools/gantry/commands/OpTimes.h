@@ -24,6 +24,7 @@ struct CommandCost {
   const plan::fb::Command *command = nullptr;
   uint64_t calls = 0;
   double seconds = 0;   ///< median over the runs
+  double least = 0;     ///< seconds of the fastest run: what a busy machine tells best
   double predicted = 0; ///< seconds, by the plan's own clock
   uint64_t flops = 0;   ///< as the plan counts them
   uint64_t bytes = 0;   ///< that it reads and writes, or copies
