@@ -52,6 +52,24 @@ func.func @constant(%x: tensor<64x2x1x1000xf32>) -> tensor<64x2x1x1000xf32> {
   return %2 : tensor<64x2x1x1000xf32>
 }
 
+// Rows of three pixels have no vectors along them: the plain form would go element by element.
+// CHECK-LABEL: @narrow(
+// CHECK: gantry.conv {{.*}}gantry.channels_last
+func.func @narrow(%x: tensor<1x64x8x5xf32>, %w: tensor<10x64x3x3xf32>) -> tensor<1x10x6x3xf32> {
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x8x5xf32>, tensor<10x64x3x3xf32>) -> tensor<1x10x6x3xf32>
+  return %0 : tensor<1x10x6x3xf32>
+}
+
+// A prime number of channels is one panel, whether or not that stays in the cache, also of a group.
+// CHECK-LABEL: @prime(
+// CHECK: gantry.transpose {{.*}} -> tensor<1x5x5x161x47xf32>
+// CHECK: gantry.transpose {{.*}} -> tensor<2x3x3x80x67xf32>
+func.func @prime(%x: tensor<1x161x18x19xf32>, %w: tensor<47x161x5x5xf32>, %y: tensor<1x160x18x19xf32>, %v: tensor<134x80x3x3xf32>) -> (tensor<1x47x14x15xf32>, tensor<1x134x16x17xf32>) {
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x161x18x19xf32>, tensor<47x161x5x5xf32>) -> tensor<1x47x14x15xf32>
+  %1 = gantry.conv %y, %v {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64} : (tensor<1x160x18x19xf32>, tensor<134x80x3x3xf32>) -> tensor<1x134x16x17xf32>
+  return %0, %1 : tensor<1x47x14x15xf32>, tensor<1x134x16x17xf32>
+}
+
 // Reorders would cost more than this gains.
 // CHECK-LABEL: @small(
 // CHECK-NOT: channels_last

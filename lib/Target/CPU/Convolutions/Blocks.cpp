@@ -55,8 +55,9 @@ int64_t gantry::panelOfFilter(ConvOp conv) {
   for (int64_t columns = 1; columns <= std::min(own, most); ++columns)
     if (own % columns == 0 && (!best || rateOf(columns) >= rateOf(best)))
       best = columns;
-  // Without a divisor that fills registers one panel is cut into them, its rows further apart.
-  return groups == 1 && rateOf(best) < 0.5 && own > kPanelLanes * kPanelRegisters ? own : best;
+  // Without a divisor that fills registers one panel is cut into them, its rows further apart, and
+  // longer than the cache where it must be.
+  return rateOf(best) < 0.5 ? own : best;
 }
 
 /// Most pixels in a block of that many registers a pixel: sums, a row of the panel and a pixel's

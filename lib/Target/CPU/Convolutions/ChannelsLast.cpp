@@ -51,12 +51,12 @@ static Value imageOf(ConvOp conv) {
   return pad ? pad.getInput() : conv.getInput();
 }
 
-/// Sums in floating point have one order in both forms only where the plain one runs along the
-/// image: see EmitRegisterTiles.
+/// Whether the plain form of a convolution or pool has vectors along the image. Sums of pools in
+/// floating point have one order in both forms only there: see EmitRegisterTiles.
 template <typename Op>
-static bool addsAlongRows(Op pool) {
+static bool hasRows(Op op) {
   constexpr int64_t leastColumns = 4, mostStep = 4;
-  return pool.getType().getShape().back() >= leastColumns && pool.getStrides().back() <= mostStep;
+  return op.getType().getShape().back() >= leastColumns && op.getStrides().back() <= mostStep;
 }
 
 /// Whether an op can follow its operand into the other form, by what it is.
@@ -69,7 +69,7 @@ static bool hasBothForms(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<MaxPoolOp, ConcatOp, SliceOp>([](auto) { return true; })
       .Case<PadOp>([](PadOp pad) { return pad.getMode() == PadMode::Constant; })
-      .Case<AvgPoolOp, LpPoolOp>([](auto pool) { return addsAlongRows(pool); })
+      .Case<AvgPoolOp, LpPoolOp>([](auto pool) { return hasRows(pool); })
       .Case<ResizeOp>([](ResizeOp resize) { return resize.getRoi().empty(); })
       .Case<ReshapeOp>([](ReshapeOp view) {
         ArrayRef<int64_t> from = view.getInput().getType().getShape(),
@@ -181,10 +181,14 @@ struct Chosen {
 
   //===--- What it is worth ------------------------------------------------===//
 
-  /// The plain form runs at less than half of the machine's rate.
+  /// What the plain form takes longer: it runs at a third of the machine's rate where it has
+  /// vectors along the image, and element by element where there is no row for them.
   double gainOf(Operation *op) const {
     auto conv = dyn_cast<ConvOp>(op);
-    return conv ? conv.getFlops() / machines.costs.flopRate(machines.numberOf(op)) : 0;
+    if (!conv)
+      return 0;
+    const double longer = hasRows(conv) ? 2 : 40;
+    return longer * conv.getFlops() / machines.costs.flopRate(machines.numberOf(op));
   }
 
   double costOf(Value value, Operation *near) const {
