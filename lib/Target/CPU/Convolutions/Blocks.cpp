@@ -9,7 +9,9 @@
 //
 // Pixels are cut evenly into blocks of at most as many as registers allow, so that there are blocks
 // of two sizes. Where no border is in the way, the last dimension of the window and the channels
-// are one run of memory, and a 1x1 window is a plain matrix product.
+// are one run of memory, and a 1x1 window is a plain matrix product. Of an image with few channels
+// blocks that touch no border are told from the others as they come, for what a place of the window
+// costs is not spread over many channels there.
 
 #include "Convolution.h"
 
@@ -127,7 +129,8 @@ struct Blocks {
   const PackedConvolution &form;
   IndexBuilder index;
   Cut cut;
-  Value image, filter; ///< flat
+  bool isInside = false; ///< the block that is being written touches no border
+  Value image, filter;   ///< flat
   Epilogue epilogue;
   Borders borders;
 
@@ -150,14 +153,15 @@ struct Blocks {
   unsigned loopedDims() const { return form.spatial() - (isRun() ? 1 : 0); }
   bool isRun() const {
     unsigned last = form.spatial() - 1;
-    return !convolution.hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
+    return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
   }
+  bool hasBorder(unsigned dim) const { return !isInside && convolution.hasBorder(dim); }
   /// Whether each pixel reads the one at its place: a product of matrices.
   bool isProduct() const {
     auto isOne = [](int64_t size) { return size == 1; };
     bool bordered = false;
     for (unsigned d = 0; d < form.spatial(); ++d)
-      bordered |= convolution.hasBorder(d);
+      bordered |= hasBorder(d);
     return llvm::all_of(form.window, isOne) && llvm::all_of(form.strides, isOne) && !bordered;
   }
   int64_t runLength() const { return form.inner() * (isRun() ? form.window.back() : 1); }
@@ -169,6 +173,10 @@ struct Blocks {
     Value inside;             ///< null as long as it must be
   };
   SmallVector<Reader> readersOf(ArrayRef<Pixel> pixels);
+  bool tellsBordersApart() const;
+  Value touchesNone(ArrayRef<Reader> readers);
+  SmallVector<Value> addAll(ArrayRef<Reader> readers, Value panel, Value column,
+                            ArrayRef<Lanes> lanes, ValueRange sums);
   Reader step(const Reader &reader, unsigned dim, Value tap);
   SmallVector<Value> addWindow(unsigned dim, ArrayRef<Reader> readers, Value tapNumber, Value panel,
                                Value column, ArrayRef<Lanes> lanes, ValueRange sums);
@@ -244,8 +252,20 @@ void Blocks::emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value f
     for (Lanes part : lanes)
       sums.push_back(arith::ConstantOp::create(
           b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, b.getF32Type()))));
-  unsigned outermost = isProduct() ? form.spatial() : 0;
-  sums = addWindow(outermost, readersOf(places), index.constant(0), panel, column, lanes, sums);
+  SmallVector<Reader> readers = readersOf(places);
+  if (tellsBordersApart()) {
+    auto choice = scf::IfOp::create(b, ValueRange(sums).getTypes(), touchesNone(readers), true);
+    for (bool inside : {true, false}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&choice->getRegion(inside ? 0 : 1).front());
+      isInside = inside;
+      scf::YieldOp::create(b, addAll(readers, panel, column, lanes, sums));
+    }
+    isInside = false;
+    sums.assign(choice->result_begin(), choice->result_end());
+  } else {
+    sums = addAll(readers, panel, column, lanes, sums);
+  }
   Value firstColumn = index.add(index.mul(panel, form.panel), column);
   for (int64_t i = 0; i < pixels; ++i)
     for (auto [j, part] : llvm::enumerate(lanes))
@@ -264,11 +284,41 @@ SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
   return readers;
 }
 
+/// Whether blocks that touch no border have loops of their own.
+bool Blocks::tellsBordersApart() const {
+  constexpr int64_t fewChannels = 24;
+  bool any = false;
+  for (unsigned d = 0; d < form.spatial(); ++d)
+    any |= convolution.hasBorder(d);
+  return any && form.inner() <= fewChannels;
+}
+
+/// Whether the windows of all of them lie in the image.
+Value Blocks::touchesNone(ArrayRef<Reader> readers) {
+  Value all;
+  for (const Reader &reader : readers)
+    for (unsigned d = 0; d < form.spatial(); ++d) {
+      if (!convolution.hasBorder(d))
+        continue;
+      const int64_t reach = (form.window[d] - 1) * form.dilations[d];
+      Value inside =
+          index.less(reader.start[d], std::max<int64_t>(0, convolution.imageSize(d) - reach));
+      all = all ? Value(arith::AndIOp::create(b, all, inside)) : inside;
+    }
+  return all;
+}
+
+SmallVector<Value> Blocks::addAll(ArrayRef<Reader> readers, Value panel, Value column,
+                                  ArrayRef<Lanes> lanes, ValueRange sums) {
+  unsigned outermost = isProduct() ? form.spatial() : 0;
+  return addWindow(outermost, readers, index.constant(0), panel, column, lanes, sums);
+}
+
 /// One dimension further into the image.
 Blocks::Reader Blocks::step(const Reader &reader, unsigned dim, Value tap) {
   Reader next = reader;
   Value at = index.add(reader.start[dim], index.mul(tap, form.dilations[dim]));
-  if (convolution.hasBorder(dim)) {
+  if (hasBorder(dim)) {
     Value inside = index.less(at, convolution.imageSize(dim));
     next.inside = next.inside ? Value(arith::AndIOp::create(b, next.inside, inside)) : inside;
   }
