@@ -37,6 +37,7 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   addPasses(pm, "func.func(linalg-generalize-named-ops)");
   pm.addNestedPass<func::FuncOp>(createEmitConvolutionsPass());
   pm.addNestedPass<func::FuncOp>(createCollapseLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createEmitTransposesPass());
   pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());
   pm.addNestedPass<func::FuncOp>(createFinishKernelBuffersPass());
   addPasses(pm, "func.func(convert-linalg-to-loops),canonicalize,cse,"

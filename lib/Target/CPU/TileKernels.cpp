@@ -135,11 +135,41 @@ struct TileChooser {
     return std::max<int64_t>(1, threadWork / std::max<int64_t>(work, 1));
   }
 
-  /// Inner dimensions whole as long as an item stays below `target`, outer ones one by one.
+  /// Of a kernel that only moves elements: the loop along which they lie side by side in the
+  /// source, where that is not the last one.
+  std::optional<unsigned> loopAlongSource() {
+    auto move = dyn_cast<linalg::GenericOp>(root.getOperation());
+    if (!single || !move || move.getNumDpsInputs() != 1 ||
+        move.getBody()->getTerminator()->getOperand(0) != move.getBody()->getArgument(0))
+      return std::nullopt;
+    AffineMap map = move.getMatchingIndexingMap(move.getDpsInputOperand(0));
+    if (!map.isPermutation() || map.getDimPosition(map.getNumResults() - 1) == parallel.back())
+      return std::nullopt;
+    return map.getDimPosition(map.getNumResults() - 1);
+  }
+
+  /// Inner dimensions whole as long as an item stays below `target`, outer ones one by one; but of
+  /// a move enough in both directions to turn it in registers.
   SmallVector<int64_t> chooseRows(int64_t target) {
+    constexpr int64_t side = 16; // EmitTransposes
+    SmallVector<int64_t> tiles = chooseRows(target, std::nullopt);
+    std::optional<unsigned> along = loopAlongSource();
+    return along && sizes[*along] >= side && tiles[*along] < side ? chooseRows(target, along)
+                                                                  : tiles;
+  }
+
+  /// `first` gets its share before the others.
+  SmallVector<int64_t> chooseRows(int64_t target, std::optional<unsigned> first) {
     SmallVector<int64_t> tiles(sizes.size(), 0);
     int64_t work = uncutWork();
+    if (first) {
+      int64_t divisor = chooseDivisor(sizes[*first], 32, 16);
+      tiles[*first] = divisor < 16 ? sizes[*first] : divisor;
+      work *= tiles[*first];
+    }
     for (unsigned d : llvm::reverse(parallel)) {
+      if (first == d)
+        continue;
       int64_t room = std::clamp<int64_t>(target / work, 1, sizes[d]);
       tiles[d] = chooseDivisor(sizes[d], room, 16);
       // Without values in between nothing needs a static shape: a last, smaller tile beats many

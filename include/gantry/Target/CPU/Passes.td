@@ -99,6 +99,18 @@ def EmitConvolutionsPass : Pass<"gantry-emit-convolutions", "::mlir::func::FuncO
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
+def EmitTransposesPass : Pass<"gantry-emit-transposes", "::mlir::func::FuncOp"> {
+  let summary = "turn moves between orders of dimensions in blocks of registers";
+  let description = [{
+    Precondition: buffers, static along both last dimensions. A generic that only moves elements of 32 bits, and whose source
+    and result have different last dimensions, becomes loops over blocks: 16 x 16 elements that are turned
+    by shuffles, or, where one of the two has 2 to 8 elements, 16 rows of it that are merged into one run of
+    memory or parted from it. Others stay as they are.
+  }];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
 def FinishKernelBuffersPass : Pass<"gantry-finish-kernel-buffers", "::mlir::func::FuncOp"> {
   let summary = "replace what is still allocated or copied by calls in a kernel";
   let description = [{
