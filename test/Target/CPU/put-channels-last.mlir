@@ -70,6 +70,18 @@ func.func @prime(%x: tensor<1x161x18x19xf32>, %w: tensor<47x161x5x5xf32>, %y: te
   return %0, %1 : tensor<1x47x14x15xf32>, tensor<1x134x16x17xf32>
 }
 
+// Images that come and go with the channels last need no reorder, so that little work is enough.
+// CHECK-LABEL: @already(
+// CHECK-SAME: %[[X:.*]]: tensor<1x14x14x384xf32>
+// CHECK: %[[C:.*]] = gantry.conv %[[X]], {{.*}}gantry.channels_last
+// CHECK-NEXT: return %[[C]]
+func.func @already(%x: tensor<1x14x14x384xf32>, %w: tensor<384x1x3x3xf32>) -> tensor<1x14x14x384xf32> {
+  %0 = gantry.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x14x14x384xf32>) -> tensor<1x384x14x14xf32>
+  %1 = gantry.conv %0, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 384 : i64} : (tensor<1x384x14x14xf32>, tensor<384x1x3x3xf32>) -> tensor<1x384x14x14xf32>
+  %2 = gantry.transpose %1 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x384x14x14xf32>) -> tensor<1x14x14x384xf32>
+  return %2 : tensor<1x14x14x384xf32>
+}
+
 // Reorders would cost more than this gains.
 // CHECK-LABEL: @small(
 // CHECK-NOT: channels_last

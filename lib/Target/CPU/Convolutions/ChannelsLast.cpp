@@ -202,6 +202,10 @@ struct Chosen {
   /// Whether a use puts the value in an order of its own, so that there is one reorder with or
   /// without the other form.
   static bool isReorder(OpOperand &use) { return isa<TransposeOp>(use.getOwner()); }
+  /// The same of a value that is read: its reorder and ours become one, or none.
+  static bool isReordered(Value value) {
+    return value.getDefiningOp<TransposeOp>() && value.hasOneUse();
+  }
 
   void dropLosses() {
     llvm::EquivalenceClasses<Operation *> regions;
@@ -216,7 +220,7 @@ struct Chosen {
       double &sum = worth[regions.getLeaderValue(op)];
       sum += gainOf(op);
       for (Value image : imagesOf(op))
-        if (!has(image))
+        if (!has(image) && !isReordered(image))
           sum -= costOf(image, op);
       bool isReadPlain = llvm::any_of(op->getUses(), [&](OpOperand &use) {
         return !isReorder(use) && !ops.contains(use.getOwner()) && !isBorder(use.getOwner());
@@ -266,6 +270,10 @@ struct Rewriter {
       return made;
     if (typeOf(value).getNumElements() == 1)
       return value;
+    if (auto turn = value.getDefiningOp<TransposeOp>(); turn && rankOf(value) == rank)
+      return reorder.permute(op, turn.getInput(),
+                             permuted(turn.getPermutation(), toChannelsLast(rank)),
+                             "/channels_last");
     Shape shape(rank - rankOf(value), 1);
     llvm::append_range(shape, typeOf(value).getShape());
     return reorder.permute(op, reorder.reshape(op, value, shape), toChannelsLast(rank),
