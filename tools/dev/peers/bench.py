@@ -144,7 +144,7 @@ def page(result):
         f"{', '.join(result['versions'])}; {result['date']}. Each op was measured by all in turn, {result['rounds']} times, and the "
         "least of each stands; load of the machine at the end: " + f"{result['load']:.1f}. " +
         "Without epilogues; each library has its own layout, and what leads there does not count. PyTorch's and ONNX Runtime's times "
-        "have their overheads of a call in them.", ""]
+        "have their overheads of a call in them.", "", *([result["note"], ""] if "note" in result else [])]
     for name, rows in result["parts"].items():
         if not rows:
             continue
