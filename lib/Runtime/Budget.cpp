@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 namespace gantry::runtime {
 
@@ -116,6 +117,26 @@ MemorySetting settingFor(std::span<const MemorySetting> settings, DeviceType typ
       sum.serial |= each.serial;
     }
   return sum;
+}
+
+Status checkSettings(std::span<const MemorySetting> settings, std::span<const DeviceName> there) {
+  for (const MemorySetting &setting : settings) {
+    std::set<uint32_t> known;
+    for (const DeviceName &device : there)
+      if (device.type == setting.device.type)
+        known.insert(device.id.value_or(0));
+    if (!setting.device.id || known.empty() || known.contains(*setting.device.id))
+      continue;
+    const std::string type(deviceTypeName(*setting.device.type));
+    std::string names;
+    for (uint32_t id : known)
+      names += (names.empty() ? "" : ", ") + type + ":" + std::to_string(id);
+    return Status::invalidArgument(
+        "the memory setting of " + type + ":" + std::to_string(*setting.device.id) +
+        " is for a device that is not there; there " + (known.size() == 1 ? "is " : "are ") +
+        names + ": name one that is, or all by " + type + ":*");
+  }
+  return {};
 }
 
 // ---- the budget ----

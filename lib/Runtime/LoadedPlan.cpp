@@ -138,6 +138,12 @@ std::vector<bool> usedDevices(const fb::Plan &plan) {
 }
 
 } // namespace
+/// Number of the machine's device: the plan's, or that of the device that it was bound to.
+uint32_t physicalOf(const fb::Device &device, const std::string &name) {
+  Expected<DeviceName> bound = DeviceName::parse(name);
+  return name == textOf(device.name()) || !bound ? device.physical() : bound->id.value_or(0);
+}
+
 
 Status LoadedPlan::findDevices() {
   Expected<std::vector<std::string>> names = bindDevices(metadata(), owner->bindings());
@@ -145,27 +151,22 @@ Status LoadedPlan::findDevices() {
     return names.status();
   std::vector<bool> used = usedDevices(metadata());
   for (const fb::Device *device : each(metadata().devices())) {
+  std::vector<DeviceName> known;
     if (!used[planDevices.size()]) {
+    const std::string &name = (*names)[planDevices.size()];
+    known.push_back(
+        DeviceName::local(device->type() == fb::DeviceType::gpu ? DeviceType::GPU : DeviceType::CPU,
+                          physicalOf(*device, name)));
       planDevices.push_back(nullptr);
       continue;
     }
-    Expected<Device *> found = findDevice(*device, (*names)[planDevices.size()]);
+    Expected<Device *> found = findDevice(*device, name);
     if (!found)
       return found.status();
     planDevices.push_back(*found);
   }
-  return {};
+  return owner->checkMemorySettings(std::move(known));
 }
-
-namespace {
-
-/// Number of the machine's device: the plan's, or that of the device that it was bound to.
-uint32_t physicalOf(const fb::Device &device, const std::string &name) {
-  Expected<DeviceName> bound = DeviceName::parse(name);
-  return name == textOf(device.name()) || !bound ? device.physical() : bound->id.value_or(0);
-}
-
-} // namespace
 
 /// Of the first driver that has it. What stands in is remarked, since it is not what was planned.
 Expected<Device *> LoadedPlan::findDevice(const fb::Device &device, const std::string &name) {

@@ -81,6 +81,17 @@ Status Runtime::shareBudget(Device &device, uint32_t physical) {
   return {};
 }
 
+Status Runtime::checkMemorySettings(std::vector<DeviceName> there) const {
+  std::lock_guard lock(mutex);
+  for (const PhysicalDevice &physical : options.topology.physical)
+    there.push_back(physical.name);
+  for (const std::unique_ptr<Driver> &driver : drivers)
+    for (DeviceType type : {DeviceType::CPU, DeviceType::GPU})
+      for (uint32_t id = 0; id < driver->numDevices(type); ++id)
+        there.push_back(DeviceName::local(type, id));
+  return checkSettings(options.memory, there);
+}
+
 Expected<Device *> Runtime::device(const std::string &fullName, const std::string &driverName,
                                    uint64_t plannedMemory, uint32_t physical) {
   std::lock_guard lock(mutex);

@@ -561,6 +561,12 @@ class MemorySettingTest(ToolTest):
                 self.assertEqual((run.status, run.err), (
                     1, f"gantry: error: GANTRY_MEMORY: the memory setting '{setting}' {error}{self.FORM}"))
 
+    def test_a_device_that_is_not_there_is_an_error(self):
+        wrong = ("gantry: error: 'p.gantry': the memory setting of GPU:9 is for a device that is not there; there are GPU:0, "
+                 "GPU:1: name one that is, or all by GPU:*\n")
+        for run in (self.run_with("GPU:9=limit:1MiB"), self.run_with(GANTRY_MEMORY="GPU:9=limit:1MiB")):
+            self.assertEqual((run.status, run.err), (1, wrong))
+
     def test_the_variable_of_tensorflow(self):
         self.assertEqual(self.run_with(TF_FORCE_GPU_ALLOW_GROWTH="true").status, 0)
         run = self.run_with(TF_FORCE_GPU_ALLOW_GROWTH="perhaps")

@@ -40,6 +40,10 @@ struct MemorySetting {
 MemorySetting settingFor(std::span<const MemorySetting> settings, DeviceType type,
                          uint32_t physical);
 
+/// INVALID_ARGUMENT when a setting is for a device that is not `there`, whose names are physical.
+/// Types of which none is there are left alone: settings of the environment are for many programs.
+Status checkSettings(std::span<const MemorySetting> settings, std::span<const DeviceName> there);
+
 /// Bytes that were in use at some time.
 struct BudgetUse {
   uint64_t now = 0, peak = 0;

@@ -5,6 +5,8 @@
 // states what every driver and its devices must do.
 #pragma once
 
+#include "gantry/Device/DeviceName.h"
+#include "gantry/Runtime/Queue.h"
 #include "gantry/Support/Status.h"
 
 #include <cstdint>
@@ -39,6 +41,13 @@ public:
   virtual Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) = 0;
 
   /// Whether an open device is what another plan asks for. FAILED_PRECONDITION says what differs.
+  /// How many devices of a type the machine has, as far as that is known without asking one; 0
+  /// where plans say what there is.
+  virtual uint32_t numDevices(DeviceType type) {
+    (void)type;
+    return 0;
+  }
+
   virtual Status checkReuse(const Device &device, const DeviceRequest &request) const {
     (void)device, (void)request;
     return {};

@@ -81,6 +81,10 @@ public:
   Expected<Device *> device(const std::string &fullName, const std::string &driverName,
                             uint64_t plannedMemory = 0, uint32_t physical = 0);
 
+  /// INVALID_ARGUMENT when a memory setting is for a device that is neither among those nor in the
+  /// options' topology nor known to a driver.
+  Status checkMemorySettings(std::vector<DeviceName> there) const;
+
   /// The device that a name, full or not, means in the options' topology, opened as above: of those
   /// that match, the first. INVALID_ARGUMENT lists the devices that there are.
   Expected<Device *> device(const DeviceName &name);

@@ -41,6 +41,11 @@ Expected<std::unique_ptr<Device>> CUDADriver::open(const DeviceRequest &request)
 Status CUDADriver::checkReuse(const Device &device, const DeviceRequest &request) const {
   auto limitText = [](uint64_t limit) {
     return limit ? "a limit of " + formatBytes(limit) : std::string("no limit");
+uint32_t CUDADriver::numDevices(DeviceType type) {
+  std::lock_guard lock(mutex);
+  return library && type == DeviceType::GPU ? static_cast<uint32_t>(library->numDevices) : 0;
+}
+
   };
   const int physical = static_cast<const CUDADevice &>(device).card().ordinal();
   if (physical != static_cast<int>(request.physical))

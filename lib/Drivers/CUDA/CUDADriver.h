@@ -18,6 +18,7 @@ public:
   Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) override;
   Status checkReuse(const Device &device, const DeviceRequest &request) const override;
   std::unique_ptr<Executor> createExecutor(Program &program) override;
+  uint32_t numDevices(DeviceType type) override;
 
 private:
   Expected<Card *> card(int ordinal);

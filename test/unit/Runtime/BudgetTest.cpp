@@ -63,6 +63,24 @@ TEST(MemorySetting, m4_the_nearest_and_the_latest_count) {
   EXPECT_FALSE(settingFor(settings, DeviceType::CPU, 1).limit);
 }
 
+TEST(MemorySetting, m4_is_for_devices_that_are_there) {
+  const std::vector<DeviceName> there = {DeviceName::local(DeviceType::CPU, 0),
+                                         DeviceName::local(DeviceType::GPU, 2),
+                                         DeviceName::local(DeviceType::GPU, 0)};
+  auto check = [&](std::string_view text) {
+    return checkSettings(std::vector{setting(text)}, there).message();
+  };
+  for (const char *fine : {"GPU:*=growth", "GPU:0=growth", "GPU:2=growth", "CPU:0=limit:1"})
+    EXPECT_EQ(check(fine), "");
+  EXPECT_EQ(
+      check("GPU:1=limit:1"),
+      "the memory setting of GPU:1 is for a device that is not there; there are GPU:0, GPU:2: "
+      "name one that is, or all by GPU:*");
+  EXPECT_EQ(
+      checkSettings(std::vector{setting("GPU:9=limit:1")}, std::span(there).first(1)).message(),
+      ""); // no GPU plays a part
+}
+
 /// The environment with those two variables; null: not set.
 Expected<std::vector<MemorySetting>> fromEnvironment(const char *gantry, const char *tensorFlow) {
   auto set = [](const char *name, const char *value) {
@@ -130,7 +148,10 @@ TEST(Budget, m4_parts_of_a_card_share_it) {
           "GPU:0': the plan (constants 0 bytes, variables 0 bytes, one session 1 MiB) needs "
           "1 MiB, the memory setting of GPU:0 of this machine allows 1 MiB and 0 bytes are in "
           "use; raise it to at least 1048640 bytes");
-  EXPECT_EQ(loadError({"GPU:1=limit:1MiB"}, MiB, MiB), ""); // another card
+  EXPECT_EQ(
+      loadError({"GPU:1=limit:1MiB"}, MiB, MiB),
+      "'test.gantry': the memory setting of GPU:1 is for a device that is not there; there is "
+      "GPU:0: name one that is, or all by GPU:*");
 }
 
 TEST(Budget, m4_a_fraction_is_of_the_whole_card) {

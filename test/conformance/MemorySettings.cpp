@@ -1,0 +1,203 @@
+// Memory settings (spec M4) on each driver that GPUs may have: what they allow is what the driver
+// then takes, and a failure to take it leaves what was there usable.
+#include "Runtime/PlanBuilder.h"
+#include "fake_cuda/Client.h"
+#include "gantry/Drivers/BuiltIn.h"
+#include "gantry/Runtime/Session.h"
+
+namespace gantry::runtime::test {
+namespace {
+
+const std::string task = "/job:localhost/replica:0/task:0/device:";
+constexpr uint64_t MiB = 1 << 20;
+
+struct DriverOfGPUs {
+  const char *name;
+  const char *inPlans;
+  std::optional<EmulatorChecks> emulate;
+};
+
+class MemorySettings : public ::testing::TestWithParam<DriverOfGPUs> {
+protected:
+  void SetUp() override {
+    const fake_cuda_options_t options = fakeOptions();
+    fake.reset(&options);
+  }
+  void TearDown() override {
+    EXPECT_STREQ(fake.faults(), "");
+    EXPECT_STREQ(fake.leaks(), "");
+  }
+
+  /// A plan that takes so many bytes of GPU:0 in a session, and brings y = x by way of them.
+  PlanBuilder planOf(uint64_t bytes) const {
+    PlanBuilder builder;
+    const uint32_t gpu = builder.addDevice(task + "GPU:0", GetParam().inPlans);
+    builder.plan.devices[gpu]->physical = 0;
+    const uint32_t arena = builder.addArena(fb::ArenaKind::transient, bytes, gpu);
+    builder.addFunction("main");
+    builder.addInput("x", {16}), builder.addOutput("y", {16});
+    fb::CommandT &up = builder.copy(input(0, 64), memory(arena, bytes - 64, 64));
+    up.device = gpu, up.copy_kind = fb::CopyKind::hostToDevice;
+    fb::CommandT &down = builder.copy(memory(arena, bytes - 64, 64), output(0, 64));
+    down.device = gpu, down.copy_kind = fb::CopyKind::deviceToHost;
+    return builder;
+  }
+  std::shared_ptr<Runtime> runtimeWith(std::vector<std::string> texts) const {
+    RuntimeOptions options{.threads = 1};
+    for (const std::string &text : texts)
+      options.memory.push_back(MemorySetting::parse(text).take());
+    return createRuntime(std::move(options), GetParam().emulate);
+  }
+  Status loadOf(uint64_t bytes, std::vector<std::string> texts) const {
+    return planOf(bytes).load(runtimeWith(std::move(texts))).status();
+  }
+  static Status run(const std::shared_ptr<const LoadedPlan> &plan, Session &session) {
+    auto bindings = Bindings::create(plan, 0u);
+    if (!bindings)
+      return bindings.status();
+    const TensorType type{ElementType::f32, {16}};
+    Tensor x = Tensor::allocate(type).take(), y = Tensor::allocate(type).take();
+    std::fill_n(x.dataAs<float>(), 16, 3.0f);
+    GANTRY_RETURN_IF_ERROR((*bindings)->bindInput(0, x));
+    GANTRY_RETURN_IF_ERROR((*bindings)->bindOutput(0, y));
+    GANTRY_RETURN_IF_ERROR(session.run(**bindings));
+    return y.dataAs<float>()[15] == 3.0f ? Status() : Status::corrupt("y is not x");
+  }
+
+  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
+};
+
+TEST_P(MemorySettings, m4_a_limit_holds_to_the_byte) {
+  auto plan = planOf(MiB).load(runtimeWith({"GPU:0=limit:1MiB"}));
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto session = Session::create(*plan).take();
+  EXPECT_OK(run(*plan, *session));
+  EXPECT_EQ((*plan)->device(1)->budget()->use().now, MiB);
+  const Status refused = loadOf(MiB + 64, {"GPU:0=limit:1MiB"});
+  EXPECT_EQ(refused.code(), StatusCode::doesNotFit);
+  EXPECT_NE(refused.message().find("the memory setting of GPU:0 of this machine allows 1 MiB"),
+            std::string::npos)
+      << refused.message();
+  EXPECT_NE(refused.message().find("raise it to at least 1048640 bytes"), std::string::npos);
+}
+
+TEST_P(MemorySettings, m4_a_fraction_is_of_what_the_device_has) {
+  EXPECT_OK(loadOf(MiB, {"GPU:*=fraction:0.9"}));
+  EXPECT_EQ(loadOf(MiB, {"GPU:*=fraction:0.0000001"}).code(), StatusCode::doesNotFit);
+}
+
+TEST_P(MemorySettings, m4_growth_lets_plans_in_and_the_session_fails) {
+  auto runtime = runtimeWith({"GPU:0=limit:1MiB,growth"});
+  auto one = planOf(MiB).load(runtime), other = planOf(MiB).load(runtime);
+  ASSERT_TRUE(one.ok() && other.ok()) << other.status().message();
+  auto session = Session::create(*one).take();
+  EXPECT_EQ(Session::create(*other).status().code(), StatusCode::doesNotFit);
+  EXPECT_OK(run(*one, *session)); // what was there goes on
+  session = nullptr;
+  auto second = Session::create(*other);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_OK(run(*other, **second));
+}
+
+TEST_P(MemorySettings, m4_plans_are_let_in_together_or_serial) {
+  for (bool serial : {false, true}) {
+    auto runtime = runtimeWith({std::string("GPU:0=limit:1MiB") + (serial ? ",serial" : "")});
+    auto one = planOf(MiB).load(runtime), other = planOf(MiB / 2).load(runtime);
+    ASSERT_TRUE(one.ok()) << one.status().message();
+    EXPECT_EQ(other.ok(), serial) << other.status().message();
+  }
+}
+
+TEST_P(MemorySettings, m4_of_a_device_that_is_not_there_are_errors) {
+  const bool isReal = std::string(GetParam().name) == "cudaOnFake"; // which has two
+  const Status refused = loadOf(MiB, {"GPU:9=limit:1MiB"});
+  EXPECT_EQ(refused.code(), StatusCode::invalidArgument);
+  EXPECT_EQ(refused.message(),
+            std::string("'test.gantry': the memory setting of GPU:9 is for a device that is not "
+                        "there; there ") +
+                (isReal ? "are GPU:0, GPU:1" : "is GPU:0") + ": name one that is, or all by GPU:*");
+  EXPECT_EQ(loadOf(MiB, {"GPU:1=limit:1MiB"}).ok(), isReal);
+}
+
+std::string nameOf(const ::testing::TestParamInfo<DriverOfGPUs> &info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(, MemorySettings,
+                         ::testing::Values(DriverOfGPUs{"cudaOnFake", "cuda", {}},
+                                           DriverOfGPUs{"emulated", "cuda", EmulatorChecks::all},
+                                           DriverOfGPUs{"sim", "sim", {}}),
+                         nameOf);
+
+/// Whichever allocation of the device or of pinned memory fails: DOES_NOT_FIT, and the same plan
+/// and session work when there is room again.
+TEST(MemoryFailures, leaveSessionsUsable) {
+  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
+  for (int mapped : {1, 0})
+    for (const char *function : {"cuMemCreate", "cuMemAlloc_v2", "cuMemHostAlloc"}) {
+      unsigned failures = 0;
+      for (uint64_t n = 1;; ++n) {
+        fake_cuda_options_t options = fakeOptions();
+        options.has_vmm = mapped;
+        fake.reset(&options);
+        {
+          PlanBuilder builder;
+          const uint32_t gpu = builder.addDevice(task + "GPU:0", "cuda");
+          const uint32_t constants = builder.addArena(fb::ArenaKind::constants, 4096, gpu);
+          const uint32_t variables = builder.addArena(fb::ArenaKind::variables, 64, gpu);
+          const uint32_t arena = builder.addArena(fb::ArenaKind::transient, 3 * MiB, gpu);
+          builder.addConstant(constants, 0, std::vector<float>(16, 5));
+          builder.addVariable("v", variables, 0, {16});
+          builder.addFunction("main", /*writesVariables=*/true);
+          builder.addInput("x", {16}), builder.addOutput("y", {16});
+          auto move = [&](fb::BufferRef from, fb::BufferRef to, fb::CopyKind kind) {
+            fb::CommandT &copy = builder.copy(from, to);
+            copy.device = gpu, copy.copy_kind = kind;
+          };
+          move(input(0, 64), memory(arena, 2 * MiB, 64), fb::CopyKind::hostToDevice);
+          move(memory(arena, 2 * MiB, 64), memory(variables, 0, 64), fb::CopyKind::sameDevice);
+          move(memory(variables, 0, 64), output(0, 64), fb::CopyKind::deviceToHost);
+          auto runtime = createRuntime({.threads = 1});
+          fake.fail_in(function, n, outOfMemory);
+          auto attempt = [&](auto make) { // again, when it did not fit
+            auto made = make();
+            if (made.ok())
+              return made;
+            EXPECT_EQ(made.status().code(), StatusCode::doesNotFit) << made.status().message();
+            EXPECT_NE(fake.failed(), nullptr);
+            return make();
+          };
+          auto plan = attempt([&] { return builder.load(runtime); });
+          ASSERT_TRUE(plan.ok()) << plan.status().message();
+          auto session = attempt([&] { return Session::create(*plan); });
+          ASSERT_TRUE(session.ok()) << session.status().message();
+          auto bindings = Bindings::create(*plan, 0u).take();
+          const TensorType type{ElementType::f32, {16}};
+          Tensor x = Tensor::allocate(type).take(), y = Tensor::allocate(type).take();
+          std::fill_n(x.dataAs<float>(), 16, 3.0f);
+          ASSERT_OK(bindings->bindInput(0, x));
+          ASSERT_OK(bindings->bindOutput(0, y));
+          for (int i = 0; i < 2; ++i) {
+            Status status = (*session)->run(*bindings);
+            if (!status.ok()) {
+              EXPECT_EQ(status.code(), StatusCode::doesNotFit) << status.message();
+              status = (*session)->run(*bindings);
+            }
+            ASSERT_OK(status);
+            ASSERT_EQ(y.dataAs<float>()[15], 3.0f);
+          }
+        }
+        const bool isOver = !fake.failed();
+        fake.fail(0, 0);
+        ASSERT_STREQ(fake.leaks(), "") << function << ", call " << n;
+        ASSERT_STREQ(fake.faults(), "") << function << ", call " << n;
+        if (isOver)
+          break;
+        ++failures;
+      }
+      const bool isUsed = std::string(function) == "cuMemHostAlloc" ||
+                          (std::string(function) == "cuMemCreate") == (mapped == 1);
+      EXPECT_EQ(failures > 0, isUsed) << function << ", mapped " << mapped;
+    }
+}
+
+} // namespace
+} // namespace gantry::runtime::test
