@@ -119,6 +119,8 @@ DeviceAttr Homes::neededBy(OpOperand &use) const {
   }
   if (isa<AssertIndicesOp>(op))
     return hostDevice;
+  if (isa<AllReduceOp>(op))
+    return ownDevice(op);
   auto kernel = dyn_cast<KernelOpInterface>(op);
   if (!kernel)
     return {};

@@ -1,5 +1,7 @@
 #include "gantry/Analysis/Segments.h"
 
+#include "gantry/Dialect/Gantry/IR/Notes.h"
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::schedule;
@@ -82,6 +84,8 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
       device.name = full;
       device.peakFlops[static_cast<size_t>(ElementType::f32)] = op.getFlops().convertToDouble();
       device.bandwidth = op.getBandwidth().convertToDouble();
+      if (auto seconds = op->getAttrOfType<FloatAttr>(kLaunchSecondsAttr))
+        device.launch = seconds.getValueAsDouble();
       topology.physical.push_back(device);
     }
     devices[FlatSymbolRefAttr::get(op.getSymNameAttr())] = topology.logical.size();

@@ -64,8 +64,9 @@ struct Candidate {
   const char *name;
   std::vector<const char *> files; ///< the first that opens
   std::string (*version)(void *library);
-  const char *present; ///< what it is used for
-  const char *absent;  ///< what is used in its place
+  const char *present;            ///< what it is used for
+  const char *absent;             ///< what is used in its place
+  const char *variable = nullptr; ///< of the environment, which names another file
 };
 
 constexpr const char *generated = "kernels are generated";
@@ -75,12 +76,14 @@ const Candidate candidates[] = {
      {"libcuda.so.1"},
      cudaVersion,
      "runs plans on GPUs",
-     "GPUs can be emulated or simulated"},
+     "GPUs can be emulated or simulated",
+     "GANTRY_CUDA_LIB"},
     {"cuBLASLt",
      {"libcublasLt.so.13", "libcublasLt.so.12"},
      cublasVersion,
      "matrix products of plans that were compiled with --libraries=cublaslt",
-     generated},
+     generated,
+     "GANTRY_CUBLASLT_LIB"},
     {"cuDNN",
      {"libcudnn.so.9"},
      cudnnVersion,
@@ -89,8 +92,9 @@ const Candidate candidates[] = {
     {"NCCL",
      {"libnccl.so.2"},
      ncclVersion,
-     "not used by this version; devices exchange directly",
-     "devices exchange directly"},
+     "all-reduces of plans that were compiled with --collectives=nccl",
+     "devices exchange directly",
+     "GANTRY_NCCL_LIB"},
     {"oneDNN",
      {"libdnnl.so.3", "libdnnl.so.2"},
      dnnlVersion,
@@ -98,18 +102,18 @@ const Candidate candidates[] = {
      generated},
 };
 
-/// The one that plans would run by: libcuda and cuBLASLt may be others, and the usual cuBLASLt does
-/// not work with another libcuda.
+/// The one that plans would run by: libcuda and the libraries that drivers open may be others, and
+/// the usual ones of these do not work with another libcuda.
 std::vector<const char *> filesOf(const Candidate &candidate) {
   auto named = [](const char *variable) {
     const char *file = std::getenv(variable);
     return file && *file ? file : nullptr;
   };
-  if (candidate.version != cudaVersion && candidate.version != cublasVersion)
+  if (!candidate.variable)
     return candidate.files;
-  const bool isCuda = candidate.version == cudaVersion;
-  if (const char *other = named(isCuda ? "GANTRY_CUDA_LIB" : "GANTRY_CUBLASLT_LIB"))
+  if (const char *other = named(candidate.variable))
     return {other};
+  const bool isCuda = candidate.version == cudaVersion;
   return isCuda || !named("GANTRY_CUDA_LIB") ? candidate.files : std::vector<const char *>();
 }
 

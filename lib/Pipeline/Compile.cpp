@@ -7,10 +7,11 @@
 #include "TopologyOptions.h"
 #include "WhatIf.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Plan/AllReducePart.h"
 #include "gantry/Support/Hash.h"
-#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
@@ -143,8 +144,7 @@ struct Compilation {
       return failure();
     if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
-    if (options.libraries)
-      setLibraries(*options.libraries);
+    setLibraries();
     FailureOr<std::vector<std::string>> archs = findGPUArchs(*module, options);
     if (failed(archs))
       return failure();
@@ -158,7 +158,19 @@ struct Compilation {
     return success();
   }
 
-  void setLibraries(ArrayRef<std::string> names) {
+  /// What flags say of libraries, and for the rest what the text says.
+  void setLibraries() {
+    SmallVector<std::string> names;
+    const std::string collectives(plan::collectiveLibrary);
+    auto said = (*module)->getAttrOfType<ArrayAttr>(kLibrariesAttr);
+    if (options.libraries)
+      llvm::append_range(names, *options.libraries);
+    if (options.libraryCollectives.value_or(false))
+      names.push_back(collectives);
+    if (said)
+      for (auto name : said.getAsRange<StringAttr>())
+        if (name == collectives ? !options.libraryCollectives : !options.libraries)
+          names.push_back(name.str());
     (*module)->removeAttr(kLibrariesAttr);
     if (!names.empty())
       (*module)->setAttr(kLibrariesAttr,

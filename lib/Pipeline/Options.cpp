@@ -211,6 +211,13 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readCollectives(StringRef value) {
+    if (value != "direct" && value != "nccl")
+      return fail("--collectives=" + value + " is not known; it is direct or nccl");
+    options.libraryCollectives = value == "nccl";
+    return llvm::success();
+  }
+
   /// NAME=FILE; whether the graph has such an input is the frontend's matter.
   LogicalResult readValue(StringRef text) {
     auto [name, file] = text.split('=');
@@ -355,6 +362,8 @@ struct FlagReader {
       return readMath(value);
     else if (name == "libraries")
       return readLibraries(value);
+    else if (name == "collectives")
+      return readCollectives(value);
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "over-limit")

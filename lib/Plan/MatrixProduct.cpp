@@ -1,6 +1,6 @@
 #include "gantry/Plan/MatrixProduct.h"
 
-#include <charconv>
+#include "Words.h"
 
 namespace gantry::plan {
 
@@ -10,47 +10,19 @@ namespace {
 constexpr uint64_t sizeLimit = uint64_t(1) << 31, batchLimit = uint64_t(1) << 20,
                    strideLimit = uint64_t(1) << 40;
 
-/// Takes words from the front of a text; after the first that is not as expected it stays failed.
-class Words {
-public:
-  explicit Words(std::string_view text) : left(text) {}
-
-  void expect(std::string_view word) { failed |= take() != word; }
-
-  std::string_view take() {
-    const size_t end = std::min(left.find(' '), left.size());
-    const std::string_view word = left.substr(0, end);
-    left.remove_prefix(std::min(end + 1, left.size()));
-    return word;
-  }
-
-  uint64_t number(std::string_view word) {
-    uint64_t value = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    failed |= error != std::errc() || end != word.data() + word.size();
-    return value;
-  }
-  uint64_t number() { return number(take()); }
-
-  StoredMatrix matrix(std::string_view name) {
-    expect(name);
-    StoredMatrix read;
-    std::string_view buffer = take();
-    if ((read.isTurned = buffer.ends_with('t')))
-      buffer.remove_suffix(1);
-    const uint64_t position = number(buffer);
-    failed |= position > UINT32_MAX;
-    read.buffer = static_cast<uint32_t>(position);
-    read.line = number();
-    read.stride = number();
-    return read;
-  }
-
-  bool failed = false;
-
-private:
-  std::string_view left;
-};
+StoredMatrix readMatrix(Words &words, std::string_view name) {
+  words.expect(name);
+  StoredMatrix read;
+  std::string_view buffer = words.take();
+  if ((read.isTurned = buffer.ends_with('t')))
+    buffer.remove_suffix(1);
+  const uint64_t position = words.number(buffer);
+  words.failed |= position > UINT32_MAX;
+  read.buffer = static_cast<uint32_t>(position);
+  read.line = words.number();
+  read.stride = words.number();
+  return read;
+}
 
 std::string textOf(const char *name, const StoredMatrix &matrix) {
   return std::string(" ") + name + " " + std::to_string(matrix.buffer) +
@@ -120,9 +92,9 @@ Expected<MatrixProduct> MatrixProduct::parse(std::string_view text) {
     words.expect(name);
     *size = words.number();
   }
-  product.left = words.matrix("left");
-  product.right = words.matrix("right");
-  product.result = words.matrix("result");
+  product.left = readMatrix(words, "left");
+  product.right = readMatrix(words, "right");
+  product.result = readMatrix(words, "result");
   if (words.failed || product.text() != text)
     return Status::corrupt("'" + std::string(text.substr(0, 300)) +
                            "' is not a product of matrices as the library cublasLt has them");

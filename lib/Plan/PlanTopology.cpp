@@ -45,6 +45,7 @@ Topology topologyOf(const fb::Plan &plan) {
     physical.name.id = device->physical();
     physical.driver = driverOf(*device);
     physical.bandwidth = device->bandwidth();
+    physical.launch = device->launch();
     physical.peakFlops[static_cast<size_t>(gantry::ElementType::f32)] = device->peak_flops();
     topology.physical.push_back(std::move(physical));
   }

@@ -46,6 +46,7 @@ private:
   std::vector<char> signalled;  ///< per semaphore: signalled on every way to here
   std::vector<char> signalSeen; ///< per semaphore: some command signals it
   uint64_t numCommands = 0;
+  bool inLibrary = false;                        ///< in a block that a library may do
   std::vector<uint64_t> inputSizes, outputSizes; ///< bytes
   std::vector<uint64_t> readAtLoad; ///< by arena: bytes that are there when the plan is loaded
 
@@ -141,7 +142,13 @@ private:
         signalledHere.push_back(command.signal());
       for (uint32_t block : each(command.blocks())) {
         GANTRY_RETURN_IF_ERROR(checkIndex(block, countOf(function->blocks()), "block"));
+        const bool isLibrarys = isDecidedByLibrary(command) && block == command.blocks()->Get(0);
+        inLibrary = isLibrarys;
         GANTRY_RETURN_IF_ERROR(checkBlock(name, block, depth + 1));
+        if (isLibrarys)
+          GANTRY_RETURN_IF_ERROR(
+              checkLibraryBlock(*this, *function->blocks()->Get(block), textOf(command.library())));
+        inLibrary = false;
       }
     }
     // Whoever comes after this block cannot rely on its having run.
@@ -204,6 +211,8 @@ private:
       return fail("it names " + number(also) + " further values, and is not a copy");
     if (command.index_check() && command.opcode() != fb::Opcode::check)
       return fail("it says what indices it checks, and is not a check");
+    if (isDecidedByLibrary(command) && command.opcode() != fb::Opcode::branch)
+      return fail("a library decides it, and it is not a branch");
     if (blocks != (nests ? 2 : 0))
       return fail(number(blocks) + " blocks, expected " + (nests ? "2" : "0"));
     if (nests != (command.condition() != nullptr))
@@ -250,12 +259,16 @@ private:
     return {};
   }
 
+  static bool isDecidedByLibrary(const fb::Command &command) {
+    return !textOf(command.library()).empty();
+  }
+
   /// Every driver that its device may have can run the kernel. Where registered kernels run is
   /// known at load, and plans that name no driver leave it open.
   Status checkKernelRunsOn(const fb::Command &command) const {
     const fb::Kernel &kernel = *plan.kernels()->Get(command.kernel());
     const fb::Device &device = deviceAt(command.device());
-    if (kernel.custom() || textOf(device.driver()).empty())
+    if (inLibrary || kernel.custom() || textOf(device.driver()).empty())
       return {};
     for (std::string_view driver : driversOf(device)) {
       GANTRY_RETURN_IF_ERROR(checkScratch(command, kernel, driver));

@@ -66,6 +66,9 @@ private:
         return fail("a memory limit of " + number(device->memory_limit()) + " bytes");
       GANTRY_RETURN_IF_ERROR(checkRate(device->peak_flops(), "peak_flops"));
       GANTRY_RETURN_IF_ERROR(checkRate(device->bandwidth(), "bandwidth"));
+      if (!(device->launch() >= 0 && device->launch() <= longestLaunch))
+        return fail("a launch of " + std::to_string(device->launch()) +
+                    " seconds, expected 0 to 3600");
     }
     return {};
   }

@@ -127,6 +127,10 @@ protected:
 /// Devices, arenas, constants, variables, code, kernels: ValidateTables.cpp.
 Status checkTables(const Walk &walk);
 
+/// The first block of a branch that `library` decides, whose commands are sound:
+/// ValidateCollectives.cpp.
+Status checkLibraryBlock(const Walk &walk, const fb::Block &block, std::string_view library);
+
 /// Functions, over tables that are sound: ValidateFunctions.cpp.
 Status checkFunctions(const Walk &walk);
 

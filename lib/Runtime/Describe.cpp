@@ -137,6 +137,7 @@ private:
     number("memory_limit", device.memory_limit());
     known("peak_flops", device.peak_flops());
     known("bandwidth", device.bandwidth());
+    known("launch", device.launch());
     texts("also", device.also());
   }
 
@@ -282,6 +283,8 @@ private:
       break;
     case fb::Opcode::branch:
     case fb::Opcode::loop:
+      if (command.library())
+        text("library", command.library());
       nested(command);
       break;
     }

@@ -13,6 +13,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace gantry::runtime {
 
@@ -137,26 +138,26 @@ std::vector<bool> usedDevices(const fb::Plan &plan) {
   return used;
 }
 
-} // namespace
 /// Number of the machine's device: the plan's, or that of the device that it was bound to.
 uint32_t physicalOf(const fb::Device &device, const std::string &name) {
   Expected<DeviceName> bound = DeviceName::parse(name);
   return name == textOf(device.name()) || !bound ? device.physical() : bound->id.value_or(0);
 }
 
+} // namespace
 
 Status LoadedPlan::findDevices() {
   Expected<std::vector<std::string>> names = bindDevices(metadata(), owner->bindings());
   if (!names)
     return names.status();
   std::vector<bool> used = usedDevices(metadata());
-  for (const fb::Device *device : each(metadata().devices())) {
   std::vector<DeviceName> known;
-    if (!used[planDevices.size()]) {
+  for (const fb::Device *device : each(metadata().devices())) {
     const std::string &name = (*names)[planDevices.size()];
     known.push_back(
         DeviceName::local(device->type() == fb::DeviceType::gpu ? DeviceType::GPU : DeviceType::CPU,
                           physicalOf(*device, name)));
+    if (!used[planDevices.size()]) {
       planDevices.push_back(nullptr);
       continue;
     }
@@ -517,10 +518,19 @@ Status LoadedPlan::runAtLoad(const FunctionInfo &function) {
 
 Status LoadedPlan::chooseKernels() {
   choicesOf.resize(countOf(metadata().kernels()));
+  std::unordered_set<const fb::Block *> ofLibraries;
   for (const fb::Function *function : plan::allFunctions(metadata()))
     for (const fb::Block *block : each(function->blocks()))
       for (const fb::Command *command : each(block->commands()))
-        if (command->opcode() == fb::Opcode::launch)
+        if (!textOf(command->library()).empty()) {
+          const fb::Block *first = function->blocks()->Get(command->blocks()->Get(0));
+          ofLibraries.insert(first);
+          chooseBranch(*command, *first);
+        }
+  for (const fb::Function *function : plan::allFunctions(metadata()))
+    for (const fb::Block *block : each(function->blocks()))
+      for (const fb::Command *command : each(block->commands()))
+        if (command->opcode() == fb::Opcode::launch && !ofLibraries.contains(block))
           GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *command, chooseKernel(*command)));
   return {};
 }
@@ -653,6 +663,7 @@ void LoadedPlan::logPassedOver() const {
 Status LoadedPlan::loadKernels() {
   for (KernelChoice &choice : choices)
     GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *choice.firstLaunch, loadKernel(choice)));
+  loadBranches();
   logPassedOver();
   return {};
 }

@@ -13,6 +13,7 @@ namespace gantry::runtime {
 namespace fb = plan::fb;
 using plan::countOf;
 using plan::each;
+using plan::textOf;
 
 /// Builds a Program. Two passes: the first lays out steps and slots by number, the second turns
 /// slot numbers into pointers, because the arrays move while they grow.
@@ -163,8 +164,18 @@ private:
     return {};
   }
 
+  /// One of the blocks, between joins: which one is known, so that the host waits for nothing.
+  Status addDecided(const fb::Command &command) {
+    addJoin(command);
+    GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(plan.takesLibrary(command) ? 0 : 1)));
+    addJoin(command);
+    return {};
+  }
+
   /// jumpIfFalse condition -> else; then...; jump -> end; else...; end: join
   Status addBranch(const fb::Command &command) {
+    if (!textOf(command.library()).empty())
+      return addDecided(command);
     uint32_t test = here();
     GANTRY_RETURN_IF_ERROR(addTest(command));
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(0)));

@@ -212,6 +212,39 @@ TEST_P(CUDAWaits, aMissingWaitIsFound) {
   RecordProperty("redundant", static_cast<int>(redundant));
 }
 
+/// Plans that libraries of GPUs have a part in: the same bytes in every order and mode, and without
+/// the library those of the plan's own kernels.
+using CUDALibraryPlans = CUDAPlans;
+
+TEST_P(CUDALibraryPlans, giveTheSameBytesInEveryOrder) {
+  for (bool isThere : {true, false}) {
+    std::vector<uint8_t> wanted = isThere ? std::vector<uint8_t>() : expected;
+    for (CUDAOptions options : {withGraphs, inStreams, eachByItself})
+      for (uint64_t seed = 0; seed < 10; ++seed) {
+        for (const char *variable : {"GANTRY_CUBLASLT_LIB", "GANTRY_NCCL_LIB"})
+          ::setenv(variable, isThere ? GANTRY_FAKE_CUDA : "/nowhere", 1);
+        fake_cuda_options_t settings = fakeOptions(seed);
+        settings.has_peers = seed % 2 == 0;
+        reset(settings);
+        {
+          World world(plan->file, makeRuntime(options));
+          for (int run = 0; run < 2; ++run) {
+            Status status = world.run(CommandOrder::virtualTime());
+            ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.message();
+            if (wanted.empty())
+              wanted = world.output();
+            ASSERT_EQ(world.output(), wanted) << "seed " << seed;
+          }
+        }
+        EXPECT_EQ(fake.calls("cublasLtMatmul") + fake.calls("ncclAllReduce") > 0, isThere);
+        expectClean();
+        ASSERT_FALSE(HasFailure()) << "seed " << seed;
+      }
+  }
+  for (const char *variable : {"GANTRY_CUBLASLT_LIB", "GANTRY_NCCL_LIB"})
+    ::unsetenv(variable);
+}
+
 /// Load, two runs and unload, and whether they went well. `atRun`: how many calls the load took.
 Status liveOnce(const EditablePlan &plan, const std::vector<uint8_t> &expected,
                 CUDAOptions options = withGraphs, uint64_t *atRun = nullptr) {
@@ -320,6 +353,12 @@ INSTANTIATE_TEST_SUITE_P(, CUDAWaits,
                                          Case{"branch", "branch.mlir", {}},
                                          Case{"reuse", "reuse.mlir", {}}),
                          nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    , CUDALibraryPlans,
+    testing::Values(Case{"products", "exchange.mlir", {"libraries=cublaslt"}},
+                    Case{"collectives", "all-reduce.mlir", {"collectives=nccl"}}),
+    nameOf);
 
 /// Too much to interpret: the calls are counted, and kernels do not run.
 TEST(CUDANetworks, aSecondRunOfResnet50IsSixCalls) {

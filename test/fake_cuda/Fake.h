@@ -235,6 +235,10 @@ void dropDefaultStreams(Context &context);
 void enqueue(Stream &stream, Work work);
 Result drain(Stream &stream);
 Result drain(Event &event, uint64_t ticket);
+Result recordEvent(Event &event, Stream &stream);
+Result waitEvent(Stream &stream, Event &event);
+/// Before an event goes.
+void forgetEvent(Event &event);
 bool capturesHere();
 void breakCapture(Capture &capture);
 

@@ -200,6 +200,8 @@ Result endCapture(Stream &stream, GraphHandle *graph) {
   return result;
 }
 
+} // namespace
+
 Result recordEvent(Event &event, Stream &stream) {
   if (event.context != stream.context)
     return Result::invalidHandle;
@@ -241,6 +243,19 @@ Result waitEvent(Stream &stream, Event &event) {
   join(stream.clock, event.clock);
   return Result::success;
 }
+
+/// What waits for it still does.
+void forgetEvent(Event &event) {
+  for (Stream *stream : state().streams)
+    for (Op &op : stream->ops)
+      if (op.event == &event) {
+        if (op.kind == Op::Kind::wait)
+          (void)drain(event, op.ticket);
+        op.event = nullptr;
+      }
+}
+
+namespace {
 
 // ---- graphs ----
 
@@ -457,13 +472,7 @@ FAKE_CUDA cuEventDestroy_v2(EventHandle eventHandle) {
   Event *event = eventOf(eventHandle);
   if (!event)
     return Result::invalidHandle;
-  for (Stream *stream : state().streams)
-    for (Op &op : stream->ops)
-      if (op.event == event) {
-        if (op.kind == Op::Kind::wait)
-          (void)drain(*event, op.ticket); // what waits for it still does
-        op.event = nullptr;
-      }
+  forgetEvent(*event);
   state().events.erase(event);
   delete event;
   return call.end();

@@ -84,6 +84,8 @@ struct CompileOptions {
   bool tf32 = false;                   ///< products of f32 may round their factors to tf32
   /// That kernels of GPUs get variants of, as plans name them; if not said, those of the text.
   std::optional<std::vector<std::string>> libraries;
+  /// Whether a library may do collectives of GPUs; if not said, what the text says.
+  std::optional<bool> libraryCollectives;
   std::vector<std::string> also; ///< drivers that the plan is to run with as well
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large

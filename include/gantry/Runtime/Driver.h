@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,7 +41,6 @@ public:
   /// driver that the plan lets stand in is asked.
   virtual Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) = 0;
 
-  /// Whether an open device is what another plan asks for. FAILED_PRECONDITION says what differs.
   /// How many devices of a type the machine has, as far as that is known without asking one; 0
   /// where plans say what there is.
   virtual uint32_t numDevices(DeviceType type) {
@@ -48,9 +48,17 @@ public:
     return 0;
   }
 
+  /// Whether an open device is what another plan asks for. FAILED_PRECONDITION says what differs.
   virtual Status checkReuse(const Device &device, const DeviceRequest &request) const {
     (void)device, (void)request;
     return {};
+  }
+
+  /// Lets kernels of a library's collective find one another: `ranks` in their order, each loaded
+  /// on the device of the same place. UNSUPPORTED or UNAVAILABLE when these devices cannot do it.
+  virtual Status connect(std::span<Device *const> devices, std::span<const KernelHandle> ranks) {
+    (void)devices, (void)ranks;
+    return Status::unsupported("the driver '" + std::string(name()) + "' has no collectives");
   }
 
   /// What runs a program that uses devices of this driver. Null for the runtime's own executors:

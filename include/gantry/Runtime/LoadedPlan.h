@@ -103,6 +103,8 @@ public:
 
   /// What was chosen for each kernel on each device that launches it, in the order of the launches.
   std::span<const KernelChoice> kernelChoices() const { return choices; }
+  /// Of a branch that a library decides: whether it does the first block here.
+  bool takesLibrary(const plan::fb::Command &branch) const;
   /// Kernel of a launch command.
   const KernelChoice &kernel(const plan::fb::Command &command) const;
 
@@ -121,6 +123,19 @@ private:
     const void *domain; ///< Device::codeDomain
     std::unique_ptr<CodeObject> object;
   };
+
+  /// A branch that a library decides, and the kernels of its first block, which are among the
+  /// plan's choices when it is taken.
+  struct LibraryBranch {
+    const plan::fb::Command *command;
+    std::vector<KernelChoice> ranks = {};
+    Status why = {}; ///< the library does not do it
+  };
+
+  // LibraryBranches.cpp
+  void chooseBranch(const plan::fb::Command &command, const plan::fb::Block &block);
+  void loadBranches();
+  Status loadBranch(LibraryBranch &branch);
 
   Status findDevices();
   Expected<Device *> findDevice(const plan::fb::Device &device, const std::string &name);
@@ -162,6 +177,7 @@ private:
   std::vector<OpenLibrary> libraries;
   std::vector<KernelChoice> choices;
   std::vector<std::vector<uint32_t>> choicesOf; // by kernel: indices into choices
+  std::vector<LibraryBranch> branches;
   // Constants in place that no one has compared with their hashes yet.
   mutable std::atomic<bool> unverified{false};
   mutable std::mutex verifying;

@@ -1,6 +1,7 @@
 #include "CUDADevice.h"
 
 #include "Code.h"
+#include "Libraries/Collectives.h"
 #include "Libraries/Products.h"
 #include "Stream.h"
 
@@ -37,7 +38,8 @@ Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
   const std::string who = ownCard.name() + " is " + own;
   if (needs.source == VariantNeeds::Source::registered)
     return {"registered kernels run on CPUs only", ""};
-  if (needs.source == VariantNeeds::Source::library && needs.library != plan::matmulLibrary)
+  if (needs.source == VariantNeeds::Source::library && needs.library != plan::matmulLibrary &&
+      needs.library != plan::collectiveLibrary)
     return {"there is no library '" + std::string(needs.library) + "' for GPUs", ""};
   if (!needs.target.empty() && !needs.target.starts_with("sm_"))
     return {"the code is for " + std::string(needs.target) + ", not for GPUs", ""};
@@ -51,16 +53,26 @@ Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
   return needs.source == VariantNeeds::Source::library ? unmetByLibrary(needs) : Unmet();
 }
 
-Unmet CUDADevice::unmetByLibrary(const VariantNeeds &needs) const {
-  const Expected<const cublaslt::CublasLt *> library = ownCard.cublasLt();
+namespace {
+template <typename Library>
+Unmet unmetBy(const char *name, const Expected<const Library *> &library, std::string_view oldest) {
   if (!library)
     return {library.status().message(), ""};
-  if (!(*library)->isAtLeast(needs.libraryVersion))
-    return {"cuBLASLt is version " + (*library)->versionText() + " here", ""};
+  if (!isAtLeast((*library)->version, oldest))
+    return {std::string(name) + " is version " + versionText((*library)->version) + " here", ""};
   return {};
 }
+} // namespace
 
-Expected<std::unique_ptr<CodeObject>> CUDADevice::openLibrary(std::string_view) {
+Unmet CUDADevice::unmetByLibrary(const VariantNeeds &needs) const {
+  return needs.library == plan::matmulLibrary
+             ? unmetBy("cuBLASLt", ownCard.cublasLt(), needs.libraryVersion)
+             : unmetBy("NCCL", ownCard.nccl(), needs.libraryVersion);
+}
+
+Expected<std::unique_ptr<CodeObject>> CUDADevice::openLibrary(std::string_view name) {
+  if (name == plan::collectiveLibrary)
+    return std::unique_ptr<CodeObject>(std::make_unique<Collectives>());
   const Expected<const cublaslt::CublasLt *> library = ownCard.cublasLt();
   if (!library)
     return library.status();

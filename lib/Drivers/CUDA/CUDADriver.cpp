@@ -2,7 +2,10 @@
 
 #include "CUDADevice.h"
 #include "CUDAExecutor.h"
+#include "Libraries/Collectives.h"
 #include "gantry/Support/Bytes.h"
+
+#include <algorithm>
 
 namespace gantry::runtime {
 
@@ -38,14 +41,14 @@ Expected<std::unique_ptr<Device>> CUDADriver::open(const DeviceRequest &request)
       std::make_unique<CUDADevice>(request.name, *this, **found, request.plannedMemory));
 }
 
-Status CUDADriver::checkReuse(const Device &device, const DeviceRequest &request) const {
-  auto limitText = [](uint64_t limit) {
-    return limit ? "a limit of " + formatBytes(limit) : std::string("no limit");
 uint32_t CUDADriver::numDevices(DeviceType type) {
   std::lock_guard lock(mutex);
   return library && type == DeviceType::GPU ? static_cast<uint32_t>(library->numDevices) : 0;
 }
 
+Status CUDADriver::checkReuse(const Device &device, const DeviceRequest &request) const {
+  auto limitText = [](uint64_t limit) {
+    return limit ? "a limit of " + formatBytes(limit) : std::string("no limit");
   };
   const int physical = static_cast<const CUDADevice &>(device).card().ordinal();
   if (physical != static_cast<int>(request.physical))
@@ -58,6 +61,36 @@ uint32_t CUDADriver::numDevices(DeviceType type) {
   return Status::failedPrecondition("'" + device.name() + "' has " + limitText(device.limit()) +
                                     " by an earlier plan, now " + limitText(request.plannedMemory) +
                                     "; load the plan in another runtime");
+}
+
+Status CUDADriver::connect(std::span<Device *const> devices, std::span<const KernelHandle> ranks) {
+  std::vector<Card *> wanted;
+  for (Device *device : devices) {
+    Card *card = &static_cast<CUDADevice *>(device)->card();
+    if (std::find(wanted.begin(), wanted.end(), card) != wanted.end())
+      return Status::unsupported("'" + device->name() +
+                                 "' is on one card with another of the devices");
+    wanted.push_back(card);
+  }
+  std::lock_guard lock(mutex);
+  std::shared_ptr<Communicators> found;
+  std::erase_if(communicators, [&](const auto &known) {
+    std::shared_ptr<Communicators> held = known.lock();
+    if (held && held->areOn(wanted))
+      found = held;
+    return !held;
+  });
+  if (!found) {
+    Expected<const nccl::Nccl *> opened = wanted.front()->nccl();
+    if (!opened)
+      return opened.status();
+    Expected<std::shared_ptr<Communicators>> made = Communicators::make(**opened, wanted);
+    if (!made)
+      return made.status();
+    found = made.take();
+    communicators.push_back(found);
+  }
+  return connectParts(std::move(found), ranks);
 }
 
 std::unique_ptr<Executor> CUDADriver::createExecutor(Program &program) {

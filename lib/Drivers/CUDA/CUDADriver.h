@@ -9,6 +9,8 @@
 
 namespace gantry::runtime::cuda {
 
+class Communicators;
+
 /// Thread-safe. Opens the library with the first device.
 class CUDADriver final : public Driver {
 public:
@@ -16,9 +18,10 @@ public:
 
   std::string_view name() const override { return "cuda"; }
   Expected<std::unique_ptr<Device>> open(const DeviceRequest &request) override;
-  Status checkReuse(const Device &device, const DeviceRequest &request) const override;
-  std::unique_ptr<Executor> createExecutor(Program &program) override;
   uint32_t numDevices(DeviceType type) override;
+  Status checkReuse(const Device &device, const DeviceRequest &request) const override;
+  Status connect(std::span<Device *const> devices, std::span<const KernelHandle> ranks) override;
+  std::unique_ptr<Executor> createExecutor(Program &program) override;
 
 private:
   Expected<Card *> card(int ordinal);
@@ -27,6 +30,7 @@ private:
   std::mutex mutex;
   std::unique_ptr<Library> library; ///< outlives the cards
   std::vector<std::unique_ptr<Card>> cards;
+  std::vector<std::weak_ptr<Communicators>> communicators; ///< that plans have, by their cards
 };
 
 } // namespace gantry::runtime::cuda

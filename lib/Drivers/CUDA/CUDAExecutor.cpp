@@ -1,6 +1,7 @@
 #include "CUDAExecutor.h"
 
 #include "CUDADevice.h"
+#include "Libraries/Collectives.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/CommandRecorder.h"
 #include "gantry/Runtime/Runtime.h"
@@ -68,9 +69,14 @@ CUDAExecutor::CUDAExecutor(const Program &program, CUDAOptions options)
   for (Queue *queue : program.queues())
     if (!queue->device().runsInline())
       queues.push_back(static_cast<StreamQueue *>(queue));
-  for (const Step &step : program.steps())
-    if (!origin && step.kind == Step::Kind::launch)
+  for (const Step &step : program.steps()) {
+    if (step.kind != Step::Kind::launch)
+      continue;
+    if (!origin)
       origin = static_cast<StreamQueue *>(step.queue);
+    const LibraryKernel *inLibrary = static_cast<const Kernel *>(step.kernel)->inLibrary;
+    hasCollectives |= inLibrary && inLibrary->isCollective();
+  }
   if (!origin && !queues.empty())
     origin = queues.front();
   std::set<Card *> seen;
@@ -275,7 +281,24 @@ Status CUDAExecutor::finishUpTo(uint64_t number) {
 
 // ---- runs ----
 
+void CUDAExecutor::takeTurn() const {
+  if (hasCollectives)
+    CollectiveTurn::take();
+}
+
+void CUDAExecutor::giveTurn() const {
+  if (hasCollectives)
+    CollectiveTurn::give();
+}
+
 Status CUDAExecutor::run(CommandOrder) {
+  takeTurn();
+  Status status = runHere();
+  giveTurn();
+  return status;
+}
+
+Status CUDAExecutor::runHere() {
   if (options.syncEach)
     return runSteps([](const Step &, auto work) { return work(); });
   Status status = runSegments();
@@ -306,7 +329,12 @@ Status CUDAExecutor::runSteps(Observe observe) {
     switch (step.kind) {
     case Step::Kind::signal:
     case Step::Kind::wait:
-    case Step::Kind::join:
+      ++at;
+      continue;
+    case Step::Kind::join: // what a collective has put on other queues than its last part's
+      for (StreamQueue *queue : queues)
+        if (Status status = queue->finish().status; !status.ok())
+          return named(step, std::move(status));
       ++at;
       continue;
     case Step::Kind::jump:
@@ -340,21 +368,26 @@ Status CUDAExecutor::runSteps(Observe observe) {
 
 Status CUDAExecutor::runTimed(CommandOrder, std::vector<CommandEvent> &events) {
   CommandRecorder recorder(program, events);
-  return runSteps([&](const Step &step, auto work) {
+  takeTurn();
+  Status status = runSteps([&](const Step &step, auto work) {
     const double start = recorder.now();
     Status done = work();
     recorder.add(step, start);
     return done;
   });
+  giveTurn();
+  return status;
 }
 
-void CUDAExecutor::start(CommandOrder order, std::span<const OutputCopy> outputs,
+void CUDAExecutor::start(CommandOrder, std::span<const OutputCopy> outputs,
                          RunCompletion &completion) {
-  Status status = options.syncEach ? run(order) : runSegments();
+  takeTurn();
+  Status status = options.syncEach ? runHere() : runSegments();
   if (status.ok())
     status = leadCaller();
   if (!status.ok()) {
     settle();
+    giveTurn();
     completion.runFinished(std::move(status));
     return;
   }
@@ -380,6 +413,7 @@ void CUDAExecutor::waitForRuns() {
     Status status = finishAll();
     if (!status.ok())
       settle();
+    giveTurn();
     for (const OutputCopy &copy : mine.outputs)
       if (status.ok())
         status = copy.device->download(copy.destination, copy.source, copy.bytes);

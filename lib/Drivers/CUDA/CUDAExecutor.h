@@ -45,6 +45,9 @@ private:
   };
 
   // CUDAExecutor.cpp: the order of things
+  Status runHere();
+  void takeTurn() const;
+  void giveTurn() const;
   Status runSegments();
   Expected<uint32_t> doHostStep(uint32_t at);
   Expected<uint32_t> doControl(const Segment &segment, uint32_t at);
@@ -94,6 +97,7 @@ private:
   std::vector<StreamQueue *>
       witnesses; ///< one of each card but the origin's: tells of its failures
   bool isPrepared = false;
+  bool hasCollectives = false; ///< runs take turns with those of the process that have some
   uint8_t *pinned = nullptr;
   std::vector<std::unique_ptr<StreamEvent>> semaphores; ///< of signals inside of segments
   std::vector<std::unique_ptr<StreamEvent>> ends;       ///< by queue: its part of a segment

@@ -19,6 +19,8 @@ public:
   /// With the context current; `buffers` are the launch's, `count` of them.
   virtual Status launch(Context &context, StreamHandle stream, void *const *buffers,
                         uint32_t count) const = 0;
+  /// Whether it is a part of what several cards do together.
+  virtual bool isCollective() const { return false; }
 };
 
 /// What a KernelHandle of this driver points to.

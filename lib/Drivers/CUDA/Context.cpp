@@ -1,6 +1,7 @@
 #include "Context.h"
 
 #include "Libraries/CublasLt.h"
+#include "Libraries/Nccl.h"
 
 namespace gantry::runtime::cuda {
 
@@ -64,20 +65,25 @@ Expected<std::shared_ptr<Context>> Card::context() {
   return known;
 }
 
-Expected<const cublaslt::CublasLt *> Card::cublasLt() {
+template <typename Library>
+Expected<const Library *> Card::open(LazyLibrary<Library> &lazy) {
   std::lock_guard lock(mutex);
-  if (!askedForProducts) {
-    askedForProducts = true;
-    Expected<std::unique_ptr<cublaslt::CublasLt>> opened = cublaslt::CublasLt::open();
+  if (!lazy.isAskedFor) {
+    lazy.isAskedFor = true;
+    Expected<std::unique_ptr<Library>> opened = Library::open();
     if (opened)
-      products = opened.take();
+      lazy.library = opened.take();
     else
-      noProducts = opened.status();
+      lazy.why = opened.status();
   }
-  if (!products)
-    return noProducts;
-  return products.get();
+  if (!lazy.library)
+    return lazy.why;
+  return lazy.library.get();
 }
+
+Expected<const cublaslt::CublasLt *> Card::cublasLt() { return open(products); }
+
+Expected<const nccl::Nccl *> Card::nccl() { return open(collectives); }
 
 uint64_t Card::pinnedBytes() {
   std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock

@@ -21,6 +21,9 @@ namespace gantry::runtime::cuda {
 namespace cublaslt {
 struct CublasLt;
 } // namespace cublaslt
+namespace nccl {
+struct Nccl;
+} // namespace nccl
 
 class Card;
 
@@ -90,6 +93,14 @@ private:
   Status failure;
 };
 
+/// A library, opened when it is first asked for.
+template <typename Library>
+struct LazyLibrary {
+  bool isAskedFor = false;
+  std::shared_ptr<const Library> library;
+  Status why; ///< there is none
+};
+
 /// A GPU. Asking it anything but its context makes none.
 class Card {
 public:
@@ -113,10 +124,14 @@ public:
   uint64_t pinnedBytes();
   /// The library of matrix products, opened when it is first asked for. UNAVAILABLE without it.
   Expected<const cublaslt::CublasLt *> cublasLt();
+  /// The same of the library of collectives.
+  Expected<const nccl::Nccl *> nccl();
 
 private:
   friend class Context;
   void letGo();
+  template <typename Library>
+  Expected<const Library *> open(LazyLibrary<Library> &lazy);
   Card(const Library &api, int ordinal) : library(api), index(ordinal) {}
   Status read();
 
@@ -132,9 +147,8 @@ private:
   std::weak_ptr<Context> current;
   bool isRetained = false;
   std::map<DeviceNumber, bool> peers; ///< whether they can be accessed
-  bool askedForProducts = false;
-  std::shared_ptr<const cublaslt::CublasLt> products;
-  Status noProducts; ///< why there are none
+  LazyLibrary<cublaslt::CublasLt> products;
+  LazyLibrary<nccl::Nccl> collectives;
 };
 
 } // namespace gantry::runtime::cuda

@@ -3,6 +3,7 @@
 #include "gantry/Target/Plan/ReadPlan.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Views.h"
@@ -99,13 +100,20 @@ struct Reader {
   // Declarations
   //===------------------------------------------------------------------===//
 
+  void readDevice(unsigned number, const fb::Device &from) {
+    auto op = commands::DeviceOp::create(
+        b, loc(), b.getStringAttr("d" + Twine(number)), deviceNamed(textOf(from.name())),
+        b.getStringAttr(textOf(from.driver())), i64(from.physical()), i64(from.memory_limit()),
+        b.getF64FloatAttr(from.peak_flops()), b.getF64FloatAttr(from.bandwidth()),
+        texts(from.also()));
+    if (from.launch() > 0)
+      op->setAttr(kLaunchSecondsAttr, b.getF64FloatAttr(from.launch()));
+  }
+
   void read() {
     b.setInsertionPointToEnd(module.getBody());
     for (auto [i, d] : llvm::enumerate(*plan.devices()))
-      commands::DeviceOp::create(
-          b, loc(), b.getStringAttr("d" + Twine(i)), deviceNamed(textOf(d->name())),
-          b.getStringAttr(textOf(d->driver())), i64(d->physical()), i64(d->memory_limit()),
-          b.getF64FloatAttr(d->peak_flops()), b.getF64FloatAttr(d->bandwidth()), texts(d->also()));
+      readDevice(i, *d);
     for (const fb::Link *link : plan::each(plan.links()))
       commands::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
                                b.getF64FloatAttr(link->bandwidth()),
@@ -355,6 +363,8 @@ struct Reader {
     }
     case fb::Opcode::branch: {
       auto op = commands::IfOp::create(b, loc(), bufferOf(*command->condition()));
+      if (command->library())
+        op->setAttr(kLibraryAttr, b.getStringAttr(textOf(command->library())));
       ++number;
       readRegion(op.getThenBody(), command->blocks()->Get(0));
       readRegion(op.getElseBody(), command->blocks()->Get(1));

@@ -6,6 +6,7 @@
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Validate.h"
@@ -105,6 +106,8 @@ struct Writer {
       device->memory_limit = op.getLimit();
       device->peak_flops = op.getFlops().convertToDouble();
       device->bandwidth = op.getBandwidth().convertToDouble();
+      if (auto seconds = op->getAttrOfType<FloatAttr>(kLaunchSecondsAttr))
+        device->launch = seconds.getValueAsDouble();
       device->also = textsOf(op.getAlso());
       plan.devices.push_back(std::move(device));
     }
@@ -475,9 +478,11 @@ struct Writer {
       command->queue = op.getQueue();
       command->signal = op.getSemaphore();
     };
-    if (auto branch = dyn_cast<commands::IfOp>(op))
+    if (auto branch = dyn_cast<commands::IfOp>(op)) {
       nest(fb::Opcode::branch, branch.getCondition(), branch.getThenBody(), branch.getElseBody());
-    else if (auto loop = dyn_cast<commands::WhileOp>(op)) {
+      if (auto library = branch->getAttrOfType<StringAttr>(kLibraryAttr))
+        command->library = library.str();
+    } else if (auto loop = dyn_cast<commands::WhileOp>(op)) {
       nest(fb::Opcode::loop, loop.getCondition(), loop.getConditionBody(), loop.getBody());
       command->trips = loop.getTrips().value_or(0);
     } else if (auto signal = dyn_cast<commands::SignalOp>(op))

@@ -5,8 +5,16 @@
 // order of the ranks, so the sum of an element is the same bits everywhere and in every run; then
 // all ranks join the sums. Each rank sends and receives 2 (n-1)/n of the value, the least there is.
 // Chunks are exchanged in pieces, so that a piece is copied while the one before it is added up.
+//
+// Where a library may do it, the exchange becomes the second region of a gantry.if that the library
+// decides, and the first one has a part of the collective for each rank (decision 0038).
 
+#include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Plan/AllReducePart.h"
 #include "gantry/Transforms/Passes.h"
+
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -23,8 +31,8 @@ namespace {
 /// One gantry.all_reduce on its way.
 class Exchange {
 public:
-  Exchange(AllReduceOp op, uint64_t smallBytes, uint64_t pieceBytes)
-      : op(op), builder(op), pieceBytes(std::max<uint64_t>(pieceBytes, 1)),
+  Exchange(AllReduceOp op, const Topology *library, uint64_t smallBytes, uint64_t pieceBytes)
+      : op(op), library(library), builder(op), pieceBytes(std::max<uint64_t>(pieceBytes, 1)),
         type(cast<RankedTensorType>(op.getValues().front().getType())),
         isSmall(getByteSize(type) <= smallBytes) {
     llvm::append_range(devices, op.getDevices()->getAsRange<DeviceAttr>());
@@ -38,8 +46,7 @@ public:
     if (op.getKind() == CombineKind::Mean && !hasEqualShares())
       for (size_t rank = 0; rank < ranks(); ++rank)
         values[rank] = scale(values[rank], share(rank), rank, "share");
-    SmallVector<Value> results = isSmall || ranks() == 1 ? addEverywhere(values) : exchange(values);
-    op->replaceAllUsesWith(results);
+    op->replaceAllUsesWith(combine(values));
     op.erase();
     return success();
   }
@@ -55,6 +62,104 @@ private:
     for (int64_t weight : weights)
       sum += double(weight);
     return double(weights[rank]) / sum;
+  }
+
+  SmallVector<Value> combine(ArrayRef<Value> values) {
+    if (isSmall || ranks() == 1)
+      return addEverywhere(values);
+    if (!library)
+      return exchange(values);
+    if (std::string why = findLogical(); !why.empty()) {
+      op.emitRemark() << "is done by direct exchange, not by NCCL: " << why;
+      return exchange(values);
+    }
+    return byLibrary(values);
+  }
+
+  //===------------------------------------------------------------------===//
+  // By a library
+  //===------------------------------------------------------------------===//
+
+  /// Finds the devices of the topology that are meant; gives why they cannot have the library.
+  std::string findLogical() {
+    llvm::SmallSet<uint32_t, 8> physical;
+    for (DeviceAttr device : devices) {
+      const std::string name = device.getName().shortStr();
+      const LogicalDevice *found = library->find(device.getName().withDefaultTask());
+      if (!found || found->name.type != DeviceType::GPU)
+        return "'" + name + "' is no GPU";
+      const PhysicalDevice &card = library->physical[found->physical];
+      if (card.driver != Driver::cuda)
+        return "'" + name + "' is run by the driver '" + std::string(driverName(card.driver)) + "'";
+      if (!physical.insert(found->physical).second)
+        return "'" + name + "' is on one card with another of the devices";
+      if (!logical.empty() && !isSameTask(found->name, logical.front().getName()))
+        return "'" + name + "' is in another process";
+      logical.push_back(DeviceAttr::get(op.getContext(), found->name));
+    }
+    const Type element = type.getElementType();
+    const std::optional<ElementType> known = elementTypeNamed(nameOf(element));
+    return known && plan::AllReducePart::canAdd(*known) ? "" : "it does not add " + nameOf(element);
+  }
+
+  static bool isSameTask(const DeviceName &a, const DeviceName &b) {
+    return a.job == b.job && a.replica == b.replica && a.task == b.task;
+  }
+
+  /// As element types are called, which is as MLIR prints them but for signs.
+  static std::string nameOf(Type element) {
+    if (auto integer = dyn_cast<IntegerType>(element))
+      return (integer.isUnsigned() ? "u" : "i") + std::to_string(integer.getWidth());
+    std::string name;
+    llvm::raw_string_ostream(name) << element;
+    return name;
+  }
+
+  /// A mean is a sum in both regions: what comes behind is the same whoever has added up.
+  SmallVector<Value> byLibrary(ArrayRef<Value> values) {
+    SmallVector<Type> types(ranks(), type);
+    auto no = DenseElementsAttr::get(RankedTensorType::get({}, builder.getI1Type()), false);
+    Value never = ConstantOp::create(builder, op.getLoc(), no);
+    auto choice = IfOp::create(builder, op.getLoc(), types, never);
+    choice->setAttr(kLibraryAttr, builder.getStringAttr(StringRef(plan::collectiveLibrary)));
+    addRegion(choice.getThenBody(), [&] { return parts(values); });
+    takesMeanInside = false;
+    addRegion(choice.getElseBody(), [&] { return exchange(values); });
+    takesMeanInside = true;
+    SmallVector<Value> results(choice.getResults());
+    if (isEqualMean())
+      for (size_t rank = 0; rank < ranks(); ++rank)
+        results[rank] = scale(results[rank], 1.0 / double(ranks()), rank, "mean");
+    return results;
+  }
+
+  void addRegion(Region &region, function_ref<SmallVector<Value>()> make) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&region);
+    SmallVector<Value> made = make();
+    YieldOp::create(builder, op.getLoc(), made);
+  }
+
+  SmallVector<Value> parts(ArrayRef<Value> values) {
+    SmallVector<Attribute> all(logical.begin(), logical.end());
+    SmallVector<Value> results;
+    for (size_t rank = 0; rank < ranks(); ++rank) {
+      auto part = AllReduceOp::create(builder, op.getLoc(), TypeRange(type), values[rank],
+                                      CombineKindAttr::get(op.getContext(), CombineKind::Sum),
+                                      builder.getArrayAttr(all), DenseI64ArrayAttr());
+      part->setAttr(kRankAttr, builder.getI64IntegerAttr(rank));
+      results.push_back(place(part, rank, "part"));
+      part->setAttr(kDeviceAttr, logical[rank]);
+    }
+    return results;
+  }
+
+  //===------------------------------------------------------------------===//
+  // By ops
+  //===------------------------------------------------------------------===//
+
+  bool isEqualMean() {
+    return op.getKind() == CombineKind::Mean && hasEqualShares() && ranks() > 1;
   }
 
   /// Makes an op a rank's. Names say what it is for and where.
@@ -83,7 +188,7 @@ private:
     Value sum = values.front();
     if (values.size() > 1)
       sum = place(AddNOp::create(builder, op.getLoc(), sum.getType(), values), rank, what);
-    if (op.getKind() == CombineKind::Mean && hasEqualShares() && ranks() > 1)
+    if (isEqualMean() && takesMeanInside)
       sum = scale(sum, 1.0 / double(ranks()), rank, what + "/mean");
     return sum;
   }
@@ -149,11 +254,14 @@ private:
   }
 
   AllReduceOp op;
+  const Topology *library; ///< where a library may do it; null: nowhere
   OpBuilder builder;
   uint64_t pieceBytes;
   RankedTensorType type;
   bool isSmall;
-  SmallVector<DeviceAttr> devices; ///< by rank
+  SmallVector<DeviceAttr> devices; ///< by rank, as they were asked for
+  SmallVector<DeviceAttr> logical; ///< by rank, of the topology
+  bool takesMeanInside = true;     ///< of the exchange
 };
 
 struct ExpandCollectives : gantry::impl::ExpandCollectivesPassBase<ExpandCollectives> {
@@ -161,9 +269,15 @@ struct ExpandCollectives : gantry::impl::ExpandCollectivesPassBase<ExpandCollect
 
   void runOnOperation() override {
     SmallVector<AllReduceOp> ops;
-    getOperation().walk([&](AllReduceOp op) { ops.push_back(op); });
+    getOperation().walk([&](AllReduceOp op) {
+      if (!op->hasAttr(kRankAttr))
+        ops.push_back(op);
+    });
+    std::optional<Topology> topology;
+    if (!ops.empty() && asksForLibrary(getOperation(), StringRef(plan::collectiveLibrary)))
+      topology = getTopology(getOperation()->getParentOfType<ModuleOp>());
     for (AllReduceOp op : ops)
-      if (failed(Exchange(op, smallBytes, pieceBytes).run()))
+      if (failed(Exchange(op, topology ? &*topology : nullptr, smallBytes, pieceBytes).run()))
         return signalPassFailure();
   }
 };

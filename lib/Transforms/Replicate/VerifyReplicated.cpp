@@ -1,5 +1,7 @@
-// After Replicate: each op runs once, on one device.
+// After Replicate: each op runs once, on one device. What a library may do for several devices is
+// an op for each of them.
 
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -15,7 +17,8 @@ struct VerifyReplicated : gantry::impl::VerifyReplicatedPassBase<VerifyReplicate
   void runOnOperation() override {
     markAllAnalysesPreserved();
     auto result = getOperation().walk([](Operation *op) {
-      if (!isa<ReplicateOp, AllReduceOp>(op))
+      // Parts of a collective are ops of their devices.
+      if (!isa<ReplicateOp, AllReduceOp>(op) || op->hasAttr(kRankAttr))
         return WalkResult::advance();
       op->emitOpError("is left after Replicate");
       return WalkResult::interrupt();

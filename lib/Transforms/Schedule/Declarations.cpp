@@ -1,6 +1,8 @@
 #include "Declarations.h"
 
 #include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Plan/AllReducePart.h"
 #include "gantry/Target/Target.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -70,7 +72,7 @@ void Declarations::declareDevices(ArrayRef<std::string> also) {
     for (StringRef driver : also)
       if (mayStandIn(driver, physical.driver))
         standIns.push_back(driver);
-    commands::DeviceOp::create(
+    auto device = commands::DeviceOp::create(
         declarations, module.getLoc(), symbols[i].getAttr(),
         DeviceAttr::get(module.getContext(), logical.name),
         declarations.getStringAttr(driverName(physical.driver)),
@@ -78,6 +80,8 @@ void Declarations::declareDevices(ArrayRef<std::string> also) {
         declarations.getI64IntegerAttr(limitOf(logical, physical)),
         declarations.getF64FloatAttr(physical.peakFlops[static_cast<size_t>(ElementType::f32)]),
         declarations.getF64FloatAttr(physical.bandwidth), declarations.getStrArrayAttr(standIns));
+    if (physical.launch > 0)
+      device->setAttr(kLaunchSecondsAttr, declarations.getF64FloatAttr(physical.launch));
   }
   declareLinks();
 }
@@ -154,6 +158,27 @@ commands::ConstantOp Declarations::madeConstant(int64_t output, RankedTensorType
       TypeAttr::get(type), ElementsAttr(), FlatSymbolRefAttr(), declarations.getStringAttr(""),
       FlatSymbolRefAttr(), declarations.getI64IntegerAttr(output));
   return constant;
+}
+
+FlatSymbolRefAttr Declarations::kernelFor(AllReduceOp part) {
+  auto type = cast<RankedTensorType>(part.getValues()[0].getType());
+  const unsigned number =
+      collectives.try_emplace({*part.getDevices(), type}, collectives.size()).first->second;
+  const plan::AllReducePart asked{elementTypeOf(type), uint64_t(type.getNumElements()),
+                                  uint32_t(part->getAttrOfType<IntegerAttr>(kRankAttr).getInt()),
+                                  uint32_t(part.getDevices()->size())};
+  const std::string name =
+      "all_reduce_" + std::to_string(number) + "_part_" + std::to_string(asked.rank);
+  if (!module.lookupSymbol(name)) {
+    auto variant = commands::VariantAttr::get(
+        module.getContext(), driverName(Driver::cuda), FlatSymbolRefAttr(),
+        StringRef(plan::collectiveLibrary), StringRef(plan::oldestCollectiveLibrary), false,
+        asked.text(), ArrayAttr(), DenseI64ArrayAttr(), 0, 0, 0, DenseI64ArrayAttr(),
+        DenseI64ArrayAttr(), 0);
+    commands::KernelOp::create(declarations, part.getLoc(), name, 1, 1, 0,
+                               declarations.getArrayAttr(variant));
+  }
+  return FlatSymbolRefAttr::get(module.getContext(), name);
 }
 
 Attribute Declarations::layoutOf(OpOperand &operand) const {

@@ -45,6 +45,9 @@ public:
   commands::ConstantOp madeConstant(int64_t output, mlir::RankedTensorType type,
                                     mlir::StringAttr name, unsigned device, mlir::Location loc);
 
+  /// The kernel that does a device's part of a collective, which the library alone has.
+  mlir::FlatSymbolRefAttr kernelFor(AllReduceOp part);
+
   /// In which layout the kernel of a launch reads a constant; null for the plain one.
   mlir::Attribute layoutOf(mlir::OpOperand &operand) const;
 
@@ -76,6 +79,8 @@ private:
   llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, unsigned>, commands::ConstantOp>
       constants;
   llvm::DenseMap<int64_t, commands::ConstantOp> made;              ///< by output
+  /// All-reduces of a library, by devices and type of the values.
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, unsigned> collectives;
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name
   llvm::DenseMap<mlir::Attribute, commands::VariableOp> variables; ///< by name
 };

@@ -393,6 +393,8 @@ struct FunctionLowering {
       return lowerCopy(copy);
     if (auto check = dyn_cast<AssertIndicesOp>(op))
       return lowerCheck(check);
+    if (auto part = dyn_cast<AllReduceOp>(op))
+      return lowerAllReduce(part);
     if (isa<ConstantOp>(op) || isView(&op))
       return success();
     return op.emitOpError("has no command in a plan");
@@ -476,6 +478,23 @@ struct FunctionLowering {
       buffers[result] = place;
   }
 
+  /// A device's part of what a library does for several: a launch of a kernel that only the library
+  /// has, without any scratch memory of the plan's.
+  LogicalResult lowerAllReduce(AllReduceOp part) {
+    unsigned device = deviceOf(part);
+    Value input = bufferOf(part.getValues()[0], device, nameOf(part));
+    Value output = bufferOf(part.getResults()[0], device, "");
+    if (places.at(input) != device || places.at(output) != device)
+      return part.emitOpError() << "has its value on another device; Copy was to bring it there";
+    uint64_t bytes = byteSize(part.getValues()[0].getType());
+    commands::LaunchOp::create(
+        builder, part.getLoc(), state.kernelFor(part), state.symbolOf(device), nameOf(part),
+        text(describeLocation(part.getLoc())), builder.getArrayAttr(text("AllReduce")),
+        builder.getI64IntegerAttr(1), builder.getI64IntegerAttr(1), input, output, Value(),
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(2 * bytes));
+    return success();
+  }
+
   ArrayAttr logNamesOf(LaunchOp launch) {
     SmallVector<Attribute> names;
     for (auto op : launch.getOps().getAsRange<LaunchedOpAttr>())
@@ -543,6 +562,8 @@ struct FunctionLowering {
     for (Region *region : {&op.getThenBody(), &op.getElseBody()})
       makeIn(*region, results);
     auto branch = commands::IfOp::create(builder, op.getLoc(), condition);
+    if (Attribute library = op->getAttr(kLibraryAttr))
+      branch->setAttr(kLibraryAttr, library);
     auto finish = [&](ValueRange yielded) {
       for (auto [value, result] : llvm::zip(yielded, results))
         copyTo(bufferOf(value, places.at(result), nameOf(op)), result, op.getLoc(), nameOf(op),
@@ -581,7 +602,7 @@ struct FunctionLowering {
   /// Whether a command of the block makes the value, and may do so in `buffer`.
   bool mayBeMadeIn(Value root, Block &block, Value buffer) {
     Operation *maker = root.getDefiningOp();
-    return isa_and_present<LaunchOp, CopyOp>(maker) && maker->getBlock() == &block &&
+    return isa_and_present<LaunchOp, CopyOp, AllReduceOp>(maker) && maker->getBlock() == &block &&
            !buffers.contains(root) && makerDevice(root) == places.at(buffer);
   }
 

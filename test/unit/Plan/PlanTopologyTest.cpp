@@ -38,6 +38,7 @@ TEST(PlanTopology, d4_partsOfOneCardShareIt) {
   plan.devices[1]->memory_limit = plan.devices[2]->memory_limit = 1 << 20;
   plan.devices[1]->peak_flops = 1e12;
   plan.devices[3]->bandwidth = 1e11;
+  plan.devices[3]->launch = 5e-6;
   addLink(plan, 0, 1, 1e9);
   addLink(plan, 0, 2, 1e9);
   addLink(plan, 1, 2, 1e9); // inside of the card
@@ -50,6 +51,8 @@ TEST(PlanTopology, d4_partsOfOneCardShareIt) {
   EXPECT_EQ(topology.physical[2].bandwidth, 1e11);
   CostModel costs = CostModel::of(topology);
   EXPECT_EQ(costs.flopRate(2), 1e12);
+  EXPECT_EQ(costs.launchSeconds(3), 5e-6);
+  EXPECT_EQ(costs.launchSeconds(2), StandInRates::gpuLaunch);
   EXPECT_EQ(costs.linkOrigin(1, 2), LinkOrigin::same);
   EXPECT_EQ(costs.linkOrigin(0, 2), LinkOrigin::given);
 }

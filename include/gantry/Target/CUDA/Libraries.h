@@ -10,9 +10,6 @@ class Operation;
 
 namespace gantry {
 
-/// On the module of a graph: names of the libraries that kernels get a variant of, in the words of
-/// the plan.
-inline constexpr llvm::StringLiteral kLibrariesAttr = "gantry.libraries";
 /// On the function that a kernel becomes: the product that a library may compute instead
 /// (plan::MatrixProduct), as text.
 inline constexpr llvm::StringLiteral kLibraryProductAttr = "gantry.library_product";

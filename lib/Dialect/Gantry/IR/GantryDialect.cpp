@@ -84,8 +84,20 @@ static constexpr struct {
     {kPartAttr, is<IntegerAttr>, "an integer"},
     {kTripsAttr, is<IntegerAttr>, "an integer"},
     {kAtLoadAttr, is<UnitAttr>, "a unit attribute"},
+    {kLibraryAttr, is<StringAttr>, "a string"},
+    {kRankAttr, is<IntegerAttr>, "an integer"},
+    {kLaunchSecondsAttr, is<FloatAttr>, "a number"},
+    {kLibrariesAttr, isArrayOf<StringAttr>, "an array of strings"},
     {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
 };
+
+bool gantry::asksForLibrary(Operation *op, StringRef library) {
+  for (auto module = op->getParentOfType<ModuleOp>(); module;
+       module = module->getParentOfType<ModuleOp>())
+    if (auto names = module->getAttrOfType<ArrayAttr>(kLibrariesAttr))
+      return llvm::is_contained(names, StringAttr::get(op->getContext(), library));
+  return false;
+}
 
 LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
   for (const auto &[name, isRight, expected] : kAttributes)

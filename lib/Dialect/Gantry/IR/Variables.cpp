@@ -1,6 +1,7 @@
 // Variables, replicated regions and collectives: verifiers, and the syntax of modes.
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -226,6 +227,13 @@ LogicalResult AllReduceOp::verify() {
   if (failed(verifyDevices(*this, *getDevices())) ||
       failed(verifyWeights(*this, getWeights(), getDevices()->size())))
     return failure();
+  if (auto rank = (*this)->getAttrOfType<IntegerAttr>(kRankAttr)) {
+    if (getValues().size() == 1 && rank.getInt() >= 0 &&
+        size_t(rank.getInt()) < getDevices()->size())
+      return success();
+    return emitOpError() << "is the part of replica " << rank.getInt() << " of "
+                         << getDevices()->size() << " and has " << getValues().size() << " values";
+  }
   if (getDevices()->size() != getValues().size())
     return emitOpError() << "has " << getValues().size() << " values for " << getDevices()->size()
                          << " devices";

@@ -2,12 +2,10 @@
 // mean.
 #pragma once
 
-#include "CUDA/Context.h"
+#include "Common.h"
 #include "CublasLtApi.h"
-#include "gantry/Support/Status.h"
 
 #include <memory>
-#include <string>
 
 namespace gantry::runtime::cuda::cublaslt {
 
@@ -17,21 +15,14 @@ struct CublasLt {
 #define GANTRY_CUBLASLT_QUESTION(name, symbol, answer, ...) answer (*name)(__VA_ARGS__) = nullptr;
 #include "CublasLtFunctions.def"
 
-  std::string path;   ///< what was opened
-  size_t version = 0; ///< 130100 is 13.1.0
+  std::string path; ///< what was opened
+  std::array<size_t, 3> version = {};
 
-  /// The library that GANTRY_CUBLASLT_LIB names, else libcublasLt.so.13 or .12; only the named one
-  /// where GANTRY_CUDA_LIB names another libcuda, since the usual ones would not work with that.
-  /// UNAVAILABLE says what is missing. Asks nothing of a GPU.
+  /// The library that GANTRY_CUBLASLT_LIB names, else libcublasLt.so.13 or .12, by the rules of
+  /// openLibrary. UNAVAILABLE says what is missing. Asks nothing of a GPU.
   static Expected<std::unique_ptr<CublasLt>> open();
 
-  /// "13.1.0"
-  std::string versionText() const;
-  /// Whether it is at least "12.4".
-  bool isAtLeast(std::string_view oldest) const;
-
-  /// `result` of a call in a context: success, or a failure that names the call. The library hides
-  /// what CUDA told it, so that CUDA is asked whether the context is lost.
+  /// `result` of a call in a context: success, or a failure that names the call.
   Status check(Context &context, Result result, const char *call) const;
 };
 

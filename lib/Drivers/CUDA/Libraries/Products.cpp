@@ -69,23 +69,14 @@ public:
     void *workspace =
         reinterpret_cast<void *>(alignTo(reinterpret_cast<uint64_t>(scratch), workspaceAlignment));
     void *result = buffers[product.result.buffer];
-    Status status =
+    return afterCapture(
+        context, stream,
         GANTRY_CUBLASLT_IN(library, context, multiply, handle, description, &one,
                            buffers[product.right.buffer], a, buffers[product.left.buffer], b, &zero,
-                           result, d, result, d, &algorithm, workspace, workspaceBytes, stream);
-    return status.ok() || !brokeCapture(context, stream)
-               ? status
-               : Status(StatusCode::unsupported, status.message());
+                           result, d, result, d, &algorithm, workspace, workspaceBytes, stream));
   }
 
 private:
-  /// What the library cannot do for a graph it may still do on a stream.
-  static bool brokeCapture(Context &context, StreamHandle stream) {
-    CaptureStatus status = CaptureStatus::none;
-    return context.api().isCapturing(stream, &status) != cuda::Result::success ||
-           status == CaptureStatus::invalidated;
-  }
-
   /// `rows` and `columns` as the library sees the matrix; one that is turned is stored the other
   /// way.
   Status describe(Context &context, Owned<Layout> &layout, const StoredMatrix &matrix,
@@ -131,8 +122,9 @@ private:
     GANTRY_RETURN_IF_ERROR(GANTRY_CUBLASLT_IN(library, context, findAlgorithms, handle, description,
                                               a, b, d, d, preference, 1, &found, &count));
     if (count < 1 || found.state != cublaslt::Result::success)
-      return Status::unsupported("cuBLASLt " + library.versionText() + " has no algorithm for '" +
-                                 product.text() + "' on " + context.card().name());
+      return Status::unsupported("cuBLASLt " + versionText(library.version) +
+                                 " has no algorithm for '" + product.text() + "' on " +
+                                 context.card().name());
     algorithm = found.algorithm;
     return {};
   }

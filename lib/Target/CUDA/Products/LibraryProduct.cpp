@@ -3,6 +3,7 @@
 #include "Product.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Linalg/Reshapes.h"
 #include "gantry/Target/CUDA/Libraries.h"
 
@@ -26,12 +27,7 @@ ArrayRef<StringRef> gantry::knownGPULibraries() {
 }
 
 bool gantry::usesMatmulLibrary(Operation *op) {
-  for (auto module = op->getParentOfType<ModuleOp>(); module;
-       module = module->getParentOfType<ModuleOp>())
-    if (auto names = module->getAttrOfType<ArrayAttr>(kLibrariesAttr))
-      return llvm::is_contained(names,
-                                StringAttr::get(op->getContext(), StringRef(plan::matmulLibrary)));
-  return false;
+  return asksForLibrary(op, StringRef(plan::matmulLibrary));
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,11 +4,29 @@
 
 #include "llvm/ADT/StringRef.h"
 
+namespace mlir {
+class Operation;
+} // namespace mlir
+
 namespace gantry {
 
 /// Of an op that was made as a part of its user: which part. Until it has a name.
 inline constexpr llvm::StringLiteral kPartAttr = "gantry.part";
 /// Of a gantry.while: how often its body is known to run.
 inline constexpr llvm::StringLiteral kTripsAttr = "gantry.trips";
+/// Of a gantry.if, and of the plan.if that it becomes: the library that decides it when the plan is
+/// loaded. The first region runs where the library does all that is in it, the second one
+/// everywhere else.
+inline constexpr llvm::StringLiteral kLibraryAttr = "gantry.library";
+/// Of a gantry.all_reduce in such a region: which of the devices it is the part of.
+inline constexpr llvm::StringLiteral kRankAttr = "gantry.rank";
+/// Of a plan.device: seconds from one start of a kernel to the next, where they are known.
+inline constexpr llvm::StringLiteral kLaunchSecondsAttr = "gantry.launch_seconds";
+/// Of the module of a graph: names of the libraries of GPUs that may compute in the place of
+/// kernels and of exchanges, in the words of the plan.
+inline constexpr llvm::StringLiteral kLibrariesAttr = "gantry.libraries";
+
+/// Whether the graph that `op` is in asks for the library.
+bool asksForLibrary(mlir::Operation *op, llvm::StringRef library);
 
 } // namespace gantry
