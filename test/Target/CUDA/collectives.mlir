@@ -22,7 +22,7 @@
 // DIRECT-NOT: plan.if
 
 // Parts of one card, and simulated GPUs, are told of when compiling.
-// RUN: gantry compile %s --devices=CPU:0,GPU:0@1GiB --split=GPU:0=64MiB,64MiB --collectives=nccl -o %t.split.gantry 2>&1 | FileCheck %s --check-prefix=SPLIT
+// RUN: gantry compile %s --devices=CPU:0,GPU:0 --split=GPU:0=64MiB,64MiB --collectives=nccl -o %t.split.gantry 2>&1 | FileCheck %s --check-prefix=SPLIT
 // SPLIT: is done by direct exchange, not by NCCL: 'GPU:1' is on one card with another of the devices
 // RUN: gantry compile %s --devices=CPU:0,GPU:0,GPU:1 --simulate --collectives=nccl -o %t.sim.gantry 2>&1 | FileCheck %s --check-prefix=SIM
 // SIM: is done by direct exchange, not by NCCL: 'GPU:0' is run by the driver 'sim'

@@ -32,7 +32,12 @@ def Gantry_Dialect : Dialect {
     - `gantry.variable`: a symbol, the variable that an argument, a result or an update is of;
     - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4);
     - `gantry.target`: on modules of kernels, a `#gantry.target`, who makes code of them;
-    - `gantry.work`: on kernels and the functions they become, a `#gantry.work`.
+    - `gantry.work`: on kernels and the functions they become, a `#gantry.work`;
+    - `gantry.libraries`: on the module, an array of strings, the libraries of GPUs that may compute in
+      the place of kernels and of exchanges, as plans name them;
+    - `gantry.library`: on a `gantry.if`, a string, the library that decides it when the plan is loaded;
+    - `gantry.launch_seconds`: on devices of plans, a number, what it takes to start a kernel;
+    - `gantry.rank`: on a `gantry.all_reduce` in such a region, an integer, whose part it is.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -202,7 +202,9 @@ def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterf
     replica. Elsewhere one operand and one result for each of `devices`. `sum` adds in the order of the replicas, for each
     element the same on every device (spec R3); `mean` takes each with its share of `weights`, in a
     region with the replica's share of the global batch. Replaced in the Replicate phase by the
-    slices, copies, sums and joins of a direct exchange.
+    slices, copies, sums and joins of a direct exchange. Where a library may do it instead
+    (`--collectives=nccl`), one part for each device, with its `gantry.rank`, stays in the region of a
+    `gantry.if` that the library decides.
 
     Example: `%y:2 = gantry.all_reduce sum %a, %b on ["GPU:0", "GPU:1"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)`
   }];
