@@ -180,7 +180,7 @@ std::string opTimesText(const OpTimes &times, bool all) {
     kinds.add(joined(first(kind.name, shortDeviceName(*times.plan, kind.device)),
                      figures(kind.row, total.seconds)));
   kinds.add(joined(first("all", ""), figures(total, total.seconds)));
-  text += kinds.text(Long::cut) + "\nby command\n";
+  text += kinds.text(Long::cut, outputWidth()) + "\nby command\n";
 
   // What is not listed takes less than this of the whole, together.
   constexpr double hardly = 0.02;
@@ -198,7 +198,7 @@ std::string opTimesText(const OpTimes &times, bool all) {
     left -= cost.seconds;
     ++shown;
   }
-  text += commands.text(Long::cut);
+  text += commands.text(Long::cut, outputWidth());
   if (shown < times.commands.size())
     text += format("  … and %s, %s ms, %s (--all)\n",
                    counted(times.commands.size() - shown, "more command").c_str(),
