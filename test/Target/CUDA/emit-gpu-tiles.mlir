@@ -120,8 +120,10 @@ func.func private @slices(%x: tensor<4x2048xf32>, %w: tensor<2048x64xf32>) -> te
 // CHECK: memref.load %[[XS]]
 // CHECK: arith.addi %{{.*}}, %c196
 // CHECK-NEXT: memref.load %[[XS]]
-// CHECK-NEXT: vector.from_elements
-// CHECK-NEXT: scf.yield {{.*}} : vector<2xf32>
+// CHECK-NEXT: arith.addi %{{.*}}, %c392
+// CHECK-NEXT: memref.load %[[XS]]
+// CHECK: vector.from_elements
+// CHECK-NEXT: scf.yield {{.*}} : vector<4xf32>
 // CHECK-NEXT: } else {
 #image = affine_map<(n, o, y, x, i, j, c) -> (n, c, y + i, x + j)>
 #filter = affine_map<(n, o, y, x, i, j, c) -> (o, c, i, j)>

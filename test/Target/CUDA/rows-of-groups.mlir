@@ -30,6 +30,8 @@ gantry.kernel @norm {
 // CHECK-COUNT-4: math.exp
 // CHECK-NOT: math.exp
 // CHECK: arith.divf
+// CHECK-NOT: arith.divf
+// CHECK-COUNT-4: arith.mulf
 // CHECK: return
 gantry.kernel @scores {
 ^bb0(%x: tensor<2x3x8x32xf32>, %mask: tensor<2x1x1x32xf32>, %scale: tensor<f32>):

@@ -153,8 +153,7 @@ class Bundle:
         shutil.copy(script, self.folder / script.name)
         for name, dtype in self.chosen_networks():
             with tempfile.TemporaryDirectory() as scratch:
-                if entry := self.network(script, name, dtype, pathlib.Path(scratch)):
-                    made.append(entry)
+                made += self.network(script, name, dtype, pathlib.Path(scratch))
         return made
 
     def chosen_networks(self):
@@ -163,25 +162,32 @@ class Bundle:
         return [(name, "f32") for name in every] + [(name, "bf16") for name in every if name in networks.BF16]
 
     def network(self, script, name, dtype, scratch):
-        """Its entry, or None."""
-        start, title = time.monotonic(), f"{name} {dtype}"
-        model, plan = scratch / f"{name}.onnx", scratch / "plan.gantry"
+        """Its entries: with our kernels, and with a library for its products where it has many."""
+        title, model = f"{name} {dtype}", scratch / f"{name}.onnx"
         try:
             networks.export(script, name, model, dtype)
         except Exception as error:  # no PyTorch, or one that cannot export this
             print(f"  left out: {title}: {type(error).__name__}: {error}"[:200])
-            return None
+            return []
+        if (name, dtype) == ("mlp", "f32"):
+            shutil.copy(model, self.folder / "networks/mlp-f32.onnx")  # for split()
+        variants = (False, True) if name in networks.BY_LIBRARY else (False,)
+        made = [self.network_plan({"name": name, "dtype": dtype, "by_library": is_library}, model) for is_library in variants]
+        return [entry for entry in made if entry]
+
+    def network_plan(self, entry, model):
+        """The entry with its plan, or None."""
+        start, title, plan = time.monotonic(), networks.title(entry), model.with_suffix(".gantry")
+        flags = [*self.flags, *(["libraries=cublaslt"] if entry["by_library"] else [])]
         done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(model), "-o", str(plan),
-                               *(f"--{flag}" for flag in self.flags)], capture_output=True, text=True)
+                               *(f"--{flag}" for flag in flags)], capture_output=True, text=True)
         if done.returncode:
             print(f"  left out: {title}: {done.stderr.strip()[-200:]}")
             return None
-        entry = self.keep_file(plan, f"networks/{name}-{dtype}.gantry")
-        if (name, dtype) == ("mlp", "f32"):
-            shutil.copy(model, self.folder / "networks/mlp-f32.onnx")  # for split()
-        print(f"  {title}: {plan.stat().st_size >> 20} MiB as {(self.folder / entry).stat().st_size >> 10} KiB, "
+        name = self.keep_file(plan, f"networks/{title.replace(', ', '-').replace(' ', '-')}.gantry")
+        print(f"  {title}: {plan.stat().st_size >> 20} MiB as {(self.folder / name).stat().st_size >> 10} KiB, "
               f"{time.monotonic() - start:.0f} s", flush=True)
-        return {"name": name, "dtype": dtype, "plan": entry, "bytes": plan.stat().st_size, "large": name not in networks.SMALL}
+        return {**entry, "plan": name, "bytes": plan.stat().st_size, "large": entry["name"] not in networks.SMALL}
 
     def split(self):
         """Two logical devices of one card with limits, and a network over both."""

@@ -10,6 +10,7 @@ import os
 import sys
 
 import common
+import numpy as np
 
 # cudaDataType_t and, for each element type, cublasComputeType_t; scales are f32.
 REAL_32F, REAL_16F, REAL_16BF = 0, 2, 14
@@ -43,6 +44,14 @@ def find():
     return None
 
 
+def drawn(dtype):
+    """A million numbers of -1 to 1; their count is prime, so that rows begin at different places of them."""
+    numbers = np.random.default_rng(1).uniform(-1, 1, 1000003).astype(np.float32)
+    if dtype == "bf16":
+        return (numbers.view(np.uint32) >> 16).astype(np.uint16)
+    return numbers.astype(np.float16) if dtype == "f16" else numbers
+
+
 class Matmul:
     """C = A B of row-major matrices on the GPU, which are column-major ones turned: C' = B' A'."""
 
@@ -55,6 +64,8 @@ class Matmul:
                                   ctypes.c_uint64(columns), ctypes.c_int64(rows))
                         for rows, columns in ((n, k), (k, m), (n, m))]
         self.memory = [device.take(size * count) for count in (n * k, k * m, n * m)] + [device.take(WORKSPACE)]
+        for pointer, count in zip(self.memory, (n * k, k * m)):
+            device.fill(pointer, size * count, drawn(dtype))
         self.best = self.suggest()
 
     def call(self, name, *arguments):

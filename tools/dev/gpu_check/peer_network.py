@@ -1,6 +1,6 @@
 """One network in PyTorch or ONNX Runtime on the GPU: {"ms": median of single runs with a wait each} as the last line.
 
-Usage: peer_network.py NAME f32|bf16 eager|max-autotune|onnxruntime
+Usage: peer_network.py NAME f32|bf16 eager|reduce-overhead|max-autotune|onnxruntime
 """
 
 import json

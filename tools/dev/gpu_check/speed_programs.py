@@ -62,8 +62,9 @@ def programs(is_small):
     """Yields (name, what, text, flags)."""
     for size in (64,) if is_small else (512, 1024, 2048, 4096, 8192):
         for element, name, flags in (("f32", "f32", ()), ("f32", "tf32", ("math=tf32",)), ("f16", "f16", ()), ("bf16", "bf16", ())):
-            yield (f"matmul-{name}-{size}", {"kind": "matmul", "dtype": name, "m": size, "n": size, "k": size},
-                   matmul(element, size, size, size), flags)
+            what = {"kind": "matmul", "dtype": name, "m": size, "n": size, "k": size}
+            yield f"matmul-{name}-{size}", what, matmul(element, size, size, size), flags
+            yield f"matmul-{name}-{size}, cublaslt", {**what, "by_library": True}, matmul(element, size, size, size), (*flags, "libraries=cublaslt")
     # The product that guides to GPUs time first, on both.
     m, k, n = (100, 10, 100) if is_small else (10000, 100, 100000)
     for device in ("GPU", "CPU"):

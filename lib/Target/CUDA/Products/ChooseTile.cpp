@@ -1,20 +1,39 @@
-// An estimate in instructions: every multiply-add costs one, the loads that feed it and the filling
-// of the tiles some more; blocks that leave multiprocessors without work, and too few threads to
-// hide latencies, cost time. Factors are from NVIDIA's figures for sm_80 and sm_90; no GPU has
-// confirmed them.
+// An estimate in cycles of a multiprocessor: each round of a block takes the latency of reading its
+// part of the terms, or the time in which the blocks that share a multiprocessor issue their
+// instructions, read and write shared memory and wait for memory, whichever is more. The numbers
+// are fitted to the times of 880 tiles of 16 products on an H100 (docs/decisions/0050).
 #include "Tile.h"
 
 #include "Launch.h"
 
 using namespace gantry::gpu;
 
-static constexpr double kMultiprocessors = 128; ///< rather many than few
-static constexpr double kLanes = 128;           ///< multiply-adds of a multiprocessor in a cycle
-static constexpr double kBusyThreads = 512;     ///< of a multiprocessor, to hide latencies
-static constexpr double kMemoryRate = 32;       ///< bytes for a multiprocessor in a cycle
-static constexpr double kFillCost = 8;          ///< instructions for an element of a tile
-static constexpr double kRoundCycles = 400;     ///< from one round of tiles to the next
+/// What all tiles share of a multiprocessor.
+static constexpr double kMultiprocessors = 132;
+static constexpr double kShared = 220 * 1024, kSharedOfBlock = 1024, kThreads = 2048;
+static constexpr double kRegisters = 65536;
 static constexpr int64_t kMostTileBytes = 47 * 1024;
+static constexpr int64_t kFewestTileRows = 8, kFewestTileColumns = 16, kFewestSums = 8;
+
+namespace {
+/// Of a block: what it needs for one round, and how many rounds there are.
+struct BlockCost {
+  double blocks, rounds, threads, sharedBytes, registersOfThread;
+  double work;    ///< cycles of a round in which nobody else of the multiprocessor gets on
+  double latency; ///< of a round, however much there is to do beside it
+  double start;   ///< before the first round
+  double finish;  ///< work behind the last one
+
+  double cycles() const {
+    double perProcessor = std::ceil(blocks / kMultiprocessors);
+    double room = std::min({kShared / (sharedBytes + kSharedOfBlock), kThreads / threads,
+                            kRegisters / (registersOfThread * threads)});
+    double resident = std::max(1.0, std::min(perProcessor, std::floor(room)));
+    return std::ceil(perProcessor / resident) *
+           (rounds * std::max(latency, resident * work) + start + resident * finish);
+  }
+};
+} // namespace
 
 static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
   int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kMostPadding;
@@ -23,23 +42,31 @@ static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
   return 2 * tile.terms * lines + sums;
 }
 
-static double cyclesOf(const Tile &tile, const Product &product) {
-  double blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
-  double rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
-  double wide = std::min<double>(4, tile.threadRows),
-         high = std::min<double>(4, tile.threadColumns);
-  double perSum = 1 + 1 / (tile.threadRows * high) + 1 / (tile.threadColumns * wide) +
-                  kFillCost * (1.0 / double(tile.rows) + 1.0 / double(tile.columns));
-  double block = double(tile.rows * tile.columns * tile.terms) * rounds * perSum;
-  if (tile.slices > 1)
-    block += 4.0 * double(tile.slices * tile.rows * tile.columns);
-  double perProcessor = std::ceil(blocks / kMultiprocessors);
-  double resident = std::min(perProcessor, 8.0);
-  double busy = std::min(1.0, double(tile.threads()) * resident / kBusyThreads);
-  double bytes = double(tile.rows + tile.columns) * double(tile.terms) * rounds *
-                 double(product.type().getIntOrFloatBitWidth()) / 8;
-  return perProcessor * std::max(block / (kLanes * busy), bytes / kMemoryRate) +
-         std::ceil(perProcessor / resident) * rounds * kRoundCycles;
+/// How often sums are written and read when slices join them.
+static double passesOfSums(int64_t slices) { return slices > 1 ? 1 + 2.0 * double(slices) : 1; }
+
+static double cyclesOf(const Tile &tile, const Product &product, int64_t bytes) {
+  const double words = double(bytes) / 4, threads = double(tile.threads()), warps = threads / kWarp;
+  const double sums = double(tile.threadRows * tile.threadColumns);
+  const double rowReads = std::ceil(double(tile.threadRows) * words / 4);
+  const double columnReads = std::ceil(double(tile.threadColumns) * words / 4);
+  const double terms = double(tile.terms / tile.slices);
+  const double filled = double((tile.rows + tile.columns) * tile.terms);
+  const double fill = 3.6 * filled / kWarp;
+  const double issue = warps * terms * (sums * words + rowReads + columnReads) + fill;
+  const double access = warps * terms * (2.1 * rowReads + 4.8 * columnReads) + 0.5 * fill * words;
+  BlockCost cost;
+  cost.blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
+  cost.rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
+  cost.threads = threads;
+  cost.sharedBytes = double(sharedBytes(tile, bytes));
+  cost.registersOfThread =
+      30 + words * (sums + 2 * double(tile.threadRows + tile.threadColumns) + filled / threads);
+  cost.work = std::max({issue / 4.7, access, filled * double(bytes) / 21});
+  cost.latency = 590 + terms * (0.8 * sums * words + 22);
+  cost.start = 300;
+  cost.finish = 8.4 * double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
+  return cost.cycles();
 }
 
 Tile gantry::gpu::chooseTile(const Product &product) {
@@ -49,31 +76,31 @@ Tile gantry::gpu::chooseTile(const Product &product) {
   Tile best{};
   double least = 0;
   auto consider = [&](const Tile &tile) {
+    // No smaller ones than have been measured, where the product has as much.
+    int64_t sums = std::min(kFewestSums, std::max<int64_t>(1, tile.rows * tile.columns / kWarp));
     if (tile.threads() < kWarp || tile.threads() > kMostThreads ||
-        sharedBytes(tile, bytes) > kMostTileBytes)
+        tile.threadRows * tile.threadColumns < sums || sharedBytes(tile, bytes) > kMostTileBytes)
       return;
-    double cycles = cyclesOf(tile, product);
+    double cycles = cyclesOf(tile, product, bytes);
     if (!best.rows || cycles < least) {
       best = tile;
       least = cycles;
     }
   };
   int64_t mostPerThread = bytes > 4 ? 4 : 8;
+  int64_t mostDepth = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(terms))), 8, 64);
   int64_t mostRows = std::min<int64_t>(128, int64_t(llvm::PowerOf2Ceil(uint64_t(rows))));
   int64_t mostColumns = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(columns))), 4, 128);
-  for (int64_t tileRows = 1; tileRows <= mostRows; tileRows *= 2)
-    for (int64_t tileColumns = 4; tileColumns <= mostColumns; tileColumns *= 2)
+  int64_t leastRows = std::min(kFewestTileRows, mostRows);
+  int64_t leastColumns = std::min(kFewestTileColumns, mostColumns);
+  for (int64_t tileRows = leastRows; tileRows <= mostRows; tileRows *= 2)
+    for (int64_t tileColumns = leastColumns; tileColumns <= mostColumns; tileColumns *= 2)
       for (int64_t own = 1; own <= std::min(mostPerThread, tileRows); own *= 2)
         for (int64_t across = 1; across <= std::min(mostPerThread, tileColumns); across *= 2)
-          for (int64_t slices = 1; slices <= 16; slices *= 2) {
-            // Long lines of terms in small tiles: they are what there is to read.
-            int64_t most = int64_t(llvm::PowerOf2Ceil(uint64_t(terms)));
-            int64_t depth = std::max<int64_t>({8, slices, 2048 / (tileRows + tileColumns) & ~7});
-            depth = std::min<int64_t>({int64_t(llvm::bit_floor(uint64_t(depth))), 64,
-                                       std::max<int64_t>({8, slices, most})});
-            if (slices == 1 || terms >= 2 * slices)
-              consider({tileRows, tileColumns, depth, own, across, slices});
-          }
+          for (int64_t slices = 1; slices <= 16; slices *= 2)
+            for (int64_t depth = std::max<int64_t>(8, slices); depth <= mostDepth; depth *= 2)
+              if (slices == 1 || terms >= 2 * slices)
+                consider({tileRows, tileColumns, depth, own, across, slices});
   return best;
 }
 
@@ -81,27 +108,32 @@ Tile gantry::gpu::chooseTile(const Product &product) {
 // Tensor cores
 //===----------------------------------------------------------------------===//
 
-/// Multiply-adds of a multiprocessor's tensor cores in a cycle, of 16 bits; half as many of tf32.
-static constexpr double kCoreRate = 1024;
-
-static double cyclesOf(const CoreTile &tile, const Product &product, int64_t bytes) {
-  double blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
-  double rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
-  double terms = double(tile.terms) * rounds, area = double(tile.rows * tile.columns);
-  double multiply = area * terms * double(bytes) / 2 / kCoreRate;
-  // Each warp loads its rows and columns again; eight values come with one instruction.
-  double fill = double(tile.rows + tile.columns) * terms * kFillCost * double(bytes) / 16 / kLanes;
-  double warps = double(tile.warpsOfSlice());
-  double fragments =
-      warps * double(tile.warpRows + tile.warpColumns) * terms * double(bytes) / 16 / kLanes * 8;
-  double finish = area * double(tile.slices > 1 ? 2 * tile.slices : 1) * 4 / kLanes;
-  double perProcessor = std::ceil(blocks / kMultiprocessors);
-  double resident = std::min(perProcessor, 4.0);
-  double busy = std::min(1.0, double(tile.threads()) * resident / kBusyThreads);
-  double memory = double(tile.rows + tile.columns) * terms * double(bytes) / kMemoryRate;
-  double compute = (std::max(multiply, fill + fragments) + finish) / busy;
-  return perProcessor * std::max(compute, memory) +
-         std::ceil(perProcessor / resident) * rounds * kRoundCycles;
+static double cyclesOf(const CoreTile &tile, const Product &product, const CoreShape &shape,
+                       int64_t bytes) {
+  const double threads = double(tile.threads()), warps = threads / kWarp;
+  const double steps = double(tile.terms / tile.slices / shape.terms);
+  const double multiplies = double(tile.warpRows / shape.rows * (tile.warpColumns / shape.columns));
+  // tf32 has no instruction that reads four matrices.
+  const double reads = double(tile.warpRows + tile.warpColumns) / 16 * (bytes > 2 ? 4 : 1);
+  const double filled = double((tile.rows + tile.columns) * tile.terms);
+  const double filledBytes = filled * double(bytes);
+  const double issue = warps * steps * (multiplies + 3 * reads) + 1.8 * filled / kWarp;
+  BlockCost cost;
+  cost.blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
+  cost.rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
+  cost.threads = threads;
+  cost.sharedBytes = 2 * filledBytes +
+                     (tile.slices > 1 ? 4.0 * double(tile.slices * tile.rows * tile.columns) : 0);
+  cost.registersOfThread = 40 + double(tile.warpRows * tile.warpColumns) / kWarp +
+                           double(tile.warpRows + tile.warpColumns) / 4 +
+                           0.3 * filledBytes / threads;
+  cost.work =
+      std::max({warps * steps * multiplies * 2, warps * steps * reads * 3.1 + 7 * filledBytes / 128,
+                issue / 4, filledBytes / 16});
+  cost.latency = 570 + steps * (8.6 * multiplies + 37);
+  cost.start = 1500;
+  cost.finish = double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
+  return cost.cycles();
 }
 
 CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &shape,
@@ -117,7 +149,7 @@ CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &sh
     if (tile.threads() > kMostThreads ||
         2 * (data + lines * kMostCorePadding) + sums > kMostTileBytes)
       return;
-    double cycles = cyclesOf(tile, product, bytes);
+    double cycles = cyclesOf(tile, product, shape, bytes);
     if (!best.rows || cycles < least) {
       best = tile;
       least = cycles;
