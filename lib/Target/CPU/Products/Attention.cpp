@@ -49,6 +49,13 @@ TypedAttr gantry::cpu::startOf(linalg::GenericOp op) {
   return start && matchPattern(start, m_Constant(&constant)) ? constant : TypedAttr();
 }
 
+/// Bodies may pick elements of other tensors, which no row has.
+static bool picksElements(linalg::GenericOp op) {
+  return op.getBody()
+      ->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 namespace {
 /// Follows weights back to the scores.
 struct RowOps {
@@ -82,20 +89,28 @@ struct RowOps {
     return true;
   }
 
+  /// Of one number for each row others, as the reciprocal of its sum.
+  bool isOfRows(linalg::GenericOp op) {
+    return op.getNumLoops() + 1 == rank && op.getNumReductionLoops() == 0 &&
+           op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty() &&
+           llvm::all_of(op.getIndexingMapsArray(),
+                        [](AffineMap map) { return map.isIdentity() || map.getNumResults() == 0; });
+  }
+
   bool isOverRows(linalg::GenericOp op) {
-    if (op.getNumLoops() != rank || op.hasIndexSemantics())
+    if (op.hasIndexSemantics())
+      return false;
+    if (isOfRows(op))
+      return !picksElements(op);
+    if (op.getNumLoops() != rank)
       return false;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
       if (kind == utils::IteratorType::reduction && loop + 1 != rank)
         return false;
-    // Bodies may pick elements of other tensors, which no row has.
-    bool picks = op.getBody()
-                     ->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
-                     .wasInterrupted();
     OpOperand *init = op.getDpsInitOperand(0);
     bool reduces = op.getNumReductionLoops() > 0;
     AffineMap result = op.getMatchingIndexingMap(init);
-    if (picks || !(reduces ? isOfRow(result, rank) : isWhole(result, rank)) ||
+    if (picksElements(op) || !(reduces ? isOfRow(result, rank) : isWhole(result, rank)) ||
         (reduces && !startOf(op)) || (!reduces && !op.getMatchingBlockArgument(init).use_empty()))
       return false;
     return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {

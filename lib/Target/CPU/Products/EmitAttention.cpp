@@ -214,9 +214,14 @@ private:
       emitRowOp(op, i + 1);
   }
 
+  /// How many loops an op has over the rows of a tile: one where each row has one number.
+  unsigned loopsOf(linalg::GenericOp op) {
+    return op.getNumLoops() < shapeOf(a.first).size() ? 1 : 2;
+  }
+
   Value bufferFor(linalg::GenericOp op, size_t next) {
     Type element = elementOf(op->getResult(0));
-    if (op.getNumReductionLoops() > 0)
+    if (op.getNumReductionLoops() > 0 || loopsOf(op) == 1)
       return memref::AllocOp::create(b, MemRefType::get({a.tileRows}, element));
     for (OpOperand *input : op.getDpsInputOperands()) {
       Value known = rowBuffers.lookup(input->get());
@@ -233,9 +238,10 @@ private:
       linalg::FillOp::create(b, arith::ConstantOp::create(b, startOf(op)).getResult(), buffer);
     SmallVector<Value> inputs;
     SmallVector<AffineMap> maps;
+    const unsigned loops = loopsOf(op);
     auto mapOf = [&](unsigned rank) {
       SmallVector<AffineExpr> dims{b.getAffineDimExpr(0), b.getAffineDimExpr(1)};
-      return AffineMap::get(2, 0, ArrayRef(dims).take_front(rank), b.getContext());
+      return AffineMap::get(loops, 0, ArrayRef(dims).take_front(rank), b.getContext());
     };
     for (OpOperand *input : op.getDpsInputOperands()) {
       Value known = rowBuffers.lookup(input->get());
@@ -244,7 +250,7 @@ private:
     }
     maps.push_back(mapOf(cast<MemRefType>(buffer.getType()).getRank()));
     auto kinds = op.getIteratorTypesArray();
-    auto copy = linalg::GenericOp::create(b, inputs, buffer, maps, ArrayRef(kinds).take_back(2));
+    auto copy = linalg::GenericOp::create(b, inputs, buffer, maps, ArrayRef(kinds).take_back(loops));
     IRMapping mapping;
     op.getRegion().cloneInto(&copy.getRegion(), mapping);
     rowBuffers[op->getResult(0)] = buffer;
