@@ -44,7 +44,7 @@ void giveBack(Bytes bytes) {
     (void)::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
-bool matches(const Piece &piece, bool isMapped) {
+bool matches(const Piece &piece, bool mayGiveBack) {
   constexpr size_t step = size_t(2) << 20;
   Hasher hasher;
   for (size_t at = 0; at < piece.bytes.size(); at += step) {
@@ -52,7 +52,7 @@ bool matches(const Piece &piece, bool isMapped) {
     if (part.size() >= 65536)
       populate(part);
     hasher.update(part);
-    if (isMapped && part.size() >= 65536)
+    if (mayGiveBack && part.size() >= 65536)
       giveBack(part);
   }
   return hasher.digest() == piece.checksum;
@@ -104,6 +104,17 @@ Status damaged(const PlanFile &file, const Piece &piece) {
                          (name.empty() ? "" : " '" + std::string(name) + "'") +
                          ": content_hash is not that of its bytes; the file is damaged");
 }
+
+/// Whether constants are read where the file is mapped, when a run comes to them; other devices
+/// have them copied as soon as the plan is loaded, and would have each page read twice.
+bool readsInPlace(const PlanFile &file) {
+  if (!file.isMapped())
+    return false;
+  for (const fb::Device *device : *file.plan().devices())
+    if (device->type() != fb::DeviceType::cpu)
+      return false;
+  return true;
+}
 } // namespace
 
 void inOrder(size_t count, const std::function<void(size_t)> &work) {
@@ -119,8 +130,9 @@ Status verifyBytes(const PlanFile &file, BytesOf which, const ParallelFor &paral
     return pieces[a].bytes.size() > pieces[b].bytes.size();
   });
   std::vector<uint8_t> good(pieces.size());
+  const bool mayGiveBack = readsInPlace(file);
   parallel(order.size(),
-           [&](size_t i) { good[order[i]] = matches(pieces[order[i]], file.isMapped()); });
+           [&](size_t i) { good[order[i]] = matches(pieces[order[i]], mayGiveBack); });
   for (size_t i = 0; i < pieces.size(); ++i)
     if (!good[i])
       return damaged(file, pieces[i]);
