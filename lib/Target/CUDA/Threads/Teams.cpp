@@ -11,6 +11,7 @@
 
 #include "Sums.h"
 
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -176,6 +177,12 @@ Indices TeamsWay::placeOf(const Indices &inner) const {
   return place;
 }
 
+/// Whether the result may take the place of an argument.
+static bool mayOverwrite(KernelEmitter &kernel) {
+  WorkAttr work = WorkAttr::of(kernel.function());
+  return work.getInPlace() && !work.getInPlace().empty();
+}
+
 /// What the result needs besides the reductions: a scale, a bias.
 void TeamsWay::readAhead(KernelEmitter &kernel, Share &share) {
   llvm::DenseSet<Value> late;
@@ -231,8 +238,11 @@ void TeamsWay::emitRows(KernelEmitter &kernel) {
   Team team = makeTeam(kernel);
   bool isInRegisters = isUnrolled(kernel);
   Share share(kernel, team, terms, order.piece, isInRegisters);
+  // Lanes without an element read that of another one, which may be written meanwhile.
+  bool readsOwn = !isThere && ShapedType::getNumElements(terms) % (order.lanes * order.piece) == 0;
   int64_t ofLane = int64_t(llvm::divideCeil(ShapedType::getNumElements(terms), order.lanes));
-  if (isInRegisters && ofLane <= kElementsAhead && ArrayRef(innerSizes) == ArrayRef(terms))
+  if (isInRegisters && ofLane <= kElementsAhead && ArrayRef(innerSizes) == ArrayRef(terms) &&
+      (readsOwn || !mayOverwrite(kernel)))
     readAhead(kernel, share);
   for (const Kept &one : kept)
     if (termSizesOf(one.op) == terms) {
