@@ -606,9 +606,9 @@ class LowMemoryTest(ToolTest):
         self.assertEqual(statuses, {0, 3})
 
     def test_the_compiler_library_says_that_it_needs_memory(self):
-        run = self.limited(100)
+        run = self.limited(80)
         self.assertRegex(run.stderr, r"^gantry: error: there is no memory to load the compiler library '.*': .*; "
-                                     r"it takes about 400 MB of address space \(ulimit -v\)\n$")
+                                     r"it takes about 150 MB of address space \(ulimit -v\)\n$")
 
 
 TWO_GPUS = ("--devices=CPU:0,GPU:0,GPU:1", "--simulate")

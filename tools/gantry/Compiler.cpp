@@ -20,7 +20,7 @@ Status cannotOpen(const std::string &path, const std::string &reason) {
        {"failed to map segment", "cannot allocate memory", "Cannot allocate memory"})
     if (reason.find(sign) != std::string::npos)
       return Status::doesNotFit("there is no memory to load the compiler library '" + path + "': " +
-                                reason + "; it takes about 400 MB of address space (ulimit -v)");
+                                reason + "; it takes about 150 MB of address space (ulimit -v)");
   const bool lacksMlir =
       reason.find("libMLIR") != std::string::npos || reason.find("libLLVM") != std::string::npos;
   return Status::unavailable(

@@ -17,7 +17,7 @@ using gantry::plan::StoredMatrix;
 
 /// The parts that a long sum is cut into are kept there as f32, if the library cuts one: so many of
 /// them, up to so many bytes.
-static constexpr uint64_t kMostParts = 16, kMostWorkspace = uint64_t(32) << 20;
+static constexpr uint64_t kMostParts = 16, kMostWorkspace = uint64_t(4) << 20;
 /// The library's workspace begins at a multiple of 256 bytes, scratch memory at one of 64.
 static constexpr uint64_t kWorkspaceAlignment = 256;
 
