@@ -132,8 +132,8 @@ class Suite:
         return failures
 
 
-def run_drawn(suite, about, make_case, pack, cases_of_a_file, count):
-    """The command line of a suite whose cases are drawn by number, make_case(seed, number). The exit status."""
+def drawn_cases(about, make_case, count):
+    """(arguments, cases) of the command line of a suite whose cases are drawn by number, make_case(seed, number)."""
     parser = argparse.ArgumentParser(description=about.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=2)
@@ -145,7 +145,12 @@ def run_drawn(suite, about, make_case, pack, cases_of_a_file, count):
     arguments = parser.parse_args()
     gantry_api.load(arguments.build_dir)
     numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    cases = [make_case(arguments.seed, number) for number in numbers]
+    return arguments, [make_case(arguments.seed, number) for number in numbers]
+
+
+def run_drawn(suite, about, make_case, pack, cases_of_a_file, count):
+    """All of such a suite. The exit status."""
+    arguments, cases = drawn_cases(about, make_case, count)
     outcomes = Suite(cases, pack, arguments.flag).run(cases_of_a_file, arguments.jobs)
     return report(suite, len(cases), outcomes, arguments.json)
 

@@ -10,13 +10,10 @@ to give the same bits, on one thread and on two, in a session whose memory is fu
 Usage: memory_test.py --build-dir BUILD [--seed N] [--count N] [--case N] [--jobs N] [--json FILE]
 """
 
-import argparse
-import pathlib
 import sys
 
 import numpy as np
 
-import gantry_api
 import groups
 from random_ops import graphs, onnx_file
 from random_ops.draw import Draw
@@ -45,20 +42,10 @@ def make_case(seed, number):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=80)
-    parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
-    gantry_api.load(arguments.build_dir)
-    numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    cases = [make_case(arguments.seed, number) for number in numbers]
+    arguments, cases = groups.drawn_cases(__doc__, make_case, 80)
     failures = {}
     for where, flags in (("", ()), (", simulated", SIMULATED)):
-        found = Poisoned(cases, onnx_file.pack, flags, VARIANTS).run(8, arguments.jobs)
+        found = Poisoned(cases, onnx_file.pack, (*flags, *arguments.flag), VARIANTS).run(8, arguments.jobs)
         failures.update({name + where: what for name, what in found.items()})
     return groups.report("shared memory", 2 * len(cases), failures, arguments.json)
 

@@ -7,10 +7,9 @@ as a plan that does not fit. A suite in which nothing was repaired fails.
 
   over_limit_test.py --build-dir build/release --seed 1 --case 12
 
-Usage: over_limit_test.py --build-dir BUILD [--seed N] [--count N] [--case N] [--jobs N] [--json FILE]
+Usage: over_limit_test.py --build-dir BUILD [--seed N] [--count N] [--case N] [--jobs N] [--flag FLAG] [--json FILE]
 """
 
-import argparse
 import pathlib
 import re
 import sys
@@ -26,18 +25,18 @@ SHARES = (0.9, 0.7, 0.5, 0.3)
 
 
 class OverLimit(memory_test.Poisoned):
-    def __init__(self, cases, repaired):
-        super().__init__(cases, onnx_file.pack)
+    def __init__(self, cases, repaired, flags):
+        super().__init__(cases, onnx_file.pack, flags)
         self.repaired = repaired  # a byte for each plan that was
 
     def compare(self, cases, file, inputs, outputs):
-        free = self.outcome(gantry_api.compile_model(file, ("devices=CPU:0,GPU:0", "simulate"), inputs), inputs)
+        free = self.outcome(gantry_api.compile_model(file, ("devices=CPU:0,GPU:0", "simulate", *self.flags), inputs), inputs)
         found = [self.judge(case, [free[name] for name in names]) for case, names in zip(cases, outputs)]
         needed = self.bytes_needed(file, inputs)
         for share in SHARES:
             limit = int(needed * share)
             try:
-                content = gantry_api.compile_model(file, (f"devices=CPU:0,GPU:0@{limit}", *SIMULATED), inputs)
+                content = gantry_api.compile_model(file, (f"devices=CPU:0,GPU:0@{limit}", *SIMULATED, *self.flags), inputs)
             except gantry_api.Refused as refusal:
                 if refusal.code_name != "DOES_NOT_FIT":
                     raise
@@ -56,10 +55,9 @@ class OverLimit(memory_test.Poisoned):
         plan = gantry_api.Plan(content, 2)
         return self.run_plan(plan, {name: inputs[name] for name in plan.inputs})
 
-    @staticmethod
-    def bytes_needed(file, inputs):
+    def bytes_needed(self, file, inputs):
         try:
-            gantry_api.compile_model(file, ("devices=CPU:0,GPU:0@64", "simulate"), inputs)
+            gantry_api.compile_model(file, ("devices=CPU:0,GPU:0@64", "simulate", *self.flags), inputs)
         except gantry_api.Refused as refusal:
             if match := re.search(r"raise the limit to at least (\d+) bytes", str(refusal)):
                 return int(match[1])
@@ -68,21 +66,11 @@ class OverLimit(memory_test.Poisoned):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
-    gantry_api.load(arguments.build_dir)
-    numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    cases = [memory_test.make_case(arguments.seed, number) for number in numbers]
+    arguments, cases = groups.drawn_cases(__doc__, memory_test.make_case, 60)
     with tempfile.TemporaryDirectory() as folder:
         repaired = pathlib.Path(folder) / "repaired"
         repaired.touch()
-        failures = OverLimit(cases, repaired).run(2, arguments.jobs)
+        failures = OverLimit(cases, repaired, arguments.flag).run(2, arguments.jobs)
         print(f"{repaired.stat().st_size} plans were repaired or fitted")
         if arguments.case is None and repaired.stat().st_size == 0:
             failures["all"] = "no plan was repaired"
