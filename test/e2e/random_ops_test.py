@@ -39,7 +39,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--case", type=int, help="only this one")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the model of --case and its inputs")
     parser.add_argument("--jobs", type=int, default=2)

@@ -60,7 +60,7 @@ def main():
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--every", type=int, default=100)
+    parser.add_argument("--every", type=int, default=200)
     arguments = parser.parse_args()
     build = arguments.build_dir.resolve()
     result = {"passed": 0, "failures": [], "skips": {}}
