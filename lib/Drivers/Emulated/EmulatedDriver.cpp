@@ -6,9 +6,9 @@
 #include "gantry/Runtime/ImmediateDevice.h"
 #include "gantry/Support/Bytes.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <sys/mman.h>
 
 namespace gantry::runtime {
 
@@ -153,13 +153,16 @@ public:
   }
 
 protected:
+  /// Addresses have more than 32 bits, as those of a GPU: a heap may begin below, where kernels
+  /// that lose the upper half of a pointer find what they look for.
   Expected<void *> takeMemory(uint64_t bytes) override {
-    void *data = nullptr;
-    if (posix_memalign(&data, 256, bytes) != 0) // as CUDA aligns
+    void *data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
       return Status::doesNotFit("the system has no " + formatBytes(bytes) + " of memory to give");
+    std::memset(data, 0xff, bytes); // NaN: whoever reads what nobody wrote is to see it
     return data;
   }
-  void giveMemory(void *data, uint64_t) override { std::free(data); }
+  void giveMemory(void *data, uint64_t bytes) override { ::munmap(data, bytes); }
 
 private:
   EmulatorChecks checks;
