@@ -1,9 +1,8 @@
 // All-reduces by a library, in plans that are made by hand on the fake libcuda and its NCCL: each
 // rank gets the sum, in graphs and on streams and in any order of them; where the library cannot do
 // it the plan's own exchange runs; a failure at any call has a status and leaves nothing behind.
+#include "FakeLibraryTest.h"
 #include "Runtime/PlanBuilder.h"
-#include "fake_cuda/Client.h"
-#include "gantry/Drivers/CUDADriver.h"
 #include "gantry/Plan/AllReducePart.h"
 #include "gantry/Runtime/Session.h"
 
@@ -16,9 +15,6 @@ namespace {
 constexpr int captureUnsupported = 900;
 constexpr uint64_t elements = 64, bytes = elements * sizeof(float);
 const std::string task = "/job:localhost/replica:0/task:0/device:";
-
-const CUDAOptions inStreams{.graphs = false, .syncEach = false},
-    eachByItself{.graphs = false, .syncEach = true};
 
 /// y0, y1, ... = the sum of x0, x1, ..., each pair on a GPU of its own. The exchange of the plan's
 /// own gives x0 to everybody instead, so that one can tell who did it.
@@ -145,29 +141,14 @@ struct Trial {
   }
 };
 
-struct CUDACollectives : ::testing::Test {
-  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
-  std::vector<std::string> logged;
+struct CUDACollectives : FakeLibraryTest {
+  CUDACollectives() : FakeLibraryTest("GANTRY_NCCL_LIB") {}
 
-  void SetUp() override {
-    ::setenv("GANTRY_NCCL_LIB", GANTRY_FAKE_CUDA, 1);
-    reset(3);
-  }
-  void TearDown() override {
-    EXPECT_STREQ(fake.faults(), "");
-    EXPECT_STREQ(fake.leaks(), "");
-    ::unsetenv("GANTRY_NCCL_LIB");
-  }
-  void reset(uint64_t seed, int devices = 8) {
+  void reset(uint64_t seed) override {
     fake_cuda_options_t options = fakeOptions(seed);
-    options.devices = devices;
+    options.devices = 8;
     options.has_peers = seed % 2 == 0;
     fake.reset(&options);
-  }
-  std::shared_ptr<Runtime> makeRuntime(CUDAOptions options = {}) {
-    RuntimeOptions settings{.threads = 1};
-    settings.log = [this](Severity, const std::string &text) { logged.push_back(text); };
-    return createRuntime(std::move(settings), {}, options);
   }
 
   /// The plan's own exchange runs, and the log says why in one line.

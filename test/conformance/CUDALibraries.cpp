@@ -2,10 +2,9 @@
 // cuBLASLt: what a symbol says is computed, in graphs and on streams; where the library is not
 // there or does not do it the next variant runs; a failure at any of its calls has the right
 // status.
+#include "FakeLibraryTest.h"
 #include "Runtime/PlanBuilder.h"
 #include "TestPTX.h"
-#include "fake_cuda/Client.h"
-#include "gantry/Drivers/CUDADriver.h"
 #include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Runtime/Session.h"
 
@@ -49,28 +48,8 @@ std::vector<float> multiply(const MatrixProduct &product, const std::vector<floa
   return result;
 }
 
-struct CUDALibraries : ::testing::Test {
-  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
-  std::vector<std::string> logged;
-
-  void SetUp() override {
-    ::setenv("GANTRY_CUBLASLT_LIB", GANTRY_FAKE_CUDA, 1);
-    reset(3);
-  }
-  void TearDown() override {
-    EXPECT_STREQ(fake.faults(), "");
-    EXPECT_STREQ(fake.leaks(), "");
-    ::unsetenv("GANTRY_CUBLASLT_LIB");
-  }
-  void reset(uint64_t seed) {
-    const fake_cuda_options_t options = fakeOptions(seed);
-    fake.reset(&options);
-  }
-  std::shared_ptr<Runtime> makeRuntime(CUDAOptions options = {}) {
-    RuntimeOptions settings{.threads = 1};
-    settings.log = [this](Severity, const std::string &text) { logged.push_back(text); };
-    return createRuntime(std::move(settings), {}, options);
-  }
+struct CUDALibraries : FakeLibraryTest {
+  CUDALibraries() : FakeLibraryTest("GANTRY_CUBLASLT_LIB") {}
 
   static fb::VariantT &addVariant(fb::KernelT &kernel) {
     kernel.variants.push_back(std::make_unique<fb::VariantT>());
@@ -172,9 +151,6 @@ struct CUDALibraries : ::testing::Test {
     run.expectSum();
   }
 };
-
-const CUDAOptions inStreams{.graphs = false, .syncEach = false},
-    eachByItself{.graphs = false, .syncEach = true};
 
 TEST_F(CUDALibraries, computeWhatASymbolSays) {
   MatrixProduct turned = usual(), wide = usual(), line = usual(), column = usual();

@@ -260,10 +260,12 @@ Status liveOnce(const EditablePlan &plan, const std::vector<uint8_t> &expected,
   return {};
 }
 
-/// A failure during a run names a command or a segment of them; alone, always a command. A loop of the
-/// host that waited for a GPU names the card.
+/// A failure during a run names a command or a segment of them; alone, always a command. A loop of
+/// the host that waited for a GPU names the card.
 void expectNamed(CUDAOptions options, const std::string &message, const std::string &where) {
-  EXPECT_NE(message.find(" on GPU"), std::string::npos) << where;
+  const bool isNamed = message.find(" on GPU:") != std::string::npos ||
+                       message.find("a loop on CPU:0 failed on GPU ") != std::string::npos;
+  EXPECT_TRUE(isNamed) << where;
   if (options.syncEach) {
     EXPECT_EQ(message.find("the segment"), std::string::npos) << where;
   }

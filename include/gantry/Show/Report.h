@@ -13,8 +13,8 @@ namespace gantry::show {
 std::string reportPage(const Subject &subject);
 
 /// That data, a JSON object: what explainAsJson gives and, of each function, "summary", "values",
-/// "arenas" with their peaks, "commands" with what they read from and when they run as predicted, and "repeats" of
-/// those.
+/// "arenas" with their peaks, "commands" with what they read from and when they run as predicted,
+/// and "repeats" of those.
 std::string reportData(const Subject &subject);
 
 } // namespace gantry::show

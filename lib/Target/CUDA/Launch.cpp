@@ -90,13 +90,17 @@ static int64_t alignmentOf(ShapedType type) {
   return type.getNumElements() * bytes % kAlignment == 0 ? kAlignment : bytes;
 }
 
+bool Launch::mayOverwrite() const {
+  WorkAttr work = WorkAttr::of(func);
+  return work.getInPlace() && !work.getInPlace().empty();
+}
+
 /// No buffer is another one, unless the result may take the place of an argument.
 void Launch::describeArguments() {
   WorkAttr work = WorkAttr::of(func);
-  bool mayOverwrite = work.getInPlace() && !work.getInPlace().empty();
   SmallVector<DictionaryAttr> attributes;
   for (unsigned i = 0; i < body.getNumArguments(); ++i) {
-    bool isTarget = mayOverwrite && i == firstResult;
+    bool isTarget = mayOverwrite() && i == firstResult;
     NamedAttrList own(function_interface_impl::getArgAttrs(func, i));
     if (!isTarget && !work.mayTakePlaceOf(i))
       own.set("llvm.noalias", b.getUnitAttr());

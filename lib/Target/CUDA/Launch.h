@@ -43,6 +43,9 @@ public:
 
   void barrier();
 
+  /// Whether the result may take the place of an argument.
+  bool mayOverwrite() const;
+
   /// Ends the function: no results, `gantry.work`, the size of the launch.
   void finish();
 

@@ -5,8 +5,7 @@
 // to every later phase they are values like others, and Schedule makes constants of them. They stay
 // in memory as long as the plan does, so only what is worth that goes: what a product reads, what
 // computes more than element by element, and what is no larger than the constants that it is made
-// of. A function that
-// is nothing but constants is left alone: to run it is what was asked for.
+// of. A function that is nothing but constants is left alone: to run it is what was asked for.
 
 #include "gantry/Analysis/Homes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"

@@ -78,7 +78,7 @@ private:
   /// By value, layout and device.
   llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, unsigned>, commands::ConstantOp>
       constants;
-  llvm::DenseMap<int64_t, commands::ConstantOp> made;              ///< by output
+  llvm::DenseMap<int64_t, commands::ConstantOp> made; ///< by output
   /// All-reduces of a library, by devices and type of the values.
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, unsigned> collectives;
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name

@@ -250,7 +250,8 @@ private:
     }
     maps.push_back(mapOf(cast<MemRefType>(buffer.getType()).getRank()));
     auto kinds = op.getIteratorTypesArray();
-    auto copy = linalg::GenericOp::create(b, inputs, buffer, maps, ArrayRef(kinds).take_back(loops));
+    auto copy =
+        linalg::GenericOp::create(b, inputs, buffer, maps, ArrayRef(kinds).take_back(loops));
     IRMapping mapping;
     op.getRegion().cloneInto(&copy.getRegion(), mapping);
     rowBuffers[op->getResult(0)] = buffer;

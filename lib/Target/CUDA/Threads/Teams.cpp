@@ -11,7 +11,6 @@
 
 #include "Sums.h"
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -177,12 +176,6 @@ Indices TeamsWay::placeOf(const Indices &inner) const {
   return place;
 }
 
-/// Whether the result may take the place of an argument.
-static bool mayOverwrite(KernelEmitter &kernel) {
-  WorkAttr work = WorkAttr::of(kernel.function());
-  return work.getInPlace() && !work.getInPlace().empty();
-}
-
 /// What the result needs besides the reductions: a scale, a bias.
 void TeamsWay::readAhead(KernelEmitter &kernel, Share &share) {
   llvm::DenseSet<Value> late;
@@ -242,7 +235,7 @@ void TeamsWay::emitRows(KernelEmitter &kernel) {
   bool readsOwn = !isThere && ShapedType::getNumElements(terms) % (order.lanes * order.piece) == 0;
   int64_t ofLane = int64_t(llvm::divideCeil(ShapedType::getNumElements(terms), order.lanes));
   if (isInRegisters && ofLane <= kElementsAhead && ArrayRef(innerSizes) == ArrayRef(terms) &&
-      (readsOwn || !mayOverwrite(kernel)))
+      (readsOwn || !kernel.launch().mayOverwrite()))
     readAhead(kernel, share);
   for (const Kept &one : kept)
     if (termSizesOf(one.op) == terms) {
