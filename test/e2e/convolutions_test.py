@@ -62,8 +62,10 @@ class Graph:
         self.random = np.random.default_rng(seed)
         self.inputs, self.constants, self.lines = {}, [], []
         rank = self.pick((1, 2, 2, 2, 2, 3))
-        sizes = (int(self.random.integers(3, 12 if rank < 3 else 6)) for _ in range(rank))
-        self.value = self.draw((self.pick((1, 1, 2)), self.pick(CHANNELS), *sizes))
+        # Of large images of few channels most blocks touch no border, and those have loops of their own.
+        large = rank == 2 and self.random.random() < 0.3
+        sizes = (int(self.random.integers(*((16, 28) if large else (3, 12) if rank < 3 else (3, 6)))) for _ in range(rank))
+        self.value = self.draw((self.pick((1, 1, 2)), self.pick((1, 2, 3, 8) if large else CHANNELS), *sizes))
         self.name = "%x"
         self.inputs["x"] = self.value
 
@@ -102,7 +104,8 @@ class Graph:
         depthwise = x.shape[1] > 1 and self.random.random() < 0.3
         groups = x.shape[1] if depthwise else self.pick([g for g in (1, 1, 1, 2, 4) if x.shape[1] % g == 0])
         outputs = x.shape[1] if depthwise else groups * max(1, self.pick(CHANNELS) // groups)
-        window = [int(self.random.integers(1, min(4, s) + 1)) for s in spatial]
+        single = self.random.random() < 0.3
+        window = [1 if single else int(self.random.integers(1, min(4, s) + 1)) for s in spatial]
         strides = [self.pick((1, 1, 2)) for _ in spatial]
         dilations = [self.pick((1, 1, 1, 2)) for _ in spatial]
         low = [self.pick((0, 1, k - 1)) for k in window]

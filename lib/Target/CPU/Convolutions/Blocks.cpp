@@ -156,12 +156,13 @@ struct Blocks {
     return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
   }
   bool hasBorder(unsigned dim) const { return !isInside && convolution.hasBorder(dim); }
-  /// Whether each pixel reads the one at its place: a product of matrices.
+  /// Whether each pixel reads the one at its place: a product of matrices. With a border the result
+  /// has other places than the image, also for blocks inside.
   bool isProduct() const {
     auto isOne = [](int64_t size) { return size == 1; };
     bool bordered = false;
     for (unsigned d = 0; d < form.spatial(); ++d)
-      bordered |= hasBorder(d);
+      bordered |= convolution.hasBorder(d);
     return llvm::all_of(form.window, isOne) && llvm::all_of(form.strides, isOne) && !bordered;
   }
   int64_t runLength() const { return form.inner() * (isRun() ? form.window.back() : 1); }
