@@ -8,7 +8,7 @@
 # asks for, which makes lib/Pipeline/RegistrationStatic.cpp decide the size: it lists what the
 # pipelines use, where registerAllDialects() would ask for everything.
 
-set(GANTRY_STATIC_TARGETS X86 NVPTX CACHE STRING "Code generators in a statically linked compiler")
+set(GANTRY_STATIC_TARGETS X86 AArch64 NVPTX CACHE STRING "Code generators in a statically linked compiler")
 
 add_library(GantryStaticLLVM INTERFACE)
 add_library(GantryStaticMLIR INTERFACE)

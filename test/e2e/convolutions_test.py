@@ -147,7 +147,7 @@ def same(actual, expected):
 
 # With CPUs at so little arithmetic every convolution is worth its reorders, else few of these are.
 SLOW = "topology"
-FORMS = (((), 2), ((SLOW,), 1), ((SLOW,), 3), ((SLOW, "no-fuse"), 2), ((SLOW, "place=op:Relu=CPU:1"), 2),
+FORMS = (((), 2), ((SLOW,), 1), ((SLOW, "target-cpu=x86-64-v3"), 3), ((SLOW, "no-fuse"), 2), ((SLOW, "place=op:Relu=CPU:1"), 2),
          (("devices=CPU:0,GPU:0", "simulate", "place=op:Conv2D=GPU:0"), 2))
 
 

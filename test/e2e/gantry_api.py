@@ -7,7 +7,10 @@ exception Refused with everything that it said; any other failing call is an Api
 
 import ctypes
 import os
+import pathlib
 import re
+import subprocess
+import tempfile
 
 import numpy as np
 
@@ -108,6 +111,8 @@ if CUDA:
     # With libraries in the place of kernels, where they have one.
     if os.environ.get("GANTRY_TEST_LIBRARIES"):
         DEVICES.append("libraries=" + os.environ["GANTRY_TEST_LIBRARIES"])
+# Or on another machine: by a tool that was built for AArch64, under QEMU's emulator of a user's programs.
+AARCH64 = os.environ.get("GANTRY_TEST_AARCH64", "")
 
 
 def load(build):
@@ -168,6 +173,9 @@ def compile_model(file, flags, candidates):
             lines.append(text.decode("utf-8", "replace"))
 
     flags = [*flags, *(DEVICES if not any(flag.startswith(("devices=", "topology=")) for flag in flags) else [])]
+    if AARCH64:
+        machines = [flag for flag in flags if flag.startswith("target-cpu=")] or ["target-cpu=native"]
+        flags = [flag for flag in flags if flag not in machines] + [machines[-1] + ",aarch64"]
     values, kept = zip(*(_value(*item) for item in candidates.items())) if candidates else ((), ())
     request = CompileRequest(struct_size=ctypes.sizeof(CompileRequest), file=str(file).encode(),
                              candidates=(Value * len(values))(*values), num_candidates=len(values),
@@ -199,6 +207,7 @@ class Plan:
         self.handle = ctypes.c_void_p()
         _check(runtime_library.gantry_plan_load_memory(
             _runtime_handle(threads), content, ctypes.c_size_t(len(content)), None, None, ctypes.byref(self.handle)))
+        self.content, self.threads = content if AARCH64 else b"", threads
         self.inputs = self._infos("input")
         self.outputs = self._infos("output")
 
@@ -234,6 +243,8 @@ class Plan:
 
     def run_series(self, series):
         """Outcomes of runs in one session, one after the other: outputs by name, or the ApiError."""
+        if AARCH64:
+            return [self._run_on_aarch64(arrays) for arrays in series]
         session, bindings = ctypes.c_void_p(), ctypes.c_void_p()
         try:
             _check(runtime_library.gantry_session_create(self.handle, None, ctypes.byref(session)))
@@ -251,6 +262,21 @@ class Plan:
             return error
         del kept  # the arrays had to live until here
         return {name: self._output(bindings, name, info) for name, info in self.outputs.items()}
+
+    def _run_on_aarch64(self, arrays):
+        """A run of its own, in another process: nothing is left of the one before."""
+        with tempfile.TemporaryDirectory() as folder:
+            plan, given, made = (pathlib.Path(folder, name) for name in ("plan.gantry", "in.npz", "out.npz"))
+            plan.write_bytes(self.content)
+            np.savez(given, **{name: array.astype(np.float32) if self.inputs[name].element == BF16 else array
+                               for name, array in arrays.items()})
+            command = ["qemu-aarch64", AARCH64, "run", plan, "--output", made, "--threads", str(self.threads or 2)]
+            done = subprocess.run(command + (["--input", given] if arrays else []), text=True, capture_output=True)
+            if done.returncode:
+                return ApiError(done.stderr.strip())
+            with np.load(made) as outputs:
+                return {name: outputs[name].astype(np.float32) if info.element == BF16 else outputs[name]
+                        for name, info in self.outputs.items()}
 
     def _bind(self, bindings, name, array):
         if self.inputs[name].element == BF16:

@@ -17,6 +17,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -132,6 +133,18 @@ def suites(build, results, jobs):
         out = results / f"{name}.json"
         libraries = ["GANTRY_TEST_LIBRARIES=cublaslt"] if name.endswith("-library") else []
         yield (name, ["/usr/bin/env", "GANTRY_TEST_CUDA=fake", *libraries, python, ROOT / "test/e2e" / script,
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+               lambda out=out: read_json(out))
+    # And on another CPU: code for AArch64, run by a runtime that was built for it (cmake --preset aarch64).
+    tool = build.parent / "aarch64/bin/gantry"
+    if not tool.exists() or not shutil.which("qemu-aarch64"):
+        return
+    for name, script, *more in (("functions-arm", "unary_math_test.py"), ("onnx-ops-arm", "onnx_ops_test.py"),
+                                ("products-arm", "products_test.py", "--count", "60"),
+                                ("convolutions-arm", "convolutions_test.py", "--count", "20"),
+                                ("random-ops-arm", "random_ops_test.py", "--count", "200")):
+        out = results / f"{name}.json"
+        yield (name, ["/usr/bin/env", f"GANTRY_TEST_AARCH64={tool}", python, ROOT / "test/e2e" / script,
                       "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
 

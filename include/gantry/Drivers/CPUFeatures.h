@@ -1,4 +1,4 @@
-// What this machine's CPU can run: instruction sets by the names of Support/CPUFeatures.def.
+// What this machine's CPU can run: instruction sets by the names of Support/CPUFeatures*.def.
 #pragma once
 
 #include "gantry/Runtime/Device.h"
@@ -31,7 +31,15 @@ struct CPUID {
 /// feature whose registers the system does not save is not there.
 std::vector<std::string> featuresOf(const CPUID &cpuid);
 
-/// This machine's features; empty on architectures without a table of them.
+/// What Linux says of an AArch64 processor: getauxval(AT_HWCAP) and getauxval(AT_HWCAP2).
+struct Capabilities {
+  uint64_t hwcap = 0, hwcap2 = 0;
+};
+
+/// The features of an AArch64 processor, sorted.
+std::vector<std::string> featuresOf(const Capabilities &capabilities);
+
+/// This machine's features.
 std::vector<std::string> machineFeatures();
 
 /// The features of a level, in the table's order; of any other name, that alone.

@@ -30,7 +30,7 @@ struct Machine {
   std::vector<Link> assumed;          ///< of the topology's links, those whose rates nobody tells
   unsigned processors = 0;            ///< logical processors of the machine
   unsigned usable = 0;                ///< of those, the ones this process may run on
-  std::vector<std::string> features;  ///< of the processor, and its levels: Support/CPUFeatures.def
+  std::vector<std::string> features;  ///< of the processor, and its levels: Support/CPUFeatures*.def
 };
 
 /// How fast copies go from one logical device to another, or within one.

@@ -42,7 +42,7 @@ public:
   const Assembler &assembler() const { return toolkit; }
 
   /// Carries `bytes` in the plan; the symbol is for variants. `needs` are the features that the
-  /// machine must have (Support/CPUFeatures.def).
+  /// machine must have (Support/CPUFeatures*.def).
   mlir::FlatSymbolRefAttr addObject(commands::CodeKind kind, llvm::StringRef machine,
                                     llvm::ArrayRef<std::string> needs, llvm::ArrayRef<char> bytes);
 

@@ -1,10 +1,12 @@
-// CPUID and XCR0, not /proc/cpuinfo: under an emulator (valgrind) the file still tells of the
-// machine, the instructions tell of what is there.
+// CPUID and XCR0, or what the kernel hands over at the start of a program; not /proc/cpuinfo: under
+// an emulator (valgrind, qemu) the file still tells of the machine, these tell of what is there.
 #include "gantry/Drivers/CPUFeatures.h"
 
 #include <algorithm>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace gantry::runtime {
@@ -88,11 +90,29 @@ std::vector<std::string> featuresOf(const CPUID &cpuid) {
   return names;
 }
 
+std::vector<std::string> featuresOf(const Capabilities &capabilities) {
+  struct Feature {
+    std::string_view name;
+    uint64_t Capabilities::*word;
+    unsigned bit;
+  };
+  constexpr Feature features[] = {
+#define GANTRY_AARCH64_FEATURE(name, llvmName, word, bit) {name, &Capabilities::word, bit},
+#include "gantry/Support/CPUFeaturesAArch64.def"
+  };
+  std::vector<std::string> names;
+  for (const Feature &feature : features)
+    if (capabilities.*feature.word >> feature.bit & 1)
+      names.emplace_back(feature.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::vector<std::string> machineFeatures() {
 #if defined(__x86_64__)
-  return featuresOf({askCPUID, readXCR0()});
-#else
-  return {};
+  return featuresOf(CPUID{askCPUID, readXCR0()});
+#elif defined(__aarch64__)
+  return featuresOf(Capabilities{getauxval(AT_HWCAP), getauxval(AT_HWCAP2)});
 #endif
 }
 
@@ -127,7 +147,7 @@ Unmet unmetByHost(const VariantNeeds &needs) {
   if (!needs.target.empty() && needs.target != machineTarget())
     return {"the plan's code is for " + std::string(needs.target) + ", this machine is " +
                 std::string(machineTarget()),
-            ""};
+            "compile the graph for it with --target-cpu, which takes a list"};
   if (needs.archMin != 0 || needs.archMax != 0)
     return {"CPUs have features, not the architecture numbers of GPUs", ""};
   if (needs.features.empty())

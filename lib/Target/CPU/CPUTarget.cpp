@@ -4,23 +4,13 @@
 
 #include "EmitCode.h"
 #include "Fusion.h"
+#include "Machine.h"
 #include "Products/Panels.h"
 #include "gantry/Analysis/InPlace.h"
 #include "gantry/Target/CPU/Passes.h"
 
 using namespace mlir;
 using namespace gantry;
-
-/// The CPUs that a module of kernels is for, best first.
-static std::vector<std::string> machinesOf(TargetAttr target) {
-  std::vector<std::string> machines;
-  if (target.getMachines())
-    for (auto name : target.getMachines().getAsRange<StringAttr>())
-      machines.push_back(name.str());
-  if (machines.empty())
-    machines.push_back("native");
-  return machines;
-}
 
 namespace {
 struct CPUTarget : Target {

@@ -96,6 +96,8 @@ static void setAttributes(llvm::Module &module, const Machine &machine) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", machine.cpu);
+    if (!machine.tune.empty())
+      function.addFnAttr("tune-cpu", machine.tune);
     if (!machine.llvmFeatures.empty())
       function.addFnAttr("target-features", machine.llvmFeatures);
     function.addFnAttr("prefer-vector-width", "512");
@@ -128,7 +130,7 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   for (const std::string &kernel : kernels)
     addEntry(*llvmModule, kernel);
   if (tiles == Tiles::inside)
-    cpu::defineTiles(*llvmModule, cpu::Registers::of(*machine.target));
+    cpu::defineTiles(*llvmModule, machine.registers);
   else
     cpu::hideTiles(*llvmModule);
   if (usesBFloat(*llvmModule))
@@ -359,7 +361,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
     return failure();
 
   CPUCode code;
-  code.target = machine->architecture();
+  code.target = machine->architecture;
   code.features = std::move(machine->features);
   if (failed(link(module.getLoc(), objects, code.sharedObject)))
     return failure();

@@ -13,7 +13,7 @@ namespace gantry {
 struct CPUCode {
   std::vector<char> sharedObject;    ///< ELF bytes
   std::string target;                ///< architecture, x86-64
-  std::vector<std::string> features; ///< all that the code may use: Support/CPUFeatures.def
+  std::vector<std::string> features; ///< all that the code may use: Support/CPUFeatures*.def
 };
 
 /// Text of the optimised LLVM IR of `module` (LLVM dialect) for a CPU.

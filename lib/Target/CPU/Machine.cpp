@@ -1,41 +1,22 @@
-// Names of CPUs into LLVM's target machines, and the features that plans name.
+// Names of CPUs into LLVM's target machines.
 
 #include "Machine.h"
 
+#include "Architectures/Architecture.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/X86TargetParser.h"
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 
 using namespace mlir;
 using namespace gantry;
-
-namespace {
-struct Feature {
-  llvm::StringLiteral name, llvmName;
-  unsigned level;
-};
-} // namespace
-
-static constexpr Feature kFeatures[] = {
-#define GANTRY_CPU_FEATURE(name, llvmName, level, leaf, subleaf, reg, bit, state)                  \
-  {name, llvmName, level},
-#include "gantry/Support/CPUFeatures.def"
-};
-
-/// What every x86-64 has, what is no instruction, and what turning off would take others with it.
-static bool isBaseline(StringRef llvmName) {
-  static const llvm::StringSet<> baseline = {"64bit", "cmov", "cx8", "fxsr",       "mmx",    "sse",
-                                             "sse2",  "x87",  "nf",  "vzeroupper", "evex512"};
-  return baseline.contains(llvmName);
-}
+using cpu::Architecture;
 
 /// The scheduler after register allocation takes time quadratic in the length of a block, 40 % of
 /// code generation for unrolled kernels, and gains nothing on processors that reorder. LLVM has no
@@ -46,162 +27,143 @@ static void disablePostRAScheduler() {
     option->second->addOccurrence(1, "post-RA-scheduler", "0");
 }
 
-static void initializeOnce() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    disablePostRAScheduler();
-  });
+namespace {
+/// An architecture with what LLVM has for it.
+struct Known {
+  const Architecture *architecture;
+  llvm::Triple triple;
+  const llvm::Target *target;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget; ///< of its first version
+};
+} // namespace
+
+static bool isHost(const Architecture &architecture) {
+  static const llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  return host.getArch() == llvm::Triple(architecture.triple).getArch();
 }
 
-/// Instruction sets of a CPU of that name; of the machine at work those that it really has.
-static llvm::StringSet<> instructionSets(StringRef name, bool native) {
-  llvm::StringSet<> sets;
-  if (native) {
-    for (const auto &[feature, on] : llvm::sys::getHostCPUFeatures())
-      if (on)
-        sets.insert(feature);
-    return sets;
-  }
-  llvm::SmallVector<StringRef> implied;
-  // LLVM's list has no "generic", which is the first version of the architecture.
-  llvm::X86::getFeaturesForCPU(name == "generic" ? "x86-64" : name, implied);
-  for (StringRef feature : implied)
-    sets.insert(feature);
-  return sets;
-}
-
-/// As LLVM wants it said: what the table has and the CPU too, on; all else that the CPU's name may
-/// stand for, off.
-static std::string switchesFor(StringRef cpu, const llvm::StringSet<> &has) {
-  llvm::StringSet<> known, mentioned = has;
-  std::string text;
-  auto add = [&](char sign, StringRef feature) {
-    text += (text.empty() ? "" : ",") + (sign + feature.str());
-  };
-  // Off comes first: it takes along what builds on it, and a name on the left is overruled.
-  for (const Feature &feature : kFeatures)
-    known.insert(feature.llvmName);
-  for (const auto &set : instructionSets(cpu, false))
-    mentioned.insert(set.getKey());
-  llvm::SmallVector<StringRef> off;
-  for (const auto &set : mentioned)
-    if (!isBaseline(set.getKey()) && !(known.contains(set.getKey()) && has.contains(set.getKey())))
-      off.push_back(set.getKey());
-  llvm::sort(off);
-  for (StringRef feature : off)
-    add('-', feature);
-  for (const Feature &feature : kFeatures)
-    if (has.contains(feature.llvmName))
-      add('+', feature.llvmName);
-  return text;
-}
-
-/// The highest level that is complete, then what is on beyond it.
-static std::vector<std::string> featuresOf(const llvm::MCSubtargetInfo &subtarget) {
-  auto isOn = [&](const Feature &f) { return subtarget.checkFeatures("+" + f.llvmName.str()); };
-  unsigned level = 4;
-  for (const Feature &feature : kFeatures)
-    if (feature.level && !isOn(feature))
-      level = std::min(level, feature.level - 1);
-  std::vector<std::string> names;
-  if (level >= 2)
-    names.push_back("x86-64-v" + std::to_string(level));
-  for (const Feature &feature : kFeatures)
-    if (isOn(feature) && (feature.level == 0 || feature.level > level))
-      names.push_back(feature.name.str());
-  return names;
-}
-
-/// The name of a CPU that is spelled most alike, if one is.
-static StringRef nearestCPU(const llvm::MCSubtargetInfo &subtarget, StringRef name) {
-  StringRef nearest;
-  unsigned least = unsigned(name.size()) / 3 + 1;
-  for (const llvm::SubtargetSubTypeKV &cpu : subtarget.getAllProcessorDescriptions()) {
-    unsigned distance = name.edit_distance(cpu.Key, true, least);
-    if (distance >= least)
-      continue;
-    nearest = cpu.Key;
-    least = distance;
-  }
-  return nearest;
-}
-
-static LogicalResult checkName(Location loc, const llvm::Triple &triple,
-                               const llvm::MCSubtargetInfo &subtarget, StringRef name) {
-  if (!subtarget.isCPUStringValid(name)) {
-    StringRef nearest = nearestCPU(subtarget, name);
-    return emitError(loc) << "unknown CPU '" << name << "' in --target-cpu"
-                          << (nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?")
-                          << (nearest.empty() ? "; known" : " Known")
-                          << " are native, x86-64-v3, x86-64-v4 and LLVM's names";
-  }
-  if (triple.isX86_64() && name != "generic" &&
-      llvm::X86::parseArchX86(name, /*Only64Bit=*/true) == llvm::X86::CK_None)
-    return emitError(loc) << "the CPU '" << name
-                          << "' in --target-cpu has no 64-bit mode, which Gantry's code needs";
-  return success();
-}
-
-std::string Machine::architecture() const {
-  const llvm::Triple &triple = target->getTargetTriple();
-  return triple.isX86_64() ? "x86-64" : triple.getArchName().str();
-}
-
-static std::unique_ptr<llvm::TargetMachine>
-makeTarget(const llvm::Target &target, const llvm::Triple &triple, const Machine &machine) {
-  llvm::TargetOptions options;
-  // Products and sums fuse where the ops allow it (contract), nowhere else.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  options.NoTrappingFPMath = true;
-  return std::unique_ptr<llvm::TargetMachine>(target.createTargetMachine(
-      triple, machine.cpu, machine.llvmFeatures, options, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
-}
-
-/// What a name stands for, without the target.
-static FailureOr<Machine> describe(Location loc, const llvm::Target &target,
-                                   const llvm::Triple &triple, const std::string &name) {
-  const bool native = name == "native";
-  Machine machine;
-  machine.cpu = native ? llvm::sys::getHostCPUName().str() : name;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target.createMCSubtargetInfo(triple, "", ""));
-  if (failed(checkName(loc, triple, *subtarget, machine.cpu)))
-    return failure();
-  if (triple.isX86_64()) {
-    machine.llvmFeatures = switchesFor(machine.cpu, instructionSets(machine.cpu, native));
-    machine.features = featuresOf(*makeTarget(target, triple, machine)->getMCSubtargetInfo());
-  }
-  return machine;
-}
-
-/// The same in a whole process; finding it out takes as long as code for a small kernel does.
-static FailureOr<Machine> describeOnce(Location loc, const llvm::Target &target,
-                                       const llvm::Triple &triple, const std::string &name) {
+/// Makes LLVM know an architecture, when it is asked for first.
+static FailureOr<const Known *> know(Location loc, const Architecture &architecture) {
   static std::mutex mutex;
-  static llvm::StringMap<Machine> known;
+  static std::map<const Architecture *, Known> known;
   std::lock_guard<std::mutex> lock(mutex);
-  auto entry = known.find(name);
-  if (entry == known.end()) {
-    FailureOr<Machine> described = describe(loc, target, triple, name);
-    if (failed(described))
-      return failure();
-    entry = known.try_emplace(name, std::move(*described)).first;
-  }
-  const Machine &found = entry->second;
-  return Machine{found.cpu, found.llvmFeatures, found.features, nullptr};
-}
-
-FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
-  initializeOnce();
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  if (auto entry = known.find(&architecture); entry != known.end())
+    return &entry->second;
+  if (known.empty())
+    disablePostRAScheduler();
+  architecture.initialize();
+  llvm::Triple triple(isHost(architecture) ? llvm::sys::getDefaultTargetTriple()
+                                           : architecture.triple.str());
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return emitError(loc) << "no code generator for " << triple.str() << ": " << error;
-  FailureOr<Machine> machine = describeOnce(loc, *target, triple, name);
-  if (succeeded(machine))
-    machine->target = makeTarget(*target, triple, *machine);
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
+  return &known
+              .try_emplace(&architecture,
+                           Known{&architecture, triple, target, std::move(subtarget)})
+              .first->second;
+}
+
+/// The name of a CPU that is spelled most alike, if one is.
+static StringRef nearestCPU(ArrayRef<const Known *> all, StringRef name) {
+  StringRef nearest;
+  unsigned least = unsigned(name.size()) / 3 + 1;
+  for (const Known *known : all)
+    for (const llvm::SubtargetSubTypeKV &cpu : known->subtarget->getAllProcessorDescriptions()) {
+      unsigned distance = name.edit_distance(cpu.Key, true, least);
+      if (distance >= least)
+        continue;
+      nearest = cpu.Key;
+      least = distance;
+    }
+  return nearest;
+}
+
+/// The architecture that has a CPU of that name; this machine's is asked first.
+static FailureOr<const Known *> findArchitecture(Location loc, StringRef name) {
+  SmallVector<const Architecture *> architectures{&cpu::kX86, &cpu::kAArch64};
+  std::stable_partition(architectures.begin(), architectures.end(),
+                        [](const Architecture *a) { return isHost(*a); });
+  SmallVector<const Known *> asked;
+  for (const Architecture *architecture : architectures) {
+    FailureOr<const Known *> known = know(loc, *architecture);
+    if (failed(known))
+      return failure();
+    if (name == "native" || name == architecture->baseline ||
+        (*known)->subtarget->isCPUStringValid(name))
+      return known;
+    asked.push_back(*known);
+  }
+  StringRef nearest = nearestCPU(asked, name);
+  return emitError(loc) << "unknown CPU '" << name << "' in --target-cpu"
+                        << (nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?")
+                        << (nearest.empty() ? "; known" : " Known")
+                        << " are native, x86-64-v3, x86-64-v4, aarch64 and LLVM's names";
+}
+
+/// What a name stands for, without the target.
+static LogicalResult describe(Location loc, const Known &known, StringRef name, Machine &machine) {
+  const bool native = name == "native";
+  const Architecture &architecture = *known.architecture;
+  machine.architecture = architecture.name.str();
+  machine.cpu = native ? llvm::sys::getHostCPUName().str() : name.str();
+  if (!known.subtarget->isCPUStringValid(machine.cpu))
+    machine.cpu = "generic"; // the baseline, or a machine that LLVM has no name for
+  return architecture.describe(loc, *known.target, known.triple, native, machine);
+}
+
+/// A copy of what is known of a name; finding it out takes as long as code for a small kernel does.
+static FailureOr<Machine> describeOnce(Location loc, const Known &known, const std::string &name) {
+  static std::mutex mutex;
+  static llvm::StringMap<Machine> described;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [entry, isNew] = described.try_emplace(name);
+  Machine &found = entry->second;
+  if (isNew && failed(describe(loc, known, name, found))) {
+    described.erase(entry);
+    return failure();
+  }
+  return Machine{found.architecture, found.cpu,       found.tune, found.llvmFeatures,
+                 found.features,     found.registers, nullptr};
+}
+
+FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
+  FailureOr<const Known *> known = findArchitecture(loc, name);
+  if (failed(known))
+    return failure();
+  FailureOr<Machine> machine = describeOnce(loc, **known, name);
+  if (failed(machine))
+    return failure();
+  llvm::TargetOptions options;
+  // Products and sums fuse where the ops allow it (contract), nowhere else.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.NoTrappingFPMath = true;
+  machine->target.reset((*known)->target->createTargetMachine(
+      (*known)->triple, machine->cpu, machine->llvmFeatures, options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   return machine;
+}
+
+std::vector<std::string> gantry::machinesOf(TargetAttr target) {
+  std::vector<std::string> machines;
+  if (target.getMachines())
+    for (auto name : target.getMachines().getAsRange<StringAttr>())
+      machines.push_back(name.str());
+  if (machines.empty())
+    machines.push_back("native");
+  return machines;
+}
+
+FailureOr<Registers> gantry::registersFor(Location loc, TargetAttr target) {
+  if (!target)
+    return Registers();
+  const std::string name = machinesOf(target).front();
+  FailureOr<const Known *> known = findArchitecture(loc, name);
+  if (failed(known))
+    return failure();
+  FailureOr<Machine> machine = describeOnce(loc, **known, name);
+  if (failed(machine))
+    return failure();
+  return machine->registers;
 }

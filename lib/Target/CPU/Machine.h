@@ -1,6 +1,8 @@
 // The CPU that code is made for: by name, with what that code may use.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/Target/TargetMachine.h"
@@ -11,19 +13,33 @@
 
 namespace gantry {
 
-struct Machine {
-  std::string cpu;                   ///< LLVM's name; it decides costs
-  std::string llvmFeatures;          ///< "+avx,-apxf": all that the name stands for, on or off
-  std::vector<std::string> features; ///< what is on, as plans call it
-  std::unique_ptr<llvm::TargetMachine> target;
-
-  /// "x86-64": the architecture as plans call it.
-  std::string architecture() const;
+/// The vector registers that code is cut to.
+struct Registers {
+  int64_t bytes = 64; ///< of a register
+  int64_t count = 32;
+  bool fma = true; ///< multiplies and adds in one step
 };
 
-/// The machine of a name: "native", "x86-64-v3" or another of LLVM's. What is not in the table
-/// Support/CPUFeatures.def is off, so that the code uses nothing that its plan does not name.
-/// Diagnoses names that are unknown or of processors without a 64-bit mode.
+struct Machine {
+  std::string architecture;          ///< "x86-64": as plans call it
+  std::string cpu;                   ///< LLVM's name; it decides costs
+  std::string tune;                  ///< the CPU to schedule for, where that is another
+  std::string llvmFeatures;          ///< "+avx,-apxf": all that the name stands for, on or off
+  std::vector<std::string> features; ///< what is on, as plans call it
+  Registers registers;
+  std::unique_ptr<llvm::TargetMachine> target;
+};
+
+/// The machine of a name: "native", "x86-64-v3", "aarch64" or another of LLVM's. What is not in the
+/// tables Support/CPUFeatures*.def is off, so that the code uses nothing that its plan does not
+/// name. Diagnoses names that are unknown or of processors without a 64-bit mode.
 mlir::FailureOr<Machine> makeMachine(mlir::Location loc, const std::string &name);
+
+/// The CPUs that a module of kernels is for, best first.
+std::vector<std::string> machinesOf(TargetAttr target);
+
+/// Of the first CPU that `target` makes code for, which is the one to be fast on; those of AVX-512
+/// without a target. Diagnoses as makeMachine does.
+mlir::FailureOr<Registers> registersFor(mlir::Location loc, TargetAttr target);
 
 } // namespace gantry

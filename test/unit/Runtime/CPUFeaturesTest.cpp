@@ -55,6 +55,12 @@ TEST(CPUFeatures, makeUpLevels) {
   EXPECT_EQ(lack.what, "this machine's CPU lacks avx512f, avx512dq, avx512cd, avx512bw, avx512vl");
 }
 
+TEST(CPUFeatures, ofAArch64AreReadFromTheKernelsWords) {
+  EXPECT_EQ(featuresOf(Capabilities{}), Names());
+  // The same bit of the other word is another feature.
+  EXPECT_EQ(featuresOf(Capabilities{1U << 20 | 1U << 13, 1U << 14}), (Names{"asimddp", "bf16"}));
+}
+
 TEST(CPUFeatures, thisMachineHasSome) { EXPECT_FALSE(machineFeatures().empty()); }
 
 TEST(CPUFeatures, namesWhatIsMissing) {

@@ -8,10 +8,12 @@
 //       store what the epilogue makes of the sums
 //
 // Pixels are cut evenly into blocks of at most as many as registers allow, so that there are blocks
-// of two sizes. Where no border is in the way, the last dimension of the window and the channels
-// are one run of memory, and a 1x1 window is a plain matrix product. Of an image with few channels
-// blocks that touch no border are told from the others as they come, for what a place of the window
-// costs is not spread over many channels there.
+// of two sizes. They are cut for the registers of AVX-512, so that work items are the same for
+// every processor; for fewer or shorter registers a block is some pieces, one after the other, of a
+// part of its columns. Where no border is in the way, the last dimension of the window and the
+// channels are one run of memory, and a 1x1 window is a plain matrix product. Of an image with few
+// channels blocks that touch no border are told from the others as they come, for what a place of
+// the window costs is not spread over many channels there.
 
 #include "Convolution.h"
 
@@ -119,6 +121,29 @@ Cut::Cut(const Convolution &convolution) {
   panelsOfItem = llvm::divideCeil(panels, parts);
 }
 
+namespace {
+/// What of a block is in registers at a time.
+struct Piece {
+  int64_t columns; ///< of a panel
+  int64_t pixels;  ///< at most
+
+  Piece(int64_t panel, const Registers &registers);
+};
+} // namespace
+
+Piece::Piece(int64_t panel, const Registers &registers) {
+  const int64_t lanes = registers.bytes / int64_t(sizeof(float));
+  if (lanes >= kPanelLanes) {
+    columns = panel > kPanelLanes * kPanelRegisters ? kPanelLanes * 3 : panel;
+    pixels = std::numeric_limits<int64_t>::max();
+    return;
+  }
+  // One of the panel's registers at a time is several of these.
+  columns = kPanelLanes;
+  const int64_t ofColumns = kPanelLanes / lanes;
+  pixels = std::max<int64_t>(1, (registers.count - ofColumns - 1) / ofColumns);
+}
+
 /// Work that is worth a thread, in multiply-adds.
 static constexpr int64_t kThreadWork = 1 << 17;
 
@@ -129,21 +154,25 @@ struct Blocks {
   const PackedConvolution &form;
   IndexBuilder index;
   Cut cut;
+  Piece piece;
   bool isInside = false; ///< the block that is being written touches no border
   Value image, filter;   ///< flat
   Epilogue epilogue;
   Borders borders;
 
-  Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution)
+  Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
       : b(b), convolution(convolution), form(convolution.form), index{b}, cut(convolution),
-        image(flatten(b, convolution.image)), filter(flatten(b, convolution.filter)),
-        epilogue(b, convolution), borders(b, convolution, image, runLength()) {}
+        piece(form.panel, registers), image(flatten(b, convolution.image)),
+        filter(flatten(b, convolution.filter)), epilogue(b, convolution),
+        borders(b, convolution, image, runLength()) {}
 
   void emit();
   void emitItem(Value panelItem, Value blockItem);
   void emitPanel(Value panel, Value first, Value end);
   void emitColumns(Value panel, Value column, int64_t columns, Value first, Value end);
   void emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
+                 int64_t pixels);
+  void emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                  int64_t pixels);
 
   //===--- One block -------------------------------------------------------===//
@@ -214,13 +243,12 @@ void Blocks::emitItem(Value panelItem, Value blockItem) {
 }
 
 void Blocks::emitPanel(Value panel, Value first, Value end) {
-  constexpr int64_t narrow = kPanelLanes * 3;
   Value start = index.constant(0);
-  if (form.panel <= kPanelLanes * kPanelRegisters)
+  if (form.panel <= piece.columns)
     return emitColumns(panel, start, form.panel, first, end);
-  int64_t whole = form.panel / narrow * narrow;
-  loop(b, start, index.constant(whole), narrow,
-       [&](Value column) { emitColumns(panel, column, narrow, first, end); });
+  int64_t whole = form.panel / piece.columns * piece.columns;
+  loop(b, start, index.constant(whole), piece.columns,
+       [&](Value column) { emitColumns(panel, column, piece.columns, first, end); });
   if (whole < form.panel)
     emitColumns(panel, index.constant(whole), form.panel - whole, first, end);
 }
@@ -244,6 +272,15 @@ void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first
 //===----------------------------------------------------------------------===//
 
 void Blocks::emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
+                       int64_t pixels) {
+  const int64_t pieces = llvm::divideCeil(pixels, piece.pixels);
+  for (int64_t i = 0; i < pieces; ++i) {
+    const int64_t from = pixels * i / pieces, to = pixels * (i + 1) / pieces;
+    emitPiece(panel, column, lanes, index.add(firstPixel, from), to - from);
+  }
+}
+
+void Blocks::emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                        int64_t pixels) {
   SmallVector<Pixel> places;
   for (int64_t i = 0; i < pixels; ++i)
@@ -391,6 +428,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
   });
 }
 
-void gantry::emitBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution) {
-  Blocks(b, convolution).emit();
+void gantry::emitBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                        const Registers &registers) {
+  Blocks(b, convolution, registers).emit();
 }

@@ -1,6 +1,7 @@
 // A convolution with the channels last on buffers, with what its kernel does before and after.
 #pragma once
 
+#include "Machine.h"
 #include "gantry/Linalg/PackedConvolution.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -117,7 +118,8 @@ private:
 };
 
 /// The two kinds of kernels. Both make one scf.forall.
-void emitBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
+void emitBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                const Registers &registers);
 void emitDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
 
 } // namespace gantry

@@ -20,18 +20,25 @@ struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolution
       if (PackedConvolution::match(op))
         packed.push_back(op);
     });
+    if (packed.empty())
+      return;
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
+    FailureOr<Registers> registers = registersFor(getOperation().getLoc(), target);
+    if (failed(registers))
+      return signalPassFailure();
     for (linalg::GenericOp op : packed)
       if (auto convolution = Convolution::match(op))
-        emit(*convolution);
+        emit(*convolution, *registers);
   }
 
-  static void emit(const Convolution &convolution) {
+  static void emit(const Convolution &convolution, const Registers &registers) {
     Operation *last = convolution.replaced.front();
     ImplicitLocOpBuilder b(last->getLoc(), last);
     if (convolution.form.isDepthwise() && convolution.form.groups > 1)
       emitDepthwise(b, convolution);
     else
-      emitBlocks(b, convolution);
+      emitBlocks(b, convolution, registers);
     for (Operation *op : convolution.replaced)
       op->erase();
   }

@@ -7,7 +7,6 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace gantry;
@@ -27,16 +26,6 @@ std::optional<Tile> Tile::of(llvm::StringRef symbol) {
       !symbol.consume_front("_") || symbol.consumeInteger(10, tile.ahead) || !symbol.empty())
     return std::nullopt;
   return tile;
-}
-
-Registers Registers::of(const llvm::TargetMachine &machine) {
-  const llvm::MCSubtargetInfo &subtarget = *machine.getMCSubtargetInfo();
-  if (!machine.getTargetTriple().isX86())
-    return {16, 32, true};
-  if (subtarget.checkFeatures("+avx512f"))
-    return {64, 32, true};
-  bool fma = subtarget.checkFeatures("+fma");
-  return subtarget.checkFeatures("+avx") ? Registers{32, 16, fma} : Registers{16, 16, fma};
 }
 
 namespace {

@@ -1,0 +1,128 @@
+// x86-64: features of the table, on or off one by one, and the levels that they make up.
+
+#include "Architecture.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+
+using namespace mlir;
+using namespace gantry;
+
+extern "C" void LLVMInitializeX86Target();
+extern "C" void LLVMInitializeX86TargetInfo();
+extern "C" void LLVMInitializeX86TargetMC();
+extern "C" void LLVMInitializeX86AsmPrinter();
+
+namespace {
+struct Feature {
+  llvm::StringLiteral name, llvmName;
+  unsigned level;
+};
+} // namespace
+
+static constexpr Feature kFeatures[] = {
+#define GANTRY_CPU_FEATURE(name, llvmName, level, leaf, subleaf, reg, bit, state)                  \
+  {name, llvmName, level},
+#include "gantry/Support/CPUFeatures.def"
+};
+
+/// What every x86-64 has, what is no instruction, and what turning off would take others with it.
+static bool isBaseline(StringRef llvmName) {
+  static const llvm::StringSet<> baseline = {"64bit", "cmov", "cx8", "fxsr",       "mmx",    "sse",
+                                             "sse2",  "x87",  "nf",  "vzeroupper", "evex512"};
+  return baseline.contains(llvmName);
+}
+
+/// Instruction sets of a CPU of that name; of the machine at work those that it really has.
+static llvm::StringSet<> instructionSets(StringRef name, bool native) {
+  llvm::StringSet<> sets;
+  if (native) {
+    for (const auto &[feature, on] : llvm::sys::getHostCPUFeatures())
+      if (on)
+        sets.insert(feature);
+    return sets;
+  }
+  llvm::SmallVector<StringRef> implied;
+  // LLVM's list has no "generic", which is the first version of the architecture.
+  llvm::X86::getFeaturesForCPU(name == "generic" ? "x86-64" : name, implied);
+  for (StringRef feature : implied)
+    sets.insert(feature);
+  return sets;
+}
+
+/// As LLVM wants it said: what the table has and the CPU too, on; all else that the CPU's name may
+/// stand for, off.
+static std::string switchesFor(StringRef cpu, const llvm::StringSet<> &has) {
+  llvm::StringSet<> known, mentioned = has;
+  std::string text;
+  auto add = [&](char sign, StringRef feature) {
+    text += (text.empty() ? "" : ",") + (sign + feature.str());
+  };
+  // Off comes first: it takes along what builds on it, and a name on the left is overruled.
+  for (const Feature &feature : kFeatures)
+    known.insert(feature.llvmName);
+  for (const auto &set : instructionSets(cpu, false))
+    mentioned.insert(set.getKey());
+  llvm::SmallVector<StringRef> off;
+  for (const auto &set : mentioned)
+    if (!isBaseline(set.getKey()) && !(known.contains(set.getKey()) && has.contains(set.getKey())))
+      off.push_back(set.getKey());
+  llvm::sort(off);
+  for (StringRef feature : off)
+    add('-', feature);
+  for (const Feature &feature : kFeatures)
+    if (has.contains(feature.llvmName))
+      add('+', feature.llvmName);
+  return text;
+}
+
+/// The highest level that is complete, then what is on beyond it.
+static std::vector<std::string> featuresOf(const llvm::MCSubtargetInfo &subtarget) {
+  auto isOn = [&](const Feature &f) { return subtarget.checkFeatures("+" + f.llvmName.str()); };
+  unsigned level = 4;
+  for (const Feature &feature : kFeatures)
+    if (feature.level && !isOn(feature))
+      level = std::min(level, feature.level - 1);
+  std::vector<std::string> names;
+  if (level >= 2)
+    names.push_back("x86-64-v" + std::to_string(level));
+  for (const Feature &feature : kFeatures)
+    if (isOn(feature) && (feature.level == 0 || feature.level > level))
+      names.push_back(feature.name.str());
+  return names;
+}
+
+static Registers registersOf(const llvm::MCSubtargetInfo &subtarget) {
+  if (subtarget.checkFeatures("+avx512f"))
+    return {64, 32, true};
+  const bool fma = subtarget.checkFeatures("+fma");
+  return {subtarget.checkFeatures("+avx") ? 32 : 16, 16, fma};
+}
+
+static void initialize() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+}
+
+static LogicalResult describe(Location loc, const llvm::Target &target, const llvm::Triple &triple,
+                              bool native, Machine &machine) {
+  if (machine.cpu != "generic" &&
+      llvm::X86::parseArchX86(machine.cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
+    return emitError(loc) << "the CPU '" << machine.cpu
+                          << "' in --target-cpu has no 64-bit mode, which Gantry's code needs";
+  machine.llvmFeatures = switchesFor(machine.cpu, instructionSets(machine.cpu, native));
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      target.createMCSubtargetInfo(triple, machine.cpu, machine.llvmFeatures));
+  machine.features = featuresOf(*subtarget);
+  machine.registers = registersOf(*subtarget);
+  return success();
+}
+
+const cpu::Architecture cpu::kX86 = {"x86-64", "x86_64-unknown-linux-gnu", "x86-64", initialize,
+                                     describe};
