@@ -12,6 +12,7 @@ namespace gantry::runtime {
 std::shared_ptr<Runtime> createRuntime(RuntimeOptions options,
                                        std::optional<EmulatorChecks> emulate, CUDAOptions cuda) {
   std::shared_ptr<Runtime> runtime = Runtime::create(std::move(options));
+  cuda.copyingPool = &runtime->threadPool();
   std::vector<std::unique_ptr<Driver>> drivers;
   drivers.push_back(createHostDriver(runtime->threadPool()));
   drivers.push_back(createSimDriver(runtime->threadPool()));

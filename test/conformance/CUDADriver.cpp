@@ -174,7 +174,7 @@ TEST_F(CUDADriver, countsPinnedMemory_m1) {
   {
     auto memory = part->allocate(64, "test");
     EXPECT_TRUE(part->fill(memory->data(), 1, 64).ok());
-    EXPECT_EQ(part->stats().pinnedBytes, uint64_t(8) << 20); // two buffers of 4 MiB
+    EXPECT_EQ(part->stats().pinnedBytes, uint64_t(8) << 20); // four buffers of 2 MiB
     EXPECT_EQ(whole->stats().pinnedBytes, uint64_t(8) << 20);
   }
   EXPECT_EQ(part->stats().pinnedBytes, 0u);

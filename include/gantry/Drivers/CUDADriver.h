@@ -7,11 +7,15 @@
 
 namespace gantry::runtime {
 
+class ThreadPool;
+
 struct CUDAOptions {
   /// Stretches of commands are captured once and replayed; without, each is issued by itself.
   bool graphs = true;
   /// Each command is waited for, so that a failure on the GPU names the op: for finding it.
   bool syncEach = false;
+  /// Its threads help to copy what goes to devices and comes from there; it outlives the driver.
+  ThreadPool *copyingPool = nullptr;
 };
 
 /// A driver of the name "cuda". Devices are UNAVAILABLE where NVIDIA's driver, or the GPU, is not;

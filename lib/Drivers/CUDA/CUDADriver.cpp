@@ -26,7 +26,7 @@ Expected<Card *> CUDADriver::card(int ordinal) {
   for (const std::unique_ptr<Card> &known : cards)
     if (known->ordinal() == ordinal)
       return known.get();
-  Expected<std::unique_ptr<Card>> opened = Card::open(*library, ordinal);
+  Expected<std::unique_ptr<Card>> opened = Card::open(*library, ordinal, options.copyingPool);
   if (!opened)
     return opened.status();
   cards.push_back(opened.take());

@@ -1,6 +1,7 @@
 #include "CUDAExecutor.h"
 
 #include "CUDADevice.h"
+#include "HostCopy.h"
 #include "Libraries/Collectives.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/CommandRecorder.h"
@@ -236,7 +237,7 @@ Status CUDAExecutor::stageIn(const Segment &segment) {
         GANTRY_RETURN_IF_ERROR(finishAll());
         break;
       }
-    std::memcpy(pinnedAt(copy), source, copy.bytes);
+    copyOnHost(options.copyingPool, pinnedAt(copy), source, copy.bytes);
   }
   return {};
 }
@@ -274,7 +275,7 @@ Status CUDAExecutor::finishUpTo(uint64_t number) {
   }
   for (const Arriving &each : arriving)
     if (each.number <= finished)
-      std::memcpy(each.to, each.pinned, each.bytes);
+      copyOnHost(options.copyingPool, each.to, each.pinned, each.bytes);
   std::erase_if(arriving, [&](const Arriving &each) { return each.number <= finished; });
   return {};
 }

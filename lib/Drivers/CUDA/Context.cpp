@@ -7,12 +7,13 @@ namespace gantry::runtime::cuda {
 
 // ---- Card ----
 
-Expected<std::unique_ptr<Card>> Card::open(const Library &api, int ordinal) {
+Expected<std::unique_ptr<Card>> Card::open(const Library &api, int ordinal,
+                                           ThreadPool *copyingPool) {
   if (ordinal >= api.numDevices)
     return Status::unavailable("this machine has " + std::to_string(api.numDevices) +
                                (api.numDevices == 1 ? " GPU" : " GPUs") +
                                " that CUDA can see, there is no number " + std::to_string(ordinal));
-  std::unique_ptr<Card> card(new Card(api, ordinal));
+  std::unique_ptr<Card> card(new Card(api, ordinal, copyingPool));
   GANTRY_RETURN_IF_ERROR(card->read());
   return card;
 }

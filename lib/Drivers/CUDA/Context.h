@@ -16,6 +16,10 @@
 #include <optional>
 #include <string>
 
+namespace gantry::runtime {
+class ThreadPool;
+} // namespace gantry::runtime
+
 namespace gantry::runtime::cuda {
 
 namespace cublaslt {
@@ -104,11 +108,14 @@ struct LazyLibrary {
 /// A GPU. Asking it anything but its context makes none.
 class Card {
 public:
-  static Expected<std::unique_ptr<Card>> open(const Library &api, int ordinal);
+  /// `copyingPool`: see CUDAOptions.
+  static Expected<std::unique_ptr<Card>> open(const Library &api, int ordinal,
+                                              ThreadPool *copyingPool);
 
   const Library &api() const { return library; }
   DeviceNumber number() const { return device; }
   int ordinal() const { return index; }
+  ThreadPool *copyingPool() const { return pool; }
   const std::string &name() const { return cardName; }
   /// 90 for sm_90.
   uint32_t architecture() const { return arch; }
@@ -132,11 +139,13 @@ private:
   void letGo();
   template <typename Library>
   Expected<const Library *> open(LazyLibrary<Library> &lazy);
-  Card(const Library &api, int ordinal) : library(api), index(ordinal) {}
+  Card(const Library &api, int ordinal, ThreadPool *copyingPool)
+      : library(api), index(ordinal), pool(copyingPool) {}
   Status read();
 
   const Library &library;
   int index;
+  ThreadPool *pool;
   DeviceNumber device = 0;
   std::string cardName;
   uint32_t arch = 0;

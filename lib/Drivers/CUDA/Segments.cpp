@@ -147,7 +147,8 @@ private:
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < step.numBuffers; i += 2)
       bytes += alignTo(buffer(step, i).size(), bufferAlignment);
-    return bytes <= maxPinnedCopy && made.pinnedBytes + bytes <= maxPinnedBytes;
+    const uint64_t most = step.kind == Step::Kind::upload ? maxPinnedUpload : maxPinnedDownload;
+    return bytes <= most && made.pinnedBytes + bytes <= maxPinnedBytes;
   }
 
   bool readsWhatIsBrought(const Step &step) const {

@@ -46,7 +46,11 @@ struct Segments {
 };
 
 /// Copies of more bytes go piece by piece, and so do those for which there is no room any more.
-inline constexpr uint64_t maxPinnedCopy = uint64_t(16) << 20, maxPinnedBytes = uint64_t(64) << 20;
+/// What goes up by pieces is on its way while the host fills the next; what comes down by pieces is
+/// waited for, which a run that goes on without its caller should not do.
+inline constexpr uint64_t maxPinnedUpload = uint64_t(4) << 20,
+                          maxPinnedDownload = uint64_t(16) << 20,
+                          maxPinnedBytes = uint64_t(64) << 20;
 
 Segments splitProgram(const Program &program);
 

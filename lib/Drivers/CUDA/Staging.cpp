@@ -1,9 +1,9 @@
 #include "Staging.h"
 
 #include "Context.h"
+#include "HostCopy.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace gantry::runtime::cuda {
@@ -16,16 +16,18 @@ Status Staging::prepare() {
   if (!stream)
     GANTRY_RETURN_IF_ERROR(
         GANTRY_CUDA_IN(context, createStream, &stream, flags::streamNonBlocking));
-  for (Buffer &buffer : buffers) {
-    if (!buffer.data) {
-      GANTRY_RETURN_IF_ERROR(
-          GANTRY_CUDA_IN(context, allocateHost, &buffer.data, pieceBytes, flags::hostPortable));
-      pinned += pieceBytes;
-    }
-    if (!buffer.sent)
-      GANTRY_RETURN_IF_ERROR(
-          GANTRY_CUDA_IN(context, createEvent, &buffer.sent, flags::eventDisableTiming));
+  if (!buffers) {
+    constexpr uint64_t bytes = numBuffers * pieceBytes;
+    void *data = nullptr;
+    GANTRY_RETURN_IF_ERROR(
+        GANTRY_CUDA_IN(context, allocateHost, &data, bytes, flags::hostPortable));
+    buffers = static_cast<uint8_t *>(data);
+    pinned += bytes;
   }
+  for (EventHandle &event : sent)
+    if (!event)
+      GANTRY_RETURN_IF_ERROR(
+          GANTRY_CUDA_IN(context, createEvent, &event, flags::eventDisableTiming));
   return {};
 }
 
@@ -34,13 +36,14 @@ void Staging::release() {
   if (!current.status().ok())
     return; // they went with what was lost
   const Library &api = context.api();
-  for (Buffer &buffer : buffers) {
-    if (buffer.sent)
-      (void)api.destroyEvent(buffer.sent);
-    if (buffer.data)
-      (void)api.freeHost(buffer.data);
-    buffer = {};
+  for (EventHandle &event : sent) {
+    if (event)
+      (void)api.destroyEvent(event);
+    event = nullptr;
   }
+  if (buffers)
+    (void)api.freeHost(buffers);
+  buffers = nullptr;
   if (stream)
     (void)api.destroyStream(stream);
   stream = nullptr;
@@ -61,12 +64,36 @@ Status Staging::alone(Work work) {
   return status.ok() ? rest : status;
 }
 
+/// Whether CUDA knows the memory as the host's, and so copies it without a stop in between. Where
+/// it cannot be told the memory is as any other.
+bool Staging::isPinned(const void *data, uint64_t bytes) const {
+  if (bytes < directBytes)
+    return false;
+  const DevicePointer first = pointer(data), last = first + bytes - 1;
+  for (DevicePointer at : {first, last}) {
+    MemoryType type = MemoryType::device;
+    if (context.api().pointerAttribute(&type, PointerAttribute::memoryType, at) !=
+            Result::success ||
+        type != MemoryType::host)
+      return false;
+  }
+  return true;
+}
+
 Status Staging::upload(void *to, const void *from, uint64_t bytes) {
-  return alone([&] { return sendPieces(to, from, bytes); });
+  return alone([&] {
+    return isPinned(from, bytes)
+               ? GANTRY_CUDA_IN(context, copyToDevice, pointer(to), from, bytes, stream)
+               : sendPieces(to, from, bytes);
+  });
 }
 
 Status Staging::download(void *to, const void *from, uint64_t bytes) {
-  return alone([&] { return fetchPieces(to, from, bytes); });
+  return alone([&] {
+    return isPinned(to, bytes)
+               ? GANTRY_CUDA_IN(context, copyToHost, to, pointer(from), bytes, stream)
+               : fetchPieces(to, from, bytes);
+  });
 }
 
 Status Staging::fill(void *to, uint8_t value, uint64_t bytes) {
@@ -75,46 +102,44 @@ Status Staging::fill(void *to, uint8_t value, uint64_t bytes) {
 }
 
 Status Staging::sendPieces(void *to, const void *from, uint64_t bytes) {
-  bool used[2] = {};
   for (uint64_t at = 0, piece = 0; at < bytes; at += pieceBytes, ++piece) {
-    Buffer &buffer = buffers[piece % 2];
     const uint64_t size = std::min(pieceBytes, bytes - at);
-    if (used[piece % 2])
-      GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, synchronizeEvent, buffer.sent));
-    std::memcpy(buffer.data, static_cast<const uint8_t *>(from) + at, size);
+    if (piece >= numBuffers)
+      GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, synchronizeEvent, sentOf(piece)));
+    copyOnHost(context.card().copyingPool(), bufferOf(piece),
+               static_cast<const uint8_t *>(from) + at, size);
     GANTRY_RETURN_IF_ERROR(
-        GANTRY_CUDA_IN(context, copyToDevice, pointer(to) + at, buffer.data, size, stream));
-    GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, recordEvent, buffer.sent, stream));
-    used[piece % 2] = true;
+        GANTRY_CUDA_IN(context, copyToDevice, pointer(to) + at, bufferOf(piece), size, stream));
+    GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, recordEvent, sentOf(piece), stream));
   }
   return {};
 }
 
-/// Piece n + 1 is on its way while the host takes piece n.
+/// The pieces that follow are on their way while the host takes one.
 Status Staging::fetchPieces(void *to, const void *from, uint64_t bytes) {
   const uint64_t pieces = (bytes + pieceBytes - 1) / pieceBytes;
   auto sizeOf = [&](uint64_t piece) { return std::min(pieceBytes, bytes - piece * pieceBytes); };
   auto start = [&](uint64_t piece) -> Status {
-    Buffer &buffer = buffers[piece % 2];
-    GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, copyToHost, buffer.data,
+    GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, copyToHost, bufferOf(piece),
                                           pointer(from) + piece * pieceBytes, sizeOf(piece),
                                           stream));
-    return GANTRY_CUDA_IN(context, recordEvent, buffer.sent, stream);
+    return GANTRY_CUDA_IN(context, recordEvent, sentOf(piece), stream);
   };
-  GANTRY_RETURN_IF_ERROR(start(0));
+  for (uint64_t piece = 0; piece < std::min(pieces, numBuffers); ++piece)
+    GANTRY_RETURN_IF_ERROR(start(piece));
   for (uint64_t piece = 0; piece < pieces; ++piece) {
-    if (piece + 1 < pieces)
-      GANTRY_RETURN_IF_ERROR(start(piece + 1));
-    Buffer &buffer = buffers[piece % 2];
-    GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, synchronizeEvent, buffer.sent));
-    std::memcpy(static_cast<uint8_t *>(to) + piece * pieceBytes, buffer.data, sizeOf(piece));
+    GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, synchronizeEvent, sentOf(piece)));
+    copyOnHost(context.card().copyingPool(), static_cast<uint8_t *>(to) + piece * pieceBytes,
+               bufferOf(piece), sizeOf(piece));
+    if (piece + numBuffers < pieces)
+      GANTRY_RETURN_IF_ERROR(start(piece + numBuffers));
   }
   return {};
 }
 
 Status Staging::through(Context &source, const void *from, Context &target, void *to,
                         uint64_t bytes) {
-  std::vector<uint8_t> piece(std::min(bytes, 2 * pieceBytes));
+  std::vector<uint8_t> piece(std::min(bytes, numBuffers * pieceBytes));
   for (uint64_t at = 0; at < bytes; at += piece.size()) {
     const uint64_t size = std::min<uint64_t>(piece.size(), bytes - at);
     GANTRY_RETURN_IF_ERROR(

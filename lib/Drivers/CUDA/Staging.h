@@ -1,5 +1,6 @@
-// Transfers between memory of the host that CUDA does not know and memory of a device: in pieces,
-// through two pinned buffers, so that the host fills one while the other is on its way.
+// Transfers between memory of the host and memory of a device. What CUDA does not know goes in
+// pieces through pinned buffers, so that the host fills one while others are on their way; what a
+// caller has pinned goes as it is.
 //
 // One at a time, and over on return. Buffers and stream are made by the first transfer.
 #pragma once
@@ -17,7 +18,10 @@ class Context;
 
 class Staging {
 public:
-  static constexpr uint64_t pieceBytes = uint64_t(4) << 20;
+  static constexpr uint64_t pieceBytes = uint64_t(2) << 20;
+  static constexpr uint64_t numBuffers = 4;
+  /// Of fewer bytes nobody asks whether they are pinned.
+  static constexpr uint64_t directBytes = uint64_t(256) << 10;
 
   explicit Staging(Context &context) : context(context) {}
 
@@ -32,21 +36,21 @@ public:
   void release();
 
 private:
-  struct Buffer {
-    void *data = nullptr;
-    EventHandle sent = nullptr; ///< the device has read it, or written it
-  };
   Status prepare();
   template <typename Work>
   Status alone(Work work);
+  bool isPinned(const void *data, uint64_t bytes) const;
+  uint8_t *bufferOf(uint64_t piece) const { return buffers + piece % numBuffers * pieceBytes; }
+  EventHandle &sentOf(uint64_t piece) { return sent[piece % numBuffers]; }
   Status sendPieces(void *to, const void *from, uint64_t bytes);
   Status fetchPieces(void *to, const void *from, uint64_t bytes);
 
   Context &context;
   std::mutex mutex;
   StreamHandle stream = nullptr;
-  Buffer buffers[2];
-  std::atomic<uint64_t> pinned{0}; ///< bytes of the buffers
+  uint8_t *buffers = nullptr;
+  EventHandle sent[numBuffers] = {}; ///< by buffer: the device has read it, or written it
+  std::atomic<uint64_t> pinned{0};   ///< bytes of the buffers
 };
 
 } // namespace gantry::runtime::cuda
