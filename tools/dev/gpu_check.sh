@@ -32,7 +32,14 @@ rehearse() {
   "$python" $scripts/bundle.py --small --sizes 33 --products 24 "$@" || return 1
   export GANTRY_CUDA_LIB=$GPU_CHECK_BUNDLE/lib/libfake-cuda.so
   export FAKE_CUDA_DEVICES=1 FAKE_CUDA_MEMORY=$((1 << 30)) FAKE_CUDA_SEED=1
-  stages "$stage"
+  # Stages that go on where a call was cut off: a call that may take two steps, then one that goes on.
+  local failed=0 going_on
+  for going_on in peers sanitize; do
+    [[ ,$stage, == *,$going_on,* ]] || continue
+    GPU_CHECK_STEPS=2 "$python" $scripts/stage_$going_on.py || failed=1
+  done
+  stages "$stage" || failed=1
+  return $failed
 }
 
 case ${1:-} in

@@ -13,7 +13,7 @@ import numpy as np
 TILE = 251  # a prime: rows of matrices begin at different places of it
 NAMES = ("resnet50", "mobilenet_v2", "vit_b_16", "bert_base", "gpt2_small", "reuters_cnn", "mlp", "elementwise")
 SMALL = ("mlp", "reuters_cnn")  # few enough operations for the interpreter
-BF16 = ("resnet50", "bert_base", "gpt2_small", "mlp")  # that there are in bf16 as well
+BF16 = ("resnet50", "bert_base", "gpt2_small", "vit_b_16", "mlp")  # that there are in bf16 as well
 BY_LIBRARY = ("bert_base", "gpt2_small", "vit_b_16", "mlp")  # of matrix products: also with --libraries=cublaslt
 
 

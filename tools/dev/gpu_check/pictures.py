@@ -60,7 +60,8 @@ CHARTS = (
      {"Gantry": "median_ms", "cuBLASLt": "cublaslt_ms", "PyTorch": "torch_ms", "JAX": "jax_ms"}, "ms"),
     ("bench", "What moves memory, relative to a copy", "what", {"Gantry": "of_copy"}, "of a copy"),
     ("peers", "Networks", "network",
-     {"Gantry": "gantry_ms", "eager": "eager", "max-autotune": "max-autotune", "ONNX Runtime": "onnxruntime"}, "ms"),
+     {"Gantry": "gantry_ms", "with cuBLASLt": "gantry_cublaslt_ms", "reduce-overhead": "reduce-overhead",
+      "max-autotune": "max-autotune", "ONNX Runtime": "onnxruntime"}, "ms"),
     ("memory", "Memory", "plan", {"planned": "planned_mib", "taken": "taken_mib"}, "MiB"),
 )
 

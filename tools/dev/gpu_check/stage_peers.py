@@ -1,32 +1,38 @@
 """Whole networks against PyTorch, eager and compiled (reduce-overhead, which replays a CUDA graph, and max-autotune),
 and ONNX Runtime's CUDA: f32 with TF32 off, and bf16, which ONNX Runtime's convolutions do not have.
 
-Gantry is timed in this process, each peer in one of its own, which is ended when it takes too long, since
-autotuning may. Those networks come first whose ratio the project asks for, and autotuning last. Gantry's run copies its inputs
+Gantry is timed in this process, peers in another, which is ended when one takes too long, since compiling may. Those
+networks come first whose ratio the project asks for, compiled without autotuning, then with it. A call that has no time
+left says so, and the next one goes on: figures and what was compiled are kept. Gantry's run copies its inputs
 to the GPU and its outputs back, PyTorch's operands are there already.
 """
 
 import importlib.util
 import json
+import os
+import select
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import common
-import networks
 import run_plan
 import runtime
 
-FIRST = ("resnet50", "bert_base", "gpt2_small")
-MODES = ("eager", "reduce-overhead", "onnxruntime", "max-autotune")
-SECONDS, SECONDS_OF_ONE = 460, 150
+FIRST = ("bert_base", "gpt2_small", "resnet50", "vit_b_16")
+MODES = ("eager", "reduce-overhead", "max-autotune", "max-autotune-triton", "onnxruntime")  # as the report has them
+SECONDS = 480  # of a call
+SECONDS_OF_ONE = 120 if not common.REHEARSED else 2  # of a peer; twice that when it comes again
+NO_TIME = "no time left"
 
 
 def gantry(entry, scratch):
     plan = runtime.Plan(runtime.Runtime(), common.unpacked(entry["plan"], scratch))
     plan.run({key: run_plan.made(info) for key, info in plan.infos("input").items()})
-    times = plan.time(seconds=1.0)
+    times = plan.time(seconds=0.5)
     plan.close()
     return round(statistics.median(times) * 1e3, 4)
 
@@ -35,49 +41,162 @@ def alike(one, other):
     return all(one[key] == other[key] for key in ("name", "dtype"))
 
 
-def peer(entry, mode, seconds):
-    """Milliseconds, or why there are none."""
-    if common.REHEARSED:
-        return "not in a rehearsal"
-    if mode == "onnxruntime" and (entry["dtype"] != "f32" or not importlib.util.find_spec("onnxruntime")):
-        return "not installed" if entry["dtype"] == "f32" else "f32 only"
-    script = str(common.ROOT / "tools/dev/gpu_check/peer_network.py")
-    try:
-        done = subprocess.run([sys.executable, script, entry["name"], entry["dtype"], mode], capture_output=True, text=True, timeout=seconds)
-        return json.loads(done.stdout.strip().splitlines()[-1])["ms"]
-    except subprocess.TimeoutExpired:
-        return f"more than {seconds:.0f} s"
-    except (ValueError, KeyError, IndexError):
-        return "failed: " + (done.stderr.strip().splitlines() or ["no output"])[-1][:100]
+def order(entries):
+    """(entry, mode) in the order in which they are measured: what is asked for first, what is slow last."""
+    first = sorted((entry for entry in entries if entry["name"] in FIRST),
+                   key=lambda entry: (FIRST.index(entry["name"]), entry["dtype"] != "f32"))
+    others = [entry for entry in entries if entry["name"] not in FIRST]
+    for mode, some in (("reduce-overhead", first), ("max-autotune", first), ("eager", [*first, *others]),
+                       ("reduce-overhead", others), ("onnxruntime", [*first, *others]), ("max-autotune", others),
+                       ("max-autotune-triton", first)):
+        yield from ((entry, mode) for entry in some)
 
 
-def measured(stage, entry, mode):
-    """The figure of a peer, as long as there is time."""
-    left = SECONDS - stage.seconds()
-    return peer(entry, mode, min(left, SECONDS_OF_ONE)) if left > 10 else "no time left"
+def impossible(entry, mode):
+    """Why a peer cannot be asked, or None."""
+    if mode == "max-autotune-triton" and entry["name"] not in FIRST:
+        return "not asked"
+    if mode != "onnxruntime":
+        return None
+    if entry["dtype"] != "f32":
+        return "f32 only"
+    return None if common.REHEARSED or importlib.util.find_spec("onnxruntime") else "not installed"
+
+
+class Worker:
+    """The process of the peers, begun when it is first asked and again after it was ended."""
+
+    def __init__(self):
+        self.process, self.errors, self.text = None, None, b""
+
+    def begin(self):
+        script = str(common.ROOT / "tools/dev/gpu_check/peer_network.py")
+        self.text, self.errors = b"", tempfile.TemporaryFile()
+        self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, start_new_session=True)
+
+    def end(self):
+        """With the processes that it has begun, which compile for it."""
+        if self.process:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.communicate()
+            self.errors.close()
+        self.process = None
+
+    def line(self, seconds):
+        """The next line of its output; None when there is none in that time, empty when it has ended."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self.text:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                return None
+            part = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not part:
+                return b""
+            self.text += part
+        line, self.text = self.text.split(b"\n", 1)
+        return line
+
+    def said(self):
+        self.errors.seek(0)
+        return (self.errors.read().decode(errors="replace").strip().splitlines() or ["nothing"])[-1][:150]
+
+    def ask(self, entry, mode, seconds):
+        """{"ms", "flags"}, {"failed"} or {"slow": seconds}."""
+        if not self.process:
+            self.begin()
+        try:
+            self.process.stdin.write(f"{entry['name']} {entry['dtype']} {mode}\n".encode())
+            self.process.stdin.flush()
+            line = self.line(seconds)
+        except BrokenPipeError:
+            line = b""
+        if line is None:
+            self.end()
+            return {"slow": round(seconds)}
+        found = json.loads(line) if line else {"failed": f"its process ended: {self.said()}"}
+        if "failed" in found:  # which may have cost it the GPU
+            self.end()
+        return found
+
+
+def key_of(entry, mode):
+    return f"{entry['name']} {entry['dtype']} {mode}"
+
+
+def measure(stage, kept, budget, worker, steps):
+    """Those that nobody has measured, then those that were too slow, with twice the time, as long as there is time."""
+    slow = [step for step in steps if "slow" in (kept.get(key_of(*step)) or {})]
+    for entry, mode in [*(step for step in steps if kept.get(key_of(*step)) is None), *slow]:
+        limit = SECONDS_OF_ONE * (2 if (entry, mode) in slow else 1)
+        if (left := budget.left()) < min(10, SECONDS_OF_ONE):
+            return
+        budget.spend()
+        found = kept.put(key_of(entry, mode), worker.ask(entry, mode, min(left, limit)))
+        print(f"  {stage.seconds():.0f} s: {key_of(entry, mode)}: {shown(found)}", flush=True)
+        stage.write()
+
+
+def shown(found):
+    if found is None:
+        return NO_TIME
+    if "slow" in found:
+        return f"more than {found['slow']} s"
+    return found["ms"] if "ms" in found else "failed: " + found["failed"][:100]
+
+
+def figures(kept, entry):
+    """The row of a network."""
+    row = {"network": entry["name"], "dtype": "f32, TF32 off" if entry["dtype"] == "f32" else entry["dtype"],
+           "gantry_ms": kept.get(key_of(entry, "gantry")), "gantry_cublaslt_ms": kept.get(key_of(entry, "gantry cublaslt"))}
+    row |= {mode: impossible(entry, mode) or shown(kept.get(key_of(entry, mode))) for mode in MODES}
+    times = [row[mode] for mode in MODES if not isinstance(row[mode], str)]
+    for who in ("gantry", "gantry_cublaslt"):
+        own = row[f"{who}_ms"]
+        row[f"{who}_times_best_measured"] = round(min(times) / own, 3) if times and isinstance(own, float) else "no peer"
+    return row
+
+
+def time_gantry(kept, entries, scratch):
+    """Of each network by our own kernels, and by a library where there is such a plan."""
+    for entry in entries:
+        who = "gantry cublaslt" if entry.get("by_library") else "gantry"
+        if kept.get(key_of(entry, who)) is None:
+            kept.put(key_of(entry, who), gantry(entry, scratch))
+    for entry in entries:
+        if not any(other.get("by_library") and alike(other, entry) for other in entries):
+            kept.put(key_of(entry, "gantry cublaslt"), "not built")
+
+
+def flags_of(kept, steps):
+    """What was set for each mode, once."""
+    found = {}
+    for entry, mode in steps:
+        flags = (kept.get(key_of(entry, mode)) or {}).get("flags")
+        if flags:
+            found.setdefault(f"{mode}: {flags}")
+    return list(found)
 
 
 def main():
     entries = [entry for entry in common.manifest()["networks"] if not (common.REHEARSED and entry["large"])]
-    entries.sort(key=lambda entry: FIRST.index(entry["name"]) if entry["name"] in FIRST else len(FIRST))
+    own = [entry for entry in entries if not entry.get("by_library")]
+    steps = [step for step in order(own) if not impossible(*step)]
+    kept, budget, worker = common.Kept("peers"), common.Budget(SECONDS), Worker()
     with common.Stage("peers") as stage, tempfile.TemporaryDirectory() as scratch:
-        rows = []
-        for entry in [entry for entry in entries if not entry.get("by_library")]:
-            by_library = [other for other in entries if other.get("by_library") and alike(other, entry)]
-            figures = {"network": entry["name"], "dtype": "f32, TF32 off" if entry["dtype"] == "f32" else entry["dtype"],
-                       "gantry_ms": gantry(entry, scratch),
-                       "gantry_cublaslt_ms": gantry(by_library[0], scratch) if by_library else "not built"}
-            rows.append((entry, figures))
-        # The slow ones last: what there is no time for is the same for all networks.
-        for mode in MODES:
-            for entry, figures in rows:
-                figures[mode] = measured(stage, entry, mode)
-        for _, figures in rows:
-            times = [figures[mode] for mode in MODES if not isinstance(figures[mode], str)]
-            for key in ("gantry", "gantry_cublaslt"):
-                own = figures[f"{key}_ms"]
-                figures[f"{key}_times_best_measured"] = round(min(times) / own, 3) if times and not isinstance(own, str) else "no peer"
-            stage.row(**figures)
+        # Written whenever a figure comes, with those of earlier calls.
+        stage.result = lambda: ([figures(kept, entry) for entry in own], flags_of(kept, steps))
+        try:
+            time_gantry(kept, entries, scratch)
+            measure(stage, kept, budget, worker, steps)
+        finally:
+            worker.end()
+        missing = [key_of(*step) for step in steps if kept.get(key_of(*step)) is None or "slow" in kept.get(key_of(*step))]
+        if missing:
+            stage.note(f"{len(missing)} of {len(steps)} without a figure, the next: {missing[0]}; --stage=peers again goes on")
     return stage.failed()
 
 

@@ -14,9 +14,12 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools/dev/gpu_check"))
+import common
 import cublaslt
+import peer_network
 import pictures
 import report
+import stage_peers
 import stage_programs
 import stage_sanitize
 
@@ -139,6 +142,128 @@ class ParsersTest(unittest.TestCase):
         self.assertEqual(stage_sanitize.errors_in(
             "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)"), 2)
         self.assertIsNone(stage_sanitize.errors_in("Device not supported"))
+
+
+def network(name, dtype="f32"):
+    return {"name": name, "dtype": dtype}
+
+
+class KeptTest(unittest.TestCase):
+    """What a call leaves to the next."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, value in (("STATE", pathlib.Path(folder.name) / "state"), ("manifest", lambda: {"commit": self.commit, "small": True}),
+                            ("seen", lambda: {"what": f"{self.gpu}, driver 1, 2026-01-0{self.day}"})):
+            patch = unittest.mock.patch.object(common, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.commit, self.gpu, self.day = "abc", "Some GPU", 1
+
+    def test_figures_of_an_earlier_call_are_there_on_another_day(self):
+        common.Kept("peers").put("a", {"ms": 1.5})
+        self.day = 2
+        self.assertEqual(common.Kept("peers").get("a"), {"ms": 1.5})
+        self.assertIsNone(common.Kept("sanitize").get("a"))
+
+    def test_figures_of_other_plans_and_of_another_gpu_are_not(self):
+        common.Kept("peers").put("a", 1)
+        self.commit = "def"
+        self.assertIsNone(common.Kept("peers").get("a"))
+        self.commit, self.gpu = "abc", "Another GPU"
+        self.assertIsNone(common.Kept("peers").get("a"))
+
+    def measure(self, kept, steps, answers, **limits):
+        """The steps that a call asks for, with those answers; a worker that is asked for more fails."""
+        asked = []
+
+        class Worker:
+            def ask(self, entry, mode, seconds):
+                asked.append((entry["name"], mode, round(seconds)))
+                return answers[len(asked) - 1]
+
+        with unittest.mock.patch.dict(os.environ, limits), unittest.mock.patch("builtins.print"):
+            stage_peers.measure(unittest.mock.Mock(seconds=lambda: 0), kept, common.Budget(1000), Worker(), steps)
+        return asked
+
+    def test_a_call_goes_on_where_the_last_ended_and_the_slow_come_last_with_twice_the_time(self):
+        steps = [(network(name), "eager") for name in "abc"]
+        slow = {"slow": 120}
+        self.assertEqual(self.measure(common.Kept("peers"), steps, [slow, {"ms": 1.0, "flags": "f"}], GPU_CHECK_STEPS="2"),
+                         [("a", "eager", 120), ("b", "eager", 120)])
+        kept = common.Kept("peers")
+        self.assertEqual(self.measure(kept, steps, [{"failed": "x"}, {"ms": 2.0, "flags": "f"}]),
+                         [("c", "eager", 120), ("a", "eager", 240)])
+        self.assertEqual(self.measure(kept, steps, []), [])
+        row = stage_peers.figures(kept, network("a"))
+        self.assertEqual((row["eager"], row["reduce-overhead"]), (2.0, "no time left"))
+        self.assertEqual(stage_peers.figures(kept, network("c"))["eager"], "failed: x")
+        self.assertEqual(stage_peers.flags_of(kept, steps), ["eager: f"])
+
+    def test_without_time_nothing_is_begun(self):
+        self.assertEqual(self.measure(common.Kept("peers"), [(network("a"), "eager")], [], GPU_CHECK_SECONDS="5"), [])
+
+    def test_ratios_are_to_the_best_peer(self):
+        kept = common.Kept("peers")
+        for mode, value in (("gantry", 2.0), ("gantry cublaslt", "not built"), ("eager", {"ms": 8.0}), ("max-autotune", {"ms": 3.0})):
+            kept.put(f"a f32 {mode}", value)
+        row = stage_peers.figures(kept, network("a"))
+        self.assertEqual((row["gantry_times_best_measured"], row["gantry_cublaslt_times_best_measured"]), (1.5, "no peer"))
+
+    def test_a_sanitizer_is_judged_over_all_its_processes(self):
+        steps, kept = [("racecheck", ["a", "b"]), ("racecheck", ["c"])], common.Kept("sanitize")
+        row = lambda: stage_sanitize.row(kept, "racecheck", steps)
+        kept.put("racecheck a", {"ran": 2, "errors": 0})
+        self.assertEqual((row()["verdict"], row()["detail"]), ("left out", "1 plans: no time left"))
+        kept.put("racecheck c", {"slow": 120})
+        self.assertEqual((row()["verdict"], row()["detail"]), ("left out", "1 plans: more than 120 s"))
+        kept.put("racecheck c", {"ran": 1, "errors": 0})
+        self.assertEqual(row(), {"tool": "racecheck", "plans": 3, "ran": 3, "errors": 0, "verdict": "passed"})
+        kept.put("racecheck c", {"ran": 1, "errors": 2, "said": "hazard"})
+        self.assertEqual((row()["verdict"], row()["errors"]), ("failed", 2))
+        self.assertEqual(stage_sanitize.notes(kept, steps), ["racecheck: hazard"])
+
+
+class PeersTest(unittest.TestCase):
+    def test_what_is_asked_for_comes_first_and_autotuning_with_triton_last(self):
+        entries = [network("mlp"), network("resnet50"), network("bert_base"), network("bert_base", "bf16"), network("vit_b_16")]
+        steps = [(entry["name"], entry["dtype"], mode) for entry, mode in stage_peers.order(entries)]
+        first = [("bert_base", "f32"), ("bert_base", "bf16"), ("resnet50", "f32"), ("vit_b_16", "f32")]
+        self.assertEqual(steps[:8], [(*some, mode) for mode in ("reduce-overhead", "max-autotune") for some in first])
+        self.assertEqual(steps[8:12], [(*some, "eager") for some in first])
+        self.assertEqual({mode for *_, mode in steps[-4:]}, {"max-autotune-triton"})
+        self.assertEqual(len(set(steps)), len(steps))
+
+    def test_autotuning_has_few_candidates_and_no_option_that_pytorch_does_not_know(self):
+        found = peer_network.autotune_options("max-autotune", {"max_autotune": True, "coordinate_descent_tuning": True},
+                                              lambda key: "conv" not in key)
+        self.assertEqual(found, {"max_autotune": True, "coordinate_descent_tuning": False, "max_autotune_gemm_backends": "ATEN",
+                                 "max_autotune_gemm_search_space": "DEFAULT"})
+
+    def worker(self, script):
+        with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
+            file.write(script)
+        self.addCleanup(os.unlink, file.name)
+        popen = subprocess.Popen
+        patch = unittest.mock.patch("subprocess.Popen", lambda command, **how: popen([command[0], file.name], **how))
+        patch.start()
+        self.addCleanup(patch.stop)
+        made = stage_peers.Worker()
+        self.addCleanup(made.end)
+        return made
+
+    def test_one_process_answers_until_a_peer_is_too_slow(self):
+        worker = self.worker("import os, sys, time\nfor line in sys.stdin:\n"
+                             "    time.sleep(60) if 'slow' in line else print('{\"ms\": %d}' % os.getpid(), flush=True)\n")
+        first, second = (worker.ask(network("a"), "eager", 20)["ms"] for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertEqual(worker.ask(network("slow"), "eager", 0.2), {"slow": 0})
+        self.assertNotEqual(worker.ask(network("a"), "eager", 20)["ms"], first)
+
+    def test_a_process_that_ends_says_what_it_said_last(self):
+        worker = self.worker("import sys\nsys.stdin.readline()\nsys.exit('out of memory')")
+        self.assertEqual(worker.ask(network("a"), "eager", 20), {"failed": "its process ended: out of memory"})
 
 
 class StagesTest(unittest.TestCase):
