@@ -168,6 +168,33 @@ TEST_F(CUDADriver, aPartTakesNoMoreUnitsThanItsLimitHas_d4) {
   EXPECT_EQ(fake.bytes(0), uint64_t(4) << 20);
 }
 
+TEST_F(CUDADriver, saysWhatIsFreeWhenMemoryIsShort_m5) {
+  auto device = open(0), beside = open(0); // of 1 GiB together
+  auto some = device->allocate(uint64_t(600) << 20, "test");
+  ASSERT_TRUE(some.ok());
+  auto more = beside->allocate(uint64_t(500) << 20, "test");
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.status().message(), "'GPU:0': test: cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY (out of "
+                                     "memory); 424 MiB of 1 GiB of the GPU are free now");
+}
+
+/// What is left of a unit is free to those who share it, though CUDA counts it as taken.
+TEST_F(CUDADriver, fitsIntoTheRestOfAUnit_m2) {
+  fake_cuda_options_t options = fakeOptions();
+  options.memory = uint64_t(4) << 20;
+  fake.reset(&options);
+  driver = createCUDADriver();
+  auto device = open(0);
+  auto most = device->allocate(uint64_t(3) << 20, "test");
+  ASSERT_TRUE(most.ok());
+  EXPECT_EQ(fake.bytes(0), uint64_t(4) << 20);
+  EXPECT_EQ(device->cardMemory()->free, 0u);
+  EXPECT_EQ(device->memoryInfo()->free, uint64_t(1) << 20);
+  EXPECT_TRUE(device->checkFits(1 << 20, "test").ok());
+  EXPECT_EQ(device->checkFits((1 << 20) + 1, "test").code(), StatusCode::doesNotFit);
+  EXPECT_TRUE(device->allocate(1 << 20, "test").ok());
+}
+
 TEST_F(CUDADriver, countsPinnedMemory_m1) {
   auto whole = open(0), part = open(0, uint64_t(4) << 20);
   EXPECT_EQ(whole->stats().pinnedBytes, 0u);

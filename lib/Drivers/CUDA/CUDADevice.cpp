@@ -25,6 +25,8 @@ Expected<MemoryInfo> CUDADevice::cardMemory() {
 
 Expected<MemoryInfo> CUDADevice::memoryInfo() {
   Expected<MemoryInfo> info = cardMemory();
+  if (info)
+    info->free += ownMemory.spareBytes();
   if (info && limit() != 0) {
     const uint64_t used = std::min(limit(), stats().bytesInUse);
     info->total = std::min(info->total, limit());

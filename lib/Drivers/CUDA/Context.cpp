@@ -2,6 +2,7 @@
 
 #include "Libraries/CublasLt.h"
 #include "Libraries/Nccl.h"
+#include "gantry/Support/Bytes.h"
 
 namespace gantry::runtime::cuda {
 
@@ -121,9 +122,24 @@ Status Context::lost() const {
 
 thread_local const Doing *Doing::innermost = nullptr;
 
+namespace {
+thread_local Context *innermost = nullptr; ///< of the CurrentContexts
+
+/// What is free now says whether the GPU's memory is what was short, or the host's.
+Status withFreeMemory(const Library &api, Status status) {
+  size_t free = 0, total = 0;
+  if (api.memoryInfo(&free, &total) != Result::success)
+    return status;
+  return Status(status.code(), status.message() + "; " + formatBytes(free) + " of " +
+                                   formatBytes(total) + " of the GPU are free now");
+}
+} // namespace
+
 Status Context::check(Result result, const char *call) {
   if (result == Result::success)
     return {};
+  if (result == Result::outOfMemory && innermost == this)
+    return withFreeMemory(api(), api().check(result, call));
   if (!isSticky(result))
     return api().check(result, call);
   std::lock_guard lock(mutex);
@@ -137,10 +153,6 @@ Status Context::check(Result result, const char *call) {
 }
 
 // ---- CurrentContext ----
-
-namespace {
-thread_local Context *innermost = nullptr;
-} // namespace
 
 CurrentContext::CurrentContext(Context &context, For what) {
   failure = checkNotForked();
@@ -159,8 +171,9 @@ CurrentContext::~CurrentContext() {
   if (!entered)
     return;
   ContextHandle popped = nullptr;
-  (void)entered->check(entered->api().popContext(&popped), symbolOf_popContext); // remembers a loss
+  const Result result = entered->api().popContext(&popped);
   innermost = outer;
+  (void)entered->check(result, symbolOf_popContext); // remembers a loss
 }
 
 } // namespace gantry::runtime::cuda

@@ -25,9 +25,14 @@ Memory::Memory(Card &card, uint64_t limit)
 
 Memory::~Memory() = default;
 
-uint64_t Memory::mappedBytes() const {
+uint64_t Memory::spareBytes() const {
   std::lock_guard lock(mutex);
-  return mapped;
+  if (!card.hasVirtualMemory())
+    return 0;
+  uint64_t allocated = 0;
+  for (auto [offset, bytes] : ranges)
+    allocated += bytes;
+  return mapped - allocated;
 }
 
 Status Memory::reserve() {

@@ -31,8 +31,8 @@ public:
   /// Lets another card read and write what is mapped here, from now on. Free when it may already.
   Status shareWith(const Card &other);
 
-  /// Bytes of the card that are mapped: what was allocated, rounded up to units.
-  uint64_t mappedBytes() const;
+  /// Bytes of units that are mapped and not allocated: CUDA counts them as taken.
+  uint64_t spareBytes() const;
 
 private:
   static constexpr uint64_t alignment = 256; ///< as CUDA aligns

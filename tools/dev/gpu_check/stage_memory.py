@@ -19,7 +19,7 @@ import run_plan
 
 MIB = 1 << 20
 UNIT = 2 * MIB
-STEPS = range(-4, 5)
+STEPS = range(-4, 9)
 PADDING = 64  # an arena's size is a multiple of it, what is taken ends with the last value
 
 
@@ -79,37 +79,61 @@ def whole(stage, name, file):
 
 
 def with_free(file, free):
-    """Whether the plan loads and runs with so many bytes of the card left; what is left behind, and why not."""
+    """What becomes of the plan with so many bytes of the card left, or up to a unit more: the rest is taken in whole units,
+    so that no part of one is left to the driver's small allocations in one step and not in the next."""
     device = cuda.Device()
-    ballast = device.take(max(1, device.memory()[0] - free))
-    before, why = device.memory()[0], ""
+    ballast = device.take(max(UNIT, (device.memory()[0] - free) // UNIT * UNIT))
+    before, why, during = device.memory()[0], "", "load"
     machine = runtime.Runtime()
     try:
         plan = runtime.Plan(machine, file)
+        during = "run"
         try:
             plan.run(arrays_of(plan))
+            plan.run()
         finally:
             plan.close()
     except runtime.Error as error:
         why = str(error)
+    mapped = max((info.peak_bytes for name, info in machine.devices().items() if name == "GPU:0"), default=0)
     machine.close()
     left = before - device.memory()[0]
     device.free(ballast)
     device.close()
-    return not why, left, why
+    return {"fits": not why, "free": before, "allocated": mapped, "left": left, "during": during, "why": why}
+
+
+def told(step, found):
+    """A step in words, so that a refusal explains itself."""
+    line = (f"{step:+d} MiB: {found['free'] / MIB:.2f} MiB free before, {found['allocated'] / MIB:.2f} allocated by the plan, "
+            f"{found['left'] / MIB:.2f} left behind: ")
+    return line + ("ran" if found["fits"] else f"refused at {found['during']}: {found['why']}")
+
+
+def judged(found):
+    """Whether each refusal says that memory is short, and nothing runs with less than where it is refused."""
+    most_refused = max((step["free"] for step in found if not step["fits"]), default=0)
+    least_enough = min((step["free"] for step in found if step["fits"]), default=float("inf"))
+    codes = {step["why"].split(":")[0] for step in found if not step["fits"]}
+    return "passed" if most_refused < least_enough and codes <= {"DOES_NOT_FIT"} else "failed"
 
 
 def sweep(stage, name, file, taken):
     """Fits from some step on and never below it, and is refused as what does not fit."""
-    outcomes, refusals, kept = [], set(), 0
-    for step in STEPS:
-        fits, left, why = with_free(file, taken + step * MIB)
-        outcomes.append(fits)
-        kept = max(kept, 0 if fits else left)
-        refusals.update({why.split(":")[0]} if why else ())
-    line = "".join("+" if fits else "-" for fits in outcomes)
-    stage.row(plan=name, sweep=line, steps_mib=f"{STEPS[0]}..{STEPS[-1]}", refused_as=", ".join(sorted(refusals)) or "never",
-              kept_by_driver_mib=kept / MIB, verdict="passed" if "+-" not in line and refusals <= {"DOES_NOT_FIT"} else "failed")
+    found = [with_free(file, taken + step * MIB) for step in STEPS]
+    verdict = judged(found)
+    enough = [step["free"] for step in found if step["fits"]]
+    stage.row(plan=name, sweep="".join("+" if step["fits"] else "-" for step in found), steps_mib=f"{STEPS[0]}..{STEPS[-1]}",
+              taken_mib=round(taken / MIB, 2), least_that_was_enough_mib=round(min(enough) / MIB, 2) if enough else "none",
+              refused_as=", ".join(sorted({step["why"].split(":")[0] for step in found if not step["fits"]})) or "never",
+              kept_by_driver_mib=max((step["left"] for step in found if not step["fits"]), default=0) / MIB, verdict=verdict)
+    # Where it is refused last and runs first, or all of it where they do not go together.
+    last = max((number for number, step in enumerate(found) if not step["fits"]), default=-1)
+    for number, step in enumerate(found):
+        line = told(STEPS[number], step)
+        print("    " + line, flush=True)
+        if verdict == "failed" or number in (last, last + 1):
+            stage.note(f"{name}: {line}")
 
 
 def parts(stage, entry, file):
@@ -143,7 +167,7 @@ def one(stage, entry, scratch):
     file = common.unpacked(entry["plan"], scratch)
     taken = whole(stage, networks.title(entry), file)
     if entry["name"] in (*networks.SMALL, "resnet50") and entry["dtype"] == "f32":
-        sweep(stage, entry["name"], file, taken)
+        sweep(stage, networks.title(entry), file, taken)
 
 
 def main():

@@ -19,6 +19,7 @@ import cublaslt
 import peer_network
 import pictures
 import report
+import stage_memory
 import stage_peers
 import stage_programs
 import stage_sanitize
@@ -117,6 +118,28 @@ class JudgeTest(unittest.TestCase):
     def test_they_pass_where_pytorch_is_as_far_off(self):
         self.assertEqual(self.verdict(5e-3, 4e-3), "passed")
         self.assertEqual(self.verdict(5e-3, 1e-3), "failed")
+
+
+class SweepTest(unittest.TestCase):
+    """What is refused may have no more memory than what ran."""
+
+    def verdict(self, *steps):
+        return stage_memory.judged([{"free": free, "fits": not why, "why": why} for free, why in steps])
+
+    def test_what_is_refused_below_and_runs_above_passes(self):
+        self.assertEqual(self.verdict((10, "DOES_NOT_FIT: x"), (10, "DOES_NOT_FIT: y"), (12, ""), (14, "")), "passed")
+
+    def test_a_refusal_with_as_much_as_was_enough_fails(self):
+        self.assertEqual(self.verdict((10, "DOES_NOT_FIT: x"), (12, ""), (12, "DOES_NOT_FIT: x")), "failed")
+        self.assertEqual(self.verdict((10, ""), (12, "DOES_NOT_FIT: x")), "failed")
+
+    def test_another_failure_is_one(self):
+        self.assertEqual(self.verdict((10, "INTERNAL: x"), (12, "")), "failed")
+
+    def test_a_step_says_what_there_was_and_who_refused(self):
+        self.assertEqual(stage_memory.told(-4, {"free": 4 << 20, "allocated": 3 << 19, "left": 0, "during": "run", "fits": False,
+                                                "why": "DOES_NOT_FIT: cuMemCreate"}),
+                         "-4 MiB: 4.00 MiB free before, 1.50 allocated by the plan, 0.00 left behind: refused at run: DOES_NOT_FIT: cuMemCreate")
 
 
 class CublasLtTest(unittest.TestCase):
