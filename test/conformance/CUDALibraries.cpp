@@ -16,7 +16,7 @@ namespace {
 using plan::MatrixProduct;
 
 constexpr int notSupported = 801, captureUnsupported = 900;
-constexpr uint64_t scratchBytes = 1024, elements = 64, bytes = elements * sizeof(float);
+constexpr uint64_t scratchBytes = 1024;
 const std::string gpu = "/job:localhost/replica:0/task:0/device:GPU:0";
 
 /// result[2, 4, 5] = left[2, 4, 6] * right[6, 5]: the largest of the tests.
@@ -49,6 +49,8 @@ std::vector<float> multiply(const MatrixProduct &product, const std::vector<floa
 }
 
 struct CUDALibraries : FakeLibraryTest {
+  static constexpr uint64_t elements = 64, bytes = elements * sizeof(float);
+
   CUDALibraries() : FakeLibraryTest("GANTRY_CUBLASLT_LIB") {}
 
   static fb::VariantT &addVariant(fb::KernelT &kernel) {
@@ -61,7 +63,10 @@ struct CUDALibraries : FakeLibraryTest {
   struct Plan : PlanBuilder {
     fb::VariantT *library;
 
-    explicit Plan(const MatrixProduct &product, bool hasOther = true) {
+    /// `elements`: of each array.
+    explicit Plan(const MatrixProduct &product, bool hasOther = true,
+                  uint64_t elements = CUDALibraries::elements) {
+      const uint64_t bytes = elements * sizeof(float);
       addDevice(gpu, "cuda");
       plan.devices[1]->physical = 0;
       const uint32_t code = addCode({testPTX.begin(), testPTX.end()});
@@ -81,7 +86,8 @@ struct CUDALibraries : FakeLibraryTest {
       const uint32_t arena = addArena(fb::ArenaKind::transient, 3 * bytes + scratchBytes, 1);
       auto place = [&](uint64_t i) { return memory(arena, i * bytes, bytes); };
       addFunction("main");
-      addInput("x", {elements}), addInput("w", {elements}), addOutput("y", {elements});
+      const auto count = static_cast<int64_t>(elements);
+      addInput("x", {count}), addInput("w", {count}), addOutput("y", {count});
       upload(input(0, bytes), place(0));
       upload(input(1, bytes), place(1));
       fb::CommandT &fill = addCommand(fb::Opcode::fill);
@@ -228,6 +234,38 @@ TEST_F(CUDALibraries, withoutAnAlgorithmLeaveItToTheNextVariant) {
   fake.fail_in("cublasLtMatmulAlgoGetHeuristic", 0, notSupported);
   expectOther(plan, "cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_NOT_SUPPORTED");
   fake.fail(0, 0);
+}
+
+/// What is suggested first has a block for each of the batch, what is suggested last six times as
+/// many.
+TEST_F(CUDALibraries, areAskedForAnAlgorithmThatKeepsTheGPUBusy) {
+  MatrixProduct column = usual();
+  column.columns = 1, column.right.line = 1, column.result = {2, false, 1, 4};
+  for (auto &[product, tile] : {std::pair(usual(), "2x2"), {column, "128x256"}}) {
+    Plan plan(product);
+    Run run(plan.load(makeRuntime()).take());
+    ASSERT_OK(run.run());
+    run.expect(product);
+    EXPECT_STREQ(fake.tile(), tile);
+  }
+}
+
+TEST_F(CUDALibraries, thatWouldLeaveTheGPUIdleLeaveItToTheNextVariant) {
+  fake_cuda_options_t options = fakeOptions();
+  options.suggests_one = 1;
+  fake.reset(&options);
+  MatrixProduct large;
+  large.rows = large.columns = 512, large.terms = 128;
+  large.left = {0, false, 128, 0}, large.right = {1, false, 512, 0};
+  large.result = {2, false, 512, 0};
+  Plan plan(large, /*hasOther=*/true, /*elements=*/512 * 512);
+  auto loaded = plan.load(makeRuntime());
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(logged, std::vector<std::string>{
+                        "'test.gantry': kernel 'add_f32' runs on '" + gpu +
+                        "' as code of sm_75 on cuda, since others are not possible here: cublasLt "
+                        "12.0 on cuda: cuBLASLt 13.1.0 has no algorithm for '" +
+                        large.text() + "' on fake GPU that keeps it busy"});
 }
 
 TEST_F(CUDALibraries, areMissedByAPlanWithoutAnotherVariant) {

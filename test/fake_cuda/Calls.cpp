@@ -272,7 +272,9 @@ FAKE_CUDA cuDeviceGetP2PAttribute(int *value, PeerAttribute attribute, DeviceNum
   FAKE_BEGIN(Kind::asks);
   if (device == peer)
     return Result::invalidDevice;
-  *value = attribute == PeerAttribute::performanceRank ? 0 : state().options.has_peers;
+  // Two and two are joined by the faster kind of link.
+  *value = attribute == PeerAttribute::performanceRank ? device / 2 != peer / 2
+                                                       : state().options.has_peers;
   return Result::success;
 }
 
@@ -518,5 +520,6 @@ void report() {
 extern "C" {
 extern const fake_cuda_control_t fake_cuda_control;
 __attribute__((visibility("default"))) const fake_cuda_control_t fake_cuda_control = {
-    reset, fail, calls, failed, faults, leaks, hasContext, bytesOf, failIn, forgetFaults};
+    reset,      fail,    calls,  failed,       faults,           leaks,
+    hasContext, bytesOf, failIn, forgetFaults, tileOfLastProduct};
 }

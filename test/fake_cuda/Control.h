@@ -24,6 +24,7 @@ typedef struct fake_cuda_options_t {
   int has_vmm;
   int skips_kernels; /* launches do nothing: calls are counted of what takes too long to interpret
                       */
+  int suggests_one;  /* cuBLASLt knows one algorithm for each product, of large tiles */
 } fake_cuda_options_t;
 
 /** Everything as new, with those options; nothing may be in use. */
@@ -48,6 +49,9 @@ typedef int (*fake_cuda_has_context_fn)(int device);
 /** Bytes of the device's memory that are taken. */
 typedef uint64_t (*fake_cuda_bytes_fn)(int device);
 
+/** The tile of the algorithm of the last product that cuBLASLt was given, "128x256". */
+typedef const char *(*fake_cublaslt_tile_fn)(void);
+
 /** The one symbol: `const fake_cuda_control_t fake_cuda_control`. */
 typedef struct fake_cuda_control_t {
   fake_cuda_reset_fn reset;
@@ -60,6 +64,7 @@ typedef struct fake_cuda_control_t {
   fake_cuda_bytes_fn bytes;
   fake_cuda_fail_in_fn fail_in;
   fake_cuda_forget_faults_fn forget_faults;
+  fake_cublaslt_tile_fn tile;
 } fake_cuda_control_t;
 
 #ifdef __cplusplus

@@ -78,16 +78,30 @@ float cutToTF32(float value) {
              : value;
 }
 
-/// What an algorithm is for, which is all that there is to it.
+/// The sides of a result that a block computes. What is suggested first is best for large results,
+/// and too large for small ones, as the real library's may be.
+struct Tile {
+  uint64_t rows, columns;
+};
+constexpr Tile tiles[] = {{128, 256}, {64, 64}, {2, 2}};
+constexpr uint64_t multiprocessors = 132;
+
+float wavesOf(const Tile &tile, const Matrix &d) {
+  const uint64_t blocks = (d.rows + tile.rows - 1) / tile.rows *
+                          ((d.columns + tile.columns - 1) / tile.columns) * uint64_t(d.batch);
+  return static_cast<float>(blocks) / multiprocessors;
+}
+
+/// What an algorithm is for, and its tile, which is all that there is to it.
 Algorithm algorithmFor(const Described &how, const Matrix &a, const Matrix &b, const Matrix &d,
-                       const Preferred &preferred) {
+                       const Preferred &preferred, uint64_t tile = 0) {
   Algorithm algorithm;
   algorithm.data[0] = uint64_t(how.compute) << 32 | uint64_t(how.a) << 1 | uint64_t(how.b);
   algorithm.data[1] = d.rows << 32 | d.columns;
   algorithm.data[2] = a.rows << 32 | a.columns;
   algorithm.data[3] = b.rows << 32 | b.columns;
   algorithm.data[4] = preferred.workspace;
-  algorithm.data[5] = preferred.schemes;
+  algorithm.data[5] = tile << 32 | preferred.schemes;
   algorithm.data[6] = uint64_t(preferred.alignments[0]) << 32 | preferred.alignments[3];
   algorithm.data[7] = preferred.alignments[1];
   return algorithm;
@@ -209,8 +223,12 @@ struct HandleOf {
   Context *context;
 };
 
+std::string lastTile; ///< of the last product
+
 } // namespace
 } // namespace fake
+
+const char *fake::tileOfLastProduct() { return lastTile.c_str(); }
 
 using namespace fake;
 using Kind = Call::Kind;
@@ -317,10 +335,14 @@ FAKE_CUBLASLT cublasLtMatmulAlgoGetHeuristic(Handle handle, ProductDescription p
     return Status::invalidValue;
   if (!fit(*how, *left, *right, *result))
     return Status::invalidValue;
-  *found = {};
-  found->algorithm = algorithmFor(*how, *left, *right, *result, *preferred);
-  found->workspaceBytes = preferred->workspace;
-  *count = 1;
+  for (uint64_t tile = 0;
+       tile < (state().options.suggests_one ? 1 : std::size(tiles)) && *count < most;
+       ++tile, ++*count) {
+    Heuristic &each = found[*count] = {};
+    each.algorithm = algorithmFor(*how, *left, *right, *result, *preferred, tile);
+    each.workspaceBytes = preferred->workspace;
+    each.waves = wavesOf(tiles[tile], *result);
+  }
   return Status::success;
 }
 
@@ -365,6 +387,8 @@ FAKE_CUBLASLT cublasLtMatmul(Handle handle, ProductDescription product, const vo
   queued.inLibrary = work;
   queued.name = "cublasLtMatmul of " + std::to_string(work->d.columns) + "x" +
                 std::to_string(work->d.rows) + "x" + std::to_string(work->terms());
+  const Tile &tile = tiles[algorithm->data[5] >> 32];
+  lastTile = std::to_string(tile.rows) + "x" + std::to_string(tile.columns);
   enqueue(*stream, std::move(queued));
   return Status::success;
 }

@@ -242,6 +242,9 @@ void forgetEvent(Event &event);
 bool capturesHere();
 void breakCapture(Capture &capture);
 
+// CublasLt.cpp
+const char *tileOfLastProduct();
+
 // Run.cpp
 /// Runs a piece of work; a failure that loses its context is in the context.
 void perform(const Work &work, const Doer &doer);

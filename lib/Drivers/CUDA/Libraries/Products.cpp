@@ -1,5 +1,7 @@
 #include "Products.h"
 
+#include "ChooseAlgorithm.h"
+
 #include "gantry/Support/Bytes.h"
 
 namespace gantry::runtime::cuda {
@@ -102,7 +104,8 @@ private:
                               sizeof operation);
   }
 
-  /// The first algorithm that adds up in an order of its own, whoever runs when.
+  /// Of the algorithms that add up in an order of their own, whoever runs when: see
+  /// chooseAlgorithm.
   Status choose(Context &context) {
     Owned<Preference> preference;
     GANTRY_RETURN_IF_ERROR(GANTRY_CUBLASLT_IN(library, context, createPreference,
@@ -117,15 +120,20 @@ private:
     for (auto side : {PreferenceAttribute::alignmentA, PreferenceAttribute::alignmentB,
                       PreferenceAttribute::alignmentC, PreferenceAttribute::alignmentD})
       GANTRY_RETURN_IF_ERROR(set(side, uint32_t(bufferAlignment)));
-    Heuristic found;
+    std::array<Heuristic, mostSuggestions> found;
     int count = 0;
     GANTRY_RETURN_IF_ERROR(GANTRY_CUBLASLT_IN(library, context, findAlgorithms, handle, description,
-                                              a, b, d, d, preference, 1, &found, &count));
-    if (count < 1 || found.state != cublaslt::Result::success)
-      return Status::unsupported("cuBLASLt " + versionText(library.version) +
-                                 " has no algorithm for '" + product.text() + "' on " +
-                                 context.card().name());
-    algorithm = found.algorithm;
+                                              a, b, d, d, preference, mostSuggestions, found.data(),
+                                              &count));
+    const auto suggested =
+        std::span(found).first(static_cast<size_t>(std::clamp(count, 0, mostSuggestions)));
+    const std::optional<size_t> chosen = chooseAlgorithm(
+        suggested, 2 * product.batch * product.rows * product.columns * product.terms);
+    if (!chosen)
+      return Status::unsupported(
+          "cuBLASLt " + versionText(library.version) + " has no algorithm for '" + product.text() +
+          "' on " + context.card().name() + (suggested.empty() ? "" : " that keeps it busy"));
+    algorithm = found[*chosen].algorithm;
     return {};
   }
 

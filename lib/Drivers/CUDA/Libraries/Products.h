@@ -1,10 +1,10 @@
 // Products of matrices by cuBLASLt: kernels whose symbol is a plan::MatrixProduct.
 //
-// The algorithm of each is chosen when its plan is loaded, as the first that the library's
-// heuristic has for the product, within the workspace that the plan has for it and for addresses as
-// a plan aligns them. Its bytes are kept, so that every run and every graph has the same. A run
-// allocates nothing: descriptions are made at load, and the workspace is the launch's scratch
-// buffer.
+// The algorithm of each is chosen when its plan is loaded, of those that the library's heuristic
+// has for the product (ChooseAlgorithm.h), within the workspace that the plan has for it and for
+// addresses as a plan aligns them. Its bytes are kept, so that every run and every graph has the
+// same. A run allocates nothing: descriptions are made at load, and the workspace is the launch's
+// scratch buffer.
 #pragma once
 
 #include "CUDA/Code.h"
