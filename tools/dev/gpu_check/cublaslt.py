@@ -17,8 +17,9 @@ REAL_32F, REAL_16F, REAL_16BF = 0, 2, 14
 COMPUTE_32F, COMPUTE_32F_FAST_TF32 = 68, 77
 TYPES = {"f32": (REAL_32F, COMPUTE_32F, 4), "tf32": (REAL_32F, COMPUTE_32F_FAST_TF32, 4),
          "f16": (REAL_16F, COMPUTE_32F, 2), "bf16": (REAL_16BF, COMPUTE_32F, 2)}
-MAX_WORKSPACE_BYTES = 1  # of a preference
-WORKSPACE = 32 << 20
+MAX_WORKSPACE_BYTES, REDUCTION_SCHEMES, ALIGNMENTS = 1, 3, (5, 6, 7, 8)  # of a preference
+REDUCE_IN_ORDER = 2
+WORKSPACE, WORKSPACE_OF_PLANS = 32 << 20, 4 << 20
 
 
 class HeuristicResult(ctypes.Structure):
@@ -55,7 +56,8 @@ def drawn(dtype):
 class Matmul:
     """C = A B of row-major matrices on the GPU, which are column-major ones turned: C' = B' A'."""
 
-    def __init__(self, library, device, dtype, m, n, k):
+    def __init__(self, library, device, dtype, m, n, k, in_order=False):
+        """`in_order`: as plans ask for it, up to eight algorithms that add parts of sums up in order."""
         self.library, self.device, self.made = library, device, []
         kind, compute, size = TYPES[dtype]
         self.handle = self.make("cublasLtCreate", "cublasLtDestroy")
@@ -66,7 +68,8 @@ class Matmul:
         self.memory = [device.take(size * count) for count in (n * k, k * m, n * m)] + [device.take(WORKSPACE)]
         for pointer, count in zip(self.memory, (n * k, k * m)):
             device.fill(pointer, size * count, drawn(dtype))
-        self.best = self.suggest()
+        self.all = self.suggest(8 if in_order else 1, in_order)
+        self.best = self.all[0]
 
     def call(self, name, *arguments):
         if status := getattr(self.library, name)(*arguments):
@@ -78,18 +81,22 @@ class Matmul:
         self.made.append((undo, handle))
         return handle
 
-    def suggest(self):
+    def suggest(self, most, in_order):
         preference = self.make("cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceDestroy")
-        most = ctypes.c_size_t(WORKSPACE)
-        self.call("cublasLtMatmulPreferenceSetAttribute", preference, MAX_WORKSPACE_BYTES, ctypes.byref(most),
-                  ctypes.c_size_t(ctypes.sizeof(most)))
-        result, found = HeuristicResult(), ctypes.c_int()
+        wanted = [(MAX_WORKSPACE_BYTES, ctypes.c_size_t(WORKSPACE_OF_PLANS if in_order else WORKSPACE))]
+        if in_order:
+            wanted += [(REDUCTION_SCHEMES, ctypes.c_uint32(REDUCE_IN_ORDER)), *((side, ctypes.c_uint32(64)) for side in ALIGNMENTS)]
+        for attribute, value in wanted:
+            self.call("cublasLtMatmulPreferenceSetAttribute", preference, attribute, ctypes.byref(value),
+                      ctypes.c_size_t(ctypes.sizeof(value)))
+        results, found = (HeuristicResult * most)(), ctypes.c_int()
         b, a, c = self.layouts
-        self.call("cublasLtMatmulAlgoGetHeuristic", self.handle, self.operation, b, a, c, c, preference, 1,
-                  ctypes.byref(result), ctypes.byref(found))
-        if found.value == 0:
+        self.call("cublasLtMatmulAlgoGetHeuristic", self.handle, self.operation, b, a, c, c, preference, most,
+                  results, ctypes.byref(found))
+        suggested = [result for result in results[:found.value] if result.state == 0]
+        if not suggested:
             raise Error("no algorithm is suggested")
-        return result
+        return suggested
 
     def run(self, stream):
         one, zero = ctypes.c_float(1), ctypes.c_float(0)

@@ -6,8 +6,11 @@ the other; peers are timed in the same way, and once more with many calls before
 f32, and in TF32 where the row is of tf32; so do peers. Nothing but the figures is judged here.
 """
 
+import json
+import math
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -180,10 +183,19 @@ def single(stage, peers, entry, scratch, bandwidth):
         figures |= {f"times_{peer}": round(figures[f"{peer}_ms"] / figures["median_ms"], 3)
                     for peer in ("torch", "jax", "cublaslt") if f"{peer}_ms" in figures}
     stage.row(**figures)
-    return median
+    return median, kernel
 
 
-def network(stage, entry, scratch):
+def waiting(launches):
+    """Seconds that a command by itself takes longer than one more in a run, of {kernels: (seconds of a run, of all
+    commands one by one)}; 0 where that is not known."""
+    if len(launches) != 2:
+        return 0
+    (few, (short, _)), (many, (long, alone)) = sorted(launches.items())
+    return max(0, alone / many - (long - short) / (many - few))
+
+
+def network(stage, entry, scratch, wait):
     plan, loading = load(common.unpacked(entry["plan"], scratch))
     inputs = {key: run_plan.made(info) for key, info in plan.infos("input").items()}
     start = time.perf_counter()
@@ -195,13 +207,14 @@ def network(stage, entry, scratch):
     figures = {"what": what, "dtype": "f32, no TF32" if entry["dtype"] == "f32" else entry["dtype"], **runtime.summary(times), "load_ms": round(loading * MS, 2),
                "first_run_ms": round(first * MS, 2), "predicted_ms": round(described["predicted_seconds"] * MS, 4),
                "commands_ms": round(kernel_seconds(plan, 0) * MS, 3)}
-    predictions(stage, networks.title(entry), plan, described)
+    predictions(stage, networks.title(entry), plan, described, wait)
     plan.close()
     stage.row(**figures)
 
 
-def predictions(stage, name, plan, function):
-    """Of each kernel of the GPU: what the cost model said of its ops, alone and unfused, against the clock."""
+def predictions(stage, name, plan, function, wait):
+    """Of each kernel of the GPU: what the cost model said of its ops, alone and unfused, against the clock, less the
+    wait for each command."""
     predicted = {}
     for op in function.get("placed_ops", ()):
         key = op.get("kernel_name", "")
@@ -209,12 +222,71 @@ def predictions(stage, name, plan, function):
     measured = {}
     for _, kernel, device, seconds in plan.commands():
         if device.startswith("GPU"):
-            measured[kernel] = measured.get(kernel, 0) + seconds
+            measured[kernel] = measured.get(kernel, 0) + max(0, seconds - wait)
     ratios = sorted((measured[key] / value, key) for key, value in predicted.items() if value and key in measured)
     if ratios:
         stage.row(what=f"{name}: measured over predicted, by kernel", kernels=len(ratios), least=round(ratios[0][0], 2),
                   median=round(statistics.median(ratio for ratio, _ in ratios), 2), most=round(ratios[-1][0], 2),
                   most_of=ratios[-1][1])
+
+
+# Rows, columns and terms of products whose first algorithm may keep few multiprocessors busy.
+PRODUCTS = ((128, 768, 3072), (128, 3072, 768), (128, 768, 768), (64, 768, 3072), (64, 50257, 768)) if not common.REHEARSED else ((8, 8, 8),)
+
+
+def suggestions(stage, peers):
+    """Each algorithm that cuBLASLt suggests for some products as plans ask for it, its waves and its time, and the place
+    of the one that a plan takes, unless all are idle."""
+    if not peers.cublaslt:
+        return
+    stream = peers.device.stream()
+    for dtype in ("f32", "bf16"):
+        for m, n, k in PRODUCTS:
+            try:
+                product = cublaslt.Matmul(peers.cublaslt, peers.device, dtype, m, n, k, in_order=True)
+                times = []
+                for product.best in product.all:
+                    times.append(timed(lambda: product.run(stream), lambda: peers.device.wait(stream), seconds=0.05)[1])
+                product.close()
+                stage.row(what=f"algorithms of cuBLASLt, {dtype} {m}x{k} by {k}x{n}", suggested=len(times),
+                          waves=" ".join(f"{each.waves:.3f}" for each in product.all), many_ms=" ".join(map(str, times)),
+                          fastest=times.index(min(times)), taken=taken([each.waves for each in product.all]))
+            except (cublaslt.Error, cuda.Error) as error:
+                stage.row(what=f"algorithms of cuBLASLt, {dtype} {m}x{k} by {k}x{n}", verdict="left out", detail=str(error)[:200])
+
+
+def taken(waves):
+    """The first that is idle at most four times as long as the best (decision 0053)."""
+    idle = [math.ceil(each) / each if each > 0 else 1 for each in waves]
+    return next(place for place, each in enumerate(idle) if each <= 4 * min(idle))
+
+
+def calibrated(stage):
+    """What `gantry devices --calibrate` measures."""
+    done = subprocess.run([str(common.runtime_folder() / "bin/gantry"), "devices", "--calibrate", "--json"], capture_output=True,
+                          text=True, env=common.environment(), timeout=100)
+    try:
+        topology = json.loads(done.stdout)
+    except ValueError:
+        stage.row(what="gantry devices --calibrate", verdict="failed", detail=(done.stderr.strip() or "no output")[-300:])
+        return
+    for row in calibration(topology):
+        stage.row(**row)
+    if done.stderr.strip():
+        stage.note("gantry devices --calibrate: " + done.stderr.strip()[-200:])
+
+
+def calibration(topology):
+    """Rows of the rates of a topology file: of devices, then of links."""
+    short = lambda name: name.split("/")[-1].split("device:")[-1]
+    for device in topology["physical"]:
+        flops = device.get("peak_flops", {})
+        yield {"what": f"calibrated {short(device['name'])}", "launch_us": round(device.get("launch", 0) * 1e6, 3),
+               "gb_per_s": round(device.get("bandwidth", 0) / 1e9, 2),
+               **{f"{element}_tflops": round(flops.get(element, 0) / 1e12, 2) for element in ("f32", "f16", "bf16")}}
+    for link in topology["links"]:
+        yield {"what": f"calibrated {short(link['from'])} to {short(link['to'])}", "gb_per_s": round(link["bandwidth"] / 1e9, 2),
+               "latency_us": round(link["latency"] * 1e6, 3)}
 
 
 def main():
@@ -233,14 +305,17 @@ def main():
                 continue
             try:
                 if measure is network:
-                    network(stage, entry, scratch)
-                elif (median := single(stage, peers, entry, scratch, bandwidth)) and entry["kind"] == "launch":
-                    launches[entry["kernels"]] = median
+                    network(stage, entry, scratch, waiting(launches))
+                elif (found := single(stage, peers, entry, scratch, bandwidth)) and entry["kind"] == "launch":
+                    launches[entry["kernels"]] = found
             except Exception as error:  # one figure less, the others still come
                 stage.row(what=entry["name"], verdict="failed", detail=f"{type(error).__name__}: {error}"[:300])
         if len(launches) == 2:
-            (few, short), (many, long) = sorted(launches.items())
-            stage.row(what="launch overhead", run_us=round(short * 1e6, 2), each_kernel_us=round((long - short) / (many - few) * 1e6, 3))
+            (few, (short, _)), (many, (long, _)) = sorted(launches.items())
+            stage.row(what="launch overhead", run_us=round(short * 1e6, 2), each_kernel_us=round((long - short) / (many - few) * 1e6, 3),
+                      wait_for_a_command_us=round(waiting(launches) * 1e6, 3))
+        suggestions(stage, peers)
+        calibrated(stage)
         device.close()
     return stage.failed()
 

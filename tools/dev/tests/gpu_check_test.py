@@ -19,6 +19,7 @@ import cublaslt
 import peer_network
 import pictures
 import report
+import stage_bench
 import stage_memory
 import stage_peers
 import stage_programs
@@ -118,6 +119,27 @@ class JudgeTest(unittest.TestCase):
     def test_they_pass_where_pytorch_is_as_far_off(self):
         self.assertEqual(self.verdict(5e-3, 4e-3), "passed")
         self.assertEqual(self.verdict(5e-3, 1e-3), "failed")
+
+
+class BenchTest(unittest.TestCase):
+    def test_the_wait_for_a_command_is_what_it_takes_longer_alone(self):
+        self.assertAlmostEqual(stage_bench.waiting({1: (11e-6, 25e-6), 101: (121e-6, 1141e-6 * 101 / 100)}), 10.31e-6, 7)
+        self.assertEqual(stage_bench.waiting({1: (11e-6, 25e-6)}), 0)
+
+    def test_of_algorithms_the_first_is_taken_that_is_not_much_more_idle_than_the_best(self):
+        self.assertEqual(stage_bench.taken([3 / 132, 20 / 132, 96 / 132]), 2)
+        self.assertEqual(stage_bench.taken([3 / 132, 48 / 132, 96 / 132]), 1)
+        self.assertEqual(stage_bench.taken([0.3, 1.0]), 0)
+        self.assertEqual(stage_bench.taken([0, 0.5]), 0)
+
+    def test_rates_of_a_topology_are_rows(self):
+        name = "/job:localhost/replica:0/task:0/physical_device:"
+        rows = list(stage_bench.calibration({
+            "physical": [{"name": name + "GPU:0", "bandwidth": 3e12, "launch": 2e-6, "peak_flops": {"f32": 6e13}}],
+            "links": [{"from": name + "CPU:0", "to": name + "GPU:0", "bandwidth": 5e10, "latency": 1e-5}]}))
+        self.assertEqual(rows[0], {"what": "calibrated GPU:0", "launch_us": 2.0, "gb_per_s": 3000.0, "f32_tflops": 60.0,
+                                   "f16_tflops": 0.0, "bf16_tflops": 0.0})
+        self.assertEqual(rows[1], {"what": "calibrated CPU:0 to GPU:0", "gb_per_s": 50.0, "latency_us": 10.0})
 
 
 class SweepTest(unittest.TestCase):
