@@ -61,6 +61,30 @@ std::string gantry::printGraph(ModuleOp module, PrintOptions options) {
   return text;
 }
 
+/// Ops from which on passes and code generation are worth several threads: below, starting these
+/// and asking for locks takes longer than what they do.
+static constexpr unsigned kOpsWorthThreads = 16;
+
+/// Passes of a small graph run on the calling thread, for as long as this is there.
+class SmallGraphsAlone {
+public:
+  explicit SmallGraphsAlone(ModuleOp module) : context(*module.getContext()) {
+    unsigned ops = 0;
+    module.walk([&](Operation *) { ++ops; });
+    isAlone = ops < kOpsWorthThreads && context.isMultithreadingEnabled();
+    if (isAlone)
+      context.disableMultithreading();
+  }
+  ~SmallGraphsAlone() {
+    if (isAlone)
+      context.enableMultithreading();
+  }
+
+private:
+  MLIRContext &context;
+  bool isAlone;
+};
+
 /// Makes the functions that are not wanted private, so that Resolve removes them.
 static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
   if (entry.empty())
@@ -182,6 +206,7 @@ struct Compilation {
   CompileOptions passOptions() {
     CompileOptions passes = options;
     passes.gpuArchs = gpuArchs;
+    passes.targets = findTargets(*module, options);
     auto isOpen = [](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       return tensor && !tensor.hasStaticShape();
@@ -409,6 +434,7 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
   compilation.tell("import");
   if (failed(compilation.importModule()) || failed(compilation.checkCancelled()))
     return failure();
+  const SmallGraphsAlone small(*compilation.module);
   if (!compilation.stopsAt(Phase::import)) {
     compilation.tell("compile");
     if (failed(compilation.runPhases(

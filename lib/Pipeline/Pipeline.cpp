@@ -9,13 +9,12 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/Passes.h"
 #include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -45,7 +44,10 @@ static void addResolve(OpPassManager &pm, const CompileOptions &options) {
 /// Canonical forms and folding. Constants are merged apart from it: there, what they ask for
 /// counts.
 static void addCanonicalizer(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().enableConstantCSE(false)));
+  CanonicalizePassOptions options;
+  options.mergeConstants = false;
+  options.mergeBlocks = true;
+  pm.addPass(createCanonicalizePass(options));
   pm.addNestedPass<func::FuncOp>(createMergeConstantsPass());
 }
 
@@ -154,7 +156,11 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
 // Schedule and Memory have to know
 //===----------------------------------------------------------------------===//
 
-static void addKernel(OpPassManager &pm) { pm.addPass(createLowerKernelsPass()); }
+static void addKernel(OpPassManager &pm, const CompileOptions &options) {
+  LowerKernelsPassOptions lower;
+  llvm::append_range(lower.targets, options.targets);
+  pm.addPass(createLowerKernelsPass(lower));
+}
 
 //===----------------------------------------------------------------------===//
 // Schedule and Memory: commands in order, buffers with places
@@ -201,7 +207,7 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
   if (includes(Phase::fuse))
     addFuse(pm, options);
   if (includes(Phase::kernel))
-    addKernel(pm);
+    addKernel(pm, options);
   if (includes(Phase::schedule))
     addSchedule(pm, options);
   if (includes(Phase::memory))

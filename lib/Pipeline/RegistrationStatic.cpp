@@ -79,7 +79,6 @@ static void add(Create create) {
 
 static void registerPasses() {
   // Cleaning up.
-  add([] { return createCanonicalizerPass(); });
   add([] { return createCSEPass(); });
   add([] { return createLoopInvariantCodeMotionPass(); });
   add([] { return createReconcileUnrealizedCastsPass(); });

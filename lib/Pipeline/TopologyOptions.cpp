@@ -99,6 +99,19 @@ static LogicalResult checkMath(ArrayRef<std::string> archs, const CompileOptions
   return success();
 }
 
+std::vector<std::string> gantry::findTargets(ModuleOp module, const CompileOptions &options) {
+  std::set<std::string> names;
+  auto add = [&](StringRef driver) {
+    if (const Target *target = findTarget(driver))
+      names.insert(target->getName().str());
+  };
+  add(driverName(Driver::host));
+  for (const PhysicalDevice &device : getTopology(module).physical)
+    add(driverName(device.driver));
+  llvm::for_each(options.also, add);
+  return {names.begin(), names.end()};
+}
+
 FailureOr<std::vector<std::string>> gantry::findGPUArchs(ModuleOp module,
                                                          const CompileOptions &options) {
   const Location at = UnknownLoc::get(module.getContext());

@@ -14,6 +14,10 @@ struct CompileOptions;
 /// in them are diagnostics.
 mlir::LogicalResult setTopologyFromOptions(mlir::ModuleOp module, const CompileOptions &options);
 
+/// The names of the targets that kernels may be for: that of the host, those of the topology's
+/// drivers, and those of the drivers that the plan is to run with as well.
+std::vector<std::string> findTargets(mlir::ModuleOp module, const CompileOptions &options);
+
 /// The architectures that kernels of GPUs are for: those of --gpu-arch, else those of the
 /// topology's GPUs, oldest first; none: the default. Whether they have what --math asks for is
 /// checked.

@@ -7,6 +7,7 @@
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/Passes.h"
+#include "gantry/Target/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
   gantry::registerGantryTransformsPasses();
   gantry::registerGantryArithmeticPasses();
   gantry::registerGantryLinalgPasses();
+  gantry::registerGantryTargetPasses();
   gantry::registerGantryCPUPasses();
   gantry::registerGantryCUDAPasses();
   gantry::registerPipelines();

@@ -7,6 +7,7 @@
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/Passes.h"
+#include "gantry/Target/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   gantry::registerReductionPatterns(registry);
   gantry::registerGantryTransformsPasses();
   gantry::registerGantryLinalgPasses();
+  gantry::registerGantryTargetPasses();
   gantry::registerGantryCPUPasses();
   gantry::registerGantryCUDAPasses();
   mlir::MLIRContext context(registry);

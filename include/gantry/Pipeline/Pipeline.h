@@ -78,6 +78,7 @@ struct CompileOptions {
   bool firstReplica = false;     ///< one device for each gantry.replicate, to compare with
   unsigned searchSteps = 2000;   ///< of local search in automatic placement
 
+  std::vector<std::string> targets;    ///< that the devices of the topology have; none: not known
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
   std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest
   Assembler assembler;                 ///< of machine code for GPUs

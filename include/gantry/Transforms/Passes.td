@@ -351,6 +351,9 @@ def LowerKernelsPass : Pass<"gantry-lower-kernels", "::mlir::ModuleOp"> {
     Runs on each module of kernels the passes of the target that it names. Afterwards kernels are
     functions, and their work items and their scratch memory are known: `gantry.work`.
   }];
+  let options = [
+    ListOption<"targets", "targets", "std::string",
+               "names of those that there may be kernels for, whose dialects are loaded; none: all">];
 }
 
 //===----------------------------------------------------------------------===//

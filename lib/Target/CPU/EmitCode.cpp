@@ -331,7 +331,7 @@ static bool callsTiles(ModuleOp module) {
 
 FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> kernels,
                                        const std::string &cpu) {
-  FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
+  FailureOr<Machine> machine = describeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
   registerTranslations(*module.getContext());
@@ -361,7 +361,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
     return failure();
 
   CPUCode code;
-  code.target = machine->architecture;
+  code.target = std::move(machine->architecture);
   code.features = std::move(machine->features);
   if (failed(link(module.getLoc(), objects, code.sharedObject)))
     return failure();

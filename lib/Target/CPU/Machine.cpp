@@ -128,6 +128,13 @@ static FailureOr<Machine> describeOnce(Location loc, const Known &known, const s
                  found.features,     found.registers, nullptr};
 }
 
+FailureOr<Machine> gantry::describeMachine(Location loc, const std::string &name) {
+  FailureOr<const Known *> known = findArchitecture(loc, name);
+  if (failed(known))
+    return failure();
+  return describeOnce(loc, **known, name);
+}
+
 FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
   FailureOr<const Known *> known = findArchitecture(loc, name);
   if (failed(known))
@@ -158,11 +165,7 @@ std::vector<std::string> gantry::machinesOf(TargetAttr target) {
 FailureOr<Registers> gantry::registersFor(Location loc, TargetAttr target) {
   if (!target)
     return Registers();
-  const std::string name = machinesOf(target).front();
-  FailureOr<const Known *> known = findArchitecture(loc, name);
-  if (failed(known))
-    return failure();
-  FailureOr<Machine> machine = describeOnce(loc, **known, name);
+  FailureOr<Machine> machine = describeMachine(loc, machinesOf(target).front());
   if (failed(machine))
     return failure();
   return machine->registers;

@@ -35,6 +35,9 @@ struct Machine {
 /// name. Diagnoses names that are unknown or of processors without a 64-bit mode.
 mlir::FailureOr<Machine> makeMachine(mlir::Location loc, const std::string &name);
 
+/// The same without LLVM's target, which takes longer to make than to describe.
+mlir::FailureOr<Machine> describeMachine(mlir::Location loc, const std::string &name);
+
 /// The CPUs that a module of kernels is for, best first.
 std::vector<std::string> machinesOf(TargetAttr target);
 

@@ -5,6 +5,7 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/Optimize.h"
+#include "gantry/Target/Passes.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -18,20 +19,23 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
 
   // One generic for a chain of elementwise ops: a single pass over memory.
   pm.addNestedPass<func::FuncOp>(createFuseGenericsPass());
-  addPasses(pm, "canonicalize,cse");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
 
   // Products: panels, tiles and items of their own.
   pm.addPass(createEmitProductsPass());
 
   // Work items, with producers inside, so that intermediate values are as small as a tile.
   pm.addNestedPass<func::FuncOp>(createTileKernelsPass());
-  addPasses(pm, "canonicalize,cse");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
 
   // Buffers: results are computed where they belong.
   pm.addNestedPass<func::FuncOp>(createAddDestinationsPass());
   addPasses(pm,
-            "eliminate-empty-tensors,func.func(empty-tensor-to-alloc-tensor),one-shot-bufferize,"
-            "canonicalize,cse");
+            "eliminate-empty-tensors,func.func(empty-tensor-to-alloc-tensor),one-shot-bufferize");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
 
   // Loops: reductions in blocks of registers, the rest as LLVM's vectoriser likes it.
   addPasses(pm, "func.func(linalg-generalize-named-ops)");
@@ -40,10 +44,12 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createEmitTransposesPass());
   pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());
   pm.addNestedPass<func::FuncOp>(createFinishKernelBuffersPass());
-  addPasses(pm, "func.func(convert-linalg-to-loops),canonicalize,cse,"
-                "func.func(loop-invariant-code-motion)");
+  addPasses(pm, "func.func(convert-linalg-to-loops)");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse,func.func(loop-invariant-code-motion)");
   pm.addNestedPass<func::FuncOp>(createLowerWorkItemsPass());
-  addPasses(pm, "canonicalize,cse");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
   pm.addNestedPass<func::FuncOp>(createKeepInPlacePass());
 }
 
@@ -51,11 +57,12 @@ void gantry::buildLLVMPipeline(OpPassManager &pm) {
   // Kernels call nothing: functions are arithmetic, which vectorises, and the same on every target.
   addPasses(pm, "func.func(arith-expand{include-bf16=true})");
   pm.addNestedPass<func::FuncOp>(createExpandMathPass());
-  addPasses(pm,
-            "canonicalize,cse,func.func(lower-affine,convert-scf-to-cf),expand-strided-metadata,"
-            "func.func(lower-affine),func.func(convert-math-to-llvm),"
-            "convert-vector-to-llvm{reassociate-fp-reductions=1},finalize-memref-to-llvm,"
-            "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-arith-to-llvm,"
-            "convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,canonicalize,"
-            "reconcile-unrealized-casts");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse,func.func(lower-affine,convert-scf-to-cf),expand-strided-metadata,"
+                "func.func(lower-affine),func.func(convert-math-to-llvm),"
+                "convert-vector-to-llvm{reassociate-fp-reductions=1},finalize-memref-to-llvm,"
+                "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-arith-to-llvm,"
+                "convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "reconcile-unrealized-casts");
 }

@@ -4,6 +4,7 @@
 #include "gantry/Target/CUDA/Passes.h"
 
 #include "gantry/Target/Optimize.h"
+#include "gantry/Target/Passes.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -16,15 +17,17 @@ namespace gantry {
 /// What is left of math becomes calls of libdevice here, which EmitPTX makes instructions of.
 static OpPassManager pipelineFor(StringRef bits) {
   OpPassManager pm(::mlir::gpu::GPUModuleOp::getOperationName());
-  std::string passes = ("convert-scf-to-cf,expand-strided-metadata,lower-affine,"
-                        "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1 index-bitwidth=" +
-                        bits +
-                        "},"
-                        "convert-math-to-llvm,convert-index-to-llvm{index-bitwidth=" +
-                        bits + "},convert-arith-to-llvm{index-bitwidth=" + bits +
-                        "},reconcile-unrealized-casts,canonicalize,cse")
-                           .str();
+  std::string passes =
+      ("convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+       "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1 index-bitwidth=" +
+       bits +
+       "},"
+       "convert-math-to-llvm,convert-index-to-llvm{index-bitwidth=" +
+       bits + "},convert-arith-to-llvm{index-bitwidth=" + bits + "},reconcile-unrealized-casts")
+          .str();
   addPasses(pm, passes);
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
   return pm;
 }
 

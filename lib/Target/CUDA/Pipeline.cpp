@@ -5,6 +5,7 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Optimize.h"
+#include "gantry/Target/Passes.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -13,10 +14,13 @@ void gantry::buildCUDAKernelPipeline(OpPassManager &pm) {
   // What has an order of its own, before it becomes loops over whole tensors.
   pm.addPass(createEmitLinesPass());
   pm.addPass(createLowerKernelsToLinalgPass());
-  addPasses(pm, "func.func(linalg-generalize-named-ops),canonicalize,cse");
+  addPasses(pm, "func.func(linalg-generalize-named-ops)");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
   // Fewer bodies, and what shares a kernel for the last time looks the same.
   pm.addPass(createEmitThreadsPass());
-  addPasses(pm, "canonicalize,cse");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse");
 }
 
 void gantry::buildNVVMPipeline(OpPassManager &pm) {
@@ -25,7 +29,8 @@ void gantry::buildNVVMPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createExpandMathPass());
   pm.addNestedPass<func::FuncOp>(createChooseInstructionsPass());
   addPasses(pm, "func.func(lower-affine,arith-expand)");
-  addPasses(pm, "canonicalize,cse,func.func(loop-invariant-code-motion)");
+  pm.addPass(createCanonicalizePass());
+  addPasses(pm, "cse,func.func(loop-invariant-code-motion)");
   // Where indices are still sums.
   pm.addNestedPass<func::FuncOp>(createMergeAccessesPass());
   pm.addPass(createOutlineKernelsPass());

@@ -20,10 +20,14 @@ static OpPassManager pipelineOf(const Target &target) {
 }
 
 namespace {
+/// Dialects take time to load, so those of GPUs are there when GPUs are.
 struct LowerKernels : gantry::impl::LowerKernelsPassBase<LowerKernels> {
+  using Base::Base;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     for (const Target *target : allTargets())
-      pipelineOf(*target).getDependentDialects(registry);
+      if (targets.empty() || llvm::is_contained(targets, target->getName()))
+        pipelineOf(*target).getDependentDialects(registry);
   }
 
   void runOnOperation() override {
