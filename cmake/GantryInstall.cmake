@@ -22,8 +22,10 @@ file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_
 set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 if(GANTRY_BUILD_COMPILER AND NOT GANTRY_STATIC_LLVM STREQUAL ON)
   get_property(mlir_folder GLOBAL PROPERTY GANTRY_MLIR_FOLDER)
-  set_property(TARGET gantry-compiler gantry-opt gantry-lsp-server gantry-reduce
-    APPEND PROPERTY INSTALL_RPATH ${mlir_folder})
+  set_property(TARGET gantry-opt gantry-lsp-server gantry-reduce APPEND PROPERTY INSTALL_RPATH ${mlir_folder})
+  if(NOT GANTRY_STATIC_LLVM)
+    set_property(TARGET gantry-compiler APPEND PROPERTY INSTALL_RPATH ${mlir_folder})
+  endif()
 endif()
 
 install(TARGETS ${installed_libraries} ${installed_tools} EXPORT GantryTargets
