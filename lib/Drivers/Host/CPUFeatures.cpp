@@ -3,6 +3,7 @@
 #include "gantry/Drivers/CPUFeatures.h"
 
 #include <algorithm>
+#include <map>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #elif defined(__aarch64__)
@@ -44,11 +45,29 @@ constexpr unsigned highestLevel = 4;
 
 std::string nameOf(unsigned level) { return "x86-64-v" + std::to_string(level); }
 
-bool has(const CPUID &cpuid, const Feature &feature) {
-  const auto saved = static_cast<uint64_t>(feature.state);
-  const CPUIDRegisters registers = cpuid.registers(feature.leaf, feature.subleaf);
-  return (registers.*feature.reg >> feature.bit & 1) != 0 && (cpuid.xcr0 & saved) == saved;
-}
+/// What CPUID says, asked once for each leaf: in a virtual machine every question goes to the host,
+/// which takes microseconds.
+class Answers {
+public:
+  explicit Answers(const CPUID &cpuid) : cpuid(cpuid) {}
+
+  bool has(const Feature &feature) {
+    const auto saved = static_cast<uint64_t>(feature.state);
+    return (registers(feature.leaf, feature.subleaf).*feature.reg >> feature.bit & 1) != 0 &&
+           (cpuid.xcr0 & saved) == saved;
+  }
+
+private:
+  CPUIDRegisters registers(uint32_t leaf, uint32_t subleaf) {
+    const auto [known, isNew] = heard.try_emplace({leaf, subleaf});
+    if (isNew)
+      known->second = cpuid.registers(leaf, subleaf);
+    return known->second;
+  }
+
+  const CPUID &cpuid;
+  std::map<std::pair<uint32_t, uint32_t>, CPUIDRegisters> heard;
+};
 
 #if defined(__x86_64__)
 
@@ -78,8 +97,9 @@ uint64_t readXCR0() {
 std::vector<std::string> featuresOf(const CPUID &cpuid) {
   std::vector<std::string> names;
   unsigned complete = highestLevel;
+  Answers answers(cpuid);
   for (const Feature &feature : features) {
-    if (has(cpuid, feature))
+    if (answers.has(feature))
       names.emplace_back(feature.name);
     else if (feature.level != 0)
       complete = std::min(complete, feature.level - 1);
