@@ -16,7 +16,9 @@ from .errors import (CancelledError, CorruptPlanError, FailedPreconditionError, 
 from .function import cond, function, scan, while_loop
 from .graph import Graph, Value
 from .ops import *  # noqa: F401,F403
-from .math import concat, max, mean, min, prod, reshape, softmax, stack, sum  # noqa: F811 (with defaults)
+from .math import (all, any, argmax, argmin, concat, expand_dims, floor_divide, full_like, matmul,  # noqa: F811
+                   max, mean, min, ones_like, prod, reshape, softmax, squeeze, stack, sum, true_divide, where,
+                   zeros_like)  # with defaults
 from .plan import Plan, Pool, Session, State, compile, from_torch, load
 
 __version__ = "0.1.0"

@@ -17,8 +17,11 @@ from .function import cond as cond, function as function, scan as scan, while_lo
 from .graph import Graph as Graph, Value as Value
 from .ops import *
 from .math import (  # type: ignore[assignment]
-                   concat as concat, max as max, mean as mean, min as min, prod as prod, reshape as reshape,
-                   softmax as softmax, stack as stack, sum as sum)
+                   all as all, any as any, argmax as argmax, argmin as argmin, concat as concat, expand_dims as
+                   expand_dims, floor_divide as floor_divide, full_like as full_like, matmul as matmul, max as max,
+                   mean as mean, min as min, ones_like as ones_like, prod as prod, reshape as reshape, softmax as
+                   softmax, squeeze as squeeze, stack as stack, sum as sum, true_divide as true_divide, where as
+                   where, zeros_like as zeros_like)
 from .plan import (Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile,
                    from_torch as from_torch, load as load)
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import _disk, _runtime
 from ._compile import compile_source
 from ._place import choose
-from .array import Array, array
+from .array import Array, array, fit_number
 from .device import _scopes, request
 from .dtypes import as_dtype
 from .graph import Graph
@@ -87,8 +87,10 @@ def _run_with_values(name, operands, attributes, device, label, result):
         operands[0] = array(operands[0], device=None)
         return run(name, operands, attributes, device, label, result)
     target = choose(name, first, request(device), arrays)
+    operands = [operand.item() if isinstance(operand, np.generic) else operand for operand in operands]
     made = [operand if isinstance(operand, Array) else
-            array(operand, dtype=None if hasattr(operand, "dtype") else first, device=target) for operand in operands]
+            array(operand, device=target) if hasattr(operand, "dtype") else
+            array(fit_number(operand, first), dtype=first, device=target) for operand in operands]
     return run(name, made, attributes, device, label, result)
 
 

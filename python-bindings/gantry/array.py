@@ -11,7 +11,7 @@ import numpy as np
 from . import _c, _dlpack, _library, _notebook, _runtime
 from ._operators import Operators
 from .device import Device, device as as_device, request, resolve
-from .dtypes import BY_NUMBER, as_dtype
+from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_
 from .errors import InvalidArgumentError
 
 
@@ -64,14 +64,19 @@ class Array(Operators):
     def nbytes(self):
         return self.size * self.dtype.itemsize
 
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
     def __len__(self):
         if not self.shape:
             raise TypeError("a scalar has no length")
         return self.shape[0]
 
     def __repr__(self):
-        values = np.array2string(self.numpy(), separator=", ", prefix="Array(", threshold=100, edgeitems=3)
-        return f"Array({values}, dtype={self.dtype}, device={self.device!r})"
+        values = np.array2string(self._shown(), separator=", ", prefix="Array(", threshold=100, edgeitems=3)
+        shape = f", shape={self.shape}" if not self.size and self.ndim > 1 else ""
+        return f"Array({values}{shape}, dtype={self.dtype}, device={self.device!r})"
 
     def _repr_html_(self):
         return _notebook.array(self)
@@ -90,6 +95,8 @@ class Array(Operators):
     def clone(self):
         """A new array beside this one."""
         return self._copy(self.device)
+
+    copy = clone
 
     def cpu(self):
         return self.to("CPU:0")
@@ -113,6 +120,8 @@ class Array(Operators):
         return values
 
     def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("NumPy gets a copy of an array; np.from_dlpack(x) shares memory of the host")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype, copy=False)
 
@@ -120,10 +129,17 @@ class Array(Operators):
         """The value of an array with one element, as Python has it."""
         if self.size != 1:
             raise InvalidArgumentError(f"item() wants one element, the array is {self.dtype}{list(self.shape)}")
-        return self.numpy().item()
+        return self._shown().item()
 
     def tolist(self):
-        return self.numpy().tolist()
+        return self._shown().tolist()
+
+    def _shown(self):
+        """The values as numbers, also of bfloat16 where NumPy has none."""
+        values = self.numpy()
+        if self.dtype is bfloat16 and values.dtype == np.uint16:
+            return np.frombuffer(np.left_shift(values, 16, dtype=np.uint32).tobytes(), np.float32).reshape(values.shape)
+        return values
 
     def __float__(self):
         return float(self.item())
@@ -132,7 +148,19 @@ class Array(Operators):
         return int(self.item())
 
     def __bool__(self):
+        if self.size != 1:
+            raise InvalidArgumentError(f"{self.dtype}{list(self.shape)} is neither true nor false: say x.all(), x.any() "
+                                       "or len(x) > 0")
         return bool(self.item())
+
+    def __contains__(self, value):
+        return bool((self._shown() == value).any())
+
+    def __round__(self, digits=None):
+        return round(self.item(), digits)
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec else str(self)
 
     def __index__(self):
         if self.dtype.is_floating or self.shape:
@@ -189,7 +217,9 @@ def as_numpy(values, dtype=None):
     made = np.asarray(values)
     if dtype is not None:
         kind = as_dtype(dtype)
-        return np.ascontiguousarray(made.astype(kind.numpy, copy=False)).reshape(made.shape), kind
+        if plain and not kind.is_floating and kind is not bool_:
+            _check_range(made, kind)
+        return np.ascontiguousarray(_converted(made, kind)).reshape(made.shape), kind
     if plain and made.dtype == np.float64:
         made = made.astype(np.float32)
     elif plain and made.dtype == np.int64:
@@ -201,6 +231,40 @@ def as_numpy(values, dtype=None):
     except TypeError:
         raise InvalidArgumentError(f"an array of NumPy's {made.dtype} has no counterpart here") from None
     return np.ascontiguousarray(made).reshape(made.shape), kind
+
+
+def _check_range(values, kind):
+    """Whether integers of that type can hold what a program wrote down."""
+    limits = np.iinfo(kind.numpy)
+    if values.size and values.dtype.kind in "fiu" and not (limits.min <= values.min() and values.max() <= limits.max):
+        raise InvalidArgumentError(f"the values do not fit {kind}, which goes from {limits.min} to {limits.max}")
+
+
+def _converted(values, kind):
+    """Values in the type that NumPy has for `kind`. Where that has no bfloat16, the bits as uint16, rounded to
+    nearest, ties to even; what is uint16 are such bits already."""
+    if kind is not bfloat16 or kind.numpy != np.uint16 or values.dtype == np.uint16:
+        return values.astype(kind.numpy, copy=False)
+    values = np.asarray(values, np.float32)
+    bits = np.frombuffer(values.tobytes(), np.uint32).reshape(values.shape)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(values), bits >> 16 | 0x40, rounded).astype(np.uint16)
+
+
+def fit_number(value, kind):
+    """A number, or a list of them, that takes the type of the array it meets; refused where that cannot hold it, for
+    types are never changed silently."""
+    made = np.asarray(value)
+    if kind.is_floating and made.dtype.kind in "fiub":
+        return value
+    if kind is bool_ and made.dtype.kind == "b":
+        return value
+    if not kind.is_floating and kind is not bool_ and made.dtype.kind in "fiub":
+        limits = np.iinfo(kind.numpy)
+        if made.size == 0 or (np.all(made == np.floor(made)) if made.dtype.kind == "f" else True) \
+                and limits.min <= made.min() and made.max() <= limits.max:
+            return value
+    raise InvalidArgumentError(f"{value!r} is no {kind}, which the array is of; x.astype(...) gives one of another type")
 
 
 def dims_of(shape):

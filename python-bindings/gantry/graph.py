@@ -14,7 +14,7 @@ from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
 from ._operators import Operators
 from ._place import choose
-from .array import Array, as_numpy, dims_of
+from .array import Array, as_numpy, dims_of, fit_number
 from .device import request as device_request
 from .dtypes import BY_NUMBER, as_dtype
 from .errors import InvalidArgumentError
@@ -180,7 +180,11 @@ class Graph:
                 raise InvalidArgumentError(f"{operand!r} is of another function, which has been traced already; "
                                            "return it from there")
             return operand
-        return self.constant(operand, like if not hasattr(operand, "dtype") else None)
+        if isinstance(operand, np.generic):
+            operand = operand.item()
+        if like is None or hasattr(operand, "dtype"):
+            return self.constant(operand)
+        return self.constant(fit_number(operand, like), like)
 
     def _request(self, name, operands, attributes, result, label, kept):
         given = [_attribute(*attribute, kept) for attribute in attributes

@@ -69,7 +69,7 @@ class Functions(unittest.TestCase):
 
     def test_while(self):
         def collatz(start):
-            return gt.while_loop(lambda s: s[0] > 1, lambda s: (gt.ops.select(s[0] % 2 == 0, s[0] / 2, s[0] * 3 + 1),
+            return gt.while_loop(lambda s: s[0] > 1, lambda s: (gt.ops.select(s[0] % 2 == 0, s[0] // 2, s[0] * 3 + 1),
                                                                  s[1] + 1), (start, gt.array(0)))[1]
         self.assertEqual(gt.function(collatz)(gt.array(27)).item(), 111)
         self.assertEqual(collatz(gt.array(6)).item(), 8)

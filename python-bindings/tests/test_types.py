@@ -3,6 +3,7 @@
 import ast
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def check(*files):
-    """What mypy says of programs; None where mypy is not installed."""
+    """What mypy says of programs (and options); None where mypy is not installed."""
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *files],
                               env={**os.environ, "MYPYPATH": str(HERE.parent)}, capture_output=True, text=True)
@@ -27,6 +28,19 @@ class Types(unittest.TestCase):
             if said is None:
                 self.skipTest("mypy is not installed")
             self.assertEqual(said, "Success: no issues found in 1 source file\n", program)
+
+    def test_the_guide(self):
+        """Its blocks as one program, whose traced functions have no annotations."""
+        guide = (HERE.parents[1] / "docs/Python.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(blocks), 4)
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write("\n".join(blocks))
+            file.flush()
+            said = check("--allow-untyped-defs", file.name)
+        if said is None:
+            self.skipTest("mypy is not installed")
+        self.assertEqual(said, "Success: no issues found in 1 source file\n")
 
     def test_the_stubs_themselves(self):
         said = check(*sorted((HERE.parent / "gantry").glob("*.pyi")))
@@ -55,7 +69,7 @@ class Syntax(unittest.TestCase):
             ast.parse(file.read_text(encoding="utf-8"), str(file), feature_version=(3, 9))
 
     def test_by_other_interpreters(self):
-        program = "import sys; [compile(open(f, encoding='utf-8').read(), f, 'exec') for f in sys.argv[1:]]"
+        program = "import pathlib, sys; [compile(pathlib.Path(f).read_text(\"utf-8\"), f, \"exec\") for f in sys.argv[1:]]"
         found = [path for minor in range(9, 20) if (path := shutil.which(f"python3.{minor}"))
                  and subprocess.run([path, "--version"], capture_output=True).returncode == 0]
         for interpreter in found:

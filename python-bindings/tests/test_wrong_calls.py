@@ -80,8 +80,14 @@ CALLS = (
      "placement, rules, lock, max_copy, copies, soft, replicate, flags"),
     (lambda x, m: gt.random.uniform((2, -1)), ValueError, "the shape [2, -1] has a size below 0"),
     (lambda x, m: x[2], IndexError, "index 2 of axis 0, which has 2"),
-    (lambda x, m: x[x], ValueError, "an index is an integer, a slice or ..., not Array; gantry.gather takes arrays"),
-    (lambda x, m: x[::-1], ValueError, "a slice with step -1; steps count up"),
+    (lambda x, m: x[x], ValueError, "an index is an integer, a slice, ..., None, or integers in an array or a list; not "
+     "float32"),
+    (lambda x, m: x[x > 0], ValueError, "an index is an integer, a slice, ..., None, or integers in an array or a list; not "
+     "bool_. How many elements a mask takes is known only when it runs: gantry.where keeps the shape"),
+    (lambda x, m: gt.arange(3) + 0.5, ValueError,
+     "0.5 is no int32, which the array is of; x.astype(...) gives one of another type"),
+    (lambda x, m: 1 if x > 0 else 0, ValueError,
+     "bool_[2, 3] is neither true nor false: say x.all(), x.any() or len(x) > 0"),
     (lambda x, m: gt.ops.top_k(x, 1, 9), ValueError, "LINE 'gantry.top_k' op k is 9, axis 1 has 3 elements"),
     (lambda x, m: gt.ops.gather(x, x, 0), ValueError,
      "LINE operand 'indices' of gantry.gather is 'tensor<2x3xf32>'; its elements may be i32, i64"),
