@@ -124,9 +124,10 @@ def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, ma
     return made + list(flags)
 
 
-def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None):
+def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None, is_short=False):
     """Compiles a path, bytes or a graph's handle. Gives the artifact and what was said. With `why_not`, an op and a
-    device, the artifact is the text of what would have to change."""
+    device, the artifact is the text of what would have to change. What `is_short` is made on the calling thread, whose
+    memory is at hand, and Ctrl-C waits for it."""
     library, listener = _library.compiler(), Listener()
     texts, count = _library.texts(flags)
     listed, kept = value_list(values or {})
@@ -156,7 +157,7 @@ def compile_source(source, flags, values=None, name=None, own_devices=False, why
         _library.check_compiler(status, listener.heard)
         return Artifact(handle)
 
-    artifact = interruptible(call, library)
+    artifact = call(None) if is_short else interruptible(call, library)
     del kept
     return artifact, listener.heard
 

@@ -18,6 +18,7 @@ import stat
 from . import _library
 
 _SIZE = re.compile(r"\s*(\d+)\s*(B|KiB|MiB|GiB|TiB)?\s*$")
+_FEATURES = re.compile(rb"^(flags|Features)\b.*$", re.MULTILINE)
 _DEFAULT_LIMIT = 4 << 30
 _HEADER = 64  # bytes of a plan that have the checksum of all the rest
 _kept = 0  # entries by this process
@@ -53,11 +54,12 @@ def _machine():
         return None
     info = os.stat(file)
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpus:
-            features = next((line for line in cpus if line.startswith(("flags", "Features"))), "")
+        with open("/proc/cpuinfo", "rb", buffering=0) as cpus:  # the first read has the first CPU
+            features = _FEATURES.search(cpus.read(1 << 16))
     except OSError:
         return None
-    return f"compiler {info.st_dev} {info.st_ino} {info.st_size} {info.st_mtime_ns}\ncpu {features.strip()}"
+    features = features[0].decode("latin-1") if features else ""
+    return f"compiler {info.st_dev} {info.st_ino} {info.st_size} {info.st_mtime_ns}\ncpu {features}"
 
 
 def request_for(what, topology):

@@ -18,6 +18,7 @@ from .plan import kept
 
 _cache = {}
 _MOST = 4096  # plans in it
+_SMALL = 1 << 14  # elements of operands and results up to which no op takes long
 # Ops with attributes that change at every use; their plans are not kept.
 _ONCE = ("random_uniform", "random_normal")
 
@@ -28,6 +29,10 @@ class _Op:
     def __init__(self, plan):
         self.session, self.function = plan.session(), plan.function()
         self.is_single = len(self.function.outputs) == 1
+        plan.has_loops = False
+        ports = self.function.inputs + self.function.outputs
+        if sum(port.size for port in ports) <= _SMALL:
+            self.session.is_short(self.function)
 
     def __call__(self, operands):
         results = self.session.call(self.function, operands)
@@ -118,7 +123,7 @@ def _compile(name, operands, attributes, label, result, target, flags):
     with graph.scope(target):
         results = graph.op(name, values, attributes, result, label, target)
     graph.end([(f"output{i}", value) for i, value in enumerate(results)])
-    return compile_source(graph._handle, flags)
+    return compile_source(graph._handle, flags, is_short=True)
 
 
 def clear():

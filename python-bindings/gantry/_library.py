@@ -25,12 +25,17 @@ def _candidates(name):
     yield f"lib{name}.so.0.1"
 
 
-def _load_beside(path):
-    """A wheel brings what the compiler is linked with; loaded before, it is found by its name."""
-    if path.name == "libgantry-compiler.so":
-        for pattern in ("libLLVM*", "libMLIR*"):
-            for file in path.parent.glob(pattern):
-                ctypes.CDLL(str(file), ctypes.RTLD_GLOBAL)
+def _open_file(path):
+    """A wheel may bring what the compiler is linked with; loaded before, it is found by its name."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError:
+        beside = [file for pattern in ("libLLVM*", "libMLIR*") for file in pathlib.Path(path).parent.glob(pattern)]
+        if not beside or os.sep not in path:
+            raise
+        for file in beside:
+            ctypes.CDLL(str(file), ctypes.RTLD_GLOBAL)
+        return ctypes.CDLL(path)
 
 
 def _load(name):
@@ -40,8 +45,7 @@ def _load(name):
             tried.append(path)
             continue
         try:
-            _load_beside(pathlib.Path(path))
-            return ctypes.CDLL(path)
+            return _open_file(path)
         except OSError as error:
             tried.append(str(error))
     raise UnavailableError(f"lib{name}.so was not found; set GANTRY_LIBRARY_PATH to the folder that has it "

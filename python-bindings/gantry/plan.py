@@ -8,6 +8,7 @@ import collections
 import concurrent.futures
 import ctypes
 import json
+import math
 import os
 import sys
 import threading
@@ -23,7 +24,17 @@ from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
 from .errors import GantryError, InvalidArgumentError, NotFoundError
 
-Port = collections.namedtuple("Port", "name dtype shape device")
+
+class Port(collections.namedtuple("Port", "name dtype shape device")):
+    """An input, output or variable."""
+
+    __slots__ = ()
+
+    @property
+    def size(self):
+        """How many elements it has."""
+        return math.prod(self.shape)
+
 
 # A run without loops that took less is made on the calling thread from then on, where Ctrl-C waits for its end.
 _SHORT = 0.02
@@ -187,8 +198,12 @@ class Plan(Shown):
         """The placed ops of all functions: dicts with name, log_name, device."""
         return [op for function in self.description["functions"] for op in function.get("placed_ops", ())]
 
+    has_loops = None  # whether any function has, where that is known
+
     def has_loop(self, function):
         """Whether how long a run takes depends on values."""
+        if self.has_loops is not None:
+            return self.has_loops
         blocks = self.description["functions"][function.index].get("blocks", ())
         return any(command["opcode"] == "loop" for block in blocks for command in block.get("commands", ()))
 
@@ -267,6 +282,10 @@ class Session:
                 raise InvalidArgumentError(f"function '{chosen.name}' has {len(chosen.inputs)} inputs, got {len(args)}")
         outputs = self.call(chosen, [fit(value, port) for value, port in zip(chosen.arrange(arrays), chosen.inputs)])
         return {port.name: output for port, output in zip(chosen.outputs, outputs)}
+
+    def is_short(self, function):
+        """Runs of the function are so short that Ctrl-C may wait for their end."""
+        self._is_short[function.index] = True
 
     def call(self, function, inputs):
         """The same for Arrays in order, without looking at them."""

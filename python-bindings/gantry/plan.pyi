@@ -15,6 +15,8 @@ class Port(NamedTuple):
     dtype: DType
     shape: Tuple[int, ...]
     device: Device
+    @property
+    def size(self) -> int: ...
 
 class Function:
     name: str
