@@ -138,7 +138,8 @@ class Array(Operators):
         """The values as numbers, also of bfloat16 where NumPy has none."""
         values = self.numpy()
         if self.dtype is bfloat16 and values.dtype == np.uint16:
-            return np.frombuffer(np.left_shift(values, 16, dtype=np.uint32).tobytes(), np.float32).reshape(values.shape)
+            wide = values.astype(np.uint32) * np.uint32(1 << 16)
+            return np.frombuffer(wide.tobytes(), np.float32).reshape(values.shape)
         return values
 
     def __float__(self):

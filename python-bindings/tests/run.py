@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Runs the package's tests on two simulated GPUs with the libraries of a build, a process a file.
 
-Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--only NAME ...] [-v]
+Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--only NAME ...] [--python PROGRAM ...] [--others] [-v]
+--python runs them with other interpreters than this one; --others some of them, with each from 3.9 on that is on the path and
+has NumPy, and names those that have not.
 Exit status 0 when nothing failed; --json writes passed, failures and skips for tools/dev/run_tests.py.
 """
 
@@ -10,11 +12,15 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+# What depends on the interpreter: ctypes, buffers, traces, threads, signals, fork and exit.
+OTHERS = ("test_arrays", "test_devices", "test_disk", "test_functions", "test_life", "test_like_numpy", "test_plans", "test_scan",
+          "test_types")
 
 
 class Counter(unittest.TextTestResult):
@@ -46,8 +52,8 @@ def environment(build):
             "GANTRY_DEVICES": "GPU:0,GPU:1", "GANTRY_SIMULATE": "1"}
 
 
-def run_module(module, build, verbose):
-    done = subprocess.run([sys.executable, __file__, "--build-dir", build, "--here", module], text=True, timeout=1200,
+def run_module(python, module, build, verbose):
+    done = subprocess.run([python, __file__, "--build-dir", build, "--here", module], text=True, timeout=1200,
                           env=environment(build), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         result = json.loads(done.stdout.splitlines()[-1])
@@ -60,29 +66,58 @@ def run_module(module, build, verbose):
     return result
 
 
+def say(python, program):
+    """What a program prints in an interpreter; None when it fails."""
+    done = subprocess.run([python, "-c", program], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def others():
+    """Other interpreters that can run the tests, by their names on the path."""
+    found, own = [], sys.version_info[:2]
+    for minor in range(9, 20):
+        for name in (f"python3.{minor}", f"python3.{minor}t"):
+            python = shutil.which(name)
+            version = python and say(python, "import sys; print(sys.version.split()[0])")
+            if not version or (3, minor) == own and not name.endswith("t"):
+                continue
+            numpy = say(python, "import numpy; print(numpy.__version__)")
+            print(f"Python {version} ({python}): " + (f"NumPy {numpy}" if numpy else "not run, it has no NumPy"))
+            found += [python] if numpy else []
+    return found
+
+
+def run_all(python, names, arguments, total):
+    for file in sorted(HERE.glob("test_*.py")):
+        if names and file.stem not in names:
+            continue
+        result = run_module(python, file.stem, arguments.build_dir.resolve(), arguments.verbose)
+        total["passed"] += result["passed"]
+        total["failures"] += result["failures"]
+        total["skips"].update(result["skips"])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--jobs")
     parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--python", nargs="+", default=[])
+    parser.add_argument("--others", action="store_true")
     parser.add_argument("--here")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     if arguments.here:
         return run_here(arguments.here)
     total = {"passed": 0, "failures": [], "skips": collections.Counter()}
-    for file in sorted(HERE.glob("test_*.py")):
-        if arguments.only and file.stem not in arguments.only:
-            continue
-        result = run_module(file.stem, arguments.build_dir.resolve(), arguments.verbose)
-        total["passed"] += result["passed"]
-        total["failures"] += result["failures"]
-        total["skips"].update(result["skips"])
+    pythons = others() if arguments.others else arguments.python or [sys.executable]
+    for python in pythons:
+        run_all(python, arguments.only or (OTHERS if arguments.others else ()), arguments, total)
     print(f"{total['passed']} passed, {len(total['failures'])} failed, {sum(total['skips'].values())} skipped")
     if arguments.json:
         arguments.json.write_text(json.dumps(total), encoding="utf-8")
-    return 1 if total["failures"] or not total["passed"] else 0
+    return 1 if total["failures"] or (pythons and not total["passed"]) else 0
 
 
 if __name__ == "__main__":

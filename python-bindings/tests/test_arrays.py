@@ -87,6 +87,7 @@ class Moving(unittest.TestCase):
 
 
 class Exchange(unittest.TestCase):
+    @unittest.skipUnless(hasattr(np, "from_dlpack"), "NumPy before 1.22 has no from_dlpack")
     def test_numpy_shares_memory_of_the_host(self):
         x = gt.array([1.0, 2.0, 3.0])
         view = np.from_dlpack(x)
@@ -94,6 +95,7 @@ class Exchange(unittest.TestCase):
         back = gt.from_dlpack(np.arange(4, dtype=np.int16))
         self.assertEqual((back.dtype, back.tolist()), (gt.int16, [0, 1, 2, 3]))
 
+    @unittest.skipUnless(hasattr(np, "from_dlpack"), "NumPy before 1.22 has no from_dlpack")
     def test_shared_memory_outlives_the_array(self):
         x = gt.array(np.arange(1000, dtype=np.float64))
         view = np.from_dlpack(x)

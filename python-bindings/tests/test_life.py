@@ -23,7 +23,7 @@ class Fork(unittest.TestCase):
                 sys.exit(0)
             assert os.waitpid(pid, 0)[1] == 0
             print(x.numpy().tolist())
-            """), "this process was forked from one that uses Gantry, whose threads and devices are in the parent "
+            """, PYTHONWARNINGS="ignore::DeprecationWarning"), "this process was forked from one that uses Gantry, whose threads and devices are in the parent "
             "only; start it with multiprocessing's 'spawn', or fork before Gantry is first used\n[1.0, 1.0]\n")
 
     def test_a_child_of_one_that_only_imported_works(self):

@@ -25,7 +25,7 @@ EXPRESSIONS = {
     "slices": lambda f, i, u, b, e: (f[0], f[-1, 1], f[:, 1], f[..., 0], f[1:], f[5:], f[1:1], f[()], f[:, ::2], e[:, 1]),
     "backwards": lambda f, i, u, b, e: (f[::-1], f[:, ::-2], i[2:0:-1], i[::-1][::-1], f[-1::-1, 1:], e[::-1], i[0:2:-1]),
     "new dimensions": lambda f, i, u, b, e: (f[None], f[:, None, 1], f[..., None], i[None, ::-1], f[None, ..., None]),
-    "many": lambda f, i, u, b, e: (i[[0, 2]], f[:, [2, 0, -1]], f[[1]], i[[[0, 1], [2, -3]]], f[None, [1, 0], 1:]),
+    "many": lambda f, i, u, b, e: (i[[0, 2]], f[:, [2, 0, -1]], f[[1]], i[np.array([[0, 1], [2, -3]])], f[None, [1, 0], 1:]),
     "products": lambda f, i, u, b, e: (f @ i.astype("float32"), f[0] @ f[1], f @ f.T, e @ f.T, f[:, :1] @ e[:0].reshape(1, 0)),
     "reductions": lambda f, i, u, b, e: (f.sum(), f.sum(axis=0), f.mean(1), f.max(axis=1, keepdims=True), f.prod(0), i.min(),
                                          e.sum(), e.prod(axis=1), b.all(), b.any(), f.any(axis=0), i.all(), e.all(),

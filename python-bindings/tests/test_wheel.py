@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy
+
 from tests.support import BUILD, HAS_COMPILER, NEEDS_COMPILER
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,6 +37,8 @@ class Wheel(unittest.TestCase):
             names = {name: value for name, value in os.environ.items() if not name.startswith(("GANTRY_", "PYTHON"))}
             names.update(PYTHONDONTWRITEBYTECODE="1", GANTRY_CACHE_SIZE="0")
             # NumPy is the system's; nothing is fetched.
+            if sys.prefix != sys.base_prefix:  # an environment itself, of which another one knows nothing
+                names["PYTHONPATH"] = str(pathlib.Path(numpy.__file__).parents[1])
             run(sys.executable, "-m", "venv", "--system-site-packages", home, env=names)
             run(home / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", made, env=names)
             python = lambda *call: run(home / "bin/python", *call, env=names, cwd=folder)
