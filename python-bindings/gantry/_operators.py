@@ -4,16 +4,19 @@ They mean what they mean for NumPy's arrays, but that types are never mixed: a n
 refused where that cannot hold it.
 """
 
+import functools
 import numbers
 
 import numpy as np
 
 
+@functools.lru_cache(maxsize=None)
 def _ops():
     from . import ops
     return ops
 
 
+@functools.lru_cache(maxsize=None)
 def _math():
     from . import math
     return math
@@ -26,6 +29,8 @@ def _is_operand(other):
 
 def _binary(make):
     def forward(self, other):
+        if other.__class__ is self.__class__:
+            return make(self, other)
         return make(self, _plain(other)) if _is_operand(other) else NotImplemented
 
     def reflected(self, other):
