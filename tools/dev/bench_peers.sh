@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Compares `gantry bench` with others on the same machine in one run; ratios above 1: Gantry is faster.
 #
-# Usage: tools/dev/bench_peers.sh MODEL.onnx ...        whole models against ONNX Runtime, warm medians
+# Usage: tools/dev/bench_peers.sh MODEL.onnx ...        whole models against ONNX Runtime in turn, medians, and what
+#                                                       they take at the processor's peak; with
+#                                                       WRITE=docs/benchmarks/models that page and its figures
 #        tools/dev/bench_peers.sh --ops MODEL.onnx ...  the models' products and convolutions one by one, hot and
 #                                                       cold, and 200 sizes drawn at random, against oneDNN,
 #                                                       PyTorch and ONNX Runtime: writes docs/benchmarks/cpu.md
 #
 # Peers that are not here are left out, and that is said: ONNX Runtime comes from npm (onnxruntime-node) into
 # build/peers, oneDNN from libdnnl-dev, PyTorch from python3-torch. Environment: THREADS ("1 2" by default, of --ops
-# the first one counts), GANTRY (the tool), PYTHON (python3), WRITE (of --ops: where to, without ending).
+# the first one counts), GANTRY (the tool), PYTHON (python3), WRITE (where to, without ending), ROUNDS (3, of models).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 gantry=${GANTRY:-$root/build/release/bin/gantry}
@@ -16,7 +18,7 @@ python=${PYTHON:-python3}
 peers=$root/build/peers
 
 if [[ $# -eq 0 || $1 == --help ]]; then
-  sed -n '2,11s/^# \{0,1\}//p' "$0"
+  sed -n '2,13s/^# \{0,1\}//p' "$0"
   exit $(($# == 0 ? 2 : 0))
 fi
 mkdir -p "$peers"
@@ -51,13 +53,8 @@ if [[ $1 == --ops ]]; then
 fi
 
 [[ $has_ort ]] || exit 1
-printf '%-28s %8s %12s %12s %8s\n' model threads "ORT ms" "Gantry ms" ratio
-for model in "$@"; do
-  for threads in ${THREADS:-1 2}; do
-    ort=$(node "$peers/bench_ort.mjs" "$model" "$threads")
-    own=$("$gantry" bench "$model" --threads "$threads" --min-time 2 --json 2>/dev/null |
-          sed -E 's/.*"median_ms":([0-9.e-]+).*/\1/')
-    awk -v m="$(basename "$model")" -v t="$threads" -v o="$ort" -v g="$own" \
-      'BEGIN { printf "%-28s %8d %12.3f %12.3f %8.2f\n", m, t, o, g, o / g }'
-  done
-done
+write=()
+[[ ! ${WRITE:-} ]] || write=(--write "$WRITE")
+read -ra threads <<<"${THREADS:-1 2}"
+exec "$python" "$root/tools/dev/peers/models.py" --gantry "$gantry" --ort "$peers" --threads "${threads[@]}" \
+  --rounds "${ROUNDS:-3}" "${write[@]}" -- "$@"

@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import cases
+import common
 import onnx
 
 COLD_BYTES = 96 << 20  # of weights that are used in turn
@@ -48,37 +49,32 @@ class Bench:
         self.options = options
         self.folder = tempfile.TemporaryDirectory()
         self.model = pathlib.Path(self.folder.name) / "op.onnx"
-        self.environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads), "GANTRY_CACHE_SIZE": "0"}
+        self.gantry = common.Gantry(options.gantry, options.threads)
         # Not this package: torch looks for modules beside the script, too.
         here = pathlib.Path(__file__).parent
         self.peers = []
         if options.onednn:
-            self.peers.append(Peer("oneDNN", [options.onednn], env=self.environment))
+            self.peers.append(Peer("oneDNN", [options.onednn], env=self.gantry.environment))
         if options.torch:
-            self.peers.append(Peer("PyTorch", [sys.executable, here / "torch_peer.py"], env=self.environment))
+            self.peers.append(Peer("PyTorch", [sys.executable, here / "torch_peer.py"], env=self.gantry.environment))
         self.ort = None
         if options.ort:
             self.ort = Peer("ONNX Runtime", ["node", "ort_peer.mjs", str(options.threads)], cwd=options.ort)
         self.topology = pathlib.Path(self.folder.name) / "machine.json"
-        self.topology.write_text(self.gantry("devices", "--calibrate", "--json", "--threads", str(options.threads)))
-        self.peak = json.loads(self.topology.read_text())["physical"][0]["peak_flops"]["f32"]
-
-    def gantry(self, *arguments):
-        return subprocess.run([self.options.gantry, *arguments], check=True, capture_output=True, text=True,
-                              env=self.environment).stdout
+        self.topology.write_text(self.gantry.measure_machine())
+        self.peak = common.peak_of(self.topology.read_text())
 
     def own(self, what):
         """Seconds of the products or convolutions of the model: moves at its ends do not count."""
         said = json.loads(self.gantry(
-            "bench", str(what), "--ops", "--json", "--threads", str(self.options.threads), "--min-time",
-            str(self.options.seconds)))
+            "bench", what, "--ops", "--json", "--threads", self.options.threads, "--min-time", self.options.seconds))
         return 1e-3 * sum(row["min_ms"] for row in said["commands"] if row["flops"])
 
     def measure(self, case, copies):
         # Each has the layout that it likes: Gantry's is the one that images have inside of a network.
         plan, own = self.model.with_suffix(".gantry"), self.model.with_stem("own")
         onnx.save(case.onnx(copies, channels_last=True), own)
-        self.gantry("compile", str(own), "--topology", str(self.topology), "-o", str(plan))
+        self.gantry("compile", own, "--topology", self.topology, "-o", plan)
         if self.ort:
             onnx.save(case.onnx(copies), self.model)
         least = {}
@@ -107,12 +103,6 @@ def copies_when_cold(case):
     """None: so few weights that nothing is cold about them."""
     copies = math.ceil(COLD_BYTES / (4 * case.weights()))
     return max(2, copies) if copies <= MOST_COPIES else None
-
-
-def machine():
-    text = pathlib.Path("/proc/cpuinfo").read_text()
-    name = next((line.split(": ")[1] for line in text.splitlines() if line.startswith("model name")), "unknown")
-    return f"{name}, {os.cpu_count()} processors"
 
 
 def table(rows, labels):
@@ -183,15 +173,11 @@ def main():
     parts[f"{options.random} sizes drawn at random, seed {options.seed}, hot"] = [
         bench.measure(case, 1) for case in cases.drawn(options.random, options.seed)]
 
-    result = {"machine": machine(), "threads": options.threads, "peak": bench.peak, "versions": bench.versions(),
+    result = {"machine": common.machine(), "threads": options.threads, "peak": bench.peak, "versions": bench.versions(),
               "date": datetime.date.today().isoformat(), "rounds": options.rounds, "load": os.getloadavg()[0],
               "parts": parts}
     if options.write:
-        rows = lambda part: "[\n" + ",\n".join("  " + json.dumps(row) for row in part) + "\n]"
-        head = json.dumps({key: value for key, value in result.items() if key != "parts"})[:-1]
-        body = ",\n".join(f"{json.dumps(name)}: {rows(part)}" for name, part in parts.items())
-        options.write.with_suffix(".json").write_text(head + ', "parts": {\n' + body + "\n}}\n")
-        options.write.with_suffix(".md").write_text(page(result))
+        common.write(options.write, result, parts, page(result))
     else:
         print(page(result))
 

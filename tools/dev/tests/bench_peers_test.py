@@ -1,11 +1,16 @@
 """The ops that peers are measured on, and what is said of them; peers themselves are not needed."""
 
 import importlib.util
+import json
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "peers"))
+import common
+import models
+
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
 if HAS_ONNX:
     import bench
@@ -51,6 +56,34 @@ class BenchPeersTest(unittest.TestCase):
         self.assertIn("least 0.50, 1 of 31 below 0.8", text)
         self.assertIn("| op 0.5 | 10 | 0.50 |", text)
         self.assertNotIn("| op 3.9 |", text)
+
+
+class WholeModelsTest(unittest.TestCase):
+    def test_what_is_a_product_in_each_run_counts(self):
+        op = lambda kind, flops, once=False: {"kind": kind, "flops": flops, "once": once}
+        ops = [op("contraction", 40), op("elementwise", 7), op("contraction", 500, once=True), op("contraction", 2)]
+        self.assertEqual(models.flops_of({"functions": [{"ops": ops}, {"ops": ops[:1]}]}), 82)
+
+    def test_the_page_shows_medians_and_what_the_processor_allows(self):
+        row = lambda name, threads, **more: {"model": name, "threads": threads, "ort_ms": [30.0, 24.0, 26.0],
+                                             "gantry_ms": [19.0, 20.0, 40.0], "flops": 0, **{"ratio": 1.3, **more}}
+        bound = {"flops": 16e8, "peak_ms": 16.0, "most": 1.625, "of_peak": 0.8}
+        result = {"machine": "a machine", "versions": ["gantry 1", "ONNX Runtime 2"], "date": "today", "rounds": 3,
+                  "seconds": 2, "load": [0.25, 1], "peaks": {"1": 1e11, "2": 2e11},
+                  "parts": {"models": [row("bert", 1, **bound), row("adds", 1), row("bert", 2, **{**bound, "ratio": 0.9})]}}
+        text = models.page(result)
+        self.assertIn("| bert | 1 | 26 | 20 | 1.30 | 16 | 1.62 | 80% |", text)
+        self.assertIn("| adds | 1 | 26 | 20 | 1.30 |  |  |  |", text)
+        self.assertIn("1.30 on 1 (least 1.30), 0.90 on 2 (least 0.90)", text)
+        self.assertIn("peak 100 GFLOP/s on 1, 200 GFLOP/s on 2", text)
+
+    def test_figures_can_be_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "models"
+            parts = {"models": [{"model": "bert", "ort_ms": [1.5]}, {"model": "mlp"}]}
+            common.write(path, {"rounds": 3, "parts": parts}, parts, "# A page")
+            self.assertEqual(json.loads(path.with_suffix(".json").read_text()), {"rounds": 3, "parts": parts})
+            self.assertEqual(path.with_suffix(".md").read_text(), "# A page")
 
 
 if __name__ == "__main__":

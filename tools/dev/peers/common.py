@@ -1,0 +1,43 @@
+"""What the benchmarks against peers share: the tool, the machine and the pair of files that they write."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+
+class Gantry:
+    """The tool, with nothing kept from call to call."""
+
+    def __init__(self, path, threads):
+        self.path = path
+        self.threads = threads
+        self.environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "GANTRY_CACHE_SIZE": "0"}
+
+    def __call__(self, *arguments):
+        return subprocess.run([self.path, *map(str, arguments)], check=True, capture_output=True, text=True,
+                              env=self.environment).stdout
+
+    def measure_machine(self):
+        """A topology as text, with measured rates."""
+        return self("devices", "--calibrate", "--json", "--threads", self.threads)
+
+
+def peak_of(topology):
+    """Operations on f32 that the processor does in a second, at most."""
+    return json.loads(topology)["physical"][0]["peak_flops"]["f32"]
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    name = next((line.split(": ")[1] for line in text.splitlines() if line.startswith("model name")), "unknown")
+    return f"{name}, {os.cpu_count()} processors"
+
+
+def write(path, result, parts, text):
+    """`text` as PATH.md; `result` and, a row a line, its lists of rows `parts` as PATH.json."""
+    rows = lambda part: "[\n" + ",\n".join("  " + json.dumps(row) for row in part) + "\n]"
+    head = json.dumps({key: value for key, value in result.items() if key != "parts"})[:-1]
+    body = ",\n".join(f"{json.dumps(name)}: {rows(part)}" for name, part in parts.items())
+    path.with_suffix(".json").write_text(head + ', "parts": {\n' + body + "\n}}\n")
+    path.with_suffix(".md").write_text(text)
