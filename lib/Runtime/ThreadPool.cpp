@@ -91,7 +91,7 @@ void ThreadPool::runShared(KernelFn fn, void *const *buffers, int64_t items, int
   }
   int64_t pieces = static_cast<int64_t>(size()) * chunksPerThread;
   job = {fn, buffers, items, std::max({int64_t(1), grain, (items + pieces - 1) / pieces})};
-  makeShares((items + job.chunk - 1) / job.chunk);
+  makeShares();
   uint32_t epoch = state.load(std::memory_order_relaxed) & ~(epochStep - 1);
   // seq_cst here and on `idle`: either the worker that goes to sleep sees the job, or we see it
   // idle.
@@ -103,11 +103,17 @@ void ThreadPool::runShared(KernelFn fn, void *const *buffers, int64_t items, int
   busy.clear(std::memory_order_release);
 }
 
-void ThreadPool::makeShares(int64_t chunks) {
-  const int64_t threads = size();
+/// As even as items are: in whole chunks ten items on two threads would be four and six. Only where
+/// there are fewer chunks than threads some have none.
+void ThreadPool::makeShares() {
+  const int64_t threads = size(), chunks = (job.items + job.chunk - 1) / job.chunk;
+  auto first = [&](int64_t thread) {
+    return chunks < threads ? std::min(job.items, chunks * thread / threads * job.chunk)
+                            : job.items * thread / threads;
+  };
   for (int64_t i = 0; i < threads; ++i) {
-    shares[i].next.store(chunks * i / threads, std::memory_order_relaxed);
-    shares[i].end = chunks * (i + 1) / threads;
+    shares[i].next.store(first(i), std::memory_order_relaxed);
+    shares[i].end = i + 1 == threads ? job.items : first(i + 1);
   }
 }
 
@@ -118,10 +124,9 @@ void ThreadPool::runChunks(unsigned self) {
   for (unsigned i = 0; i < threads; ++i) {
     Share &share = shares[(self + i) % threads];
     const int64_t end = share.end;
-    for (int64_t chunk; (chunk = share.next.fetch_add(1, std::memory_order_relaxed)) < end;) {
-      int64_t begin = chunk * current.chunk;
-      current.fn(current.buffers, begin, std::min(begin + current.chunk, current.items));
-    }
+    for (int64_t begin;
+         (begin = share.next.fetch_add(current.chunk, std::memory_order_relaxed)) < end;)
+      current.fn(current.buffers, begin, std::min(begin + current.chunk, end));
   }
 }
 

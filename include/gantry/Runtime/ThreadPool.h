@@ -36,9 +36,9 @@ public:
   /// Threads that a job can use, the caller included.
   unsigned size() const { return static_cast<unsigned>(workers.size()) + 1; }
 
-  /// Calls `fn` over [0, items) in ranges of at least `grain` items (the last may be shorter) and
-  /// returns when all are done. Runs on the calling thread when there is not work for two. Never
-  /// allocates; may be called from any thread, also from inside a kernel.
+  /// Calls `fn` over [0, items) in ranges of at least `grain` items (a thread's last may be
+  /// shorter) and returns when all are done. Runs on the calling thread when there is not work for
+  /// two. Never allocates; may be called from any thread, also from inside a kernel.
   void parallelFor(KernelFn fn, void *const *buffers, int64_t items, int64_t grain) {
     if (items <= grain || workers.empty()) {
       fn(buffers, 0, items);
@@ -55,7 +55,7 @@ private:
   static constexpr uint32_t epochStep = 0x2000;
 
   void runShared(KernelFn fn, void *const *buffers, int64_t items, int64_t grain);
-  void makeShares(int64_t chunks);
+  void makeShares();
   void runChunks(unsigned self);
   void finishJob();
   void workerLoop();
@@ -69,7 +69,7 @@ private:
     int64_t chunk = 1;
   };
 
-  /// The chunks of one thread, on a line of their own, for it hammers `next`.
+  /// The items of one thread, on a line of their own, for it hammers `next`.
   struct alignas(64) Share {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

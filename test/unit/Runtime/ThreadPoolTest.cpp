@@ -49,6 +49,21 @@ TEST(ThreadPool, rangesAreNotShorterThanTheGrain) {
   EXPECT_GE(shortest.load(), 100);
 }
 
+/// buffers[0] marks where ranges begin.
+void noteBegin(void *const *buffers, int64_t begin, int64_t) {
+  static_cast<std::atomic<bool> *>(buffers[0])[begin].store(true);
+}
+
+TEST(ThreadPool, sharesAreEven) {
+  ThreadPool pool(2);
+  // In chunks of two the second half would begin at the fifth or the seventh of ten items.
+  std::vector<std::atomic<bool>> begins(10);
+  void *buffers[] = {begins.data()};
+  pool.parallelFor(noteBegin, buffers, 10, 1);
+  EXPECT_TRUE(begins[0].load() && begins[2].load() && begins[5].load() && begins[7].load());
+  EXPECT_FALSE(begins[6].load());
+}
+
 /// Runs a job from inside a job.
 void nest(void *const *buffers, int64_t begin, int64_t end) {
   auto *pool = static_cast<ThreadPool *>(buffers[1]);

@@ -81,12 +81,10 @@ struct Cut {
   int64_t pixelsOfBlock; ///< of the first `large` blocks; the others have one less
   int64_t blocks, large;
   int64_t panels;
-  int64_t blocksOfItem, panelsOfItem;
+  int64_t chunks, parts; ///< items are a chunk of the blocks and a part of the panels
 
   explicit Cut(const Convolution &convolution);
-  int64_t items() const {
-    return llvm::divideCeil(panels, panelsOfItem) * llvm::divideCeil(blocks, blocksOfItem);
-  }
+  int64_t items() const { return parts * chunks; }
 };
 } // namespace
 
@@ -97,7 +95,7 @@ static int64_t registersOf(int64_t panel) {
 
 Cut::Cut(const Convolution &convolution) {
   constexpr int64_t imageBytes = 192 << 10, filterBytes = 256 << 10;
-  constexpr int64_t mostItems = 16, leastWork = 1 << 19;
+  constexpr int64_t mostItems = 16, leastWork = 1 << 19, evenFor = 4;
   const PackedConvolution &form = convolution.form;
   int64_t pixels = convolution.pixels();
   blocks = llvm::divideCeil(pixels, mostPixels(registersOf(form.panel)));
@@ -110,15 +108,18 @@ Cut::Cut(const Convolution &convolution) {
   for (int64_t stride : form.strides)
     read *= stride;
   int64_t most = std::clamp<int64_t>(imageBytes / (pixelsOfBlock * read), 1, blocks);
-  int64_t chunks = llvm::divideCeil(blocks, most), parts = 1;
+  chunks = llvm::divideCeil(blocks, most);
+  parts = 1;
   int64_t terms = convolution.terms(), work = pixels * form.outputs * terms;
   int64_t wanted = std::clamp<int64_t>(work / leastWork, 1, mostItems);
   // A long filter is read once, by whoever has its panels; a short one by all.
   if (form.outputs * terms * int64_t(sizeof(float)) > filterBytes)
     parts = std::min<int64_t>(panels, llvm::divideCeil(wanted, chunks));
-  chunks = std::min(blocks, std::max<int64_t>(chunks, llvm::divideCeil(wanted, parts)));
-  blocksOfItem = llvm::divideCeil(blocks, chunks);
-  panelsOfItem = llvm::divideCeil(panels, parts);
+  chunks = std::max<int64_t>(chunks, llvm::divideCeil(wanted, parts));
+  // An even share of them for two threads and for four.
+  if (parts % evenFor != 0 && items() > 1)
+    chunks = llvm::alignTo(chunks, chunks < evenFor ? 2 : evenFor);
+  chunks = std::min(blocks, chunks);
 }
 
 namespace {
@@ -216,9 +217,7 @@ struct Blocks {
 } // namespace
 
 void Blocks::emit() {
-  int64_t panelItems = llvm::divideCeil(cut.panels, cut.panelsOfItem);
-  int64_t blockItems = llvm::divideCeil(cut.blocks, cut.blocksOfItem);
-  SmallVector<OpFoldResult> bounds{b.getIndexAttr(panelItems), b.getIndexAttr(blockItems)};
+  SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
   auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(items.getBody());
@@ -231,13 +230,13 @@ void Blocks::emit() {
 
 void Blocks::emitItem(Value panelItem, Value blockItem) {
   borders.clear();
-  auto range = [&](Value item, int64_t step, int64_t all) {
-    Value from = index.mul(item, step);
-    Value to = index.add(from, step);
-    return std::pair(from, all % step ? index.min(to, index.constant(all)) : to);
+  // No item has more than one more than another: the last one does not end before the others.
+  auto range = [&](Value item, int64_t items, int64_t all) {
+    Value from = index.mul(item, all), to = index.add(from, all);
+    return std::pair(index.div(from, items), index.div(to, items));
   };
-  auto [panel, endPanel] = range(panelItem, cut.panelsOfItem, cut.panels);
-  auto [block, endBlock] = range(blockItem, cut.blocksOfItem, cut.blocks);
+  auto [panel, endPanel] = range(panelItem, cut.parts, cut.panels);
+  auto [block, endBlock] = range(blockItem, cut.chunks, cut.blocks);
   loop(b, panel, endPanel, 1,
        [&, block = block, endBlock = endBlock](Value at) { emitPanel(at, block, endBlock); });
 }
