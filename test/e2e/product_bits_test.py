@@ -3,7 +3,7 @@
 
 Sizes nobody chose: primes, 0, 1, those around tiles and panels, long sums that come in blocks; batches, transposed
 operands, constant second operands and matrices of a column (packed when compiling) and given ones (packed by the
-kernel); a bias, a residual and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
+kernel), first operands that are looked up in the second; a bias, a residual and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
 
 Usage: product_bits_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -53,6 +53,18 @@ def value(draw, shape, is_constant):
     return name, values
 
 
+def looked_up(draw, name, y, transposed, rows):
+    """Rows of the second operand as the first one, as in a model with a tied embedding: the weight is there once, in
+    panels. Its value, and whether that lies transposed."""
+    axis = 0 if transposed else 1
+    indices = draw.random.integers(-y.shape[axis], y.shape[axis], rows)
+    draw.inputs.append((f"%a{len(draw.inputs)}", indices, tensor(indices.shape, "i64")))
+    x = y.take(indices, axis)
+    found = draw.op("gather", [(name, tensor(y.shape, "f32")), (draw.inputs[-1][0], tensor(indices.shape, "i64"))],
+                    f" {{axis = {axis} : i64}}", tensor(x.shape, "f32"))
+    return found, x, not transposed
+
+
 def make_case(seed, number):
     draw = Draw((seed, number))
     m, n, k = draw.one(SIZES), draw.one(SIZES), draw.one(TERMS)
@@ -64,9 +76,15 @@ def make_case(seed, number):
     batch_x, batch_y = draw.one(((batch, batch), (batch, ()), ((), batch), (batch, (1,) * len(batch))))
     ta, tb, constant = draw.chance(0.3), draw.chance(0.4), draw.chance(0.5)
     shape_x, shape_y = batch_x + ((k, m) if ta else (m, k)), batch_y + ((n, k) if tb else (k, n))
-    # A constant matrix times a column is packed, too.
-    a, x = value(draw, shape_x, n == 1 and m * k <= 40_000 and draw.chance(0.7))
-    b, y = value(draw, shape_y, constant and n * k <= 40_000)
+    constant = constant and n * k <= 40_000
+    b, y = value(draw, shape_y, constant)
+    tied = constant and y.ndim == 2 and y.size > 0 and m > 0 and draw.chance(0.3)
+    if tied:
+        a, x, ta = looked_up(draw, b, y, tb, m)
+        shape_x = x.shape
+    else:
+        # A constant matrix times a column is packed, too.
+        a, x = value(draw, shape_x, n == 1 and m * k <= 40_000 and draw.chance(0.7))
     result = chain(x.swapaxes(-1, -2) if ta else x, y.swapaxes(-1, -2) if tb else y)
     flags = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
     type = tensor(result.shape, "f32")
@@ -79,7 +97,7 @@ def make_case(seed, number):
         shape = result.shape if step == "residual" else result.shape[-1:]
         other, added = value(draw, shape, False)
         name, result = draw.op("add", [(name, type), (other, tensor(shape, "f32"))], "", type), result + added
-    text = f"case {number}: {shape_x}{'T' * ta} x {'constant ' * constant}{shape_y}{'T' * tb} {' '.join(behind)}".strip()
+    text = f"case {number}: {'looked up ' * tied}{shape_x}{'T' * ta} x {'constant ' * constant}{shape_y}{'T' * tb} {' '.join(behind)}".strip()
     return groups.Case(text, (draw.inputs, draw.lines, name, type), [values for _, values, _ in draw.inputs], [result])
 
 

@@ -87,6 +87,12 @@ public:
     return {};
   }
 
+  /// Whether a kernel can read the constant that is its argument in a layout that another kernel
+  /// wants, so that the constant is kept once.
+  virtual bool canReadLayout(KernelOp kernel, unsigned argument, mlir::Attribute layout) const {
+    return false;
+  }
+
   /// The arguments that the result of a kernel may overwrite, as far as can be said before it is
   /// lowered: what the ops mean, or less. The kernel passes take back what the code does not keep.
   virtual llvm::SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const;

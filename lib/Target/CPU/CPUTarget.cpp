@@ -34,6 +34,10 @@ struct CPUTarget : Target {
     return cpu::layoutOfConstant(kernel, argument);
   }
 
+  bool canReadLayout(KernelOp kernel, unsigned argument, Attribute layout) const override {
+    return cpu::canPickFromPanels(kernel, argument, layout);
+  }
+
   void buildKernelPipeline(OpPassManager &pm) const override { buildCPUKernelPipeline(pm); }
 
   void buildCallPipeline(OpPassManager &pm) const override {

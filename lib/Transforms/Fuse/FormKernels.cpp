@@ -41,6 +41,8 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   llvm::StringMap<Known> known; ///< by printed body
   llvm::StringMap<unsigned> nameCounts;
   DenseMap<Attribute, Targets> targets; ///< by device
+  /// The layout that some kernel wants of a constant that several read, by its value and device.
+  DenseMap<std::pair<Attribute, Attribute>, Attribute> wanted;
   Topology topology;
 
   void runOnOperation() override {
@@ -48,6 +50,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     known.clear();
     nameCounts.clear();
     targets.clear();
+    wanted.clear();
     topology = getTopology(getOperation());
     // That of the host is there even when it has nothing to do.
     moduleOf(findTarget(driverName(Driver::host)));
@@ -101,20 +104,52 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
              llvm::all_of(targetsOf(op),
                           [&](const Target *target) { return target->mayJoin(op, group); });
     };
-    for (const KernelGroup &group : groupIntoKernels(block, mayJoin))
+    std::vector<KernelGroup> groups = groupIntoKernels(block, mayJoin);
+    // Those that can read a constant as others want it may come before them.
+    for (const KernelGroup &group : groups)
+      noteWishes(group);
+    for (const KernelGroup &group : groups)
       outline(group);
   }
 
-  void outline(const KernelGroup &ops) {
-    Operation *root = ops.back();
-    OpBuilder builder(root);
+  /// What a kernel of these ops has as arguments.
+  static llvm::SetVector<Value> operandsOf(const KernelGroup &ops) {
     llvm::SetVector<Value> operands;
     llvm::SmallPtrSet<Operation *, 8> inside(ops.begin(), ops.end());
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
         if (!inside.contains(operand.getDefiningOp()) && !belongsInKernel(operand))
           operands.insert(operand);
+    return operands;
+  }
 
+  static ConstantOp findConstant(Value operand) {
+    return skipViews(operand).getDefiningOp<ConstantOp>();
+  }
+
+  std::pair<Attribute, Attribute> keyOf(ConstantOp constant, Operation *user) {
+    return {constant.getValueAttr(), user->getAttr(kDeviceAttr)};
+  }
+
+  void noteWishes(const KernelGroup &ops) {
+    llvm::SetVector<Value> operands = operandsOf(ops);
+    auto isShared = [](Value operand) {
+      ConstantOp constant = findConstant(operand);
+      return constant && !constant->hasOneUse();
+    };
+    if (llvm::none_of(operands, isShared))
+      return;
+    OwningOpRef<KernelOp> body = makeBody(ops, operands.getArrayRef());
+    for (auto [i, operand] : llvm::enumerate(operands))
+      if (isShared(operand))
+        if (Attribute layout = agreedLayout(*body, i, targetsOf(ops.back())))
+          wanted.try_emplace(keyOf(findConstant(operand), ops.back()), layout);
+  }
+
+  void outline(const KernelGroup &ops) {
+    Operation *root = ops.back();
+    OpBuilder builder(root);
+    llvm::SetVector<Value> operands = operandsOf(ops);
     SmallVector<Attribute> kernels = getKernels(ops, operands.getArrayRef(), targetsOf(root));
     auto launch =
         LaunchOp::create(builder, root->getLoc(), root->getResultTypes(),
@@ -156,7 +191,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   SmallVector<Attribute> getKernels(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
                                     const Targets &targets) {
     OwningOpRef<KernelOp> body = makeBody(ops, operands);
-    chooseLayouts(*body, operands, targets);
+    chooseLayouts(*body, operands, ops.back());
     std::string text;
     llvm::raw_string_ostream os(text);
     (*body)->print(os, OpPrintingFlags().useLocalScope());
@@ -174,18 +209,38 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return symbols;
   }
 
+  /// The layout that all targets want of a constant, or null.
+  static Attribute agreedLayout(KernelOp kernel, unsigned argument, const Targets &targets) {
+    Attribute layout = targets.front()->getLayoutOfConstant(kernel, argument);
+    bool agree = llvm::all_of(targets, [&](const Target *target) {
+      return target->getLayoutOfConstant(kernel, argument) == layout;
+    });
+    return agree ? layout : Attribute();
+  }
+
+  /// The layout in which another kernel wants the constant, if this one can read it so.
+  Attribute layoutOfOthers(KernelOp kernel, unsigned argument, ConstantOp constant,
+                           Operation *root) {
+    Attribute layout = wanted.lookup(keyOf(constant, root));
+    bool canRead = layout && llvm::all_of(targetsOf(root), [&](const Target *target) {
+                     return target->canReadLayout(kernel, argument, layout);
+                   });
+    return canRead ? layout : Attribute();
+  }
+
   /// Constants in the layout that the targets want; when they differ, as they are.
-  void chooseLayouts(KernelOp kernel, ArrayRef<Value> operands, const Targets &targets) {
+  void chooseLayouts(KernelOp kernel, ArrayRef<Value> operands, Operation *root) {
     Builder b(&getContext());
     SmallVector<Attribute> layouts(operands.size(), b.getUnitAttr());
     bool any = false;
     for (auto [i, operand] : llvm::enumerate(operands)) {
-      if (!skipViews(operand).getDefiningOp<ConstantOp>())
+      ConstantOp constant = findConstant(operand);
+      if (!constant)
         continue;
-      Attribute layout = targets.front()->getLayoutOfConstant(kernel, i);
-      if (!layout || !llvm::all_of(targets, [&](const Target *target) {
-            return target->getLayoutOfConstant(kernel, i) == layout;
-          }))
+      Attribute layout = agreedLayout(kernel, i, targetsOf(root));
+      if (!layout && operand == constant.getResult())
+        layout = layoutOfOthers(kernel, i, constant, root);
+      if (!layout)
         continue;
       layouts[i] = layout;
       any = true;

@@ -84,4 +84,29 @@ func.func private @wide(%a: tensor<9x10xf64>, %b: tensor<10x48xf64>) -> tensor<9
   return %0 : tensor<9x48xf64>
 }
 
+// Elements of a matrix that a product wants in panels are picked from them: column 100 is the fifth
+// of the third panel.
+// CHECK-LABEL: func.func private @pick(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<3x64x48xf32>
+// CHECK-DAG: %[[WIDTH:.*]] = arith.constant 48 : index
+// CHECK: linalg.generic
+// CHECK: %[[ROW:.*]] = linalg.index 0
+// CHECK: %[[COLUMN:.*]] = arith.index_cast
+// CHECK-DAG: %[[PANEL:.*]] = arith.divui %[[COLUMN]], %[[WIDTH]]
+// CHECK-DAG: %[[LANE:.*]] = arith.remui %[[COLUMN]], %[[WIDTH]]
+// CHECK: tensor.extract %[[W]][%[[PANEL]], %[[ROW]], %[[LANE]]]
+func.func private @pick(%w: tensor<64x144xf32>, %at: tensor<5xi64>) -> tensor<64x5xf32>
+    attributes {gantry.layouts = [{columns = array<i64: 144, 1>, matrices = array<i64>, rows = array<i64: 64, 144>, width = 48 : i64}, unit]} {
+  %empty = tensor.empty() : tensor<64x5xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%at : tensor<5xi64>) outs(%empty : tensor<64x5xf32>) {
+  ^bb0(%x: i64, %out: f32):
+    %row = linalg.index 0 : index
+    %column = arith.index_cast %x : i64 to index
+    %1 = tensor.extract %w[%row, %column] : tensor<64x144xf32>
+    linalg.yield %1 : f32
+  } -> tensor<64x5xf32>
+  return %0 : tensor<64x5xf32>
+}
+
 // CHECK: func.func private @gantry_tile_f32_9x48_2(index, index, index, index, index, index, index)

@@ -65,7 +65,8 @@ def EmitProductsPass : Pass<"gantry-emit-products", "::mlir::ModuleOp"> {
     functions that all kernels share and that get their bodies with the code (`gantry_tile_f32_9x48_1`:
     rows, columns, cache lines asked for ahead). A constant that `gantry.layouts` says to be packed is
     read so; other operands are packed by the item where they do not lie right. Each sum is one chain of
-    fused multiply-adds in the order of its terms, whatever the sizes. Other kernels stay as they are.
+    fused multiply-adds in the order of its terms, whatever the sizes. Kernels that pick elements of such
+    a constant do so from its panels. Other kernels stay as they are.
   }];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect"];

@@ -246,7 +246,7 @@ struct EmitProducts : gantry::impl::EmitProductsPassBase<EmitProducts> {
       std::optional<PanelProduct> product = findPanelProduct(kernel);
       if (product)
         ProductEmitter(kernel, *product).emit();
-      else if (kernel->hasAttr(kLayoutsAttr)) {
+      else if (!pickFromPanels(kernel)) {
         kernel.emitError("internal error: a kernel with packed constants is no product");
         return signalPassFailure();
       }

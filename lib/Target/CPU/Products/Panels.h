@@ -21,6 +21,13 @@ int64_t panelWidth(int64_t columns);
 /// The layout of a constant that is the second operand of a product, or null.
 mlir::Attribute layoutOfConstant(KernelOp kernel, unsigned argument);
 
+/// Whether a kernel that picks single elements of its argument can do so where a product wants that
+/// in panels.
+bool canPickFromPanels(KernelOp kernel, unsigned argument, mlir::Attribute layout);
+
+/// Makes such kernels read panels; false when an argument in panels is read in any other way.
+bool pickFromPanels(mlir::func::FuncOp func);
+
 /// An operand that tiles read where it lies: an argument of the kernel, row by row.
 struct DirectRows {
   mlir::BlockArgument argument;
