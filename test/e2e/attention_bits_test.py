@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Attention written as a chain of ops is one kernel on the CPU, and gives the bits of its ops one by one.
+"""Attention, and norms along rows, written as chains of ops are one kernel on the CPU, and give the bits of their ops
+one by one.
 
 Sizes nobody chose, around tiles and panels; operands as they are, as slices of heads that lie side by side, and
 transposed; scales, masks and caps between the products; one matrix of them and many, so that items are cut. Expected is
@@ -18,6 +19,8 @@ from products_test import Draw, pack, tensor
 QUERIES = (3, 16, 17, 31, 33, 64, 65, 127, 129, 150, 197)
 KEYS = (5, 16, 17, 31, 48, 49, 64, 65, 100, 128, 129, 197, 300, 520)
 DEPTHS = (1, 3, 8, 16, 24, 32, 33, 64, 72, 100)
+ROWS = ((), (1,), (7,), (1, 64), (2, 16), (197,), (3, 50))
+LENGTHS = (16, 64, 96, 128, 192, 320, 576, 768, 1000, 1024, 4096, 4097)
 CASES_OF_A_FILE = 6
 
 
@@ -69,8 +72,42 @@ def between(draw, name, scores):
     return name, scores
 
 
+def make_chain(draw, number):
+    """A layer norm, an RMS norm or a softmax, one op after the other."""
+    shape = (*draw.one(ROWS), draw.one(LENGTHS))
+    whole, of_rows = tensor(shape, "f32"), tensor((*shape[:-1], 1), "f32")
+    rows = lambda op, name: draw.op(op, [(name, whole)], f" {{axes = array<i64: {len(shape) - 1}>, keep_dims}}", of_rows)
+    both = lambda op, left, right, type: draw.op(op, [(left, whole), (right, type)], "", whole)
+    name, x = given(draw, shape)
+    if draw.chance(0.5):
+        other, added = given(draw, draw.one((shape, shape[-1:])))
+        name, x = both("add", name, other, tensor(added.shape, "f32")), x + added
+    x = x.astype(np.float64)
+    kind = draw.one(("layer norm", "rms norm", "softmax"))
+    if kind == "softmax":
+        name = draw.op("exp", [(both("sub", name, rows("reduce_max", name), of_rows), whole)], "", whole)
+        result = np.exp(x - x.max(-1, keepdims=True))
+        name, result = both("div", name, rows("reduce_sum", name), of_rows), result / result.sum(-1, keepdims=True)
+    else:
+        if kind == "layer norm":
+            name, x = both("sub", name, rows("reduce_mean", name), of_rows), x - x.mean(-1, keepdims=True)
+        squares = both("mul", name, name, whole)
+        other, least = given(draw, ())
+        least = np.abs(least, out=draw.inputs[-1][1])
+        spread = draw.op("add", [(rows("reduce_mean", squares), of_rows), (other, "tensor<f32>")], "", of_rows)
+        name = both("div", name, draw.op("sqrt", [(spread, of_rows)], "", of_rows), of_rows)
+        result = x / np.sqrt((x * x).mean(-1, keepdims=True) + least)
+    if draw.chance(0.7):
+        other, factor = given(draw, shape[-1:])
+        name, result = both("mul", name, other, tensor(factor.shape, "f32")), result * factor
+    return groups.Case(f"case {number}: {kind} of {shape}", (draw.inputs, draw.lines, name, whole),
+                       [values for _, values, _ in draw.inputs], [result.astype(np.float32)], (1e-3, 1e-4))
+
+
 def make_case(seed, number):
     draw = Draw((seed, number))
+    if number % 4 == 3:
+        return make_chain(draw, number)
     m, n, d, e = draw.one(QUERIES), draw.one(KEYS), draw.one(DEPTHS), draw.one(DEPTHS)
     batch = tuple(draw.one(((2,), (3,), (1, 2), (2, 5), (1, 9))))
     side_by_side, turned = draw.chance(0.6), draw.chance(0.5)

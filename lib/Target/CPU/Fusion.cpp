@@ -1,4 +1,5 @@
-// Chains of ops on elements, with the product or the reduction in front of them; and attention.
+// Chains of ops on elements, with the product or the reduction in front of them; chains along rows;
+// and attention.
 //
 // Attention is known by its ops: a product whose left operand is a softmax along the last dimension
 // of another product, scaled, masked or otherwise changed element by element. Transposes of its
@@ -8,6 +9,7 @@
 #include "Fusion.h"
 
 #include "Products/Attention.h"
+#include "RowChains.h"
 #include "gantry/Target/FusionPolicy.h"
 
 using namespace mlir;
@@ -119,5 +121,7 @@ bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
   if (auto second = dyn_cast<MatmulOp>(op);
       second && group.size() == 1 && keepsRows(group.front()) && !opsOfAttention(second).empty())
     return true;
+  if (RowChain chain = findRowChain(group.front()); !chain.empty())
+    return llvm::is_contained(chain, op);
   return fitsElementwiseGroup(op, group);
 }

@@ -148,10 +148,16 @@ struct TileChooser {
     return map.getDimPosition(map.getNumResults() - 1);
   }
 
+  /// Whether an item goes through its elements more than once: along whole dimensions.
+  bool passesTwice() { return !single && parallel.size() < root.getNumParallelLoops(); }
+
   /// Inner dimensions whole as long as an item stays below `target`, outer ones one by one; but of
   /// a move enough in both directions to turn it in registers.
   SmallVector<int64_t> chooseRows(int64_t target) {
-    constexpr int64_t side = 16; // EmitTransposes
+    constexpr int64_t side = 16;            // EmitTransposes
+    constexpr int64_t kNearElements = 4096; // with what is made of them in the nearest cache
+    if (passesTwice())
+      target = std::min(target, kNearElements * workPerElement);
     SmallVector<int64_t> tiles = chooseRows(target, std::nullopt);
     std::optional<unsigned> along = loopAlongSource();
     return along && sizes[*along] >= side && tiles[*along] < side ? chooseRows(target, along)
