@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 #include <vector>
@@ -43,10 +44,13 @@ static std::optional<Loops> loopsOf(DictionaryAttr attr, StringRef name) {
 
 DictionaryAttr PanelLayout::toAttr(MLIRContext *context) const {
   Builder b(context);
-  return b.getDictionaryAttr({b.getNamedAttr("matrices", attrOf(b, matrices)),
-                              b.getNamedAttr("rows", attrOf(b, rows)),
-                              b.getNamedAttr("columns", attrOf(b, columns)),
-                              b.getNamedAttr("width", b.getI64IntegerAttr(width))});
+  SmallVector<NamedAttribute> entries{b.getNamedAttr("matrices", attrOf(b, matrices)),
+                                      b.getNamedAttr("rows", attrOf(b, rows)),
+                                      b.getNamedAttr("columns", attrOf(b, columns)),
+                                      b.getNamedAttr("width", b.getI64IntegerAttr(width))};
+  if (group != 1)
+    entries.push_back(b.getNamedAttr("group", b.getI64IntegerAttr(group)));
+  return b.getDictionaryAttr(entries);
 }
 
 std::optional<PanelLayout> PanelLayout::of(Attribute attr) {
@@ -56,9 +60,11 @@ std::optional<PanelLayout> PanelLayout::of(Attribute attr) {
   auto matrices = loopsOf(dictionary, "matrices"), rows = loopsOf(dictionary, "rows"),
        columns = loopsOf(dictionary, "columns");
   auto width = dictionary.getAs<IntegerAttr>("width");
-  if (!matrices || !rows || !columns || !width || width.getInt() < 1)
+  auto group = dictionary.getAs<IntegerAttr>("group");
+  if (!matrices || !rows || !columns || !width || width.getInt() < 1 ||
+      (group && group.getInt() < 1))
     return std::nullopt;
-  return PanelLayout{*matrices, *rows, *columns, width.getInt()};
+  return PanelLayout{*matrices, *rows, *columns, width.getInt(), group ? group.getInt() : 1};
 }
 
 std::optional<PanelLayout> PanelLayout::ofArgument(Operation *kernel, unsigned argument) {
@@ -93,7 +99,7 @@ template <typename Element>
 struct Packer {
   const uint8_t *plain;
   std::vector<int64_t> rows, columns;
-  int64_t width;
+  int64_t width, group;
 
   Element at(int64_t offset) const {
     Element element;
@@ -101,13 +107,28 @@ struct Packer {
     return element;
   }
 
-  /// Rows [from, to) of the panel at column `first` of a matrix.
+  /// Rows [from, to) of the panel at column `first` of a matrix; `from` begins a group.
   void packRows(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
+    if (group != 1)
+      return packGroups(matrix, first, from, to, out);
     // Where rows lie side by side, some at a time: columns may be a multiple of 4 KiB apart, and
     // then a cache does not hold a line of each until the next row.
     constexpr int64_t side = 16;
     for (int64_t row = from; row < to; row += side, out += side * width)
       packSome(matrix, first, row, std::min(row + side, to), out);
+  }
+
+  void packGroups(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
+    // Groups that share a line of the plain tensor where rows lie side by side, as above.
+    const int64_t side = llvm::alignTo(16, group);
+    const int64_t all = rows.size(), live = std::min<int64_t>(width, columns.size() - first);
+    for (int64_t block = from; block < to; block += side)
+      for (int64_t column = 0; column < width; ++column)
+        for (int64_t row = block; row < std::min(block + side, to); ++row) {
+          const bool isLive = row < all && column < live;
+          const int64_t place = (row - from) / group * group * width + column * group + row % group;
+          out[place] = isLive ? at(matrix + rows[row] + columns[first + column]) : Element(0);
+        }
   }
 
   void packSome(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
@@ -140,10 +161,11 @@ static Status packAs(const PanelLayout &layout, std::span<const uint8_t> plain,
                      const PanelLayout::Sink &sink) {
   constexpr int64_t kPieceBytes = 128 << 10;
   Packer<Element> packer{plain.data(), offsetsOf(layout.rows), offsetsOf(layout.columns),
-                         layout.width};
-  int64_t rows = packer.rows.size(), columns = packer.columns.size();
+                         layout.width, layout.group};
+  int64_t rows = layout.panelRows(), columns = packer.columns.size();
   int64_t rowBytes = layout.width * int64_t(sizeof(Element));
   int64_t piece = std::clamp<int64_t>(kPieceBytes / rowBytes, 1, std::max<int64_t>(rows, 1));
+  piece = llvm::alignTo(piece, layout.group);
   std::vector<Element> packed(piece * layout.width);
   for (int64_t matrix : offsetsOf(layout.matrices))
     for (int64_t first = 0; first < columns; first += layout.width)

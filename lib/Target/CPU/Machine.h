@@ -17,7 +17,8 @@ namespace gantry {
 struct Registers {
   int64_t bytes = 64; ///< of a register
   int64_t count = 32;
-  bool fma = true; ///< multiplies and adds in one step
+  bool fma = true;      ///< multiplies and adds in one step
+  bool dotBF16 = false; ///< multiplies pairs of bf16 and adds them to f32 (AVX512-BF16)
 };
 
 struct Machine {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -43,8 +44,9 @@ std::vector<uint8_t> expected(const PanelLayout &layout, const std::vector<uint8
       for (int64_t c = 0; c < columns; ++c) {
         int64_t from =
             offset(layout.matrices, m) + offset(layout.rows, r) + offset(layout.columns, c);
-        int64_t to =
-            ((m * layout.panels() + c / layout.width) * rows + r) * layout.width + c % layout.width;
+        int64_t panel = (m * layout.panels() + c / layout.width) * layout.panelRows();
+        int64_t to = (panel + r / layout.group * layout.group) * layout.width +
+                     c % layout.width * layout.group + r % layout.group;
         std::memcpy(&bytes[to * elementBytes], &plain[from * elementBytes], elementBytes);
       }
   return bytes;
@@ -70,6 +72,18 @@ TEST(PanelLayoutTest, PacksRowsAndTransposedOnes) {
   }
 }
 
+/// Pairs of 16 bits and fours of bytes; the last group need not be full.
+TEST(PanelLayoutTest, PacksGroupsOfRows) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    int64_t k = random() % 40 + 1, n = random() % 150 + 1, count = random() % 3 + 1;
+    int64_t width = int64_t(16) * (random() % 4 + 1), group = std::array{2, 3, 4}[random() % 3];
+    check({{{count, k * n}}, {{k, n}}, {{n, 1}}, width, group}, 4 / group, random);
+    check({{{count, k * n}}, {{k, 1}}, {{n, k}}, width, group}, 4 / group, random);
+  }
+  check({{}, {{7001, 50}}, {{50, 1}}, 48, 2}, 2, random);
+}
+
 /// More rows than a piece holds.
 TEST(PanelLayoutTest, PacksInPieces) {
   std::mt19937 random(2);
@@ -88,6 +102,9 @@ TEST(PanelLayoutTest, IsAnAttribute) {
   mlir::MLIRContext context;
   PanelLayout layout{{{2, 12}}, {{3, 4}}, {{4, 1}}, 16};
   EXPECT_EQ(PanelLayout::of(layout.toAttr(&context)), layout);
+  PanelLayout pairs{{{2, 12}}, {{3, 4}}, {{4, 1}}, 16, 2};
+  EXPECT_EQ(PanelLayout::of(pairs.toAttr(&context)), pairs);
+  EXPECT_NE(pairs, layout);
   EXPECT_EQ(PanelLayout::of(mlir::UnitAttr::get(&context)), std::nullopt);
   EXPECT_EQ(PanelLayout::of(mlir::DictionaryAttr::get(&context)), std::nullopt);
 }

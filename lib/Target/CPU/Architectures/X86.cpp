@@ -98,9 +98,9 @@ static std::vector<std::string> featuresOf(const llvm::MCSubtargetInfo &subtarge
 
 static Registers registersOf(const llvm::MCSubtargetInfo &subtarget) {
   if (subtarget.checkFeatures("+avx512f"))
-    return {64, 32, true};
+    return {64, 32, true, subtarget.checkFeatures("+avx512bf16")};
   const bool fma = subtarget.checkFeatures("+fma");
-  return {subtarget.checkFeatures("+avx") ? 32 : 16, 16, fma};
+  return {subtarget.checkFeatures("+avx") ? 32 : 16, 16, fma, false};
 }
 
 static void initialize() {

@@ -123,7 +123,7 @@ private:
     arguments[Tile::terms] = constant(terms);
     arguments[Tile::accumulate] = constant(0);
     arguments[Tile::next] = constant(0);
-    callTile(tile, width, /*linesAhead=*/0, arguments);
+    callTile(Factors::f32, tile, width, /*linesAhead=*/0, arguments);
   }
 
   /// Where the queries of a tile are: in the argument, or packed.

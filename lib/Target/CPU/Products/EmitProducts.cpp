@@ -143,7 +143,7 @@ private:
     arguments[Tile::terms] = terms.count;
     arguments[Tile::accumulate] = goesOn;
     arguments[Tile::next] = nextLines(item, terms, tile, arguments);
-    TileBuilder::callTile(tile, p.width, linesAhead(), arguments);
+    TileBuilder::callTile(Factors::f32, tile, p.width, linesAhead(), arguments);
   }
 
   Value panelAt(const Item &item, const Terms &terms) {

@@ -7,25 +7,44 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace gantry;
 using namespace gantry::cpu;
 
-static constexpr llvm::StringLiteral kPrefix = "gantry_tile_f32_";
-static constexpr int64_t kElementBytes = 4, kLineBytes = 64;
+static constexpr llvm::StringLiteral kPrefix = "gantry_tile_";
+/// Of a sum, and of the groups that are read for it.
+static constexpr int64_t kUnitBytes = 4, kLineBytes = 64;
+
+llvm::StringRef gantry::cpu::nameOf(Factors factors) {
+  switch (factors) {
+  case Factors::f32:
+    return "f32";
+  case Factors::bf16:
+    return "bf16";
+  }
+  llvm_unreachable("no other factors");
+}
 
 std::string Tile::symbol() const {
-  return (kPrefix + llvm::Twine(rows) + "x" + llvm::Twine(width) + "_" + llvm::Twine(ahead)).str();
+  return (kPrefix + nameOf(factors) + "_" + llvm::Twine(rows) + "x" + llvm::Twine(width) + "_" +
+          llvm::Twine(ahead))
+      .str();
 }
 
 std::optional<Tile> Tile::of(llvm::StringRef symbol) {
-  Tile tile;
-  if (!symbol.consume_front(kPrefix) || symbol.consumeInteger(10, tile.rows) ||
-      !symbol.consume_front("x") || symbol.consumeInteger(10, tile.width) ||
-      !symbol.consume_front("_") || symbol.consumeInteger(10, tile.ahead) || !symbol.empty())
+  if (!symbol.consume_front(kPrefix))
     return std::nullopt;
-  return tile;
+  auto [name, sizes] = symbol.split('_');
+  for (Factors factors : {Factors::f32, Factors::bf16}) {
+    Tile tile{factors, 0, 0, 0};
+    if (name == nameOf(factors) && !sizes.consumeInteger(10, tile.rows) &&
+        sizes.consume_front("x") && !sizes.consumeInteger(10, tile.width) &&
+        sizes.consume_front("_") && !sizes.consumeInteger(10, tile.ahead) && sizes.empty())
+      return tile;
+  }
+  return std::nullopt;
 }
 
 namespace {
@@ -39,8 +58,15 @@ class TileEmitter {
 public:
   TileEmitter(llvm::Function &function, const Tile &tile, const Registers &registers)
       : function(function), tile(tile), registers(registers), b(function.getContext()),
-        lanes(std::min(registers.bytes / kElementBytes, kColumnUnit)),
-        vector(llvm::FixedVectorType::get(b.getFloatTy(), unsigned(lanes))) {}
+        lanes(std::min(registers.bytes / kUnitBytes, kColumnUnit)), group(groupOf(tile.factors)),
+        parts(tile.factors == Factors::bf16 && !registers.dotBF16 ? group : 1),
+        element(b.getFloatTy()), unit(b.getFloatTy()),
+        vector(llvm::FixedVectorType::get(b.getFloatTy(), unsigned(lanes))) {
+    if (tile.factors == Factors::f32)
+      return;
+    element = b.getIntNTy(8 * bytesOf(tile.factors));
+    unit = b.getInt32Ty();
+  }
 
   void emit() {
     b.SetInsertPoint(block("entry"));
@@ -61,26 +87,26 @@ private:
   }
   llvm::Value *argument(Tile::Argument which) { return function.getArg(which); }
 
-  /// Sums, the vectors of a step and one that holds an element of the left side are in registers at
-  /// the same time.
-  static bool fits(int64_t rows, int64_t vectors, const Registers &registers) {
-    return rows * vectors + vectors + 1 <= registers.count;
+  /// Sums, the vectors of a step and what holds a group of the left side are in registers at the
+  /// same time.
+  bool fits(int64_t rows, int64_t vectors) const {
+    return rows * vectors + parts * (vectors + 1) <= registers.count;
   }
 
   llvm::SmallVector<Piece> pieces() const {
     int64_t all = tile.width / lanes, vectors = all;
     // As many rows as columns would load least; 5 rows and more hide what a step takes to finish.
-    while (vectors > 1 && !fits(std::min<int64_t>(tile.rows, 5), vectors, registers))
+    while (vectors > 1 && !fits(std::min<int64_t>(tile.rows, 5), vectors))
       vectors = llvm::divideCeil(vectors, 2);
     while (all % vectors != 0)
       --vectors;
-    int64_t parts = 1;
-    while (!fits(llvm::divideCeil(tile.rows, parts), vectors, registers))
-      ++parts;
+    int64_t cuts = 1;
+    while (!fits(llvm::divideCeil(tile.rows, cuts), vectors))
+      ++cuts;
     llvm::SmallVector<Piece> pieces;
-    for (int64_t part = 0; part < parts; ++part)
+    for (int64_t cut = 0; cut < cuts; ++cut)
       for (int64_t first = 0; first < all; first += vectors) {
-        int64_t from = tile.rows * part / parts, to = tile.rows * (part + 1) / parts;
+        int64_t from = tile.rows * cut / cuts, to = tile.rows * (cut + 1) / cuts;
         pieces.push_back({from, to - from, first * lanes, vectors});
       }
     return pieces;
@@ -92,7 +118,7 @@ private:
   }
 
   llvm::Align alignment() const {
-    return llvm::Align(std::min<int64_t>(lanes * kElementBytes, kLineBytes));
+    return llvm::Align(std::min<int64_t>(lanes * kUnitBytes, kLineBytes));
   }
 
   /// Where the sums of a piece are, row by row.
@@ -127,39 +153,68 @@ private:
   }
 
   llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    if (tile.factors == Factors::bf16 && registers.dotBF16) {
+      auto *pairs = llvm::FixedVectorType::get(b.getBFloatTy(), unsigned(lanes * group));
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
+                               {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+    }
     if (registers.fma)
       return b.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x, y, sum});
     return b.CreateFAdd(b.CreateFMul(x, y), sum);
   }
 
-  /// One more term of each sum.
-  void step(const Piece &piece, llvm::Value *left, llvm::Value *panel, int64_t term, Values &sums) {
-    Values columns;
+  /// A group as what `multiplyAdd` takes, in the order in which it is to be added.
+  Values partsOf(llvm::Value *groups) {
+    if (parts == 1)
+      return {groups};
+    // The odd one of a pair is in the upper half, and an f32 when the other one is gone.
+    llvm::Value *odd = b.CreateAnd(groups, llvm::ConstantInt::get(groups->getType(), 0xffff0000)),
+                *even = b.CreateShl(groups, 16);
+    return {b.CreateBitCast(odd, vector), b.CreateBitCast(even, vector)};
+  }
+
+  /// A group of the left side. Of the last one there are only some: the others are zeros, and not
+  /// read.
+  llvm::Value *loadGroup(llvm::Value *place, llvm::Value *live) {
+    if (!live)
+      return b.CreateAlignedLoad(unit, place, llvm::Align(bytesOf(tile.factors)));
+    auto *elements = llvm::FixedVectorType::get(element, unsigned(group));
+    auto *numbers = llvm::FixedVectorType::get(b.getInt64Ty(), unsigned(group));
+    llvm::Value *mask =
+        b.CreateICmpULT(b.CreateStepVector(numbers), b.CreateVectorSplat(unsigned(group), live));
+    llvm::Value *loaded = b.CreateMaskedLoad(elements, place, llvm::Align(bytesOf(tile.factors)),
+                                             mask, llvm::Constant::getNullValue(elements));
+    return b.CreateBitCast(loaded, unit);
+  }
+
+  /// One more group of terms of each sum; `live` says how many of them there are, null: all.
+  void step(const Piece &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
+            llvm::Value *live, Values &sums) {
+    llvm::SmallVector<Values, 4> columns;
+    auto *groups = llvm::FixedVectorType::get(unit, unsigned(lanes));
     for (int64_t v = 0; v < piece.vectors; ++v)
-      columns.push_back(b.CreateAlignedLoad(
-          vector,
-          b.CreateConstInBoundsGEP1_64(b.getFloatTy(), panel,
-                                       term * tile.width + piece.column + v * lanes),
-          alignment()));
+      columns.push_back(partsOf(b.CreateAlignedLoad(
+          groups,
+          b.CreateConstInBoundsGEP1_64(unit, panel, index * tile.width + piece.column + v * lanes),
+          alignment())));
     for (int64_t r = 0; r < piece.rows; ++r) {
       llvm::Value *row = b.CreateMul(argument(Tile::leftStride), b.getInt64(piece.row + r));
-      llvm::Value *place = b.CreateInBoundsGEP(b.getFloatTy(), left, row);
-      llvm::Value *element = b.CreateAlignedLoad(
-          b.getFloatTy(), b.CreateConstInBoundsGEP1_64(b.getFloatTy(), place, term),
-          llvm::Align(kElementBytes));
-      llvm::Value *factor = b.CreateVectorSplat(unsigned(lanes), element);
-      for (int64_t v = 0; v < piece.vectors; ++v) {
-        llvm::Value *&sum = sums[r * piece.vectors + v];
-        sum = multiplyAdd(factor, columns[v], sum);
-      }
+      llvm::Value *place = b.CreateInBoundsGEP(element, left, row);
+      llvm::Value *loaded = loadGroup(b.CreateConstInBoundsGEP1_64(unit, place, index), live);
+      Values factors = partsOf(b.CreateVectorSplat(unsigned(lanes), loaded));
+      for (int64_t part = 0; part < parts; ++part)
+        for (int64_t v = 0; v < piece.vectors; ++v) {
+          llvm::Value *&sum = sums[r * piece.vectors + v];
+          sum = multiplyAdd(factors[part], columns[v][part], sum);
+        }
     }
   }
 
-  void askFor(llvm::Value *term, int64_t lines) {
+  void askFor(llvm::Value *index, int64_t lines) {
     if (lines == 0)
       return;
-    // Lines of kTermUnit terms.
-    llvm::Value *first = b.CreateMul(term, b.getInt64(lines * kLineBytes / kTermUnit));
+    // Lines of kTermUnit groups.
+    llvm::Value *first = b.CreateMul(index, b.getInt64(lines * kLineBytes / kTermUnit));
     llvm::Value *place = b.CreateIntToPtr(b.CreateAdd(argument(Tile::next), first), b.getPtrTy());
     // Into the nearest cache: asked for in the second one (prefetcht1), Zen 4 leaves what lies on a
     // page that it has no address of to the loads, and products run 4 % slower than unasked.
@@ -169,13 +224,13 @@ private:
                          b.getInt32(0), b.getInt32(3), b.getInt32(1)});
   }
 
-  /// for (; term < end; term += unit), from `first` on; leaves the sums behind it.
-  void loop(const Piece &piece, llvm::Value *first, llvm::Value *end, int64_t unit, int64_t lines,
-            Values &sums) {
+  /// for (; group < end; group += atOnce), from `first` on; leaves the sums behind it.
+  void loop(const Piece &piece, llvm::Value *first, llvm::Value *end, int64_t atOnce, int64_t lines,
+            llvm::Value *live, Values &sums) {
     llvm::BasicBlock *from = b.GetInsertBlock(), *body = block("terms"), *after = block("after");
     b.CreateCondBr(b.CreateICmpULT(first, end), body, after);
     b.SetInsertPoint(body);
-    llvm::PHINode *term = b.CreatePHI(b.getInt64Ty(), 2);
+    llvm::PHINode *index = b.CreatePHI(b.getInt64Ty(), 2);
     Values carried, next;
     for (llvm::Value *sum : sums) {
       llvm::PHINode *phi = b.CreatePHI(vector, 2);
@@ -183,17 +238,17 @@ private:
       carried.push_back(phi);
     }
     next = carried;
-    llvm::Value *left = b.CreateInBoundsGEP(
-        b.getFloatTy(), b.CreateIntToPtr(argument(Tile::left), b.getPtrTy()), term);
+    llvm::Value *left =
+        b.CreateInBoundsGEP(unit, b.CreateIntToPtr(argument(Tile::left), b.getPtrTy()), index);
     llvm::Value *panel =
-        b.CreateInBoundsGEP(b.getFloatTy(), b.CreateIntToPtr(argument(Tile::panel), b.getPtrTy()),
-                            b.CreateMul(term, b.getInt64(tile.width)));
-    for (int64_t i = 0; i < unit; ++i)
-      step(piece, left, panel, i, next);
-    askFor(term, lines);
-    llvm::Value *following = b.CreateAdd(term, b.getInt64(unit));
-    term->addIncoming(first, from);
-    term->addIncoming(following, body);
+        b.CreateInBoundsGEP(unit, b.CreateIntToPtr(argument(Tile::panel), b.getPtrTy()),
+                            b.CreateMul(index, b.getInt64(tile.width)));
+    for (int64_t i = 0; i < atOnce; ++i)
+      step(piece, left, panel, i, live, next);
+    askFor(index, lines);
+    llvm::Value *following = b.CreateAdd(index, b.getInt64(atOnce));
+    index->addIncoming(first, from);
+    index->addIncoming(following, body);
     for (auto [phi, value] : llvm::zip(carried, next))
       llvm::cast<llvm::PHINode>(phi)->addIncoming(value, body);
     b.CreateCondBr(b.CreateICmpULT(following, end), body, after);
@@ -208,10 +263,17 @@ private:
 
   void emitPiece(const Piece &piece, int64_t lines) {
     Values places = this->places(piece), sums = start(places);
-    llvm::Value *terms = argument(Tile::terms);
-    llvm::Value *most = b.CreateAnd(terms, b.getInt64(-kTermUnit));
-    loop(piece, b.getInt64(0), most, kTermUnit, lines, sums);
-    loop(piece, most, terms, 1, 0, sums);
+    llvm::Value *terms = argument(Tile::terms), *full = terms;
+    if (group > 1)
+      full = b.CreateUDiv(terms, b.getInt64(group));
+    llvm::Value *most = b.CreateAnd(full, b.getInt64(-kTermUnit));
+    loop(piece, b.getInt64(0), most, kTermUnit, lines, nullptr, sums);
+    loop(piece, most, full, 1, 0, nullptr, sums);
+    if (group > 1) {
+      llvm::Value *live = b.CreateURem(terms, b.getInt64(group));
+      llvm::Value *all = b.CreateUDiv(b.CreateAdd(terms, b.getInt64(group - 1)), b.getInt64(group));
+      loop(piece, full, all, 1, 0, live, sums);
+    }
     for (auto [place, sum] : llvm::zip(places, sums))
       b.CreateAlignedStore(sum, place, alignment());
   }
@@ -221,7 +283,11 @@ private:
   const Registers &registers;
   llvm::IRBuilder<> b;
   int64_t lanes;
-  llvm::Type *vector;
+  int64_t group;       ///< terms of 32 bits
+  int64_t parts;       ///< of a group, multiplied one after the other
+  llvm::Type *element; ///< a factor in memory
+  llvm::Type *unit;    ///< a group of them
+  llvm::Type *vector;  ///< of sums
 };
 } // namespace
 

@@ -10,6 +10,11 @@
 // one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
 // With `accumulate` it goes on from what is in `sums`, else it begins with zero: terms can come in
 // blocks. On the way it asks for the cache lines from `next` on.
+//
+// Factors narrower than 32 bits come in groups of terms that fill these: side by side in a row of
+// the left operand, which has them anyway, and in each column of the panel (PanelLayout::group). A
+// tile reads 32 bits of either at a time. Terms that fill up the last group of a panel are zeros;
+// of the left operand nothing is read behind the last term.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -20,10 +25,24 @@
 
 namespace gantry::cpu {
 
+/// What is multiplied. Sums have 32 bits.
+enum class Factors : uint8_t {
+  f32,
+  /// Pairs (a0, a1) and (b0, b1), with the odd ones first: fma(a0, b0, fma(a1, b1, sum)), as
+  /// AVX512-BF16 has it. There, subnormal factors count as zeros, and so do subnormal sums.
+  bf16,
+};
+constexpr int64_t bytesOf(Factors factors) { return factors == Factors::f32 ? 4 : 2; }
+/// Terms of a group.
+constexpr int64_t groupOf(Factors factors) { return 4 / bytesOf(factors); }
+/// "bf16"
+llvm::StringRef nameOf(Factors factors);
+
 struct Tile {
+  Factors factors;
   int64_t rows;
   int64_t width; ///< columns of the panel, a multiple of kColumnUnit
-  int64_t ahead; ///< cache lines of `next` for each kTermUnit terms
+  int64_t ahead; ///< cache lines of `next` for each kTermUnit groups of terms
 
   /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `terms`
   /// and `accumulate` addresses.
@@ -36,7 +55,7 @@ struct Tile {
 
 /// Panels are as wide as some of these.
 inline constexpr int64_t kColumnUnit = 16;
-/// Terms that the loop of a tile takes at once.
+/// Groups of terms that the loop of a tile takes at once.
 inline constexpr int64_t kTermUnit = 4;
 
 /// The most rows of a tile whose sums fit the registers of AVX-512; tiles of fewer are as fast in

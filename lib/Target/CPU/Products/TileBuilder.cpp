@@ -172,9 +172,9 @@ void TileBuilder::declareAndCall(const Tile &tile, ArrayRef<Value> arguments) {
   func::CallOp::create(b, declared, arguments);
 }
 
-void TileBuilder::callTile(Value tile, int64_t width, int64_t linesAhead,
+void TileBuilder::callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,
                            ArrayRef<Value> arguments) {
-  auto call = [&](int64_t rows) { declareAndCall({rows, width, linesAhead}, arguments); };
+  auto call = [&](int64_t rows) { declareAndCall({factors, rows, width, linesAhead}, arguments); };
   if (allTall())
     return call(tiles.tileRows);
   choose(

@@ -63,7 +63,8 @@ protected:
   Value firstTileOf(Value chunk, int64_t chunks);
 
   /// Calls the tile of as many rows as `tile` has.
-  void callTile(Value tile, int64_t width, int64_t linesAhead, llvm::ArrayRef<Value> arguments);
+  void callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,
+                llvm::ArrayRef<Value> arguments);
 
   /// Where a matrix of `rows` begins for these indices of the batch, in elements.
   Value offsetOf(const DirectRows &rows, mlir::ValueRange batch);
