@@ -3,6 +3,8 @@
 #include "Blocks.h"
 #include "Patterns.h"
 
+#include "gantry/Dialect/Gantry/IR/Wide.h"
+
 using namespace mlir;
 using namespace gantry;
 
@@ -11,6 +13,10 @@ using Shape = SmallVector<int64_t>;
 static Value lowerMatmul(MatmulOp op, MatmulOp::Adaptor in, Emitter &b) {
   Value product =
       multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(), op.getTransposeB());
+  if (isWide(op)) {
+    setWide(product.getDefiningOp());
+    return product;
+  }
   return b.convertTo(product, elementOf(in.getLhs()));
 }
 

@@ -191,10 +191,12 @@ struct FlagReader {
   }
 
   LogicalResult readMath(StringRef value) {
-    if (value != "f32" && value != "tf32")
-      return fail("--math=" + value + " is not known; it is f32 or tf32");
-    options.tf32 = value == "tf32";
-    return llvm::success();
+    for (Math math : {Math::f32, Math::tf32, Math::bf16, Math::f16})
+      if (value == nameOf(math)) {
+        options.math = math;
+        return llvm::success();
+      }
+    return fail("--math=" + value + " is not known; it is f32, tf32, bf16 or f16");
   }
 
   /// "none", or a list of libraries.
@@ -402,6 +404,20 @@ struct FlagReader {
   }
 };
 } // namespace
+
+llvm::StringRef gantry::nameOf(Math math) {
+  switch (math) {
+  case Math::f32:
+    return "f32";
+  case Math::tf32:
+    return "tf32";
+  case Math::bf16:
+    return "bf16";
+  case Math::f16:
+    return "f16";
+  }
+  llvm_unreachable("no other math");
+}
 
 Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flags) {
   FlagReader reader;

@@ -63,6 +63,10 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
     pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
   addCanonicalizer(pm);
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
+  // Before equal ops become one: what several products read is rounded once. Tensor cores round to
+  // tf32 by themselves, and nothing stores it.
+  if (options.math == Math::bf16 || options.math == Math::f16)
+    pm.addNestedPass<func::FuncOp>(createNarrowFactorsPass({nameOf(options.math).str()}));
 
   // Equal ops with equal requests are one op, wherever the requests come from.
   addCanonicalizer(pm);
@@ -133,7 +137,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
     form.machines.push_back(kCPUTarget.str() + "=" + cpu);
   for (const std::string &arch : options.gpuArchs)
     form.machines.push_back(kCUDATarget.str() + "=" + arch);
-  if (options.tf32)
+  if (options.math == Math::tf32)
     form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
   // Before groups, which are made of ops in their last form.

@@ -82,9 +82,11 @@ static FailureOr<std::vector<std::string>> archsOf(const Topology &topology, Loc
 }
 
 /// One set of kernels runs on all architectures that they are for.
-static LogicalResult checkMath(ArrayRef<std::string> archs, const CompileOptions &options,
-                               Location at) {
-  if (!options.tf32)
+static LogicalResult checkMath(const Topology &topology, ArrayRef<std::string> archs,
+                               const CompileOptions &options, Location at) {
+  auto isGPU = [](const PhysicalDevice &device) { return device.type() == DeviceType::GPU; };
+  // Where no GPU is there is nothing that would round.
+  if (options.math != Math::tf32 || llvm::none_of(topology.physical, isGPU))
     return success();
   if (archs.empty())
     return emitError(at)
@@ -115,10 +117,11 @@ std::vector<std::string> gantry::findTargets(ModuleOp module, const CompileOptio
 FailureOr<std::vector<std::string>> gantry::findGPUArchs(ModuleOp module,
                                                          const CompileOptions &options) {
   const Location at = UnknownLoc::get(module.getContext());
+  const Topology topology = getTopology(module);
   FailureOr<std::vector<std::string>> archs = options.gpuArchs;
   if (options.gpuArchs.empty())
-    archs = archsOf(getTopology(module), at);
-  if (failed(archs) || failed(checkMath(*archs, options, at)))
+    archs = archsOf(topology, at);
+  if (failed(archs) || failed(checkMath(topology, *archs, options, at)))
     return failure();
   return archs;
 }

@@ -42,6 +42,8 @@ void printHeader(Page &page, const Subject &subject) {
   page.paragraph(line);
   if (!textOf(subject.plan.placement()).empty())
     page.print("placement: %s\n", subject.plan.placement()->c_str());
+  if (!textOf(subject.plan.math()).empty())
+    page.print("math: products of f32 round their factors to %s\n", subject.plan.math()->c_str());
   for (const auto *constraint : listOf(subject.plan.constraints()))
     page.paragraph("constraint: " + constraint->str());
   // Who has just compiled the graph has read them.

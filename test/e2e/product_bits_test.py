@@ -43,7 +43,7 @@ def chain(x, y):
 
 
 def value(draw, shape, is_constant):
-    values = draw.random.normal(size=shape).astype(np.float32)
+    values = (draw.random.normal(size=shape) * draw.scale).astype(np.float32)
     if not is_constant or values.size == 0:
         name = f"%a{len(draw.inputs)}"
         draw.inputs.append((name, values, tensor(shape, "f32")))
@@ -65,8 +65,9 @@ def looked_up(draw, name, y, transposed, rows):
     return found, x, not transposed
 
 
-def make_case(seed, number):
+def make_case(seed, number, chain=chain, scale=1):
     draw = Draw((seed, number))
+    draw.scale = scale
     m, n, k = draw.one(SIZES), draw.one(SIZES), draw.one(TERMS)
     if draw.chance(0.03):
         m, n = draw.one(((0, n), (m, 0)))

@@ -50,7 +50,7 @@ COMPILER = {
     # Plan: how a plan says what a library is to compute.
     "Target/CUDA": {"Support", "Device", "Plan", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},
     "Target/Plan": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Target"},
-    "Transforms": {"Support", "Device", "Packing", "Plan", "Placement", "Queues", "Judge", "Dialect",
+    "Transforms": {"Support", "Arrays", "Device", "Packing", "Plan", "Placement", "Queues", "Judge", "Dialect",
                    "Analysis", "Target"},
     "Pipeline": {"Support", "Arrays", "Formats", "Device", "Packing", "Placement", "AutoPlacement", "Plan",
                  "Dialect", "Analysis", "Frontend", "Arithmetic", "Linalg", "Transforms", "Target", "Target/CPU",

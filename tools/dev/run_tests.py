@@ -90,7 +90,7 @@ def suites(build, results, jobs):
                          ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
                          ("over-limit", "over_limit_test.py"),
-                         ("product-bits", "product_bits_test.py"),
+                         ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),
                          ("attention-bits", "attention_bits_test.py"),
                          ("convolutions", "convolutions_test.py"), ("static-compiler", "static_compiler_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):

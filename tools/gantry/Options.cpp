@@ -418,6 +418,13 @@ private:
         "--check-replicas", options.checkReplicas,
         "run once more on one device (without --replicate, or with each gantry.replicate on its "
         "first device) and compare outputs and variables; exit 1 when they differ");
+    sub->add_flag("--compare-math", options.compareMath,
+                  "run once more with --math=f32 and print the largest error of each output");
+    sub->add_option("--math-limit", options.mathLimit,
+                    "of --compare-math: exit 1 when an output is further off than this part of its "
+                    "largest value")
+        ->option_text("X")
+        ->check(numberUpTo(largestTolerance));
     sub->add_option("--repeat", options.repeat,
                     "run so many times with the same inputs; every run must give the same bytes, "
                     "unless it changes variables")

@@ -55,6 +55,8 @@ struct Options {
 
   std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none
   bool checkReplicas = false;       ///< run: compare with a run on one device
+  bool compareMath = false;         ///< run: compare with a run in f32
+  std::optional<double> mathLimit;  ///< of that, as a part of the largest value
   std::string trace;                ///< run: file for what ran when; empty: none
   bool quietInputs = false;         ///< what is made up was said already
 

@@ -52,6 +52,16 @@ struct ReplicaList {
   std::optional<std::vector<int64_t>> weights; ///< of the shards; absent: equal ones
 };
 
+/// What products of f32 multiply; sums are f32.
+enum class Math {
+  f32,  ///< the factors as they are
+  tf32, ///< rounded to 10 bits, where tensor cores do that
+  bf16, ///< rounded to a type that they are stored in, too
+  f16,
+};
+/// "tf32"
+llvm::StringRef nameOf(Math math);
+
 /// Everything that decides what a graph is compiled to; nothing else does. Text and files have been
 /// read when there are CompileOptions.
 struct CompileOptions {
@@ -82,7 +92,7 @@ struct CompileOptions {
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
   std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest
   Assembler assembler;                 ///< of machine code for GPUs
-  bool tf32 = false;                   ///< products of f32 may round their factors to tf32
+  Math math = Math::f32;               ///< what products of f32 round their factors to
   /// That kernels of GPUs get variants of, as plans name them; if not said, those of the text.
   std::optional<std::vector<std::string>> libraries;
   /// Whether a library may do collectives of GPUs; if not said, what the text says.

@@ -109,6 +109,21 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def NarrowFactorsPass : Pass<"gantry-narrow-factors", "::mlir::func::FuncOp"> {
+  let summary = "round what products of f32 multiply";
+  let description = [{
+    Each `gantry.matmul` of f32 reads operands of `type` instead and carries `gantry.wide`: its sums, and so
+    its result, stay f32. Constants, also transposed or reshaped, are rounded here; other operands by a
+    `gantry.cast` with the request of the product. Products of attention are left alone: those with the
+    result of a softmax, and those that such a softmax is computed from element by element.
+
+    Precondition: shapes are known. Equal casts are left for gantry-merge-ops.
+  }];
+  let options = [Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "products that multiply narrower factors">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def MergeConstantsPass : Pass<"gantry-merge-constants", "::mlir::func::FuncOp"> {
   let summary = "make one constant of those with the same value and request";
   let description = [{

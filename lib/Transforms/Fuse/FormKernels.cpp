@@ -9,6 +9,7 @@
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -168,6 +169,15 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return DecisionAttr::get(context, "assigned", "", {}, false);
   }
 
+  /// Its name in the log, with what it multiplies where its result is wider: "MatMul(bf16)".
+  static std::string logNameOf(Operation *op) {
+    std::string name = cast<KernelOpInterface>(op).getLogName().str();
+    if (!isWide(op))
+      return name;
+    llvm::raw_string_ostream(name) << "(" << getElementTypeOrSelf(op->getOperand(0)) << ")";
+    return name;
+  }
+
   /// What the placement log and `explain` say about the ops of a kernel.
   ArrayAttr describe(ArrayRef<Operation *> ops) {
     Builder b(&getContext());
@@ -179,10 +189,13 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
       auto source = op->getAttrOfType<StringAttr>(kSourceOpAttr);
       entries.push_back(LaunchedOpAttr::get(
-          &getContext(), kernel.getLogName(), name ? name.getValue() : "",
-          describeLocation(op->getLoc()), cost ? cost.getFlops() : 0, cost ? cost.getBytes() : 0,
+          &getContext(), logNameOf(op), name ? name.getValue() : "", describeLocation(op->getLoc()),
+          cost ? cost.getFlops() : 0, cost ? cost.getBytes() : 0,
           decision ? decision : noDecision(&getContext()), nodeNameOf(op->getLoc()),
-          source ? source.getValue() : "", fusionKindName(kernel.getFusionKind())));
+          source       ? source.getValue()
+          : isWide(op) ? kernel.getLogName()
+                       : "",
+          fusionKindName(kernel.getFusionKind())));
     }
     return b.getArrayAttr(entries);
   }

@@ -6,6 +6,16 @@
 // RUN: llvm-objdump -d --no-show-raw-insn %t.1 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // RUN: llvm-objdump -d --no-show-raw-insn %t.2 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // RUN: llvm-objdump -d --no-show-raw-insn %t.3 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// The same of rounded factors.
+// RUN: gantry compile %s --math=bf16 --target-cpu=x86-64-v3,x86-64-v4,znver4 -o %t.bf16.gantry
+// RUN: %python -B %S/Inputs/extract_objects.py %t.bf16.gantry %t.bf16
+// RUN: llvm-objdump -d --no-show-raw-insn %t.bf16.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: llvm-objdump -d --no-show-raw-insn %t.bf16.1 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: llvm-objdump -d --no-show-raw-insn %t.bf16.2 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: gantry compile %s --math=f16 --target-cpu=x86-64-v3,x86-64-v4 -o %t.f16.gantry
+// RUN: %python -B %S/Inputs/extract_objects.py %t.f16.gantry %t.f16
+// RUN: llvm-objdump -d --no-show-raw-insn %t.f16.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: llvm-objdump -d --no-show-raw-insn %t.f16.1 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // CHECK-NOT: mm
 // CHECK: some loops multiply and add, 0 instructions of them use the stack
 

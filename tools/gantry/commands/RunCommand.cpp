@@ -3,6 +3,7 @@
 #include "Console.h"
 #include "CounterCheck.h"
 #include "Execution.h"
+#include "MathCheck.h"
 #include "Print.h"
 #include "ReplicaCheck.h"
 #include "StateFile.h"
@@ -217,6 +218,22 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
   return {};
 }
 
+Status checkCompareMath(const Options &options, const Model &model) {
+  if (!options.compareMath)
+    return options.mathLimit ? Status::invalidArgument("--math-limit is about --compare-math, "
+                                                       "which is not given")
+                             : Status();
+  if (!model.compileSeconds)
+    return Status::invalidArgument(
+        "--compare-math compiles the graph once more, with --math=f32; '" + options.file +
+        "' is a plan, give the graph");
+  if (mathOf(options) == "f32")
+    return Status::invalidArgument(
+        "--compare-math compares with f32, and nothing else is asked for; "
+        "add --math=bf16, --math=f16 or --math=tf32");
+  return {};
+}
+
 } // namespace
 
 int runCommand(const Options &options) {
@@ -230,10 +247,13 @@ int runCommand(const Options &options) {
   auto inputs = readGiven(options.inputs, "--input");
   if (!inputs)
     return report(inputs.status());
-  // A pipe cannot be read again for the run on one device.
+  // A pipe cannot be read again for a further run.
   auto again = options.checkReplicas ? copyOf(*inputs) : GivenArrays();
   if (!again)
     return report(again.status());
+  auto inF32 = options.compareMath ? copyOf(*inputs) : GivenArrays();
+  if (!inF32)
+    return report(inF32.status());
   auto prepared = Prepared::from(options, inputs.take());
   if (!prepared)
     return report(prepared.status());
@@ -242,6 +262,8 @@ int runCommand(const Options &options) {
     return report(Status::invalidArgument("--check-replicas compiles the graph once more, for one "
                                           "device; '" +
                                           options.file + "' is a plan, give the graph"));
+  if (Status status = checkCompareMath(options, model); !status.ok())
+    return report(status);
   auto targets = resolveOutputs(options, execution.function());
   if (!targets)
     return report(targets.status());
@@ -286,8 +308,15 @@ int runCommand(const Options &options) {
       return report(same.status());
     *agree &= *same;
   }
+  if (options.compareMath) {
+    auto close = compareMath(options, execution, inF32.take(), state);
+    if (!close)
+      return report(close.status());
+    *agree &= *close;
+  }
   // Who asked for files or a comparison does not want the numbers as well.
-  if (options.outputs.empty() && options.expected.empty() && !options.checkReplicas)
+  if (options.outputs.empty() && options.expected.empty() && !options.checkReplicas &&
+      !options.compareMath)
     if (Status status = printOutputs(execution); !status.ok())
       return report(status);
   if (options.verbose)

@@ -5,6 +5,7 @@
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -89,6 +90,7 @@ static constexpr struct {
     {kLaunchSecondsAttr, is<FloatAttr>, "a number"},
     {kLibrariesAttr, isArrayOf<StringAttr>, "an array of strings"},
     {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
+    {kWideAttr, is<UnitAttr>, "a unit attribute"},
 };
 
 bool gantry::asksForLibrary(Operation *op, StringRef library) {

@@ -3,6 +3,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -196,7 +197,13 @@ ELEMENTWISE(UpdateOp) ELEMENTWISE(UpdateAddOp)
                 "batch dimensions cannot be broadcast to each other: ", text(a.getShape()), " and ",
                 text(b.getShape()));
   batch->append({m, n});
-  return push(types, *batch, a.getElementType());
+  Type element = a.getElementType();
+  if (isWide(op.getAttributes())) {
+    if (!element.isF16() && !element.isBF16())
+      return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
+    element = Float32Type::get(element.getContext());
+  }
+  return push(types, *batch, element);
 }
 GANTRY_INFER(MatmulOp, inferMatmul)
 

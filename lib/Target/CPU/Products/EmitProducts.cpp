@@ -73,12 +73,12 @@ private:
     if (p.left) {
       item.leftOffset = offsetOf(*p.left, item.batch);
     } else {
-      item.ownRows = allocate(p.tileRows, p.termBlock);
+      item.ownRows = allocate({p.tileRows, p.termBlock}, leftType());
     }
     if (p.right)
       item.panelAddress = packedPanel(item);
     else
-      item.ownPanel = allocate(p.termBlock, p.width);
+      item.ownPanel = allocatePanel();
     item.sums = allocate(p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width);
     return item;
   }
@@ -91,7 +91,7 @@ private:
       indices.push_back(item.batch[llvm::find(p.product.batch, loop) - p.product.batch.begin()]);
     }
     Value panel = add(mul(linearize(b, indices, sizes), p.panels), item.panel);
-    return add(rightBase, bytes(mul(panel, p.terms * p.width)));
+    return add(rightBase, bytes(mul(panel, p.panelTerms() * p.width), p.panelBytes()));
   }
 
   void emitItem(const Item &item) {
@@ -119,9 +119,21 @@ private:
 
   //===--- Tiles -----------------------------------------------------------------------------===//
 
+  Type leftType() { return p.leftBytes() == 2 ? Type(b.getBF16Type()) : Type(b.getF32Type()); }
+
+  /// Groups of `terms`, the last of which need not be full.
+  Value groupsOf(Value terms) {
+    if (p.group() == 1)
+      return terms;
+    return arith::DivUIOp::create(b, add(terms, constant(p.group() - 1)), constant(p.group()));
+  }
+
+  /// Bytes of a panel for each group of terms.
+  int64_t bytesOfGroup() const { return p.width * p.group() * p.panelBytes(); }
+
   /// Lines that each tile asks for, so that all tiles of an item ask for the next panel.
   int64_t linesAhead() const {
-    int64_t lines = p.width * kTermUnit * kElementBytes / kLineBytes, tiles = p.tiles / p.chunks;
+    int64_t lines = bytesOfGroup() * kTermUnit / kLineBytes, tiles = p.tiles / p.chunks;
     if (!p.right || tiles < 2)
       return 0;
     return tiles >= lines ? 1 : 2;
@@ -131,7 +143,8 @@ private:
     SmallVector<Value> arguments(Tile::numArguments);
     if (p.left) {
       Value row = mul(rowOf(tile), p.left->rowStride);
-      arguments[Tile::left] = add(leftBase, bytes(add(add(item.leftOffset, row), terms.first)));
+      arguments[Tile::left] =
+          add(leftBase, bytes(add(add(item.leftOffset, row), terms.first), p.leftBytes()));
       arguments[Tile::leftStride] = constant(p.left->rowStride);
     } else {
       packRows(item, terms, tile);
@@ -143,12 +156,12 @@ private:
     arguments[Tile::terms] = terms.count;
     arguments[Tile::accumulate] = goesOn;
     arguments[Tile::next] = nextLines(item, terms, tile, arguments);
-    TileBuilder::callTile(Factors::f32, tile, p.width, linesAhead(), arguments);
+    TileBuilder::callTile(p.factors, tile, p.width, linesAhead(), arguments);
   }
 
   Value panelAt(const Item &item, const Terms &terms) {
     if (p.right)
-      return add(item.panelAddress, bytes(mul(terms.first, p.width)));
+      return add(item.panelAddress, bytes(mul(terms.first, p.width), p.panelBytes()));
     return addressOf(item.ownPanel);
   }
 
@@ -157,9 +170,10 @@ private:
   Value nextLines(const Item &item, const Terms &terms, Value tile, ArrayRef<Value> arguments) {
     if (linesAhead() == 0)
       return constant(0);
-    Value size = bytes(mul(terms.count, p.width));
-    int64_t bytesOfTerm = linesAhead() * kLineBytes / kTermUnit;
-    Value mine = arith::MulIOp::create(b, sub(tile, item.firstTile), mul(terms.count, bytesOfTerm));
+    Value groups = groupsOf(terms.count);
+    Value size = bytes(mul(groups, p.width * p.group()), p.panelBytes());
+    int64_t bytesOfGroup = linesAhead() * kLineBytes / kTermUnit;
+    Value mine = arith::MulIOp::create(b, sub(tile, item.firstTile), mul(groups, bytesOfGroup));
     Value there = add(add(arguments[Tile::panel], size), mine);
     return arith::SelectOp::create(b, less(mine, size), there, arguments[Tile::left]);
   }
@@ -170,21 +184,42 @@ private:
     return elements.inBody(p.product.op, side.factor, loopsAt(item, row, column, term));
   }
 
+  /// Of the block that an item packs itself.
+  Value allocatePanel() {
+    if (p.group() == 1)
+      return allocate(p.termBlock, p.width);
+    return allocate({int64_t(llvm::divideCeil(p.termBlock, p.group())), p.width, p.group()},
+                    leftType());
+  }
+
+  void storeInPanel(Value element, const Item &item, Value term, Value column) {
+    if (p.group() == 1)
+      return store(element, item.ownPanel, {term, column});
+    Value group = constant(p.group());
+    store(element, item.ownPanel,
+          {arith::DivUIOp::create(b, term, group), column, arith::RemUIOp::create(b, term, group)});
+  }
+
   void packPanel(const Item &item, const Terms &terms) {
     if (p.right)
       return;
+    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(leftType(), 0));
+    // The last group of all terms.
+    if (p.terms % p.group() != 0)
+      loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
+        loop(p.width, [&](Value column) { storeInPanel(zero, item, term, column); });
+      });
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
       visit(terms.count, constant(columns), p.rightByTerms, [&](Value term, Value column) {
         Value element = factorAt(p.product.right, item, {}, add(item.firstColumn, column),
                                  add(terms.first, term));
-        store(element, item.ownPanel, {term, column});
+        storeInPanel(element, item, term, column);
       });
       if (columns == p.width)
         return;
-      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       loop(constant(0), terms.count, [&](Value term) {
         loop(constant(columns), constant(p.width),
-             [&](Value column) { store(zero, item.ownPanel, {term, column}); });
+             [&](Value column) { storeInPanel(zero, item, term, column); });
       });
     });
   }

@@ -23,6 +23,8 @@ llvm::StringRef gantry::cpu::nameOf(Factors factors) {
     return "f32";
   case Factors::bf16:
     return "bf16";
+  case Factors::f16:
+    return "f16";
   }
   llvm_unreachable("no other factors");
 }
@@ -37,7 +39,7 @@ std::optional<Tile> Tile::of(llvm::StringRef symbol) {
   if (!symbol.consume_front(kPrefix))
     return std::nullopt;
   auto [name, sizes] = symbol.split('_');
-  for (Factors factors : {Factors::f32, Factors::bf16}) {
+  for (Factors factors : {Factors::f32, Factors::bf16, Factors::f16}) {
     Tile tile{factors, 0, 0, 0};
     if (name == nameOf(factors) && !sizes.consumeInteger(10, tile.rows) &&
         sizes.consume_front("x") && !sizes.consumeInteger(10, tile.width) &&
@@ -60,12 +62,14 @@ public:
       : function(function), tile(tile), registers(registers), b(function.getContext()),
         lanes(std::min(registers.bytes / kUnitBytes, kColumnUnit)), group(groupOf(tile.factors)),
         parts(tile.factors == Factors::bf16 && !registers.dotBF16 ? group : 1),
-        element(b.getFloatTy()), unit(b.getFloatTy()),
+        element(b.getFloatTy()), unit(b.getFloatTy()), panelUnit(b.getFloatTy()),
         vector(llvm::FixedVectorType::get(b.getFloatTy(), unsigned(lanes))) {
-    if (tile.factors == Factors::f32)
-      return;
-    element = b.getIntNTy(8 * bytesOf(tile.factors));
-    unit = b.getInt32Ty();
+    if (tile.factors == Factors::bf16) {
+      element = b.getInt16Ty();
+      unit = panelUnit = b.getInt32Ty();
+    }
+    if (tile.factors == Factors::f16)
+      panelUnit = b.getHalfTy();
   }
 
   void emit() {
@@ -88,9 +92,11 @@ private:
   llvm::Value *argument(Tile::Argument which) { return function.getArg(which); }
 
   /// Sums, the vectors of a step and what holds a group of the left side are in registers at the
-  /// same time.
+  /// same time; where groups come apart, so are they and their parts, some of the next step
+  /// already.
   bool fits(int64_t rows, int64_t vectors) const {
-    return rows * vectors + parts * (vectors + 1) <= registers.count;
+    int64_t held = parts == 1 ? vectors + 1 : (parts + 1) * (vectors + 1) + 4;
+    return rows * vectors + held <= registers.count;
   }
 
   llvm::SmallVector<Piece> pieces() const {
@@ -117,8 +123,10 @@ private:
     return b.CreateConstInBoundsGEP1_64(b.getFloatTy(), pointer, element);
   }
 
-  llvm::Align alignment() const {
-    return llvm::Align(std::min<int64_t>(lanes * kUnitBytes, kLineBytes));
+  /// Of a vector, of sums or of a panel.
+  llvm::Align alignment() const { return alignmentOf(kUnitBytes); }
+  llvm::Align alignmentOf(int64_t bytes) const {
+    return llvm::Align(std::min<int64_t>(lanes * bytes, kLineBytes));
   }
 
   /// Where the sums of a piece are, row by row.
@@ -173,17 +181,27 @@ private:
     return {b.CreateBitCast(odd, vector), b.CreateBitCast(even, vector)};
   }
 
+  /// A group of each of some columns.
+  llvm::Value *loadColumns(llvm::Value *panel, int64_t first) {
+    auto *groups = llvm::FixedVectorType::get(panelUnit, unsigned(lanes));
+    llvm::Value *loaded =
+        b.CreateAlignedLoad(groups, b.CreateConstInBoundsGEP1_64(panelUnit, panel, first),
+                            alignmentOf(panelBytesOf(tile.factors) * group));
+    return tile.factors == Factors::f16 ? b.CreateFPExt(loaded, vector) : loaded;
+  }
+
   /// A group of the left side. Of the last one there are only some: the others are zeros, and not
   /// read.
   llvm::Value *loadGroup(llvm::Value *place, llvm::Value *live) {
     if (!live)
-      return b.CreateAlignedLoad(unit, place, llvm::Align(bytesOf(tile.factors)));
+      return b.CreateAlignedLoad(unit, place, llvm::Align(leftBytesOf(tile.factors)));
     auto *elements = llvm::FixedVectorType::get(element, unsigned(group));
     auto *numbers = llvm::FixedVectorType::get(b.getInt64Ty(), unsigned(group));
     llvm::Value *mask =
         b.CreateICmpULT(b.CreateStepVector(numbers), b.CreateVectorSplat(unsigned(group), live));
-    llvm::Value *loaded = b.CreateMaskedLoad(elements, place, llvm::Align(bytesOf(tile.factors)),
-                                             mask, llvm::Constant::getNullValue(elements));
+    llvm::Value *loaded =
+        b.CreateMaskedLoad(elements, place, llvm::Align(leftBytesOf(tile.factors)), mask,
+                           llvm::Constant::getNullValue(elements));
     return b.CreateBitCast(loaded, unit);
   }
 
@@ -191,12 +209,8 @@ private:
   void step(const Piece &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
             llvm::Value *live, Values &sums) {
     llvm::SmallVector<Values, 4> columns;
-    auto *groups = llvm::FixedVectorType::get(unit, unsigned(lanes));
     for (int64_t v = 0; v < piece.vectors; ++v)
-      columns.push_back(partsOf(b.CreateAlignedLoad(
-          groups,
-          b.CreateConstInBoundsGEP1_64(unit, panel, index * tile.width + piece.column + v * lanes),
-          alignment())));
+      columns.push_back(partsOf(loadColumns(panel, index * tile.width + piece.column + v * lanes)));
     for (int64_t r = 0; r < piece.rows; ++r) {
       llvm::Value *row = b.CreateMul(argument(Tile::leftStride), b.getInt64(piece.row + r));
       llvm::Value *place = b.CreateInBoundsGEP(element, left, row);
@@ -241,7 +255,7 @@ private:
     llvm::Value *left =
         b.CreateInBoundsGEP(unit, b.CreateIntToPtr(argument(Tile::left), b.getPtrTy()), index);
     llvm::Value *panel =
-        b.CreateInBoundsGEP(unit, b.CreateIntToPtr(argument(Tile::panel), b.getPtrTy()),
+        b.CreateInBoundsGEP(panelUnit, b.CreateIntToPtr(argument(Tile::panel), b.getPtrTy()),
                             b.CreateMul(index, b.getInt64(tile.width)));
     for (int64_t i = 0; i < atOnce; ++i)
       step(piece, left, panel, i, live, next);
@@ -283,11 +297,12 @@ private:
   const Registers &registers;
   llvm::IRBuilder<> b;
   int64_t lanes;
-  int64_t group;       ///< terms of 32 bits
-  int64_t parts;       ///< of a group, multiplied one after the other
-  llvm::Type *element; ///< a factor in memory
-  llvm::Type *unit;    ///< a group of them
-  llvm::Type *vector;  ///< of sums
+  int64_t group;         ///< terms that are read together
+  int64_t parts;         ///< of a group, multiplied one after the other
+  llvm::Type *element;   ///< a factor of the left side
+  llvm::Type *unit;      ///< a group of them
+  llvm::Type *panelUnit; ///< a group of a column
+  llvm::Type *vector;    ///< of sums
 };
 } // namespace
 

@@ -1,7 +1,7 @@
 #include "Panels.h"
 
 #include "Strided.h"
-#include "Tile.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
 
@@ -45,7 +45,7 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   auto matmul = value.hasOneUse() ? dyn_cast<MatmulOp>(*value.user_begin()) : MatmulOp();
   // A kernel of several products is none of those that read panels.
   if (!matmul || !llvm::hasSingleElement(kernel.getBody().getOps<MatmulOp>()) ||
-      !elementOf(value).isF32())
+      !(elementOf(value).isF32() || isWide(matmul)))
     return {};
   bool isLeft = matmul.getRhs() != value;
   // A matrix times a column is found the other way round: the matrix is what has the columns.
@@ -69,6 +69,8 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
     return {};
   const int64_t columns = layout.columns.front().size;
   layout.width = panelWidth(columns);
+  if (elementOf(value).isBF16())
+    layout.group = groupOf(Factors::bf16);
   if (llvm::alignTo(columns, layout.width) > kMostPadding * columns)
     return {};
   return layout.toAttr(kernel.getContext());
@@ -215,10 +217,10 @@ static void chooseItems(PanelProduct &p) {
 static void chooseTermBlocks(PanelProduct &p) {
   int64_t most = kMostTerms, block = kTermsOfBlock;
   if (!p.right)
-    most = block = kOwnPanelBytes / (p.width * int64_t(sizeof(float)));
+    most = block = kOwnPanelBytes / (p.width * p.panelBytes());
   p.termBlocks = p.terms <= most ? 1 : llvm::divideCeil(p.terms, block);
   int64_t even = llvm::divideCeil(p.terms, p.termBlocks);
-  p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, kTermUnit);
+  p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, kTermUnit * p.group());
 }
 
 /// A row times a matrix that lies column by column is that matrix, row by row, times a column:
@@ -235,6 +237,17 @@ static void turnLine(PanelProduct &p, func::FuncOp func) {
     p = std::move(turned);
 }
 
+/// Takes bf16 as it is; false if some factor is not.
+static bool takeNarrowFactors(Product &product) {
+  for (Side *side : {&product.left, &product.right}) {
+    auto widened = side->factor.getDefiningOp<arith::ExtFOp>();
+    if (!widened || !widened.getIn().getType().isBF16())
+      return false;
+    side->factor = widened.getIn();
+  }
+  return true;
+}
+
 std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
   if (results.size() != 1 || !hasElements(func))
@@ -246,10 +259,14 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
     return std::nullopt;
   keepOneColumnLoop(*product);
   PanelProduct p;
+  if (isWide(product->op) && takeNarrowFactors(*product))
+    p.factors = Factors::bf16;
   p.product = std::move(*product);
   p.root = root;
   p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
+  if (p.right && elementOf(p.right->argument).isF16())
+    p.factors = Factors::f16;
   turnLine(p, func);
   p.batch = p.product.count(p.product.batch);
   p.rows = p.product.count(p.product.rows);

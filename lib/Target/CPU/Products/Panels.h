@@ -7,6 +7,7 @@
 // the tiles; items that follow each other read panels that do.
 #pragma once
 
+#include "Tile.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Product.h"
@@ -61,7 +62,9 @@ struct RowTiles {
 };
 
 struct PanelProduct : RowTiles {
+  /// Of bf16, the factors of its sides are the narrow ones.
   Product product;
+  Factors factors = Factors::f32;
   mlir::Value root; ///< what the kernel stores, in the shape it has there
   std::optional<DirectRows> left;
   std::optional<PackedPanels> right;
@@ -73,6 +76,11 @@ struct PanelProduct : RowTiles {
   /// Whether terms are nearer to each other than rows (columns) are in an operand that items pack.
   bool leftByTerms = false, rightByTerms = false;
 
+  int64_t leftBytes() const { return leftBytesOf(factors); }
+  int64_t panelBytes() const { return panelBytesOf(factors); }
+  int64_t group() const { return groupOf(factors); }
+  /// Terms of a packed panel, those included that fill up the last group.
+  int64_t panelTerms() const { return llvm::alignTo(terms, group()); }
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
   /// Loops of the batch that the second operand has matrices for.

@@ -11,9 +11,9 @@
 // With `accumulate` it goes on from what is in `sums`, else it begins with zero: terms can come in
 // blocks. On the way it asks for the cache lines from `next` on.
 //
-// Factors narrower than 32 bits come in groups of terms that fill these: side by side in a row of
-// the left operand, which has them anyway, and in each column of the panel (PanelLayout::group). A
-// tile reads 32 bits of either at a time. Terms that fill up the last group of a panel are zeros;
+// Factors narrower than 32 bits may come in groups of terms that fill these: side by side in a row
+// of the left operand, which has them anyway, and in each column of the panel (PanelLayout::group).
+// A tile reads 32 bits of either at a time. Terms that fill up the last group of a panel are zeros;
 // of the left operand nothing is read behind the last term.
 #pragma once
 
@@ -28,13 +28,16 @@ namespace gantry::cpu {
 /// What is multiplied. Sums have 32 bits.
 enum class Factors : uint8_t {
   f32,
-  /// Pairs (a0, a1) and (b0, b1), with the odd ones first: fma(a0, b0, fma(a1, b1, sum)), as
-  /// AVX512-BF16 has it. There, subnormal factors count as zeros, and so do subnormal sums.
+  /// Pairs (a0, a1) and (b0, b1), the odd ones first: fma(a0, b0, fma(a1, b1, sum)), as AVX512-BF16
+  /// has it. There, subnormal factors count as zeros, and so do subnormal sums.
   bf16,
+  f16, ///< of the panel; the left ones are f32
 };
-constexpr int64_t bytesOf(Factors factors) { return factors == Factors::f32 ? 4 : 2; }
+/// Bytes of a factor.
+constexpr int64_t leftBytesOf(Factors factors) { return factors == Factors::bf16 ? 2 : 4; }
+constexpr int64_t panelBytesOf(Factors factors) { return factors == Factors::f32 ? 4 : 2; }
 /// Terms of a group.
-constexpr int64_t groupOf(Factors factors) { return 4 / bytesOf(factors); }
+constexpr int64_t groupOf(Factors factors) { return factors == Factors::bf16 ? 2 : 1; }
 /// "bf16"
 llvm::StringRef nameOf(Factors factors);
 

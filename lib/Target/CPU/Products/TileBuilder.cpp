@@ -76,8 +76,8 @@ Value TileBuilder::load(Value buffer, ValueRange at) {
 void TileBuilder::store(Value element, Value buffer, ValueRange at) {
   memref::StoreOp::create(b, element, buffer, at);
 }
-Value TileBuilder::allocate(int64_t rows, int64_t columns) {
-  return memref::AllocOp::create(b, MemRefType::get({rows, columns}, b.getF32Type()));
+Value TileBuilder::allocate(ArrayRef<int64_t> shape, Type element) {
+  return memref::AllocOp::create(b, MemRefType::get(shape, element));
 }
 
 void TileBuilder::loop(Value from, Value to, function_ref<void(Value)> body) {

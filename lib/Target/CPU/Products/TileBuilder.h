@@ -27,7 +27,9 @@ protected:
 
   //===--- Building blocks -------------------------------------------------------------------===//
 
-  static constexpr int64_t kElementBytes = 4, kLineBytes = 64;
+  /// Of a sum.
+  static constexpr int64_t kElementBytes = 4;
+  static constexpr int64_t kLineBytes = 64;
 
   Value constant(int64_t value) { return indexConstant(b, value); }
   Value add(Value x, Value y) { return addIndex(b, x, y); }
@@ -35,12 +37,15 @@ protected:
   Value sub(Value x, Value y);
   Value less(Value x, Value y);
   Value least(Value x, Value y);
-  Value bytes(Value count) { return mul(count, kElementBytes); }
+  Value bytes(Value count, int64_t each = kElementBytes) { return mul(count, each); }
   Value addressOf(Value buffer);
   /// The element of a buffer at an index for each of its dimensions.
   Value load(Value buffer, mlir::ValueRange at);
   void store(Value element, Value buffer, mlir::ValueRange at);
-  Value allocate(int64_t rows, int64_t columns);
+  Value allocate(int64_t rows, int64_t columns) {
+    return allocate({rows, columns}, b.getF32Type());
+  }
+  Value allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
   void loop(Value from, Value to, llvm::function_ref<void(Value)> body);
   void loop(int64_t to, llvm::function_ref<void(Value)> body);

@@ -1,0 +1,167 @@
+// Rounds what products of f32 multiply to a narrower type; their sums stay f32 (--math).
+//
+// Rounding is an op of its own, so that what several products read is rounded once, where it is
+// made, and travels in half the bytes. Constants are rounded here: a plan has them in the narrow
+// type alone, unless something else reads them as they are. Attention is left in f32, whoever
+// computes it: its weights are sharper than what they are made of.
+
+#include "gantry/Arrays/Array.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_NARROWFACTORSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+static bool isElementwise(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  return kernel && kernel.getFusionKind() == FusionKind::Elementwise;
+}
+
+/// Adds the products whose elements `scores` is computed from, each from the one at its place.
+static void addProductsOf(Value scores, DenseSet<Operation *> &products) {
+  llvm::SetVector<Value> open;
+  open.insert(scores);
+  for (size_t i = 0; i < open.size(); ++i) {
+    Operation *op = open[i].getDefiningOp();
+    if (isa_and_nonnull<MatmulOp>(op))
+      products.insert(op);
+    else if (op && isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (operand.getType() == open[i].getType())
+          open.insert(operand);
+  }
+}
+
+/// The products of attention: of softmax with the values, and those that softmax is made of.
+static DenseSet<Operation *> productsOfAttention(func::FuncOp func) {
+  DenseSet<Operation *> products;
+  func.walk([&](MatmulOp second) {
+    auto softmax = second.getLhs().getDefiningOp<SoftmaxOp>();
+    if (!softmax)
+      return;
+    products.insert(second);
+    addProductsOf(softmax.getInput(), products);
+  });
+  return products;
+}
+
+static ArrayRef<char> bytesOf(ElementsAttr value) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
+/// To nearest, as gantry.cast does; null where the elements are not at hand.
+static ElementsAttr roundElements(ElementsAttr value, FloatType element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense.mapValues(element, [&](const APFloat &number) {
+      APFloat rounded = number;
+      bool loses = false;
+      rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+      return rounded.bitcastToAPInt();
+    });
+  ArrayRef<char> wide = bytesOf(value);
+  const size_t count = type.getNumElements();
+  if (count == 0 || wide.size() != count * sizeof(float))
+    return {};
+  AsmResourceBlob blob =
+      HeapAsmResourceBlob::allocate(count * sizeof(uint16_t), /*align=*/64, /*dataIsMutable=*/true);
+  char *narrow = blob.getMutableData().data();
+  auto round = element.isBF16() ? arrays::floatToBfloat : arrays::floatToHalf;
+  for (size_t i = 0; i < count; ++i) {
+    float number;
+    std::memcpy(&number, wide.data() + i * sizeof number, sizeof number);
+    uint16_t bits = round(number);
+    std::memcpy(narrow + i * sizeof bits, &bits, sizeof bits);
+  }
+  StringRef name = cast<DenseResourceElementsAttr>(value).getRawHandle().getKey();
+  return DenseResourceElementsAttr::get(type.clone(element), name, std::move(blob));
+}
+
+namespace {
+struct NarrowFactors : gantry::impl::NarrowFactorsPassBase<NarrowFactors> {
+  using NarrowFactorsPassBase::NarrowFactorsPassBase;
+
+  FloatType element;
+  DenseMap<Value, Value> constants; ///< by the constant, or the move of one, that they are made of
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (type == "bf16")
+      element = BFloat16Type::get(context);
+    else if (type == "f16")
+      element = Float16Type::get(context);
+    return success(element != nullptr);
+  }
+
+  void runOnOperation() override {
+    constants.clear();
+    DenseSet<Operation *> attention = productsOfAttention(getOperation());
+    SmallVector<MatmulOp> products;
+    getOperation().walk([&](MatmulOp op) {
+      if (getElementTypeOrSelf(op.getType()).isF32() && !attention.contains(op))
+        products.push_back(op);
+    });
+    for (MatmulOp op : products) {
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(narrow(operand.get(), op));
+      setWide(op);
+      ++numNarrowed;
+    }
+  }
+
+  /// `value`, rounded, for an operand of `user`.
+  Value narrow(Value value, Operation *user) {
+    if (Value constant = narrowConstant(value))
+      return constant;
+    OpBuilder b(user);
+    auto cast = CastOp::create(b, user->getLoc(), narrowed(value), value);
+    inheritRequest(user, cast);
+    return cast;
+  }
+
+  RankedTensorType narrowed(Value value) {
+    return mlir::cast<RankedTensorType>(value.getType()).clone(element);
+  }
+
+  /// A constant, and what only moves its elements; null for others.
+  Value narrowConstant(Value value) {
+    if (Value known = constants.lookup(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return {};
+    OpBuilder b(op);
+    Operation *made = nullptr;
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      if (ElementsAttr rounded = roundElements(constant.getValue(), element)) {
+        made = ConstantOp::create(b, constant.getLoc(), rounded);
+        for (NamedAttribute attribute : constant->getDiscardableAttrs())
+          made->setDiscardableAttr(attribute.getName(), attribute.getValue());
+      }
+    } else if (isa<TransposeOp>(op) || isView(op)) {
+      if (Value source = narrowConstant(op->getOperand(0))) {
+        IRMapping mapping;
+        mapping.map(op->getOperand(0), source);
+        made = b.clone(*op, mapping);
+        made->getResult(0).setType(narrowed(value));
+      }
+    }
+    return made ? constants[value] = made->getResult(0) : Value();
+  }
+};
+} // namespace
