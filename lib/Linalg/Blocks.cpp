@@ -92,17 +92,37 @@ Value gantry::softmaxAlong(Emitter &b, Value input, int64_t axis, bool logarithm
   });
 }
 
+Signs Signs::of(Value left, Value right) {
+  return {isUnsigned(left.getType()), isUnsigned(right.getType())};
+}
+
+Type Signs::sumType(Type element) {
+  return element.isInteger(8) ? IntegerType::get(element.getContext(), 32) : computeType(element);
+}
+
+Type Signs::resultType(Type element) { return element.isInteger(8) ? sumType(element) : element; }
+
+Value Signs::product(Emitter &b, Value left, Value right) const {
+  auto widen = [&](Value x, bool isUnsigned) -> Value {
+    if (!x.getType().isInteger(8))
+      return b.widen(x);
+    return isUnsigned ? Value(arith::ExtUIOp::create(b, b.getI32Type(), x))
+                      : Value(arith::ExtSIOp::create(b, b.getI32Type(), x));
+  };
+  Value x = widen(left, isLeftUnsigned);
+  return b.mul(x, widen(right, isRightUnsigned));
+}
+
 Value gantry::sumOfProducts(Emitter &b, ArrayRef<int64_t> shape, AffineMap resultMap,
-                            ArrayRef<Operand> inputs, Emitter::Iterators iterators) {
-  Type wide = computeType(elementOf(inputs[0].value));
-  Value init = b.filled(shape, b.number(0, wide));
-  return b.accumulate(init, resultMap, inputs, iterators, [](Emitter &e, ValueRange x) {
-    return e.add(x[2], e.mul(e.widen(x[0]), e.widen(x[1])));
+                            ArrayRef<Operand> inputs, Emitter::Iterators iterators, Signs signs) {
+  Value init = b.filled(shape, b.number(0, Signs::sumType(elementOf(inputs[0].value))));
+  return b.accumulate(init, resultMap, inputs, iterators, [&](Emitter &e, ValueRange x) {
+    return e.add(x[2], signs.product(e, x[0], x[1]));
   });
 }
 
 Value gantry::multiplyMatrices(Emitter &b, Value lhs, Value rhs, bool transposeLhs,
-                               bool transposeRhs) {
+                               bool transposeRhs, Signs signs) {
   ArrayRef<int64_t> left = shapeOf(lhs), right = shapeOf(rhs);
   Shape shape = *broadcastShapes(left.drop_back(2), right.drop_back(2));
   unsigned batch = shape.size(), loops = batch + 3;
@@ -124,5 +144,5 @@ Value gantry::multiplyMatrices(Emitter &b, Value lhs, Value rhs, bool transposeL
   Operand c = transposeRhs ? operand(rhs, n, k) : operand(rhs, k, n);
   SmallVector<IteratorType> iterators(loops, IteratorType::parallel);
   iterators.back() = IteratorType::reduction;
-  return sumOfProducts(b, shape, b.mapOf(loops, b.dims(0, loops - 1)), {a, c}, iterators);
+  return sumOfProducts(b, shape, b.mapOf(loops, b.dims(0, loops - 1)), {a, c}, iterators, signs);
 }

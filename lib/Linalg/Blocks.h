@@ -21,13 +21,26 @@ Operand withoutAxes(Emitter &b, mlir::Value value, unsigned rank, llvm::ArrayRef
 /// e^x / sum e^x, or its logarithm, along `axis`; result in the compute type.
 mlir::Value softmaxAlong(Emitter &b, mlir::Value input, int64_t axis, bool logarithm);
 
-/// A contraction over inputs of one type: sum of products into `shape` by `resultMap`; result in
-/// the compute type.
+/// How the factors of a contraction become numbers of the type that sums have: bytes i32, by the
+/// sign of each, others their compute type.
+struct Signs {
+  bool isLeftUnsigned = false, isRightUnsigned = false;
+
+  /// Of operands as the op has them, before types lose their sign.
+  static Signs of(mlir::Value left, mlir::Value right);
+  static mlir::Type sumType(mlir::Type element);
+  /// What a contraction of such elements gives.
+  static mlir::Type resultType(mlir::Type element);
+  mlir::Value product(Emitter &b, mlir::Value left, mlir::Value right) const;
+};
+
+/// A contraction: sum of products into `shape` by `resultMap`; result in the type of sums.
 mlir::Value sumOfProducts(Emitter &b, llvm::ArrayRef<int64_t> shape, mlir::AffineMap resultMap,
-                          llvm::ArrayRef<Operand> inputs, Emitter::Iterators iterators);
+                          llvm::ArrayRef<Operand> inputs, Emitter::Iterators iterators,
+                          Signs signs = {});
 
 /// [..., m, k] x [..., k, n], batch dimensions broadcast, operands transposed as asked.
 mlir::Value multiplyMatrices(Emitter &b, mlir::Value lhs, mlir::Value rhs, bool transposeLhs,
-                             bool transposeRhs);
+                             bool transposeRhs, Signs signs = {});
 
 } // namespace gantry

@@ -11,13 +11,13 @@ using namespace gantry;
 using Shape = SmallVector<int64_t>;
 
 static Value lowerMatmul(MatmulOp op, MatmulOp::Adaptor in, Emitter &b) {
-  Value product =
-      multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(), op.getTransposeB());
+  Value product = multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(),
+                                   op.getTransposeB(), Signs::of(op.getLhs(), op.getRhs()));
   if (isWide(op)) {
     setWide(product.getDefiningOp());
     return product;
   }
-  return b.convertTo(product, elementOf(in.getLhs()));
+  return b.convertTo(product, Signs::resultType(elementOf(in.getLhs())));
 }
 
 /// Scores times scale plus mask; hidden keys get -inf, which softmax turns to 0.

@@ -40,12 +40,13 @@ struct Loops {
   AffineMap map(ArrayRef<AffineExpr> exprs) { return b.mapOf(iterators.size(), exprs); }
 };
 
-/// A convolution; the result has the input's type.
+/// A convolution; the result has the type of its sums.
 struct Convolution {
   Value input, filter;
   ArrayRef<int64_t> strides, dilations, low, high;
   int64_t groups;
   Shape resultSpatial;
+  Signs signs;
 
   Value emit(Emitter &b);
 };
@@ -54,12 +55,11 @@ struct Convolution {
 /// Products added up one by one: they may be contracted, never reordered, or the forms of a
 /// convolution would differ.
 static Value sumOfWindows(Emitter &b, ArrayRef<int64_t> shape, AffineMap resultMap,
-                          ArrayRef<Operand> inputs, Emitter::Iterators iterators) {
-  Type wide = computeType(elementOf(inputs[0].value));
-  Value init = b.filled(shape, b.number(0, wide));
-  return b.accumulate(init, resultMap, inputs, iterators, [](Emitter &e, ValueRange x) {
+                          ArrayRef<Operand> inputs, Emitter::Iterators iterators, Signs signs) {
+  Value init = b.filled(shape, b.number(0, Signs::sumType(elementOf(inputs[0].value))));
+  return b.accumulate(init, resultMap, inputs, iterators, [&](Emitter &e, ValueRange x) {
     e.mathFlags = arith::FastMathFlags::contract;
-    return e.add(x[2], e.mul(e.widen(x[0]), e.widen(x[1])));
+    return e.add(x[2], signs.product(e, x[0], x[1]));
   });
 }
 
@@ -114,12 +114,12 @@ Value Convolution::emit(Emitter &b) {
   if (!single)
     shape.push_back(outer);
   llvm::append_range(shape, resultSpatial);
-  Value result =
-      sumOfWindows(b, shape, loops.map(b.dims(0, parallel)),
-                   {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}}, loops.iterators);
+  Value result = sumOfWindows(b, shape, loops.map(b.dims(0, parallel)),
+                              {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}},
+                              loops.iterators, signs);
   Shape flat{n, groups * outer};
   llvm::append_range(flat, resultSpatial);
-  return b.reshape(b.convertTo(result, elementOf(input)), flat);
+  return b.reshape(b.convertTo(result, Signs::resultType(elementOf(input))), flat);
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,30 +129,37 @@ Value Convolution::emit(Emitter &b) {
 static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
   ArrayRef<int64_t> result = op.getType().getShape(), filter = shapeOf(in.getFilter());
   unsigned spatial = result.size() - 2;
+  const bool isBytes = elementOf(in.getFilter()).isInteger(8);
   PackedConvolution convolution{result[0],
                                 shapeOf(in.getInput()).back(),
                                 int64_t(op.getGroups()),
                                 result.back(),
-                                filter.back(),
+                                isBytes ? filter.drop_back().back() : filter.back(),
                                 llvm::to_vector<3>(result.slice(1, spatial)),
                                 llvm::to_vector<3>(filter.slice(1, spatial)),
                                 llvm::to_vector<3>(op.getStrides()),
-                                llvm::to_vector<3>(op.getDilations())};
+                                llvm::to_vector<3>(op.getDilations()),
+                                isBytes ? filter.back() : 1};
   Value image = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(),
                       b.number(0, elementOf(in.getInput())), 1);
   SmallVector<AffineMap> maps = convolution.maps(b.getContext());
   Value sum = sumOfWindows(b, result, maps[2], {{image, maps[0]}, {in.getFilter(), maps[1]}},
-                           convolution.iterators());
-  return b.convertTo(sum, elementOf(in.getInput()));
+                           convolution.iterators(), Signs::of(op.getInput(), op.getFilter()));
+  return b.convertTo(sum, Signs::resultType(elementOf(in.getInput())));
 }
 
 static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
   if (isChannelsLast(op))
     return lowerPackedConv(op, in, b);
-  Convolution convolution{in.getInput(),           in.getFilter(),
-                          op.getStrides(),         op.getDilations(),
-                          op.getPadsLow(),         op.getPadsHigh(),
-                          int64_t(op.getGroups()), Shape(op.getType().getShape().drop_front(2))};
+  Convolution convolution{in.getInput(),
+                          in.getFilter(),
+                          op.getStrides(),
+                          op.getDilations(),
+                          op.getPadsLow(),
+                          op.getPadsHigh(),
+                          int64_t(op.getGroups()),
+                          Shape(op.getType().getShape().drop_front(2)),
+                          Signs::of(op.getInput(), op.getFilter())};
   return convolution.emit(b);
 }
 
@@ -213,8 +220,8 @@ static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in,
   Shape ones(window.size(), 1);
   int64_t groups = op.getGroups();
   Convolution convolution{
-      image,  turnFilter(b, in.getFilter(), groups),       ones, op.getDilations(), low, high,
-      groups, Shape(op.getType().getShape().drop_front(2))};
+      image,  turnFilter(b, in.getFilter(), groups),        ones,   op.getDilations(), low, high,
+      groups, Shape(op.getType().getShape().drop_front(2)), Signs()};
   return convolution.emit(b);
 }
 

@@ -7,13 +7,13 @@ using utils::IteratorType;
 
 SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
   auto dim = [&](unsigned d) { return getAffineDimExpr(d, context); };
-  unsigned output = spatial() + 1, firstTap = output + 1, last = numLoops() - 1;
+  unsigned output = spatial() + 1, firstTap = output + 1, last = firstTap + spatial();
   AffineExpr o = dim(output), inside = dim(last);
-  AffineExpr channel = inside;
+  AffineExpr channel = depth > 1 ? inside * depth + dim(last + 1) : inside;
   if (isDepthwise() && groups > 1)
     channel = o;
   else if (groups > 1)
-    channel = o.floorDiv(outputs / groups) * inner() + inside;
+    channel = o.floorDiv(outputs / groups) * inner() + channel;
   bool single = panel == outputs;
   SmallVector<AffineExpr> image{dim(0)}, result{dim(0)};
   SmallVector<AffineExpr> filter{single ? getAffineConstantExpr(0, context) : o.floorDiv(panel)};
@@ -24,6 +24,8 @@ SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
   }
   image.push_back(channel);
   filter.append({inside, single ? o : o % panel});
+  if (depth > 1)
+    filter.push_back(dim(last + 1));
   result.push_back(o);
   auto mapOf = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(numLoops(), 0, exprs, context);
@@ -33,7 +35,7 @@ SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
 
 SmallVector<IteratorType> PackedConvolution::iterators() const {
   SmallVector<IteratorType> kinds(spatial() + 2, IteratorType::parallel);
-  kinds.append(spatial() + 1, IteratorType::reduction);
+  kinds.append(numLoops() - kinds.size(), IteratorType::reduction);
   return kinds;
 }
 
@@ -47,21 +49,24 @@ static int64_t stepOf(AffineExpr expr, unsigned dims, unsigned d) {
 
 std::optional<PackedConvolution> PackedConvolution::match(linalg::LinalgOp op) {
   unsigned loops = op.getNumLoops();
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || loops < 5 || loops % 2 == 0 ||
-      op.hasDynamicShape())
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || loops < 5 || op.hasDynamicShape())
     return std::nullopt;
+  // A loop more than two for each dimension and three: that for depth.
+  const bool isDeep = loops % 2 == 0;
   unsigned spatial = (loops - 3) / 2;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   ArrayRef<int64_t> image = op.getShape(op.getDpsInputOperand(0)),
                     filter = op.getShape(op.getDpsInputOperand(1));
-  if (image.size() != spatial + 2 || filter.size() != spatial + 3)
+  if (image.size() != spatial + 2 || filter.size() != spatial + (isDeep ? 4 : 3))
     return std::nullopt;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  PackedConvolution found{sizes[0], image.back(), 0, sizes[spatial + 1], filter.back(), {},
-                          {},       {},           {}};
-  if (llvm::is_contained(sizes, 0) || found.channels % sizes.back())
+  const int64_t depth = isDeep ? sizes.back() : 1;
+  const int64_t inner = sizes[2 * spatial + 2] * depth;
+  PackedConvolution found{
+      sizes[0], image.back(), 0, sizes[spatial + 1], filter[spatial + 2], {}, {}, {}, {}, depth};
+  if (llvm::is_contained(sizes, 0) || found.channels % inner)
     return std::nullopt;
-  found.groups = found.channels / sizes.back();
+  found.groups = found.channels / inner;
   if (found.outputs % found.groups || found.outputs % found.panel)
     return std::nullopt;
   for (unsigned i = 0; i < spatial; ++i) {

@@ -229,7 +229,8 @@ def conv(input, filter, strides, pads_low, pads_high, dilations, groups, *, devi
 
     Input [n, c, spatial...], filter [o, c / groups, window...], result [n, o, spatial...] with one to three
     spatial dimensions; a spatial size is floor((in + low + high - dilation (window - 1) - 1) / stride) + 1.
-    Outside the input are zeros.
+    Outside the input are zeros. Element types are those of `gantry.matmul`: 8-bit integers of either sign give
+    i32.
     """
     return _apply("conv", (input, filter), (("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4,
                   pads_high), ("dilations", 4, dilations), ("groups", 1, groups)), device, name)
@@ -517,7 +518,8 @@ def matmul(lhs, rhs, *, transpose_a=False, transpose_b=False, device=None, name=
 
     Multiplies the last two dimensions, [..., m, k] by [..., k, n] giving [..., m, n]; leading dimensions
     broadcast as in NumPy. `transpose_a` and `transpose_b` swap an operand's last two dimensions first. Sums are
-    accumulated in f32 for f16 and bf16, else in the element type.
+    accumulated in f32 for f16 and bf16, else in the element type. Operands of 8-bit integers may differ in
+    their sign; their sums are i32, exact modulo 2^32.
     """
     return _apply("matmul", (lhs, rhs), (("transpose_a", 0, transpose_a), ("transpose_b", 0, transpose_b)), device,
                   name)

@@ -28,6 +28,21 @@ gantry.kernel @matmul_half {
   gantry.yield %0 : tensor<4x6xf16>
 }
 
+// Bytes are widened to what their sums are, each by its sign.
+// CHECK-LABEL: func.func private @matmul_bytes(
+// CHECK:         linalg.generic
+// CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<4x8xi8>, tensor<8x6xi8>) outs(%{{.*}} : tensor<4x6xi32>)
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: i8, %[[B:.*]]: i8, %[[SUM:.*]]: i32):
+// CHECK-NEXT:      %[[X:.*]] = arith.extui %[[A]]
+// CHECK-NEXT:      %[[Y:.*]] = arith.extsi %[[B]]
+// CHECK-NEXT:      %[[PRODUCT:.*]] = arith.muli %[[X]], %[[Y]]
+// CHECK-NEXT:      arith.addi %[[SUM]], %[[PRODUCT]]
+gantry.kernel @matmul_bytes {
+^bb0(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>):
+  %0 = gantry.matmul %a, %b : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
+  gantry.yield %0 : tensor<4x6xi32>
+}
+
 // CHECK-LABEL: func.func private @conv(
 // CHECK:         tensor.pad %{{.*}} low[0, 0, 1, 1] high[0, 0, 1, 1]
 // CHECK:         linalg.generic

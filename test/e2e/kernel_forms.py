@@ -20,8 +20,8 @@ SETS = {"none": [], "floats": list(UNITS), "ints": list(INTS), "indices": ["i32"
 
 @dataclasses.dataclass
 class Form:
-    """One way to write an op, for element types `types`. `reference` gets the operands as arrays, f64 for
-    floats; `sized` ones get n before them."""
+    """One way to write an op, for element types `types`: T, and S for the sums of their products. `reference` gets
+    the operands as arrays, f64 for floats; `sized` ones get n before them."""
     operands: str
     results: str
     reference: object
@@ -37,7 +37,8 @@ class Form:
         return {"n": n, "k": min(n, 5)}
 
     def of(self, text, element, n):
-        return [(element if e == "T" else e, shape) for e, shape in shapes(text, self.sizes(n))]
+        sums = "i32" if element in ("i8", "ui8") else element
+        return [({"T": element, "S": sums}.get(e, e), shape) for e, shape in shapes(text, self.sizes(n))]
 
     def draw(self, element, n, seed):
         draw = np.random.default_rng(seed)
@@ -198,7 +199,12 @@ def windows(x, border, high=3, wide=2):
     return np.stack([padded[:, :, i:i + h, j:j + w] for i in range(high) for j in range(wide)], -1)
 
 
+def widened(array):
+    return array.astype(np.int32) if array.dtype.itemsize == 1 else array
+
+
 def convolve(x, weights):
+    x, weights = widened(x), widened(weights)
     return np.einsum("nchwp,ocp->nohw", windows(x, 0), weights.reshape(*weights.shape[:2], -1)).astype(x.dtype)
 
 
@@ -218,11 +224,11 @@ def attend(query, key, value):
 
 
 def contraction_forms():
-    product = lambda a, b: np.matmul(a, b)
-    yield "matmul", Form("T:3 n, T:n 5", "T:3 5", product, off_by="sum")
-    yield "matmul", Form("T:n 7, T:7 5", "T:n 5", product, off_by="sum")
-    yield "matmul", Form("T:2 4 9, T:n 9", "T:2 4 n", lambda a, b: np.matmul(a, b.T), "transpose_b", off_by="sum")
-    yield "conv", Form("T:1 2 n 3, T:4 2 3 2", "T:1 4 n 3", convolve, WINDOW[WINDOW.index("strides"):] + ", " + GROUPS, off_by="sum")
+    product = lambda a, b: np.matmul(widened(a), widened(b))
+    yield "matmul", Form("T:3 n, T:n 5", "S:3 5", product, off_by="sum")
+    yield "matmul", Form("T:n 7, T:7 5", "S:n 5", product, off_by="sum")
+    yield "matmul", Form("T:2 4 9, T:n 9", "S:2 4 n", lambda a, b: product(a, b.T), "transpose_b", off_by="sum")
+    yield "conv", Form("T:1 2 n 3, T:4 2 3 2", "S:1 4 n 3", convolve, WINDOW[WINDOW.index("strides"):] + ", " + GROUPS, off_by="sum")
     yield "conv_transpose", Form("T:1 2 n 3, T:2 4 3 2", "T:1 4 n 3", spread,
                                  WINDOW[WINDOW.index("strides"):] + ", output_pads = array<i64: 0, 0>, " + GROUPS, off_by="sum")
     lowest = lambda x: -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min

@@ -10,13 +10,16 @@ namespace gantry {
 
 /// A convolution of [n, spatial..., c] with a filter [o / panel, window..., c / groups, panel]. Its
 /// loops are the result's dimensions, the window's and the input channels of a group, all of them,
-/// be they of one step: terms are added in the order of the last ones.
+/// be they of one step: terms are added in the order of the last ones. Of bytes the filter is
+/// [o / panel, window..., c / groups / depth, panel, depth], and there is a last loop for depth.
 struct PackedConvolution {
   int64_t batch, channels, groups, outputs, panel;
   llvm::SmallVector<int64_t, 3> out, window, strides, dilations; ///< one for each spatial dimension
 
+  int64_t depth = 1; ///< channels that lie side by side in each column of a panel
+
   unsigned spatial() const { return out.size(); }
-  unsigned numLoops() const { return 2 * spatial() + 3; }
+  unsigned numLoops() const { return 2 * spatial() + (depth > 1 ? 4 : 3); }
   /// Input channels of a group.
   int64_t inner() const { return channels / groups; }
   /// Each channel is convolved by itself.

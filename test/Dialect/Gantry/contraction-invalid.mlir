@@ -261,3 +261,31 @@ func.func @attention(%x: tensor<4x8xf32>, %y: tensor<6x8xf32>, %z: tensor<6x8xf3
   %r = gantry.attention %x, %y, %z, %u {scale = 1.0 : f64} : (tensor<4x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<4x5xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+// Sums of bytes are i32.
+func.func @matmul(%x: tensor<4x8xui8>, %y: tensor<8x4xi8>) {
+  // expected-error @below {{op inferred type(s) 'tensor<4x4xi32>' are incompatible with return type(s) of operation 'tensor<4x4xi8>'}}
+  // expected-error @below {{'gantry.matmul' op failed to infer returned types}}
+  %r = gantry.matmul %x, %y : (tensor<4x8xui8>, tensor<8x4xi8>) -> tensor<4x4xi8>
+  return
+}
+
+// -----
+
+// Only bytes may differ in their sign.
+func.func @matmul(%x: tensor<4x8xui16>, %y: tensor<8x4xi16>) {
+  // expected-error @below {{'gantry.matmul' op operands have different element types: 'ui16' and 'i16'}}
+  %r = gantry.matmul %x, %y : (tensor<4x8xui16>, tensor<8x4xi16>) -> tensor<4x4xi16>
+  return
+}
+
+// -----
+
+// Filters of bytes have four channels side by side.
+func.func @conv(%x: tensor<1x8x4xui8>, %w: tensor<1x1x2x16x2xi8>) {
+  // expected-error @below {{'gantry.conv' op packed filter [1,1,2,16,2] of bytes needs 4 channels side by side}}
+  %y = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xui8>, tensor<1x1x2x16x2xi8>) -> tensor<1x8x16xi32>
+  return
+}

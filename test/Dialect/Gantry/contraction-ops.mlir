@@ -11,6 +11,13 @@ func.func @matmul(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) {
   return
 }
 
+// CHECK-LABEL: @matmul_bytes(
+// CHECK: gantry.matmul %arg0, %arg1 : (tensor<4x8xui8>, tensor<8x16xi8>) -> tensor<4x16xi32>
+func.func @matmul_bytes(%a: tensor<4x8xui8>, %b: tensor<8x16xi8>) {
+  %c = gantry.matmul %a, %b : (tensor<4x8xui8>, tensor<8x16xi8>) -> tensor<4x16xi32>
+  return
+}
+
 // CHECK-LABEL: @conv(
 // CHECK: gantry.conv %arg0, %arg1 {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32>
 func.func @conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {

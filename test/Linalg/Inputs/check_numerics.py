@@ -62,7 +62,8 @@ def add_integers(suite):
         suite.add("gantry.abs %0", [a], np.abs(a))
         suite.add("gantry.sign %0", [a], np.sign(a))
         m = rng.integers(info.min, info.max, (3, 4), dtype=dtype, endpoint=True)
-        suite.add("gantry.matmul %0, %1 {transpose_b}", [m, m], m @ m.T)
+        wide = m.astype("i4") if m.itemsize == 1 else m
+        suite.add("gantry.matmul %0, %1 {transpose_b}", [m, m], wide @ wide.T)
         suite.add("gantry.reduce_max %0 {axes = array<i64: 1>}", [m], m.max(1))
 
 

@@ -40,9 +40,9 @@ func.func @conv(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x9xf3
 // CHECK-LABEL: @integer_conv(
 // CHECK: gantry.constant dense<0> : tensor<ui8>
 // CHECK: gantry.pad
-func.func @integer_conv(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xui8>) -> tensor<1x4x8xui8> {
-  %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xui8>, tensor<4x3x3xui8>) -> tensor<1x4x8xui8>
-  return %y : tensor<1x4x8xui8>
+func.func @integer_conv(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xui8>) -> tensor<1x4x8xi32> {
+  %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xui8>, tensor<4x3x3xui8>) -> tensor<1x4x8xi32>
+  return %y : tensor<1x4x8xi32>
 }
 
 // Without a border nothing is added.

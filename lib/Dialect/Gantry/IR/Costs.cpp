@@ -98,7 +98,8 @@ uint64_t MatmulOp::getFlops() {
 
 uint64_t ConvOp::getFlops() {
   auto w = getFilter().getType();
-  int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(w.getRank() - 1) : 1);
+  int64_t columns = w.getRank() - (w.getElementType().isInteger(8) ? 2 : 1);
+  int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(columns) : 1);
   uint64_t perOutput = outer ? w.getNumElements() / outer : 0;
   return 2 * countElements(getResult()) * perOutput;
 }

@@ -175,12 +175,23 @@ ELEMENTWISE(UpdateOp) ELEMENTWISE(UpdateAddOp)
     // Contractions and windows
     //===----------------------------------------------------------------------===//
 
-    static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+    /// What a contraction gives: 8-bit integers, of either sign each, are summed in i32.
+    static Type sumElement(Type a) {
+  return a.isInteger(8) ? IntegerType::get(a.getContext(), 32) : a;
+}
+
+static LogicalResult checkFactors(Type a, Type b, StringRef name, Loc loc) {
+  if (a.isInteger(8) && b.isInteger(8))
+    return success();
+  return checkSameElement(a, b, name, loc);
+}
+
+static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto a = tensorOf(op.getLhs()), b = tensorOf(op.getRhs());
   if (a.getRank() < 2 || b.getRank() < 2)
     return fail(loc, name, "operands need at least 2 dimensions, got ", text(a.getShape()), " and ",
                 text(b.getShape()));
-  if (failed(checkSameElement(a.getElementType(), b.getElementType(), name, loc)))
+  if (failed(checkFactors(a.getElementType(), b.getElementType(), name, loc)))
     return failure();
   auto last = [](RankedTensorType t, bool transposed) {
     int64_t m = t.getDimSize(t.getRank() - 2), n = t.getDimSize(t.getRank() - 1);
@@ -198,12 +209,11 @@ ELEMENTWISE(UpdateOp) ELEMENTWISE(UpdateAddOp)
                 text(b.getShape()));
   batch->append({m, n});
   Type element = a.getElementType();
-  if (isWide(op.getAttributes())) {
-    if (!element.isF16() && !element.isBF16())
-      return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
-    element = Float32Type::get(element.getContext());
-  }
-  return push(types, *batch, element);
+  if (!isWide(op.getAttributes()))
+    return push(types, *batch, sumElement(element));
+  if (!element.isF16() && !element.isBF16())
+    return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
+  return push(types, *batch, Float32Type::get(element.getContext()));
 }
 GANTRY_INFER(MatmulOp, inferMatmul)
 
@@ -258,13 +268,18 @@ static LogicalResult checkGroups(int64_t channels, int64_t inner, int64_t outer,
 
 static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter, StringRef name,
                                  Loc loc, bool packed = false) {
-  if (packed && filter.getRank() != input.getRank() + 1)
-    return fail(loc, name, "packed filter ", text(filter.getShape()),
-                " needs one dimension more than the input ", text(input.getShape()));
+  const bool isBytes = filter.getElementType().isInteger(8);
+  if (packed && filter.getRank() != input.getRank() + (isBytes ? 2 : 1))
+    return fail(loc, name, "packed filter ", text(filter.getShape()), " needs ",
+                isBytes ? "two dimensions" : "one dimension", " more than the input ",
+                text(input.getShape()));
+  if (packed && isBytes && filter.getShape().back() != kBytesTogether)
+    return fail(loc, name, "packed filter ", text(filter.getShape()), " of bytes needs ",
+                kBytesTogether, " channels side by side");
   if (!packed && filter.getRank() != input.getRank())
     return fail(loc, name, "filter ", text(filter.getShape()),
                 " needs as many dimensions as the input ", text(input.getShape()));
-  return checkSameElement(input.getElementType(), filter.getElementType(), name, loc);
+  return checkFactors(input.getElementType(), filter.getElementType(), name, loc);
 }
 
 static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Types &types) {
@@ -273,10 +288,14 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
     return failure();
   // Of the packed form the first and the last dimension are the output channels.
-  int64_t rank = w.getRank(), blocks = w.getDimSize(0), columns = w.getDimSize(rank - 1);
+  const int64_t together = last && w.getElementType().isInteger(8) ? kBytesTogether : 1;
+  int64_t rank = w.getRank() - (together > 1 ? 1 : 0);
+  int64_t blocks = w.getDimSize(0), columns = w.getDimSize(rank - 1);
   int64_t outer = !last ? blocks : blocks == kOpen || columns == kOpen ? kOpen : blocks * columns;
+  auto innerOf = [&](int64_t size) { return size == kOpen ? kOpen : size * together; };
   if (failed(checkGroups(x.getDimSize(last ? x.getRank() - 1 : 1),
-                         w.getDimSize(last ? rank - 2 : 1), outer, op.getGroups(), name, loc)))
+                         innerOf(w.getDimSize(last ? rank - 2 : 1)), outer, op.getGroups(), name,
+                         loc)))
     return failure();
   ArrayRef<int64_t> window = last ? w.getShape().slice(1, rank - 3) : w.getShape().drop_front(2);
   ArrayRef<int64_t> in = x.getShape().slice(last ? 1 : 2, window.size());
@@ -295,7 +314,7 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   }
   if (last)
     shape.push_back(outer);
-  return push(types, shape, x.getElementType());
+  return push(types, shape, sumElement(x.getElementType()));
 }
 GANTRY_INFER(ConvOp, inferConv)
 

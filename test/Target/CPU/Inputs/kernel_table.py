@@ -17,6 +17,7 @@ FLOATS = ["f16", "bf16", "f32", "f64"]
 INTS = [sign + str(bits) for bits in (8, 16, 32, 64) for sign in ("i", "ui")]
 SETS = {"none": [], "floats": FLOATS, "ints": INTS, "indices": ["i32", "i64"], "bools": ["i1"],
         "numbers": FLOATS + INTS, "all": FLOATS + INTS + ["i1"]}
+SUMS = {"matmul", "conv"}  # of bytes they are i32
 FIXED_RESULTS = {"first_bad_index"}  # of one type, whatever the operands are
 
 
@@ -28,6 +29,8 @@ def function(op, example, element):
     retype = lambda text: re.sub(rf"(?<=[x<]){first}(?=>)", element, text)
     operands, result = signature.rsplit(" -> ", 1)
     result = result if op in FIXED_RESULTS else retype(result)
+    if op in SUMS and element in ("i8", "ui8"):
+        result = re.sub(r"u?i8>", "i32>", result)
     head, call = retype(head), call[:call.index(" : (")] + retype(operands) + " -> " + result
     types = call.rsplit(" -> ", 1)[1].strip()
     types = check_examples.split_types(types[1:-1]) if types.startswith("(") else [types]

@@ -15,7 +15,8 @@ def Gantry_MatmulOp : Gantry_ContractionOp<"matmul", "MatMul"> {
   let description = [{
     Multiplies the last two dimensions, [..., m, k] by [..., k, n] giving [..., m, n]; leading
     dimensions broadcast as in NumPy. `transpose_a` and `transpose_b` swap an operand's last two
-    dimensions first. Sums are accumulated in f32 for f16 and bf16, else in the element type.
+    dimensions first. Sums are accumulated in f32 for f16 and bf16, else in the element type. Operands of 8-bit
+    integers may differ in their sign; their sums are i32, exact modulo 2^32.
 
     Example: `%c = gantry.matmul %a, %b {transpose_b} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>`
   }];
@@ -30,6 +31,7 @@ def Gantry_ConvOp : Gantry_ContractionOp<"conv", "Conv2D"> {
     Input [n, c, spatial...], filter [o, c / groups, window...], result [n, o, spatial...] with one
     to three spatial dimensions; a spatial size is
     floor((in + low + high - dilation (window - 1) - 1) / stride) + 1. Outside the input are zeros.
+    Element types are those of `gantry.matmul`: 8-bit integers of either sign give i32.
 
     Example: `%y = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32>`
   }];

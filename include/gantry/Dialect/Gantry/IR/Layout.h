@@ -8,9 +8,13 @@ namespace gantry {
 
 /// On a convolution, a pool or a batch normalisation: its images are [n, spatial..., c], and the
 /// filter of a convolution is packed, [o / panel, window..., c / groups, panel], so that its first
-/// and last dimension together count the output channels. The compiler makes ops of that form for
-/// targets that have kernels for it; graphs have none.
+/// and last dimension together count the output channels. Filters of bytes have kBytesTogether
+/// channels side by side, [o / panel, window..., c / groups / 4, panel, 4]. The compiler makes ops
+/// of that form for targets that have kernels for it; graphs have none.
 inline constexpr llvm::StringLiteral kChannelsLastAttr = "gantry.channels_last";
+
+/// Bytes that processors multiply and add up at a time.
+inline constexpr int64_t kBytesTogether = 4;
 
 inline bool isChannelsLast(mlir::DictionaryAttr attributes) {
   return attributes && attributes.contains(kChannelsLastAttr);
