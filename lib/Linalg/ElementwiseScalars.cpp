@@ -16,12 +16,29 @@ using namespace gantry;
 // Casts
 //===----------------------------------------------------------------------===//
 
+/// To an integer of 16 bits or fewer by one of 32, which fits all that is left between its ends.
+static Value floatToShort(Emitter &b, Value x, IntegerType to, bool isUnsigned) {
+  using Predicate = arith::CmpFPredicate;
+  const int64_t bits = to.getWidth();
+  Value low = b.number(isUnsigned ? 0 : -std::ldexp(1.0, bits - 1), x.getType());
+  Value high = b.number(std::ldexp(1.0, isUnsigned ? bits : bits - 1) - 1, x.getType());
+  // NaN is below no number, so it becomes the lower end: 0, unless there are signs.
+  if (!isUnsigned)
+    x = b.select(b.compare(Predicate::UNO, x, x), b.number(0, x.getType()), x);
+  x = b.select(b.compare(Predicate::OGT, x, low), x, low);
+  x = b.select(b.compare(Predicate::OLT, x, high), x, high);
+  Value number = arith::FPToSIOp::create(b, b.getI32Type(), x);
+  return arith::TruncIOp::create(b, signless(to), number);
+}
+
 /// Rounds toward zero, saturates at the ends of the type, and gives 0 for NaN. Only numbers that
 /// fit reach the conversion, whose result is undefined for others.
 static Value floatToInteger(Emitter &b, Value x, IntegerType to, bool isUnsigned) {
   using Predicate = arith::CmpFPredicate;
   Type storage = signless(to);
   unsigned width = to.getWidth();
+  if (width <= 16 && width > 1)
+    return floatToShort(b, x, to, isUnsigned);
   // Both are powers of two, so exact in f32 and f64; the upper one is the first that is too large.
   double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
   double end = std::ldexp(1.0, isUnsigned ? width : width - 1);

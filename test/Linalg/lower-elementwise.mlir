@@ -79,9 +79,24 @@ gantry.kernel @unsigned_ops {
 // Only numbers that fit reach the conversion; the others are chosen by comparison.
 // CHECK-LABEL: func.func private @saturating_cast(
 // CHECK:         %[[SAFE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[X:.*]] : f32
-// CHECK:         %[[INT:.*]] = arith.fptoui %[[SAFE]] : f32 to i8
-// CHECK:         arith.select %{{.*}}, %{{.*}}, %[[INT]] : i8
+// CHECK:         %[[INT:.*]] = arith.fptoui %[[SAFE]] : f32 to i32
+// CHECK:         arith.select %{{.*}}, %{{.*}}, %[[INT]] : i32
 gantry.kernel @saturating_cast {
+^bb0(%x: tensor<4xf32>):
+  %0 = gantry.cast %x : (tensor<4xf32>) -> tensor<4xui32>
+  gantry.yield %0 : tensor<4xui32>
+}
+
+// Few bits go through i32, which holds all between their ends: NaN is not above the lower one.
+// CHECK-LABEL: func.func private @saturating_cast_to_byte(
+// CHECK:         ^bb0(%[[X:.*]]: f32, %{{.*}}: i8):
+// CHECK:           %[[ABOVE:.*]] = arith.cmpf ogt, %[[X]], %[[LOW:.*]] : f32
+// CHECK:           %[[AT_LEAST:.*]] = arith.select %[[ABOVE]], %[[X]], %[[LOW]] : f32
+// CHECK:           %[[BELOW:.*]] = arith.cmpf olt, %[[AT_LEAST]], %[[HIGH:.*]] : f32
+// CHECK:           %[[BETWEEN:.*]] = arith.select %[[BELOW]], %[[AT_LEAST]], %[[HIGH]] : f32
+// CHECK:           %[[INT:.*]] = arith.fptosi %[[BETWEEN]] : f32 to i32
+// CHECK:           arith.trunci %[[INT]] : i32 to i8
+gantry.kernel @saturating_cast_to_byte {
 ^bb0(%x: tensor<4xf32>):
   %0 = gantry.cast %x : (tensor<4xf32>) -> tensor<4xui8>
   gantry.yield %0 : tensor<4xui8>
