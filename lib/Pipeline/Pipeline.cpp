@@ -62,6 +62,8 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   if (options.checkIndices)
     pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
   addCanonicalizer(pm);
+  // While borders are still those of convolutions, which may have to hold a zero point.
+  pm.addNestedPass<func::FuncOp>(createMultiplyBytesPass());
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
   // Before equal ops become one: what several products read is rounded once. Tensor cores round to
   // tf32 by themselves, and nothing stores it.

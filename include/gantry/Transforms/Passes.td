@@ -124,6 +124,24 @@ def NarrowFactorsPass : Pass<"gantry-narrow-factors", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def MultiplyBytesPass : Pass<"gantry-multiply-bytes", "::mlir::func::FuncOp"> {
+  let summary = "products of quantised values as exact products of bytes";
+  let description = [{
+    A `gantry.matmul` or `gantry.conv` in i32 of `cast(bytes) - zero point`, or in f32 of that times a
+    scale, with constant weights, becomes the product of the bytes, ui8 by i8, with sums in i32; what the
+    zero point of the left operand adds to the sums is taken off behind it, and so is the scale, the
+    product of both. A quantised bias with that scale is added to the sums. A division by the scale of
+    the result goes into the scales and constants in front of it, through sums, relu and clamps; a clamp
+    to the range of bytes goes where the cast behind it saturates. Maxima over windows and moves of
+    values with one scale are those of the bytes.
+
+    Sums are those of the integers, in every bit. In f32, results may differ from those of the ops as
+    they stand by their rounding, a quantised result by one step (decision 0057). Ops that were asked to
+    run elsewhere than the product stay. Precondition: canonical forms.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def MergeConstantsPass : Pass<"gantry-merge-constants", "::mlir::func::FuncOp"> {
   let summary = "make one constant of those with the same value and request";
   let description = [{

@@ -2,6 +2,7 @@
 
 #include "EmitCode.h"
 
+#include "Convolutions/Dot.h"
 #include "Machine.h"
 #include "Products/EmitTile.h"
 #include "gantry/Support/File.h"
@@ -133,6 +134,7 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
     cpu::defineTiles(*llvmModule, machine.registers);
   else
     cpu::hideTiles(*llvmModule);
+  cpu::defineDots(*llvmModule, *machine.target);
   if (usesBFloat(*llvmModule))
     addBFloatTruncation(*llvmModule);
   setAttributes(*llvmModule, machine);

@@ -39,7 +39,7 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
 
   // Loops: reductions in blocks of registers, the rest as LLVM's vectoriser likes it.
   addPasses(pm, "func.func(linalg-generalize-named-ops)");
-  pm.addNestedPass<func::FuncOp>(createEmitConvolutionsPass());
+  pm.addPass(createEmitConvolutionsPass());
   pm.addNestedPass<func::FuncOp>(createCollapseLoopsPass());
   pm.addNestedPass<func::FuncOp>(createEmitTransposesPass());
   pm.addNestedPass<func::FuncOp>(createEmitRegisterTilesPass());

@@ -15,6 +15,10 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     Regions of the graph that would lose more by reordering than their convolutions gain stay as they
     are, and so does what runs on GPUs, simulated or not.
 
+    Of bytes (ui8 by i8) there is this form alone: products with constant weights become convolutions of
+    their rows, channels are filled up to words of four, and convolutions in groups without whole words
+    become convolutions of f32 where those are exact.
+
     Results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
   }];
   let options = [
@@ -87,14 +91,15 @@ def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::Fu
   let options = [Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of a vector register">];
 }
 
-def EmitConvolutionsPass : Pass<"gantry-emit-convolutions", "::mlir::func::FuncOp"> {
+def EmitConvolutionsPass : Pass<"gantry-emit-convolutions", "::mlir::ModuleOp"> {
   let summary = "turn convolutions with channels last into loops over blocks of pixels";
   let description = [{
     Precondition: buffers of static shapes. A convolution of packed filters, with the borders before it
     and the element-wise op behind it, becomes work items over pixels and panels of channels around
     blocks of accumulators in vector registers. Pixels outside of the image are read from a row of zeros,
     so that no padded image is written. Each element is one chain of fused multiply-adds in the order of
-    the window and then the channels.
+    the window and then the channels. Of bytes it is words of four that are multiplied and added up, by a
+    function `gantry_dot_ui8_i8_N` of N words that the module declares and each processor gives a body.
   }];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];

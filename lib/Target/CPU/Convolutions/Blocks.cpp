@@ -16,9 +16,11 @@
 // the window costs is not spread over many channels there.
 
 #include "Convolution.h"
+#include "Dot.h"
 
 #include "Panels.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,20 +41,9 @@ static double rateOf(int64_t columns) {
   return rates[registers - 1] * double(columns) / double(registers * kPanelLanes);
 }
 
-int64_t gantry::panelOfFilter(ConvOp conv) {
-  auto type = conv.getType();
-  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  auto input = cast<RankedTensorType>(conv.getInput().getType());
-  if (!type.getElementType().isF32() || !type.hasStaticShape() || !filter.hasStaticShape() ||
-      !input.hasStaticShape() || type.getNumElements() == 0 || input.getNumElements() == 0)
-    return 0;
-  int64_t outputs = filter.getDimSize(0), groups = conv.getGroups(), own = outputs / groups;
-  bool depthwise = groups > 1 && own == 1 && filter.getDimSize(1) == 1;
-  if (depthwise)
-    return outputs;
+int64_t gantry::panelOfColumns(int64_t own, int64_t terms) {
   // All blocks of pixels pass a panel before the next one comes: it stays in the second cache.
   constexpr int64_t panelBytes = 600 << 10;
-  int64_t terms = filter.getNumElements() / outputs;
   int64_t most = std::clamp<int64_t>(panelBytes / (terms * int64_t(sizeof(float))), kPanelLanes,
                                      kPanelLanes * kPanelRegisters);
   int64_t best = 0;
@@ -62,6 +53,30 @@ int64_t gantry::panelOfFilter(ConvOp conv) {
   // Without a divisor that fills registers one panel is cut into them, its rows further apart, and
   // longer than the cache where it must be.
   return rateOf(best) < 0.5 ? own : best;
+}
+
+/// Unsigned bytes by signed ones, of groups of whole words of channels.
+static bool hasWords(ConvOp conv) {
+  RankedTensorType filter = conv.getFilter().getType();
+  return conv.getInput().getType().getElementType().isUnsignedInteger(8) &&
+         filter.getElementType().isSignlessInteger(8) && filter.getDimSize(1) > 0 &&
+         filter.getDimSize(1) % kBytesTogether == 0;
+}
+
+int64_t gantry::panelOfFilter(ConvOp conv) {
+  auto type = conv.getType();
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  const bool isBytes = hasWords(conv);
+  if ((!type.getElementType().isF32() && !isBytes) || !type.hasStaticShape() ||
+      !filter.hasStaticShape() || !input.hasStaticShape() || type.getNumElements() == 0 ||
+      input.getNumElements() == 0)
+    return 0;
+  int64_t outputs = filter.getDimSize(0), groups = conv.getGroups(), own = outputs / groups;
+  bool depthwise = groups > 1 && own == 1 && filter.getDimSize(1) == 1;
+  if (depthwise)
+    return outputs;
+  return panelOfColumns(own, filter.getNumElements() / outputs / (isBytes ? kBytesTogether : 1));
 }
 
 /// Most pixels in a block of that many registers a pixel: sums, a row of the panel and a pixel's
@@ -158,13 +173,14 @@ struct Blocks {
   Piece piece;
   bool isInside = false; ///< the block that is being written touches no border
   Value image, filter;   ///< flat
+  Value rows;            ///< the sums of a block on the stack, where what follows reads them
   Epilogue epilogue;
   Borders borders;
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
       : b(b), convolution(convolution), form(convolution.form), index{b}, cut(convolution),
-        piece(form.panel, registers), image(flatten(b, convolution.image)),
-        filter(flatten(b, convolution.filter)), epilogue(b, convolution),
+        piece(form.panel, registers), image(flattenFactors(b, convolution, convolution.image)),
+        filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution),
         borders(b, convolution, image, runLength()) {}
 
   void emit();
@@ -177,6 +193,14 @@ struct Blocks {
                  int64_t pixels);
 
   //===--- One block -------------------------------------------------------===//
+
+  Type sumType() const { return cast<MemRefType>(convolution.sums.getType()).getElementType(); }
+  Value multiplyAdd(Value channel, Value weights, Value sums) {
+    if (!convolution.isBytes)
+      return vector::FMAOp::create(b, channel, weights, sums);
+    auto module = convolution.op->getParentOfType<ModuleOp>();
+    return cpu::callDot(b, module, channel, weights, sums);
+  }
 
   /// Spatial dimensions with a loop over the window, outermost first. The last one has none where
   /// it is one run with the channels.
@@ -203,6 +227,8 @@ struct Blocks {
     Value row;                ///< of the image so far: its number among all
     Value inside;             ///< null as long as it must be
   };
+  void storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels,
+                   Value firstColumn);
   SmallVector<Reader> readersOf(ArrayRef<Pixel> pixels);
   bool tellsBordersApart() const;
   Value touchesNone(ArrayRef<Reader> readers);
@@ -217,6 +243,14 @@ struct Blocks {
 } // namespace
 
 void Blocks::emit() {
+  if (convolution.isBytes && convolution.epilogue) {
+    OpBuilder::InsertionGuard guard(b);
+    auto function = convolution.op->getParentOfType<func::FuncOp>();
+    b.setInsertionPointToStart(&function.getBody().front());
+    const int64_t width = registersOf(form.panel) * kPanelLanes;
+    rows = memref::AllocaOp::create(b, MemRefType::get({cut.pixelsOfBlock * width}, sumType()),
+                                    b.getI64IntegerAttr(64));
+  }
   SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
   auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(b);
@@ -288,7 +322,7 @@ void Blocks::emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value f
   for (int64_t i = 0; i < pixels; ++i)
     for (Lanes part : lanes)
       sums.push_back(arith::ConstantOp::create(
-          b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, b.getF32Type()))));
+          b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, sumType()))));
   SmallVector<Reader> readers = readersOf(places);
   if (tellsBordersApart()) {
     auto choice = scf::IfOp::create(b, ValueRange(sums).getTypes(), touchesNone(readers), true);
@@ -304,9 +338,30 @@ void Blocks::emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value f
     sums = addAll(readers, panel, column, lanes, sums);
   }
   Value firstColumn = index.add(index.mul(panel, form.panel), column);
+  if (convolution.isBytes && convolution.epilogue)
+    return storeByRows(sums, lanes, firstPixel, pixels, firstColumn);
   for (int64_t i = 0; i < pixels; ++i)
     for (auto [j, part] : llvm::enumerate(lanes))
       epilogue.store(sums[i * lanes.size() + j], places[i], firstColumn, part);
+}
+
+/// A pixel after the other: what follows sums of bytes is long, and code for each register of a
+/// block longer than all else.
+void Blocks::storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels,
+                         Value firstColumn) {
+  const int64_t width = int64_t(lanes.size()) * kPanelLanes;
+  for (int64_t i = 0; i < pixels; ++i)
+    for (auto [j, part] : llvm::enumerate(lanes))
+      vector::StoreOp::create(b, sums[i * lanes.size() + j], rows,
+                              index.constant(i * width + part.first));
+  loop(b, index.constant(0), index.constant(pixels), 1, [&](Value row) {
+    Pixel pixel = pixelAt(convolution, index, index.add(firstPixel, row));
+    for (Lanes part : lanes) {
+      auto type = VectorType::get({widthOf(part.live)}, sumType());
+      Value at = index.add(index.mul(row, width), part.first);
+      epilogue.store(vector::LoadOp::create(b, type, rows, at), pixel, firstColumn, part);
+    }
+  });
 }
 
 SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
@@ -419,7 +474,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
         for (auto [j, weight] : llvm::enumerate(weights)) {
           Value &sum = next[i * lanes.size() + j];
           Value spread = vector::BroadcastOp::create(b, sum.getType(), channel);
-          sum = vector::FMAOp::create(b, spread, weight, sum);
+          sum = multiplyAdd(spread, weight, sum);
         }
       }
     }

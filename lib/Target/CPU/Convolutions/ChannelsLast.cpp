@@ -5,6 +5,7 @@
 // more than the reorders at its borders cost. Then each chosen op is made again in the other form,
 // and where somebody else reads its result, that is put back in order.
 
+#include "Bytes.h"
 #include "Panels.h"
 #include "Reorder.h"
 #include "gantry/Device/CostModel.h"
@@ -40,7 +41,8 @@ static PadOp bordersOf(ConvOp conv) {
     return {};
   auto value = dyn_cast_if_present<DenseElementsAttr>(getConstantElements(pad.getValue()));
   bool isZero =
-      value && isa<FloatType>(value.getElementType()) && value.getSplatValue<APFloat>().isPosZero();
+      value && (isa<FloatType>(value.getElementType()) ? value.getSplatValue<APFloat>().isPosZero()
+                                                       : value.getSplatValue<APInt>().isZero());
   auto first = [](ArrayRef<int64_t> sizes) { return sizes[0] == 0 && sizes[1] == 0; };
   return isZero && first(pad.getLow()) && first(pad.getHigh()) ? pad : PadOp();
 }
@@ -381,6 +383,7 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
   void runOnOperation() override {
     Machines machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
     for (auto func : getOperation().getOps<func::FuncOp>()) {
+      putBytesInForm(func, [&](Operation *op) { return machines.targetOf(op) != nullptr; });
       Chosen chosen(machines);
       chosen.choose(func);
       Rewriter(chosen, &getContext()).run();

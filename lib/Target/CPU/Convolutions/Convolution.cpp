@@ -19,16 +19,28 @@ using namespace gantry;
 
 static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
 
-static bool isPlainF32(Value buffer) {
+static bool isPlain(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
-  return type && type.getElementType().isF32() && type.getLayout().isIdentity();
+  return type && type.getLayout().isIdentity();
+}
+
+/// Whether the factors and sums of an op are f32, or bytes and their sums.
+static bool hasTypes(linalg::GenericOp op, bool isBytes) {
+  auto element = [&](Value value) { return typeOf(value).getElementType(); };
+  auto isFactor = [&](Value value) {
+    return isBytes ? element(value).isInteger(8) : element(value).isF32();
+  };
+  Type sums = element(op.getOutputs()[0]);
+  return llvm::all_of(op->getOperands(), isPlain) && llvm::all_of(op.getInputs(), isFactor) &&
+         (isBytes ? sums.isInteger(32) : sums.isF32());
 }
 
 /// Whether an op writes +0 everywhere in its one result.
 static bool writesZeros(Operation *op, Value buffer) {
   auto isZero = [](Value value) {
     APFloat constant(0.0f);
-    return matchPattern(value, m_ConstantFloat(&constant)) && constant.isPosZero();
+    return matchPattern(value, m_Zero()) ||
+           (matchPattern(value, m_ConstantFloat(&constant)) && constant.isPosZero());
   };
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return fill.getOutputs()[0] == buffer && isZero(fill.getInputs()[0]);
@@ -94,7 +106,7 @@ static void findBorders(Convolution &found) {
       llvm::is_contained(inside.getStaticOffsets(), ShapedType::kDynamic))
     return;
   auto copy = dyn_cast<memref::CopyOp>(*inside->user_begin());
-  if (!copy || copy.getTarget() != inside || !isPlainF32(copy.getSource()) ||
+  if (!copy || copy.getTarget() != inside || !isPlain(copy.getSource()) ||
       typeOf(copy.getSource()).getShape() != inside.getType().getShape())
     return;
   for (unsigned i = 0; i < found.form.spatial(); ++i)
@@ -103,26 +115,45 @@ static void findBorders(Convolution &found) {
   found.replaced.append({copy, inside, zeros, padded});
 }
 
+/// The factor as a number that is multiplied: of bytes the first one is unsigned, the second one is
+/// not.
+static Value factorOf(Value number, bool isBytes, bool isFirst) {
+  if (!isBytes)
+    return number;
+  Operation *widened = number.getDefiningOp();
+  bool fits =
+      isFirst ? isa_and_present<arith::ExtUIOp>(widened) : isa_and_present<arith::ExtSIOp>(widened);
+  return fits ? widened->getOperand(0) : Value();
+}
+
 /// Whether each step adds the product of its two inputs to the sum.
-static bool addsProducts(linalg::GenericOp op) {
+static bool addsProducts(linalg::GenericOp op, bool isBytes) {
   Block &body = *op.getBody();
   Value a = body.getArgument(0), b = body.getArgument(1), before = body.getArgument(2);
-  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || (sum.getLhs() != before && sum.getRhs() != before))
+  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_present<arith::AddFOp, arith::AddIOp>(sum) ||
+      (sum->getOperand(0) != before && sum->getOperand(1) != before))
     return false;
-  Value term = sum.getLhs() == before ? sum.getRhs() : sum.getLhs();
-  auto product = term.getDefiningOp<arith::MulFOp>();
-  return product && ((product.getLhs() == a && product.getRhs() == b) ||
-                     (product.getLhs() == b && product.getRhs() == a));
+  Operation *product = sum->getOperand(sum->getOperand(0) == before ? 1 : 0).getDefiningOp();
+  if (!isa_and_present<arith::MulFOp, arith::MulIOp>(product))
+    return false;
+  Value x = product->getOperand(0), y = product->getOperand(1);
+  auto are = [&](Value first, Value second) {
+    return factorOf(first, isBytes, true) == a && factorOf(second, isBytes, false) == b;
+  };
+  return are(x, y) || are(y, x);
 }
 
 std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
   auto form = PackedConvolution::match(op);
-  if (!form || !addsProducts(op) || !op.hasPureBufferSemantics() ||
-      !llvm::all_of(op->getOperands(), isPlainF32))
+  const bool isBytes = form && form->depth > 1;
+  if (!form || !op.hasPureBufferSemantics() || !hasTypes(op, isBytes) || !addsProducts(op, isBytes))
     return std::nullopt;
+  form->channels /= form->depth;
+  form->depth = 1;
   Value sums = op.getOutputs()[0];
-  Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], sums, sums, {}, {}, {}};
+  Convolution found{op, *form,  op.getInputs()[0], op.getInputs()[1], sums, sums, {}, {},
+                    {}, isBytes};
   found.low.assign(form->spatial(), 0);
   Operation *zeros = nullptr;
   SmallVector<Operation *> readers;
@@ -224,6 +255,15 @@ Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {
   return memref::CollapseShapeOp::create(b, buffer, ArrayRef<ReassociationIndices>(all));
 }
 
+Value gantry::flattenFactors(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                             Value buffer) {
+  Value flat = flatten(b, buffer);
+  if (!convolution.isBytes)
+    return flat;
+  auto words = MemRefType::get({typeOf(flat).getDimSize(0) / 4}, b.getI32Type());
+  return memref::ViewOp::create(b, words, flat, IndexBuilder{b}.constant(0), ValueRange());
+}
+
 SmallVector<Lanes> gantry::lanesOf(int64_t columns) {
   SmallVector<Lanes> lanes;
   for (int64_t at = 0; at < columns; at += kPanelLanes)
@@ -283,7 +323,7 @@ Borders::Borders(ImplicitLocOpBuilder &b, const Convolution &convolution, Value 
   auto function = convolution.op->getParentOfType<func::FuncOp>();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
-  zeros = memref::AllocaOp::create(b, MemRefType::get({length}, b.getF32Type()),
+  zeros = memref::AllocaOp::create(b, MemRefType::get({length}, typeOf(flatImage).getElementType()),
                                    b.getI64IntegerAttr(64));
 }
 
@@ -293,7 +333,7 @@ void Borders::clear() {
   int64_t whole = length / kPanelLanes * kPanelLanes;
   auto clearLanes = [&](Value at, int64_t live) {
     Value zero = arith::ConstantOp::create(
-        b, b.getZeroAttr(VectorType::get({widthOf(live)}, b.getF32Type())));
+        b, b.getZeroAttr(VectorType::get({widthOf(live)}, typeOf(zeros).getElementType())));
     storeLanes(b, zero, zeros, at, live);
   };
   IndexBuilder index{b};
@@ -305,7 +345,7 @@ void Borders::clear() {
 }
 
 Value Borders::pick(Value inside, Value offset) {
-  auto type = MemRefType::get({length}, b.getF32Type(),
+  auto type = MemRefType::get({length}, typeOf(flatImage).getElementType(),
                               StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {1}));
   auto view = [&](Value buffer, Value at) -> Value {
     return memref::ReinterpretCastOp::create(b, type, buffer, OpFoldResult(at),

@@ -18,6 +18,9 @@ struct Convolution {
   llvm::SmallVector<int64_t, 3> low;             ///< borders before the image
   mlir::linalg::GenericOp epilogue;              ///< the element-wise op behind it, or null
   llvm::SmallVector<mlir::Operation *> replaced; ///< what the loops stand for, users first
+  /// Of bytes: channels, terms and panels are counted in words of four of them, and `form` with
+  /// them.
+  bool isBytes = false;
 
   /// What `op` and the ops around it compute; nothing for other ops.
   static std::optional<Convolution> match(mlir::linalg::GenericOp op);
@@ -59,6 +62,9 @@ loopWith(mlir::ImplicitLocOpBuilder &b, int64_t to, int64_t step, mlir::ValueRan
 
 /// The elements of a buffer without gaps, in one dimension.
 mlir::Value flatten(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
+/// The factors of a convolution, likewise: numbers of f32, or words of four bytes.
+mlir::Value flattenFactors(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                           mlir::Value buffer);
 
 /// A part of a row of channels: a register of which the first `live` lanes count.
 struct Lanes {

@@ -2,6 +2,8 @@
 
 #include "Reorder.h"
 
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <cstring>
@@ -161,12 +163,70 @@ Value Reorder::permute(Operation *like, Value value, ArrayRef<int64_t> permutati
   return turned;
 }
 
+/// The same with zeros behind the elements along `dim`; null where the elements are not at hand.
+static ElementsAttr fillConstant(ElementsAttr value, int64_t dim, int64_t size) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Shape shape(type.getShape());
+  shape[dim] = size;
+  const size_t width = byteWidth(type.getElementType());
+  ArrayRef<char> bytes = bytesOf(value);
+  if (width == 0 || bytes.size() != width * size_t(type.getNumElements()))
+    return {};
+  const size_t rest =
+      width * size_t(ShapedType::getNumElements(type.getShape().drop_front(dim + 1)));
+  const size_t from = rest * size_t(type.getDimSize(dim)), to = rest * size_t(size);
+  AsmResourceBlob blob =
+      HeapAsmResourceBlob::allocate(bytes.size() / std::max<size_t>(from, 1) * to,
+                                    /*align=*/64, /*dataIsMutable=*/true);
+  MutableArrayRef<char> filled = blob.getMutableData();
+  std::memset(filled.data(), 0, filled.size());
+  for (size_t row = 0; row * to < filled.size(); ++row)
+    std::memcpy(filled.data() + row * to, bytes.data() + row * from, from);
+  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+  if (!resource)
+    return DenseElementsAttr::getFromRawBuffer(type.clone(shape), blob.getData());
+  return DenseResourceElementsAttr::get(type.clone(shape), resource.getRawHandle().getKey(),
+                                        std::move(blob));
+}
+
+Value Reorder::fill(Operation *like, Value value, int64_t dim, int64_t size) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getDimSize(dim) == size)
+    return value;
+  ElementsAttr elements = getConstantElements(value);
+  if (auto dense = dyn_cast_if_present<DenseElementsAttr>(elements); dense && dense.isSplat())
+    elements = DenseElementsAttr::get(
+        type, llvm::to_vector(dense.getValues<Attribute>())); // one element for each
+  Builder attributes(like->getContext());
+  if (Value constant = constantLike(value, attributes.getDenseI64ArrayAttr({dim, size, -1}),
+                                    [&] { return fillConstant(elements, dim, size); }))
+    return constant;
+  Shape low(type.getRank(), 0), high(low);
+  high[dim] = size - type.getDimSize(dim);
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  auto zero =
+      ConstantOp::create(builder, like->getLoc(),
+                         DenseElementsAttr::get(scalar, APInt(type.getElementTypeBitWidth(), 0)));
+  auto padded = PadOp::create(builder, like->getLoc(), value, zero,
+                              builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high),
+                              PadModeAttr::get(like->getContext(), PadMode::Constant));
+  placeLike(like, padded, "/channels");
+  return padded;
+}
+
 Value Reorder::packFilter(Operation *like, Value filter, int64_t panel) {
   ArrayRef<int64_t> own = shapeOf(filter);
+  const bool isBytes = cast<RankedTensorType>(filter.getType()).getElementType().isInteger(8);
   Shape split{own[0] / panel, panel}, order{0};
-  llvm::append_range(split, own.drop_front());
-  for (int64_t d = 3; d < int64_t(split.size()); ++d)
+  if (isBytes)
+    split.append({own[1] / kBytesTogether, kBytesTogether});
+  else
+    split.push_back(own[1]);
+  llvm::append_range(split, own.drop_front(2));
+  for (int64_t d = isBytes ? 4 : 3; d < int64_t(split.size()); ++d)
     order.push_back(d);
   order.append({2, 1});
+  if (isBytes)
+    order.push_back(3);
   return permute(like, reshape(like, filter, split), order, "/filter");
 }

@@ -27,8 +27,13 @@ public:
   mlir::Value reshape(mlir::Operation *like, mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value permute(mlir::Operation *like, mlir::Value value, llvm::ArrayRef<int64_t> permutation,
                       llvm::StringRef suffix);
-  /// [o, c, window...] as [o / panel, window..., c, panel].
+  /// Zeros behind the elements along `dim` until there are `size`.
+  mlir::Value fill(mlir::Operation *like, mlir::Value value, int64_t dim, int64_t size);
+  /// [o, c, window...] as [o / panel, window..., c, panel], of bytes as [..., c / 4, panel, 4].
   mlir::Value packFilter(mlir::Operation *like, mlir::Value filter, int64_t panel);
+
+  /// What is asked for `like` counts for `op`, too, and its name with a suffix.
+  void placeLike(mlir::Operation *like, mlir::Operation *op, llvm::StringRef suffix);
 
 private:
   /// One for every value and form, since a weight may have several users.
@@ -36,7 +41,6 @@ private:
 
   mlir::Value constantLike(mlir::Value old, mlir::Attribute key,
                            llvm::function_ref<mlir::ElementsAttr()> make);
-  void placeLike(mlir::Operation *like, mlir::Operation *op, llvm::StringRef suffix);
 
   mlir::OpBuilder &builder;
   Known known;

@@ -1,0 +1,151 @@
+// There is one kernel for products of bytes: the convolution with packed filters, whose panels have
+// four channels side by side.
+//
+//   matmul [..., m, k] x [k, n]    a convolution of m pixels with a window of one, k filled up to
+//                                  whole words
+//   conv                           channels filled up; it gets its form with all others
+//   conv in groups                 without whole words in each group, as depthwise ones: in f32,
+//   where
+//                                  sums of so few terms are exact
+
+#include "Bytes.h"
+
+#include "Panels.h"
+#include "Reorder.h"
+#include "gantry/Dialect/Gantry/IR/Elements.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+
+static bool areBytes(Value left, Value right) {
+  return typeOf(left).getElementType().isUnsignedInteger(8) &&
+         typeOf(right).getElementType().isSignlessInteger(8);
+}
+
+static bool hasElements(Operation *op) {
+  auto isFull = [](Value value) {
+    return typeOf(value).hasStaticShape() && typeOf(value).getNumElements() > 0;
+  };
+  return llvm::all_of(op->getOperands(), isFull) && llvm::all_of(op->getResults(), isFull);
+}
+
+namespace {
+struct Former {
+  OpBuilder builder;
+  Reorder reorder;
+
+  explicit Former(MLIRContext *context) : builder(context), reorder(builder) {}
+
+  static int64_t wholeWords(int64_t channels) { return llvm::alignTo(channels, kBytesTogether); }
+
+  void fillChannels(ConvOp conv) {
+    builder.setInsertionPoint(conv);
+    const int64_t size = wholeWords(shapeOf(conv.getInput())[1]);
+    conv.getInputMutable().assign(reorder.fill(conv, conv.getInput(), 1, size));
+    conv.getFilterMutable().assign(reorder.fill(conv, conv.getFilter(), 1, size));
+  }
+
+  Value convert(Operation *like, Value value, Type element, StringRef suffix) {
+    auto cast = CastOp::create(builder, like->getLoc(), typeOf(value).clone(element), value);
+    reorder.placeLike(like, cast, suffix);
+    return cast;
+  }
+
+  /// The weights as numbers of f32.
+  Value numbers(ConvOp conv) {
+    auto constant = conv.getFilter().getDefiningOp<ConstantOp>();
+    auto type = typeOf(conv.getFilter());
+    auto elements = constant ? readElements(constant.getValue(), type.getNumElements())
+                             : std::optional<Elements>();
+    if (!elements)
+      return convert(conv, conv.getFilter(), builder.getF32Type(), "/filter");
+    OpBuilder beside(constant);
+    auto made = ConstantOp::create(beside, constant.getLoc(),
+                                   makeElements(type.clone(beside.getF32Type()), *elements));
+    made->setDiscardableAttrs(constant->getDiscardableAttrDictionary());
+    return made;
+  }
+
+  /// Every sum of so few products of bytes is a number of f32, in any order.
+  static bool isExactInF32(ConvOp conv) {
+    const int64_t terms = typeOf(conv.getFilter()).getNumElements() / shapeOf(conv.getFilter())[0];
+    return terms * 255 * 128 <= int64_t(1) << 24;
+  }
+
+  void computeInF32(ConvOp conv) {
+    builder.setInsertionPoint(conv);
+    Type f32 = builder.getF32Type();
+    Value image = convert(conv, conv.getInput(), f32, "/image"), filter = numbers(conv);
+    auto again = cast<ConvOp>(builder.clone(*conv));
+    again.getInputMutable().assign(image);
+    again.getFilterMutable().assign(filter);
+    again.getResult().setType(typeOf(conv).clone(f32));
+    conv.replaceAllUsesWith(convert(conv, again, typeOf(conv).getElementType(), "/sums"));
+    conv.erase();
+  }
+
+  //===--- Products --------------------------------------------------------------------------===//
+
+  /// The shape in which the rows of a product are pixels: batch, pixels, channels.
+  static Shape imageShape(MatmulOp matmul) {
+    constexpr size_t mostDims = 5;
+    ArrayRef<int64_t> own = shapeOf(matmul.getLhs());
+    if (own.size() >= 3 && own.size() <= mostDims)
+      return Shape(own);
+    return {1, ShapedType::getNumElements(own.drop_back()), own.back()};
+  }
+
+  void convolve(MatmulOp matmul) {
+    builder.setInsertionPoint(matmul);
+    const bool isTurned = !matmul.getTransposeB();
+    Value filter = matmul.getRhs();
+    if (isTurned)
+      filter = reorder.permute(matmul, filter, {1, 0}, "/filter");
+    Shape shape = imageShape(matmul);
+    const size_t spatial = shape.size() - 2;
+    const int64_t outputs = shapeOf(filter)[0], channels = wholeWords(shape.back());
+    filter = reorder.fill(matmul, filter, 1, channels);
+    Shape window{outputs, channels}, ones(spatial, 1), none(spatial, 0);
+    window.append(spatial, 1);
+    filter = reorder.packFilter(matmul, reorder.reshape(matmul, filter, window),
+                                panelOfColumns(outputs, channels / kBytesTogether));
+    Value image = reorder.reshape(matmul, matmul.getLhs(), shape);
+    image = reorder.fill(matmul, image, spatial + 1, channels);
+    shape.back() = outputs;
+    auto type = RankedTensorType::get(shape, typeOf(matmul).getElementType());
+    auto conv = ConvOp::create(builder, matmul.getLoc(), type, image, filter, ones, none, none,
+                               ones, /*groups=*/1);
+    conv->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
+    setChannelsLast(conv);
+    matmul.replaceAllUsesWith(reorder.reshape(matmul, conv, shapeOf(matmul)));
+    matmul.erase();
+  }
+};
+} // namespace
+
+void gantry::putBytesInForm(func::FuncOp func, function_ref<bool(Operation *)> isOurs) {
+  Former former(func.getContext());
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) {
+    if (isa<ConvOp, MatmulOp>(op) && areBytes(op->getOperand(0), op->getOperand(1)) &&
+        hasElements(op) && isOurs(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    auto conv = dyn_cast<ConvOp>(op);
+    auto matmul = dyn_cast<MatmulOp>(op);
+    if (conv && conv.getGroups() == 1)
+      former.fillChannels(conv);
+    else if (conv && panelOfFilter(conv) == 0 && Former::isExactInF32(conv))
+      former.computeInF32(conv);
+    else if (matmul && !matmul.getTransposeA() && shapeOf(matmul.getRhs()).size() == 2 &&
+             matmul.getRhs().getDefiningOp<ConstantOp>())
+      former.convolve(matmul);
+  }
+}

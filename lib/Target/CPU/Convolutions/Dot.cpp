@@ -1,0 +1,135 @@
+// With VNNI an instruction, else pairs of 16-bit numbers: the even bytes and the odd ones, whose
+// products are added in i32. (pmaddubsw would add them in i16, which saturates.)
+
+#include "Dot.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+
+using namespace gantry;
+
+static constexpr llvm::StringLiteral kPrefix = "gantry_dot_ui8_i8_";
+
+mlir::Value gantry::cpu::callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module,
+                                 mlir::Value left, mlir::Value right, mlir::Value sums) {
+  auto type = llvm::cast<mlir::VectorType>(sums.getType());
+  std::string symbol = (kPrefix + llvm::Twine(type.getDimSize(0))).str();
+  auto declared = module.lookupSymbol<mlir::func::FuncOp>(symbol);
+  if (!declared) {
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(module.getBody());
+    declared = mlir::func::FuncOp::create(b, module.getLoc(), symbol,
+                                          b.getFunctionType({type, type, type}, {type}));
+    declared.setPrivate();
+  }
+  return mlir::func::CallOp::create(b, declared, mlir::ValueRange{left, right, sums}).getResult(0);
+}
+
+namespace {
+class DotEmitter {
+public:
+  using Value = llvm::Value;
+
+  DotEmitter(llvm::Function &function, const llvm::TargetMachine &machine)
+      : b(llvm::BasicBlock::Create(function.getContext(), "", &function)),
+        isX86(machine.getTargetTriple().isX86()) {
+    auto has = [&](const char *feature) {
+      return isX86 && machine.getMCSubtargetInfo()->checkFeatures(feature);
+    };
+    const bool hasLong = has("+avx512vnni"),
+               hasShort = has("+avx512vl,+avx512vnni") || has("+avxvnni");
+    dotLanes = hasLong ? 16 : hasShort ? 8 : 0;
+    leastDotLanes = hasShort ? 4 : 16;
+    pairLanes = has("+avx512bw") ? 16 : has("+avx2") ? 8 : 4;
+  }
+
+  void emit(llvm::Function &function) {
+    b.CreateRet(dot(function.getArg(0), function.getArg(1), function.getArg(2)));
+  }
+
+private:
+  static unsigned lanesOf(Value *vector) {
+    return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+  }
+
+  /// Some lanes of a vector; those beyond its end have no value.
+  Value *part(Value *vector, unsigned first, unsigned count) {
+    llvm::SmallVector<int> lanes;
+    for (unsigned i = first; i < first + count; ++i)
+      lanes.push_back(i < lanesOf(vector) ? int(i) : -1);
+    return b.CreateShuffleVector(vector, lanes);
+  }
+
+  Value *dot(Value *left, Value *right, Value *sums) {
+    const unsigned lanes = lanesOf(sums);
+    if (lanes < 4)
+      return part(dot(part(left, 0, 4), part(right, 0, 4), part(sums, 0, 4)), 0, lanes);
+    if (lanes <= dotLanes && lanes >= leastDotLanes)
+      return instruction(left, right, sums);
+    if (lanes > std::max(dotLanes, pairLanes) && lanes % 2 == 0)
+      return halves(left, right, sums);
+    return isX86 ? pairs(left, right, sums) : bytes(left, right, sums);
+  }
+
+  Value *halves(Value *left, Value *right, Value *sums) {
+    const unsigned half = lanesOf(sums) / 2;
+    auto at = [&](unsigned first) {
+      return dot(part(left, first, half), part(right, first, half), part(sums, first, half));
+    };
+    llvm::SmallVector<int> all;
+    for (unsigned i = 0; i < 2 * half; ++i)
+      all.push_back(int(i));
+    return b.CreateShuffleVector(at(0), at(half), all);
+  }
+
+  Value *instruction(Value *left, Value *right, Value *sums) {
+    const unsigned lanes = lanesOf(sums);
+    auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+              : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                           : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+    auto *type = llvm::FixedVectorType::get(b.getInt8Ty(), 4 * lanes);
+    return b.CreateIntrinsic(id, {},
+                             {sums, b.CreateBitCast(left, type), b.CreateBitCast(right, type)});
+  }
+
+  Value *pairs(Value *left, Value *right, Value *sums) {
+    const unsigned lanes = lanesOf(sums);
+    auto *type = llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes);
+    auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+              : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                           : llvm::Intrinsic::x86_sse2_pmadd_wd;
+    Value *x = b.CreateBitCast(left, type), *y = b.CreateBitCast(right, type);
+    auto of = [&](unsigned bits) { return llvm::ConstantInt::get(type, bits); };
+    Value *even = b.CreateIntrinsic(
+        id, {}, {b.CreateAnd(x, of(255)), b.CreateAShr(b.CreateShl(y, of(8)), of(8))});
+    Value *odd = b.CreateIntrinsic(id, {}, {b.CreateLShr(x, of(8)), b.CreateAShr(y, of(8))});
+    return b.CreateAdd(sums, b.CreateAdd(even, odd));
+  }
+
+  Value *bytes(Value *left, Value *right, Value *sums) {
+    auto of = [&](unsigned bits) { return llvm::ConstantInt::get(sums->getType(), bits); };
+    for (unsigned bit = 0; bit < 32; bit += 8) {
+      Value *x = b.CreateAnd(b.CreateLShr(left, of(bit)), of(255));
+      Value *y = b.CreateAShr(b.CreateShl(right, of(24 - bit)), of(24));
+      sums = b.CreateAdd(sums, b.CreateMul(x, y));
+    }
+    return sums;
+  }
+
+  llvm::IRBuilder<> b;
+  bool isX86;
+  unsigned dotLanes, leastDotLanes; ///< of the instruction
+  unsigned pairLanes;               ///< of the one for pairs
+};
+} // namespace
+
+void gantry::cpu::defineDots(llvm::Module &module, const llvm::TargetMachine &machine) {
+  for (llvm::Function &function : module)
+    if (function.getName().starts_with(kPrefix) && function.isDeclaration()) {
+      DotEmitter(function, machine).emit(function);
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+}

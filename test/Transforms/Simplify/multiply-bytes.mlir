@@ -1,0 +1,192 @@
+// Products of quantised values become products of bytes, with scales behind them.
+
+// RUN: gantry-opt %s --gantry-multiply-bytes --split-input-file | FileCheck %s
+
+// A zero point of the left operand is taken off each sum, times the sum of the weights.
+
+// CHECK-LABEL: @centred(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xui8>
+// CHECK-DAG: %[[W:.*]] = gantry.constant dense<{{\[\[}}1, -2], [3, 4], [-5, 127]]> : tensor<3x2xi8>
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[X]], %[[W]] : (tensor<2x3xui8>, tensor<3x2xi8>) -> tensor<2x2xi32>
+// CHECK: %[[OFFSET:.*]] = gantry.constant dense<[10, -1290]> : tensor<2xi32>
+// CHECK: %[[Y:.*]] = gantry.add %[[SUMS]], %[[OFFSET]]
+// CHECK: return %[[Y]]
+func.func @centred(%x: tensor<2x3xui8>) -> tensor<2x2xi32> {
+  %w = gantry.constant dense<[[1, -2], [3, 4], [-5, 127]]> : tensor<3x2xi8>
+  %zero = gantry.constant dense<10> : tensor<i32>
+  %0 = gantry.cast %x : (tensor<2x3xui8>) -> tensor<2x3xi32>
+  %1 = gantry.sub %0, %zero : (tensor<2x3xi32>, tensor<i32>) -> tensor<2x3xi32>
+  %2 = gantry.cast %w : (tensor<3x2xi8>) -> tensor<3x2xi32>
+  %y = gantry.matmul %1, %2 : (tensor<2x3xi32>, tensor<3x2xi32>) -> tensor<2x2xi32>
+  return %y : tensor<2x2xi32>
+}
+
+// -----
+
+// Signed bytes are turned by their first bit; a zero point of the weights goes into them.
+
+// CHECK-LABEL: @signed(
+// CHECK-SAME: %[[X:.*]]: tensor<1x2xi8>
+// CHECK-DAG: %[[W:.*]] = gantry.constant dense<{{\[\[}}-128, 0], [127, 1]]> : tensor<2x2xi8>
+// CHECK-DAG: %[[BIT:.*]] = gantry.constant dense<-128> : tensor<i8>
+// CHECK: %[[TURNED:.*]] = gantry.bitwise_xor %[[X]], %[[BIT]]
+// CHECK: %[[U:.*]] = gantry.cast %[[TURNED]] : (tensor<1x2xi8>) -> tensor<1x2xui8>
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[U]], %[[W]]
+// CHECK: %[[OFFSET:.*]] = gantry.constant dense<[128, -128]> : tensor<2xi32>
+// CHECK: gantry.add %[[SUMS]], %[[OFFSET]]
+func.func @signed(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
+  %w = gantry.constant dense<[[0, 128], [255, 129]]> : tensor<2x2xui8>
+  %zero = gantry.constant dense<128> : tensor<i32>
+  %0 = gantry.cast %x : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %1 = gantry.cast %w : (tensor<2x2xui8>) -> tensor<2x2xi32>
+  %2 = gantry.sub %1, %zero : (tensor<2x2xi32>, tensor<i32>) -> tensor<2x2xi32>
+  %y = gantry.matmul %0, %2 : (tensor<1x2xi32>, tensor<2x2xi32>) -> tensor<1x2xi32>
+  return %y : tensor<1x2xi32>
+}
+
+// -----
+
+// Weights that do not fit signed bytes without their zero point stay numbers of i32.
+
+// CHECK-LABEL: @wide(
+// CHECK: gantry.matmul {{.*}} : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
+func.func @wide(%x: tensor<1x1xui8>) -> tensor<1x1xi32> {
+  %w = gantry.constant dense<255> : tensor<1x1xui8>
+  %0 = gantry.cast %x : (tensor<1x1xui8>) -> tensor<1x1xi32>
+  %1 = gantry.cast %w : (tensor<1x1xui8>) -> tensor<1x1xi32>
+  %y = gantry.matmul %0, %1 : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
+  return %y : tensor<1x1xi32>
+}
+
+// -----
+
+// The borders of a convolution hold the zero point, here one that is computed.
+
+// CHECK-LABEL: @borders(
+// CHECK-SAME: %[[X:.*]]: tensor<1x1x4xui8>, %[[ZERO:.*]]: tensor<i32>
+// CHECK: %[[BORDER:.*]] = gantry.cast %{{.*}} : (tensor<i32>) -> tensor<ui8>
+// CHECK: %[[PADDED:.*]] = gantry.pad %[[X]], %[[BORDER]] {{.*}} -> tensor<1x1x6xui8>
+// CHECK: %[[SUMS:.*]] = gantry.conv %[[PADDED]], %{{.*}} {{{.*}}pads_high = array<i64: 0>, pads_low = array<i64: 0>
+// CHECK: %[[SUM:.*]] = gantry.constant dense<6> : tensor<i32>
+// CHECK: %[[OFFSET:.*]] = gantry.mul %[[ZERO]], %[[SUM]]
+// CHECK: gantry.sub %[[SUMS]], %[[OFFSET]]
+func.func @borders(%x: tensor<1x1x4xui8>, %zero: tensor<i32>) -> tensor<1x1x4xi32> {
+  %w = gantry.constant dense<[[[1, 2, 3]]]> : tensor<1x1x3xi8>
+  %0 = gantry.cast %x : (tensor<1x1x4xui8>) -> tensor<1x1x4xi32>
+  %1 = gantry.sub %0, %zero : (tensor<1x1x4xi32>, tensor<i32>) -> tensor<1x1x4xi32>
+  %2 = gantry.cast %w : (tensor<1x1x3xi8>) -> tensor<1x1x3xi32>
+  %y = gantry.conv %1, %2 {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x1x4xi32>, tensor<1x1x3xi32>) -> tensor<1x1x4xi32>
+  return %y : tensor<1x1x4xi32>
+}
+
+// -----
+
+// Dequantised operands, a quantised bias, relu, and the result quantised: one scale behind the sums.
+
+// CHECK-LABEL: @dequantised(
+// CHECK-SAME: %[[X:.*]]: tensor<2x1xui8>
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[X]], %{{.*}} -> tensor<2x2xi32>
+// CHECK: %[[BIAS:.*]] = gantry.constant dense<[7, -7]> : tensor<2xi32>
+// CHECK: %[[BIASED:.*]] = gantry.add %[[SUMS]], %[[BIAS]]
+// CHECK: %[[NUMBER:.*]] = gantry.cast %[[BIASED]] : (tensor<2x2xi32>) -> tensor<2x2xf32>
+// CHECK: %[[SCALE:.*]] = gantry.constant dense<[2.500000e-01, 5.000000e-01]> : tensor<2xf32>
+// CHECK: %[[SCALED:.*]] = gantry.mul %[[NUMBER]], %[[SCALE]]
+// CHECK: %[[RELU:.*]] = gantry.relu %[[SCALED]]
+// CHECK: %[[ROUND:.*]] = gantry.round %[[RELU]]
+// CHECK: %[[Y:.*]] = gantry.cast %[[ROUND]] : (tensor<2x2xf32>) -> tensor<2x2xui8>
+// CHECK: return %[[Y]]
+func.func @dequantised(%x: tensor<2x1xui8>) -> tensor<2x2xui8> {
+  %w = gantry.constant dense<[[3, -4]]> : tensor<1x2xi8>
+  %q = gantry.constant dense<[7, -7]> : tensor<2xi32>
+  %sx = gantry.constant dense<0.5> : tensor<f32>
+  %sw = gantry.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %sb = gantry.constant dense<[0.5, 1.0]> : tensor<2xf32>
+  %sy = gantry.constant dense<2.0> : tensor<f32>
+  %low = gantry.constant dense<0.0> : tensor<f32>
+  %high = gantry.constant dense<255.0> : tensor<f32>
+  %0 = gantry.cast %x : (tensor<2x1xui8>) -> tensor<2x1xf32>
+  %1 = gantry.mul %0, %sx : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %2 = gantry.cast %w : (tensor<1x2xi8>) -> tensor<1x2xf32>
+  %3 = gantry.mul %2, %sw : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %4 = gantry.matmul %1, %3 : (tensor<2x1xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+  %5 = gantry.cast %q : (tensor<2xi32>) -> tensor<2xf32>
+  %6 = gantry.mul %5, %sb : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %7 = gantry.add %4, %6 : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %8 = gantry.relu %7 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %9 = gantry.div %8, %sy : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %10 = gantry.round %9 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %11 = gantry.clamp %10, %low, %high : (tensor<2x2xf32>, tensor<f32>, tensor<f32>) -> tensor<2x2xf32>
+  %y = gantry.cast %11 : (tensor<2x2xf32>) -> tensor<2x2xui8>
+  return %y : tensor<2x2xui8>
+}
+
+// -----
+
+// Both sides of a sum in units of the result.
+
+// CHECK-LABEL: @residual(
+// CHECK-DAG: %[[HALF:.*]] = gantry.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-DAG: %[[QUARTER:.*]] = gantry.constant dense<2.500000e-01> : tensor<f32>
+// CHECK-DAG: gantry.mul %{{.*}}, %[[HALF]]
+// CHECK-DAG: gantry.mul %{{.*}}, %[[QUARTER]]
+// CHECK-NOT: gantry.div
+func.func @residual(%a: tensor<4xui8>, %b: tensor<4xi8>) -> tensor<4xf32> {
+  %sa = gantry.constant dense<2.0> : tensor<f32>
+  %sb = gantry.constant dense<1.0> : tensor<f32>
+  %sy = gantry.constant dense<4.0> : tensor<f32>
+  %0 = gantry.cast %a : (tensor<4xui8>) -> tensor<4xf32>
+  %1 = gantry.mul %0, %sa : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = gantry.cast %b : (tensor<4xi8>) -> tensor<4xf32>
+  %3 = gantry.mul %sb, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = gantry.add %1, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = gantry.div %4, %sy : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %y = gantry.round %5 : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// A division of what comes from no integers stays as it is, and one that nobody rounds.
+
+// CHECK-LABEL: @plain(
+// CHECK: gantry.div
+// CHECK: gantry.div
+func.func @plain(%a: tensor<4xf32>, %b: tensor<4xui8>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %sb = gantry.constant dense<3.0> : tensor<f32>
+  %sy = gantry.constant dense<4.0> : tensor<f32>
+  %0 = gantry.div %a, %sy : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = gantry.round %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = gantry.cast %b : (tensor<4xui8>) -> tensor<4xf32>
+  %3 = gantry.mul %2, %sb : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = gantry.div %3, %sy : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1, %4 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Maxima over windows are those of the bytes.
+
+// CHECK-LABEL: @maxima(
+// CHECK-SAME: %[[X:.*]]: tensor<1x1x4xui8>
+// CHECK: gantry.max_pool %[[X]] {{.*}} -> tensor<1x1x2xui8>
+func.func @maxima(%x: tensor<1x1x4xui8>) -> tensor<1x1x2xf32> {
+  %s = gantry.constant dense<2.0> : tensor<f32>
+  %0 = gantry.cast %x : (tensor<1x1x4xui8>) -> tensor<1x1x4xf32>
+  %1 = gantry.mul %0, %s : (tensor<1x1x4xf32>, tensor<f32>) -> tensor<1x1x4xf32>
+  %y = gantry.max_pool %1 {window = array<i64: 2>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>) -> tensor<1x1x2xf32>
+  return %y : tensor<1x1x2xf32>
+}
+
+// -----
+
+// What was asked to run elsewhere than the product stays there.
+
+// CHECK-LABEL: @elsewhere(
+// CHECK: gantry.matmul {{.*}} : (tensor<1x1xi32>, tensor<1x1xi32>)
+func.func @elsewhere(%x: tensor<1x1xui8>) -> tensor<1x1xi32> {
+  %w = gantry.constant dense<5> : tensor<1x1xi8>
+  %0 = gantry.cast %x {gantry.device = #gantry.device<"CPU:0">} : (tensor<1x1xui8>) -> tensor<1x1xi32>
+  %1 = gantry.cast %w : (tensor<1x1xi8>) -> tensor<1x1xi32>
+  %y = gantry.matmul %0, %1 {gantry.device = #gantry.device<"CPU:1">} : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
+  return %y : tensor<1x1xi32>
+}
