@@ -92,7 +92,8 @@ def suites(build, results, jobs):
                          ("over-limit", "over_limit_test.py"),
                          ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),
                          ("attention-bits", "attention_bits_test.py"),
-                         ("convolutions", "convolutions_test.py"), ("static-compiler", "static_compiler_test.py"),
+                         ("convolutions", "convolutions_test.py"), ("quantized", "quantized_test.py"),
+                         ("static-compiler", "static_compiler_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],
