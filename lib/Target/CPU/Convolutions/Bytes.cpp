@@ -123,8 +123,42 @@ struct Former {
                                ones, /*groups=*/1);
     conv->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
     setChannelsLast(conv);
-    matmul.replaceAllUsesWith(reorder.reshape(matmul, conv, shapeOf(matmul)));
+    if (shapeOf(conv) == shapeOf(matmul))
+      matmul.replaceAllUsesWith(conv.getResult());
+    else
+      follow(matmul.getResult(), conv);
     matmul.erase();
+  }
+
+  /// Computes what follows a product element by element in the shape of the convolution, too, so
+  /// that no view parts them.
+  void follow(Value old, Value made) {
+    Operation *user = old.hasOneUse() ? *old.user_begin() : nullptr;
+    if (!user || shapeOf(made).drop_front() != shapeOf(old) ||
+        !isElementwiseUse(*old.use_begin()) || isa<BatchNormOp>(user) ||
+        user->getNumResults() != 1 || shapeOf(user->getResult(0)) != shapeOf(old)) {
+      builder.setInsertionPointAfterValue(made);
+      old.replaceAllUsesWith(reorder.reshape(made.getDefiningOp(), made, shapeOf(old)));
+      return;
+    }
+    builder.setInsertionPoint(user);
+    SmallVector<Value> operands;
+    for (Value operand : user->getOperands())
+      operands.push_back(operand == old ? made : withBatch(user, operand, shapeOf(old).size()));
+    Operation *again = builder.clone(*user);
+    again->setOperands(operands);
+    Value result = again->getResult(0);
+    result.setType(typeOf(made).clone(typeOf(result).getElementType()));
+    follow(user->getResult(0), result);
+    user->erase();
+  }
+
+  /// An operand of so many dimensions with a batch of one before them.
+  Value withBatch(Operation *like, Value operand, size_t rank) {
+    Shape shape(shapeOf(operand));
+    if (shape.size() == rank)
+      shape.insert(shape.begin(), 1);
+    return reorder.reshape(like, operand, shape);
   }
 };
 } // namespace

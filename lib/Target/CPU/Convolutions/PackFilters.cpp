@@ -163,21 +163,31 @@ Value Reorder::permute(Operation *like, Value value, ArrayRef<int64_t> permutati
   return turned;
 }
 
-/// The same with zeros behind the elements along `dim`; null where the elements are not at hand.
+/// All elements of a constant, also of one that holds a single one for all of them.
+static SmallVector<char> copyBytes(ElementsAttr value, size_t width) {
+  ArrayRef<char> bytes = bytesOf(value);
+  SmallVector<char> copy(bytes);
+  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
+    for (int64_t i = 1; i < dense.getNumElements(); ++i)
+      copy.append(bytes.begin(), bytes.begin() + width);
+  return copy;
+}
+
+/// Zeros behind the elements along `dim`; null where the elements are not at hand.
 static ElementsAttr fillConstant(ElementsAttr value, int64_t dim, int64_t size) {
   auto type = cast<RankedTensorType>(value.getType());
   Shape shape(type.getShape());
   shape[dim] = size;
   const size_t width = byteWidth(type.getElementType());
-  ArrayRef<char> bytes = bytesOf(value);
-  if (width == 0 || bytes.size() != width * size_t(type.getNumElements()))
+  SmallVector<char> bytes = copyBytes(value, width);
+  if (width == 0 || type.getNumElements() == 0 ||
+      bytes.size() != width * size_t(type.getNumElements()))
     return {};
   const size_t rest =
       width * size_t(ShapedType::getNumElements(type.getShape().drop_front(dim + 1)));
   const size_t from = rest * size_t(type.getDimSize(dim)), to = rest * size_t(size);
-  AsmResourceBlob blob =
-      HeapAsmResourceBlob::allocate(bytes.size() / std::max<size_t>(from, 1) * to,
-                                    /*align=*/64, /*dataIsMutable=*/true);
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(bytes.size() / from * to, /*align=*/64,
+                                                       /*dataIsMutable=*/true);
   MutableArrayRef<char> filled = blob.getMutableData();
   std::memset(filled.data(), 0, filled.size());
   for (size_t row = 0; row * to < filled.size(); ++row)
@@ -194,9 +204,6 @@ Value Reorder::fill(Operation *like, Value value, int64_t dim, int64_t size) {
   if (type.getDimSize(dim) == size)
     return value;
   ElementsAttr elements = getConstantElements(value);
-  if (auto dense = dyn_cast_if_present<DenseElementsAttr>(elements); dense && dense.isSplat())
-    elements = DenseElementsAttr::get(
-        type, llvm::to_vector(dense.getValues<Attribute>())); // one element for each
   Builder attributes(like->getContext());
   if (Value constant = constantLike(value, attributes.getDenseI64ArrayAttr({dim, size, -1}),
                                     [&] { return fillConstant(elements, dim, size); }))
