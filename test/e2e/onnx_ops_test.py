@@ -332,6 +332,28 @@ case("quantize_precision", "QuantizeLinear", [half, np.float32(0.1)],
      [np.clip(np.rint(half.astype(np.float32) / np.float32(0.1)), -32768, 32767).astype(np.int16)], opset=23,
      output_dtype=TensorProto.INT16, precision=TensorProto.FLOAT)
 
+# Integer products with constant weights, whose zero points fit the bytes or not.
+x, w, columns = u8(2, 5, 7), i8(7, 3) // 2, np.array([0, 50, -60], np.int8)
+for name, zero in (("one", np.int8(-128)), ("each", columns), ("none", np.int8(0))):
+    case(f"matmul_integer_{name}", "MatMulInteger", [x, Const(w), np.uint8(255), Const(zero)],
+         [(x.astype(np.int32) - 255) @ (w.astype(np.int32) - zero)], opset=10)
+x_scale, w_scale, y_scale = np.float32(0.02), np.array([0.01, 0.02, 0.04], np.float32), np.float32(1.5)
+units = (((x.astype(np.int32) - 3) @ w.astype(np.int32)).astype(np.float32) * (x_scale * w_scale / y_scale))
+case("qlinear_matmul_per_column", "QLinearMatMul",
+     [x, x_scale, np.uint8(3), Const(w), Const(w_scale), Const(np.zeros(3, np.int8)), y_scale, np.uint8(128)],
+     [np.clip(np.rint(units) + 128, 0, 255).astype(np.uint8)], opset=21)
+x, w = u8(1, 2, 5), u8(4, 2, 3)
+image = np.pad(x.astype(np.int32) - 200, ((0, 0), (0, 0), (1, 1)))
+sums = np.stack([np.einsum("nck,ock->no", image[:, :, i:i + 3], w.astype(np.int32) - 128) for i in range(5)], -1)
+case("conv_integer_borders", "ConvInteger", [x, Const(w), np.uint8(200), Const(np.uint8(128))], [sums], opset=10, pads=[1, 1])
+of_channel = np.array([0.01, 0.02, 0.03, 0.04], np.float32)
+bias, w = np.array([1000, -1000, 0, 70000], np.int32), i8(4, 2, 3)
+sums = np.stack([np.einsum("nck,ock->no", image[:, :, i:i + 3], w.astype(np.int32)) for i in range(5)], -1)
+units = (sums + bias[:, None]).astype(np.float32) * (np.float32(0.5) * of_channel / np.float32(2))[:, None]
+case("qlinear_conv_per_channel", "QLinearConv",
+     [x, np.float32(0.5), np.uint8(200), Const(w), Const(of_channel), Const(np.zeros(4, np.int8)), np.float32(2),
+      np.uint8(7), Const(bias)], [np.clip(np.rint(units) + 7, 0, 255).astype(np.uint8)], opset=10, pads=[1, 1])
+
 
 def grid_sample_3d(x, grid, nearest, zeros, align):
     """Volumes; zeros or the border outside."""
