@@ -24,7 +24,7 @@ import quantize
 import workers
 
 SECONDS_PER_CASE = 120
-KINDS = ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv", "conv", "matmul", "block")
+KINDS = ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv", "conv", "matmul", "block", "dynamicMatMul", "dynamicConv")
 SIZES = (1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 29, 31, 64, 67)
 FORMS = (((), 1), ((), 2), ((), 8), (("no-fuse",), 3), (("target-cpu=x86-64-v3",), 2), (("target-cpu=x86-64-v2",), 1),
          (("devices=CPU:0,GPU:0", "simulate", "place=op:Conv2D=GPU:0", "place=op:MatMul=GPU:0"), 2))
@@ -122,6 +122,8 @@ class Case:
     # Kinds
 
     def make(self):
+        if self.kind.startswith("dynamic"):
+            return self.dynamic()
         integer = self.kind.endswith("Integer")
         is_conv = "onv" in self.kind or self.kind == "block"
         if is_conv:
@@ -161,6 +163,24 @@ class Case:
             return saturate(sums.astype(np.float32) * along(np.float32(scales / y_scale)), y_zero)
         return self.surrounded(is_conv, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, each, sums, scales,
                                attributes, along, outputs)
+
+    def dynamic(self):
+        """Values whose zero point is known when the model runs."""
+        is_conv = self.kind.endswith("Conv")
+        shape, filter_shape, window, attributes = self.window() if is_conv else (*self.matrices(), None, {})
+        shape = tuple(max(1, size) for size in shape)  # of nothing there is no largest number
+        filter_shape = tuple(max(1, size) for size in filter_shape)
+        if not is_conv:
+            filter_shape = (shape[-1], filter_shape[1])
+        x, w = self.random.standard_normal(shape).astype(np.float32), self.bytes(filter_shape, np.int8)
+        low, high = min(np.float32(0), x.min()), max(np.float32(0), x.max())
+        scale = np.float32((high - low) / np.float32(255))
+        zero = np.clip(np.rint(-low / scale), 0, 255).astype(np.uint8)
+        steps = np.clip(np.rint(x / scale) + np.float32(zero), 0, 255).astype(np.int64) - int(zero)
+        self.nodes.append(helper.make_node("DynamicQuantizeLinear", [self.input("x", x)], ["q", "s", "z"]))
+        self.node("ConvInteger" if is_conv else "MatMulInteger", ["q", self.constant("w", w), "z"], **attributes)
+        wide = w.astype(np.int64)
+        return (convolve(steps, wide, *window) if is_conv else steps @ wide).astype(np.int32)
 
     def surrounded(self, is_conv, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, each, sums, scales, attributes,
                    along, outputs):
