@@ -25,8 +25,9 @@ namespace gantry {
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
-/// Panels of an item up to this size are on its stack.
-static constexpr int64_t kStackBytes = 100 << 10;
+/// An item has its panels on its stack where all that it works in is not more: what a kernel puts
+/// there at most (FinishKernelBuffers), less a little for numbers of rows.
+static constexpr int64_t kStackBytes = 126 << 10;
 
 namespace {
 class AttentionEmitter : TileBuilder {
@@ -39,7 +40,7 @@ public:
     if (a.queries)
       queryBase = addressOf(buffers.lookup(a.queries->argument));
     // Large panels are memory of the plan, a part for each item.
-    bool isLarge = a.panelElements() * kElementBytes > kStackBytes;
+    bool isLarge = (a.panelElements() + tileElements()) * kElementBytes > kStackBytes;
     if (isLarge)
       panels = allocate(a.batch * a.chunks, a.panelElements());
     forItems({a.batch, a.chunks}, [&](ValueRange at) {
@@ -52,6 +53,15 @@ public:
   }
 
 private:
+  /// Of what a tile is computed in: scores, what the ops over rows make of them, sums, queries.
+  int64_t tileElements() {
+    int64_t scores = 1 + llvm::count_if(llvm::enumerate(a.rowOps), [&](auto entry) {
+                       linalg::GenericOp op = entry.value();
+                       return !hasNumbersOfRows(op) && !operandToReplace(op, entry.index() + 1);
+                     });
+    return a.tileRows * (scores * a.keys + a.keyWidth + a.valueWidth + a.depth);
+  }
+
   void emitItem(Value matrix, Value chunk) {
     batch = delinearize(b, matrix, a.scores.sizes(a.scores.batch));
     keyPanels = constant(0);
@@ -219,16 +229,27 @@ private:
     return op.getNumLoops() < shapeOf(a.first).size() ? 1 : 2;
   }
 
+  bool hasNumbersOfRows(linalg::GenericOp op) {
+    return op.getNumReductionLoops() > 0 || loopsOf(op) == 1;
+  }
+
+  /// The rows that end with the op, whose place its own can take.
+  Value operandToReplace(linalg::GenericOp op, size_t next) {
+    for (Value input : op.getDpsInputs()) {
+      auto maker = input.getDefiningOp<linalg::GenericOp>();
+      bool isOfRows = input == a.first || (maker && llvm::is_contained(a.rowOps, maker));
+      if (isOfRows && input.getType() == op->getResult(0).getType() && !isReadFrom(next, input))
+        return input;
+    }
+    return {};
+  }
+
   Value bufferFor(linalg::GenericOp op, size_t next) {
     Type element = elementOf(op->getResult(0));
-    if (op.getNumReductionLoops() > 0 || loopsOf(op) == 1)
+    if (hasNumbersOfRows(op))
       return memref::AllocOp::create(b, MemRefType::get({a.tileRows}, element));
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      Value known = rowBuffers.lookup(input->get());
-      if (known && known.getType() == MemRefType::get({a.tileRows, a.keys}, element) &&
-          !isReadFrom(next, input->get()))
-        return known;
-    }
+    if (Value ended = operandToReplace(op, next))
+      return rowBuffers.lookup(ended);
     return memref::AllocOp::create(b, MemRefType::get({a.tileRows, a.keys}, element));
   }
 
