@@ -1,5 +1,6 @@
 #include "gantry/Analysis/Segments.h"
 
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 
 using namespace mlir;
@@ -170,10 +171,18 @@ struct LastUses {
 };
 } // namespace
 
+/// Of buffers that share bytes the first one that was asked for.
+static Value wholeOf(Value buffer, DenseMap<int64_t, Value> &wholes) {
+  auto decl = buffer.getDefiningOp<commands::BufferDeclOp>();
+  std::optional<memory::Share> share = decl ? memory::shareOf(decl) : std::nullopt;
+  return share ? wholes.try_emplace(share->whole, buffer).first->second : buffer;
+}
+
 std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> commands,
                                                           const CommandCosts &costs) {
   DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
   DenseMap<Value, LastUses> uses;
+  DenseMap<int64_t, Value> wholes; // what shares bytes, by the number of the whole
   std::vector<queues::Task> tasks(commands.size());
   for (uint32_t i = 0; i < tasks.size(); ++i) {
     queues::Task &task = tasks[i];
@@ -186,7 +195,7 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
     forEachBuffer(commands[i], [&](Value buffer, bool writes) {
       if (isa<commands::InputOp, commands::UseOp>(buffer.getDefiningOp()))
         return; // nobody writes these
-      LastUses &last = uses[buffer];
+      LastUses &last = uses[wholeOf(buffer, wholes)];
       if (last.write)
         comeAfter(*last.write);
       if (!writes) {

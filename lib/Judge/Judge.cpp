@@ -70,10 +70,12 @@ private:
   void runLoop(uint32_t step);
   void join() { joined = time; }
 
-  void examine(uint32_t step, uint32_t buffer);
+  Range bytesOf(const Use &use) const;
+  bool isSameUse(uint32_t step, const Use &use, const Use &other) const;
+  void examine(uint32_t step, const Use &use);
   void examineAll(uint32_t step);
-  void read(uint32_t step, uint32_t buffer);
-  void write(uint32_t step, uint32_t buffer);
+  void read(uint32_t step, const Use &use);
+  void write(uint32_t step, const Use &use);
   void checkContent(uint32_t step, uint32_t buffer, Range range, const Content &content);
   void checkOrder(uint32_t step, const Use &use, Range range, const Event &event, const Use &other);
   void report(Fault found) {
@@ -136,7 +138,7 @@ std::optional<Fault> Walk::run() {
   join();
   for (uint32_t i = 0; i < program.buffers.size() && !fault; ++i)
     if (program.buffers[i].isKept)
-      examine(Fault::caller, i);
+      examine(Fault::caller, {.buffer = i});
   return fault;
 }
 
@@ -181,10 +183,10 @@ void Walk::runCommand(uint32_t index) {
   known[step.queue][step.queue] = ++time;
   for (const Use &use : step.uses)
     if (!use.writes && isJudging)
-      read(index, use.buffer);
+      read(index, use);
   for (const Use &use : step.uses)
     if (use.writes && !fault)
-      write(index, use.buffer);
+      write(index, use);
 }
 
 void Walk::runSignal(uint32_t index) {
@@ -263,48 +265,55 @@ void Walk::runLoop(uint32_t index) {
 // Uses
 //===------------------------------------------------------------------------------------------===//
 
+/// Empty where the use has no byte of its buffer.
+Range Walk::bytesOf(const Use &use) const {
+  const Buffer &place = program.buffers[use.buffer];
+  uint64_t begin = std::max(place.begin, use.begin);
+  return {begin, std::max(begin, std::min(place.end, use.end))};
+}
+
 void Walk::examineAll(uint32_t step) {
   for (const Use &use : program.steps[step].uses)
     if (isJudging)
-      examine(step, use.buffer);
+      examine(step, use);
 }
 
 /// A read when all queues have come together.
-void Walk::examine(uint32_t step, uint32_t buffer) {
-  const Buffer &place = program.buffers[buffer];
-  if (place.begin < place.end)
-    spaces[place.space].visit({place.begin, place.end}, [&](Range range, const Piece &piece) {
-      checkContent(step, buffer, range, piece.content);
+void Walk::examine(uint32_t step, const Use &use) {
+  Range all = bytesOf(use);
+  if (all.begin < all.end)
+    spaces[program.buffers[use.buffer].space].visit(all, [&](Range range, const Piece &piece) {
+      checkContent(step, use.buffer, range, piece.content);
     });
 }
 
-void Walk::read(uint32_t step, uint32_t buffer) {
-  const Buffer &place = program.buffers[buffer];
+void Walk::read(uint32_t step, const Use &use) {
   uint32_t queue = program.steps[step].queue;
-  if (place.begin >= place.end)
+  Range all = bytesOf(use);
+  if (all.begin >= all.end)
     return;
-  spaces[place.space].visit({place.begin, place.end}, [&](Range range, Piece &piece) {
-    checkContent(step, buffer, range, piece.content);
+  spaces[program.buffers[use.buffer].space].visit(all, [&](Range range, Piece &piece) {
+    checkContent(step, use.buffer, range, piece.content);
     const Value &value = piece.content.value;
-    checkOrder(step, {buffer, false}, range, value.writer, {value.buffer, true});
+    checkOrder(step, use, range, value.writer, {value.buffer, true});
     std::erase_if(piece.readers, [&](const Event &event) { return event.queue == queue; });
     piece.readers.push_back({step, queue, time});
   });
 }
 
-void Walk::write(uint32_t step, uint32_t buffer) {
-  const Buffer &place = program.buffers[buffer];
-  if (place.begin >= place.end)
+void Walk::write(uint32_t step, const Use &use) {
+  Range all = bytesOf(use);
+  if (all.begin >= all.end)
     return;
-  Range all{place.begin, place.end};
+  uint32_t space = program.buffers[use.buffer].space;
   if (isJudging)
-    spaces[place.space].visit(all, [&](Range range, const Piece &piece) {
+    spaces[space].visit(all, [&](Range range, const Piece &piece) {
       const Value &value = piece.content.value;
-      checkOrder(step, {buffer, true}, range, value.writer, {value.buffer, true});
+      checkOrder(step, use, range, value.writer, {value.buffer, true});
       for (const Event &reader : piece.readers)
-        checkOrder(step, {buffer, true}, range, reader, {value.buffer, false});
+        checkOrder(step, use, range, reader, {value.buffer, false});
     });
-  put(place.space, all, {{buffer, {step, program.steps[step].queue, time}}, std::nullopt});
+  put(space, all, {{use.buffer, {step, program.steps[step].queue, time}}, std::nullopt});
 }
 
 void Walk::checkContent(uint32_t step, uint32_t buffer, Range range, const Content &content) {
@@ -326,15 +335,26 @@ void Walk::checkContent(uint32_t step, uint32_t buffer, Range range, const Conte
           .end = range.end});
 }
 
-/// The step's own earlier uses are in order with a use of the same buffer: it may write its result
-/// over an operand. Two buffers that it uses both hold something while it runs.
+/// Whether all that the step uses of the other buffer there are the bytes of `use`.
+bool Walk::isSameUse(uint32_t step, const Use &use, const Use &other) const {
+  Range mine = bytesOf(use);
+  return use.buffer == other.buffer &&
+         std::ranges::all_of(program.steps[step].uses, [&](const Use &own) {
+           Range its = bytesOf(own);
+           bool meets = own.buffer == use.buffer && its.begin < mine.end && mine.begin < its.end;
+           return !meets || (its.begin == mine.begin && its.end == mine.end);
+         });
+}
+
+/// The step's own earlier uses are in order with a use of the same bytes of the same buffer: it may
+/// write its result over an operand. Two buffers that it uses both hold something while it runs.
 void Walk::checkOrder(uint32_t step, const Use &use, Range range, const Event &event,
                       const Use &other) {
   uint32_t queue = program.steps[step].queue;
   bool isOwn = event.time == time && event.step == step;
   bool isOrdered =
       event.time <= joined || event.queue == queue || known[queue][event.queue] >= event.time;
-  if (isOwn ? use.buffer == other.buffer : isOrdered)
+  if (isOwn ? isSameUse(step, use, other) : isOrdered)
     return;
   report({.kind = isOwn ? Fault::Kind::shared : Fault::Kind::unordered,
           .step = step,

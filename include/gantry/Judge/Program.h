@@ -22,9 +22,11 @@ struct Buffer {
   bool isKept = false;  ///< is read after the last step: outputs, constants, variables
 };
 
+/// Of all bytes of a buffer, or of those that lie begin..end-1 in its space.
 struct Use {
   uint32_t buffer = 0;
-  bool writes = false; ///< all of its bytes
+  bool writes = false;
+  uint64_t begin = 0, end = UINT64_MAX;
 };
 
 /// Nested lists of steps are written flat: `branch`, steps, `otherwise`, steps, `end`; or `loop`,
@@ -50,7 +52,7 @@ struct Fault {
     unordered,     ///< two steps use the bytes, one writes them, and either could be first
     overwritten,   ///< a step reads a buffer where another one has been written since
     unwritten,     ///< a step reads bytes that nothing has written on some way there
-    shared,        ///< one step uses two buffers, and writes one of them over the other
+    shared,        ///< one step uses two buffers or parts, and writes one of them over the other
     unsignalled,   ///< a wait for what is not signalled on every way there
     signalledTwice ///< a second signal of one semaphore
   };

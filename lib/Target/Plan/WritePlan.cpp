@@ -4,6 +4,7 @@
 #include "gantry/Target/Plan/WritePlan.h"
 
 #include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
@@ -581,20 +582,24 @@ struct Writer {
               commands::SignalOp, commands::WaitOp, commands::CheckOp>(op))
         at[op] = next++;
     });
-    func.walk([&](commands::BufferDeclOp decl) {
-      if (decl->use_empty())
-        return;
+    for (const memory::Whole &whole : memory::wholesOf(func)) {
+      commands::BufferDeclOp decl = whole.buffer;
+      SmallVector<Operation *> users(decl->getUsers());
+      for (commands::BufferDeclOp part : whole.parts)
+        llvm::append_range(users, part->getUsers());
+      if (users.empty())
+        continue;
       auto value = std::make_unique<fb::ValueT>();
       value->name = decl.getValue().str();
       value->type = tensorType(decl.getType());
       value->buffer = std::make_unique<fb::BufferRef>(bufferRef(decl));
       value->first = UINT32_MAX;
-      for (Operation *user : decl->getUsers()) {
+      for (Operation *user : users) {
         value->first = std::min(value->first, at.lookup(user));
         value->last = std::max(value->last, at.lookup(user));
       }
       function.values.push_back(std::move(value));
-    });
+    }
   }
 };
 } // namespace

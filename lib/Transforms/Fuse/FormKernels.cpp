@@ -7,6 +7,7 @@
 
 #include "gantry/Analysis/KernelGroups.h"
 #include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
@@ -24,6 +25,69 @@ namespace gantry {
 #define GEN_PASS_DEF_FORMKERNELSPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
+
+/// Whether what lies side by side along the axis lies one behind the other in memory.
+static bool isOutermost(ArrayRef<int64_t> shape, int64_t axis) {
+  return llvm::all_of(shape.take_front(axis), [](int64_t size) { return size == 1; });
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// The operands that the result is, one behind the other; empty where it is something else.
+static SmallVector<int64_t> joinedBy(Operation *op, LaunchOp launch) {
+  SmallVector<int64_t> joined;
+  auto concat = dyn_cast<ConcatOp>(op);
+  if (!concat || !isOutermost(shapeOf(concat.getResult()), concat.getAxis()))
+    return joined;
+  for (Value input : concat.getInputs()) {
+    auto operands = launch->getOperands();
+    auto at = llvm::find(operands, input);
+    if (at == operands.end())
+      return {}; // a constant in the kernel
+    joined.push_back(at - operands.begin());
+  }
+  return joined;
+}
+
+/// The bytes of the operand at which the results begin; empty where they are not a row of its
+/// bytes.
+static SmallVector<int64_t> cutBy(Operation *op) {
+  SmallVector<int64_t> cuts;
+  if (auto split = dyn_cast<SplitOp>(op)) {
+    int64_t begin = 0;
+    if (isOutermost(shapeOf(split.getInput()), split.getAxis()))
+      for (Value result : split.getResults()) {
+        cuts.push_back(begin);
+        begin += getByteSize(cast<RankedTensorType>(result.getType()));
+      }
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    ArrayRef<int64_t> whole = shapeOf(slice.getInput()), sizes = slice.getSizes();
+    int64_t axis = whole.size(); // the last one that is cut
+    while (axis > 0 && whole[axis - 1] == sizes[axis - 1])
+      --axis;
+    if (!llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }) ||
+        !isOutermost(sizes, std::max<int64_t>(axis - 1, 0)))
+      return cuts;
+    int64_t begin = 0, elements = 1;
+    for (auto [size, start] : llvm::zip(whole, slice.getStarts()))
+      begin = begin * size + start, elements *= size;
+    if (elements > 0)
+      cuts.push_back(begin *
+                     (getByteSize(cast<RankedTensorType>(slice.getInput().getType())) / elements));
+  }
+  return cuts;
+}
+
+/// For Memory, which may place a result so that there is nothing to move.
+static void noteMove(Operation *op, LaunchOp launch) {
+  Builder b(op->getContext());
+  if (SmallVector<int64_t> joined = joinedBy(op, launch); !joined.empty())
+    launch->setAttr(memory::kJoinsAttr, b.getDenseI64ArrayAttr(joined));
+  if (SmallVector<int64_t> cuts = cutBy(op); !cuts.empty() && launch->getNumOperands() == 1)
+    launch->setAttr(memory::kCutsAttr, b.getDenseI64ArrayAttr(cuts));
+}
 
 namespace {
 struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
@@ -159,6 +223,8 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     launch->setAttr(kDeviceAttr, root->getAttr(kDeviceAttr));
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);
+    if (ops.size() == 1)
+      noteMove(root, launch);
     root->replaceAllUsesWith(launch);
     for (Operation *op : llvm::reverse(ops))
       op->erase();

@@ -1,6 +1,6 @@
 // Refuses a plan that a device has no room for, and says what takes the room (spec M2).
 
-#include "gantry/Analysis/LiveRanges.h"
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Transforms/Passes.h"
@@ -124,14 +124,15 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
     Timeline time(func);
     SmallVector<std::pair<commands::BufferDeclOp, LiveRange>> buffers;
     SmallVector<int64_t> change(time.ops.size() + 1);
-    func.walk([&](commands::BufferDeclOp buffer) {
+    for (const Whole &whole : wholesOf(func)) {
+      commands::BufferDeclOp buffer = whole.buffer;
       if (buffer.getDeviceAttr().getAttr() != device)
-        return;
-      LiveRange range = liveRange(buffer, time);
+        continue;
+      LiveRange range = whole.live(time);
       buffers.push_back({buffer, range});
       change[range.first] += buffer.getSize();
       change[range.last] -= buffer.getSize();
-    });
+    }
     Peak peak;
     int64_t bytes = 0;
     uint32_t step = 0;

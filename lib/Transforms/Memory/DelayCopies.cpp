@@ -1,6 +1,7 @@
 #include "DelayCopies.h"
 
 #include "gantry/Analysis/Segments.h"
+#include "gantry/Analysis/SharedBuffers.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -12,6 +13,9 @@ using namespace gantry::memory;
 static bool comesIn(commands::CopyOp copy, StringAttr device) {
   auto target = copy.getTargets().front().getDefiningOp<commands::BufferDeclOp>();
   auto source = copy.getSources().front().getDefiningOp<commands::BufferDeclOp>();
+  // What shares bytes is written under other names, too.
+  if ((target && shareOf(target)) || (source && shareOf(source)))
+    return false;
   return target && target.getDeviceAttr().getAttr() == device &&
          !(source && source.getDeviceAttr() == target.getDeviceAttr());
 }

@@ -4,7 +4,8 @@
 // predicted to run at that time lie between (docs/decisions/0011).
 
 #include "DelayCopies.h"
-#include "gantry/Analysis/LiveRanges.h"
+#include "ElideMoves.h"
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -49,6 +50,11 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       if (failed(placeBuffers(func, costs)))
         return signalPassFailure();
     declareArenas();
+    // Whoever comes later asks what there is to run, not what it means.
+    getOperation().walk([](commands::LaunchOp launch) {
+      launch->removeAttr(kJoinsAttr);
+      launch->removeAttr(kCutsAttr);
+    });
   }
 
   static SmallVector<commands::VariableOp> inOrder(SmallVector<commands::VariableOp> ops) {
@@ -77,10 +83,13 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   LogicalResult placeBuffers(commands::FuncOp func, const schedule::CommandCosts &costs) {
-    llvm::MapVector<StringAttr, SmallVector<commands::BufferDeclOp>> byDevice;
-    func.walk([&](commands::BufferDeclOp buffer) {
-      byDevice[buffer.getDeviceAttr().getAttr()].push_back(buffer);
-    });
+    if (reuse)
+      elideMoves(func);
+    llvm::MapVector<StringAttr, SmallVector<Whole>> byDevice;
+    for (Whole &whole : wholesOf(func)) {
+      StringAttr device = whole.buffer.getDeviceAttr().getAttr();
+      byDevice[device].push_back(std::move(whole));
+    }
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
     // Rather wait for memory than not fit: values then come in shortly before they are used.
     for (unsigned ahead : {64, 32, 16, 8, 4, 2, 1, 0}) {
@@ -106,10 +115,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   };
 
   /// With costs, by the predicted timeline where the device has the room for that.
-  FailureOr<Packed>
-  packAll(commands::FuncOp func,
-          const llvm::MapVector<StringAttr, SmallVector<commands::BufferDeclOp>> &byDevice,
-          const schedule::CommandCosts *costs) {
+  FailureOr<Packed> packAll(commands::FuncOp func,
+                            const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
+                            const schedule::CommandCosts *costs) {
     Timeline concurrent(func, costs);
     Timeline oneQueue(func);
     Packed packed;
@@ -137,12 +145,11 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   FailureOr<packing::Solution> pack(commands::FuncOp func, StringAttr device,
-                                    ArrayRef<commands::BufferDeclOp> buffers,
-                                    const Timeline &time) {
+                                    ArrayRef<Whole> buffers, const Timeline &time) {
     packing::Problem problem;
-    for (commands::BufferDeclOp buffer : buffers) {
-      auto [first, last] =
-          reuse ? liveRange(buffer, time) : LiveRange{0, uint32_t(time.ops.size())};
+    for (const Whole &whole : buffers) {
+      auto [first, last] = reuse ? whole.live(time) : LiveRange{0, uint32_t(time.ops.size())};
+      commands::BufferDeclOp buffer = whole.buffer;
       problem.buffers.push_back(
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
@@ -156,15 +163,18 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return solution.take();
   }
 
-  void place(commands::FuncOp func, StringAttr device, ArrayRef<commands::BufferDeclOp> buffers,
+  void place(commands::FuncOp func, StringAttr device, ArrayRef<Whole> buffers,
              const packing::Solution &solution) {
     Builder b(&getContext());
     FlatSymbolRefAttr arena = arenaOf(commands::ArenaKind::Transient, device);
-    for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets)) {
-      // The attributes are mutable copies of the op; the op itself stays.
-      commands::BufferDeclOp op = buffer;
+    auto placeAt = [&](commands::BufferDeclOp op, uint64_t offset) {
       op.setArenaAttr(arena);
       op.setOffsetAttr(b.getI64IntegerAttr(offset));
+    };
+    for (auto [whole, offset] : llvm::zip(buffers, solution.offsets)) {
+      placeAt(whole.buffer, offset);
+      for (commands::BufferDeclOp part : whole.parts)
+        placeAt(part, offset + shareOf(part)->begin);
     }
     ArenaSize &size = transient[device];
     if (func.getAtLoad())

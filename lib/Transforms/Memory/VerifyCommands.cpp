@@ -2,6 +2,7 @@
 // only writes the plan's functions down for it, and says what it found; it asks nothing of the
 // passes that ordered the queues and placed the buffers.
 
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Judge/Program.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -54,6 +55,8 @@ private:
   SmallVector<Operation *> ops;          ///< by step
   SmallVector<Operation *> buffers;      ///< by buffer: what declares it
   DenseMap<Operation *, uint32_t> known; ///< buffers by what declares them
+  DenseMap<int64_t, uint32_t> wholes;    ///< buffers that others are parts of, by their number
+  DenseMap<Operation *, std::pair<uint64_t, uint64_t>> parts; ///< bytes, by what declares them
   DenseMap<Space, uint32_t> spaces;
   DenseMap<std::pair<Attribute, int64_t>, uint32_t> queues; ///< by device and number
 
@@ -105,8 +108,21 @@ private:
     else if (auto output = dyn_cast<commands::OutputOp>(op))
       addBuffer(&op, output.getIndexAttr(), Room::output, 0, output.getSize());
     else if (auto buffer = dyn_cast<commands::BufferDeclOp>(op))
-      addBuffer(&op, buffer.getDeviceAttr(), Room::transient, buffer.getOffset().value_or(0),
-                buffer.getSize());
+      addTransient(buffer);
+  }
+
+  /// What shares bytes is one buffer, whose first declaration is the whole.
+  void addTransient(commands::BufferDeclOp op) {
+    uint64_t begin = op.getOffset().value_or(0), end = begin + op.getSize();
+    std::optional<memory::Share> share = memory::shareOf(op);
+    if (auto whole = share ? wholes.find(share->whole) : wholes.end(); whole != wholes.end()) {
+      known[op] = whole->second;
+      parts[op] = {begin, end};
+      return;
+    }
+    uint32_t added = addBuffer(op, op.getDeviceAttr(), Room::transient, begin, op.getSize());
+    if (share)
+      wholes[share->whole] = added;
   }
 
   //===------------------------------------------------------------------===//
@@ -127,7 +143,10 @@ private:
       FailureOr<uint32_t> buffer = bufferOf(value);
       if (failed(buffer))
         return failure();
-      step.uses.push_back({*buffer, writes});
+      judge::Use use{*buffer, writes};
+      if (auto part = parts.find(value.getDefiningOp()); part != parts.end())
+        std::tie(use.begin, use.end) = part->second;
+      step.uses.push_back(use);
     }
     return success();
   }

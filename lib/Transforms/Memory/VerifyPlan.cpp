@@ -1,6 +1,7 @@
 // After Memory: every buffer has its place. (That no two live ones overlap is for VerifyCommands to
 // find; that the file holds together, for the file's own validator.)
 
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -34,7 +35,11 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
         return WalkResult::interrupt();
       }
       int64_t offset = *buffer.getOffset();
-      if (offset % 64) {
+      // A part that is only copied may begin anywhere.
+      bool isCopied = memory::shareOf(buffer) && llvm::all_of(buffer->getUsers(), [](Operation *u) {
+                        return isa<commands::CopyOp>(u);
+                      });
+      if (offset % 64 && !isCopied) {
         buffer.emitOpError() << "lies at " << offset << ", which is no multiple of 64 bytes";
         return WalkResult::interrupt();
       }

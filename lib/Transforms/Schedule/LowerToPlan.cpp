@@ -10,6 +10,7 @@
 #include "Overwrite.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
@@ -459,12 +460,15 @@ struct FunctionLowering {
       scratch = makeBuffer(RankedTensorType::get({bytes}, builder.getI8Type()), text("scratch"),
                            launch.getLoc(), device, bytes);
     Work work = describeOps(launch, device);
-    commands::LaunchOp::create(
+    auto command = commands::LaunchOp::create(
         builder, launch.getLoc(), FlatSymbolRefAttr::get(kernel), state.symbolOf(device),
         nameOf(launch), text(describeLocation(launch.getLoc())), logNamesOf(launch),
         builder.getI64IntegerAttr(lowered.getItems()),
         builder.getI64IntegerAttr(lowered.getGrain()), *inputs, outputs, scratch,
         builder.getI64IntegerAttr(work.flops), builder.getI64IntegerAttr(work.bytes));
+    for (StringRef note : {memory::kJoinsAttr, memory::kCutsAttr})
+      if (Attribute what = launch->getAttr(note))
+        command->setAttr(note, what);
     return success();
   }
 

@@ -113,6 +113,45 @@ TEST(Judge, AllowsAResultOverItsOwnOperandOnly) {
   EXPECT_EQ(fault->kind, FaultKind::shared);
 }
 
+TEST(Judge, KnowsUsesOfParts) {
+  // Bytes 64 to 80 of the space, written in two parts, read as a whole and as one of them.
+  std::vector<Buffer> buffers{{0, 64, 80}, {0, 76, 84}};
+  auto part = [](bool writes, uint64_t begin, uint64_t end) { return Use{0, writes, begin, end}; };
+  std::vector<Step> steps{command(0, {part(true, 64, 72)}), command(0, {part(true, 72, 80)}),
+                          command(0, {reads(0)}), command(0, {part(false, 72, 80)})};
+  EXPECT_FALSE(findFault({buffers, steps}));
+  // Half of it is not all.
+  std::optional<Fault> fault = findFault({buffers, {steps[0], steps[2]}});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::unwritten);
+  EXPECT_EQ(fault->begin, 72u);
+  EXPECT_EQ(fault->end, 80u);
+  // Another buffer over a part that is read later; the other part is as it was.
+  steps.insert(steps.begin() + 2, command(0, {writes(1)}));
+  fault = findFault({buffers, steps});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::overwritten);
+  EXPECT_EQ(fault->begin, 76u);
+  EXPECT_FALSE(findFault({buffers, {steps[0], steps[2], command(0, {part(false, 64, 72)})}}));
+  // On two queues, parts have nothing to do with each other, but with the whole.
+  EXPECT_FALSE(findFault({buffers, {steps[0], command(1, {part(true, 72, 80)})}}));
+  fault = findFault({buffers, {steps[0], command(1, {writes(0)})}});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::unordered);
+  EXPECT_EQ(fault->end, 72u);
+}
+
+TEST(Judge, AllowsAResultOverAPartOfItsOperandNowhere) {
+  std::vector<Buffer> buffers{{0, 0, 16, true}};
+  Use low{0, false, 0, 8}, high{0, true, 8, 16}, both{0, true, 4, 12};
+  EXPECT_FALSE(findFault({buffers, {command(0, {low, high})}}));
+  for (const Use &written : {both, Use{0, true}}) {
+    std::optional<Fault> fault = findFault({buffers, {command(0, {low, written})}});
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->kind, FaultKind::shared);
+  }
+}
+
 TEST(Judge, WantsOneSignalBeforeEachWait) {
   std::optional<Fault> fault = findFault({{}, {wait(0, 0), signal(1, 0)}});
   ASSERT_TRUE(fault);

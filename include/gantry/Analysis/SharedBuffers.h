@@ -1,0 +1,41 @@
+// Buffers that share bytes because one holds what is a part of the other: an operand of a
+// concatenation in the place of its result, a slice where it was cut (docs/decisions/0046).
+//
+// Two notes say what a launch only moves. Where Memory moves nothing for it, the buffers get a note
+// instead: the number of the whole that they are of, and the byte of it that they begin at. The
+// whole is the first one in its function, and begins at 0.
+#pragma once
+
+#include "gantry/Analysis/LiveRanges.h"
+
+namespace gantry::memory {
+
+/// Of a launch, and of the plan.launch that it becomes: that its result is these operands, the
+/// bytes of one behind those of the other.
+inline constexpr llvm::StringLiteral kJoinsAttr = "gantry.joins";
+/// Of the same: that each result is bytes of the one operand, from this byte on.
+inline constexpr llvm::StringLiteral kCutsAttr = "gantry.cuts";
+/// Of a plan.buffer: number of the whole, byte of it.
+inline constexpr llvm::StringLiteral kSharesAttr = "gantry.shares";
+
+struct Share {
+  int64_t whole;
+  uint64_t begin;
+};
+/// Nothing for a buffer that has its bytes alone.
+std::optional<Share> shareOf(commands::BufferDeclOp buffer);
+void setShare(commands::BufferDeclOp buffer, Share share);
+
+/// What gets a place: a buffer, and those that lie in it.
+struct Whole {
+  commands::BufferDeclOp buffer;
+  llvm::SmallVector<commands::BufferDeclOp, 0> parts;
+
+  /// While any of them lives.
+  LiveRange live(const Timeline &time) const;
+};
+
+/// In the order of the function.
+llvm::SmallVector<Whole> wholesOf(commands::FuncOp func);
+
+} // namespace gantry::memory
