@@ -112,6 +112,10 @@ static void addPlace(OpPassManager &pm, PlacementRequests requests) {
 //===----------------------------------------------------------------------===//
 
 static void addCopy(OpPassManager &pm, const CompileOptions &options) {
+  // Before copies: what pieces need of other devices is copied once.
+  SplitBatchPassOptions split;
+  llvm::append_range(split.pieces, options.pieces);
+  pm.addPass(createSplitBatchPass(split));
   // What the graph's own copies do not move need not be brought back.
   pm.addPass(createElideCopiesPass());
   InsertCopiesPassOptions insert;
@@ -135,6 +139,7 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
 static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   FormKernelsPassOptions form;
   form.fuse = options.fuse;
+  form.keepOnce = options.keepOnce;
   for (const std::string &cpu : options.targetCPUs)
     form.machines.push_back(kCPUTarget.str() + "=" + cpu);
   for (const std::string &arch : options.gpuArchs)

@@ -84,6 +84,8 @@ struct CompileOptions {
   std::optional<ReplicaList> replicate;
   bool fixOverLimit = false;     ///< look for a plan that fits where the first one does not
   std::vector<int64_t> streamed; ///< bytes of weights that each run copies, by logical device
+  std::vector<int64_t> pieces;   ///< of the batch where most is held, by logical device
+  bool keepOnce = false;         ///< weights that are read plain as well have no layout of their own
   std::string largestBatch;      ///< the open dimension to find the largest size of; empty: none
   bool firstReplica = false;     ///< one device for each gantry.replicate, to compare with
   unsigned searchSteps = 2000;   ///< of local search in automatic placement

@@ -297,6 +297,33 @@ def StreamConstantsPass : Pass<"gantry-stream-constants", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def SplitBatchPass : Pass<"gantry-split-batch", "::mlir::ModuleOp"> {
+  let summary = "compute one piece of the batch after the other where most is held";
+  let description = [{
+    Precondition: ops are placed. Around the op of a function's body at which most is held on a device, ops that
+    go through operands row by row are cloned for each of so many pieces of
+    the rows. Slices cut their inputs, a concat joins each of their results. Again for what holds most then, until no
+    region takes a tenth off. Which ops: those that take off most, and of those that take off nearly as much, those
+    that move least. What branches and loops hold is left alone.
+
+    Example, with `pieces=1,2` for a device that is the second one:
+    ```mlir
+    %y = gantry.tanh %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = gantry.slice %x {sizes = array<i64: 2, 8>, starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<2x8xf32>
+    %1 = gantry.tanh %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    %2 = gantry.slice %x {sizes = array<i64: 2, 8>, starts = array<i64: 2, 0>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<2x8xf32>
+    %3 = gantry.tanh %2 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    %y = gantry.concat %1, %3 {axis = 0 : i64} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let options = [ListOption<"pieces", "pieces", "int64_t", "how many, by number of the logical device">];
+  let statistics = [Statistic<"numSplit", "regions", "regions that run in pieces">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def EvaluateOncePass : Pass<"gantry-evaluate-once", "::mlir::ModuleOp"> {
   let summary = "move what depends on constants alone to where a plan is loaded";
   let description = [{
@@ -363,6 +390,7 @@ def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"fuse", "fuse", "bool", "true", "join ops; without it each op is a kernel">,
+    Option<"keepOnce", "keep-once", "bool", "false", "no layout for a constant that others than products read, so that it is not kept twice">,
     ListOption<"machines", "machines", "std::string", "TARGET=MACHINE, what a target makes code for, best first">,
     ListOption<"math", "math", "std::string", "TARGET=TYPE, what its products of f32 may be computed in">,
     ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];

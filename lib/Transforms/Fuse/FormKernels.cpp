@@ -307,6 +307,21 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return canRead ? layout : Attribute();
   }
 
+  /// Whether the constant is wanted as it is, by what is no product or a kernel without layouts.
+  static bool isReadPlain(Value constant) {
+    return llvm::any_of(constant.getUses(), [](OpOperand &use) {
+      if (isView(use.getOwner()))
+        return isReadPlain(use.getOwner()->getResult(0));
+      auto launch = dyn_cast<LaunchOp>(use.getOwner());
+      auto op = dyn_cast<KernelOpInterface>(use.getOwner());
+      if (!launch)
+        return !op || op.getFusionKind() != FusionKind::Contraction;
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
+      auto layouts = kernel ? kernel->getAttrOfType<ArrayAttr>(kLayoutsAttr) : ArrayAttr();
+      return !layouts || isa<UnitAttr>(layouts[use.getOperandNumber()]);
+    });
+  }
+
   /// Constants in the layout that the targets want; when they differ, as they are.
   void chooseLayouts(KernelOp kernel, ArrayRef<Value> operands, Operation *root) {
     Builder b(&getContext());
@@ -314,7 +329,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     bool any = false;
     for (auto [i, operand] : llvm::enumerate(operands)) {
       ConstantOp constant = findConstant(operand);
-      if (!constant)
+      if (!constant || (keepOnce && isReadPlain(constant)))
         continue;
       Attribute layout = agreedLayout(kernel, i, targetsOf(root));
       if (!layout && operand == constant.getResult())

@@ -1,6 +1,7 @@
 // Constants are read in the layout that the target wants.
 // RUN: gantry-opt %s --gantry-form-kernels --gantry-verify-kernels | FileCheck %s
 // RUN: gantry-opt %s --gantry-form-kernels --gantry-lower-kernels --gantry-lower-to-plan | FileCheck %s --check-prefix=PLAN
+// RUN: gantry-opt %s --gantry-form-kernels="keep-once=true" --gantry-verify-kernels | FileCheck %s --check-prefix=ONCE
 
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
@@ -28,6 +29,13 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu], {
 // PLAN-DAG: plan.constant @{{.*}} "v" on @d0 offset -1 size 1024 : tensor<8x20xf32> = {{.*}} {gantry.layout
 // PLAN-DAG: plan.constant @{{.*}} "w" on @d0 offset -1 size 640 : tensor<8x20xf32> = {{[^{]*$}}
 // PLAN-DAG: plan.constant @{{.*}} "w" on @d1 {{.*}}offset -1 size 640 : tensor<8x20xf32> = {{[^{]*$}}
+
+// With keep-once, one that somebody reads as it is, is read so by products, too; the other one is not.
+// ONCE: gantry.launch @kernels_cpu::@matmul_0(
+// ONCE: gantry.launch @kernels_cpu::@matmul_1(
+// ONCE: gantry.launch @kernels_cpu::@matmul_0(
+// ONCE: gantry.kernel @matmul_0 {
+// ONCE: gantry.kernel @matmul_1 attributes {gantry.layouts = [unit, {columns
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<8x20xf32>)
     -> (tensor<4x20xf32>, tensor<4x20xf32>, tensor<4x20xf32>, tensor<4x20xf32>, tensor<8x20xf32>) {
   %w = gantry.constant {gantry.name = "w"} dense<1.0> : tensor<8x20xf32>
