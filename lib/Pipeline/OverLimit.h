@@ -12,9 +12,10 @@ namespace gantry {
 /// Runs the phases after Place.
 using RunRest = llvm::function_ref<llvm::LogicalResult(const CompileOptions &)>;
 
-/// Runs them on `module`, which is placed, again and again on copies of it, first with nothing
-/// computed at load, then each time with more weights on the host, until it fits or nothing more
-/// helps; then with the first errors. What was done is told in remarks, and is in `steps`.
+/// Runs them on `module`, which is placed, again and again on copies of it: with what costs nothing
+/// by the cost model, then with the batch in more and more pieces and each time more weights on the
+/// host. Of what fits, the shortest step wins. Fails with the first errors. What was done is told
+/// in remarks, and is in `steps`.
 llvm::LogicalResult runUntilItFits(mlir::OwningOpRef<mlir::ModuleOp> &module,
                                    const CompileOptions &options, RunRest run,
                                    std::vector<std::string> &steps);

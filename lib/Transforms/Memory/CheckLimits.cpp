@@ -95,7 +95,8 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
     error
         << "; raise the limit to at least " << use.total()
         << " bytes, put less on this device, make the batch smaller (--largest-batch=DIM finds the "
-           "largest that fits), or let weights come from the host (--over-limit=fix)";
+           "largest that fits), or have a plan made that fits but may take longer "
+           "(--over-limit=fix)";
     for (const Resident &resident : largest(device.getSymNameAttr(), peak))
       error.attachNote(resident.loc) << formatBytes(resident.size) << ": " << resident.what;
     signalPassFailure();
