@@ -356,9 +356,11 @@ struct Repair {
         return found;
       if (found)
         improve(*found);
+      // Once more pieces take longer, even more do, too.
+      const bool isLast = isEnough || (found && best && found->seconds >= best->seconds);
       if (found && (!best || found->seconds < best->seconds))
         best = std::move(found);
-      if (isEnough)
+      if (isLast)
         break;
     }
     return best;

@@ -12,6 +12,8 @@ using namespace gantry;
 static constexpr uint64_t kLeastWeight = 16 << 10;
 /// What a region has to leave of the most that is held around it.
 static constexpr double kMostLeft = 0.9;
+/// Places to begin a region, and to end it, that are looked at.
+static constexpr size_t kMostCuts = 24;
 
 static uint64_t bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -298,7 +300,7 @@ SmallVector<uint32_t> Finder::narrowCuts(uint32_t op, bool isBefore) const {
   SmallVector<uint32_t> cuts;
   uint64_t least = UINT64_MAX;
   const uint32_t end = isBefore ? op + 1 : holding.ops.size() - 1 - op;
-  for (uint32_t i = 0; i < end; ++i) {
+  for (uint32_t i = 0; i < end && cuts.size() < kMostCuts; ++i) {
     uint32_t cut = isBefore ? op - i : op + 1 + i;
     if (uint64_t bytes = holding.across(cut); bytes < least) {
       least = bytes;

@@ -29,7 +29,7 @@ static constexpr int kMostRegions = 32;
 static int64_t rowsOf(Value value) { return cast<RankedTensorType>(value.getType()).getDimSize(0); }
 
 static std::string nameOf(Value value) {
-  Operation *op = value.getDefiningOp();
+  Operation *op = skipViews(value).getDefiningOp();
   auto name = op ? op->getAttrOfType<StringAttr>(kNameAttr) : StringAttr();
   return name ? name.str() : "input";
 }
@@ -133,6 +133,14 @@ struct SplitBatch : gantry::impl::SplitBatchPassBase<SplitBatch> {
           split(func, DeviceAttr::get(&getContext(), logical.name), count, homes);
   }
 
+  static void tell(const RowRegion &region, int64_t count, const std::string &device) {
+    Operation *first = region.ops.front(), *last = region.ops.back();
+    emitRemark(first->getLoc()) << "over the limit: " << device << ": " << region.ops.size()
+                                << " ops from '" << nameOf(first->getResult(0)) << "' to '"
+                                << nameOf(last->getResult(0)) << "' run once for each of " << count
+                                << " pieces of the batch";
+  }
+
   void split(func::FuncOp func, DeviceAttr device, int64_t count, const Homes &homes) {
     DenseSet<Operation *> made;
     for (int i = 0; i < kMostRegions; ++i) {
@@ -140,6 +148,7 @@ struct SplitBatch : gantry::impl::SplitBatchPassBase<SplitBatch> {
           findRowRegion(func.getBody().front(), device, homes, count, made);
       if (!region)
         return;
+      tell(*region, std::min(count, region->batch), homes.nameOf(device));
       Splitting{*region, device, homes, made}.run(count);
       ++numSplit;
     }

@@ -2,6 +2,9 @@
 // RUN: gantry-opt %s --gantry-split-batch="pieces=1,2" --split-input-file | FileCheck %s
 // RUN: gantry-opt %s --gantry-split-batch="pieces=2,1" --split-input-file | FileCheck %s --check-prefix=NONE
 // NONE-NOT: /rows
+// RUN: gantry-opt %s --gantry-split-batch="pieces=1,2" --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: remark: over the limit: GPU:0: 6 ops from 'a' to 'd' run once for each of 2 pieces of the batch
+// REMARK-NOT: remark
 
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
