@@ -84,6 +84,33 @@ struct WayBack {
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+std::optional<SmallVector<unsigned>> gantry::orderOfMove(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumReductionLoops() > 0 || op->getNumResults() != 1 ||
+      op.getBody()->getTerminator()->getOperand(0) != op.getBody()->getArgument(0) ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return std::nullopt;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  if (map.isIdentity() || !map.isPermutation())
+    return std::nullopt;
+  SmallVector<unsigned> order(map.getNumResults());
+  for (unsigned d = 0; d < order.size(); ++d)
+    order[map.getDimPosition(d)] = d;
+  return order;
+}
+
+Value gantry::skipMoves(Value tensor) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  while (op && orderOfMove(op)) {
+    tensor = op->getOperand(0);
+    op = tensor.getDefiningOp<linalg::GenericOp>();
+  }
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
 // The body
 //===----------------------------------------------------------------------===//
 

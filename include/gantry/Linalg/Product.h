@@ -45,6 +45,11 @@ bool isCheap(mlir::Value tensor);
 mlir::linalg::GenericOp findSum(mlir::Value result);
 /// The scalar that every element of `tensor` is, or null.
 mlir::Value filledWith(mlir::Value tensor);
+/// For each dimension of a tensor the one of its only input that it is, where the op gives the
+/// elements of that in another order.
+std::optional<llvm::SmallVector<unsigned>> orderOfMove(mlir::linalg::GenericOp op);
+/// The tensor whose elements `tensor` has in another order, or `tensor` itself.
+mlir::Value skipMoves(mlir::Value tensor);
 /// The op as a product, whatever it multiplies.
 std::optional<Product> readProduct(mlir::linalg::GenericOp op);
 

@@ -22,6 +22,8 @@ using namespace gantry;
 static constexpr int kFarBack = 8;
 /// Fewer rows than that leave most of a large GPU idle, one block a row.
 static constexpr int64_t kManyRows = 128;
+/// What memory gives at least.
+static constexpr int64_t kSectorBytes = 32;
 /// Rows from here on are long: a kernel of their own takes less time to start than they do.
 static constexpr int64_t kLongRow = 32768;
 
@@ -181,6 +183,33 @@ static bool readsOneTensor(Operation *op) {
   return llvm::count_if(op->getOperands(), isLarge) <= 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Transposes around products
+//===----------------------------------------------------------------------===//
+
+static int64_t bytesOfLast(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 0 ? 0 : type.getShape().back() * type.getElementTypeBitWidth() / 8;
+}
+
+/// A matrix product that writes its rows where the transpose has them.
+static bool isWrittenInOrder(Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  ArrayRef<int64_t> order = transpose ? transpose.getPermutation() : ArrayRef<int64_t>();
+  return !order.empty() && order.back() == int64_t(order.size()) - 1 &&
+         bytesOfLast(transpose.getResult()) >= kSectorBytes;
+}
+
+/// Products read matrices of another order where they are, if what lies together in memory is of
+/// one matrix, a sector or more: its rows or its columns.
+static bool isReadInOrder(TransposeOp op) {
+  ArrayRef<int64_t> order = op.getPermutation();
+  return order.size() >= 2 && llvm::is_contained(order.take_back(2), int64_t(order.size()) - 1) &&
+         bytesOfLast(op.getInput()) >= kSectorBytes &&
+         llvm::all_of(op->getUsers(),
+                      [](Operation *user) { return isa<MatmulOp>(user) && !standsAlone(user); });
+}
+
 static bool elementwiseFits(Operation *op, ArrayRef<Operation *> group) {
   const int64_t most = mostElements(group);
   const bool hasRows = llvm::any_of(group, [](Operation *other) { return !isElementwise(other); });
@@ -204,6 +233,8 @@ static bool elementwiseFits(Operation *op, ArrayRef<Operation *> group) {
 /// At the end of a product, or of a reduction that is not along rows, come ops that have the same
 /// elements.
 static bool fitsAsStart(Operation *op, ArrayRef<Operation *> group) {
+  if (isa<MatmulOp>(op) && group.size() == 1 && isWrittenInOrder(group.front()))
+    return true;
   return llvm::all_of(group, isElementwise) && llvm::all_of(op->getUses(), isElementwiseUse) &&
          resultShapeOf(op) == resultShapeOf(group.front()) && countOf(op) == mostElements(group);
 }
@@ -242,6 +273,8 @@ static bool borderFits(PadOp op) {
 
 /// A part of a tensor, or its elements in another order, read where they are.
 static bool movementFits(Operation *op, ArrayRef<Operation *> group) {
+  if (auto transpose = dyn_cast<TransposeOp>(op); transpose && isReadInOrder(transpose))
+    return true;
   auto isTransposed = [](Operation *other) { return isa<TransposeOp>(other); };
   if (!isa<SliceOp, TransposeOp>(op) || !llvm::all_of(op->getUses(), isElementwiseUse) ||
       countOf(op) != mostElements(group))

@@ -98,6 +98,29 @@ func.func @moved(%x: tensor<64x32xf32>, %y: tensor<64x32xf32>, %s: tensor<32xf32
   return %2, %4, %6 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<16x32xf32>
 }
 
+// Products read matrices that lie in another order, and write one, as long as rows stay together: %y is read where
+// its columns are rows; heads that are innermost (%z) are turned first, and so is what others read, too.
+// CHECK-LABEL: func.func @turned_products(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@transpose_transpose_matmul_add_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@transpose_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_transpose_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@transpose_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_mul_{{[0-9]+}}(
+// CHECK-NEXT: return
+func.func @turned_products(%x: tensor<64x4x32xf32>, %y: tensor<64x4x32xf32>, %z: tensor<64x32x4xf32>) -> (tensor<64x4x32xf32>, tensor<4x64x64xf32>, tensor<4x64x32xf32>) {
+  %0 = gantry.transpose %x {permutation = array<i64: 1, 0, 2>, gantry.device = #gpu} : (tensor<64x4x32xf32>) -> tensor<4x64x32xf32>
+  %1 = gantry.transpose %y {permutation = array<i64: 1, 2, 0>, gantry.device = #gpu} : (tensor<64x4x32xf32>) -> tensor<4x32x64xf32>
+  %2 = gantry.matmul %0, %1 {gantry.device = #gpu} : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %3 = gantry.add %2, %2 {gantry.device = #gpu} : (tensor<4x64x64xf32>, tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %4 = gantry.transpose %z {permutation = array<i64: 2, 0, 1>, gantry.device = #gpu} : (tensor<64x32x4xf32>) -> tensor<4x64x32xf32>
+  %5 = gantry.matmul %3, %4 {gantry.device = #gpu} : (tensor<4x64x64xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  %6 = gantry.transpose %5 {permutation = array<i64: 1, 0, 2>, gantry.device = #gpu} : (tensor<4x64x32xf32>) -> tensor<64x4x32xf32>
+  %7 = gantry.transpose %x {permutation = array<i64: 1, 0, 2>, gantry.device = #gpu} : (tensor<64x4x32xf32>) -> tensor<4x64x32xf32>
+  %8 = gantry.matmul %3, %7 {gantry.device = #gpu} : (tensor<4x64x64xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  %9 = gantry.mul %8, %7 {gantry.device = #gpu} : (tensor<4x64x32xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  return %6, %3, %9 : tensor<64x4x32xf32>, tensor<4x64x64xf32>, tensor<4x64x32xf32>
+}
+
 // Numbers of rows that are broadcast along the rows are of other rows.
 // CHECK-LABEL: func.func @other_rows(
 // CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@reduce_sum_sqrt_{{[0-9]+}}(

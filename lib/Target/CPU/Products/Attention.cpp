@@ -140,19 +140,6 @@ static bool isBatchOfMatrices(const Product &product, unsigned rank) {
          product.type().isF32();
 }
 
-/// The tensor that `root` has in another order.
-static Value skipMoves(Value root) {
-  while (auto op = root.getDefiningOp<linalg::GenericOp>()) {
-    AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(0));
-    if (op.getNumDpsInputs() != 1 || op.getNumReductionLoops() > 0 || map.isIdentity() ||
-        !map.isPermutation() ||
-        op.getBody()->getTerminator()->getOperand(0) != op.getBody()->getArgument(0))
-      break;
-    root = op->getOperand(0);
-  }
-  return root;
-}
-
 static void chooseTiles(Attention &a) {
   a.keyWidth = panelWidth(a.keys);
   a.keyPanels = llvm::divideCeil(a.keys, a.keyWidth);

@@ -32,7 +32,7 @@ static bool isWorthTiles(const Product &product) {
 }
 
 std::optional<Product> gantry::gpu::findTiledProduct(Value result) {
-  std::optional<Product> product = findProduct(result);
+  std::optional<Product> product = findProduct(skipMoves(result));
   if (!product)
     return std::nullopt;
   splitColumns(*product);

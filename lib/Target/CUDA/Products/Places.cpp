@@ -82,6 +82,15 @@ static std::optional<View> collapsed(tensor::CollapseShapeOp op, View view) {
   return View{view.argument, strides};
 }
 
+/// Dimensions in another order.
+static std::optional<View> turned(linalg::GenericOp op, ArrayRef<unsigned> order,
+                                  const View &view) {
+  View moved{view.argument, {}};
+  for (auto [d, from] : llvm::enumerate(order))
+    moved.strides.push_back(shapeOf(op->getResult(0))[d] == 1 ? 0 : view.strides[from]);
+  return moved;
+}
+
 static std::optional<View> viewOf(Value tensor) {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return View{argument, stridesOfArgument(argument)};
@@ -93,6 +102,10 @@ static std::optional<View> viewOf(Value tensor) {
     return through(expand, expanded);
   if (auto collapse = tensor.getDefiningOp<tensor::CollapseShapeOp>())
     return through(collapse, collapsed);
+  auto move = tensor.getDefiningOp<linalg::GenericOp>();
+  if (auto order = move ? orderOfMove(move) : std::nullopt)
+    if (std::optional<View> view = viewOf(move->getOperand(0)))
+      return turned(move, *order, *view);
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 // Where the elements of one side of a product lie in memory, when that is a sum: so many elements
-// for a step of each loop. That is so for arguments of the kernel, reshaped or read through a
-// window, with borders or without.
+// for a step of each loop. That is so for arguments of the kernel, reshaped, transposed or read
+// through a window, with borders or without.
 #pragma once
 
 #include "Product.h"

@@ -9,7 +9,8 @@ namespace gantry::gpu {
 using gantry::Product;
 using gantry::Side;
 
-/// The product that `result` is, if tiles are a way to compute it: the sums are long enough.
+/// The product that `result` is, in its order or in another one, if tiles are a way to compute it:
+/// the sums are long enough.
 std::optional<Product> findTiledProduct(Value result);
 
 } // namespace gantry::gpu

@@ -22,7 +22,17 @@ Value gantry::gpu::isBelow(ImplicitLocOpBuilder &b, Value x, int64_t y) {
 StoreSums::StoreSums(KernelEmitter &kernel, const Output &output, const Product &product,
                      int64_t tileRows, int64_t tileColumns)
     : kernel(kernel), output(output), product(product), tileRows(tileRows),
-      tileColumns(tileColumns), b(kernel.builder()) {}
+      tileColumns(tileColumns), b(kernel.builder()), inner(shapeOf(skipMoves(output.tensor))) {
+  for (unsigned d = 0; d < output.shape().size(); ++d) {
+    unsigned from = d;
+    for (Value tensor = output.tensor; tensor != skipMoves(tensor);) {
+      auto move = tensor.getDefiningOp<linalg::GenericOp>();
+      from = (*orderOfMove(move))[from];
+      tensor = move->getOperand(0);
+    }
+    order.push_back(from);
+  }
+}
 
 void StoreSums::moveTo(ValueRange indices, Value row, Value column) {
   batch = llvm::to_vector(indices);
@@ -51,12 +61,29 @@ Indices StoreSums::indicesAt(Value row, Value column) {
   return at;
 }
 
-/// Whether so many columns from a multiple of that on are neighbours in the result.
+/// Indices of the output are known where it has the shape of the op's result.
+StoreSums::Place StoreSums::placeAt(Value row, Value column) {
+  ArrayRef<int64_t> own = shapeOf(product.op->getResult(0));
+  Indices at = indicesAt(row, column);
+  if (llvm::is_sorted(order))
+    return {linearize(b, at, own), inner == own ? at : Indices()};
+  if (inner != own)
+    at = delinearize(b, linearize(b, at, own), inner);
+  Indices moved;
+  for (unsigned from : order)
+    moved.push_back(at[from]);
+  return {linearize(b, moved, output.shape()), moved};
+}
+
+/// Whether so many columns from a multiple of that on are neighbours in the output.
 bool StoreSums::areNeighbours(int64_t columns) const {
   linalg::GenericOp op = product.op;
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-  return last && !product.columns.empty() && last.getPosition() == product.columns.back() &&
+  bool keepsLast = llvm::is_sorted(order) ||
+                   (order.back() + 1 == order.size() && inner == shapeOf(op->getResult(0)));
+  return keepsLast && last && !product.columns.empty() &&
+         last.getPosition() == product.columns.back() &&
          product.sizes(product.columns).back() % columns == 0;
 }
 
@@ -84,31 +111,30 @@ Value StoreSums::isInside(Value row, Value column) {
   return condition;
 }
 
-/// Of the elements from `place` on, whose indices in the op's result are `at`.
-SmallVector<Value> StoreSums::compute(Value place, Indices at, ArrayRef<Value> sums) {
-  bool sameShape = output.shape() == shapeOf(product.op->getResult(0));
+/// Of the elements from `place` on.
+SmallVector<Value> StoreSums::compute(const Place &place, ArrayRef<Value> sums) {
   SmallVector<Value> computed;
   for (auto [i, next] : llvm::enumerate(sums)) {
     sum = next;
-    linear = addIndex(b, place, indexConstant(b, int64_t(i)));
-    if (i > 0)
-      at.back() = addIndex(b, at.back(), indexConstant(b, 1));
-    Indices own = sameShape ? at : delinearize(b, linear, output.shape());
+    linear = addIndex(b, place.linear, indexConstant(b, int64_t(i)));
+    Indices own = place.at.empty() ? delinearize(b, linear, output.shape()) : place.at;
+    if (i > 0 && !place.at.empty())
+      own.back() = addIndex(b, own.back(), indexConstant(b, int64_t(i)));
     computed.push_back(kernel.elements().at(output.tensor, own));
   }
   return computed;
 }
 
 /// Where the condition, which may be null, holds; elsewhere it is nothing that anybody writes.
-SmallVector<Value> StoreSums::computeWhere(Value condition, Value place, const Indices &at,
+SmallVector<Value> StoreSums::computeWhere(Value condition, const Place &place,
                                            ArrayRef<Value> sums) {
   if (!condition)
-    return compute(place, at, sums);
+    return compute(place, sums);
   SmallVector<Type> types(sums.size(), output.element());
   auto branch = scf::IfOp::create(b, TypeRange(types), condition, /*withElseRegion=*/true);
   {
     Elements::Region inside(kernel.elements(), branch.thenBlock());
-    scf::YieldOp::create(b, compute(place, at, sums));
+    scf::YieldOp::create(b, compute(place, sums));
   }
   Elements::Region inside(kernel.elements(), branch.elseBlock());
   scf::YieldOp::create(
@@ -126,10 +152,9 @@ void StoreSums::store(ArrayRef<Run> runs) {
   };
   SmallVector<Piece> pieces;
   auto add = [&](Value row, Value column, ArrayRef<Value> sums) {
-    Indices at = indicesAt(row, column);
-    Value place = linearize(b, at, shapeOf(product.op->getResult(0)));
+    Place place = placeAt(row, column);
     Value condition = isInside(row, column);
-    pieces.push_back({condition, place, computeWhere(condition, place, at, sums)});
+    pieces.push_back({condition, place.linear, computeWhere(condition, place, sums)});
   };
   for (const Run &run : runs) {
     Value row = addIndex(b, firstRow, run.row), column = addIndex(b, firstColumn, run.column);

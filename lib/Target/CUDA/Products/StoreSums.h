@@ -32,10 +32,16 @@ public:
 private:
   void provideInputs();
   Value isInside(Value row, Value column);
-  llvm::SmallVector<Value> compute(Value place, Indices at, llvm::ArrayRef<Value> sums);
-  llvm::SmallVector<Value> computeWhere(Value condition, Value place, const Indices &at,
+  /// An element of the output: its number and, where that is no more work, its indices.
+  struct Place {
+    Value linear;
+    Indices at;
+  };
+  llvm::SmallVector<Value> compute(const Place &place, llvm::ArrayRef<Value> sums);
+  llvm::SmallVector<Value> computeWhere(Value condition, const Place &place,
                                         llvm::ArrayRef<Value> sums);
   Indices indicesAt(Value row, Value column);
+  Place placeAt(Value row, Value column);
   bool areNeighbours(int64_t columns) const;
 
   KernelEmitter &kernel;
@@ -43,6 +49,8 @@ private:
   const Product &product;
   int64_t tileRows, tileColumns;
   mlir::ImplicitLocOpBuilder &b;
+  llvm::ArrayRef<int64_t> inner;     ///< shape of the output before it is put in another order
+  llvm::SmallVector<unsigned> order; ///< which dimension of that each of the output is
   llvm::SmallVector<Value> batch;
   Value firstRow, firstColumn;
   Value sum, linear; ///< of the element that is being computed: the sum, its number in the result
