@@ -1,125 +1,23 @@
 // Chains of ops on elements, with the product or the reduction in front of them; chains along rows;
 // and attention.
-//
-// Attention is known by its ops: a product whose left operand is a softmax along the last dimension
-// of another product, scaled, masked or otherwise changed element by element. Transposes of its
-// operands and of its result are read and written in their order (Products/Attention.h). Either all
-// of it is one kernel, or none of it.
 
 #include "Fusion.h"
 
 #include "Products/Attention.h"
 #include "RowChains.h"
+#include "gantry/Target/AttentionPolicy.h"
 #include "gantry/Target/FusionPolicy.h"
 
 using namespace mlir;
 using namespace gantry;
 
-using Ops = SmallVector<Operation *, 16>;
-
-/// Attention of more ops stays in pieces.
-static constexpr size_t kMostOps = 24;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static bool isF32(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType().isF32();
-}
-
-/// What makes `value`, if it is for one op alone, and where that is computed.
-static Operation *ownMaker(Value value, Operation *user) {
-  Operation *op = value.getDefiningOp();
-  return op && isa<KernelOpInterface>(op) && op->getNumResults() == 1 && value.hasOneUse() &&
-                 op->getBlock() == user->getBlock() &&
-                 op->getAttr(kDeviceAttr) == user->getAttr(kDeviceAttr)
-             ? op
-             : nullptr;
-}
-
-static bool isElementwise(Operation *op) {
-  return cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
-}
-
-/// Neither operand is for several matrices of the result.
-static bool hasEqualBatches(MatmulOp op) {
-  ArrayRef<int64_t> batch = shapeOf(op.getResult()).drop_back(2);
-  return shapeOf(op.getLhs()).drop_back(2) == batch && shapeOf(op.getRhs()).drop_back(2) == batch;
-}
-
-/// The product whose elements `value` is computed from, each from the one at its place; adds the
-/// ops on the way, it included.
-static MatmulOp findScores(Value value, Operation *user, Ops &ops) {
-  Operation *op = ownMaker(value, user);
-  if (!op || ops.size() > kMostOps)
-    return {};
-  ops.push_back(op);
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return matmul;
-  if (!isElementwise(op) || !isF32(op->getResult(0)))
-    return {};
-  const size_t known = ops.size();
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (operand.get().getType() != value.getType() || !isElementwiseUse(operand))
-      continue;
-    if (MatmulOp scores = findScores(operand.get(), op, ops))
-      return scores;
-    ops.truncate(known);
-  }
-  return {};
-}
-
-/// Adds the transpose that makes an operand, and what follows it element by element.
-static void addMoves(Value value, Operation *user, Ops &ops) {
-  Ops way;
-  for (Operation *op = ownMaker(value, user); op && way.size() < 4;
-       op = ownMaker(op->getOperand(0), op)) {
-    way.push_back(op);
-    if (isa<TransposeOp>(op))
-      return ops.append(way);
-    if (!isElementwise(op) || op->getNumOperands() == 0 || !isElementwiseUse(op->getOpOperand(0)) ||
-        op->getOperand(0).getType() != op->getResult(0).getType())
-      return;
-  }
-}
-
-/// The ops of attention in front of its second product; none if there is no attention.
-static Ops opsOfAttention(MatmulOp second) {
-  auto softmax = dyn_cast_or_null<SoftmaxOp>(ownMaker(second.getLhs(), second));
-  const int64_t rank = shapeOf(second.getResult()).size();
-  if (!softmax || second.getTransposeA() || !isF32(second.getResult()) ||
-      int64_t(softmax.getAxis()) != rank - 1 || !hasEqualBatches(second))
-    return {};
-  Ops ops{softmax};
-  MatmulOp first = findScores(softmax.getInput(), softmax, ops);
-  if (!first || !isF32(first.getResult()) || !hasEqualBatches(first))
-    return {};
-  ArrayRef<int64_t> scores = shapeOf(first.getResult());
-  int64_t depth = shapeOf(first.getLhs())[rank - (first.getTransposeA() ? 2 : 1)];
-  if (!cpu::suitsAttention(scores[rank - 2], scores[rank - 1], depth,
-                           shapeOf(second.getResult()).back()))
-    return {};
-  addMoves(first.getLhs(), first, ops);
-  addMoves(first.getRhs(), first, ops);
-  addMoves(second.getRhs(), second, ops);
-  return ops.size() <= kMostOps ? ops : Ops();
-}
-
-/// Heads side by side again: rows of the product stay rows.
-static bool keepsRows(Operation *op) {
-  auto transpose = dyn_cast<TransposeOp>(op);
-  ArrayRef<int64_t> order = transpose ? transpose.getPermutation() : ArrayRef<int64_t>();
-  return !order.empty() && order.back() == int64_t(order.size()) - 1;
+static bool suits(MatmulOp second, const AttentionSizes &sizes) {
+  return cast<RankedTensorType>(second.getResult().getType()).getElementType().isF32() &&
+         cpu::suitsAttention(sizes.queries, sizes.keys, sizes.depth, sizes.width);
 }
 
 bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
-  for (Operation *member : group)
-    if (auto second = dyn_cast<MatmulOp>(member))
-      if (llvm::is_contained(opsOfAttention(second), op))
-        return true;
-  if (auto second = dyn_cast<MatmulOp>(op);
-      second && group.size() == 1 && keepsRows(group.front()) && !opsOfAttention(second).empty())
+  if (fitsAttention(op, group, suits))
     return true;
   if (RowChain chain = findRowChain(group.front()); !chain.empty())
     return llvm::is_contained(chain, op);

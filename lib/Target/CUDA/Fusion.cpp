@@ -9,7 +9,9 @@
 
 #include "Fusion.h"
 
+#include "Products/Attention.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/FusionPolicy.h"
 
@@ -284,10 +286,28 @@ static bool movementFits(Operation *op, ArrayRef<Operation *> group) {
   return llvm::none_of(group, isTransposed);
 }
 
+/// Whether kernels round the operands of products to tf32, which lanes do not.
+static bool usesTF32(Operation *op) {
+  auto all = op->getParentOfType<ModuleOp>();
+  return all && llvm::any_of(all.getOps<ModuleOp>(), [](ModuleOp kernels) {
+           auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
+           return target && target.getName() == kCUDATarget && target.getMath() &&
+                  target.getMath() == "tf32";
+         });
+}
+
+static bool suitsAttention(MatmulOp second, const AttentionSizes &sizes) {
+  Type element = cast<RankedTensorType>(second.getResult().getType()).getElementType();
+  return element.isF32() && !standsAlone(second) && !usesTF32(second) &&
+         gpu::chooseAttention(sizes).has_value();
+}
+
 bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
   // A line's kernel has no room for what would follow.
   if (isa<AttentionOp, CumsumOp>(op) || !fitsSizeOfGroup(op, group))
     return false;
+  if (fitsAttention(op, group, suitsAttention))
+    return true;
   switch (kindOf(op)) {
   case FusionKind::Elementwise:
     return elementwiseFits(op, group);

@@ -41,22 +41,45 @@ Value Launch::block() { return blockId; }
 Value Launch::thread() { return threadId; }
 Value Launch::global() { return globalId; }
 
+static int64_t sharedBytesOf(int64_t count, Type element) {
+  return int64_t(llvm::alignTo(count * bytesOf(element), kAlignment));
+}
+
+/// The next released piece, which grows, or a new one. Null where there is not so much.
+Value Launch::allocateShared(int64_t count, Type element) {
+  Value piece;
+  if (nextReleased < sharedPieces.size())
+    piece = sharedPieces[nextReleased];
+  auto before = piece ? cast<MemRefType>(piece.getType()) : MemRefType();
+  if (before && before.getElementType() != element)
+    before = {};
+  int64_t had = before ? before.getNumElements() : 0, now = std::max(count, had);
+  int64_t more = sharedBytesOf(now, element) - sharedBytesOf(had, element);
+  if (!hasShared(more))
+    return {};
+  sharedBytes += more;
+  auto space =
+      ::mlir::gpu::AddressSpaceAttr::get(b.getContext(), ::mlir::gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({now}, element, MemRefLayoutAttrInterface(), Attribute(space));
+  if (before) {
+    piece.setType(type);
+    ++nextReleased;
+    return piece;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&body);
+  sharedPieces.push_back(memref::AllocOp::create(b, type, b.getI64IntegerAttr(kAlignment)));
+  return sharedPieces.back();
+}
+
 Value Launch::allocate(int64_t count, Type element, int64_t blocks) {
   int64_t bytes = llvm::alignTo(std::max<int64_t>(1, count) * bytesOf(element), kAlignment);
-  if (hasShared(bytes)) {
-    sharedBytes += bytes;
-    auto space =
-        ::mlir::gpu::AddressSpaceAttr::get(b.getContext(), ::mlir::gpu::AddressSpace::Workgroup);
-    auto type = MemRefType::get({std::max<int64_t>(1, count)}, element, MemRefLayoutAttrInterface(),
-                                Attribute(space));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&body);
-    return memref::AllocOp::create(b, type, b.getI64IntegerAttr(kAlignment));
-  }
+  if (Value shared = allocateShared(std::max<int64_t>(1, count), element))
+    return shared;
   if (!scratch)
     scratch = body.addArgument(MemRefType::get({0}, b.getI8Type()), func.getLoc());
   Value offset = addIndex(b, mulIndex(b, blockId, bytes), indexConstant(b, scratchBytes));
-  scratchBytes += bytes * blocks;
+  scratchBytes += bytes * std::max<int64_t>(blocks, gridSize);
   auto type = MemRefType::get({std::max<int64_t>(1, count)}, element);
   return memref::ViewOp::create(b, type, scratch, offset, ValueRange());
 }

@@ -41,6 +41,12 @@ public:
   Value allocate(int64_t count, mlir::Type element, int64_t blocks);
   bool hasShared(int64_t bytes) const { return sharedBytes + bytes <= kSharedBytes; }
 
+  /// How many pieces of shared memory there are.
+  size_t allocated() const { return sharedPieces.size(); }
+  /// Nobody needs the pieces from number `first` on any more, behind a barrier: those that are
+  /// allocated now take their places, one by one.
+  void release(size_t first) { nextReleased = first; }
+
   void barrier();
 
   /// Whether the result may take the place of an argument.
@@ -50,6 +56,7 @@ public:
   void finish();
 
 private:
+  Value allocateShared(int64_t count, mlir::Type element);
   void describeArguments();
 
   mlir::func::FuncOp func;
@@ -58,6 +65,8 @@ private:
   unsigned firstResult = 0;
   int64_t blockSize, gridSize = 1, sharedBytes = 0, scratchBytes = 0;
   Value blockId, threadId, globalId, scratch;
+  llvm::SmallVector<Value> sharedPieces;
+  size_t nextReleased = std::numeric_limits<size_t>::max();
 };
 
 /// The elements of a row-major memref of any shape, in one line.

@@ -160,6 +160,9 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       if (const Target *other = findTarget(driver);
           other && mayStandIn(driver, own) && !llvm::is_contained(entry->second, other))
         entry->second.push_back(other);
+    // What targets are asked may depend on what their kernels are for.
+    for (const Target *target : entry->second)
+      moduleOf(target);
     return entry->second;
   }
 

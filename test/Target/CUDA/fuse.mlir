@@ -121,6 +121,40 @@ func.func @turned_products(%x: tensor<64x4x32xf32>, %y: tensor<64x4x32xf32>, %z:
   return %6, %3, %9 : tensor<64x4x32xf32>, tensor<4x64x64xf32>, tensor<4x64x32xf32>
 }
 
+// Attention is one kernel; with scores that others read, or of more queries and keys than pay, its products are two.
+// CHECK-LABEL: func.func @attention(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_mul_softmax_matmul_{{[0-9]+}}(
+// CHECK-NEXT: return
+func.func @attention(%q: tensor<64x4x32xf32>, %k: tensor<64x4x32xf32>, %v: tensor<64x4x32xf32>, %s: tensor<f32>) -> tensor<64x4x32xf32> {
+  %0 = gantry.transpose %q {permutation = array<i64: 1, 0, 2>, gantry.device = #gpu} : (tensor<64x4x32xf32>) -> tensor<4x64x32xf32>
+  %1 = gantry.transpose %k {permutation = array<i64: 1, 2, 0>, gantry.device = #gpu} : (tensor<64x4x32xf32>) -> tensor<4x32x64xf32>
+  %2 = gantry.transpose %v {permutation = array<i64: 1, 0, 2>, gantry.device = #gpu} : (tensor<64x4x32xf32>) -> tensor<4x64x32xf32>
+  %3 = gantry.matmul %0, %1 {gantry.device = #gpu} : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %4 = gantry.mul %3, %s {gantry.device = #gpu} : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64x64xf32>
+  %5 = gantry.softmax %4 {axis = 2 : i64, gantry.device = #gpu} : (tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %6 = gantry.matmul %5, %2 {gantry.device = #gpu} : (tensor<4x64x64xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  %7 = gantry.transpose %6 {permutation = array<i64: 1, 0, 2>, gantry.device = #gpu} : (tensor<4x64x32xf32>) -> tensor<64x4x32xf32>
+  return %7 : tensor<64x4x32xf32>
+}
+
+// CHECK-LABEL: func.func @apart(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@softmax_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@softmax_{{[0-9]+}}(
+// CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@matmul_{{[0-9]+}}(
+// CHECK-NEXT: return
+func.func @apart(%q: tensor<4x64x32xf32>, %k: tensor<4x32x64xf32>, %v: tensor<4x64x32xf32>, %x: tensor<96x512x64xf32>, %y: tensor<96x64x512xf32>) -> (tensor<4x64x32xf32>, tensor<4x64x64xf32>, tensor<96x512x64xf32>) {
+  %0 = gantry.matmul %q, %k {gantry.device = #gpu} : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  %1 = gantry.softmax %0 {axis = 2 : i64, gantry.device = #gpu} : (tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %2 = gantry.matmul %1, %v {gantry.device = #gpu} : (tensor<4x64x64xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  %3 = gantry.matmul %x, %y {gantry.device = #gpu} : (tensor<96x512x64xf32>, tensor<96x64x512xf32>) -> tensor<96x512x512xf32>
+  %4 = gantry.softmax %3 {axis = 2 : i64, gantry.device = #gpu} : (tensor<96x512x512xf32>) -> tensor<96x512x512xf32>
+  %5 = gantry.matmul %4, %x {gantry.device = #gpu} : (tensor<96x512x512xf32>, tensor<96x512x64xf32>) -> tensor<96x512x64xf32>
+  return %2, %1, %5 : tensor<4x64x32xf32>, tensor<4x64x64xf32>, tensor<96x512x64xf32>
+}
+
 // Numbers of rows that are broadcast along the rows are of other rows.
 // CHECK-LABEL: func.func @other_rows(
 // CHECK-NEXT: {{.*}}gantry.launch @kernels_cuda::@reduce_sum_sqrt_{{[0-9]+}}(

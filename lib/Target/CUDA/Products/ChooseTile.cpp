@@ -2,38 +2,26 @@
 // part of the terms, or the time in which the blocks that share a multiprocessor issue their
 // instructions, read and write shared memory and wait for memory, whichever is more. The numbers
 // are fitted to the times of 880 tiles of 16 products on an H100 (docs/decisions/0050).
-#include "Tile.h"
+#include "TileCost.h"
 
 #include "Launch.h"
 
 using namespace gantry::gpu;
 
-/// What all tiles share of a multiprocessor.
-static constexpr double kMultiprocessors = 132;
-static constexpr double kShared = 220 * 1024, kSharedOfBlock = 1024, kThreads = 2048;
-static constexpr double kRegisters = 65536;
 static constexpr int64_t kMostTileBytes = 47 * 1024;
 static constexpr int64_t kFewestTileRows = 8, kFewestTileColumns = 16, kFewestSums = 8;
 
-namespace {
-/// Of a block: what it needs for one round, and how many rounds there are.
-struct BlockCost {
-  double blocks, rounds, threads, sharedBytes, registersOfThread;
-  double work;    ///< cycles of a round in which nobody else of the multiprocessor gets on
-  double latency; ///< of a round, however much there is to do beside it
-  double start;   ///< before the first round
-  double finish;  ///< work behind the last one
-
-  double cycles() const {
-    double perProcessor = std::ceil(blocks / kMultiprocessors);
-    double room = std::min({kShared / (sharedBytes + kSharedOfBlock), kThreads / threads,
-                            kRegisters / (registersOfThread * threads)});
-    double resident = std::max(1.0, std::min(perProcessor, std::floor(room)));
-    return std::ceil(perProcessor / resident) *
-           (rounds * std::max(latency, resident * work) + start + resident * finish);
-  }
-};
-} // namespace
+double BlockCost::cycles() const {
+  // What all tiles share of a multiprocessor.
+  constexpr double multiprocessors = 132, mostShared = 220 * 1024, sharedOfBlock = 1024;
+  constexpr double mostThreads = 2048, registers = 65536;
+  double perProcessor = std::ceil(blocks / multiprocessors);
+  double room = std::min({mostShared / (sharedBytes + sharedOfBlock), mostThreads / threads,
+                          registers / (registersOfThread * threads)});
+  double resident = std::max(1.0, std::min(perProcessor, std::floor(room)));
+  return std::ceil(perProcessor / resident) *
+         (rounds * std::max(latency, resident * work) + start + resident * finish);
+}
 
 static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
   int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kMostPadding;
@@ -45,7 +33,7 @@ static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
 /// How often sums are written and read when slices join them.
 static double passesOfSums(int64_t slices) { return slices > 1 ? 1 + 2.0 * double(slices) : 1; }
 
-static double cyclesOf(const Tile &tile, const Product &product, int64_t bytes) {
+BlockCost gantry::gpu::costOf(const Tile &tile, const ProductSizes &sizes, int64_t bytes) {
   const double words = double(bytes) / 4, threads = double(tile.threads()), warps = threads / kWarp;
   const double sums = double(tile.threadRows * tile.threadColumns);
   const double rowReads = std::ceil(double(tile.threadRows) * words / 4);
@@ -56,8 +44,8 @@ static double cyclesOf(const Tile &tile, const Product &product, int64_t bytes) 
   const double issue = warps * terms * (sums * words + rowReads + columnReads) + fill;
   const double access = warps * terms * (2.1 * rowReads + 4.8 * columnReads) + 0.5 * fill * words;
   BlockCost cost;
-  cost.blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
-  cost.rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
+  cost.blocks = double(TileGrid(sizes, tile.rows, tile.columns).blocks());
+  cost.rounds = double(llvm::divideCeil(sizes.terms, tile.terms));
   cost.threads = threads;
   cost.sharedBytes = double(sharedBytes(tile, bytes));
   cost.registersOfThread =
@@ -66,13 +54,11 @@ static double cyclesOf(const Tile &tile, const Product &product, int64_t bytes) 
   cost.latency = 590 + terms * (0.8 * sums * words + 22);
   cost.start = 300;
   cost.finish = 8.4 * double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
-  return cost.cycles();
+  return cost;
 }
 
-Tile gantry::gpu::chooseTile(const Product &product) {
-  int64_t bytes = product.type().getIntOrFloatBitWidth() / 8;
-  int64_t rows = product.count(product.rows), columns = product.count(product.columns);
-  int64_t terms = product.count(product.terms);
+Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
+  const int64_t rows = sizes.rows, columns = sizes.columns, terms = sizes.terms;
   Tile best{};
   double least = 0;
   auto consider = [&](const Tile &tile) {
@@ -81,7 +67,7 @@ Tile gantry::gpu::chooseTile(const Product &product) {
     if (tile.threads() < kWarp || tile.threads() > kMostThreads ||
         tile.threadRows * tile.threadColumns < sums || sharedBytes(tile, bytes) > kMostTileBytes)
       return;
-    double cycles = cyclesOf(tile, product, bytes);
+    double cycles = costOf(tile, sizes, bytes).cycles();
     if (!best.rows || cycles < least) {
       best = tile;
       least = cycles;
@@ -119,7 +105,7 @@ static double cyclesOf(const CoreTile &tile, const Product &product, const CoreS
   const double filledBytes = filled * double(bytes);
   const double issue = warps * steps * (multiplies + 3 * reads) + 1.8 * filled / kWarp;
   BlockCost cost;
-  cost.blocks = double(TileGrid(product, tile.rows, tile.columns).blocks());
+  cost.blocks = double(TileGrid(ProductSizes::of(product), tile.rows, tile.columns).blocks());
   cost.rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
   cost.threads = threads;
   cost.sharedBytes = 2 * filledBytes +

@@ -71,7 +71,9 @@ private:
   SmallVector<Run> runsOf(ArrayRef<Value> sums);
   Value roundToTF32(Value x);
 
+  KernelEmitter &kernel;
   Launch &launch;
+  const Product &product;
   const CoreOperands operands;
   const CoreTile tile;
   ImplicitLocOpBuilder &b;
@@ -84,7 +86,8 @@ private:
 
 CoreEmitter::CoreEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
                          const CoreOperands &operands, const CoreTile &tile)
-    : launch(kernel.launch()), operands(operands), tile(tile), b(kernel.builder()),
+    : kernel(kernel), launch(kernel.launch()), product(product), operands(operands), tile(tile),
+      b(kernel.builder()),
       pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.terms}),
       storeSums(kernel, output, product, tile.rows, tile.columns) {
   if (operands.kind == Kind::tf32)
@@ -296,7 +299,9 @@ SmallVector<Run> CoreEmitter::runsOf(ArrayRef<Value> sums) {
 }
 
 void CoreEmitter::run() {
-  pair.moveToBlock(storeSums);
+  TilePlace place = placeOfBlock(kernel, product, tile.rows, tile.columns);
+  pair.moveTo(place);
+  storeSums.moveTo(place);
   findPlace();
   SmallVector<Value> sums = addUp();
   if (tile.slices > 1)

@@ -2,6 +2,7 @@
 // element once for a block, and each thread keeps the sums of a small matrix in registers. What the
 // kernel computes from a sum it computes when that is complete.
 
+#include "EmitTiles.h"
 #include "Banks.h"
 #include "CoreTiles.h"
 #include "Threads/Kernel.h"
@@ -39,9 +40,8 @@ struct Share {
 
 class TileEmitter {
 public:
-  TileEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
-              const Tile &tile);
-  void run();
+  TileEmitter(KernelEmitter &kernel, const Product &product, const Tile &tile);
+  void run(const TilePlace &place, StoreSums &store);
 
 private:
   void findPlace();
@@ -62,18 +62,15 @@ private:
   const Tile tile;
   ImplicitLocOpBuilder &b;
   TilePair pair;
-  StoreSums storeSums;
   Share rows, columns;
   Value slice;
 };
 } // namespace
 
-TileEmitter::TileEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
-                         const Tile &tile)
+TileEmitter::TileEmitter(KernelEmitter &kernel, const Product &product, const Tile &tile)
     : launch(kernel.launch()), elements(kernel.elements()), product(product), tile(tile),
       b(kernel.builder()), pair(kernel, product, product.left.factor, product.right.factor,
-                                {tile.rows, tile.columns, tile.terms}),
-      storeSums(kernel, output, product, tile.rows, tile.columns) {}
+                                {tile.rows, tile.columns, tile.terms}) {}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -177,7 +174,7 @@ TilePair::Layout TileEmitter::layoutOf(const Share &share) const {
     };
     return tile.terms / tile.slices * share.pieces() * countPasses(place, share.piece * bytes);
   };
-  return {false, share.piece, kMostPadding / bytes, passesToRead};
+  return {false, share.piece, tile.padding / bytes, passesToRead};
 }
 
 SmallVector<Value> TileEmitter::addUp() {
@@ -205,25 +202,36 @@ SmallVector<Run> TileEmitter::runsOf(ArrayRef<Value> sums) {
   return runs;
 }
 
-void TileEmitter::run() {
-  pair.moveToBlock(storeSums);
+void TileEmitter::run(const TilePlace &place, StoreSums &store) {
+  pair.moveTo(place);
+  store.moveTo(place);
   findPlace();
   SmallVector<Value> sums = addUp();
   if (tile.slices > 1)
-    storeSums.joinAndStore(runsOf(sums), slice, tile.slices, [&](int64_t thread) {
+    store.joinAndStore(runsOf(sums), slice, tile.slices, [&](int64_t thread) {
       return std::pair(firstOf(rows, thread).first, firstOf(columns, thread).first);
     });
   else
-    storeSums.store(runsOf(sums));
+    store.store(runsOf(sums));
+}
+
+void gantry::gpu::emitTile(KernelEmitter &kernel, const Product &product, const Tile &tile,
+                           const TilePlace &place, StoreSums &store) {
+  TileEmitter(kernel, product, tile).run(place, store);
 }
 
 namespace {
 class TilesWay : public Way {
 public:
   TilesWay(const Output &output, Product product)
-      : Way(output), product(std::move(product)), tile(chooseTile(this->product)) {}
+      : Way(output), product(std::move(product)),
+        tile(chooseTile(ProductSizes::of(this->product),
+                        this->product.type().getIntOrFloatBitWidth() / 8)) {}
   int64_t threads() const override { return tile.threads(); }
-  void emit(KernelEmitter &kernel) override { TileEmitter(kernel, output, product, tile).run(); }
+  void emit(KernelEmitter &kernel) override {
+    StoreSums store(kernel, output, product, tile.rows, tile.columns);
+    emitTile(kernel, product, tile, placeOfBlock(kernel, product, tile.rows, tile.columns), store);
+  }
 
 private:
   Product product;

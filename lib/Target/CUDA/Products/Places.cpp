@@ -109,18 +109,44 @@ static std::optional<View> viewOf(Value tensor) {
   return std::nullopt;
 }
 
+/// The tensor of whose elements the op makes one each at its own place, of the same type, with
+/// nothing else but scalars; null if it does otherwise.
+static Value onlyOperandOf(linalg::GenericOp op) {
+  if (op->getNumResults() != 1 || op.getNumReductionLoops() > 0 || op.hasIndexSemantics() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+      !op.getRegionOutputArgs().front().use_empty())
+    return {};
+  Value only;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (map.getNumResults() == 0)
+      continue;
+    if (only || !map.isIdentity() || input->get().getType() != op->getResult(0).getType())
+      return {};
+    only = input->get();
+  }
+  return only;
+}
+
 std::optional<Places> Places::of(const Product &product, const Side &side) {
   linalg::GenericOp op = product.op;
   Value tensor = side.operand->get();
+  SmallVector<linalg::GenericOp, 1> bodies;
+  auto scaled = tensor.getDefiningOp<linalg::GenericOp>();
+  while (Value from = scaled ? onlyOperandOf(scaled) : Value()) {
+    bodies.insert(bodies.begin(), scaled);
+    tensor = from;
+    scaled = tensor.getDefiningOp<linalg::GenericOp>();
+  }
   auto pad = tensor.getDefiningOp<tensor::PadOp>();
   Value border = pad ? pad.getConstantPaddingValue() : Value();
   bool isStatic = !pad || !ShapedType::isDynamicShape(pad.getStaticLow());
-  if (!isStatic || (pad && !border))
+  if (!isStatic || (pad && (!border || !bodies.empty())))
     return std::nullopt;
   std::optional<View> view = viewOf(pad ? pad.getSource() : tensor);
   if (!view)
     return std::nullopt;
-  Places places{view->argument, 0, SmallVector<int64_t>(op.getNumLoops(), 0), {}, border};
+  Places places{view->argument, 0, SmallVector<int64_t>(op.getNumLoops(), 0), {}, border, bodies};
   AffineMap map = op.getMatchingIndexingMap(side.operand);
   for (auto [d, expr] : llvm::enumerate(map.getResults())) {
     Sum index{0, SmallVector<int64_t>(op.getNumLoops(), 0)};

@@ -1,6 +1,6 @@
 // Where the elements of one side of a product lie in memory, when that is a sum: so many elements
 // for a step of each loop. That is so for arguments of the kernel, reshaped, transposed or read
-// through a window, with borders or without.
+// through a window, with borders or without; each element may be scaled or the like.
 #pragma once
 
 #include "Product.h"
@@ -19,6 +19,8 @@ struct Places {
   llvm::SmallVector<int64_t> steps; ///< for each loop of the op
   llvm::SmallVector<Border, 2> borders;
   Value outside; ///< the scalar that is there behind a border
+  /// What is made of an element of the argument, by ops of one operand, in their order.
+  llvm::SmallVector<mlir::linalg::GenericOp, 1> bodies;
 
   /// Nothing for elements that are computed.
   static std::optional<Places> of(const Product &product, const Side &side);

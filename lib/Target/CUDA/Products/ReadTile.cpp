@@ -198,6 +198,14 @@ Spot FillTile::spotInTable(Value term) {
 /// Of what the op makes of an element.
 Value FillTile::factorOf(Value element) {
   linalg::GenericOp op = product.op;
+  for (linalg::GenericOp body : places->bodies) {
+    IRMapping known;
+    for (auto [operand, argument] : llvm::zip(body.getDpsInputs(), body.getRegionInputArgs()))
+      if (operand.getType() == body->getResult(0).getType())
+        known.map(argument, element);
+    Value made = body.getBody()->getTerminator()->getOperand(0);
+    element = kernel.elements().inBody(body, made, SmallVector<Value>(body.getNumLoops()), known);
+  }
   IRMapping known;
   known.map(op.getMatchingBlockArgument(side.operand), element);
   return kernel.elements().inBody(op, factor, SmallVector<Value>(op.getNumLoops()), known);

@@ -34,10 +34,15 @@ StoreSums::StoreSums(KernelEmitter &kernel, const Output &output, const Product 
   }
 }
 
-void StoreSums::moveTo(ValueRange indices, Value row, Value column) {
-  batch = llvm::to_vector(indices);
-  firstRow = row;
-  firstColumn = column;
+void StoreSums::moveTo(const TilePlace &place) {
+  batch = place.batch;
+  firstRow = place.row;
+  firstColumn = place.column;
+}
+
+void StoreSums::keepIn(Value memory, int64_t stride) {
+  kept = memory;
+  keptStride = stride;
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +111,8 @@ Value StoreSums::isInside(Value row, Value column) {
     Value below = isBelow(b, index, count);
     condition = condition ? arith::AndIOp::create(b, condition, below).getResult() : below;
   };
-  need(row, product.count(product.rows), tileRows);
+  if (!kept)
+    need(row, product.count(product.rows), tileRows);
   need(column, product.count(product.columns), tileColumns);
   return condition;
 }
@@ -151,13 +157,17 @@ void StoreSums::store(ArrayRef<Run> runs) {
     SmallVector<Value> values;
   };
   SmallVector<Piece> pieces;
-  auto add = [&](Value row, Value column, ArrayRef<Value> sums) {
+  const int64_t rows = product.count(product.rows);
+  auto add = [&](Value inTile, Value column, ArrayRef<Value> sums) {
+    Value row = addIndex(b, firstRow, inTile), condition = isInside(row, column);
+    if (kept && rows % tileRows != 0)
+      row = arith::MinUIOp::create(b, row, indexConstant(b, rows - 1));
     Place place = placeAt(row, column);
-    Value condition = isInside(row, column);
-    pieces.push_back({condition, place.linear, computeWhere(condition, place, sums)});
+    Value to = kept ? addIndex(b, mulIndex(b, inTile, keptStride), column) : place.linear;
+    pieces.push_back({condition, to, computeWhere(condition, place, sums)});
   };
   for (const Run &run : runs) {
-    Value row = addIndex(b, firstRow, run.row), column = addIndex(b, firstColumn, run.column);
+    Value row = run.row, column = addIndex(b, firstColumn, run.column);
     if (run.sums.size() == 1 || areNeighbours(int64_t(run.sums.size()))) {
       add(row, column, run.sums);
       continue;
@@ -165,7 +175,7 @@ void StoreSums::store(ArrayRef<Run> runs) {
     for (auto [j, next] : llvm::enumerate(run.sums))
       add(row, addIndex(b, column, indexConstant(b, int64_t(j))), next);
   }
-  Value line = flat(b, kernel.launch().result(output.result));
+  Value line = kept ? kept : flat(b, kernel.launch().result(output.result));
   for (const Piece &piece : pieces) {
     auto write = [&] {
       for (auto [i, value] : llvm::enumerate(piece.values))

@@ -1,8 +1,8 @@
 // What becomes of the sums of a tile: the rest of the kernel is computed from each, and written.
 #pragma once
 
-#include "Product.h"
 #include "Threads/Kernel.h"
+#include "Tile.h"
 
 namespace gantry::gpu {
 
@@ -17,8 +17,12 @@ public:
   StoreSums(KernelEmitter &kernel, const Output &output, const Product &product, int64_t tileRows,
             int64_t tileColumns);
 
-  /// From now on it is the tile that begins at this row and column, at these indices of the batch.
-  void moveTo(ValueRange batch, Value firstRow, Value firstColumn);
+  /// From now on it is the tile that begins there.
+  void moveTo(const TilePlace &place);
+
+  /// Not the result is written, but memory of the block: a line of `stride` elements for each row
+  /// of the tile, with all columns of the product. Behind the last row that one is written again.
+  void keepIn(Value memory, int64_t stride);
 
   /// All runs of a thread that has complete sums.
   void store(llvm::ArrayRef<Run> runs);
@@ -53,6 +57,8 @@ private:
   llvm::SmallVector<unsigned> order; ///< which dimension of that each of the output is
   llvm::SmallVector<Value> batch;
   Value firstRow, firstColumn;
+  Value kept; ///< memory of the block, or null
+  int64_t keptStride = 0;
   Value sum, linear; ///< of the element that is being computed: the sum, its number in the result
 };
 

@@ -14,16 +14,22 @@ TilePair::TilePair(KernelEmitter &kernel, const Product &product, Value left, Va
       fillRight(kernel, product, product.right, right, product.columns, sizes.columns, sizes.terms),
       kernel(kernel), product(product), sizes(sizes) {}
 
-void TilePair::moveToBlock(StoreSums &store) {
+TilePlace gantry::gpu::placeOfBlock(KernelEmitter &kernel, const Product &product, int64_t rows,
+                                    int64_t columns) {
   ImplicitLocOpBuilder &b = kernel.builder();
-  TileGrid grid(product, sizes.rows, sizes.columns);
+  TileGrid grid(ProductSizes::of(product), rows, columns);
   kernel.launch().needBlocks(grid.blocks());
   Indices at = delinearize(b, kernel.launch().block(), {grid.batch, grid.across, grid.down});
-  Indices batch = delinearize(b, at[0], product.sizes(product.batch));
-  Value firstColumn = mulIndex(b, at[1], sizes.columns), firstRow = mulIndex(b, at[2], sizes.rows);
-  fillLeft.moveTo(batch, firstRow);
-  fillRight.moveTo(batch, firstColumn);
-  store.moveTo(batch, firstRow, firstColumn);
+  TilePlace place;
+  llvm::append_range(place.batch, delinearize(b, at[0], product.sizes(product.batch)));
+  place.column = mulIndex(b, at[1], columns);
+  place.row = mulIndex(b, at[2], rows);
+  return place;
+}
+
+void TilePair::moveTo(const TilePlace &place) {
+  fillLeft.moveTo(place.batch, place.row);
+  fillRight.moveTo(place.batch, place.column);
 }
 
 TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout &layout) {

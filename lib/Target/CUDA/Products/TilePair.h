@@ -13,6 +13,11 @@ struct TileSizes {
   int64_t rows, columns, terms;
 };
 
+/// The tile of this block, and as many blocks as there are tiles. Blocks that follow each other
+/// have the same columns.
+TilePlace placeOfBlock(KernelEmitter &kernel, const Product &product, int64_t rows,
+                       int64_t columns);
+
 class TilePair {
 public:
   /// `left` and `right` are what is kept of the operands' elements, in the body of the op.
@@ -22,8 +27,8 @@ public:
   FillTile fillLeft, fillRight;
   TileMemory left, right; ///< where `addUp` has put them
 
-  /// Goes to the tile of this block. Blocks that follow each other have the same columns.
-  void moveToBlock(StoreSums &store);
+  /// Goes to the tile that begins there.
+  void moveTo(const TilePlace &place);
 
   /// How lines lie in memory: of terms or not, where reading wants them to begin and how far they
   /// may be apart, in elements, and how often a warp goes over the banks to read a stage of lines

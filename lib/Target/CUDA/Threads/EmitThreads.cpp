@@ -27,7 +27,7 @@ namespace gantry {
 
 /// The ways of computing an output, the first that applies is taken.
 static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {
-    findTiles, findTeams, findSharedRows, findSquares, findElements};
+    findAttentionWay, findTiles, findTeams, findSharedRows, findSquares, findElements};
 
 static std::unique_ptr<Way> findWay(const Output &output) {
   for (auto find : kWays)

@@ -107,6 +107,8 @@ private:
 
 // The ways. Null where one does not apply; the last one always does.
 
+/// Two products and the rows between them.
+std::unique_ptr<Way> findAttentionWay(const Output &output);
 /// Products in tiles, on tensor cores or on lanes.
 std::unique_ptr<Way> findTiles(const Output &output);
 /// Rows and columns that are added up by teams of lanes.

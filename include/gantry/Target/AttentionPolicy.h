@@ -1,0 +1,24 @@
+// Attention that exporters write as ops: a product whose left operand is a softmax along the last
+// dimension of another product, scaled, masked or otherwise changed element by element, with
+// transposes of its operands and of its result. Either all of it is one kernel, or none of it;
+// Linalg/Attention.h finds it there.
+#pragma once
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+namespace gantry {
+
+/// A matrix of queries by keys for each of the batch; vectors of `depth` are multiplied, of `width`
+/// added up.
+struct AttentionSizes {
+  int64_t batch, queries, keys, depth, width;
+};
+
+/// Whether a target has a kernel for attention that ends in the product `second`.
+using SuitsAttention = llvm::function_ref<bool(MatmulOp second, const AttentionSizes &)>;
+
+/// Whether `op`, all of whose users are in `group`, is a part of attention in its kernel.
+bool fitsAttention(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group,
+                   SuitsAttention suits);
+
+} // namespace gantry

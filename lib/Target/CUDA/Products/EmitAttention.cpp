@@ -1,0 +1,175 @@
+// Attention as one kernel (Attention.h), with whole rows of scores in shared memory: what stands
+// between the products goes to the emitter of all rows, the products to that of all tiles, so that
+// each adds up in the order that it has in a kernel of its own.
+
+#include "Attention.h"
+#include "EmitTiles.h"
+#include "Threads/Rows.h"
+#include "gantry/Linalg/Attention.h"
+#include "gantry/Linalg/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::gpu;
+
+/// The reductions over rows of scores, one value for each.
+static SmallVector<Kept> reductionsOf(const AttentionForm &form) {
+  SmallVector<Kept> kept;
+  for (linalg::GenericOp op : form.rowOps)
+    if (op.getNumReductionLoops() > 0) {
+      SmallVector<int64_t> dims(op.getNumParallelLoops());
+      std::iota(dims.begin(), dims.end(), 0);
+      kept.push_back({op, dims});
+    }
+  return kept;
+}
+
+/// All dimensions of the scores but the last.
+static SmallVector<unsigned> rowDims(const AttentionForm &form) {
+  SmallVector<unsigned> dims(shapeOf(form.first).size() - 1);
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+namespace {
+class AttentionWay : public Way {
+public:
+  AttentionWay(const Output &output, AttentionForm form, const AttentionTiles &tiles)
+      : Way(output), form(std::move(form)), tiles(tiles),
+        rows(this->form.weights, reductionsOf(this->form), rowDims(this->form), this->form.rowOps) {
+  }
+
+  /// Teams fit into a block.
+  bool applies() const {
+    return rows.apply() && rows.order().isAlongRows && rows.order().lanes <= threads();
+  }
+  int64_t threads() const override { return tiles.scores.threads(); }
+  void emit(KernelEmitter &kernel) override;
+
+private:
+  int64_t matrices() const { return form.scores.count(form.scores.batch); }
+  int64_t blocksOfMatrix() const {
+    return llvm::divideCeil(form.scores.count(form.scores.rows), tiles.scores.rows);
+  }
+  int64_t blocks() const { return matrices() * blocksOfMatrix(); }
+  void computeScores(KernelEmitter &kernel);
+  void computeWeights(KernelEmitter &kernel);
+  void computeContext(KernelEmitter &kernel);
+  void forTiles(KernelEmitter &kernel, const Product &product, const Tile &tile, StoreSums &store);
+
+  AttentionForm form;
+  AttentionTiles tiles;
+  Rows rows;
+  Value memory;    ///< lines of scores, later of weights
+  TilePlace place; ///< of this block's queries
+};
+} // namespace
+
+/// Along the columns of a product.
+void AttentionWay::forTiles(KernelEmitter &kernel, const Product &product, const Tile &tile,
+                            StoreSums &store) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  int64_t across = llvm::divideCeil(product.count(product.columns), tile.columns);
+  if (across == 1) {
+    place.column = indexConstant(b, 0);
+    return emitTile(kernel, product, tile, place, store);
+  }
+  kernel.loop(indexConstant(b, 0), across, 1, [&](Value number) {
+    place.column = mulIndex(b, number, tile.columns);
+    emitTile(kernel, product, tile, place, store);
+    kernel.launch().barrier(); // before the next tile is read into the same memory
+  });
+}
+
+void AttentionWay::computeScores(KernelEmitter &kernel) {
+  Output scores = output;
+  scores.tensor = form.first;
+  StoreSums store(kernel, scores, form.scores, tiles.scores.rows, tiles.scores.columns);
+  store.keepIn(memory, tiles.stride);
+  forTiles(kernel, form.scores, tiles.scores, store);
+}
+
+/// Behind the last query there are its scores again.
+void AttentionWay::computeWeights(KernelEmitter &kernel) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  Launch &launch = kernel.launch();
+  const int64_t lanes = rows.order().lanes, count = tiles.scores.rows,
+                teams = launch.threads() / lanes;
+  Value line; // where that of the row begins
+  kernel.provideInputs();
+  kernel.elements().provide(form.first, [&](ValueRange at) -> Value {
+    return memref::LoadOp::create(b, memory, addIndex(b, line, at.back()));
+  });
+  Team team{lanes, 1, arith::RemUIOp::create(b, launch.thread(), indexConstant(b, lanes)),
+            blocks()};
+  Value own = arith::DivUIOp::create(b, launch.thread(), indexConstant(b, lanes));
+  auto emitRow = [&](Value number, Value isThere) {
+    line = mulIndex(b, number, tiles.stride);
+    Rows::Row row{place.batch, isThere, Rows::Overwrites::row};
+    row.at.push_back(addIndex(b, place.row, number));
+    rows.emit(kernel, team, row, [&](const Indices &at, Value value) {
+      memref::StoreOp::create(b, value, memory, addIndex(b, line, at.back()));
+    });
+  };
+  if (teams == count)
+    return emitRow(own, Value());
+  // Teams without a row help the last one.
+  if (teams > count)
+    return emitRow(arith::MinUIOp::create(b, own, indexConstant(b, count - 1)),
+                   isBelow(b, own, count));
+  kernel.loop(indexConstant(b, 0), count, teams, [&](Value first) {
+    emitRow(addIndex(b, first, own), Value());
+    if (lanes > kWarp)
+      launch.barrier(); // before the next sums meet in the same memory
+  });
+}
+
+void AttentionWay::computeContext(KernelEmitter &kernel) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  kernel.provideInputs();
+  kernel.elements().provide(form.weights, [&](ValueRange at) -> Value {
+    Value row = arith::SubIOp::create(b, at[at.size() - 2], place.row);
+    Value element = addIndex(b, mulIndex(b, row, tiles.stride), at.back());
+    return memref::LoadOp::create(b, memory, element);
+  });
+  StoreSums store(kernel, output, form.context, tiles.context.rows, tiles.context.columns);
+  forTiles(kernel, form.context, tiles.context, store);
+}
+
+void AttentionWay::emit(KernelEmitter &kernel) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  Launch &launch = kernel.launch();
+  launch.needBlocks(blocks());
+  Indices at = delinearize(b, launch.block(), {matrices(), blocksOfMatrix()});
+  llvm::append_range(place.batch, delinearize(b, at[0], form.scores.sizes(form.scores.batch)));
+  place.row = mulIndex(b, at[1], tiles.scores.rows);
+  memory = launch.allocate(tiles.scores.rows * tiles.stride, elementOf(form.first), blocks());
+  const size_t own = launch.allocated();
+  computeScores(kernel);
+  launch.barrier();
+  computeWeights(kernel);
+  launch.barrier();
+  launch.release(own);
+  computeContext(kernel);
+}
+
+static bool isF32(Value tensor) { return elementOf(tensor).isF32(); }
+
+std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
+  std::optional<AttentionForm> form =
+      output.isOnly && !output.mayBeTF32 ? findAttention(output.tensor) : std::nullopt;
+  if (!form || !isF32(form->first) || !isF32(form->weights) || !form->scores.type().isF32() ||
+      !isF32(form->scores.left.operand->get()) || !isF32(form->scores.right.operand->get()) ||
+      !isF32(form->context.right.operand->get()))
+    return nullptr;
+  const Product &scores = form->scores, &context = form->context;
+  std::optional<AttentionTiles> tiles = chooseAttention(
+      {scores.count(scores.batch), scores.count(scores.rows), scores.count(scores.columns),
+       scores.count(scores.terms), context.count(context.columns)});
+  if (!tiles)
+    return nullptr;
+  auto way = std::make_unique<AttentionWay>(output, std::move(*form), *tiles);
+  return way->applies() ? std::move(way) : nullptr;
+}
