@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Attention, and norms along rows, written as chains of ops are one kernel on the CPU, and give the bits of their ops
+"""Attention, and norms along rows on the CPU, written as chains of ops are one kernel, and give the bits of their ops
 one by one.
 
 Sizes nobody chose, around tiles and panels; operands as they are, as slices of heads that lie side by side, and
 transposed; scales, masks and caps between the products; one matrix of them and many, so that items are cut. Expected is
-what NumPy gives, nearly; without fusion and on two threads the same bytes.
+what NumPy gives, nearly; without fusion and on two threads the same bytes. With GANTRY_TEST_EMULATE=all the kernels of
+GPUs run, each access checked.
 
 Usage: attention_bits_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """

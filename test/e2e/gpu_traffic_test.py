@@ -192,6 +192,33 @@ def product_cases():
     a, b, c = Tensor((4, 2048)), Tensor((2048, 512)), Tensor((4, 512))
     yield product("thin", f"%y = gantry.matmul %a0, %a1 : ({a}, {b}) -> {c}", [a, b], c, 3)
     yield from convolution_cases()
+    yield from attention_cases()
+
+
+def turned(i, rows, heads, width, order):
+    x, y = Tensor((rows, heads, width)), Tensor(tuple((rows, heads, width)[d] for d in order))
+    return y, f"%t{i} = gantry.transpose %a{i} {{permutation = array<i64: {', '.join(map(str, order))}>}} : ({x}) -> {y}\n  "
+
+
+def attention_cases():
+    """Heads lie side by side, and are read and written there: what is together is 64 numbers of a row."""
+    rows, heads, width, block = 128, 4, 64, 8
+    plain = Tensor((rows, heads, width))
+    scores, result = Tensor((heads, rows, rows)), Tensor((heads, rows, width))
+    q, turn_q = turned(0, rows, heads, width, (1, 0, 2))
+    k, turn_k = turned(1, rows, heads, width, (1, 2, 0))
+    v, turn_v = turned(2, rows, heads, width, (1, 0, 2))
+    # Blocks of 8 rows by 16 columns.
+    across, down = Tensor(plain.shape, times=rows // 16), Tensor(plain.shape, times=rows // 8)
+    yield product("turned operands", f"{turn_q}{turn_k}%y = gantry.matmul %t0, %t1 : ({q}, {k}) -> {scores}", [across, down],
+                  scores, 1.05, conflicts=FITTED)
+    # Every block of queries reads all keys and values of its head, and each query is read once.
+    shared = Tensor(plain.shape, times=rows // block)
+    yield product("attention", f"{turn_q}{turn_k}{turn_v}%0 = gantry.matmul %t0, %t1 : ({q}, {k}) -> {scores}\n  "
+                  f"%1 = gantry.softmax %0 {{axis = 2 : i64}} : ({scores}) -> {scores}\n  "
+                  f"%2 = gantry.matmul %1, %t2 : ({scores}, {v}) -> {result}\n  "
+                  f"%y = gantry.transpose %2 {{permutation = array<i64: 1, 0, 2>}} : ({result}) -> {plain}",
+                  [plain, shared, shared], plain, 1.05, conflicts=FITTED)
 
 
 def convolution_cases():

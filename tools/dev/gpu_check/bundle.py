@@ -6,7 +6,7 @@ programs, of networks (networks.py says how little their weights take) and of wh
 seeds; and expected bits, by the interpreter, as hashes. Not carried: the compiler, since MLIR and LLVM in one
 library must find the same glibc, and plans are what a user ships, too.
 
-Usage: bundle.py [--build BUILD] [--runtime BUILD] [--arch sm_90] [--sizes N,N] [--ops OP,OP] [--products N]
+Usage: bundle.py [--build BUILD] [--runtime BUILD] [--arch sm_90] [--sizes N,N] [--ops OP,OP] [--products N] [--attention N]
                  [--parts PART,PART] [--networks NAME,NAME] [--small]
 """
 
@@ -105,7 +105,8 @@ class Bundle:
 
     def bits(self):
         names = kernel_cases.names(self.arguments.sizes, self.arguments.ops)
-        self.groups = kernel_cases.groups(names) + kernel_cases.product_groups(self.arguments.products)
+        self.groups = [*kernel_cases.groups(names), *kernel_cases.drawn_groups("product", "mixed", self.arguments.products),
+                       *kernel_cases.drawn_groups("attention-of-ops", "f32", self.arguments.attention)]
         print(f"bits: {sum(map(len, self.groups))} cases in {len(self.groups)} plans", flush=True)
         made, left_out = [], []
         for index, entry in workers.run_all(self.try_group, range(len(self.groups)), self.arguments.jobs, 300,
@@ -245,6 +246,7 @@ def main():
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--sizes", type=numbers, default=(1, 33, 197, 1025))
     parser.add_argument("--products", type=int, default=200, help="random products, convolutions, attention")
+    parser.add_argument("--attention", type=int, default=90, help="random attention that is written as ops")
     parser.add_argument("--ops", type=lambda text: text.split(","), default=())
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help="besides bits: " + ", ".join(PARTS))
     parser.add_argument("--networks", type=lambda text: text.split(","), default=(), help="instead of " + ", ".join(networks.NAMES))

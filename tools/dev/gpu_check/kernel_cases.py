@@ -2,7 +2,7 @@
 their bits.
 
 A case is drawn from the hash of its name (test/e2e/kernel_table_test.py) or from seed and number
-(products_test.py), so that names are all that is carried of inputs; a hash of the inputs tells whether
+(products_test.py, attention_bits_test.py), so that names are all that is carried of inputs; a hash of the inputs tells whether
 another NumPy drew others. The products are of sizes for which there are kernels on tensor cores.
 """
 
@@ -16,6 +16,7 @@ import warnings
 import common  # first: it sets the search path
 import numpy as np
 
+import attention_bits_test
 import kernel_table_test
 import products_test
 from kernel_forms import forms
@@ -29,13 +30,13 @@ ON_TENSOR_CORES = ("matmul", "conv", "conv_transpose", "attention")
 _FORMS = forms()
 
 
-def is_product(name):
-    return name.startswith("product ")
+# Of random cases, who makes them; attention is written as ops, as exporters do.
+DRAWN = {"product": products_test, "attention-of-ops": attention_bits_test}
 
 
 def case_of(name):
-    if is_product(name):
-        return dataclasses.replace(products_test.make_case(SEED, int(name.split()[2])), name=name)
+    if suite := DRAWN.get(name.split()[0]):
+        return dataclasses.replace(suite.make_case(SEED, int(name.split()[2])), name=name)
     op, element, n, number = re.fullmatch(r"(\w+) (\w+) (\d+) \[(\d+)\]", name).groups()
     return kernel_table_test.make_case(op, _FORMS[op][int(number)], element, int(n), int(number), DEVICE)
 
@@ -57,8 +58,8 @@ def groups(every, size=CASES_OF_A_PLAN):
     return [some[i:i + size] for some in kinds.values() for i in range(0, len(some), size)]
 
 
-def product_groups(count, size=products_test.CASES_OF_A_FILE):
-    every = [f"product mixed {number}" for number in range(count)]
+def drawn_groups(kind, element, count):
+    every, size = [f"{kind} {element} {number}" for number in range(count)], DRAWN[kind].CASES_OF_A_FILE
     return [every[i:i + size] for i in range(0, count, size)]
 
 
@@ -66,7 +67,7 @@ def packed(case_names, folder=None):
     """(cases, file, inputs by name, names of each case's outputs)."""
     cases = [case_of(name) for name in case_names]
     with tempfile.TemporaryDirectory() as scratch:
-        pack = products_test.pack if is_product(case_names[0]) else kernel_table_test.pack
+        pack = products_test.pack if case_names[0].split()[0] in DRAWN else kernel_table_test.pack
         return cases, *pack(cases, pathlib.Path(folder or scratch))
 
 
