@@ -26,8 +26,12 @@ struct LowerKernels : gantry::impl::LowerKernelsPassBase<LowerKernels> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     for (const Target *target : allTargets())
-      if (targets.empty() || llvm::is_contained(targets, target->getName()))
+      if (isExpected(target))
         pipelineOf(*target).getDependentDialects(registry);
+  }
+
+  bool isExpected(const Target *target) const {
+    return targets.empty() || llvm::is_contained(targets, target->getName());
   }
 
   void runOnOperation() override {
@@ -36,6 +40,11 @@ struct LowerKernels : gantry::impl::LowerKernelsPassBase<LowerKernels> {
       if (!target) {
         module.emitError() << "its kernels are for the target '" << name.getName()
                            << "', which this compiler does not have";
+        return signalPassFailure();
+      }
+      if (!isExpected(target)) {
+        module.emitError() << "its kernels are for the target '" << name.getName()
+                           << "', which is not among those whose dialects were loaded";
         return signalPassFailure();
       }
       OpPassManager pm = pipelineOf(*target);

@@ -1,5 +1,6 @@
 // Each module of kernels goes the way of its target; modules that name none are left alone.
 // RUN: gantry-opt %s --gantry-lower-kernels | FileCheck %s
+// RUN: gantry-opt %s --gantry-lower-kernels=targets=cpu | FileCheck %s
 
 // CHECK: module @mine
 // CHECK: func.func private @add_0(%{{[a-z0-9]+}}: memref<4xf32>
