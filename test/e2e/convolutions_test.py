@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Convolutions of f32 on CPUs against a chain of fused multiply-adds in the order of window and channels: bit for bit,
+"""Convolutions of f32, transposed ones as well, on CPUs against a chain of fused multiply-adds in the order of window and channels: bit for bit,
 in networks that the compiler turns and as ops alone, fused or not, by one and several threads, and on simulated GPUs,
 which keep the form with the channels first.
 
@@ -121,6 +121,26 @@ class Graph:
         self.add("conv {} " + attributes, [(self.name, x), (make(w), w)],
                  convolve(x, w, strides, low, high, dilations, groups))
 
+    def transposed(self):
+        """As a convolution of the image with zeros between its pixels."""
+        x, spatial = self.value, self.value.shape[2:]
+        strides = [self.pick((1, 2, 2, 3)) if size < 12 else 1 for size in spatial]
+        window = [stride * self.pick((1, 1, 2)) + self.pick((0, 0, 0, 1)) for stride in strides]
+        low, high = ([self.pick((0, 0, k - 1)) if size > 2 else 0 for k, size in zip(window, spatial)] for _ in "lh")
+        more = [self.pick((0, 0, stride - 1)) for stride in strides]
+        w = self.draw((x.shape[1], min(self.pick(CHANNELS), 48), *window))
+        make = self.operand if self.random.random() < 0.3 or w.size == 1 else self.constant
+        array = lambda values: "array<i64: " + ", ".join(map(str, values)) + ">"
+        attributes = (f"{{{{strides = {array(strides)}, pads_low = {array(low)}, pads_high = {array(high)}, dilations = "
+                      f"{array([1] * len(window))}, output_pads = {array(more)}, groups = 1 : i64}}}}")
+        spread = np.zeros((*x.shape[:2], *(stride * (size - 1) + 1 for stride, size in zip(strides, spatial))), np.float32)
+        spread[(..., *(slice(None, None, stride) for stride in strides))] = x
+        turned = np.flip(w.swapaxes(0, 1), range(2, w.ndim))
+        ones = [1] * len(window)
+        self.add("conv_transpose {} " + attributes, [(self.name, x), (make(w), w)],
+                 convolve(spread, turned, ones, [k - 1 - l for k, l in zip(window, low)],
+                          [k - 1 - h + m for k, h, m in zip(window, high, more)], ones, 1))
+
     def follow(self):
         if self.random.random() < 0.7:
             bias = self.draw((1, self.value.shape[1]) + (1,) * (self.value.ndim - 2))
@@ -165,7 +185,7 @@ def slow_topology(folder):
 def check(seed):
     graph = Graph(seed)
     for _ in range(int(graph.random.integers(1, 4))):
-        graph.convolution()
+        graph.transposed() if graph.random.random() < 0.25 else graph.convolution()
         graph.follow()
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "graph.mlir"

@@ -90,3 +90,26 @@ func.func @small(%x: tensor<1x8x8x8xf32>, %w: tensor<8x8x1x1xf32>) -> tensor<1x8
   %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
   return %0 : tensor<1x8x8x8xf32>
 }
+
+// A transposed convolution whose window is a multiple of its strides is a convolution: each pixel of
+// that has a block of 2x2 pixels as its channels, four blocks are added up, the filter is read
+// backwards, and the pads are cut off.
+// CHECK-LABEL: @transposed(
+// CHECK-DAG: %[[WB:.*]] = gantry.slice %{{.*}} {sizes = array<i64: 128, 64, 2, 2>, starts = array<i64: 0, 0, 1, 1>, steps = array<i64: 1, 1, -1, -1>}
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last, groups = 1 : i64, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>{{.*}}-> tensor<1x29x29x128xf32>
+// CHECK: %[[S:.*]] = gantry.reshape %[[C]] {{.*}} -> tensor<1x29x29x2x2x32xf32>
+// CHECK: %[[P:.*]] = gantry.transpose %[[S]] {{.*}}permutation = array<i64: 0, 1, 3, 2, 4, 5>
+// CHECK: %[[I:.*]] = gantry.reshape %[[P]] {{.*}} -> tensor<1x58x58x32xf32>
+// CHECK: gantry.slice %[[I]] {{.*}}sizes = array<i64: 1, 56, 56, 32>, starts = array<i64: 0, 1, 1, 0>
+func.func @transposed(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x4x4xf32>) -> tensor<1x32x56x56xf32> {
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, output_pads = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x64x28x28xf32>, tensor<64x32x4x4xf32>) -> tensor<1x32x56x56xf32>
+  return %0 : tensor<1x32x56x56xf32>
+}
+
+// With another window some channels would have terms that are not there.
+// CHECK-LABEL: @uneven(
+// CHECK: gantry.conv_transpose
+func.func @uneven(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x3x3xf32>) -> tensor<1x32x57x57xf32> {
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, output_pads = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x64x28x28xf32>, tensor<64x32x3x3xf32>) -> tensor<1x32x57x57xf32>
+  return %0 : tensor<1x32x57x57xf32>
+}

@@ -12,6 +12,8 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     own (a `gantry.pad`) go back into the convolution, whose kernel reads them from no memory. Where a
     value is wanted in the other order stands a `gantry.transpose`, or a `gantry.reshape` where that moves
     no element; transposes of the graph meet them and disappear. Constant filters are packed here.
+    A transposed convolution whose window is a multiple of its strides is made a convolution whose
+    channels are blocks of pixels; before that it would read an image that is zeros for the most part.
     Regions of the graph that would lose more by reordering than their convolutions gain stay as they
     are, and so does what runs on GPUs, simulated or not.
 

@@ -1,13 +1,15 @@
 // Convolution networks with the channels last (docs/decisions/0033).
 //
-// First it is chosen which ops take that form: convolutions whose target packs their filters, and
-// forward from them what can follow. Each connected region of them is kept if its convolutions gain
-// more than the reorders at its borders cost. Then each chosen op is made again in the other form,
-// and where somebody else reads its result, that is put back in order.
+// First transposed convolutions become convolutions (Transposed.h). Then it is chosen which ops
+// take the form: convolutions whose target packs their filters, and forward from them what can
+// follow. Each connected region of them is kept if its convolutions gain more than the reorders at
+// its borders cost. Then each chosen op is made again in the other form, and where somebody else
+// reads its result, that is put back in order.
 
 #include "Bytes.h"
 #include "Panels.h"
 #include "Reorder.h"
+#include "Transposed.h"
 #include "gantry/Device/CostModel.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
@@ -383,6 +385,10 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
   void runOnOperation() override {
     Machines machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
     for (auto func : getOperation().getOps<func::FuncOp>()) {
+      func.walk([&](ConvTransposeOp op) {
+        if (machines.targetOf(op))
+          replaceByConvolution(op);
+      });
       putBytesInForm(func, [&](Operation *op) { return machines.targetOf(op) != nullptr; });
       Chosen chosen(machines);
       chosen.choose(func);

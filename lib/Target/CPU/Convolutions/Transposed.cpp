@@ -1,0 +1,132 @@
+// A transposed convolution whose window is `j` times its stride `s` spreads each pixel over j
+// blocks of s pixels, in each dimension. So all pixels of a block are channels of one pixel of a
+// convolution with a window of j, which has no stride, and its result is cut into blocks:
+//
+//   filter [c, o, j s...] -> [s... o, c, j...], read backwards along j
+//   result [n, s... o, q...] -> [n, q s..., o], less the pads
+//
+// No term is wasted. With other windows some channels would have terms of zero, which are not what
+// an infinite pixel has there; those read the image with zeros between its pixels.
+
+#include "Transposed.h"
+
+#include "Reorder.h"
+
+using namespace mlir;
+using namespace gantry;
+
+using Shape = SmallVector<int64_t>;
+
+namespace {
+struct Blocks {
+  ConvTransposeOp op;
+  ArrayRef<int64_t> strides = op.getStrides(), low = op.getPadsLow();
+  ArrayRef<int64_t> input = op.getInput().getType().getShape();
+  ArrayRef<int64_t> filter = op.getFilter().getType().getShape();
+  ArrayRef<int64_t> result = op.getType().getShape();
+  size_t spatial = strides.size();
+
+  /// Blocks that a pixel is spread over, along a dimension.
+  int64_t window(size_t dim) const { return filter[dim + 2] / strides[dim]; }
+  /// Blocks of the result with its pads.
+  int64_t blocks(size_t dim) const { return input[dim + 2] + window(dim) - 1; }
+  bool isCut(size_t dim) const { return result[dim + 2] != blocks(dim) * strides[dim]; }
+
+  bool suits() {
+    auto type = op.getType();
+    if (!type.getElementType().isF32() || !type.hasStaticShape() || type.getNumElements() == 0 ||
+        !op.getInput().getType().hasStaticShape() || !op.getFilter().getType().hasStaticShape() ||
+        op.getInput().getType().getNumElements() == 0 || op.getGroups() != 1)
+      return false;
+    bool strided = false;
+    for (size_t i = 0; i < spatial; ++i) {
+      if (op.getDilations()[i] != 1 || filter[i + 2] % strides[i] != 0 ||
+          low[i] + result[i + 2] > blocks(i) * strides[i])
+        return false;
+      strided |= strides[i] > 1;
+    }
+    return strided;
+  }
+};
+} // namespace
+
+static Value makeFilter(const Blocks &of, OpBuilder &b, Reorder &reorder) {
+  Shape split{of.filter[0], of.filter[1]}, order, flat{of.filter[1], of.filter[0]};
+  Shape starts{0, 0}, steps{1, 1};
+  for (size_t i = 0; i < of.spatial; ++i) {
+    split.append({of.window(i), of.strides[i]});
+    order.push_back(2 * i + 3);
+    flat[0] *= of.strides[i];
+    flat.push_back(of.window(i));
+    starts.push_back(of.window(i) - 1);
+    steps.push_back(-1);
+  }
+  order.append({1, 0});
+  for (size_t i = 0; i < of.spatial; ++i)
+    order.push_back(2 * i + 2);
+  ConvTransposeOp op = of.op;
+  Value blocks = reorder.reshape(op, op.getFilter(), split);
+  Value turned = reorder.reshape(op, reorder.permute(op, blocks, order, "/blocks"), flat);
+  if (llvm::all_of(ArrayRef(flat).drop_front(2), [](int64_t size) { return size == 1; }))
+    return turned;
+  auto backwards =
+      SliceOp::create(b, op.getLoc(), turned.getType(), turned, b.getDenseI64ArrayAttr(starts),
+                      b.getDenseI64ArrayAttr(flat), b.getDenseI64ArrayAttr(steps));
+  reorder.placeLike(op, backwards, "/backwards");
+  return backwards;
+}
+
+static Value makeBlocks(const Blocks &of, Value filter, OpBuilder &b) {
+  ConvTransposeOp op = of.op;
+  Shape ones(of.spatial, 1), borders,
+      shape{of.input[0], cast<RankedTensorType>(filter.getType()).getDimSize(0)};
+  for (size_t i = 0; i < of.spatial; ++i) {
+    borders.push_back(of.window(i) - 1);
+    shape.push_back(of.blocks(i));
+  }
+  auto conv = ConvOp::create(b, op.getLoc(), op.getType().clone(shape), op.getInput(), filter,
+                             b.getDenseI64ArrayAttr(ones), b.getDenseI64ArrayAttr(borders),
+                             b.getDenseI64ArrayAttr(borders), b.getDenseI64ArrayAttr(ones),
+                             b.getI64IntegerAttr(1));
+  for (StringRef name : kPlacementAttrs)
+    if (Attribute value = op->getAttr(name))
+      conv->setAttr(name, value);
+  return conv;
+}
+
+void gantry::replaceByConvolution(ConvTransposeOp op) {
+  Blocks of{op};
+  if (!of.suits())
+    return;
+  OpBuilder b(op);
+  Reorder reorder(b);
+  Value blocks = makeBlocks(of, makeFilter(of, b, reorder), b);
+  const int64_t rank = of.result.size();
+  // Channels last, so that what moves are runs of them.
+  Shape split{of.result[0]}, order{0}, joined{of.result[0]}, starts(rank, 0), steps(rank, 1);
+  bool isCut = false;
+  for (size_t i = 0; i < of.spatial; ++i) {
+    split.push_back(of.blocks(i));
+    order.append({int64_t(i) + 1, int64_t(i + of.spatial) + 1});
+    joined.push_back(of.blocks(i) * of.strides[i]);
+    starts[i + 1] = of.low[i];
+    isCut |= of.isCut(i);
+  }
+  llvm::append_range(split, of.strides);
+  split.push_back(of.result[1]);
+  order.push_back(2 * of.spatial + 1);
+  joined.push_back(of.result[1]);
+  Value last = reorder.permute(op, blocks, toChannelsLast(rank), "/channels_last");
+  Value pixels = reorder.permute(op, reorder.reshape(op, last, split), order, "/pixels");
+  Value image = reorder.reshape(op, pixels, joined);
+  if (isCut) {
+    Shape sizes = permuted(of.result, toChannelsLast(rank));
+    auto box = SliceOp::create(b, op.getLoc(), op.getType().clone(sizes), image,
+                               b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(sizes),
+                               b.getDenseI64ArrayAttr(steps));
+    reorder.placeLike(op, box, "/box");
+    image = box;
+  }
+  op.replaceAllUsesWith(reorder.permute(op, image, toChannelsFirst(rank), "/channels_first"));
+  op.erase();
+}
