@@ -38,7 +38,7 @@ gantry_status_t gantry_machine_calibrate(gantry_machine_t *machine, uint32_t thr
   GANTRY_NEED(machine);
   Topology &topology = machine->object.topology;
   machine::applyRates(machine::measureHost(threads), topology);
-  Status ofGPUs = machine::measureGPUs(topology);
+  Status ofGPUs = machine::measureGPUs(topology, threads);
   machine->json = topology.toJSON();
   return finish(std::move(ofGPUs));
 }

@@ -74,6 +74,7 @@ CostModel CostModel::of(const Topology &topology) {
     rates.bandwidth =
         physical.bandwidth > 0 ? physical.bandwidth : StandInRates::bandwidth(physical.type());
     rates.launch = physical.launch > 0 ? physical.launch : StandInRates::launch(physical.type());
+    rates.latency = physical.type() == DeviceType::GPU ? StandInRates::gpuLatency : 0;
     model.rates.push_back(rates);
   }
   model.findWays(topology);
@@ -122,7 +123,7 @@ double CostModel::seconds(uint32_t device, const Work &work) const {
     return 0;
   double arithmetic = static_cast<double>(work.flops) / flopRate(device, work.element);
   double traffic = static_cast<double>(work.bytes) / byteRate(device);
-  return rates[device].launch + std::max(arithmetic, traffic);
+  return rates[device].launch + rates[device].latency + std::max(arithmetic, traffic);
 }
 
 double CostModel::copySeconds(uint32_t from, uint32_t to, uint64_t bytes) const {

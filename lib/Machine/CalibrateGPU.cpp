@@ -6,7 +6,9 @@
 #include "gantry/Machine/Calibrate.h"
 
 #include "gantry/Drivers/CUDADriver.h"
+#include "gantry/Machine/Machine.h"
 #include "gantry/Runtime/Device.h"
+#include "gantry/Runtime/ThreadPool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -231,8 +233,32 @@ Status measureKernels(Bench &bench, PhysicalDevice &device) {
 
 } // namespace
 
-Status measureGPUs(Topology &topology) {
-  std::unique_ptr<runtime::Driver> driver = runtime::createCUDADriver();
+Status askPeers(Machine &machine) {
+  auto numberOf = [&](uint32_t physical) {
+    return machine.topology.physical[physical].name.id.value_or(0);
+  };
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  for (const PeerAccess &peer : machine.peers)
+    pairs.emplace_back(numberOf(peer.from), numberOf(peer.to));
+  if (pairs.empty())
+    return {};
+  Expected<std::vector<runtime::CUDAPeer>> told = runtime::askCUDAPeers(pairs);
+  if (!told)
+    return told.status();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    PeerAccess &peer = machine.peers[i];
+    const runtime::CUDAPeer &own = (*told)[i];
+    peer.access = own.isDirect, peer.atomics = own.hasAtomics;
+    if (own.isDirect)
+      peer.rank = own.rank;
+  }
+  return {};
+}
+
+Status measureGPUs(Topology &topology, unsigned threads) {
+  runtime::ThreadPool pool(threads);
+  std::unique_ptr<runtime::Driver> driver =
+      runtime::createCUDADriver({.graphs = true, .syncEach = false, .copyingPool = &pool});
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Bench>> benches;
   std::vector<uint32_t> measured; ///< indices into Topology::physical

@@ -2,7 +2,8 @@
 // the simulator's virtual clock and the predictions that are printed.
 //
 // An op takes the longer of its arithmetic at the device's peak and its traffic at the memory's
-// rate (the roofline), after the time to start it. A copy takes its link's latency and its bytes at
+// rate (the roofline), after the time to start it and, on a GPU, what its first bytes take to come
+// and its last to go, whatever there is to do. A copy takes its link's latency and its bytes at
 // the link's rate. Devices that no link joins copy through the host: down one link, up the other.
 // Rates come from the topology; for those that it does not know, StandInRates stand in.
 #pragma once
@@ -16,13 +17,14 @@
 namespace gantry {
 
 /// What stands in for rates that a topology does not give: operations and bytes a second, seconds.
-/// GPU: data sheet of the NVIDIA A100 40 GB PCIe (2020), dense, and what a kernel launch costs
-/// there. CPU: two cores of a server with AVX2, as measured on such a machine. Link: PCIe 4 x16,
+/// GPU: data sheet of the NVIDIA A100 40 GB PCIe (2020), dense. Launch: a kernel more in a CUDA graph
+/// on an H100. Latency: with it kernels of networks take 3 us at least, of 3.8 that fit best what
+/// seven networks took there (decision 0053). CPU: two cores of a server with AVX2, as measured on such a machine. Link: PCIe 4 x16,
 /// 32 GB/s less what copies do not reach of it; NVLink: the A100's, one way.
 struct StandInRates {
   static constexpr double gpuFlops = 19.5e12, gpuHalfFlops = 312e12, gpuDoubleFlops = 9.7e12,
                           gpuByteFlops = 624e12;
-  static constexpr double gpuBandwidth = 1555e9, gpuLaunch = 3e-6;
+  static constexpr double gpuBandwidth = 1555e9, gpuLaunch = 1.1e-6, gpuLatency = 1.9e-6;
   static constexpr double cpuFlops = 100e9, cpuDoubleFlops = 50e9;
   static constexpr double cpuBandwidth = 20e9, cpuLaunch = 1e-6;
   static constexpr double linkBandwidth = 25e9, nvlinkBandwidth = 300e9, linkLatency = 10e-6;
@@ -81,6 +83,7 @@ private:
     std::array<double, numElementTypes> flops{};
     double bandwidth = 0;
     double launch = 0;
+    double latency = 0; ///< of a kernel that does anything
   };
   /// Copies through the host are one way too: both latencies, and the sum of the times of a byte.
   struct Way {

@@ -6,6 +6,8 @@
 
 namespace gantry::machine {
 
+struct Machine;
+
 struct HostRates {
   double flops = 0;       ///< f32, multiplications and additions a second, all threads
   double doubleFlops = 0; ///< f64
@@ -25,8 +27,13 @@ void applyRates(const HostRates &rates, Topology &topology);
 
 /// Measures the GPUs of the topology that CUDA runs, by their numbers, and writes rates of f32, f16
 /// and bf16, of memory, of launches, and links to the host, inside and among them. Takes about a
-/// second and 64 MiB on each; does nothing where there are none. UNAVAILABLE when CUDA is not
-/// there. With a stand-in (GANTRY_CUDA_LIB) the model says so.
-Status measureGPUs(Topology &topology);
+/// second and 64 MiB on each; `threads` of the host copy, as those of a runtime do. Does nothing
+/// where there are none. UNAVAILABLE when CUDA is not there. With a stand-in (GANTRY_CUDA_LIB) the
+/// model says so.
+Status measureGPUs(Topology &topology, unsigned threads);
+
+/// What CUDA says of the ways between the machine's GPUs, their ranks with it, in the place of what
+/// NVML said. UNAVAILABLE when CUDA is not there.
+Status askPeers(Machine &machine);
 
 } // namespace gantry::machine

@@ -3,6 +3,7 @@
 
 #include "gantry/Device/Topology.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct PeerAccess {
   uint32_t from = 0, to = 0; ///< indices into Topology::physical
   bool access = false;       ///< without the host
   bool nvlink = false, atomics = false;
+  std::optional<int> rank; ///< among the ways that there are, 0 the fastest; CUDA alone tells it
 };
 
 struct Machine {

@@ -13,6 +13,36 @@ std::unique_ptr<Driver> createCUDADriver(CUDAOptions options) {
   return std::make_unique<cuda::CUDADriver>(options);
 }
 
+namespace {
+Expected<CUDAPeer> askPeer(const cuda::Library &library, int from, int to) {
+  using cuda::PeerAttribute;
+  cuda::DeviceNumber device = 0, peer = 0;
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, device, &device, from));
+  GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, device, &peer, to));
+  int access = 0, atomics = 0, rank = 0;
+  for (auto [value, attribute] : {std::pair(&access, PeerAttribute::accessSupported),
+                                  {&atomics, PeerAttribute::nativeAtomics},
+                                  {&rank, PeerAttribute::performanceRank}})
+    GANTRY_RETURN_IF_ERROR(
+        GANTRY_CUDA_CALL(library, peerAttribute, value, attribute, device, peer));
+  return CUDAPeer{access != 0, atomics != 0, rank};
+}
+} // namespace
+
+Expected<std::vector<CUDAPeer>> askCUDAPeers(std::span<const std::pair<uint32_t, uint32_t>> pairs) {
+  Expected<std::unique_ptr<cuda::Library>> library = cuda::Library::open();
+  if (!library)
+    return library.status();
+  std::vector<CUDAPeer> peers;
+  for (auto [from, to] : pairs) {
+    Expected<CUDAPeer> peer = askPeer(**library, static_cast<int>(from), static_cast<int>(to));
+    if (!peer)
+      return peer.status();
+    peers.push_back(*peer);
+  }
+  return peers;
+}
+
 namespace cuda {
 
 Expected<Card *> CUDADriver::card(int ordinal) {

@@ -19,7 +19,7 @@ Topology twoGPUs() {
 
 TEST(CostModel, AnOpTakesTheLongerOfArithmeticAndTraffic) {
   CostModel model = CostModel::of(twoGPUs());
-  double start = StandInRates::gpuLaunch;
+  double start = StandInRates::gpuLaunch + StandInRates::gpuLatency;
   EXPECT_DOUBLE_EQ(model.seconds(gpu0, {1000000000, 0}), start + 1e-3);
   EXPECT_DOUBLE_EQ(model.seconds(gpu0, {1000000000, 200000000}), start + 2e-3);
   EXPECT_EQ(model.seconds(gpu0, {0, 0}), 0);
@@ -37,7 +37,7 @@ TEST(CostModel, ALaunchTakesWhatTheTopologySays) {
   topology.physical[gpu1].launch = 7e-6;
   CostModel model = CostModel::of(topology);
   EXPECT_EQ(model.launchSeconds(gpu0), StandInRates::gpuLaunch);
-  EXPECT_DOUBLE_EQ(model.seconds(gpu1, {1000000000, 0}), 7e-6 + 1e-3);
+  EXPECT_DOUBLE_EQ(model.seconds(gpu1, {1000000000, 0}), 7e-6 + StandInRates::gpuLatency + 1e-3);
 }
 
 TEST(CostModel, AnUnknownTypeFollowsTheDevicesF32) {

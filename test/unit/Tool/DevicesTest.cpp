@@ -31,7 +31,7 @@ TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
                           "  memory     1 GiB free of 2 GiB\n"
                           "  f32        40 TFLOP/s\n"
                           "  bandwidth  1 TB/s\n"
-                          "  launch     3 us (assumed)\n");
+                          "  launch     1.1 us (assumed)\n");
   EXPECT_TRUE(std::regex_search(devices.out, std::regex("NVML +570\\.86 +lists GPUs")));
   EXPECT_TRUE(std::regex_search(devices.out,
                                 std::regex("GPU:0 +GPU:1 +direct, NVLink +atomics\n *GPU:1 +GPU:0 "
@@ -44,7 +44,7 @@ TEST_F(DevicesTool, d7_lists_gpus_with_what_there_is_to_know) {
 TEST_F(DevicesTool, d7_json_has_the_ways_and_architectures_of_gpus) {
   const Topology machine = listed("");
   EXPECT_EQ(machine.physical[1].architecture, 90u);
-  EXPECT_EQ(machine.physical[2].launch, 3e-6); // a stand-in, spelled out
+  EXPECT_EQ(machine.physical[2].launch, 1.1e-6); // a stand-in, spelled out
   for (auto [from, to] : {std::pair(1u, 2u), {2u, 1u}})
     EXPECT_NE(std::find(machine.links.begin(), machine.links.end(), Link{from, to, 3e11, 1e-5}),
               machine.links.end());
@@ -111,7 +111,7 @@ TEST_F(DevicesTool, d7_calibrates_gpus_through_cuda) {
   for (uint32_t gpu : {1, 2}) {
     EXPECT_GT(read->physical[gpu].bandwidth, 0);
     EXPECT_NE(read->physical[gpu].bandwidth, 1e12); // NVML's
-    EXPECT_NE(read->physical[gpu].launch, 3e-6);    // that of the stand-in
+    EXPECT_NE(read->physical[gpu].launch, 1.1e-6);  // that of the stand-in
     for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16})
       EXPECT_GT(read->physical[gpu].peakFlops[size_t(type)], 0);
   }
@@ -119,6 +119,13 @@ TEST_F(DevicesTool, d7_calibrates_gpus_through_cuda) {
   const std::string text = onTwoGPUs("devices --calibrate", with).out;
   EXPECT_TRUE(std::regex_search(text, std::regex("GPU:0 +GPU:1 .* measured\n"))) << text;
   EXPECT_TRUE(std::regex_search(text, std::regex("launch +[0-9.]+ [nu]s\n"))) << text;
+  // CUDA's word on the ways between GPUs, and their ranks, which NVML does not know.
+  EXPECT_TRUE(
+      std::regex_search(text, std::regex("GPU:0 +GPU:1 +direct, NVLink +atomics, rank 0\n *"
+                                         "GPU:1 +GPU:0 +direct, NVLink +atomics, rank 0\n")))
+      << text;
+  const std::string apart = onTwoGPUs("devices --calibrate", with + " FAKE_CUDA_PEERS=0").out;
+  EXPECT_TRUE(std::regex_search(apart, std::regex("GPU:0 +GPU:1 +through the host *\n"))) << apart;
 }
 
 TEST_F(DevicesTool, d7_calibrates_what_there_is) {

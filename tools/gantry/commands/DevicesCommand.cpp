@@ -145,6 +145,14 @@ void printLinks(const Machine &machine, const Topology &topology, const char *gi
     std::fputs(linesOf(table).c_str(), stdout);
 }
 
+/// "atomics, rank 0", as far as it is so and known.
+std::string peerNotes(const machine::PeerAccess &peer) {
+  std::string text = peer.atomics ? "atomics" : "";
+  if (peer.rank)
+    text += (text.empty() ? "rank " : ", rank ") + std::to_string(*peer.rank);
+  return text;
+}
+
 /// One line for each way between GPUs of the machine that the topology still has.
 void printPeers(const Machine &machine, const Topology &topology) {
   auto has = [&](const PhysicalDevice &device) {
@@ -162,7 +170,7 @@ void printPeers(const Machine &machine, const Topology &topology) {
                  !peer.access  ? "through the host"
                  : peer.nvlink ? "direct, NVLink"
                                : "direct",
-                 peer.atomics ? "atomics" : ""});
+                 peerNotes(peer)});
   }
   if (!table.empty())
     std::fputs(linesOf(table).c_str(), stdout);
@@ -210,13 +218,17 @@ Expected<Topology> describedTopology(const Options &options, const Topology &mac
 } // namespace
 
 int devicesCommand(const Options &options) {
-  const Machine machine = machine::readMachine();
+  Machine machine = machine::readMachine();
   auto topology = describedTopology(options, machine.topology);
   if (!topology)
     return report(topology.status());
   if (options.calibrate) {
-    machine::applyRates(machine::measureHost(static_cast<unsigned>(options.threads)), *topology);
-    if (Status status = machine::measureGPUs(*topology); !status.ok())
+    const auto threads = static_cast<unsigned>(options.threads);
+    machine::applyRates(machine::measureHost(threads), *topology);
+    Status status = machine::measureGPUs(*topology, threads);
+    if (status.ok())
+      status = machine::askPeers(machine);
+    if (!status.ok())
       printWarning("GPUs are not measured: " + status.message());
   }
   if (!options.json)
