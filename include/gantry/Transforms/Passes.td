@@ -523,7 +523,12 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
     other queues are predicted to do meanwhile counts as the same time, so that sharing memory delays
     nobody; where the device's limit is too low for that, it does, and copies into the device move
     down to their first uses. Constants and variables are laid out one after the other. All offsets
-    are multiples of 64 bytes.
+    that kernels use are multiples of 64 bytes.
+
+    First, launches go that only put buffers one behind the other (`gantry.joins`) or cut bytes out of one
+    (`gantry.cuts`): the smaller buffers lie in the larger one and say so (`gantry.shares`), where none is
+    written while another one of its bytes is still read, and no more bytes are live than before at the
+    fullest moment. What cannot lie there is copied, when that is the smaller half.
   }];
   let options = [Option<"reuse", "reuse", "bool", "true", "let values that end make room for others">];
   let dependentDialects = ["::gantry::commands::PlanDialect"];
