@@ -84,3 +84,23 @@ gantry.kernel @partial {
   %5 = gantry.matmul %4, %v : (tensor<2x30x50xf32>, tensor<2x50x32xf32>) -> tensor<2x30x32xf32>
   gantry.yield %5 : tensor<2x30x32xf32>
 }
+
+// Rows of 600 scores are of several warps, which meet in shared memory: a block has threads for a row at least.
+// CHECK-LABEL: func.func private @long_rows(
+// CHECK-SAME: gpu.known_block_size = array<i32: 256, 1, 1>, gpu.known_grid_size = array<i32: 128, 1, 1>
+// CHECK: memref.alloc() {{.*}} memref<8xf32, #gpu.address_space<workgroup>>
+// CHECK: scf.for %{{.*}} = %c0 to %c8 step
+// CHECK: arith.maximumf
+// CHECK: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK: arith.divf
+// CHECK: gpu.barrier
+gantry.kernel @long_rows {
+^bb0(%q: tensor<64x16x16xf32>, %k: tensor<64x16x600xf32>, %v: tensor<64x600x16xf32>):
+  %0 = gantry.matmul %q, %k : (tensor<64x16x16xf32>, tensor<64x16x600xf32>) -> tensor<64x16x600xf32>
+  %1 = gantry.softmax %0 {axis = 2 : i64} : (tensor<64x16x600xf32>) -> tensor<64x16x600xf32>
+  %2 = gantry.matmul %1, %v : (tensor<64x16x600xf32>, tensor<64x600x16xf32>) -> tensor<64x16x16xf32>
+  gantry.yield %2 : tensor<64x16x16xf32>
+}

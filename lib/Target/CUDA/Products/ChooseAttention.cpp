@@ -3,6 +3,7 @@
 
 #include "Attention.h"
 #include "Launch.h"
+#include "Threads/Order.h"
 #include "TileCost.h"
 
 #include <array>
@@ -101,8 +102,9 @@ std::optional<AttentionTiles> gantry::gpu::chooseAttention(const AttentionSizes 
                  4 * kBytes * elements / kBytesOfCycle;
   const int64_t stride = strideOf(sizes.keys);
   std::optional<AttentionTiles> best;
+  const int64_t lanes = orderOfRow(sizes.keys, sizes.keys, 8 * kBytes).lanes;
   for (int64_t rows = 8; rows <= 64; rows *= 2)
-    for (int64_t threads = kWarp; threads <= kMostThreads; threads *= 2) {
+    for (int64_t threads = std::max(lanes, kWarp); threads <= kMostThreads; threads *= 2) {
       int64_t rest = rows * stride * kBytes + kJoinBytes;
       std::optional<Choice> first = chooseOf(scores, ofScores, rows, threads, rest, {}), second;
       if (first)
@@ -111,8 +113,8 @@ std::optional<AttentionTiles> gantry::gpu::chooseAttention(const AttentionSizes 
       if (!second)
         continue;
       double blocks = double(sizes.batch) * double(llvm::divideCeil(sizes.queries, rows));
-      double ofRows =
-          double(rows * sizes.keys) / double(threads) * kElementCycles * std::ceil(blocks / 132);
+      double ofRows = double(rows * sizes.keys) / double(threads) * kElementCycles *
+                      std::ceil(blocks / kMultiprocessors);
       double cycles = first->cycles + second->cycles + ofRows;
       if (cycles < least) {
         least = cycles;

@@ -13,9 +13,9 @@ static constexpr int64_t kFewestTileRows = 8, kFewestTileColumns = 16, kFewestSu
 
 double BlockCost::cycles() const {
   // What all tiles share of a multiprocessor.
-  constexpr double multiprocessors = 132, mostShared = 220 * 1024, sharedOfBlock = 1024;
+  constexpr double mostShared = 220 * 1024, sharedOfBlock = 1024;
   constexpr double mostThreads = 2048, registers = 65536;
-  double perProcessor = std::ceil(blocks / multiprocessors);
+  double perProcessor = std::ceil(blocks / kMultiprocessors);
   double room = std::min({mostShared / (sharedBytes + sharedOfBlock), mostThreads / threads,
                           registers / (registersOfThread * threads)});
   double resident = std::max(1.0, std::min(perProcessor, std::floor(room)));

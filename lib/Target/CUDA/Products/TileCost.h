@@ -5,6 +5,9 @@
 
 namespace gantry::gpu {
 
+/// Of the GPU that the estimate is fitted to.
+inline constexpr double kMultiprocessors = 132;
+
 /// Of a block: what it needs for one round, and how many rounds there are.
 struct BlockCost {
   double blocks, rounds, threads, sharedBytes, registersOfThread;

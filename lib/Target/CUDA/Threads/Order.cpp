@@ -165,8 +165,8 @@ static int64_t lanesOfRow(int64_t pieces, int64_t piece) {
   return lanes;
 }
 
-static Order orderOfRow(int64_t count, int64_t inner, Type type) {
-  int64_t widest = type.getIntOrFloatBitWidth() > 32 ? 2 : 4;
+Order gantry::gpu::orderOfRow(int64_t count, int64_t inner, int64_t bits) {
+  int64_t widest = bits > 32 ? 2 : 4;
   Order order{1, 1, true};
   while (order.piece < widest && inner % (order.piece * 2) == 0)
     order.piece *= 2;
@@ -192,5 +192,6 @@ Order gantry::gpu::orderOf(linalg::GenericOp op) {
   bool isLast = true;
   for (unsigned loop = inner + 1; loop < sizes.size(); ++loop)
     isLast &= !reduces(op, loop) || sizes[loop] == 1;
-  return orderOfRow(count, isLast ? sizes[inner] : 1, elementOf(op->getResult(0)));
+  return orderOfRow(count, isLast ? sizes[inner] : 1,
+                    elementOf(op->getResult(0)).getIntOrFloatBitWidth());
 }

@@ -30,6 +30,9 @@ bool isJoined(mlir::linalg::GenericOp op);
 /// One lane for what is not joined.
 Order orderOf(mlir::linalg::GenericOp op);
 
+/// The same of a row of `count` terms, of which `inner` follow each other, summed in so many bits.
+Order orderOfRow(int64_t count, int64_t inner, int64_t bits);
+
 /// Sizes of the loops that reduce, and how many iterations they have together.
 llvm::SmallVector<int64_t> termSizesOf(mlir::linalg::GenericOp op);
 int64_t termsOf(mlir::linalg::GenericOp op);
