@@ -274,6 +274,15 @@ func.func @matmul(%x: tensor<4x8xui8>, %y: tensor<8x4xi8>) {
 
 // -----
 
+// Only of narrow factors are sums wider.
+func.func @wide(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) {
+  // expected-error @below {{'gantry.matmul' op with 'gantry.wide' multiplies f16 or bf16, got 'f32'}}
+  %r = gantry.matmul %x, %y {gantry.wide} : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
 // Only bytes may differ in their sign.
 func.func @matmul(%x: tensor<4x8xui16>, %y: tensor<8x4xi16>) {
   // expected-error @below {{'gantry.matmul' op operands have different element types: 'ui16' and 'i16'}}
@@ -287,5 +296,14 @@ func.func @matmul(%x: tensor<4x8xui16>, %y: tensor<8x4xi16>) {
 func.func @conv(%x: tensor<1x8x4xui8>, %w: tensor<1x1x2x16x2xi8>) {
   // expected-error @below {{'gantry.conv' op packed filter [1,1,2,16,2] of bytes needs 4 channels side by side}}
   %y = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xui8>, tensor<1x1x2x16x2xi8>) -> tensor<1x8x16xi32>
+  return
+}
+
+// -----
+
+// It says nothing but that.
+func.func @wide(%x: tensor<4x8xbf16>, %y: tensor<8x4xbf16>) {
+  // expected-error @below {{'gantry.matmul' op attribute 'gantry.wide' must be a unit attribute, got 1 : i64}}
+  %r = gantry.matmul %x, %y {gantry.wide = 1 : i64} : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xf32>
   return
 }

@@ -18,6 +18,13 @@ func.func @matmul_bytes(%a: tensor<4x8xui8>, %b: tensor<8x16xi8>) {
   return
 }
 
+// CHECK-LABEL: @wide(
+// CHECK: gantry.matmul %arg0, %arg1 {gantry.wide} : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+func.func @wide(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) {
+  %c = gantry.matmul %a, %b {gantry.wide} : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+  return
+}
+
 // CHECK-LABEL: @conv(
 // CHECK: gantry.conv %arg0, %arg1 {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32>
 func.func @conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
