@@ -43,6 +43,17 @@ gantry.kernel @matmul_bytes {
   gantry.yield %0 : tensor<4x6xi32>
 }
 
+// The sums are the result of a product that keeps them, and the op that makes them says so.
+// CHECK-LABEL: func.func private @matmul_wide(
+// CHECK:         linalg.generic
+// CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<4x8xbf16>, tensor<8x6xbf16>) outs(%{{.*}} : tensor<4x6xf32>) attrs = {gantry.wide}
+// CHECK-NOT:     arith.truncf
+gantry.kernel @matmul_wide {
+^bb0(%a: tensor<4x8xbf16>, %b: tensor<8x6xbf16>):
+  %0 = gantry.matmul %a, %b {gantry.wide} : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
+  gantry.yield %0 : tensor<4x6xf32>
+}
+
 // CHECK-LABEL: func.func private @conv(
 // CHECK:         tensor.pad %{{.*}} low[0, 0, 1, 1] high[0, 0, 1, 1]
 // CHECK:         linalg.generic

@@ -66,7 +66,7 @@ def main():
         # Every eighth case has numbers whose products are subnormal.
         return lambda seed, number: make_case(seed, number, kinds[kind][2], 1e-19 if number % 8 == 7 else 1)
 
-    arguments, cases = groups.drawn_cases(__doc__, lambda seed, number: (number, of(number % 3)(seed, number)), count=150)
+    arguments, cases = groups.drawn_cases(__doc__, lambda seed, number: (number, of(number % 3)(seed, number)), count=90)
     outcomes = {}
     for kind, (math, cpu, _) in enumerate(kinds):
         own = [case for number, case in cases if number % 3 == kind]

@@ -109,4 +109,27 @@ func.func private @pick(%w: tensor<64x144xf32>, %at: tensor<5xi64>) -> tensor<64
   return %0 : tensor<64x5xf32>
 }
 
+// Pairs of bf16, of an operand that the item packs column by column: 11 terms are 6 pairs, the last
+// one filled up with a zero; rows that do not lie so are packed as bf16, too.
+// CHECK-LABEL: func.func private @pairs(
+// CHECK-DAG: %[[PANEL:.*]] = memref.alloc() : memref<6x48x2xbf16>
+// CHECK-DAG: memref.alloc() : memref<9x11xbf16>
+// CHECK: memref.store %{{.*}}, %[[PANEL]][%{{.*}}, %{{.*}}, %{{.*}}] : memref<6x48x2xbf16>
+// CHECK: call @gantry_tile_bf16_9x48_0(
+func.func private @pairs(%a: tensor<11x9xbf16>, %b: tensor<48x11xbf16>) -> tensor<9x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<9x48xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<9x48xf32>) -> tensor<9x48xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<11x9xbf16>, tensor<48x11xbf16>) outs(%start : tensor<9x48xf32>) attrs = {gantry.wide} {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %1 = arith.extf %x : bf16 to f32
+    %2 = arith.extf %y : bf16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = arith.addf %sum, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<9x48xf32>
+  return %0 : tensor<9x48xf32>
+}
+
 // CHECK: func.func private @gantry_tile_f32_9x48_2(index, index, index, index, index, index, index)
