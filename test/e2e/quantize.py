@@ -38,15 +38,16 @@ def values_to_quantise(graph, constants):
     for node in graph.node:
         for name in node.input:
             users.setdefault(name, []).append(node)
+    # What an activation alone reads is one op with it.
+    inner = {node.output[0] for node in graph.node if node.op_type in WEIGHTED + ("Add",) and
+             [user.op_type for user in users.get(node.output[0], [])] in (["Relu"], ["Clip"])}
     names = []
     for node in graph.node:
         if node.op_type not in QUANTISED:
             continue
-        activations = [i for i in node.input[:1 if node.op_type in WEIGHTED + ("Clip", "Reshape") else None]
-                       if i and i not in constants]
-        results = [] if node.op_type in WEIGHTED + ("Add",) and [u.op_type for u in users.get(node.output[0], [])] in (
-            ["Relu"], ["Clip"]) else [node.output[0]]
-        names += [name for name in activations + results if name not in names]
+        operands = node.input[:1] if node.op_type in WEIGHTED + ("Clip", "Reshape") else node.input
+        names += [name for name in [*operands, node.output[0]]
+                  if name and name not in constants and name not in inner and name not in names]
     return names
 
 
