@@ -81,9 +81,11 @@ int64_t gantry::panelOfFilter(ConvOp conv) {
 
 /// Most pixels in a block of that many registers a pixel: sums, a row of the panel and a pixel's
 /// channel are in registers at a time.
-static int64_t mostPixels(int64_t registers) {
-  constexpr int64_t most[] = {14, 12, 9, 6};
-  return most[registers - 1];
+/// Words of bytes are read into one register more: the instruction takes only the other factor
+/// from memory.
+static int64_t mostPixels(int64_t registers, bool isBytes) {
+  constexpr int64_t most[] = {14, 12, 9, 6}, ofBytes[] = {14, 12, 8, 6};
+  return (isBytes ? ofBytes : most)[registers - 1];
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,7 +115,7 @@ Cut::Cut(const Convolution &convolution) {
   constexpr int64_t mostItems = 16, leastWork = 1 << 19, evenFor = 4;
   const PackedConvolution &form = convolution.form;
   int64_t pixels = convolution.pixels();
-  blocks = llvm::divideCeil(pixels, mostPixels(registersOf(form.panel)));
+  blocks = llvm::divideCeil(pixels, mostPixels(registersOf(form.panel), convolution.isBytes));
   pixelsOfBlock = llvm::divideCeil(pixels, blocks);
   large = pixels - (pixelsOfBlock - 1) * blocks;
   panels = form.outputs / form.panel;

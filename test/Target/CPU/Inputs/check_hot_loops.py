@@ -29,7 +29,8 @@ def main():
     hot = bad = 0
     for first, last in loops(instructions):
         body = instructions[first:last + 1]
-        sums = sum(name == "vdpbf16ps" or name.startswith("vfmadd") and name.endswith("ps") for _, name, _ in body)
+        sums = sum(name in ("vdpbf16ps", "vpdpbusd") or name.startswith("vfmadd") and name.endswith("ps")
+                   for _, name, _ in body)
         if sums == 0:
             continue
         hot += 1
