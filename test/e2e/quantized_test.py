@@ -186,8 +186,12 @@ class Case:
                    along, outputs):
         """An op of f32 between DequantizeLinear and QuantizeLinear; of a block with a bias, a sum and relu."""
         image = self.node("DequantizeLinear", [self.input("x", x), self.constant("xs", x_scale), self.constant("xz", x_zero)])
-        axis = {"axis": 0 if is_conv else 1} if each else {}
-        weights = self.node("DequantizeLinear", [self.constant("w", w), self.constant("ws", w_scale), self.constant("wz", w_zero)], **axis)
+        turned = not is_conv and self.random.random() < 0.4
+        axis = {"axis": 0 if is_conv or turned else 1} if each else {}
+        weights = self.node("DequantizeLinear", [self.constant("w", w.T.copy() if turned else w),
+                                                 self.constant("ws", w_scale), self.constant("wz", w_zero)], **axis)
+        if turned:
+            weights = self.node("Transpose", [weights], perm=[1, 0])
         operands = [image, weights]
         if is_conv and self.random.random() < 0.7:
             bias = self.random.integers(-20000, 20000, outputs).astype(np.int32)

@@ -298,6 +298,26 @@ static LogicalResult multiplyScaled(Op op, PatternRewriter &rewriter) {
   return success();
 }
 
+static std::optional<Centred> centredOf(Value value) {
+  auto scaled = Scaled::match(value);
+  return scaled ? std::optional(scaled->centred) : Centred::match(value);
+}
+
+/// Weights that are turned in front of a product of quantised values are turned by it.
+static LogicalResult turnWeights(MatmulOp op, PatternRewriter &rewriter) {
+  auto turn = op.getRhs().getDefiningOp<TransposeOp>();
+  if (!turn || turn.getPermutation() != ArrayRef<int64_t>{1, 0} || !mayMove({turn}, op))
+    return failure();
+  auto weights = centredOf(turn.getInput());
+  if (!weights || !weights->bytes.getDefiningOp<ConstantOp>() || !centredOf(op.getLhs()))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getRhsMutable().assign(turn.getInput());
+    op.setTransposeB(!op.getTransposeB());
+  });
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Scales behind products
 //===----------------------------------------------------------------------===//
@@ -514,6 +534,7 @@ static LogicalResult saturateOnce(CastOp op, PatternRewriter &rewriter) {
 static LogicalResult chooseBytes(Operation *op, PatternRewriter &rewriter) {
   auto scaled = Scaled::match(op->getOperand(0));
   if (!scaled || !typeOf(scaled->centred.bytes).getElementType().isInteger(8) ||
+      scaled->centred.bytes.getDefiningOp<ConstantOp>() ||
       typeOf(scaled->scale).getNumElements() != 1 ||
       (scaled->centred.zero && typeOf(scaled->centred.zero).getNumElements() != 1) ||
       !mayMove(scaled->centred.ops, op))
@@ -550,6 +571,7 @@ struct MultiplyBytes : gantry::impl::MultiplyBytesPassBase<MultiplyBytes> {
     patterns.add(multiplyCentred<MatmulOp>);
     patterns.add(multiplyScaled<ConvOp>);
     patterns.add(multiplyScaled<MatmulOp>);
+    patterns.add(turnWeights);
     patterns.add(evaluateScale);
     patterns.add(evaluateZero);
     patterns.add(addBias);

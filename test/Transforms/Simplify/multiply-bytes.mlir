@@ -179,6 +179,30 @@ func.func @maxima(%x: tensor<1x1x4xui8>) -> tensor<1x1x2xf32> {
 
 // -----
 
+// Weights that are turned in front of the product, with a scale for each output.
+
+// CHECK-LABEL: @turned(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xui8>
+// CHECK: %[[W:.*]] = gantry.constant dense<{{\[\[}}1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[X]], %[[W]] {transpose_b} : (tensor<2x3xui8>, tensor<2x3xi8>) -> tensor<2x2xi32>
+// CHECK: %[[SCALE:.*]] = gantry.constant dense<[5.000000e-01, 1.000000e+00]> : tensor<2xf32>
+// CHECK: %[[NUMBER:.*]] = gantry.cast %[[SUMS]]
+// CHECK: gantry.mul %[[NUMBER]], %[[SCALE]]
+func.func @turned(%x: tensor<2x3xui8>) -> tensor<2x2xf32> {
+  %w = gantry.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>
+  %sx = gantry.constant dense<0.5> : tensor<f32>
+  %sw = gantry.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %0 = gantry.cast %x : (tensor<2x3xui8>) -> tensor<2x3xf32>
+  %1 = gantry.mul %0, %sx : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %2 = gantry.cast %w : (tensor<2x3xi8>) -> tensor<2x3xf32>
+  %3 = gantry.mul %2, %sw : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+  %4 = gantry.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %y = gantry.matmul %1, %4 : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
 // What was asked to run elsewhere than the product stays there.
 
 // CHECK-LABEL: @elsewhere(
