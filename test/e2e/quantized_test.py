@@ -193,13 +193,19 @@ class Case:
         if turned:
             weights = self.node("Transpose", [weights], perm=[1, 0])
         operands = [image, weights]
-        if is_conv and self.random.random() < 0.7:
+        added = self.pick(("i32", "i32", "f32", None)) if is_conv else None
+        if added == "f32":
+            offset = self.random.standard_normal(outputs).astype(np.float32)
+            operands.append(self.constant("bias", offset))
+        if added == "i32":
             bias = self.random.integers(-20000, 20000, outputs).astype(np.int32)
             sums = sums + along(bias)
             of_bias = np.broadcast_to(scales, outputs).astype(np.float32)
             operands.append(self.node("DequantizeLinear", [self.constant("bias", bias), self.constant("bs", of_bias)], axis=0))
         value = self.node("Conv" if is_conv else "MatMul", operands, **attributes)
         units = sums.astype(np.float32) * along(np.float32(scales / y_scale))
+        if added == "f32":
+            units = units + along(np.float32(offset / y_scale))
         if self.kind == "block":
             other = self.bytes(sums.shape, np.uint8)
             r_scale, r_zero = self.scale(), self.zero(np.uint8)
