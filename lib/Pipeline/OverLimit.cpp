@@ -19,6 +19,8 @@ using namespace gantry;
 
 /// Each takes as long as a compilation without code.
 static constexpr int kRounds = 12;
+/// So many of them in turn may bring nothing.
+static constexpr int kMostStalls = 6;
 /// More pieces than this are not tried.
 static constexpr int64_t kMostPieces = 64;
 /// A plan that takes so little longer is as good as one that fits.
@@ -126,10 +128,10 @@ static bool computesAtLoad(ModuleOp module) {
                       [](commands::FuncOp func) { return func.getAtLoad(); });
 }
 
-/// More weights on the host: what is missing, and a little for what copies need in transient
-/// memory. False when no device that lacks room has a host to keep its weights, or any more of
-/// them.
-static bool askForMore(const Attempt &attempt, std::vector<int64_t> &streamed) {
+/// More weights on the host: what is missing, times `factor`, and a little for what copies need in
+/// transient memory. False when no device that lacks room has a host to keep its weights, or any
+/// more of them.
+static bool askForMore(const Attempt &attempt, int64_t factor, std::vector<int64_t> &streamed) {
   ModuleOp module = *attempt.module;
   streamed.resize(attempt.missing.size());
   bool isAny = false;
@@ -141,7 +143,7 @@ static bool askForMore(const Attempt &attempt, std::vector<int64_t> &streamed) {
     if (attempt.missing[i] == 0 || constants == 0 ||
         device.getDevice().getName().type == DeviceType::CPU)
       continue;
-    streamed[i] += attempt.missing[i] + attempt.missing[i] / 8;
+    streamed[i] += factor * (attempt.missing[i] + attempt.missing[i] / 8);
     isAny = true;
   }
   return isAny;
@@ -303,15 +305,16 @@ struct Repair {
   std::optional<Attempt> stream(const Attempt &from) {
     Attempt last;
     const Attempt *before = &from;
-    int stalls = 0; // there may be nothing left to stream
-    for (int round = 0; round < kRounds && stalls < 2; ++round) {
+    // What is asked for may be a part of a weight that comes in already, or there is nothing left.
+    int stalls = 0;
+    for (int round = 0; round < kRounds && stalls < kMostStalls; ++round) {
       CompileOptions options = before->options;
-      if (!askForMore(*before, options.streamed))
+      if (!askForMore(*before, int64_t(1) << stalls, options.streamed))
         break;
       Attempt made = attempt(options);
       if (made.isAnswer())
         return made;
-      stalls += made.allMissing() >= before->allMissing();
+      stalls = made.allMissing() >= before->allMissing() ? stalls + 1 : 0;
       last = std::move(made);
       before = &last;
     }
