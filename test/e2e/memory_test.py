@@ -110,7 +110,7 @@ def make_case(seed, number):
 
 
 def main():
-    arguments, cases = groups.drawn_cases(__doc__, make_case, 50)
+    arguments, cases = groups.drawn_cases(__doc__, make_case, 40)
     failures = {}
     for where, flags in (("", ()), (", simulated", SIMULATED)):
         found = Poisoned(cases, onnx_file.pack, (*flags, *arguments.flag), VARIANTS).run(8, arguments.jobs)
