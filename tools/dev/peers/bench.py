@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 import cases
-import common
+import measuring
 import onnx
 
 COLD_BYTES = 96 << 20  # of weights that are used in turn
@@ -49,7 +49,7 @@ class Bench:
         self.options = options
         self.folder = tempfile.TemporaryDirectory()
         self.model = pathlib.Path(self.folder.name) / "op.onnx"
-        self.gantry = common.Gantry(options.gantry, options.threads)
+        self.gantry = measuring.Gantry(options.gantry, options.threads)
         # Not this package: torch looks for modules beside the script, too.
         here = pathlib.Path(__file__).parent
         self.peers = []
@@ -62,7 +62,7 @@ class Bench:
             self.ort = Peer("ONNX Runtime", ["node", "ort_peer.mjs", str(options.threads)], cwd=options.ort)
         self.topology = pathlib.Path(self.folder.name) / "machine.json"
         self.topology.write_text(self.gantry.measure_machine())
-        self.peak = common.peak_of(self.topology.read_text())
+        self.peak = measuring.peak_of(self.topology.read_text())
 
     def own(self, what):
         """Seconds of the products or convolutions of the model: moves at its ends do not count."""
@@ -173,11 +173,11 @@ def main():
     parts[f"{options.random} sizes drawn at random, seed {options.seed}, hot"] = [
         bench.measure(case, 1) for case in cases.drawn(options.random, options.seed)]
 
-    result = {"machine": common.machine(), "threads": options.threads, "peak": bench.peak, "versions": bench.versions(),
+    result = {"machine": measuring.machine(), "threads": options.threads, "peak": bench.peak, "versions": bench.versions(),
               "date": datetime.date.today().isoformat(), "rounds": options.rounds, "load": os.getloadavg()[0],
               "parts": parts}
     if options.write:
-        common.write(options.write, result, parts, page(result))
+        measuring.write(options.write, result, parts, page(result))
     else:
         print(page(result))
 

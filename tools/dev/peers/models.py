@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-import common
+import measuring
 
 
 def flops_of(explained):
@@ -94,8 +94,8 @@ def main():
     parser.add_argument("--write", type=pathlib.Path, help="a .md and a .json of that name")
     options = parser.parse_args()
     load = os.getloadavg()[0]
-    tools = [common.Gantry(options.gantry, count) for count in options.threads]
-    peaks = {str(tool.threads): common.peak_of(tool.measure_machine()) for tool in tools}
+    tools = [measuring.Gantry(options.gantry, count) for count in options.threads]
+    peaks = {str(tool.threads): measuring.peak_of(tool.measure_machine()) for tool in tools}
     rows, versions = [], []
     with tempfile.TemporaryDirectory() as folder:
         for model in options.models:
@@ -104,11 +104,11 @@ def main():
                                        peaks[str(tool.threads)])
                 rows.append(row)
         versions = [tools[0]("--version").splitlines()[0], f"ONNX Runtime {version}"]
-    result = {"machine": common.machine(), "versions": versions, "date": datetime.date.today().isoformat(), "peaks": peaks,
+    result = {"machine": measuring.machine(), "versions": versions, "date": datetime.date.today().isoformat(), "peaks": peaks,
               "rounds": options.rounds, "seconds": options.seconds, "load": [load, os.getloadavg()[0]],
               "parts": {"models": rows}}
     if options.write:
-        common.write(options.write, result, result["parts"], page(result))
+        measuring.write(options.write, result, result["parts"], page(result))
     else:
         print(page(result))
 

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "peers"))
-import common
+import measuring
 import models
 
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
@@ -81,7 +81,7 @@ class WholeModelsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "models"
             parts = {"models": [{"model": "bert", "ort_ms": [1.5]}, {"model": "mlp"}]}
-            common.write(path, {"rounds": 3, "parts": parts}, parts, "# A page")
+            measuring.write(path, {"rounds": 3, "parts": parts}, parts, "# A page")
             self.assertEqual(json.loads(path.with_suffix(".json").read_text()), {"rounds": 3, "parts": parts})
             self.assertEqual(path.with_suffix(".md").read_text(), "# A page")
 
