@@ -109,3 +109,53 @@ func.func private @step(%q: tensor<1x1x16xf32>, %ks: tensor<1x40x16xf32>, %vs: t
   } -> tensor<1x1x16xf32>
   return %result : tensor<1x1x16xf32>
 }
+
+// Whole panels of keys that lie in an argument key by key are turned in registers by another pass;
+// the last 36 keys go one by one.
+// CHECK-LABEL: func.func private @long(
+// CHECK: memref.reinterpret_cast {{.*}} sizes: [64, 16], strides: [16, 1]
+// CHECK: memref.reinterpret_cast {{.*}} sizes: [16, 64], strides: [64, 1]
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : memref<64x16xf32, {{.*}}outs(%{{.*}} : memref<16x64xf32,
+func.func private @long(%qs: tensor<20x3x16xf32>, %ks: tensor<3x100x16xf32>, %vs: tensor<3x100x16xf32>) -> tensor<3x20x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e0 = tensor.empty() : tensor<3x20x16xf32>
+  %e1 = tensor.empty() : tensor<3x20x100xf32>
+  %e2 = tensor.empty() : tensor<3x20xf32>
+  %q = linalg.generic {indexing_maps = [#heads, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%qs : tensor<20x3x16xf32>) outs(%e0 : tensor<3x20x16xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    linalg.yield %x : f32
+  } -> tensor<3x20x16xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<3x20x100xf32>) -> tensor<3x20x100xf32>
+  %scores = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %ks : tensor<3x20x16xf32>, tensor<3x100x16xf32>) outs(%z1 : tensor<3x20x100xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<3x20x100xf32>
+  %z2 = linalg.fill ins(%low : f32) outs(%e2 : tensor<3x20xf32>) -> tensor<3x20xf32>
+  %top = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%scores : tensor<3x20x100xf32>) outs(%z2 : tensor<3x20xf32>) {
+  ^bb0(%x: f32, %best: f32):
+    %1 = arith.maximumf %best, %x : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x20xf32>
+  %weights = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%scores, %top : tensor<3x20x100xf32>, tensor<3x20xf32>) outs(%e1 : tensor<3x20x100xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %1 = arith.subf %x, %y : f32
+    %2 = math.exp %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<3x20x100xf32>
+  %z3 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<3x20x16xf32>) -> tensor<3x20x16xf32>
+  %result = linalg.generic {indexing_maps = [#q, #v, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%weights, %vs : tensor<3x20x100xf32>, tensor<3x100x16xf32>) outs(%z3 : tensor<3x20x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<3x20x16xf32>
+  return %result : tensor<3x20x16xf32>
+}

@@ -57,6 +57,7 @@ std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func) {
   Attention a;
   static_cast<AttentionForm &>(a) = std::move(*form);
   a.queries = findDirectRows(a.scores, func);
+  a.directKeys = findDirectColumns(a.scores, func);
   a.batch = a.scores.count(a.scores.batch);
   a.keys = a.scores.count(a.scores.columns);
   a.depth = a.scores.count(a.scores.terms);

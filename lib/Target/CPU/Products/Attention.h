@@ -8,6 +8,7 @@ namespace gantry::cpu {
 
 struct Attention : AttentionForm, RowTiles { ///< the rows are queries
   std::optional<DirectRows> queries;
+  std::optional<DirectRows> directKeys; ///< key by key in an argument
 
   int64_t batch, keys, depth, width;
   int64_t keyWidth, keyPanels, valueWidth, valuePanels;

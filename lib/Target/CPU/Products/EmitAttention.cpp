@@ -66,8 +66,8 @@ private:
     batch = delinearize(b, matrix, a.scores.sizes(a.scores.batch));
     keyPanels = constant(0);
     valuePanels = constant(a.keyPanels * a.keyWidth * a.depth);
-    pack(a.scores, a.keysByTerms, keyPanels, a.keyWidth);
-    pack(a.context, a.valuesByTerms, valuePanels, a.valueWidth);
+    pack(a.scores, a.keysByTerms, keyPanels, a.keyWidth, turnKeys());
+    pack(a.context, a.valuesByTerms, valuePanels, a.valueWidth, 0);
     scores = allocate(a.tileRows, a.keys);
     scoreSums = allocate(a.tileRows, a.keyWidth);
     contextSums = allocate(a.tileRows, a.valueWidth);
@@ -84,14 +84,52 @@ private:
 
   //===--- Packing ---------------------------------------------------------------------------===//
 
-  /// The right operand of `product` as panels, from element `first` of the item's on.
-  void pack(const Product &product, bool byTerms, Value first, int64_t width) {
+  /// Whole panels of keys that lie one after the other, each with its terms: a move between two
+  /// orders, which gantry-emit-transposes does in registers. Gives their number.
+  int64_t turnKeys() {
+    const int64_t whole = a.directKeys ? a.keys / a.keyWidth : 0;
+    if (whole == 0)
+      return 0;
+    const int64_t rowStride = a.directKeys->rowStride;
+    auto matrix = [&](Value buffer, Value offset, int64_t rows, int64_t columns, int64_t stride) {
+      auto layout = StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {stride, 1});
+      auto type = MemRefType::get({rows, columns}, b.getF32Type(), layout);
+      return memref::ReinterpretCastOp::create(
+          b, type, buffer, OpFoldResult(offset),
+          ArrayRef<OpFoldResult>{b.getIndexAttr(rows), b.getIndexAttr(columns)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(stride), b.getIndexAttr(1)});
+    };
+    Value keys = buffers.lookup(a.directKeys->argument);
+    loop(whole, [&](Value panel) {
+      Value firstKey = mul(panel, a.keyWidth * rowStride);
+      Value from = matrix(keys, add(offsetOf(*a.directKeys, batch), firstKey), a.keyWidth, a.depth,
+                          rowStride);
+      Value place = add(mul(item, a.panelElements()), mul(panel, a.depth * a.keyWidth));
+      Value to = matrix(panels, add(place, keyPanels), a.depth, a.keyWidth, a.keyWidth);
+      AffineExpr term = b.getAffineDimExpr(0), key = b.getAffineDimExpr(1);
+      SmallVector<AffineMap> maps{AffineMap::get(2, 0, {key, term}, b.getContext()),
+                                  AffineMap::get(2, 0, {term, key}, b.getContext())};
+      SmallVector<utils::IteratorType> kinds(2, utils::IteratorType::parallel);
+      linalg::GenericOp::create(b, from, to, maps, kinds,
+                                [](OpBuilder &inner, Location loc, ValueRange elements) {
+                                  linalg::YieldOp::create(inner, loc, elements[0]);
+                                });
+    });
+    return whole;
+  }
+
+  /// The right operand of `product` as panels, from element `first` of the item's on; those before
+  /// `firstPanel` are there.
+  void pack(const Product &product, bool byTerms, Value first, int64_t width, int64_t firstPanel) {
     int64_t terms = product.count(product.terms), columns = product.count(product.columns);
     auto place = [&](Value panel, Value term, Value column) {
       Value row = add(mul(panel, terms), term);
       return Indices{item, add(first, add(mul(row, width), column))};
     };
-    loop(llvm::divideCeil(columns, width), [&](Value panel) {
+    const int64_t panelsOfAll = llvm::divideCeil(columns, width);
+    if (firstPanel == panelsOfAll)
+      return;
+    loop(constant(firstPanel), constant(panelsOfAll), [&](Value panel) {
       Value firstColumn = mul(panel, width), count = columnsOf(panel, columns, width);
       visit(constant(terms), count, byTerms, [&](Value term, Value column) {
         Value element =

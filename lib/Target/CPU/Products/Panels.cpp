@@ -117,18 +117,28 @@ static SmallVector<int64_t> pick(ArrayRef<int64_t> of, ArrayRef<unsigned> loops)
   return llvm::map_to_vector(loops, [&](unsigned loop) { return of[loop]; });
 }
 
-std::optional<DirectRows> gantry::cpu::findDirectRows(const Product &product, func::FuncOp func) {
+static std::optional<DirectRows> findDirect(const Product &product, const Side &side,
+                                            ArrayRef<unsigned> rows, func::FuncOp func) {
   linalg::GenericOp op = product.op;
-  std::optional<Strided> lies = findStrided(product.left.operand->get());
+  std::optional<Strided> lies = findStrided(side.operand->get());
   if (!lies || lies->argument.getOwner() != &func.getBody().front() ||
-      product.left.factor != op.getMatchingBlockArgument(product.left.operand))
+      side.factor != op.getMatchingBlockArgument(side.operand))
     return std::nullopt;
-  SmallVector<int64_t> steps = stepsOf(op, product.left.operand, lies->strides);
+  SmallVector<int64_t> steps = stepsOf(op, side.operand, lies->strides);
   auto term = commonStep(product.sizes(product.terms), pick(steps, product.terms), 1);
-  auto row = commonStep(product.sizes(product.rows), pick(steps, product.rows), 0);
+  auto row = commonStep(product.sizes(rows), pick(steps, rows), 0);
   if (term != 1 || !row)
     return std::nullopt;
   return DirectRows{lies->argument, lies->offset, *row, pick(steps, product.batch)};
+}
+
+std::optional<DirectRows> gantry::cpu::findDirectRows(const Product &product, func::FuncOp func) {
+  return findDirect(product, product.left, product.rows, func);
+}
+
+std::optional<DirectRows> gantry::cpu::findDirectColumns(const Product &product,
+                                                         func::FuncOp func) {
+  return findDirect(product, product.right, product.columns, func);
 }
 
 static std::optional<PackedPanels> findPackedPanels(const PanelProduct &p, func::FuncOp func) {

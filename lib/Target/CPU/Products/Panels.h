@@ -39,6 +39,9 @@ struct DirectRows {
 /// Where the left operand of `product` lies in an argument, if its terms lie side by side there.
 std::optional<DirectRows> findDirectRows(const Product &product, mlir::func::FuncOp func);
 
+/// The same of the columns of the right operand.
+std::optional<DirectRows> findDirectColumns(const Product &product, mlir::func::FuncOp func);
+
 /// Whether the last of the terms moves less far than the last of the others does.
 bool isByTerms(const Product &product, const Side &side, llvm::ArrayRef<unsigned> others);
 
