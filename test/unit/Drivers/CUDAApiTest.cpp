@@ -1,5 +1,6 @@
 // What Api.h says of CUDA, held against the Toolkit's own header; compiles where that is installed.
 #include "CUDA/Api.h"
+#include "SameCall.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -7,12 +8,6 @@
 
 namespace gantry::runtime::cuda {
 namespace {
-
-/// Numbers, handles and addresses are passed alike when they are of one size and kind.
-template <typename Ours, typename Theirs>
-constexpr bool isAlike = sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs) &&
-                         std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                         std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
 
 template <typename Ours, typename Theirs>
 struct SameCall : std::false_type {};

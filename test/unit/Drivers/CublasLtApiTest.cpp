@@ -1,25 +1,13 @@
 // What CublasLtApi.h says of cuBLASLt, held against the Toolkit's own header; compiles where that
 // is installed.
 #include "CUDA/Libraries/CublasLtApi.h"
+#include "SameCall.h"
 
 #include <cublasLt.h>
 #include <gtest/gtest.h>
-#include <type_traits>
 
 namespace gantry::runtime::cuda::cublaslt {
 namespace {
-
-template <typename Ours, typename Theirs>
-constexpr bool isAlike = sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs) &&
-                         std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                         std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-
-template <typename Ours, typename Theirs>
-constexpr bool isSameCall = false;
-template <typename Answer, typename... Ours, typename Other, typename... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-constexpr bool isSameCall<Answer(Ours...), Other(Theirs...)> =
-    isAlike<Answer, Other> && (isAlike<Ours, Theirs> && ...);
 
 #define SAME_CALL(symbol, answer, ...)                                                             \
   static_assert(isSameCall<answer(__VA_ARGS__), decltype(::symbol)>,                               \

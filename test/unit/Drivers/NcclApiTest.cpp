@@ -1,24 +1,12 @@
 // What NcclApi.h says of NCCL, held against its own header; compiles where that is installed.
 #include "CUDA/Libraries/NcclApi.h"
+#include "SameCall.h"
 
 #include <gtest/gtest.h>
 #include <nccl.h>
-#include <type_traits>
 
 namespace gantry::runtime::cuda::nccl {
 namespace {
-
-template <typename Ours, typename Theirs>
-constexpr bool isAlike = sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs) &&
-                         std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                         std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-
-template <typename Ours, typename Theirs>
-constexpr bool isSameCall = false;
-template <typename Answer, typename... Ours, typename Other, typename... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-constexpr bool isSameCall<Answer(Ours...), Other(Theirs...)> =
-    isAlike<Answer, Other> && (isAlike<Ours, Theirs> && ...);
 
 #define SAME_CALL(symbol, answer, ...)                                                             \
   static_assert(isSameCall<answer(__VA_ARGS__), decltype(::symbol)>,                               \
