@@ -28,9 +28,9 @@
 // RUN: not gantry compile %s --target-cpu=x86-64-v3, -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: gantry: error: --target-cpu=x86-64-v3, lacks a name; it is CPU or a list, best first
 // RUN: not gantry compile %s --target-cpu=x86-64-v3,abacus -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: gantry: error: {{.*}}unknown CPU 'abacus' in --target-cpu; known are native, x86-64-v3, x86-64-v4 and LLVM's names
+// UNKNOWN: gantry: error: {{.*}}unknown CPU 'abacus' in --target-cpu; known are native, x86-64-v3, x86-64-v4, aarch64 and LLVM's names
 // RUN: not gantry compile %s --target-cpu=zenver4 -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=MEANT
-// MEANT: gantry: error: {{.*}}unknown CPU 'zenver4' in --target-cpu; did you mean 'znver4'? Known are native, x86-64-v3, x86-64-v4 and LLVM's names
+// MEANT: gantry: error: {{.*}}unknown CPU 'zenver4' in --target-cpu; did you mean 'znver4'? Known are native, x86-64-v3, x86-64-v4, aarch64 and LLVM's names
 // RUN: not gantry compile %s --target-cpu=athlon-xp -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=NARROW
 // NARROW: gantry: error: {{.*}}the CPU 'athlon-xp' in --target-cpu has no 64-bit mode, which Gantry's code needs
 

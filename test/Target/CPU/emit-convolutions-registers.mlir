@@ -2,7 +2,7 @@
 // there are registers for: here 12 pixels of two vectors, which are two times six pixels of one, for
 // each half of the columns. Work items are the same.
 
-// RUN: gantry-opt %s --split-input-file --pass-pipeline="builtin.module(func.func(gantry-emit-convolutions))" | FileCheck %s
+// RUN: gantry-opt %s --split-input-file --gantry-emit-convolutions | FileCheck %s
 
 #image = affine_map<(n, x, o, k, c) -> (n, x + k, c)>
 #filter = affine_map<(n, x, o, k, c) -> (0, k, c, o)>

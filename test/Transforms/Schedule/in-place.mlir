@@ -33,7 +33,7 @@ func.func @reversed() {
 // A row is read to its end before its elements are divided, by the work item that writes it.
 // CHECK: plan.func @softmax
 // CHECK: %[[ROWS:.*]] = plan.state
-// CHECK: plan.launch @{{.*}}(%[[ROWS]]) -> (%[[ROWS]]) items 32
+// CHECK: plan.launch @{{.*}}(%[[ROWS]]) -> (%[[ROWS]]) items 128
 // CHECK-NOT: plan.copy
 func.func @softmax() {
   %m = gantry.read @m : tensor<512x1024xf32>

@@ -76,4 +76,4 @@ func.func @other(%x: tensor<4x8xf64>, %y: tensor<8x8xf64>, %h: tensor<4x8xf16>, 
   return %0, %1 : tensor<4x8xf64>, tensor<4x8xf16>
 }
 
-{-# dialect_resources: { builtin: { weight: "0x400000000000803F0000004000004040000080C0" } } #-}
+{-# dialect_resources: { builtin: { weight: "0x040000000000803F0000004000004040000080C0" } } #-}

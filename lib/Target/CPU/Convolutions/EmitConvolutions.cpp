@@ -22,8 +22,7 @@ struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolution
     });
     if (packed.empty())
       return;
-    auto module = getOperation()->getParentOfType<ModuleOp>();
-    auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
+    auto target = getOperation()->getAttrOfType<TargetAttr>(kTargetAttr);
     FailureOr<Registers> registers = registersFor(getOperation().getLoc(), target);
     if (failed(registers))
       return signalPassFailure();
