@@ -108,10 +108,11 @@ def matmul(draw):
     b, y = draw.operand(shape_b, element)
     flags = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
     result = exact(np.matmul, x.swapaxes(-1, -2) if ta else x, y.swapaxes(-1, -2) if tb else y)
+    sums = "i32" if element == "ui8" else element
     name = draw.op("matmul", [(a, tensor(shape_a, element)), (b, tensor(shape_b, element))],
-                   f" {{{flags}}}" if flags else "", tensor(result.shape, element))
+                   f" {{{flags}}}" if flags else "", tensor(result.shape, sums))
     text = f"matmul {element} {shape_a}{'T' * ta} x {shape_b}{'T' * tb}"
-    return text, (name, result), element
+    return text, (name, result), sums
 
 
 def convolve(x, w, strides, dilations, low, high, groups_):
