@@ -6,11 +6,10 @@
 // ejection searches for routing and packing problems; boxes of fixed place are never ejected.
 #include "Planners.h"
 #include "Random.h"
-#include "TimeBuckets.h"
+#include "SortedBoxes.h"
 
 #include <cmath>
-#include <iterator>
-#include <limits>
+#include <numeric>
 
 namespace gantry::packing {
 
@@ -22,6 +21,7 @@ public:
   explicit Waiting(const std::vector<double> &weights) : weights(weights) {}
 
   bool empty() const { return heap.empty(); }
+  void clear() { heap.clear(); }
   void push(uint32_t box) {
     heap.push_back(box);
     rise(heap.size() - 1);
@@ -63,7 +63,8 @@ private:
 class Search {
 public:
   Search(const Instance &instance, uint64_t seed)
-      : boxes(instance.boxes), buckets(instance), random(seed) {
+      : boxes(instance.boxes), byBegin(instance), byEnd(instance), random(seed),
+        ranges(boxes.size(), Range{0, 0}) {
     weights.reserve(boxes.size());
     for (const Box &box : boxes)
       weights.push_back(box.fixedAt != Box::free ? immovable
@@ -71,28 +72,31 @@ public:
                                                        std::sqrt(double(box.end - box.begin)));
   }
 
-  /// Puts every box under `capacity`, beginning with `start` where that is low enough. The offsets
-  /// are then in `offsets`.
+  /// Puts every box under `limit`, beginning with `start` where that is low enough. The offsets are
+  /// then in layout().
   bool fit(const std::vector<uint64_t> &start, uint64_t limit, Effort &effort) {
-    capacity = limit;
-    ranges.assign(boxes.size(), {0, 0});
-    failures.assign(boxes.size(), 0);
-    Waiting waiting(weights);
-    for (uint32_t i = 0; i < boxes.size(); ++i) {
-      if (boxes[i].fixedAt != Box::free)
-        put(i, boxes[i].fixedAt);
-      else if (start[i] + boxes[i].size <= capacity)
-        put(i, start[i]);
-      else
-        waiting.push(i);
+    costs = weights;
+    waiting.clear();
+    for (uint32_t i = 0; i < boxes.size(); ++i)
+      begin(i, boxes[i].fixedAt != Box::free ? boxes[i].fixedAt : start[i], limit);
+    if (!isSorted) {
+      byBegin.sort();
+      byEnd.sort();
+      isSorted = true;
     }
+    return goOn(limit, effort);
+  }
+
+  /// Goes on from where fit() has given up, under another limit that is no lower.
+  bool goOn(uint64_t limit, Effort &effort) {
+    capacity = limit;
     while (!waiting.empty()) {
       // Now and then not the heaviest: another order gets out of what the first runs into.
       uint32_t box = random.below(8) == 0 ? waiting.takeAny(random) : waiting.takeHeaviest();
-      if (!effort.take(gatherObstacles(box)))
+      if (!effort.take(gatherObstacles(box)) || (!placeInGap(box) && !placeByForce(box))) {
+        waiting.push(box);
         return false;
-      if (!placeInGap(box) && !placeByForce(box, waiting))
-        return false;
+      }
     }
     return true;
   }
@@ -108,38 +112,56 @@ public:
 
 private:
   static constexpr double immovable = 1e200;
-  struct Obstacle {
-    uint64_t begin, end;
-    uint32_t box;
-  };
-  struct Edge {
-    uint64_t at;
-    double weight;
-  };
+  using Entry = SortedBoxes::Entry;
   const std::vector<Box> &boxes;
-  TimeBuckets buckets;
+  SortedBoxes byBegin, byEnd; ///< what does not wait, by the lower and by the upper offset
+  bool isSorted = false;
   Random random;
-  std::vector<double> weights;
   uint64_t capacity = 0;
   struct Range {
     uint64_t begin, end;
   };
-  std::vector<Range> ranges; ///< where each box lies; ends at 0 while it waits
-  std::vector<uint32_t> failures;
-  std::vector<Obstacle> obstacles; ///< placed and live together with the box in hand, by offset
-  std::vector<Edge> tops;
-  std::vector<uint64_t> above, below, places;
+  std::vector<Range> ranges;          ///< where each box lies; ends at 0 while it waits
+  std::vector<double> weights, costs; ///< costs: the weight, and more for each failure
+  Waiting waiting{weights};
+  std::span<const Entry> obstacles; ///< live together with the box in hand
 
+  /// Where a box lies before the first move.
+  void begin(uint32_t box, uint64_t offset, uint64_t limit) {
+    const bool isFixed = boxes[box].fixedAt != Box::free;
+    const bool stays = isFixed || (offset <= limit && offset + boxes[box].size <= limit);
+    if (!stays)
+      waiting.push(box);
+    if (!isSorted && stays) {
+      ranges[box] = {offset, offset + boxes[box].size};
+      byBegin.add(box, offset, ranges[box].end);
+      byEnd.add(box, ranges[box].end, offset);
+    }
+    if (!isSorted)
+      return;
+    const bool hasPlace = ranges[box].end != 0, isThere = hasPlace && ranges[box].begin == offset;
+    if (hasPlace && !(stays && isThere))
+      takeOut(box);
+    if (stays && !isThere)
+      put(box, offset);
+  }
+
+  void put(uint32_t box, uint64_t offset) {
+    ranges[box] = {offset, offset + boxes[box].size};
+    byBegin.insert(box, offset, ranges[box].end);
+    byEnd.insert(box, ranges[box].end, offset);
+  }
+  void takeOut(uint32_t box) {
+    byBegin.remove(box, ranges[box].begin);
+    byEnd.remove(box, ranges[box].end);
+    ranges[box].end = 0;
+  }
+
+  /// Gives the effort of a move: the passes over what was found are part of it.
   uint64_t gatherObstacles(uint32_t box) {
-    obstacles.clear();
-    uint64_t looks = buckets.forEach(box, [&](uint32_t other) {
-      if (const Range &range = ranges[other]; range.end != 0)
-        obstacles.push_back({range.begin, range.end, other});
-    });
-    std::sort(obstacles.begin(), obstacles.end(), [](const Obstacle &a, const Obstacle &b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.box < b.box;
-    });
-    return looks + 8 * obstacles.size() + 1;
+    uint64_t looks = 8;
+    obstacles = byBegin.gather(box, looks);
+    return looks + 5 * obstacles.size() / 2;
   }
 
   bool placeInGap(uint32_t box) {
@@ -152,9 +174,9 @@ private:
         bestGap = until - offset;
       }
     };
-    for (const Obstacle &obstacle : obstacles) {
-      consider(obstacle.begin);
-      end = std::max(end, obstacle.end);
+    for (const Entry &obstacle : obstacles) {
+      consider(obstacle.at);
+      end = std::max(end, obstacle.other);
     }
     consider(capacity);
     if (bestGap == UINT64_MAX)
@@ -163,104 +185,194 @@ private:
     return true;
   }
 
-  void put(uint32_t box, uint64_t offset) { ranges[box] = {offset, offset + boxes[box].size}; }
-
-  double cost(uint32_t box) const { return weights[box] * (1 + failures[box]); }
-
-  /// Where the box can touch what is there from above or from below, and the ends of the arena; in
-  /// order, since both lists are.
-  void gatherPlaces(const Box &box) {
-    above.clear(), below.clear(), places.clear();
-    auto keep = [&](std::vector<uint64_t> &list, uint64_t offset) {
-      if (offset + box.size <= capacity && (list.empty() || list.back() != offset))
-        list.push_back(offset);
-    };
-    keep(above, 0);
-    for (const Edge &top : tops)
-      keep(above, roundUp(top.at, box.alignment));
-    for (const Obstacle &obstacle : obstacles)
-      if (obstacle.begin >= box.size)
-        keep(below, (obstacle.begin - box.size) & ~(box.alignment - 1));
-    if (capacity >= box.size)
-      keep(below, (capacity - box.size) & ~(box.alignment - 1));
-    std::merge(above.begin(), above.end(), below.begin(), below.end(), std::back_inserter(places));
-  }
-
-  void gatherTops() {
-    tops.clear();
-    for (const Obstacle &obstacle : obstacles)
-      tops.push_back({obstacle.end, cost(obstacle.box)});
-    std::sort(tops.begin(), tops.end(), [](const Edge &a, const Edge &b) { return a.at < b.at; });
-  }
-
-  /// The cheapest of them, or nothing when what is fixed leaves none. What is in the way of a place
-  /// is what begins below its end less what ends below its begin, so both lists are walked once.
-  uint64_t cheapestPlace(const Box &box) {
+  /// The cheapest of the places where the box touches what is there from above (`tops`) or from
+  /// below, and of the ends of the arena; nothing when what is fixed leaves none. What is in the
+  /// way of a place is what begins below its end less what ends below its begin, so both lists are
+  /// walked once.
+  uint64_t cheapestPlace(const Box &box, std::span<const Entry> tops) {
     double bestCost = immovable / 2, begun = 0, ended = 0;
     uint64_t best = Box::free;
     size_t nextBegin = 0, nextEnd = 0, fixedInside = 0;
-    for (uint64_t place : places) {
-      for (; nextBegin < obstacles.size() && obstacles[nextBegin].begin < place + box.size;
+    auto consider = [&](uint64_t place) {
+      for (; nextBegin < obstacles.size() && obstacles[nextBegin].at < place + box.size;
            ++nextBegin)
         add(obstacles[nextBegin].box, begun, fixedInside, +1);
       for (; nextEnd < tops.size() && tops[nextEnd].at <= place; ++nextEnd)
-        if (tops[nextEnd].weight >= immovable)
-          --fixedInside;
-        else
-          ended += tops[nextEnd].weight;
+        add(tops[nextEnd].box, ended, fixedInside, size_t(-1));
+      if (fixedInside != 0 || begun - ended >= bestCost)
+        return;
       double here = (begun - ended) * (1 + 1e-4 * static_cast<double>(random.below(1000)));
-      if (fixedInside == 0 && here < bestCost) {
+      if (here < bestCost) {
         bestCost = here;
         best = place;
       }
+    };
+    if (capacity < box.size)
+      return best;
+    const uint64_t mask = ~(box.alignment - 1), highest = (capacity - box.size) & mask;
+    size_t above = 0, below = 0;
+    while (below < obstacles.size() && obstacles[below].at < box.size)
+      ++below;
+    for (uint64_t place = 0; place < highest;) {
+      consider(place);
+      uint64_t onTop = above < tops.size() ? roundUp(tops[above].at, box.alignment) : UINT64_MAX;
+      uint64_t under =
+          below < obstacles.size() ? (obstacles[below].at - box.size) & mask : UINT64_MAX;
+      place = std::min(onTop, under);
+      above += onTop <= under;
+      below += onTop > under;
     }
+    consider(highest);
     return best;
   }
   void add(uint32_t box, double &sum, size_t &fixedInside, size_t one) const {
-    if (weights[box] >= immovable)
+    if (costs[box] >= immovable)
       fixedInside += one;
     else
-      sum += cost(box);
+      sum += costs[box];
   }
 
-  bool placeByForce(uint32_t box, Waiting &waiting) {
-    ++failures[box];
-    gatherTops();
-    gatherPlaces(boxes[box]);
-    uint64_t place = cheapestPlace(boxes[box]);
+  bool placeByForce(uint32_t box) {
+    costs[box] += weights[box];
+    uint64_t looks = 0;
+    const uint64_t place = cheapestPlace(boxes[box], byEnd.gather(box, looks));
     if (place == Box::free)
       return false;
-    put(box, place);
-    for (const Obstacle &obstacle : obstacles)
-      if (obstacle.begin < place + boxes[box].size && obstacle.end > place) {
-        ranges[obstacle.box].end = 0;
+    for (const Entry &obstacle : obstacles)
+      if (obstacle.at < place + boxes[box].size && obstacle.other > place) {
+        takeOut(obstacle.box);
         waiting.push(obstacle.box);
       }
+    put(box, place);
     return true;
   }
 };
+
+/// Takes a part of an effort, and gives back what was not used.
+class Share {
+public:
+  Share(Effort &whole, uint64_t part) : effort{part, whole.cancelled}, whole(whole) {
+    whole.left -= part;
+  }
+  ~Share() { whole.left += effort.left; }
+  Share(const Share &) = delete;
+
+  Effort effort;
+
+private:
+  Effort &whole;
+};
+
+/// Steps down from `start`, until they are small or the effort is spent.
+Layout descend(Search &search, Layout best, uint64_t target, uint64_t granule, Effort &effort) {
+  double stride = 0.35; // how much of the way to the target the next step tries
+  while (best.peak > target && stride > 0.01 && effort.left != 0) {
+    uint64_t way = static_cast<uint64_t>(static_cast<double>(best.peak - target) * stride);
+    uint64_t capacity = best.peak - std::max(way, granule);
+    capacity = std::max(target, capacity & ~(granule - 1));
+    // A part of the effort each: what is too far must not use up what nearer ones need.
+    Share share(effort, effort.left / 4);
+    if (search.fit(best.offsets, capacity, share.effort))
+      best = search.layout();
+    else
+      stride /= 2;
+  }
+  return best;
+}
+
+/// Where many are live together, most of them are light: they are in the way of each look, and
+/// hardly ever of a place. So the heavy ones are laid out first and by themselves.
+constexpr double manyLive = 50;
+/// Effort for each box and each that is live together with it, under which the light ones would not
+/// all get a place and something be left to go on with.
+constexpr double effortForLight = 36;
+/// Part of all bytes over time that is in the light ones.
+constexpr double lightPart = 0.08;
+/// So much of what the light ones take may lie under the bound that is left to the heavy ones: it
+/// is the gaps that are to take the rest.
+constexpr double lightOnTop = 0.3;
+
+double meanLive(const Instance &instance) {
+  double lives = 0;
+  for (const Box &box : instance.boxes)
+    lives += box.end - box.begin;
+  return lives / instance.numSlots;
+}
+
+/// The indices of all but the light ones, in order.
+std::vector<uint32_t> heavyBoxes(const Instance &instance) {
+  const std::vector<Box> &boxes = instance.boxes;
+  auto area = [&](uint32_t i) {
+    return static_cast<double>(boxes[i].size) * (boxes[i].end - boxes[i].begin);
+  };
+  std::vector<uint32_t> order(boxes.size()), heavy;
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return boxes[a].size != boxes[b].size ? boxes[a].size < boxes[b].size : a < b;
+  });
+  double total = 0, light = 0;
+  for (uint32_t i : order)
+    total += area(i);
+  for (uint32_t i : order)
+    if ((light += area(i)) > lightPart * total || boxes[i].fixedAt != Box::free)
+      heavy.push_back(i);
+  std::sort(heavy.begin(), heavy.end());
+  return heavy;
+}
+
+/// Offsets of the heavy boxes alone, for half of the effort; the others have none.
+Layout layOutHeavy(const Instance &instance, uint64_t target, uint64_t seed, Effort &effort) {
+  const std::vector<uint32_t> heavy = heavyBoxes(instance);
+  Instance part = instance;
+  part.boxes.clear();
+  for (uint32_t i : heavy)
+    part.boxes.push_back(instance.boxes[i]);
+  Search search(part, seed);
+  Share half(effort, effort.left / 2);
+  const double ideal = static_cast<double>(target) * (1 - lightPart * lightOnTop);
+  uint64_t goal = static_cast<uint64_t>(ideal) & ~(instance.granule - 1);
+  for (const Box &box : part.boxes) // no step down leads below what is fixed
+    if (box.fixedAt != Box::free)
+      goal = std::max(goal, box.fixedAt + box.size);
+  Layout found = descend(search, part.anyFixed ? packLargestFirst(part) : packInTimeOrder(part),
+                         goal, instance.granule, half.effort);
+  Layout all{std::vector<uint64_t>(instance.boxes.size(), Box::free), found.peak};
+  for (size_t k = 0; k < heavy.size(); ++k)
+    all.offsets[heavy[k]] = found.offsets[k];
+  return all;
+}
+
+/// Lays out the heavy boxes, puts the light ones between them, and raises the capacity under what
+/// is there until all have a place. Gives `start` when the effort is too small or it is lower.
+Layout coarseToFine(Search &search, const Instance &instance, const Layout &start, uint64_t target,
+                    uint64_t seed, Effort &effort) {
+  const Layout heavy = layOutHeavy(instance, target, seed, effort);
+  uint64_t capacity = std::max(target, heavy.peak);
+  uint64_t step = std::max(target / 512, instance.granule);
+  const uint64_t part = effort.left / 10;
+  bool fits = false;
+  for (bool isFirst = true; !fits && capacity < start.peak && effort.left >= part;
+       isFirst = false) {
+    Share share(effort, part);
+    fits = isFirst ? search.fit(heavy.offsets, capacity, share.effort)
+                   : search.goOn(capacity, share.effort);
+    capacity = (capacity + step) & ~(instance.granule - 1);
+    step += step / 3;
+  }
+  return fits ? search.layout() : start;
+}
 
 } // namespace
 
 Layout eject(const Instance &instance, const Layout &start, uint64_t target, uint64_t seed,
              Effort &effort) {
   Search search(instance, seed);
+  const double live = meanLive(instance);
   Layout best = start;
-  double stride = 0.35; // how much of the way to the target the next step tries
-  while (best.peak > target && stride > 0.01 && effort.left != 0) {
-    uint64_t way = static_cast<uint64_t>(static_cast<double>(best.peak - target) * stride);
-    uint64_t capacity = best.peak - std::max(way, instance.granule);
-    capacity = std::max(target, capacity & ~(instance.granule - 1));
-    // A part of the effort each: what is too far must not use up what nearer ones need.
-    Effort share{effort.left / 4, effort.cancelled};
-    effort.left -= share.left;
-    if (search.fit(best.offsets, capacity, share))
-      best = search.layout();
-    else
-      stride /= 2;
-    effort.left += share.left;
-  }
-  return best;
+  const double needed = effortForLight * live * static_cast<double>(instance.boxes.size());
+  if (live > manyLive && static_cast<double>(effort.left) >= needed)
+    best = coarseToFine(search, instance, start, target, seed, effort);
+  return descend(search, std::move(best), target, instance.granule, effort);
 }
 
 } // namespace gantry::packing

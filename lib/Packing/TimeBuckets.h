@@ -45,15 +45,6 @@ public:
     return starts[last + 1] - starts[first];
   }
 
-private:
-  struct Entry {
-    uint32_t begin, end, box;
-  };
-  const std::vector<Box> &boxes;
-  uint32_t shift;             ///< slots of a stretch, as a power of two
-  std::vector<size_t> starts; ///< of each stretch in `entries`
-  std::vector<Entry> entries;
-
   /// About the median life, or more where long lives would fill the lists.
   static uint32_t shiftFor(const Instance &instance) {
     std::vector<uint32_t> lives;
@@ -71,6 +62,15 @@ private:
       ++shift;
     return shift;
   }
+
+private:
+  struct Entry {
+    uint32_t begin, end, box;
+  };
+  const std::vector<Box> &boxes;
+  uint32_t shift;             ///< slots of a stretch, as a power of two
+  std::vector<size_t> starts; ///< of each stretch in `entries`
+  std::vector<Entry> entries;
 };
 
 } // namespace gantry::packing
