@@ -29,22 +29,25 @@ def interruptible(call, library=None):
     """call(token), where the token is None in other threads than the main one."""
     if threading.current_thread() is not threading.main_thread():
         return call(None)
-    cancel, outcome = Cancel(library or _library.runtime()), []
+    # Not Thread.join: interrupted, it may take a running thread for an ended one (CPython issue 89437).
+    cancel, outcome, done = Cancel(library or _library.runtime()), [], threading.Event()
 
     def work():
         try:
             outcome.append((call(cancel.handle), None))
         except BaseException as error:  # told to whoever waits
             outcome.append((None, error))
+        finally:
+            done.set()
 
     worker = threading.Thread(target=work, name="gantry-call", daemon=True)
     worker.start()
     try:
-        while worker.is_alive():
-            worker.join(0.1)  # a signal that another thread has taken does not end a wait
+        while not done.wait(0.1):
+            pass  # a signal that another thread has taken does not end a wait
     except BaseException:
         cancel.set()
-        worker.join()
+        done.wait()
         raise
     result, error = outcome[0]
     if error is not None:
