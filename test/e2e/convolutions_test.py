@@ -6,7 +6,6 @@ which keep the form with the channels first.
 Usage: convolutions_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
 
-import argparse
 import itertools
 import json
 import pathlib
@@ -17,7 +16,6 @@ import numpy as np
 
 import gantry_api
 import groups
-import workers
 
 SECONDS_PER_CASE = 120
 CHANNELS = (1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 17, 24, 32, 33, 48, 64, 67, 80, 96, 130)
@@ -207,22 +205,9 @@ def check(seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--json", type=pathlib.Path, help="for run_tests.py")
-    options = parser.parse_args()
-    gantry_api.load(options.build_dir)
-    cases = [options.case] if options.case is not None else range(options.count)
     np.seterr(invalid="ignore")  # some weights are infinite
-    outcomes = workers.run_all(check, [(options.seed, case) for case in cases], options.jobs, SECONDS_PER_CASE,
-                               on_crash=lambda why: f"crash: {why}",
-                               on_timeout=lambda: f"more than {SECONDS_PER_CASE} s")
-    failures = {f"case {case}": what for (_, case), what in outcomes if what}
-    return groups.report("convolutions", len(cases), failures, options.json)
+    options, count, failures = groups.drawn_checks(__doc__, check, 40, SECONDS_PER_CASE)
+    return groups.report("convolutions", count, failures, options.json)
 
 
 if __name__ == "__main__":

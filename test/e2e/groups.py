@@ -132,20 +132,39 @@ class Suite:
         return failures
 
 
-def drawn_cases(about, make_case, count):
-    """(arguments, cases) of the command line of a suite whose cases are drawn by number, make_case(seed, number)."""
+def drawn_options(about, count):
+    """The command line of a suite whose cases are drawn by number, as a parser."""
     parser = argparse.ArgumentParser(description=about.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--flag", action="append", default=[], help="of the compiler, for example gpu-arch=sm_80")
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
+    parser.add_argument("--json", type=pathlib.Path, help="for run_tests.py")
+    return parser
+
+
+def drawn_numbers(arguments):
     gantry_api.load(arguments.build_dir)
-    numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    return arguments, [make_case(arguments.seed, number) for number in numbers]
+    return range(arguments.count) if arguments.case is None else [arguments.case]
+
+
+def drawn_cases(about, make_case, count):
+    """(arguments, cases) of the command line of a suite whose cases are made by make_case(seed, number)."""
+    parser = drawn_options(about, count)
+    parser.add_argument("--flag", action="append", default=[], help="of the compiler, for example gpu-arch=sm_80")
+    arguments = parser.parse_args()
+    return arguments, [make_case(arguments.seed, number) for number in drawn_numbers(arguments)]
+
+
+def drawn_checks(about, check, count, seconds):
+    """(arguments, number of cases, failures) of a suite whose cases are checked by check((seed, number)) alone, each in
+    no more than so many seconds."""
+    arguments = drawn_options(about, count).parse_args()
+    cases = [(arguments.seed, number) for number in drawn_numbers(arguments)]
+    outcomes = workers.run_all(check, cases, arguments.jobs, seconds, on_crash=lambda why: f"crash: {why}",
+                               on_timeout=lambda: f"more than {seconds} s")
+    return arguments, len(cases), {f"case {number}": what for (_, number), what in outcomes if what}
 
 
 def run_drawn(suite, about, make_case, pack, cases_of_a_file, count):

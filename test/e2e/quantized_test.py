@@ -7,9 +7,7 @@ to eight threads, fused or not, and on simulated GPUs. A network made by quantiz
 Usage: quantized_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
 
-import argparse
 import itertools
-import json
 import pathlib
 import sys
 import tempfile
@@ -21,7 +19,6 @@ from onnx import helper, numpy_helper
 import gantry_api
 import groups
 import quantize
-import workers
 
 SECONDS_PER_CASE = 120
 KINDS = ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv", "conv", "matmul", "block", "dynamicMatMul", "dynamicConv")
@@ -289,26 +286,13 @@ def check_network(build, signed, per_tensor):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--count", type=int, default=42)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this one")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--json", type=pathlib.Path, help="for run_tests.py")
-    options = parser.parse_args()
-    gantry_api.load(options.build_dir)
-    cases = [options.case] if options.case is not None else range(options.count)
-    outcomes = workers.run_all(check, [(options.seed, case) for case in cases], options.jobs, SECONDS_PER_CASE,
-                               on_crash=lambda why: f"crash: {why}",
-                               on_timeout=lambda: f"more than {SECONDS_PER_CASE} s")
-    failures = {f"case {case}": what for (_, case), what in outcomes if what}
+    options, count, failures = groups.drawn_checks(__doc__, check, 42, SECONDS_PER_CASE)
     forms = list(itertools.product((False, True), repeat=2)) if options.case is None else []
     for signed, per_tensor in forms:
         what = check_network(options.build_dir, signed, per_tensor)
         if what:
             failures[f"network, signed={signed}, per_tensor={per_tensor}"] = what
-    return groups.report("quantized", len(cases) + len(forms), failures, options.json)
+    return groups.report("quantized", count + len(forms), failures, options.json)
 
 
 if __name__ == "__main__":

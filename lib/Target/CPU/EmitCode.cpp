@@ -134,7 +134,7 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
     cpu::defineTiles(*llvmModule, machine.registers);
   else
     cpu::hideTiles(*llvmModule);
-  cpu::defineDots(*llvmModule, *machine.target);
+  cpu::defineDots(*llvmModule, machine.registers);
   if (usesBFloat(*llvmModule))
     addBFloatTruncation(*llvmModule);
   setAttributes(*llvmModule, machine);

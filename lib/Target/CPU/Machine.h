@@ -19,6 +19,12 @@ struct Registers {
   int64_t count = 32;
   bool fma = true;      ///< multiplies and adds in one step
   bool dotBF16 = false; ///< multiplies pairs of bf16 and adds them to f32 (AVX512-BF16)
+
+  /// Lanes of 32 bits that one instruction has, from..to, which multiplies the four bytes of each
+  /// and adds the products to sums (VNNI); 0 without one.
+  int64_t leastByteLanes = 0, mostByteLanes = 0;
+  int64_t pairLanes =
+      0; ///< the same of two 16-bit numbers, at most, which adds to nothing (pmaddwd)
 };
 
 struct Machine {

@@ -43,7 +43,7 @@ static LogicalResult describe(Location, const llvm::Target &target, const llvm::
       target.createMCSubtargetInfo(triple, native ? "generic" : machine.cpu, ""));
   machine.tune = std::exchange(machine.cpu, "generic");
   machine.llvmFeatures = "+neon";
-  machine.registers = {16, 32, true, false};
+  machine.registers = {16, 32, true};
   for (const Feature &feature : kFeatures) {
     if (native ? !found.lookup(feature.llvmName)
                : !subtarget->checkFeatures("+" + feature.llvmName.str()))

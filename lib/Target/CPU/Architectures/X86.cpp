@@ -97,10 +97,17 @@ static std::vector<std::string> featuresOf(const llvm::MCSubtargetInfo &subtarge
 }
 
 static Registers registersOf(const llvm::MCSubtargetInfo &subtarget) {
-  if (subtarget.checkFeatures("+avx512f"))
-    return {64, 32, true, subtarget.checkFeatures("+avx512bf16")};
-  const bool fma = subtarget.checkFeatures("+fma");
-  return {subtarget.checkFeatures("+avx") ? 32 : 16, 16, fma, false};
+  auto has = [&](const char *features) { return subtarget.checkFeatures(features); };
+  Registers registers{16, 16, has("+fma")};
+  if (has("+avx512f"))
+    registers = {64, 32, true, has("+avx512bf16")};
+  else if (has("+avx"))
+    registers.bytes = 32;
+  const bool hasShort = has("+avx512vl,+avx512vnni") || has("+avxvnni");
+  registers.mostByteLanes = has("+avx512vnni") ? 16 : hasShort ? 8 : 0;
+  registers.leastByteLanes = hasShort ? 4 : 16;
+  registers.pairLanes = has("+avx512bw") ? 16 : has("+avx2") ? 8 : 4;
+  return registers;
 }
 
 static void initialize() {

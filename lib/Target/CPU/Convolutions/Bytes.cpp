@@ -5,8 +5,7 @@
 //                                  whole words
 //   conv                           channels filled up; it gets its form with all others
 //   conv in groups                 without whole words in each group, as depthwise ones: in f32,
-//   where
-//                                  sums of so few terms are exact
+//                                  where sums of so few terms are exact
 
 #include "Bytes.h"
 

@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 
 using namespace gantry;
 
@@ -32,18 +31,8 @@ class DotEmitter {
 public:
   using Value = llvm::Value;
 
-  DotEmitter(llvm::Function &function, const llvm::TargetMachine &machine)
-      : b(llvm::BasicBlock::Create(function.getContext(), "", &function)),
-        isX86(machine.getTargetTriple().isX86()) {
-    auto has = [&](const char *feature) {
-      return isX86 && machine.getMCSubtargetInfo()->checkFeatures(feature);
-    };
-    const bool hasLong = has("+avx512vnni"),
-               hasShort = has("+avx512vl,+avx512vnni") || has("+avxvnni");
-    dotLanes = hasLong ? 16 : hasShort ? 8 : 0;
-    leastDotLanes = hasShort ? 4 : 16;
-    pairLanes = has("+avx512bw") ? 16 : has("+avx2") ? 8 : 4;
-  }
+  DotEmitter(llvm::Function &function, const Registers &registers)
+      : b(llvm::BasicBlock::Create(function.getContext(), "", &function)), registers(registers) {}
 
   void emit(llvm::Function &function) {
     b.CreateRet(dot(function.getArg(0), function.getArg(1), function.getArg(2)));
@@ -63,14 +52,15 @@ private:
   }
 
   Value *dot(Value *left, Value *right, Value *sums) {
-    const unsigned lanes = lanesOf(sums);
+    const int64_t lanes = lanesOf(sums);
     if (lanes < 4)
       return part(dot(part(left, 0, 4), part(right, 0, 4), part(sums, 0, 4)), 0, lanes);
-    if (lanes <= dotLanes && lanes >= leastDotLanes)
+    if (lanes <= registers.mostByteLanes && lanes >= registers.leastByteLanes)
       return instruction(left, right, sums);
-    if (lanes > std::max(dotLanes, pairLanes) && lanes % 2 == 0)
+    const int64_t most = std::max({registers.mostByteLanes, registers.pairLanes, int64_t(4)});
+    if (lanes > most && lanes % 2 == 0)
       return halves(left, right, sums);
-    return isX86 ? pairs(left, right, sums) : bytes(left, right, sums);
+    return registers.pairLanes ? pairs(left, right, sums) : bytes(left, right, sums);
   }
 
   Value *halves(Value *left, Value *right, Value *sums) {
@@ -119,16 +109,14 @@ private:
   }
 
   llvm::IRBuilder<> b;
-  bool isX86;
-  unsigned dotLanes, leastDotLanes; ///< of the instruction
-  unsigned pairLanes;               ///< of the one for pairs
+  const Registers &registers;
 };
 } // namespace
 
-void gantry::cpu::defineDots(llvm::Module &module, const llvm::TargetMachine &machine) {
+void gantry::cpu::defineDots(llvm::Module &module, const Registers &registers) {
   for (llvm::Function &function : module)
     if (function.getName().starts_with(kPrefix) && function.isDeclaration()) {
-      DotEmitter(function, machine).emit(function);
+      DotEmitter(function, registers).emit(function);
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.addFnAttr(llvm::Attribute::AlwaysInline);
     }

@@ -7,9 +7,10 @@
 // processor.
 #pragma once
 
+#include "Machine.h"
+
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Target/TargetMachine.h"
 
 namespace gantry::cpu {
 
@@ -18,6 +19,6 @@ mlir::Value callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, mlir::
                     mlir::Value right, mlir::Value sums);
 
 /// Gives the functions that `module` declares their bodies, which go where they are called.
-void defineDots(llvm::Module &module, const llvm::TargetMachine &machine);
+void defineDots(llvm::Module &module, const Registers &registers);
 
 } // namespace gantry::cpu
