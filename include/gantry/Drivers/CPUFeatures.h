@@ -39,8 +39,12 @@ struct Capabilities {
 /// The features of an AArch64 processor, sorted.
 std::vector<std::string> featuresOf(const Capabilities &capabilities);
 
-/// This machine's features.
+/// This machine's features, and those that a library in this process carries out in software: it
+/// says which by a function `const char *gantry_emulated_cpu_features()`, separated by commas.
 std::vector<std::string> machineFeatures();
+
+/// Asks Linux once whether this process may use the registers of matrices (AMX).
+Unmet unmetByPermission();
 
 /// The features of a level, in the table's order; of any other name, that alone.
 std::vector<std::string_view> membersOf(std::string_view name);

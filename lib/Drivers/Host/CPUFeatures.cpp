@@ -3,9 +3,14 @@
 #include "gantry/Drivers/CPUFeatures.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
 #include <map>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -24,7 +29,7 @@ std::string_view machineTarget() {
 
 namespace {
 
-enum class Saved : uint64_t { none = 0, ymm = 0x6, zmm = 0xe6 }; // masks of XCR0
+enum class Saved : uint64_t { none = 0, ymm = 0x6, zmm = 0xe6, amx = 0x60000 }; // masks of XCR0
 
 struct Feature {
   std::string_view name;
@@ -128,12 +133,60 @@ std::vector<std::string> featuresOf(const Capabilities &capabilities) {
   return names;
 }
 
+static std::vector<std::string> emulatedFeatures() {
+  using Function = const char *();
+  auto *ask = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, "gantry_emulated_cpu_features"));
+  std::vector<std::string> names;
+  for (std::string_view rest = ask ? ask() : ""; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return names;
+}
+
 std::vector<std::string> machineFeatures() {
 #if defined(__x86_64__)
-  return featuresOf(CPUID{askCPUID, readXCR0()});
+  std::vector<std::string> names = featuresOf(CPUID{askCPUID, readXCR0()});
 #elif defined(__aarch64__)
-  return featuresOf(Capabilities{getauxval(AT_HWCAP), getauxval(AT_HWCAP2)});
+  std::vector<std::string> names =
+      featuresOf(Capabilities{getauxval(AT_HWCAP), getauxval(AT_HWCAP2)});
 #endif
+  for (std::string &name : emulatedFeatures())
+    names.push_back(std::move(name));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// 0, or the error of the system's.
+static int requestMatrices() {
+#if defined(__x86_64__)
+  // <asm/prctl.h> of older systems has neither: ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA.
+  constexpr int requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0 ? 0 : errno;
+#else
+  return ENOSYS;
+#endif
+}
+
+Unmet unmetByPermission() {
+  static const int error = requestMatrices();
+  if (error == 0)
+    return {};
+  return {std::string("Linux does not let this process use the registers of AMX: ") +
+              std::strerror(error),
+          "compile the graph for a CPU without AMX with --target-cpu, which takes a list"};
+}
+
+/// Whether a plan's code has to be permitted by the system, too.
+static bool needsPermission(std::span<const std::string_view> required) {
+  static const std::vector<std::string> emulated = emulatedFeatures();
+  return std::any_of(required.begin(), required.end(), [](std::string_view name) {
+    const auto *feature = std::find_if(std::begin(features), std::end(features),
+                                       [&](const Feature &f) { return f.name == name; });
+    return feature != std::end(features) && feature->state == Saved::amx &&
+           std::find(emulated.begin(), emulated.end(), name) == emulated.end();
+  });
 }
 
 std::vector<std::string_view> membersOf(std::string_view name) {
@@ -173,7 +226,9 @@ Unmet unmetByHost(const VariantNeeds &needs) {
   if (needs.features.empty())
     return {};
   static const std::vector<std::string> available = machineFeatures();
-  return unmetByCPU(needs.features, available);
+  if (Unmet lack = unmetByCPU(needs.features, available))
+    return lack;
+  return needsPermission(needs.features) ? unmetByPermission() : Unmet();
 }
 
 } // namespace gantry::runtime

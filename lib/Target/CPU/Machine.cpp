@@ -82,6 +82,7 @@ static StringRef nearestCPU(ArrayRef<const Known *> all, StringRef name) {
 
 /// The architecture that has a CPU of that name; this machine's is asked first.
 static FailureOr<const Known *> findArchitecture(Location loc, StringRef name) {
+  name = name.split('+').first;
   SmallVector<const Architecture *> architectures{&cpu::kX86, &cpu::kAArch64};
   std::stable_partition(architectures.begin(), architectures.end(),
                         [](const Architecture *a) { return isHost(*a); });
@@ -102,15 +103,25 @@ static FailureOr<const Known *> findArchitecture(Location loc, StringRef name) {
                         << " are native, x86-64-v3, x86-64-v4, aarch64 and LLVM's names";
 }
 
+LogicalResult cpu::diagnoseUnknownFeature(Location loc, StringRef feature,
+                                          const Architecture &architecture) {
+  return emitError(loc) << "unknown feature '" << feature << "' of " << architecture.name
+                        << " in --target-cpu";
+}
+
 /// What a name stands for, without the target.
 static LogicalResult describe(Location loc, const Known &known, StringRef name, Machine &machine) {
+  SmallVector<StringRef> added;
+  name.split(added, '+');
+  name = added.front();
+  added.erase(added.begin());
   const bool native = name == "native";
   const Architecture &architecture = *known.architecture;
   machine.architecture = architecture.name.str();
   machine.cpu = native ? llvm::sys::getHostCPUName().str() : name.str();
   if (!known.subtarget->isCPUStringValid(machine.cpu))
     machine.cpu = "generic"; // the baseline, or a machine that LLVM has no name for
-  return architecture.describe(loc, *known.target, known.triple, native, machine);
+  return architecture.describe(loc, *known.target, known.triple, native, added, machine);
 }
 
 /// A copy of what is known of a name; finding it out takes as long as code for a small kernel does.
@@ -124,8 +135,9 @@ static FailureOr<Machine> describeOnce(Location loc, const Known &known, const s
     described.erase(entry);
     return failure();
   }
-  return Machine{found.architecture, found.cpu,       found.tune, found.llvmFeatures,
-                 found.features,     found.registers, nullptr};
+  return Machine{found.architecture, found.cpu,      found.tune,
+                 found.llvmFeatures, found.features, found.matrixFeatures,
+                 found.registers,    nullptr};
 }
 
 FailureOr<Machine> gantry::describeMachine(Location loc, const std::string &name) {

@@ -20,6 +20,9 @@ struct Registers {
   bool fma = true;      ///< multiplies and adds in one step
   bool dotBF16 = false; ///< multiplies pairs of bf16 and adds them to f32 (AVX512-BF16)
 
+  /// Multiplies matrices of 16 rows of 64 bytes, which registers hold that are made for it (AMX).
+  bool matricesBF16 = false, matricesBytes = false;
+
   /// Lanes of 32 bits that one instruction has, from..to, which multiplies the four bytes of each
   /// and adds the products to sums (VNNI); 0 without one.
   int64_t leastByteLanes = 0, mostByteLanes = 0;
@@ -32,14 +35,16 @@ struct Machine {
   std::string cpu;                   ///< LLVM's name; it decides costs
   std::string tune;                  ///< the CPU to schedule for, where that is another
   std::string llvmFeatures;          ///< "+avx,-apxf": all that the name stands for, on or off
-  std::vector<std::string> features; ///< what is on, as plans call it
+  std::vector<std::string> features; ///< what is on, as plans call it, but for these:
+  std::vector<std::string> matrixFeatures; ///< of what plans name where they use it (AMX)
   Registers registers;
   std::unique_ptr<llvm::TargetMachine> target;
 };
 
-/// The machine of a name: "native", "x86-64-v3", "aarch64" or another of LLVM's. What is not in the
+/// The machine of a name: "native", "x86-64-v3", "aarch64" or another of LLVM's, and what it has
+/// beyond that: "x86-64-v4+amx_bf16". What is not in the
 /// tables Support/CPUFeatures*.def is off, so that the code uses nothing that its plan does not
-/// name. Diagnoses names that are unknown or of processors without a 64-bit mode.
+/// name. Diagnoses names and features that are unknown, and processors without a 64-bit mode.
 mlir::FailureOr<Machine> makeMachine(mlir::Location loc, const std::string &name);
 
 /// The same without LLVM's target, which takes longer to make than to describe.

@@ -46,6 +46,25 @@ TEST(CPUFeatures, needTheirRegistersSaved) {
   EXPECT_TRUE(std::is_sorted(zmm.begin(), zmm.end()));
 }
 
+TEST(CPUFeatures, ofAMXNeedTheStateOfItsTiles) {
+  const CPUID processorWithAMX =
+      processor({{{7, 0}, {0, 0, 0, 1U << 22 | 1U << 24 | 1U << 25}}}, 0);
+  const auto featuresWith = [&](uint64_t xcr0) {
+    return featuresOf(CPUID{processorWithAMX.registers, xcr0});
+  };
+  EXPECT_EQ(featuresWith(0xe7), Names());
+  EXPECT_EQ(featuresWith(0x200e7), Names()); // the shapes alone
+  EXPECT_EQ(featuresWith(0x600e7), (Names{"amx_bf16", "amx_int8", "amx_tile"}));
+}
+
+/// Linux permits it where it says that it saves the registers, and nowhere else.
+TEST(CPUFeatures, ofAMXArePermitted) {
+  const Unmet unmet = unmetByPermission();
+  EXPECT_EQ(!unmet, contains(machineFeatures(), "amx_tile"));
+  if (unmet)
+    EXPECT_EQ(unmet.what.find("Linux does not let this process use the registers of AMX: "), 0U);
+}
+
 TEST(CPUFeatures, makeUpLevels) {
   EXPECT_EQ(membersOf("fma"), (std::vector<std::string_view>{"fma"}));
   EXPECT_EQ(membersOf("x86-64-v2").size(), 7U);

@@ -34,8 +34,11 @@ static void initialize() {
   LLVMInitializeAArch64AsmPrinter();
 }
 
-static LogicalResult describe(Location, const llvm::Target &target, const llvm::Triple &triple,
-                              bool native, Machine &machine) {
+static LogicalResult describe(Location loc, const llvm::Target &target, const llvm::Triple &triple,
+                              bool native, ArrayRef<StringRef> added, Machine &machine) {
+  for (StringRef name : added)
+    if (llvm::none_of(kFeatures, [&](const Feature &f) { return f.name == name; }))
+      return cpu::diagnoseUnknownFeature(loc, name, cpu::kAArch64);
   llvm::StringMap<bool> found;
   if (native)
     found = llvm::sys::getHostCPUFeatures();
@@ -45,8 +48,9 @@ static LogicalResult describe(Location, const llvm::Target &target, const llvm::
   machine.llvmFeatures = "+neon";
   machine.registers = {16, 32, true};
   for (const Feature &feature : kFeatures) {
-    if (native ? !found.lookup(feature.llvmName)
-               : !subtarget->checkFeatures("+" + feature.llvmName.str()))
+    const bool own = native ? found.lookup(feature.llvmName)
+                            : subtarget->checkFeatures("+" + feature.llvmName.str());
+    if (!own && !llvm::is_contained(added, feature.name))
       continue;
     machine.llvmFeatures += ",+" + feature.llvmName.str();
     machine.features.push_back(feature.name.str());

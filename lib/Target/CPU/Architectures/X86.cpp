@@ -21,12 +21,14 @@ namespace {
 struct Feature {
   llvm::StringLiteral name, llvmName;
   unsigned level;
+  bool isMatrices; ///< its registers are AMX's
 };
+enum class Saved : uint8_t { none, ymm, zmm, amx };
 } // namespace
 
 static constexpr Feature kFeatures[] = {
 #define GANTRY_CPU_FEATURE(name, llvmName, level, leaf, subleaf, reg, bit, state)                  \
-  {name, llvmName, level},
+  {name, llvmName, level, Saved::state == Saved::amx},
 #include "gantry/Support/CPUFeatures.def"
 };
 
@@ -81,26 +83,25 @@ static std::string switchesFor(StringRef cpu, const llvm::StringSet<> &has) {
 }
 
 /// The highest level that is complete, then what is on beyond it.
-static std::vector<std::string> featuresOf(const llvm::MCSubtargetInfo &subtarget) {
+static void nameFeatures(const llvm::MCSubtargetInfo &subtarget, Machine &machine) {
   auto isOn = [&](const Feature &f) { return subtarget.checkFeatures("+" + f.llvmName.str()); };
   unsigned level = 4;
   for (const Feature &feature : kFeatures)
     if (feature.level && !isOn(feature))
       level = std::min(level, feature.level - 1);
-  std::vector<std::string> names;
   if (level >= 2)
-    names.push_back("x86-64-v" + std::to_string(level));
+    machine.features.push_back("x86-64-v" + std::to_string(level));
   for (const Feature &feature : kFeatures)
     if (isOn(feature) && (feature.level == 0 || feature.level > level))
-      names.push_back(feature.name.str());
-  return names;
+      (feature.isMatrices ? machine.matrixFeatures : machine.features)
+          .push_back(feature.name.str());
 }
 
 static Registers registersOf(const llvm::MCSubtargetInfo &subtarget) {
   auto has = [&](const char *features) { return subtarget.checkFeatures(features); };
   Registers registers{16, 16, has("+fma")};
   if (has("+avx512f"))
-    registers = {64, 32, true, has("+avx512bf16")};
+    registers = {64, 32, true, has("+avx512bf16"), has("+amx-bf16"), has("+amx-int8")};
   else if (has("+avx"))
     registers.bytes = 32;
   const bool hasShort = has("+avx512vl,+avx512vnni") || has("+avxvnni");
@@ -118,15 +119,23 @@ static void initialize() {
 }
 
 static LogicalResult describe(Location loc, const llvm::Target &target, const llvm::Triple &triple,
-                              bool native, Machine &machine) {
+                              bool native, ArrayRef<StringRef> added, Machine &machine) {
   if (machine.cpu != "generic" &&
       llvm::X86::parseArchX86(machine.cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
     return emitError(loc) << "the CPU '" << machine.cpu
                           << "' in --target-cpu has no 64-bit mode, which Gantry's code needs";
-  machine.llvmFeatures = switchesFor(machine.cpu, instructionSets(machine.cpu, native));
+  llvm::StringSet<> sets = instructionSets(machine.cpu, native);
+  for (StringRef name : added) {
+    const auto *feature =
+        llvm::find_if(kFeatures, [&](const Feature &f) { return f.name == name; });
+    if (feature == std::end(kFeatures))
+      return cpu::diagnoseUnknownFeature(loc, name, cpu::kX86);
+    sets.insert(feature->llvmName);
+  }
+  machine.llvmFeatures = switchesFor(machine.cpu, sets);
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
       target.createMCSubtargetInfo(triple, machine.cpu, machine.llvmFeatures));
-  machine.features = featuresOf(*subtarget);
+  nameFeatures(*subtarget, machine);
   machine.registers = registersOf(*subtarget);
   return success();
 }
