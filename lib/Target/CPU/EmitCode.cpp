@@ -36,9 +36,23 @@ LLD_HAS_DRIVER(elf)
 using namespace mlir;
 using namespace gantry;
 
+/// The rows of tiles that multiply matrices, if a kernel calls some: a thread's state has to be set
+/// for them. Those of a kernel have as many, or more than registers have.
+static int64_t rowsOfMatrixTiles(const llvm::Function &kernel, const Registers &registers) {
+  for (const llvm::BasicBlock &block : kernel)
+    for (const llvm::Instruction &instruction : block) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      const llvm::Function *called = call ? call->getCalledFunction() : nullptr;
+      auto tile = called ? cpu::Tile::of(called->getName()) : std::optional<cpu::Tile>();
+      if (tile && cpu::multipliesMatrices(*tile, registers))
+        return tile->rows;
+    }
+  return 0;
+}
+
 /// `void kernel(void *const *buffers, i64 begin, i64 end)` around the function that takes each
 /// buffer as an argument of its own.
-static void addEntry(llvm::Module &module, llvm::StringRef kernel) {
+static void addEntry(llvm::Module &module, llvm::StringRef kernel, const Registers &registers) {
   llvm::Function *body = module.getFunction(kernel);
   if (!body)
     return;
@@ -56,7 +70,12 @@ static void addEntry(llvm::Module &module, llvm::StringRef kernel) {
     arguments.push_back(b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, entry->getArg(0), i)));
   arguments.push_back(entry->getArg(1));
   arguments.push_back(entry->getArg(2));
+  const int64_t matrixRows = rowsOfMatrixTiles(*body, registers);
+  if (matrixRows != 0)
+    cpu::configureMatrices(b, matrixRows);
   b.CreateCall(body, arguments);
+  if (matrixRows != 0)
+    cpu::releaseMatrices(b);
   b.CreateRetVoid();
 }
 
@@ -129,7 +148,7 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   llvmModule->setTargetTriple(machine.target->getTargetTriple());
   llvmModule->setDataLayout(machine.target->createDataLayout());
   for (const std::string &kernel : kernels)
-    addEntry(*llvmModule, kernel);
+    addEntry(*llvmModule, kernel, machine.registers);
   if (tiles == Tiles::inside)
     cpu::defineTiles(*llvmModule, machine.registers);
   else
@@ -325,6 +344,18 @@ static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string
   return copy;
 }
 
+/// Adds what the code uses of what plans name only then: the system has to permit it.
+static void nameMatrixFeatures(ModuleOp module, Machine &machine) {
+  bool bf16 = false, bytes = false;
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+    if (std::optional<cpu::Tile> tile = cpu::Tile::of(func.getSymName());
+        tile && cpu::multipliesMatrices(*tile, machine.registers))
+      (tile->factors == cpu::Factors::bf16 ? bf16 : bytes) = true;
+  for (const std::string &feature : machine.matrixFeatures)
+    if (feature == "amx_bf16" ? bf16 : feature == "amx_int8" ? bytes : bf16 || bytes)
+      machine.features.push_back(feature);
+}
+
 /// Whether kernels call tiles.
 static bool callsTiles(ModuleOp module) {
   return llvm::any_of(module.getOps<LLVM::LLVMFuncOp>(),
@@ -362,6 +393,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   if (failed(emitParts(module.getContext(), parts.size(), compile)))
     return failure();
 
+  nameMatrixFeatures(module, *machine);
   CPUCode code;
   code.target = std::move(machine->architecture);
   code.features = std::move(machine->features);

@@ -14,15 +14,21 @@
 // channels are one run of memory, and a 1x1 window is a plain matrix product. Of an image with few
 // channels blocks that touch no border are told from the others as they come, for what a place of
 // the window costs is not spread over many channels there.
+//
+// Processors that multiply matrices (AMX) take the pixels of a block as rows of one, whole panels
+// at a time, by a tile that products have, too (Products/Tile.h): where they lie if each pixel
+// reads the one at its place, else gathered on the stack.
 
 #include "Convolution.h"
 #include "Dot.h"
 
 #include "Panels.h"
+#include "Products/TileBuilder.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -100,7 +106,7 @@ struct Cut {
   int64_t panels;
   int64_t chunks, parts; ///< items are a chunk of the blocks and a part of the panels
 
-  explicit Cut(const Convolution &convolution);
+  Cut(const Convolution &convolution, bool matrices);
   int64_t items() const { return parts * chunks; }
 };
 } // namespace
@@ -110,12 +116,14 @@ static int64_t registersOf(int64_t panel) {
   return panel > kPanelLanes * kPanelRegisters ? 3 : llvm::divideCeil(panel, kPanelLanes);
 }
 
-Cut::Cut(const Convolution &convolution) {
+Cut::Cut(const Convolution &convolution, bool matrices) {
   constexpr int64_t imageBytes = 192 << 10, filterBytes = 256 << 10;
   constexpr int64_t mostItems = 16, leastWork = 1 << 19, evenFor = 4;
   const PackedConvolution &form = convolution.form;
   int64_t pixels = convolution.pixels();
-  blocks = llvm::divideCeil(pixels, mostPixels(registersOf(form.panel), convolution.isBytes));
+  blocks =
+      llvm::divideCeil(pixels, matrices ? cpu::kMostMatrixTileRows
+                                        : mostPixels(registersOf(form.panel), convolution.isBytes));
   pixelsOfBlock = llvm::divideCeil(pixels, blocks);
   large = pixels - (pixelsOfBlock - 1) * blocks;
   panels = form.outputs / form.panel;
@@ -162,6 +170,28 @@ Piece::Piece(int64_t panel, const Registers &registers) {
   pixels = std::max<int64_t>(1, (registers.count - ofColumns - 1) / ofColumns);
 }
 
+/// Whether each pixel reads the one at its place: a product of matrices. With a border the result
+/// has other places than the image, also for blocks inside.
+static bool isProduct(const Convolution &convolution) {
+  const PackedConvolution &form = convolution.form;
+  auto isOne = [](int64_t size) { return size == 1; };
+  bool bordered = false;
+  for (unsigned d = 0; d < form.spatial(); ++d)
+    bordered |= convolution.hasBorder(d);
+  return llvm::all_of(form.window, isOne) && llvm::all_of(form.strides, isOne) && !bordered;
+}
+
+/// Whether blocks are multiplied as matrices: panels are as wide as some of those, and the rows
+/// that are gathered fit the second cache.
+static bool multipliesMatrices(const Convolution &convolution, const Registers &registers) {
+  constexpr int64_t mostBytes = 256 << 10, wordBytes = 4;
+  const int64_t bytes = cpu::kMostMatrixTileRows * convolution.terms() * wordBytes;
+  return convolution.isBytes && registers.matricesBytes && convolution.form.groups == 1 &&
+         convolution.form.panel % cpu::kColumnUnit == 0 &&
+         convolution.form.panel <= kPanelLanes * kPanelRegisters &&
+         (isProduct(convolution) || bytes <= mostBytes);
+}
+
 /// Work that is worth a thread, in multiply-adds.
 static constexpr int64_t kThreadWork = 1 << 17;
 
@@ -176,14 +206,19 @@ struct Blocks {
   bool isInside = false; ///< the block that is being written touches no border
   Value image, filter;   ///< flat
   Value rows;            ///< the sums of a block on the stack, where what follows reads them
+  bool matrices;         ///< whether blocks are multiplied as such (AMX)
+  Value gathered;        ///< what the pixels of a block read, if that is not where they lie
+  Value gatherTo;        ///< where in it the pixel at hand begins
   Epilogue epilogue;
   Borders borders;
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
-      : b(b), convolution(convolution), form(convolution.form), index{b}, cut(convolution),
-        piece(form.panel, registers), image(flattenFactors(b, convolution, convolution.image)),
+      : b(b), convolution(convolution), form(convolution.form), index{b},
+        cut(convolution, multipliesMatrices(convolution, registers)), piece(form.panel, registers),
+        image(flattenFactors(b, convolution, convolution.image)),
         filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution),
-        borders(b, convolution, image, runLength()) {}
+        borders(b, convolution, image, runLength()),
+        matrices(multipliesMatrices(convolution, registers)) {}
 
   void emit();
   void emitItem(Value panelItem, Value blockItem);
@@ -193,6 +228,9 @@ struct Blocks {
                  int64_t pixels);
   void emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                  int64_t pixels);
+  void emitMatrices(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels);
+  void gather(Value firstPixel, int64_t pixels);
+  Value addressOf(Value buffer, Value word);
 
   //===--- One block -------------------------------------------------------===//
 
@@ -212,15 +250,7 @@ struct Blocks {
     return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
   }
   bool hasBorder(unsigned dim) const { return !isInside && convolution.hasBorder(dim); }
-  /// Whether each pixel reads the one at its place: a product of matrices. With a border the result
-  /// has other places than the image, also for blocks inside.
-  bool isProduct() const {
-    auto isOne = [](int64_t size) { return size == 1; };
-    bool bordered = false;
-    for (unsigned d = 0; d < form.spatial(); ++d)
-      bordered |= convolution.hasBorder(d);
-    return llvm::all_of(form.window, isOne) && llvm::all_of(form.strides, isOne) && !bordered;
-  }
+  bool isProduct() const { return ::isProduct(convolution); }
   int64_t runLength() const { return form.inner() * (isRun() ? form.window.back() : 1); }
 
   /// Where a pixel reads, at a place of the window.
@@ -231,6 +261,7 @@ struct Blocks {
   };
   void storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels,
                    Value firstColumn);
+  void storeRows(ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels, Value firstColumn);
   SmallVector<Reader> readersOf(ArrayRef<Pixel> pixels);
   bool tellsBordersApart() const;
   Value touchesNone(ArrayRef<Reader> readers);
@@ -245,13 +276,17 @@ struct Blocks {
 } // namespace
 
 void Blocks::emit() {
-  if (convolution.isBytes && convolution.epilogue) {
+  if (matrices || (convolution.isBytes && convolution.epilogue)) {
     OpBuilder::InsertionGuard guard(b);
     auto function = convolution.op->getParentOfType<func::FuncOp>();
     b.setInsertionPointToStart(&function.getBody().front());
     const int64_t width = registersOf(form.panel) * kPanelLanes;
     rows = memref::AllocaOp::create(b, MemRefType::get({cut.pixelsOfBlock * width}, sumType()),
                                     b.getI64IntegerAttr(64));
+    if (matrices && !isProduct())
+      gathered = memref::AllocaOp::create(
+          b, MemRefType::get({cut.pixelsOfBlock * convolution.terms()}, b.getI32Type()),
+          b.getI64IntegerAttr(64));
   }
   SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
   auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
@@ -308,6 +343,8 @@ void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first
 
 void Blocks::emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                        int64_t pixels) {
+  if (matrices)
+    return emitMatrices(panel, lanes, firstPixel, pixels);
   const int64_t pieces = llvm::divideCeil(pixels, piece.pixels);
   for (int64_t i = 0; i < pieces; ++i) {
     const int64_t from = pixels * i / pieces, to = pixels * (i + 1) / pieces;
@@ -356,6 +393,11 @@ void Blocks::storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firstPixe
     for (auto [j, part] : llvm::enumerate(lanes))
       vector::StoreOp::create(b, sums[i * lanes.size() + j], rows,
                               index.constant(i * width + part.first));
+  storeRows(lanes, firstPixel, pixels, firstColumn);
+}
+
+void Blocks::storeRows(ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels, Value firstColumn) {
+  const int64_t width = int64_t(lanes.size()) * kPanelLanes;
   loop(b, index.constant(0), index.constant(pixels), 1, [&](Value row) {
     Pixel pixel = pixelAt(convolution, index, index.add(firstPixel, row));
     for (Lanes part : lanes) {
@@ -363,6 +405,48 @@ void Blocks::storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firstPixe
       Value at = index.add(index.mul(row, width), part.first);
       epilogue.store(vector::LoadOp::create(b, type, rows, at), pixel, firstColumn, part);
     }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// One block as a matrix
+//===----------------------------------------------------------------------===//
+
+Value Blocks::addressOf(Value buffer, Value word) {
+  constexpr int64_t wordBytes = 4;
+  Value start = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
+  return index.add(start, index.mul(word, wordBytes));
+}
+
+void Blocks::emitMatrices(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels) {
+  constexpr int64_t wordBytes = 4;
+  Value left = image, first = index.mul(firstPixel, form.channels);
+  if (!isProduct()) {
+    gather(firstPixel, pixels);
+    left = gathered;
+    first = index.constant(0);
+  }
+  const int64_t rowBytes = (isProduct() ? form.channels : convolution.terms()) * wordBytes;
+  Value none = index.constant(0);
+  SmallVector<Value> arguments(cpu::Tile::numArguments, none);
+  arguments[cpu::Tile::left] = addressOf(left, first);
+  arguments[cpu::Tile::leftStride] = index.constant(rowBytes);
+  arguments[cpu::Tile::panel] =
+      addressOf(filter, index.mul(panel, convolution.terms() * form.panel));
+  arguments[cpu::Tile::sums] = addressOf(rows, none);
+  arguments[cpu::Tile::terms] = index.constant(convolution.terms() * wordBytes);
+  cpu::callTile(b, convolution.op->getParentOfType<ModuleOp>(),
+                {cpu::Factors::bytes, pixels, form.panel, /*ahead=*/0, /*matrices=*/true},
+                arguments);
+  storeRows(lanes, firstPixel, pixels, index.mul(panel, form.panel));
+}
+
+/// Puts what each pixel reads side by side, in the order of the filter.
+void Blocks::gather(Value firstPixel, int64_t pixels) {
+  loop(b, index.constant(0), index.constant(pixels), 1, [&](Value row) {
+    Pixel pixel = pixelAt(convolution, index, index.add(firstPixel, row));
+    gatherTo = index.mul(row, convolution.terms());
+    addWindow(0, readersOf(pixel), index.constant(0), {}, {}, {}, {});
   });
 }
 
@@ -459,6 +543,14 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
       offset = index.add(offset, index.mul(index.div(panel, panelsOfGroup), form.inner()));
     }
     rows.push_back(borders.pick(reader.inside, offset));
+  }
+  if (matrices) {
+    Value first = index.add(gatherTo, index.mul(tapNumber, form.inner()));
+    loop(b, index.constant(0), index.constant(length), 1, [&](Value at) {
+      Value word = memref::LoadOp::create(b, rows.front(), at);
+      memref::StoreOp::create(b, word, gathered, index.add(first, at));
+    });
+    return {};
   }
   Value before =
       index.add(index.mul(panel, convolution.terms()), index.mul(tapNumber, form.inner()));

@@ -242,7 +242,9 @@ SmallVector<Value> gantry::loopWith(ImplicitLocOpBuilder &b, int64_t to, int64_t
       scf::ForOp::create(b, index.constant(0), index.constant(to), index.constant(step), carried);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.getBody());
-  scf::YieldOp::create(b, body(op.getInductionVar(), op.getRegionIterArgs()));
+  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+  if (!carried.empty()) // else it ends already
+    scf::YieldOp::create(b, next);
   return SmallVector<Value>(op.getResults());
 }
 

@@ -26,6 +26,15 @@ mlir::Value gantry::cpu::callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp m
   return mlir::func::CallOp::create(b, declared, mlir::ValueRange{left, right, sums}).getResult(0);
 }
 
+llvm::Value *gantry::cpu::callDot(llvm::IRBuilder<> &b, llvm::Value *left, llvm::Value *right,
+                                  llvm::Value *sums) {
+  auto *type = llvm::cast<llvm::FixedVectorType>(sums->getType());
+  auto function = b.GetInsertBlock()->getModule()->getOrInsertFunction(
+      (kPrefix + llvm::Twine(type->getNumElements())).str(),
+      llvm::FunctionType::get(type, {type, type, type}, false));
+  return b.CreateCall(function, {left, right, sums});
+}
+
 namespace {
 class DotEmitter {
 public:

@@ -10,6 +10,7 @@
 #include "Machine.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace gantry::cpu {
@@ -17,6 +18,10 @@ namespace gantry::cpu {
 /// Calls the function; all three are vectors of i32, which holds the bytes in the order of memory.
 mlir::Value callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, mlir::Value left,
                     mlir::Value right, mlir::Value sums);
+
+/// The same in a module that is LLVM's already.
+llvm::Value *callDot(llvm::IRBuilder<> &b, llvm::Value *left, llvm::Value *right,
+                     llvm::Value *sums);
 
 /// Gives the functions that `module` declares their bodies, which go where they are called.
 void defineDots(llvm::Module &module, const Registers &registers);

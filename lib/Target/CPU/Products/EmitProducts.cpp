@@ -275,10 +275,14 @@ private:
 struct EmitProducts : gantry::impl::EmitProductsPassBase<EmitProducts> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels(getOperation().getOps<func::FuncOp>());
+    auto target = getOperation()->getAttrOfType<TargetAttr>(kTargetAttr);
+    FailureOr<Registers> registers = registersFor(getOperation().getLoc(), target);
+    if (failed(registers))
+      return signalPassFailure();
     for (func::FuncOp kernel : kernels) {
       if (kernel.isExternal())
         continue;
-      std::optional<PanelProduct> product = findPanelProduct(kernel);
+      std::optional<PanelProduct> product = findPanelProduct(kernel, *registers);
       if (product)
         ProductEmitter(kernel, *product).emit();
       else if (!pickFromPanels(kernel)) {

@@ -4,6 +4,7 @@
 
 #include "EmitTile.h"
 
+#include "Convolutions/Dot.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -13,7 +14,7 @@
 using namespace gantry;
 using namespace gantry::cpu;
 
-static constexpr llvm::StringLiteral kPrefix = "gantry_tile_";
+static constexpr llvm::StringLiteral kPrefix = "gantry_tile_", kMatricesPrefix = "gantry_matrices_";
 /// Of a sum, and of the groups that are read for it.
 static constexpr int64_t kUnitBytes = 4, kLineBytes = 64;
 
@@ -25,22 +26,25 @@ llvm::StringRef gantry::cpu::nameOf(Factors factors) {
     return "bf16";
   case Factors::f16:
     return "f16";
+  case Factors::bytes:
+    return "bytes";
   }
   llvm_unreachable("no other factors");
 }
 
 std::string Tile::symbol() const {
-  return (kPrefix + nameOf(factors) + "_" + llvm::Twine(rows) + "x" + llvm::Twine(width) + "_" +
-          llvm::Twine(ahead))
+  return ((matrices ? kMatricesPrefix : kPrefix) + nameOf(factors) + "_" + llvm::Twine(rows) + "x" +
+          llvm::Twine(width) + "_" + llvm::Twine(ahead))
       .str();
 }
 
 std::optional<Tile> Tile::of(llvm::StringRef symbol) {
-  if (!symbol.consume_front(kPrefix))
+  const bool matrices = symbol.consume_front(kMatricesPrefix);
+  if (!matrices && !symbol.consume_front(kPrefix))
     return std::nullopt;
   auto [name, sizes] = symbol.split('_');
-  for (Factors factors : {Factors::f32, Factors::bf16, Factors::f16}) {
-    Tile tile{factors, 0, 0, 0};
+  for (Factors factors : {Factors::f32, Factors::bf16, Factors::f16, Factors::bytes}) {
+    Tile tile{factors, 0, 0, 0, matrices};
     if (name == nameOf(factors) && !sizes.consumeInteger(10, tile.rows) &&
         sizes.consume_front("x") && !sizes.consumeInteger(10, tile.width) &&
         sizes.consume_front("_") && !sizes.consumeInteger(10, tile.ahead) && sizes.empty())
@@ -70,6 +74,11 @@ public:
     }
     if (tile.factors == Factors::f16)
       panelUnit = b.getHalfTy();
+    if (tile.factors == Factors::bytes) {
+      element = b.getInt8Ty();
+      unit = panelUnit = b.getInt32Ty();
+      vector = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(lanes));
+    }
   }
 
   void emit() {
@@ -166,6 +175,8 @@ private:
       return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
                                {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
     }
+    if (tile.factors == Factors::bytes)
+      return callDot(b, x, y, sum);
     if (registers.fma)
       return b.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x, y, sum});
     return b.CreateFAdd(b.CreateFMul(x, y), sum);
@@ -309,7 +320,10 @@ private:
 void gantry::cpu::defineTiles(llvm::Module &module, const Registers &registers) {
   for (llvm::Function &function : module)
     if (std::optional<Tile> tile = Tile::of(function.getName()); tile && function.isDeclaration()) {
-      TileEmitter(function, *tile, registers).emit();
+      if (multipliesMatrices(*tile, registers))
+        emitMatrixTile(function, *tile);
+      else
+        TileEmitter(function, *tile, registers).emit();
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
 }

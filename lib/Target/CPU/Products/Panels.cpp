@@ -210,10 +210,13 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
   return cut;
 }
 
-static void chooseTiles(PanelProduct &p) {
+static void chooseTiles(PanelProduct &p, const Registers &registers) {
   p.width = p.right ? p.right->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
-  static_cast<RowTiles &>(p) = RowTiles::of(p.rows, mostRows(p.width));
+  const bool matrices = p.factors == Factors::bf16 && registers.matricesBF16;
+  static_cast<RowTiles &>(p) =
+      RowTiles::of(p.rows, matrices ? kMostMatrixTileRows : mostRows(p.width));
+  p.matrices = matrices;
 }
 
 static void chooseItems(PanelProduct &p) {
@@ -230,7 +233,9 @@ static void chooseTermBlocks(PanelProduct &p) {
     most = block = kOwnPanelBytes / (p.width * p.panelBytes());
   p.termBlocks = p.terms <= most ? 1 : llvm::divideCeil(p.terms, block);
   int64_t even = llvm::divideCeil(p.terms, p.termBlocks);
-  p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, kTermUnit * p.group());
+  p.termBlock = p.termBlocks == 1
+                    ? even
+                    : llvm::alignTo(even, (p.matrices ? kMatrixGroups : kTermUnit) * p.group());
 }
 
 /// A row times a matrix that lies column by column is that matrix, row by row, times a column:
@@ -258,7 +263,8 @@ static bool takeNarrowFactors(Product &product) {
   return true;
 }
 
-std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
+std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
+                                                          const Registers &registers) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
   if (results.size() != 1 || !hasElements(func))
     return std::nullopt;
@@ -286,7 +292,7 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func) {
     return std::nullopt;
   p.leftByTerms = isByTerms(p.product, p.product.left, p.product.rows);
   p.rightByTerms = isByTerms(p.product, p.product.right, p.product.columns);
-  chooseTiles(p);
+  chooseTiles(p, registers);
   chooseItems(p);
   chooseTermBlocks(p);
   return p;

@@ -1,5 +1,5 @@
 // A product as panels, tiles and items: everything that its code follows from, and that the shape
-// alone decides.
+// alone decides, and whether the processor multiplies matrices.
 //
 // The columns are cut into panels, the rows into tiles of two sizes that differ by one, so that no
 // tile is much smaller than the others whatever the number of rows. Terms come in blocks, so that
@@ -7,6 +7,7 @@
 // the tiles; items that follow each other read panels that do.
 #pragma once
 
+#include "Machine.h"
 #include "Tile.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
@@ -60,6 +61,7 @@ struct PackedPanels {
 /// Rows cut into tiles: the first ones have `tileRows` rows, the others one less.
 struct RowTiles {
   int64_t rows = 0, tileRows = 0, tiles = 0, tallTiles = 0;
+  bool matrices = false; ///< whether tiles are cut for processors that multiply matrices
 
   static RowTiles of(int64_t rows, int64_t mostOfTile);
 };
@@ -91,7 +93,7 @@ struct PanelProduct : RowTiles {
 };
 
 /// What the function computes, if that is a product of f32 (of f16 or bf16, summed in it) and what
-/// follows from it element by element.
-std::optional<PanelProduct> findPanelProduct(mlir::func::FuncOp func);
+/// follows from it element by element, cut for processors with these registers.
+std::optional<PanelProduct> findPanelProduct(mlir::func::FuncOp func, const Registers &registers);
 
 } // namespace gantry::cpu

@@ -29,23 +29,33 @@ namespace gantry::cpu {
 enum class Factors : uint8_t {
   f32,
   /// Pairs (a0, a1) and (b0, b1), the odd ones first: fma(a0, b0, fma(a1, b1, sum)), as AVX512-BF16
-  /// has it. There, subnormal factors count as zeros, and so do subnormal sums.
+  /// has it. There, subnormal factors count as zeros, and so do subnormal sums. Where matrices are
+  /// multiplied (EmitMatrixTile.cpp), sixteen pairs are summed up before they are added.
   bf16,
   f16, ///< of the panel; the left ones are f32
+  /// Unsigned ones on the left by signed ones, four terms to a group; sums are i32.
+  bytes,
 };
 /// Bytes of a factor.
-constexpr int64_t leftBytesOf(Factors factors) { return factors == Factors::bf16 ? 2 : 4; }
-constexpr int64_t panelBytesOf(Factors factors) { return factors == Factors::f32 ? 4 : 2; }
+constexpr int64_t leftBytesOf(Factors factors) {
+  return factors == Factors::bytes ? 1 : factors == Factors::bf16 ? 2 : 4;
+}
+constexpr int64_t panelBytesOf(Factors factors) {
+  return factors == Factors::bytes ? 1 : factors == Factors::f32 ? 4 : 2;
+}
 /// Terms of a group.
-constexpr int64_t groupOf(Factors factors) { return factors == Factors::bf16 ? 2 : 1; }
+constexpr int64_t groupOf(Factors factors) {
+  return factors == Factors::bytes ? 4 : factors == Factors::bf16 ? 2 : 1;
+}
 /// "bf16"
 llvm::StringRef nameOf(Factors factors);
 
 struct Tile {
   Factors factors;
   int64_t rows;
-  int64_t width; ///< columns of the panel, a multiple of kColumnUnit
-  int64_t ahead; ///< cache lines of `next` for each kTermUnit groups of terms
+  int64_t width;         ///< columns of the panel, a multiple of kColumnUnit
+  int64_t ahead;         ///< cache lines of `next` for each kTermUnit groups of terms
+  bool matrices = false; ///< cut for processors that multiply matrices (EmitMatrixTile.cpp)
 
   /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `terms`
   /// and `accumulate` addresses.
@@ -65,5 +75,11 @@ inline constexpr int64_t kTermUnit = 4;
 /// proportion when there are several. Not more than 9: rows may be a multiple of 4 KiB apart, and
 /// then as many lines share a set of the cache.
 constexpr int64_t mostRows(int64_t width) { return width > 48 ? 6 : 9; }
+
+/// Rows of a matrix register (AMX), and groups of terms that it has of each row of the left
+/// operand.
+inline constexpr int64_t kMatrixRows = 16, kMatrixGroups = 16;
+/// Two matrices of rows by two or three of columns are multiplied with what registers hold already.
+inline constexpr int64_t kMostMatrixTileRows = 2 * kMatrixRows;
 
 } // namespace gantry::cpu

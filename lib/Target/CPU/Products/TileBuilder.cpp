@@ -158,8 +158,8 @@ Value TileBuilder::rowsOf(Value tile) {
                                  constant(tiles.tileRows - 1));
 }
 
-/// A tile is declared in the module of the kernels when it is first asked for.
-void TileBuilder::declareAndCall(const Tile &tile, ArrayRef<Value> arguments) {
+void gantry::cpu::callTile(ImplicitLocOpBuilder &b, ModuleOp module, const Tile &tile,
+                           ArrayRef<Value> arguments) {
   std::string symbol = tile.symbol();
   auto declared = module.lookupSymbol<func::FuncOp>(symbol);
   if (!declared) {
@@ -174,7 +174,9 @@ void TileBuilder::declareAndCall(const Tile &tile, ArrayRef<Value> arguments) {
 
 void TileBuilder::callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,
                            ArrayRef<Value> arguments) {
-  auto call = [&](int64_t rows) { declareAndCall({factors, rows, width, linesAhead}, arguments); };
+  auto call = [&](int64_t rows) {
+    cpu::callTile(b, module, {factors, rows, width, linesAhead, tiles.matrices}, arguments);
+  };
   if (allTall())
     return call(tiles.tileRows);
   choose(

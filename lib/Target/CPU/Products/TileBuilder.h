@@ -10,6 +10,10 @@
 
 namespace gantry::cpu {
 
+/// Calls a tile; it is declared in the module of the kernels when it is first asked for.
+void callTile(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, const Tile &tile,
+              llvm::ArrayRef<mlir::Value> arguments);
+
 class TileBuilder {
 public:
   using Value = mlir::Value;
@@ -85,8 +89,6 @@ protected:
   Value result;
 
 private:
-  void declareAndCall(const Tile &tile, llvm::ArrayRef<Value> arguments);
-
   RowTiles tiles;
   mlir::ModuleOp module;
   llvm::SmallVector<mlir::Operation *> recipe; ///< the ops on tensors

@@ -29,7 +29,7 @@ def main():
     hot = bad = 0
     for first, last in loops(instructions):
         body = instructions[first:last + 1]
-        sums = sum(name in ("vdpbf16ps", "vpdpbusd") or name.startswith("vfmadd") and name.endswith("ps")
+        sums = sum(name in ("vdpbf16ps", "vpdpbusd", "tdpbf16ps", "tdpbusd") or name.startswith("vfmadd") and name.endswith("ps")
                    for _, name, _ in body)
         if sums == 0:
             continue

@@ -1,0 +1,299 @@
+// Tiles (Tile.h) for processors that multiply matrices (AMX).
+//
+// A register of it holds 16 rows of 64 bytes, and there are eight. A piece of a tile is one or two
+// matrices of 16 rows by some of 16 columns, whose sums stay in registers; a step multiplies 16
+// groups of terms, which the left operand and the panel have where they lie: rows of 64 bytes, a
+// stride apart. A tile of 17 to 31 rows computes some of them twice, with the same sums, so that
+// the shape of the registers stays; one of fewer than 16 has registers of its own shape. What is
+// left of the terms is filled up with zeros on the stack.
+//
+// A product of bf16 adds to a sum, for each step, what its 16 pairs give (Intel's manual on
+// TDPBF16PS): all even terms one after the other from zero on, the odd ones as well, and both
+// together; subnormal numbers count as zeros. So a sum depends on its terms alone, as long as they
+// come in blocks of whole steps.
+
+#include "EmitTile.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace gantry;
+using namespace gantry::cpu;
+
+/// Matrix registers. Where a tile has rows for one matrix alone, the first ones are sums and have
+/// its rows, like that of the left operand, and the others the panel's 16; else all have 16.
+static constexpr int64_t kRegisters = 8, kLeftOfOne = 5, kMostSumsOfTwo = 6;
+/// Of a row of a register, of a sum, and of a group of terms.
+static constexpr int64_t kRowBytes = 64, kUnitBytes = 4;
+
+bool gantry::cpu::multipliesMatrices(const Tile &tile, const Registers &registers) {
+  const bool has = tile.factors == Factors::bf16    ? registers.matricesBF16
+                   : tile.factors == Factors::bytes ? registers.matricesBytes
+                                                    : false;
+  return has && tile.matrices;
+}
+
+void gantry::cpu::configureMatrices(llvm::IRBuilder<> &b, int64_t rows) {
+  // Palette 1; bytes of a row from byte 16 on, rows from byte 48 on.
+  llvm::SmallVector<uint8_t, kRowBytes> bytes(kRowBytes, 0);
+  bytes[0] = 1;
+  for (int64_t i = 0; i < kRegisters; ++i) {
+    bytes[16 + 2 * i] = kRowBytes;
+    bytes[48 + i] = uint8_t(i <= kLeftOfOne ? std::min(rows, kMatrixRows) : kMatrixRows);
+  }
+  llvm::Module &module = *b.GetInsertBlock()->getModule();
+  auto *value = llvm::ConstantDataArray::get(b.getContext(), bytes);
+  auto *shape = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                         llvm::GlobalValue::PrivateLinkage, value, "matrices");
+  shape->setAlignment(llvm::Align(kRowBytes));
+  b.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {shape});
+}
+
+void gantry::cpu::releaseMatrices(llvm::IRBuilder<> &b) {
+  b.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {});
+}
+
+namespace {
+/// Some columns of a tile, in matrices of 16.
+struct Piece {
+  int64_t column, matrices;
+};
+
+class MatrixTileEmitter {
+public:
+  using Value = llvm::Value;
+
+  MatrixTileEmitter(llvm::Function &function, const Tile &tile)
+      : function(function), tile(tile), b(function.getContext()),
+        matricesOfRows(llvm::divideCeil(tile.rows, kMatrixRows)), group(groupOf(tile.factors)),
+        termsOfStep(kMatrixGroups * group) {}
+
+  void emit() {
+    b.SetInsertPoint(block("entry"));
+    rowBytes = b.CreateMul(argument(Tile::leftStride), b.getInt64(leftBytesOf(tile.factors)));
+    steps = b.CreateUDiv(argument(Tile::terms), b.getInt64(termsOfStep));
+    rest = b.CreateURem(argument(Tile::terms), b.getInt64(termsOfStep));
+    ownRows = buffer(matricesOfRows * kMatrixRows * kRowBytes);
+    ownPanel = buffer(kMatrixGroups * kMostSumsOfTwo * kRowBytes);
+    // A piece after the other; the first one asks for what comes next.
+    for (const Piece &piece : pieces())
+      emitPiece(piece, piece.column == 0 ? tile.ahead : 0);
+    b.CreateRetVoid();
+  }
+
+private:
+  llvm::BasicBlock *block(const char *name) {
+    return llvm::BasicBlock::Create(b.getContext(), name, &function);
+  }
+  Value *argument(Tile::Argument which) { return function.getArg(which); }
+  Value *buffer(int64_t bytes) {
+    auto *made = b.CreateAlloca(llvm::ArrayType::get(b.getInt8Ty(), uint64_t(bytes)));
+    made->setAlignment(llvm::Align(kRowBytes));
+    return made;
+  }
+  Value *pointer(Tile::Argument which) { return b.CreateIntToPtr(argument(which), b.getPtrTy()); }
+  Value *after(Value *place, Value *bytes) { return b.CreateGEP(b.getInt8Ty(), place, bytes); }
+  Value *after(Value *place, int64_t bytes) {
+    return b.CreateConstGEP1_64(b.getInt8Ty(), place, uint64_t(bytes));
+  }
+
+  llvm::SmallVector<Piece> pieces() const {
+    const int64_t all = tile.width / kColumnUnit;
+    const int64_t most = matricesOfRows == 1 ? kLeftOfOne : kMostSumsOfTwo / matricesOfRows;
+    const int64_t count = llvm::divideCeil(all, most);
+    llvm::SmallVector<Piece> pieces;
+    for (int64_t i = 0; i < count; ++i)
+      pieces.push_back({all * i / count * kColumnUnit, all * (i + 1) / count - all * i / count});
+    return pieces;
+  }
+
+  /// The row of the tile that a matrix of rows begins with: the last one ends with the tile.
+  int64_t firstRow(int64_t matrix) const {
+    return std::max<int64_t>(0, std::min(matrix * kMatrixRows, tile.rows - kMatrixRows));
+  }
+  int64_t panelBytes() const { return tile.width * kUnitBytes; }
+
+  //===--- Instructions ----------------------------------------------------------------------===//
+
+  Value *number(int64_t matrix) { return b.getInt8(uint8_t(matrix)); }
+  void load(int64_t matrix, Value *place, Value *stride) {
+    b.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {number(matrix), place, stride});
+  }
+  void multiplyAdd(int64_t sums, int64_t left, int64_t right) {
+    auto instruction = tile.factors == Factors::bf16 ? llvm::Intrinsic::x86_tdpbf16ps
+                                                     : llvm::Intrinsic::x86_tdpbusd;
+    b.CreateIntrinsic(instruction, {number(sums), number(left), number(right)});
+  }
+
+  //===--- Loops -----------------------------------------------------------------------------===//
+
+  /// for (index = 0; index < end; ++index)
+  void loop(Value *end, llvm::function_ref<void(Value *)> body) {
+    llvm::BasicBlock *from = b.GetInsertBlock(), *inside = block("loop"), *behind = block("after");
+    b.CreateCondBr(b.CreateICmpULT(b.getInt64(0), end), inside, behind);
+    b.SetInsertPoint(inside);
+    llvm::PHINode *index = b.CreatePHI(b.getInt64Ty(), 2);
+    index->addIncoming(b.getInt64(0), from);
+    body(index);
+    Value *next = b.CreateAdd(index, b.getInt64(1));
+    index->addIncoming(next, b.GetInsertBlock());
+    b.CreateCondBr(b.CreateICmpULT(next, end), inside, behind);
+    b.SetInsertPoint(behind);
+  }
+
+  void choose(Value *condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise) {
+    llvm::BasicBlock *yes = block("then"), *no = block("else"), *behind = block("after");
+    b.CreateCondBr(condition, yes, no);
+    b.SetInsertPoint(yes);
+    then();
+    b.CreateBr(behind);
+    b.SetInsertPoint(no);
+    otherwise();
+    b.CreateBr(behind);
+    b.SetInsertPoint(behind);
+  }
+
+  //===--- A piece ---------------------------------------------------------------------------===//
+
+  void forSums(const Piece &piece, llvm::function_ref<void(int64_t, Value *)> body) {
+    for (int64_t r = 0; r < matricesOfRows; ++r)
+      for (int64_t c = 0; c < piece.matrices; ++c)
+        body(r * piece.matrices + c,
+             after(pointer(Tile::sums),
+                   (firstRow(r) * tile.width + piece.column + c * kColumnUnit) * kUnitBytes));
+  }
+
+  void emitPiece(const Piece &piece, int64_t lines) {
+    Value *stride = b.getInt64(panelBytes());
+    choose(
+        b.CreateICmpNE(argument(Tile::accumulate), b.getInt64(0)),
+        [&] { forSums(piece, [&](int64_t sums, Value *place) { load(sums, place, stride); }); },
+        [&] {
+          forSums(piece, [&](int64_t sums, Value *) {
+            b.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {number(sums)});
+          });
+        });
+    loop(steps, [&](Value *step) {
+      Value *left = after(pointer(Tile::left), b.CreateMul(step, b.getInt64(kRowBytes)));
+      multiply(
+          piece,
+          [&](int64_t r) { return after(left, b.CreateMul(rowBytes, b.getInt64(firstRow(r)))); },
+          rowBytes, panelAt(piece, step), stride);
+      askFor(step, lines * kMatrixGroups / kTermUnit);
+    });
+    choose(b.CreateICmpNE(rest, b.getInt64(0)), [&] { multiplyRest(piece); }, [] {});
+    forSums(piece, [&](int64_t sums, Value *place) {
+      b.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {number(sums), place, stride});
+    });
+  }
+
+  Value *panelAt(const Piece &piece, Value *step) {
+    Value *bytes = b.CreateMul(step, b.getInt64(kMatrixGroups * panelBytes()));
+    return after(after(pointer(Tile::panel), bytes), piece.column * kUnitBytes);
+  }
+
+  /// One step of all sums. What is left of the registers holds all of the left side and, one after
+  /// the other, the matrices of the panel; or one of each.
+  void multiply(const Piece &piece, llvm::function_ref<Value *(int64_t)> rows, Value *rowStride,
+                Value *panel, Value *panelStride) {
+    const int64_t own = matricesOfRows * piece.matrices;
+    const int64_t left = matricesOfRows == 1 ? kLeftOfOne : own;
+    auto sums = [&](int64_t r, int64_t c) { return r * piece.matrices + c; };
+    auto loadColumns = [&](int64_t matrix, int64_t c) {
+      load(matrix, after(panel, c * kRowBytes), panelStride);
+    };
+    if (kRegisters - left > matricesOfRows) {
+      const int64_t right = left + matricesOfRows, spare = kRegisters - right;
+      for (int64_t r = 0; r < matricesOfRows; ++r)
+        load(left + r, rows(r), rowStride);
+      for (int64_t c = 0; c < piece.matrices; ++c) {
+        loadColumns(right + c % spare, c);
+        for (int64_t r = 0; r < matricesOfRows; ++r)
+          multiplyAdd(sums(r, c), left + r, right + c % spare);
+      }
+      return;
+    }
+    for (int64_t r = 0; r < matricesOfRows; ++r) {
+      load(left, rows(r), rowStride);
+      for (int64_t c = 0; c < piece.matrices; ++c) {
+        loadColumns(left + 1, c);
+        multiplyAdd(sums(r, c), left, left + 1);
+      }
+    }
+  }
+
+  void askFor(Value *step, int64_t lines) {
+    Value *place = after(pointer(Tile::next), b.CreateMul(step, b.getInt64(lines * kRowBytes)));
+    for (int64_t line = 0; line < lines; ++line)
+      b.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {b.getPtrTy()},
+          {after(place, line * kRowBytes), b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+  }
+
+  //===--- The last terms --------------------------------------------------------------------===//
+
+  void multiplyRest(const Piece &piece) {
+    copyRows();
+    copyPanel(piece);
+    multiply(
+        piece, [&](int64_t r) { return after(ownRows, r * kMatrixRows * kRowBytes); },
+        b.getInt64(kRowBytes), ownPanel, b.getInt64(piece.matrices * kRowBytes));
+  }
+
+  /// Nothing is read behind the last term of a row.
+  void copyRows() {
+    const auto count = unsigned(kRowBytes / leftBytesOf(tile.factors));
+    auto *elements =
+        llvm::FixedVectorType::get(b.getIntNTy(unsigned(8 * leftBytesOf(tile.factors))), count);
+    auto *numbers = llvm::FixedVectorType::get(b.getInt64Ty(), count);
+    Value *live = b.CreateICmpULT(b.CreateStepVector(numbers), b.CreateVectorSplat(count, rest));
+    Value *left = after(pointer(Tile::left), b.CreateMul(steps, b.getInt64(kRowBytes)));
+    for (int64_t r = 0; r < matricesOfRows; ++r)
+      loop(b.getInt64(std::min(tile.rows, kMatrixRows)), [&](Value *row) {
+        Value *from = b.CreateMul(rowBytes, b.CreateAdd(row, b.getInt64(firstRow(r))));
+        Value *loaded =
+            b.CreateMaskedLoad(elements, after(left, from), llvm::Align(leftBytesOf(tile.factors)),
+                               live, llvm::Constant::getNullValue(elements));
+        Value *to = after(after(ownRows, r * kMatrixRows * kRowBytes),
+                          b.CreateMul(row, b.getInt64(kRowBytes)));
+        b.CreateAlignedStore(loaded, to, llvm::Align(kRowBytes));
+      });
+  }
+
+  /// Groups that the panel does not have are zeros.
+  void copyPanel(const Piece &piece) {
+    auto *vector = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(kColumnUnit));
+    Value *groups = b.CreateUDiv(b.CreateAdd(rest, b.getInt64(group - 1)), b.getInt64(group));
+    Value *panel = panelAt(piece, steps);
+    const int64_t bytes = piece.matrices * kRowBytes;
+    loop(b.getInt64(kMatrixGroups), [&](Value *g) {
+      Value *isThere = b.CreateICmpULT(g, groups);
+      Value *from = after(panel, b.CreateMul(g, b.getInt64(panelBytes())));
+      Value *to = after(ownPanel, b.CreateMul(g, b.getInt64(bytes)));
+      for (int64_t c = 0; c < piece.matrices; ++c) {
+        Value *mask = b.CreateVectorSplat(unsigned(kColumnUnit), isThere);
+        Value *loaded =
+            b.CreateMaskedLoad(vector, after(from, c * kRowBytes), llvm::Align(kUnitBytes), mask,
+                               llvm::Constant::getNullValue(vector));
+        b.CreateAlignedStore(loaded, after(to, c * kRowBytes), llvm::Align(kRowBytes));
+      }
+    });
+  }
+
+  llvm::Function &function;
+  const Tile &tile;
+  llvm::IRBuilder<> b;
+  int64_t matricesOfRows;
+  int64_t group;       ///< terms of a group
+  int64_t termsOfStep; ///< terms that are multiplied at once
+  Value *rowBytes = nullptr, *steps = nullptr, *rest = nullptr;
+  Value *ownRows = nullptr, *ownPanel = nullptr;
+};
+} // namespace
+
+void gantry::cpu::emitMatrixTile(llvm::Function &function, const Tile &tile) {
+  MatrixTileEmitter(function, tile).emit();
+}
