@@ -4,7 +4,7 @@ Run through the build folder (lit BUILD/test), which knows where the tools are.
   --param roundtrip=1   adds --verify-roundtrip to every gantry-opt: what is read is printed, read
                         again and compared, as text and as bytecode
 Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python, %node.
-Features, for REQUIRES: shared-models, onnx-testdata, node, nvptx, roundtrip, asan, ubsan.
+Features, for REQUIRES: shared-models, onnx-testdata, node, nvptx, roundtrip, asan, ubsan, amx.
 """
 
 import os
@@ -59,6 +59,13 @@ if ptxas:
 for sanitizer, feature in (("address", "asan"), ("undefined", "ubsan")):
     if sanitizer in config.sanitizers:
         config.available_features.add(feature)
+
+try:
+    with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
+        if " amx_tile" in cpuinfo.read():
+            config.available_features.add("amx")
+except OSError:
+    pass
 
 # A word boundary on both sides, so that paths and other tools' names are left alone.
 gantry_opt = os.path.join(gantry_tools_dir, "gantry-opt")

@@ -5,7 +5,7 @@ carries its instructions out where it does not, and counts them.
 Products of bf16 are the cases of product_bits_test.py against a scalar loop of what Intel's manual says of TDPBF16PS:
 32 terms at a time, the even ones and the odd ones a chain of fused multiply-adds from zero each, both added up and then
 added to the sum, subnormal numbers being zeros. Products and convolutions of bytes are exact. Code is for AVX-512 and
-AMX, so a processor needs AVX-512 at least; else nothing is run.
+AMX, so a processor needs AVX-512 at least; else nothing is run. The cases of quantized_test.py give the same by AMX.
 
 Usage: amx_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -31,6 +31,7 @@ TERMS_OF_STEP = 32
 ROWS = (1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 64, 65, 100)
 CHANNELS = (1, 3, 4, 7, 16, 31, 63, 64, 65, 128, 200)
 BF16, BYTES = "target-cpu=x86-64-v4+amx_bf16", "target-cpu=x86-64-v4+amx_int8"
+FORMS_OF_BYTES = (((BYTES,), 2), ((BYTES + "+avx512_vnni", "no-fuse"), 3))
 
 
 def steps(x, y):
@@ -120,11 +121,11 @@ class Bytes:
                     return f"{node.op_type} {x.shape} by {w.shape}, {flags}: other sums"
         if count(self.library, b"tdpbusd") == before != -1:
             return f"{node.op_type} {x.shape} by {w.shape}: no matrices were multiplied"
-        return None
+        return quantized_test.check((self.seed, number), FORMS_OF_BYTES)
 
 
 def main():
-    arguments = groups.drawn_options(__doc__, 60).parse_args()
+    arguments = groups.drawn_options(__doc__, 30).parse_args()
     if " avx512bw" not in pathlib.Path("/proc/cpuinfo").read_text():
         print("amx: this processor has no AVX-512, which the code is for beside AMX")
         return groups.report("amx", 0, {}, arguments.json)
