@@ -12,6 +12,12 @@
 // RUN: llvm-objdump -d --no-show-raw-insn %t.bf16.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // RUN: llvm-objdump -d --no-show-raw-insn %t.bf16.1 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // RUN: llvm-objdump -d --no-show-raw-insn %t.bf16.2 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// And of matrices (AMX), with the tiles that another processor makes of theirs.
+// RUN: gantry compile %s --math=bf16 --target-cpu=sapphirerapids,x86-64-v3,znver4 -o %t.amx.gantry
+// RUN: %python -B %S/Inputs/extract_objects.py %t.amx.gantry %t.amx
+// RUN: llvm-objdump -d --no-show-raw-insn %t.amx.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: llvm-objdump -d --no-show-raw-insn %t.amx.1 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: llvm-objdump -d --no-show-raw-insn %t.amx.2 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // RUN: gantry compile %s --math=f16 --target-cpu=x86-64-v3,x86-64-v4 -o %t.f16.gantry
 // RUN: %python -B %S/Inputs/extract_objects.py %t.f16.gantry %t.f16
 // RUN: llvm-objdump -d --no-show-raw-insn %t.f16.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s

@@ -115,7 +115,8 @@ private:
       vectors = llvm::divideCeil(vectors, 2);
     while (all % vectors != 0)
       --vectors;
-    int64_t cuts = 1;
+    // Tiles that are cut for matrices have more rows than others.
+    int64_t cuts = llvm::divideCeil(tile.rows, mostRows(tile.width));
     while (!fits(llvm::divideCeil(tile.rows, cuts), vectors))
       ++cuts;
     llvm::SmallVector<Piece> pieces;
