@@ -93,13 +93,20 @@ private:
   unsigned saved;
 };
 
-bool multiplyBF16(const Instruction &i) {
+/// The rest of this is for any processor, so that a program can ask what it runs on.
+#define WITH_VECTORS [[gnu::target("avx512f")]]
+
+WITH_VECTORS __m512 evenOf(__m512i pairs) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+}
+WITH_VECTORS __m512 oddOf(__m512i pairs) {
+  return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(int(0xffff0000U))));
+}
+
+WITH_VECTORS bool multiplyBF16(const Instruction &i) {
   if (!fits(i))
     return false;
   const RoundingOfAMX rounding;
-  const __m512i upper = _mm512_set1_epi32(int(0xffff0000U));
-  auto even = [](__m512i pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)); };
-  auto odd = [&](__m512i pairs) { return _mm512_castsi512_ps(_mm512_and_si512(pairs, upper)); };
   const unsigned columns = state.rowBytes(i.target) / 4;
   for (unsigned m = 0; m < state.rows(i.target); ++m) {
     __m512 evens = _mm512_setzero_ps(), odds = _mm512_setzero_ps();
@@ -107,8 +114,8 @@ bool multiplyBF16(const Instruction &i) {
       int pair = 0;
       std::memcpy(&pair, state.tiles[i.first][m] + std::size_t(4) * k, sizeof pair);
       const __m512i x = _mm512_set1_epi32(pair), y = _mm512_load_si512(state.tiles[i.second][k]);
-      evens = _mm512_fmadd_ps(even(x), even(y), evens);
-      odds = _mm512_fmadd_ps(odd(x), odd(y), odds);
+      evens = _mm512_fmadd_ps(evenOf(x), evenOf(y), evens);
+      odds = _mm512_fmadd_ps(oddOf(x), oddOf(y), odds);
     }
     float *sums = reinterpret_cast<float *>(state.tiles[i.target][m]);
     const __m512 sum = _mm512_add_ps(_mm512_load_ps(sums), _mm512_add_ps(evens, odds));

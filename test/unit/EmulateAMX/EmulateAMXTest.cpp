@@ -32,7 +32,7 @@ Config shaped(int m, int n, int k) {
 class EmulateAMX : public testing::Test {
 protected:
   void SetUp() override {
-    if (!__builtin_cpu_supports("avx512bw"))
+    if (!__builtin_cpu_supports("avx512f"))
       GTEST_SKIP() << "this processor has no AVX-512, which the emulation is written with";
     // Of a processor that has AMX.
     constexpr int requestPermission = 0x1023, tileData = 18;
