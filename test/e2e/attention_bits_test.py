@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 import groups
-from products_test import Draw, pack, tensor
+from products_test import Draw, pack, round_to_bf16, tensor
 
 QUERIES = (3, 16, 17, 31, 33, 64, 65, 127, 129, 150, 197)
 KEYS = (5, 16, 17, 31, 48, 49, 64, 65, 100, 128, 129, 197, 300, 520)
@@ -25,50 +25,60 @@ LENGTHS = (16, 64, 96, 128, 192, 320, 576, 768, 1000, 1024, 4096, 4097)
 CASES_OF_A_FILE = 6
 
 
-def given(draw, shape):
-    values = draw.random.normal(size=shape).astype(np.float32)
+ROUNDED = {"f32": lambda x: x, "f16": lambda x: x.astype(np.float16).astype(np.float32), "bf16": round_to_bf16}
+# Scores and weights are rounded to the type, too.
+OFF = {"f32": (1e-3, 1e-4), "f16": (1e-2, 1e-2), "bf16": (8e-2, 8e-2)}
+
+
+def given(draw, shape, element="f32", size=1.0):
+    """An input of f32, and what it is in the type."""
+    values = ROUNDED[element](np.asarray(draw.random.normal(size=shape) * size, np.float32))
     name = f"%a{len(draw.inputs)}"
     draw.inputs.append((name, values, tensor(shape, "f32")))
+    if element != "f32":
+        name = draw.op("cast", [(name, tensor(shape, "f32"))], "", tensor(shape, element))
     return name, values
 
 
-def operand(draw, batch, rows, columns, side_by_side, order):
+def operand(draw, element, batch, rows, columns, side_by_side, order):
     """[batch..., rows, columns] or, with order (1, 0), its transpose; side by side the last of the batch lies behind rows."""
     size = {"rows": rows, "columns": columns}
     result = [size[("rows", "columns")[i]] for i in order]
+    # Of narrow types scores are small, or their rounding would decide which key counts.
+    least = 1.0 if element == "f32" else columns ** -0.25
     if not side_by_side:
         if order == (0, 1):
-            return given(draw, (*batch, rows, columns))
-        name, values = given(draw, (*batch, rows, columns))
+            return given(draw, (*batch, rows, columns), element, least)
+        name, values = given(draw, (*batch, rows, columns), element, least)
         permutation = (*range(len(batch)), len(batch) + 1, len(batch))
     else:
         *outer, heads = batch
-        name, values = given(draw, (*outer, rows, heads, columns))
+        name, values = given(draw, (*outer, rows, heads, columns), element, least)
         n = len(outer)
         permutation = (*range(n), n + 1, *(n + 2 * i for i in order))
-    type = tensor((*batch, *result), "f32")
-    name = draw.op("transpose", [(name, tensor(values.shape, "f32"))],
+    type = tensor((*batch, *result), element)
+    name = draw.op("transpose", [(name, tensor(values.shape, element))],
                    f" {{permutation = array<i64: {', '.join(map(str, permutation))}>}}", type)
     return name, values.transpose(permutation)
 
 
-def between(draw, name, scores):
+def between(draw, element, name, scores):
     """What stands between the product and the softmax."""
-    type = tensor(scores.shape, "f32")
+    type = tensor(scores.shape, element)
 
     def step(op, other=None, shape=()):
-        operands = [(name, type)] + ([(other, tensor(shape, "f32"))] if other else [])
+        operands = [(name, type)] + ([(other, tensor(shape, element))] if other else [])
         return draw.op(op, operands, "", type)
 
     for kind in draw.one(((), ("scale",), ("scale", "mask"), ("mask",), ("scale", "cap"), ("scale", "heads"))):
         if kind == "scale":
-            other, values = given(draw, ())
+            other, values = given(draw, (), element)
             name, scores = step("mul", other), scores * values
         elif kind == "cap":
             name, scores = step("tanh"), np.tanh(scores)
         else:
             shape = scores.shape[-2:] if kind == "mask" else scores.shape
-            other, values = given(draw, shape)
+            other, values = given(draw, shape, element)
             name, scores = step("add", other, shape), scores + values
     return name, scores
 
@@ -111,36 +121,40 @@ def make_case(seed, number):
         return make_chain(draw, number)
     m, n, d, e = draw.one(QUERIES), draw.one(KEYS), draw.one(DEPTHS), draw.one(DEPTHS)
     batch = tuple(draw.one(((2,), (3,), (1, 2), (2, 5), (1, 9))))
+    element = draw.one(("f32", "f32", "f16", "bf16"))
     side_by_side, turned = draw.chance(0.6), draw.chance(0.5)
-    q, x = operand(draw, batch, m, d, side_by_side, (0, 1))
-    k, y = operand(draw, batch, n, d, side_by_side, (1, 0) if turned else (0, 1))
-    v, z = operand(draw, batch, n, e, side_by_side, (0, 1))
-    types = [tensor(value.shape, "f32") for value in (x, y, z)]
+    q, x = operand(draw, element, batch, m, d, side_by_side, (0, 1))
+    k, y = operand(draw, element, batch, n, d, side_by_side, (1, 0) if turned else (0, 1))
+    v, z = operand(draw, element, batch, n, e, side_by_side, (0, 1))
+    types = [tensor(value.shape, element) for value in (x, y, z)]
     scaled = draw.chance(0.2)
     if scaled:
-        other, factor = given(draw, ())
-        q, x = draw.op("mul", [(q, types[0]), (other, "tensor<f32>")], "", types[0]), x * factor
+        other, factor = given(draw, (), element)
+        q, x = draw.op("mul", [(q, types[0]), (other, f"tensor<{element}>")], "", types[0]), x * factor
     scores = np.matmul(x.astype(np.float64), y if turned else y.swapaxes(-1, -2))
-    type = tensor(scores.shape, "f32")
+    type = tensor(scores.shape, element)
     name = draw.op("matmul", [(q, types[0]), (k, types[1])], "" if turned else " {transpose_b}", type)
-    name, scores = between(draw, name, scores)
+    name, scores = between(draw, element, name, scores)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     name = draw.op("softmax", [(name, type)], f" {{axis = {len(scores.shape) - 1} : i64}}", type)
     result = np.matmul(weights, z)
-    final = tensor(result.shape, "f32")
+    final = tensor(result.shape, element)
     name = draw.op("matmul", [(name, type), (v, types[2])], "", final)
     if draw.chance(0.5):
         rank = len(result.shape)
         permutation = (*range(rank - 3), rank - 2, rank - 3, rank - 1)
         result = result.transpose(permutation)
-        turned_type = tensor(result.shape, "f32")
+        turned_type = tensor(result.shape, element)
         name = draw.op("transpose", [(name, final)],
                        f" {{permutation = array<i64: {', '.join(map(str, permutation))}>}}", turned_type)
         final = turned_type
-    text = f"case {number}: {batch} {m}x{n}x{d}x{e}{' side by side' * side_by_side}{' transposed' * turned}{' scaled' * scaled}"
+    if element != "f32":
+        wide = tensor(result.shape, "f32")
+        name, final = draw.op("cast", [(name, final)], "", wide), wide
+    text = f"case {number}: {element} {batch} {m}x{n}x{d}x{e}{' side by side' * side_by_side}{' transposed' * turned}{' scaled' * scaled}"
     return groups.Case(text, (draw.inputs, draw.lines, name, final), [values for _, values, _ in draw.inputs],
-                       [result.astype(np.float32)], (1e-3, 1e-4))
+                       [result.astype(np.float32)], OFF[element])
 
 
 if __name__ == "__main__":

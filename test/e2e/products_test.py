@@ -24,6 +24,12 @@ def tensor(shape, element):
     return "tensor<" + "".join(f"{size}x" for size in shape) + element + ">"
 
 
+def round_to_bf16(values):
+    """To the nearest, ties to even, as f32."""
+    bits = np.atleast_1d(values).astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32).reshape(values.shape)
+
+
 class Draw:
     """Random sizes, and a graph that grows op by op."""
 
@@ -85,9 +91,7 @@ def finish(draw, value, element, epilogue):
         values, shape = -values.reshape(flat), flat
     if dtype is None:
         name = draw.op("cast", [(name, tensor(shape, element))], "", tensor(shape, "f32"))
-        bits = np.atleast_1d(values.astype(np.float32)).view(np.uint32)
-        bits = bits + 0x7fff + (bits >> 16 & 1) & np.uint32(0xffff0000)
-        return name, bits.view(np.float32).reshape(shape), tensor(shape, "f32")
+        return name, round_to_bf16(values).reshape(shape), tensor(shape, "f32")
     return name, values.astype(dtype), tensor(shape, element)
 
 
@@ -160,11 +164,12 @@ def conv(draw):
 
 def attention(draw):
     """Numbers of all sizes: weights are no whole ones. Hidden queries have no answer, so none is."""
-    element = draw.one(("f32", "f32", "f16", "f64"))
+    element = draw.one(("f32", "f32", "f16", "bf16", "f64"))
     batch = tuple(draw.one(((), (2,), (2, 3))))
     t, s = draw.size(130), draw.size(130)
-    d, e = (draw.one((1, 3, 8, 16, 33, 64, 128, 130, 256, 260)) for _ in range(2))
-    q, k, v = (draw.random.normal(size=(*batch, *shape)).astype(TYPES[element]) for shape in ((t, d), (s, d), (s, e)))
+    d, e = (draw.one((1, 3, 8, 16, 33, 36, 64, 100, 128, 130, 256, 260)) for _ in range(2))
+    rounded = (lambda x: x.astype(TYPES[element])) if element != "bf16" else round_to_bf16
+    q, k, v = (rounded(draw.random.normal(size=(*batch, *shape))) for shape in ((t, d), (s, d), (s, e)))
     mask, scale = None, 1 / np.sqrt(d)
     arrays = [q, k, v]
     if draw.chance(0.5):
@@ -172,12 +177,14 @@ def attention(draw):
         mask = draw.random.normal(size=shape)
         mask[draw.random.random(shape) < 0.2] = -np.inf
         mask[..., 0] = 0
-        arrays.append(mask.astype(TYPES[element]))
+        arrays.append(rounded(mask))
     operands = []
     for array in arrays:
-        name = f"%a{len(draw.inputs)}"
-        draw.inputs.append((name, array, tensor(array.shape, element)))
-        operands.append((name, tensor(array.shape, element)))
+        name, type = f"%a{len(draw.inputs)}", tensor(array.shape, element)
+        draw.inputs.append((name, array, tensor(array.shape, element if TYPES[element] else "f32")))
+        if not TYPES[element]:
+            name = draw.op("cast", [(name, draw.inputs[-1][2])], "", type)
+        operands.append((name, type))
     causal = draw.chance(0.4)
     q, k, v, *mask = (array.astype(np.float64) for array in arrays)
     scores = q @ k.swapaxes(-1, -2) * scale + (mask[0] if mask else 0)
@@ -198,8 +205,8 @@ def make_case(seed, number):
         epilogue = ""
     name, expected, type = finish(draw, value, element, epilogue)
     source = (draw.inputs, draw.lines, name, type)
-    # What exp and the sums of a row may be off, and the result's own rounding.
-    off = {"f16": 2e-3, "f32": 1e-5, "f64": 1e-12}.get(element, 0) if text.startswith("attention") else 0
+    # What exp and the sums of a row may be off, the rounding of weights, and the result's own.
+    off = {"f16": 2e-3, "bf16": 8e-3, "f32": 1e-5, "f64": 1e-12}.get(element, 0) if text.startswith("attention") else 0
     return groups.Case(f"case {number}: {text} {epilogue}".strip(), source, [values for _, values, _ in draw.inputs],
                        [expected], (off, off))
 

@@ -32,6 +32,16 @@ int64_t gantry::gpuArchNumber(StringRef arch) {
   return number;
 }
 
+int64_t gantry::oldestGPUArch(ModuleOp kernels) {
+  auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
+  if (!target || !target.getMachines() || target.getMachines().empty())
+    return gpuArchNumber(kDefaultGPUArch);
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (auto arch : target.getMachines().getAsRange<StringAttr>())
+    oldest = std::min(oldest, gpuArchNumber(arch.getValue()));
+  return oldest;
+}
+
 static DenseI64ArrayAttr extentOf(DenseI32ArrayAttr size) {
   SmallVector<int64_t> wide(size.asArrayRef());
   return DenseI64ArrayAttr::get(size.getContext(), wide);

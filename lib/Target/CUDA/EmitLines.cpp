@@ -4,6 +4,10 @@
 #include "gantry/Target/CUDA/Passes.h"
 
 #include "Lines/Lines.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -38,19 +42,27 @@ static func::FuncOp makeFunction(KernelOp kernel) {
   return func;
 }
 
-template <typename Op>
-static void emitKernel(KernelOp kernel, Op op) {
+static void emitKernel(KernelOp kernel, Operation *op, int64_t threads,
+                       function_ref<void(Launch &)> emit) {
   func::FuncOp func = makeFunction(kernel);
   // Each element of a scattered result is read, if at all, by the thread that writes it.
-  if constexpr (llvm::is_one_of<Op, ScatterElementsOp, ScatterNdOp>::value)
+  if (isa<ScatterElementsOp, ScatterNdOp>(op))
     func->setAttr(kWorkAttr, WorkAttr::of(kernel));
   auto results = llvm::map_to_vector(op->getResultTypes(),
                                      [](Type type) -> Type { return signlessTensor(type); });
-  Launch launch(func, results, threadsOf(op));
+  Launch launch(func, results, threads);
   if (cast<ShapedType>(results.front()).getNumElements() > 0)
-    gantry::gpu::emit(op, launch);
+    emit(launch);
   launch.finish();
   kernel.erase();
+}
+
+static void emitAttention(KernelOp kernel, AttentionOp op, int64_t arch) {
+  if (std::optional<CoreAttentionTiles> tiles = coreTilesOf(op, arch))
+    emitKernel(kernel, op, tiles->threads(),
+               [&](Launch &launch) { gantry::gpu::emit(op, *tiles, launch); });
+  else if (isByTiles(op))
+    emitKernel(kernel, op, threadsOf(op), [&](Launch &launch) { gantry::gpu::emit(op, launch); });
 }
 
 /// The one op of a kernel, but for constants; null when it has more.
@@ -68,15 +80,15 @@ static Operation *onlyOpOf(KernelOp kernel) {
 namespace {
 struct EmitLines : gantry::impl::EmitLinesPassBase<EmitLines> {
   void runOnOperation() override {
+    const int64_t arch = oldestGPUArch(getOperation());
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
       if (Operation *op = onlyOpOf(kernel))
         TypeSwitch<Operation *>(op)
-            .Case<CumsumOp, TopKOp, ScatterElementsOp, ScatterNdOp>(
-                [&](auto line) { emitKernel(kernel, line); })
-            .Case([&](AttentionOp attention) {
-              if (isByTiles(attention))
-                emitKernel(kernel, attention);
-            });
+            .Case<CumsumOp, TopKOp, ScatterElementsOp, ScatterNdOp>([&](auto line) {
+              emitKernel(kernel, line, threadsOf(line),
+                         [&](Launch &launch) { gantry::gpu::emit(line, launch); });
+            })
+            .Case([&](AttentionOp op) { emitAttention(kernel, op, arch); });
   }
 };
 } // namespace

@@ -286,20 +286,29 @@ static bool movementFits(Operation *op, ArrayRef<Operation *> group) {
   return llvm::none_of(group, isTransposed);
 }
 
-/// Whether kernels round the operands of products to tf32, which lanes do not.
-static bool usesTF32(Operation *op) {
+/// What tensor cores multiply of a product of elements of a type, on the GPUs that kernels are for.
+static std::optional<gantry::gpu::CoreKind> coresFor(Operation *op, Type element) {
   auto all = op->getParentOfType<ModuleOp>();
-  return all && llvm::any_of(all.getOps<ModuleOp>(), [](ModuleOp kernels) {
-           auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
-           return target && target.getName() == kCUDATarget && target.getMath() &&
-                  target.getMath() == "tf32";
-         });
+  if (!all)
+    return std::nullopt;
+  for (ModuleOp kernels : all.getOps<ModuleOp>()) {
+    auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
+    if (!target || target.getName() != kCUDATarget || oldestGPUArch(kernels) < kTensorCoreArch)
+      continue;
+    if (element.isF32() && target.getMath() && target.getMath() == "tf32")
+      return gantry::gpu::CoreKind::tf32;
+    return gantry::gpu::coreKindOf(element);
+  }
+  return std::nullopt;
 }
 
 static bool suitsAttention(MatmulOp second, const AttentionSizes &sizes) {
   Type element = cast<RankedTensorType>(second.getResult().getType()).getElementType();
-  return element.isF32() && !standsAlone(second) && !usesTF32(second) &&
-         gpu::chooseAttention(sizes).has_value();
+  if (standsAlone(second))
+    return false;
+  if (std::optional<gantry::gpu::CoreKind> kind = coresFor(second, element))
+    return gantry::gpu::chooseAttention(sizes, *kind).has_value();
+  return element.isF32() && gantry::gpu::chooseAttention(sizes).has_value();
 }
 
 bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {

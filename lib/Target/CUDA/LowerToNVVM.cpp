@@ -3,6 +3,7 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 
+#include "AsyncCopy.h"
 #include "gantry/Target/Optimize.h"
 #include "gantry/Target/Passes.h"
 
@@ -39,6 +40,7 @@ struct LowerToNVVM : gantry::impl::LowerToNVVMPassBase<LowerToNVVM> {
 
   void runOnOperation() override {
     bool isNarrow = getOperation().getName().starts_with(kNarrowModule);
+    gantry::gpu::lowerPointers(getOperation(), isNarrow ? 32 : 64);
     OpPassManager pm = pipelineFor(isNarrow ? "32" : "64");
     if (failed(runPipeline(pm, getOperation())))
       signalPassFailure();

@@ -33,6 +33,9 @@ inline constexpr int64_t kTensorCoreArch = 80;
 /// 90 for "sm_90".
 int64_t gpuArchNumber(llvm::StringRef arch);
 
+/// The number of the oldest architecture that a module of kernels is for.
+int64_t oldestGPUArch(mlir::ModuleOp kernels);
+
 /// The architectures that code can be made for, oldest first: sm_75 to sm_121.
 llvm::ArrayRef<llvm::StringRef> knownGPUArchs();
 

@@ -11,11 +11,13 @@ def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
     become functions over memrefs. Of a cumulative sum a thread takes a line, or a block a long one;
     of top_k a block takes a row, which it sorts. Of a scatter a thread owns some elements and goes
     through all updates that may be for them, so that these apply in row-major order. The order of
-    additions depends on the shape alone. All other kernels are left alone.
+    additions depends on the shape alone. Attention of f16 and bf16 is multiplied by tensor cores from sm_80 on.
+    All other kernels are left alone.
   }];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect", "::mlir::math::MathDialect"];
+                           "::mlir::func::FuncDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def EmitThreadsPass : Pass<"gantry-emit-gpu-threads", "::mlir::ModuleOp"> {

@@ -22,7 +22,18 @@ inline int64_t threadsOf(ScatterNdOp) { return kMostThreads; }
 /// Other attention is products and a softmax.
 bool isByTiles(AttentionOp op);
 
+/// How tensor cores compute attention: a warp has sixteen queries, a tile so many keys.
+struct CoreAttentionTiles {
+  int64_t warps, keys;
+
+  int64_t threads() const { return warps * kWarp; }
+};
+
+/// Nothing for GPUs without them, and for other sizes and types than they have a kernel for.
+std::optional<CoreAttentionTiles> coreTilesOf(AttentionOp op, int64_t arch);
+
 void emit(AttentionOp op, Launch &launch);
+void emit(AttentionOp op, const CoreAttentionTiles &tiles, Launch &launch);
 void emit(CumsumOp op, Launch &launch);
 void emit(TopKOp op, Launch &launch);
 void emit(ScatterElementsOp op, Launch &launch);

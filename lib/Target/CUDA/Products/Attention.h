@@ -5,18 +5,24 @@
 // the result. Both products have as many threads, and add up as their kernels of their own do.
 #pragma once
 
+#include "CoreInstructions.h"
 #include "Tile.h"
 #include "gantry/Target/AttentionPolicy.h"
 
 namespace gantry::gpu {
 
+/// Tiles for lanes, or for tensor cores.
+template <typename TileOf>
 struct AttentionTiles {
-  Tile scores, context; ///< of the same rows, for as many threads
-  int64_t stride;       ///< from line to line of scores, in elements
+  TileOf scores, context; ///< of the same rows, for as many threads
+  int64_t stride;         ///< from line to line of scores, in elements
 };
 
 /// How lanes compute attention of f32 in one kernel; nothing where its scores do not fit into
 /// shared memory, or where kernels for each of its ops are taken to be faster.
-std::optional<AttentionTiles> chooseAttention(const AttentionSizes &sizes);
+std::optional<AttentionTiles<Tile>> chooseAttention(const AttentionSizes &sizes);
+
+/// How tensor cores do.
+std::optional<AttentionTiles<CoreTile>> chooseAttention(const AttentionSizes &sizes, CoreKind kind);
 
 } // namespace gantry::gpu

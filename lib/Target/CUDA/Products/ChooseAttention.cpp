@@ -2,20 +2,21 @@
 // and threads in common are compared, and the best of them with what products of their own take.
 
 #include "Attention.h"
+#include "CoreTiles.h"
 #include "Launch.h"
 #include "Threads/Order.h"
-#include "TileCost.h"
 
 #include <array>
 
 using namespace gantry;
 using namespace gantry::gpu;
 
-static constexpr int64_t kBytes = 4; ///< of an element
 /// Shorter sums are no tiles (FindProduct.cpp).
 static constexpr int64_t kFewestTerms = 16;
 /// A pass over its columns needs no more shared memory for the space between lines.
 static constexpr int64_t kPadding = 32;
+/// Rows are added up in f32.
+static constexpr int64_t kSumBits = 32;
 /// Where sums of teams of several warps meet, at most.
 static constexpr int64_t kJoinBytes = 256;
 /// What a kernel of its own costs that comes between two others, in cycles; bytes that memory gives
@@ -25,28 +26,107 @@ static constexpr double kKernelCycles = 3000, kBytesOfCycle = 1700, kElementCycl
 /// lanes' rows and eight neighbours are in different ones.
 static constexpr int64_t kBanks = 32, kShift = 8;
 
-static int64_t strideOf(int64_t keys) {
-  return int64_t(llvm::alignTo(std::max<int64_t>(keys, kShift) - kShift, kBanks)) + kShift;
+static int64_t strideOf(int64_t keys, int64_t bytes) {
+  const int64_t words = llvm::divideCeil(keys * bytes, 4);
+  return (int64_t(llvm::alignTo(std::max<int64_t>(words, kShift) - kShift, kBanks)) + kShift) * 4 /
+         bytes;
 }
 
 /// The order of additions: what slices have of the terms, and whether zeros are added behind them.
-static bool addsAlike(const Tile &x, const Tile &y, int64_t terms) {
+template <typename TileOf>
+static bool addsAlike(const TileOf &x, const TileOf &y, int64_t terms) {
   if (x.slices != y.slices)
     return false;
   return x.slices > 1 ? x.terms == y.terms : (terms % x.terms == 0) == (terms % y.terms == 0);
 }
 
-/// What a product allocates of shared memory, at most: both tiles, and sums of slices.
-static std::array<int64_t, 3> piecesOf(const Tile &tile, int64_t terms) {
-  int64_t lines = (terms > tile.terms ? 2 : 1) * tile.terms;
-  int64_t sums = tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) : 0;
-  return {lines * (tile.rows * kBytes + tile.padding),
-          lines * (tile.columns * kBytes + tile.padding), sums * kBytes};
+/// Bytes of shared memory: both tiles, and sums of slices.
+using Pieces = std::array<int64_t, 3>;
+
+static Pieces piecesOf(int64_t left, int64_t right, int64_t stages, int64_t slices, int64_t rows,
+                       int64_t columns) {
+  int64_t sums = slices > 1 ? slices * rows * (columns + kMostJoinPadding) : 0;
+  return {stages * left, stages * right, sums * 4};
 }
 
+static int64_t stagesOf(int64_t terms, int64_t ofTile) { return terms > ofTile ? 2 : 1; }
+
+namespace {
+/// Products of f32 on lanes.
+struct Lanes {
+  using TileOf = Tile;
+  static constexpr int64_t bytes = 4;
+
+  bool fits(const AttentionSizes &) const { return true; }
+  Tile alone(const ProductSizes &sizes) const { return gantry::gpu::chooseTile(sizes, bytes); }
+  BlockCost cost(const Tile &tile, const ProductSizes &sizes) const {
+    return costOf(tile, sizes, bytes);
+  }
+  /// What a product allocates, at most.
+  Pieces pieces(const Tile &tile, int64_t terms) const {
+    return piecesOf(tile.terms * (tile.rows * bytes + tile.padding),
+                    tile.terms * (tile.columns * bytes + tile.padding), stagesOf(terms, tile.terms),
+                    tile.slices, tile.rows, tile.columns);
+  }
+  void forAll(const ProductSizes &sizes, const Tile &alone, int64_t rows,
+              llvm::function_ref<void(const Tile &)> consider) const {
+    int64_t most =
+        std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(sizes.columns))), 16, 128);
+    for (int64_t columns = 16; columns <= most; columns *= 2)
+      for (int64_t own = 1; own <= std::min<int64_t>(8, rows); own *= 2)
+        for (int64_t across = 1; across <= 8; across *= 2)
+          for (int64_t depth = 8; depth <= 64; depth *= 2)
+            if (own * across >= 4 && depth >= alone.slices)
+              consider({rows, columns, depth, own, across, alone.slices, kPadding});
+  }
+};
+
+/// Products on tensor cores.
+struct Cores {
+  using TileOf = CoreTile;
+  CoreKind kind;
+  int64_t bytes = kind == CoreKind::tf32 ? 4 : 2;
+  CoreShape shape = coreShapeOf(kind);
+
+  bool fits(const AttentionSizes &sizes) const {
+    return std::min({sizes.queries, sizes.keys, sizes.width}) >= kFewestCoreRows;
+  }
+  CoreTile alone(const ProductSizes &sizes) const { return chooseCoreTile(sizes, shape, bytes); }
+  BlockCost cost(const CoreTile &tile, const ProductSizes &sizes) const {
+    return costOf(tile, sizes, shape, bytes);
+  }
+  Pieces pieces(const CoreTile &tile, int64_t terms) const {
+    auto ofSide = [&](int64_t extent) {
+      return extent * tile.terms * bytes + std::max(extent, tile.terms) * kMostCorePadding;
+    };
+    return piecesOf(ofSide(tile.rows), ofSide(tile.columns), stagesOf(terms, tile.terms),
+                    tile.slices, tile.rows, tile.columns);
+  }
+  void forAll(const ProductSizes &sizes, const CoreTile &alone, int64_t rows,
+              llvm::function_ref<void(const CoreTile &)> consider) const {
+    for (int64_t warpRows : {16, 32, 64})
+      for (int64_t warpColumns : {16, 32, 64})
+        for (int64_t across : {1, 2, 4, 8})
+          for (int64_t steps : {1, 2, 4, 8})
+            if (rows % warpRows == 0 && warpRows * warpColumns <= 32 * 64 &&
+                (across == 1 || warpColumns * across < 2 * sizes.columns))
+              consider({rows, warpColumns * across, shape.terms * alone.slices * steps, warpRows,
+                        warpColumns, alone.slices});
+  }
+};
+
+template <typename TileOf>
+struct Choice {
+  TileOf tile;
+  double cycles;
+};
+} // namespace
+
 /// A block goes over all columns of its rows.
-static double cyclesOf(const Tile &tile, const ProductSizes &sizes, int64_t shared) {
-  BlockCost cost = costOf(tile, sizes, kBytes);
+template <typename Kind>
+static double cyclesOf(const Kind &kind, const typename Kind::TileOf &tile,
+                       const ProductSizes &sizes, int64_t shared) {
+  BlockCost cost = kind.cost(tile, sizes);
   TileGrid grid(sizes, tile.rows, tile.columns);
   cost.blocks = double(grid.batch * grid.down);
   cost.rounds *= double(grid.across);
@@ -55,61 +135,50 @@ static double cyclesOf(const Tile &tile, const ProductSizes &sizes, int64_t shar
   return cost.cycles();
 }
 
-namespace {
-struct Choice {
-  Tile tile;
-  double cycles;
-};
-} // namespace
-
 /// The best tile of so many rows, for so many threads, where `rest` and pieces of that size are in
 /// shared memory; those of the tile take their places.
-static std::optional<Choice> chooseOf(const ProductSizes &sizes, const Tile &alone, int64_t rows,
-                                      int64_t threads, int64_t rest,
-                                      const std::array<int64_t, 3> &pieces) {
-  std::optional<Choice> best;
-  auto consider = [&](const Tile &tile) {
+template <typename Kind>
+static std::optional<Choice<typename Kind::TileOf>>
+chooseOf(const Kind &kind, const ProductSizes &sizes, const typename Kind::TileOf &alone,
+         int64_t rows, int64_t threads, int64_t rest, const Pieces &pieces) {
+  using TileOf = typename Kind::TileOf;
+  std::optional<Choice<TileOf>> best;
+  kind.forAll(sizes, alone, rows, [&](const TileOf &tile) {
     int64_t shared = rest;
-    for (auto [piece, other] : llvm::zip(piecesOf(tile, sizes.terms), pieces))
+    for (auto [piece, other] : llvm::zip(kind.pieces(tile, sizes.terms), pieces))
       shared += std::max(piece, other);
-    if (tile.threads() != threads || tile.threadRows * tile.threadColumns < 4 ||
-        tile.terms < tile.slices || shared > kSharedBytes || !addsAlike(tile, alone, sizes.terms))
+    if (tile.threads() != threads || shared > kSharedBytes || !addsAlike(tile, alone, sizes.terms))
       return;
-    double cycles = cyclesOf(tile, sizes, shared);
+    double cycles = cyclesOf(kind, tile, sizes, shared);
     if (!best || cycles < best->cycles)
-      best = Choice{tile, cycles};
-  };
-  int64_t most = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(sizes.columns))), 16, 128);
-  for (int64_t columns = 16; columns <= most; columns *= 2)
-    for (int64_t own = 1; own <= std::min<int64_t>(8, rows); own *= 2)
-      for (int64_t across = 1; across <= 8; across *= 2)
-        for (int64_t depth = 8; depth <= 64; depth *= 2)
-          consider({rows, columns, depth, own, across, alone.slices, kPadding});
+      best = Choice<TileOf>{tile, cycles};
+  });
   return best;
 }
 
-std::optional<AttentionTiles> gantry::gpu::chooseAttention(const AttentionSizes &sizes) {
+template <typename Kind>
+static std::optional<AttentionTiles<typename Kind::TileOf>> choose(const Kind &kind,
+                                                                   const AttentionSizes &sizes) {
   ProductSizes scores{sizes.batch, sizes.queries, sizes.keys, sizes.depth};
   ProductSizes context{sizes.batch, sizes.queries, sizes.width, sizes.keys};
   if (sizes.batch == 0 || sizes.queries < 2 || sizes.width < 2 ||
-      std::min(sizes.keys, sizes.depth) < kFewestTerms)
+      std::min(sizes.keys, sizes.depth) < kFewestTerms || !kind.fits(sizes))
     return std::nullopt;
-  const Tile ofScores = gpu::chooseTile(scores, kBytes),
-             ofContext = gpu::chooseTile(context, kBytes);
+  const auto ofScores = kind.alone(scores), ofContext = kind.alone(context);
   const double elements = double(sizes.batch * sizes.queries * sizes.keys);
-  double least = costOf(ofScores, scores, kBytes).cycles() +
-                 costOf(ofContext, context, kBytes).cycles() + 3 * kKernelCycles +
-                 4 * kBytes * elements / kBytesOfCycle;
-  const int64_t stride = strideOf(sizes.keys);
-  std::optional<AttentionTiles> best;
-  const int64_t lanes = orderOfRow(sizes.keys, sizes.keys, 8 * kBytes).lanes;
+  double least = kind.cost(ofScores, scores).cycles() + kind.cost(ofContext, context).cycles() +
+                 3 * kKernelCycles + 4 * double(kind.bytes) * elements / kBytesOfCycle;
+  const int64_t stride = strideOf(sizes.keys, kind.bytes);
+  std::optional<AttentionTiles<typename Kind::TileOf>> best;
+  const int64_t lanes = orderOfRow(sizes.keys, sizes.keys, kSumBits).lanes;
   for (int64_t rows = 8; rows <= 64; rows *= 2)
     for (int64_t threads = std::max(lanes, kWarp); threads <= kMostThreads; threads *= 2) {
-      int64_t rest = rows * stride * kBytes + kJoinBytes;
-      std::optional<Choice> first = chooseOf(scores, ofScores, rows, threads, rest, {}), second;
-      if (first)
-        second =
-            chooseOf(context, ofContext, rows, threads, rest, piecesOf(first->tile, scores.terms));
+      int64_t rest = rows * stride * kind.bytes + kJoinBytes;
+      auto first = chooseOf(kind, scores, ofScores, rows, threads, rest, {});
+      if (!first)
+        continue;
+      auto second = chooseOf(kind, context, ofContext, rows, threads, rest,
+                             kind.pieces(first->tile, scores.terms));
       if (!second)
         continue;
       double blocks = double(sizes.batch) * double(llvm::divideCeil(sizes.queries, rows));
@@ -118,8 +187,17 @@ std::optional<AttentionTiles> gantry::gpu::chooseAttention(const AttentionSizes 
       double cycles = first->cycles + second->cycles + ofRows;
       if (cycles < least) {
         least = cycles;
-        best = AttentionTiles{first->tile, second->tile, stride};
+        best = {first->tile, second->tile, stride};
       }
     }
   return best;
+}
+
+std::optional<AttentionTiles<Tile>> gantry::gpu::chooseAttention(const AttentionSizes &sizes) {
+  return choose(Lanes(), sizes);
+}
+
+std::optional<AttentionTiles<CoreTile>> gantry::gpu::chooseAttention(const AttentionSizes &sizes,
+                                                                     CoreKind kind) {
+  return choose(Cores{kind}, sizes);
 }

@@ -2,7 +2,7 @@
 // part of the terms, or the time in which the blocks that share a multiprocessor issue their
 // instructions, read and write shared memory and wait for memory, whichever is more. The numbers
 // are fitted to the times of 880 tiles of 16 products on an H100 (docs/decisions/0050).
-#include "TileCost.h"
+#include "CoreTiles.h"
 
 #include "Launch.h"
 
@@ -94,8 +94,8 @@ Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
 // Tensor cores
 //===----------------------------------------------------------------------===//
 
-static double cyclesOf(const CoreTile &tile, const Product &product, const CoreShape &shape,
-                       int64_t bytes) {
+BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,
+                              const CoreShape &shape, int64_t bytes) {
   const double threads = double(tile.threads()), warps = threads / kWarp;
   const double steps = double(tile.terms / tile.slices / shape.terms);
   const double multiplies = double(tile.warpRows / shape.rows * (tile.warpColumns / shape.columns));
@@ -105,8 +105,8 @@ static double cyclesOf(const CoreTile &tile, const Product &product, const CoreS
   const double filledBytes = filled * double(bytes);
   const double issue = warps * steps * (multiplies + 3 * reads) + 1.8 * filled / kWarp;
   BlockCost cost;
-  cost.blocks = double(TileGrid(ProductSizes::of(product), tile.rows, tile.columns).blocks());
-  cost.rounds = double(llvm::divideCeil(product.count(product.terms), tile.terms));
+  cost.blocks = double(TileGrid(sizes, tile.rows, tile.columns).blocks());
+  cost.rounds = double(llvm::divideCeil(sizes.terms, tile.terms));
   cost.threads = threads;
   cost.sharedBytes = 2 * filledBytes +
                      (tile.slices > 1 ? 4.0 * double(tile.slices * tile.rows * tile.columns) : 0);
@@ -119,12 +119,11 @@ static double cyclesOf(const CoreTile &tile, const Product &product, const CoreS
   cost.latency = 570 + steps * (8.6 * multiplies + 37);
   cost.start = 1500;
   cost.finish = double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
-  return cost.cycles();
+  return cost;
 }
 
-CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &shape,
+CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape &shape,
                                      int64_t bytes) {
-  int64_t rows = product.count(product.rows), columns = product.count(product.columns);
   CoreTile best{};
   double least = 0;
   auto consider = [&](const CoreTile &tile) {
@@ -135,7 +134,7 @@ CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &sh
     if (tile.threads() > kMostThreads ||
         2 * (data + lines * kMostCorePadding) + sums > kMostTileBytes)
       return;
-    double cycles = cyclesOf(tile, product, shape, bytes);
+    double cycles = costOf(tile, sizes, shape, bytes).cycles();
     if (!best.rows || cycles < least) {
       best = tile;
       least = cycles;
@@ -149,11 +148,16 @@ CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &sh
             for (int64_t steps : {1, 2, 4}) {
               CoreTile tile{warpRows * down, warpColumns * across, shape.terms * slices * steps,
                             warpRows,        warpColumns,          slices};
-              bool isLarge = tile.rows >= 2 * rows && down > 1;
-              isLarge |= tile.columns >= 2 * columns && across > 1;
+              bool isLarge = tile.rows >= 2 * sizes.rows && down > 1;
+              isLarge |= tile.columns >= 2 * sizes.columns && across > 1;
               // Sums of a thread are 32 or 64 registers at most.
               if (!isLarge && warpRows * warpColumns <= 32 * 64)
                 consider(tile);
             }
   return best;
+}
+
+CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &shape,
+                                     int64_t bytes) {
+  return chooseCoreTile(ProductSizes::of(product), shape, bytes);
 }

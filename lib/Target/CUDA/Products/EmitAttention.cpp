@@ -3,6 +3,7 @@
 // each adds up in the order that it has in a kernel of its own.
 
 #include "Attention.h"
+#include "CoreTiles.h"
 #include "EmitTiles.h"
 #include "Threads/Rows.h"
 #include "gantry/Linalg/Attention.h"
@@ -34,10 +35,35 @@ static SmallVector<unsigned> rowDims(const AttentionForm &form) {
 }
 
 namespace {
+/// Products of f32 on lanes.
+struct OnLanes {
+  using TileOf = Tile;
+
+  void emit(KernelEmitter &kernel, const Product &product, const Tile &tile, const TilePlace &place,
+            StoreSums &store) const {
+    emitTile(kernel, product, tile, place, store);
+  }
+};
+
+/// Products on tensor cores.
+struct OnCores {
+  using TileOf = CoreTile;
+  Output output;
+
+  void emit(KernelEmitter &kernel, const Product &product, const CoreTile &tile,
+            const TilePlace &place, StoreSums &store) const {
+    emitTile(kernel, product, *coreOperandsOf(product, output), tile, place, store);
+  }
+};
+
+template <typename Products>
 class AttentionWay : public Way {
 public:
-  AttentionWay(const Output &output, AttentionForm form, const AttentionTiles &tiles)
-      : Way(output), form(std::move(form)), tiles(tiles),
+  using TileOf = typename Products::TileOf;
+
+  AttentionWay(const Output &output, AttentionForm form, const AttentionTiles<TileOf> &tiles,
+               Products products)
+      : Way(output), form(std::move(form)), tiles(tiles), products(std::move(products)),
         rows(this->form.weights, reductionsOf(this->form), rowDims(this->form), this->form.rowOps) {
   }
 
@@ -57,10 +83,12 @@ private:
   void computeScores(KernelEmitter &kernel);
   void computeWeights(KernelEmitter &kernel);
   void computeContext(KernelEmitter &kernel);
-  void forTiles(KernelEmitter &kernel, const Product &product, const Tile &tile, StoreSums &store);
+  void forTiles(KernelEmitter &kernel, const Product &product, const TileOf &tile,
+                StoreSums &store);
 
   AttentionForm form;
-  AttentionTiles tiles;
+  AttentionTiles<TileOf> tiles;
+  Products products;
   Rows rows;
   Value memory;    ///< lines of scores, later of weights
   TilePlace place; ///< of this block's queries
@@ -68,22 +96,24 @@ private:
 } // namespace
 
 /// Along the columns of a product.
-void AttentionWay::forTiles(KernelEmitter &kernel, const Product &product, const Tile &tile,
-                            StoreSums &store) {
+template <typename Products>
+void AttentionWay<Products>::forTiles(KernelEmitter &kernel, const Product &product,
+                                      const TileOf &tile, StoreSums &store) {
   ImplicitLocOpBuilder &b = kernel.builder();
   int64_t across = llvm::divideCeil(product.count(product.columns), tile.columns);
   if (across == 1) {
     place.column = indexConstant(b, 0);
-    return emitTile(kernel, product, tile, place, store);
+    return products.emit(kernel, product, tile, place, store);
   }
   kernel.loop(indexConstant(b, 0), across, 1, [&](Value number) {
     place.column = mulIndex(b, number, tile.columns);
-    emitTile(kernel, product, tile, place, store);
+    products.emit(kernel, product, tile, place, store);
     kernel.launch().barrier(); // before the next tile is read into the same memory
   });
 }
 
-void AttentionWay::computeScores(KernelEmitter &kernel) {
+template <typename Products>
+void AttentionWay<Products>::computeScores(KernelEmitter &kernel) {
   Output scores = output;
   scores.tensor = form.first;
   StoreSums store(kernel, scores, form.scores, tiles.scores.rows, tiles.scores.columns);
@@ -92,7 +122,8 @@ void AttentionWay::computeScores(KernelEmitter &kernel) {
 }
 
 /// Behind the last query there are its scores again.
-void AttentionWay::computeWeights(KernelEmitter &kernel) {
+template <typename Products>
+void AttentionWay<Products>::computeWeights(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   const int64_t lanes = rows.order().lanes, count = tiles.scores.rows,
@@ -126,7 +157,8 @@ void AttentionWay::computeWeights(KernelEmitter &kernel) {
   });
 }
 
-void AttentionWay::computeContext(KernelEmitter &kernel) {
+template <typename Products>
+void AttentionWay<Products>::computeContext(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   kernel.provideInputs();
   kernel.elements().provide(form.weights, [&](ValueRange at) -> Value {
@@ -138,7 +170,8 @@ void AttentionWay::computeContext(KernelEmitter &kernel) {
   forTiles(kernel, form.context, tiles.context, store);
 }
 
-void AttentionWay::emit(KernelEmitter &kernel) {
+template <typename Products>
+void AttentionWay<Products>::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   launch.needBlocks(blocks());
@@ -155,21 +188,38 @@ void AttentionWay::emit(KernelEmitter &kernel) {
   computeContext(kernel);
 }
 
-static bool isF32(Value tensor) { return elementOf(tensor).isF32(); }
+static AttentionSizes sizesOf(const AttentionForm &form) {
+  const Product &scores = form.scores, &context = form.context;
+  return {scores.count(scores.batch), scores.count(scores.rows), scores.count(scores.columns),
+          scores.count(scores.terms), context.count(context.columns)};
+}
 
-std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
-  std::optional<AttentionForm> form =
-      output.isOnly && !output.mayBeTF32 ? findAttention(output.tensor) : std::nullopt;
-  if (!form || !isF32(form->first) || !isF32(form->weights) || !form->scores.type().isF32() ||
-      !isF32(form->scores.left.operand->get()) || !isF32(form->scores.right.operand->get()) ||
-      !isF32(form->context.right.operand->get()))
-    return nullptr;
-  const Product &scores = form->scores, &context = form->context;
-  std::optional<AttentionTiles> tiles = chooseAttention(
-      {scores.count(scores.batch), scores.count(scores.rows), scores.count(scores.columns),
-       scores.count(scores.terms), context.count(context.columns)});
+template <typename Products>
+static std::unique_ptr<Way>
+makeWay(const Output &output, AttentionForm form,
+        const std::optional<AttentionTiles<typename Products::TileOf>> &tiles, Products products) {
   if (!tiles)
     return nullptr;
-  auto way = std::make_unique<AttentionWay>(output, std::move(*form), *tiles);
+  auto way = std::make_unique<AttentionWay<Products>>(output, std::move(form), *tiles,
+                                                      std::move(products));
   return way->applies() ? std::move(way) : nullptr;
+}
+
+std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
+  std::optional<AttentionForm> form = output.isOnly ? findAttention(output.tensor) : std::nullopt;
+  if (!form || elementOf(form->first) != elementOf(form->weights))
+    return nullptr;
+  const AttentionSizes sizes = sizesOf(*form);
+  std::optional<CoreOperands> ofScores = coreOperandsOf(form->scores, output),
+                              ofContext = coreOperandsOf(form->context, output);
+  if (ofScores && ofContext && ofScores->kind == ofContext->kind)
+    return makeWay(output, std::move(*form), chooseAttention(sizes, ofScores->kind),
+                   OnCores{output});
+  auto isF32 = [](const Value &tensor) { return elementOf(tensor).isF32(); };
+  if (ofScores || ofContext || !isF32(form->first) || !form->scores.type().isF32() ||
+      !llvm::all_of(std::array{form->scores.left.operand, form->scores.right.operand,
+                               form->context.right.operand},
+                    [&](OpOperand *operand) { return isF32(operand->get()); }))
+    return nullptr;
+  return makeWay(output, std::move(*form), chooseAttention(sizes), OnLanes());
 }

@@ -3,12 +3,11 @@
 // f16 and bf16 lie in shared memory as they do in memory, in lines along whichever side is
 // contiguous there; `ldmatrix` turns what has to be turned. f32 is rounded to tf32 on its way
 // there, where the graph was compiled for that.
-//
-// Lane 4g + t has of 16 x 8 sums those of rows g and g + 8, columns 2t and 2t + 1.
 
 #include "CoreTiles.h"
 
 #include "Banks.h"
+#include "CoreInstructions.h"
 #include "Threads/Kernel.h"
 #include "Tile.h"
 #include "TilePair.h"
@@ -16,43 +15,23 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
 
-/// Matrices with fewer rows or columns leave most of a core idle.
-static constexpr int64_t kFewestRows = 8;
-
 namespace {
-/// What the cores multiply.
-enum class Kind { f16, bf16, tf32 };
-
-/// How the operands of a product are read for tensor cores.
-struct CoreOperands {
-  Kind kind;
-  Value left, right; ///< in the body: what is kept in shared memory
-
-  int64_t bytes() const { return kind == Kind::tf32 ? 4 : 2; }
-  CoreShape shape() const { return {16, 8, kind == Kind::tf32 ? 8 : 16}; }
-  NVVM::MMATypes type() const {
-    return kind == Kind::f16    ? NVVM::MMATypes::f16
-           : kind == Kind::bf16 ? NVVM::MMATypes::bf16
-                                : NVVM::MMATypes::tf32;
-  }
-};
+using Kind = CoreKind;
 
 /// Registers of a lane for one side of a step: a list for each piece of 16 rows or 8 columns.
 using Fragments = SmallVector<SmallVector<Value>>;
 
 class CoreEmitter {
 public:
-  CoreEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
-              const CoreOperands &operands, const CoreTile &tile);
-  void run();
+  CoreEmitter(KernelEmitter &kernel, const Product &product, const CoreOperands &operands,
+              const CoreTile &tile);
+  void run(const TilePlace &place, StoreSums &storeSums);
 
 private:
   void findPlace();
@@ -63,33 +42,27 @@ private:
 
   Fragments readLeft(Value term, Value stage);
   Fragments readRight(Value term, Value stage);
-  SmallVector<Value> loadMatrices(const TileMemory &from, Value first, Value half, Value term,
-                                  Value far, Value line, Value stage);
+  SmallVector<Value> loadHalves(const TileMemory &from, Value first, Value half, Value term,
+                                Value far, Value line, Value stage);
   Value loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage);
   Value placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value stage);
-  SmallVector<Value> fieldsOf(Value record, size_t count);
   SmallVector<Run> runsOf(ArrayRef<Value> sums);
   Value roundToTF32(Value x);
 
-  KernelEmitter &kernel;
   Launch &launch;
-  const Product &product;
   const CoreOperands operands;
   const CoreTile tile;
   ImplicitLocOpBuilder &b;
   TilePair pair;
-  StoreSums storeSums;
   Value slice, warpRow, warpColumn; ///< of this thread's warp in the tile
   Value lane, group, member;        ///< lane = 4 * group + member
 };
 } // namespace
 
-CoreEmitter::CoreEmitter(KernelEmitter &kernel, const Output &output, const Product &product,
+CoreEmitter::CoreEmitter(KernelEmitter &kernel, const Product &product,
                          const CoreOperands &operands, const CoreTile &tile)
-    : kernel(kernel), launch(kernel.launch()), product(product), operands(operands), tile(tile),
-      b(kernel.builder()),
-      pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.terms}),
-      storeSums(kernel, output, product, tile.rows, tile.columns) {
+    : launch(kernel.launch()), operands(operands), tile(tile), b(kernel.builder()),
+      pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.terms}) {
   if (operands.kind == Kind::tf32)
     pair.fillLeft.round = pair.fillRight.round = [this](Value x) { return roundToTF32(x); };
 }
@@ -147,36 +120,15 @@ Value CoreEmitter::roundToTF32(Value x) {
   return arith::BitcastOp::create(b, b.getF32Type(), rounded);
 }
 
-SmallVector<Value> CoreEmitter::fieldsOf(Value record, size_t count) {
-  SmallVector<Value> fields;
-  for (size_t i = 0; i < count; ++i)
-    fields.push_back(LLVM::ExtractValueOp::create(b, record, int64_t(i)));
-  return fields;
-}
-
 /// Four matrices of 8 x 8, in the halves from `first` on and the near and far terms from `term` on:
 /// of every eight lanes each says where a line of one begins.
-SmallVector<Value> CoreEmitter::loadMatrices(const TileMemory &from, Value first, Value half,
-                                             Value term, Value far, Value line, Value stage) {
+SmallVector<Value> CoreEmitter::loadHalves(const TileMemory &from, Value first, Value half,
+                                           Value term, Value far, Value line, Value stage) {
   Value extentAt = addIndex(b, first, mulIndex(b, half, 8));
   Value termAt = addIndex(b, term, mulIndex(b, far, 8));
   Value &moving = from.linesOfTerms ? extentAt : termAt;
   moving = addIndex(b, moving, line);
-  Value place = placeIn(from, extentAt, termAt, stage);
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, from.memory);
-  Value address = addIndex(b, base, mulIndex(b, place, operands.bytes()));
-  Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
-  Value pointer =
-      LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3), number);
-  auto layout = NVVM::MMALayoutAttr::get(b.getContext(), from.linesOfTerms ? NVVM::MMALayout::row
-                                                                           : NVVM::MMALayout::col);
-  SmallVector<Type> words(4, b.getI32Type());
-  auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), words);
-  Value loaded = NVVM::LdMatrixOp::create(
-      b, record, pointer, b.getI32IntegerAttr(4), layout,
-      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-      NVVM::LdStMatrixEltTypeAttr::get(b.getContext(), NVVM::LdStMatrixEltType::B16));
-  return fieldsOf(loaded, 4);
+  return loadMatrices(b, from.memory, placeIn(from, extentAt, termAt, stage), !from.linesOfTerms);
 }
 
 Value CoreEmitter::loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage) {
@@ -200,7 +152,7 @@ Fragments CoreEmitter::readLeft(Value term, Value stage) {
     }
     // Upper and lower half of the near terms, then of the far ones.
     Indices at = delinearize(b, lane, {2, 2, 8});
-    fragments.push_back(loadMatrices(pair.left, first, at[1], term, at[0], at[2], stage));
+    fragments.push_back(loadHalves(pair.left, first, at[1], term, at[0], at[2], stage));
   }
   return fragments;
 }
@@ -221,7 +173,7 @@ Fragments CoreEmitter::readRight(Value term, Value stage) {
     }
     // Near and far terms of the first piece, then of the second one.
     Indices at = delinearize(b, lane, {2, 2, 8});
-    SmallVector<Value> words = loadMatrices(pair.right, first, at[0], term, at[1], at[2], stage);
+    SmallVector<Value> words = loadHalves(pair.right, first, at[0], term, at[1], at[2], stage);
     fragments.push_back({words[0], words[1]});
     fragments.push_back({words[2], words[3]});
   }
@@ -234,26 +186,12 @@ Fragments CoreEmitter::readRight(Value term, Value stage) {
 
 SmallVector<Value> CoreEmitter::multiplyStep(ValueRange sums, const Fragments &x,
                                              const Fragments &y) {
-  CoreShape shape = operands.shape();
-  SmallVector<Type> four(4, b.getF32Type());
-  auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), four);
-  auto pair = VectorType::get({2}, b.getF16Type());
-  auto wordsOf = [&](SmallVector<Value> fragment) {
-    for (Value &word : fragment)
-      if (operands.kind == Kind::f16)
-        word = LLVM::BitcastOp::create(b, pair, word);
-    return fragment;
-  };
   SmallVector<Value> next(sums.begin(), sums.end());
   for (size_t i = 0; i < x.size(); ++i)
     for (size_t j = 0; j < y.size(); ++j) {
       size_t at = (i * y.size() + j) * 4;
-      Value added =
-          NVVM::MmaOp::create(b, record, wordsOf(x[i]), wordsOf(y[j]), ArrayRef(next).slice(at, 4),
-                              {shape.rows, shape.columns, shape.terms}, std::nullopt, std::nullopt,
-                              std::array{operands.type(), operands.type()},
-                              std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
-      llvm::copy(fieldsOf(added, 4), next.begin() + at);
+      llvm::copy(multiplyOnCores(b, operands.kind, x[i], y[j], ArrayRef(next).slice(at, 4)),
+                 next.begin() + at);
     }
   return next;
 }
@@ -298,8 +236,7 @@ SmallVector<Run> CoreEmitter::runsOf(ArrayRef<Value> sums) {
   return runs;
 }
 
-void CoreEmitter::run() {
-  TilePlace place = placeOfBlock(kernel, product, tile.rows, tile.columns);
+void CoreEmitter::run(const TilePlace &place, StoreSums &storeSums) {
   pair.moveTo(place);
   storeSums.moveTo(place);
   findPlace();
@@ -311,14 +248,23 @@ void CoreEmitter::run() {
     storeSums.store(runsOf(sums));
 }
 
+void gantry::gpu::emitTile(KernelEmitter &kernel, const Product &product,
+                           const CoreOperands &operands, const CoreTile &tile,
+                           const TilePlace &place, StoreSums &store) {
+  CoreEmitter(kernel, product, operands, tile).run(place, store);
+}
+
 /// The narrow number that a factor of the body is, before it is widened.
 static Value narrowFactor(Value factor) {
   auto widened = factor.getDefiningOp<arith::ExtFOp>();
   return widened && widened.getType().isF32() ? widened.getIn() : Value();
 }
 
-static std::optional<CoreOperands> findOperands(const Product &product, const Output &output) {
-  if (output.arch < kTensorCoreArch || !product.type().isF32())
+std::optional<CoreOperands> gantry::gpu::coreOperandsOf(const Product &product,
+                                                        const Output &output) {
+  if (output.arch < kTensorCoreArch || !product.type().isF32() ||
+      product.count(product.rows) < kFewestCoreRows ||
+      product.count(product.columns) < kFewestCoreRows)
     return std::nullopt;
   Value left = narrowFactor(product.left.factor), right = narrowFactor(product.right.factor);
   if (left && right && left.getType() == right.getType()) {
@@ -340,7 +286,9 @@ public:
         tile(chooseCoreTile(this->product, operands.shape(), operands.bytes())) {}
   int64_t threads() const override { return tile.threads(); }
   void emit(KernelEmitter &kernel) override {
-    CoreEmitter(kernel, output, product, operands, tile).run();
+    StoreSums store(kernel, output, product, tile.rows, tile.columns);
+    emitTile(kernel, product, operands, tile,
+             placeOfBlock(kernel, product, tile.rows, tile.columns), store);
   }
 
 private:
@@ -351,8 +299,6 @@ private:
 } // namespace
 
 std::unique_ptr<Way> gantry::gpu::makeCoreTiles(const Output &output, const Product &product) {
-  if (product.count(product.rows) < kFewestRows || product.count(product.columns) < kFewestRows)
-    return nullptr;
-  std::optional<CoreOperands> operands = findOperands(product, output);
+  std::optional<CoreOperands> operands = coreOperandsOf(product, output);
   return operands ? std::make_unique<CoreTilesWay>(output, product, *operands) : nullptr;
 }

@@ -52,16 +52,6 @@ LogicalResult KernelEmitter::checkOps() {
   return success();
 }
 
-/// Of those that the kernels are for.
-static int64_t oldestArch(TargetAttr target) {
-  if (!target || !target.getMachines() || target.getMachines().empty())
-    return gpuArchNumber(kDefaultGPUArch);
-  int64_t oldest = std::numeric_limits<int64_t>::max();
-  for (auto arch : target.getMachines().getAsRange<StringAttr>())
-    oldest = std::min(oldest, gpuArchNumber(arch.getValue()));
-  return oldest;
-}
-
 void KernelEmitter::findOutputs() {
   for (auto [i, value] : llvm::enumerate(func.getBody().front().getTerminator()->getOperands())) {
     Value root = skipReshapes(value);
@@ -80,7 +70,7 @@ void KernelEmitter::findOutputs() {
   auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
   for (Output &output : outputs) {
     output.isOnly = outputs.size() == 1;
-    output.arch = oldestArch(target);
+    output.arch = oldestGPUArch(module);
     output.mayBeTF32 = target && target.getMath() && target.getMath() == "tf32";
   }
 }
