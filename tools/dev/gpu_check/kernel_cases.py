@@ -59,8 +59,13 @@ def groups(every, size=CASES_OF_A_PLAN):
 
 
 def drawn_groups(kind, element, count):
-    every, size = [f"{kind} {element} {number}" for number in range(count)], DRAWN[kind].CASES_OF_A_FILE
-    return [every[i:i + size] for i in range(0, count, size)]
+    """With `element` given, those that have a 16-bit type apart, since tensor cores may compute them."""
+    suite, kinds = DRAWN[kind], {}
+    for number in range(count):
+        narrow = next((type for type in ("bf16", "f16") if f" {type} " in suite.make_case(SEED, number).name), element)
+        kinds.setdefault(element if element == "mixed" else narrow, []).append(number)
+    every = [[f"{kind} {own} {number}" for number in numbers] for own, numbers in kinds.items()]
+    return [some[i:i + suite.CASES_OF_A_FILE] for some in every for i in range(0, len(some), suite.CASES_OF_A_FILE)]
 
 
 def packed(case_names, folder=None):

@@ -51,11 +51,64 @@ def layer_norm(element, m, n):
                    [f"%y = gantry.layer_norm %a, %b, %c {{axis = 1 : i64, epsilon = 1.0e-5 : f64}} : ({t}, {row}, {row}) -> {t}"])
 
 
+def transpose(x, y, shape, order, element):
+    turned = [shape[i] for i in order]
+    return (f"%{y} = gantry.transpose %{x} {{permutation = array<i64: {', '.join(map(str, order))}>}} : "
+            f"({tensor(shape, element)}) -> {tensor(turned, element)}")
+
+
+def attention(element, b, h, t, d, causal):
+    """The op, heads apart."""
+    x = tensor((b, h, t, d), element)
+    return program(element, [(b, h, t, d)] * 3, (b, h, t, d),
+                   [f"%y = gantry.attention %a, %b, %c {{{'causal, ' * causal}scale = {d ** -0.5!r} : f64}} : ({x}, {x}, {x}) -> {x}"])
+
+
+def attention_of_ops(element, b, h, t, d):
+    """As exporters write it: heads side by side, a scale and a mask."""
+    lying, heads, scores = (b, t, h, d), tensor((b, h, t, d), element), tensor((b, h, t, t), element)
+    scalar = tensor((), element)
+    lines = [transpose("a", "q", lying, (0, 2, 1, 3), element), transpose("b", "k", lying, (0, 2, 3, 1), element),
+             transpose("c", "v", lying, (0, 2, 1, 3), element),
+             f"%s0 = gantry.matmul %q, %k : ({heads}, {tensor((b, h, d, t), element)}) -> {scores}",
+             f"%f = gantry.constant dense<0.125> : {scalar}",
+             f"%s1 = gantry.mul %s0, %f : ({scores}, {scalar}) -> {scores}",
+             f"%s2 = gantry.add %s1, %d : ({scores}, {tensor((b, 1, 1, t), element)}) -> {scores}",
+             f"%w = gantry.softmax %s2 {{axis = 3 : i64}} : ({scores}) -> {scores}",
+             f"%z = gantry.matmul %w, %v : ({scores}, {heads}) -> {heads}",
+             transpose("z", "y", (b, h, t, d), (0, 2, 1, 3), element)]
+    return program(element, [lying] * 3 + [(b, 1, 1, t)], lying, lines)
+
+
+def product_of_heads(element, b, h, t, d):
+    """Of operands that are read where they lie."""
+    lying, heads = (b, t, h, d), tensor((b, h, t, d), element)
+    lines = [transpose("a", "q", lying, (0, 2, 1, 3), element), transpose("b", "k", lying, (0, 2, 3, 1), element),
+             f"%y = gantry.matmul %q, %k : ({heads}, {tensor((b, h, d, t), element)}) -> {tensor((b, h, t, t), element)}"]
+    return program(element, [lying] * 2, (b, h, t, t), lines)
+
+
 def chain(length):
     """Kernels that do next to nothing, one after the other (compiled without fusion)."""
     t = tensor((32,), "f32")
     names = ["a", *(f"v{i}" for i in range(length - 1)), "y"]
     return program("f32", [(32,)], (32,), [f"%{y} = gantry.neg %{x} : ({t}) -> {t}" for x, y in zip(names, names[1:])])
+
+
+def of_heads(is_small):
+    """Attention and its products; of attention that is written as ops also kernels for each of them."""
+    sizes = ((1, 2, 33, 16),) if is_small else ((8, 12, 128, 64), (8, 12, 384, 64), (4, 16, 1024, 64), (2, 16, 2048, 128))
+    for b, h, t, d in sizes:
+        for element in ("f32", "f16", "bf16"):
+            what = {"dtype": element, "b": b, "h": h, "t": t, "d": d}
+            name = f"{element} {b}x{h}x{t}x{d}"
+            for causal in (False, True):
+                yield (f"attention{' causal' * causal} {name}", {**what, "kind": "attention", "causal": causal},
+                       attention(element, b, h, t, d, causal), ())
+            of_ops = attention_of_ops(element, b, h, t, d)
+            yield f"attention of ops {name}", {**what, "kind": "attention of ops"}, of_ops, ()
+            yield f"attention of ops {name}, apart", {**what, "kind": "attention of ops", "apart": True}, of_ops, ("no-fuse",)
+            yield (f"product of heads {name}", {**what, "kind": "product of heads"}, product_of_heads(element, b, h, t, d), ())
 
 
 def programs(is_small):
@@ -77,5 +130,6 @@ def programs(is_small):
             yield (f"{kind}-{element}", {"kind": kind, "dtype": element, "m": rows, "n": columns,
                                          "bytes": passes[kind] * rows * columns * ELEMENT_BYTES[element]},
                    make(element, rows, columns), ())
+    yield from of_heads(is_small)
     for length in (1, 8) if is_small else (1, 101):
         yield f"launch-{length}", {"kind": "launch", "kernels": length}, chain(length), ("no-fuse",)

@@ -70,6 +70,8 @@ def peer_of(torch, entry):
     if entry["kind"] == "matmul":
         a, b = make(entry["m"], entry["k"]), make(entry["k"], entry["n"])
         return lambda: torch.matmul(a, b)
+    if "h" in entry:
+        return of_heads_by_torch(torch, entry, make)
     a = make(entry["m"], entry["n"])
     if entry["kind"] == "softmax":
         return lambda: torch.softmax(a, 1)
@@ -78,6 +80,18 @@ def peer_of(torch, entry):
         return lambda: torch.nn.functional.layer_norm(a, (entry["n"],), scale, shift)
     b, c = make(entry["m"], entry["n"]), make(entry["m"], entry["n"])
     return lambda: torch.relu(a * b + c)
+
+
+def of_heads_by_torch(torch, entry, make):
+    b, h, t, d = (entry[name] for name in "bhtd")
+    if entry["kind"] == "attention":
+        q, k, v = (make(b, h, t, d) for _ in range(3))
+        return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=entry["causal"])
+    q, k, v = (make(b, t, h, d).transpose(1, 2) for _ in range(3))
+    if entry["kind"] == "product of heads":
+        return lambda: torch.matmul(q, k.transpose(2, 3))
+    mask = make(b, 1, 1, t)
+    return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).contiguous()
 
 
 def by_torch(torch, entry):
@@ -139,12 +153,12 @@ class Peers:
 
     def figures(self, entry):
         """Of those that are there; one that breaks takes no other along."""
-        known = [("torch", self.torch, lambda: by_torch(self.torch, entry)), ("jax", self.jax, lambda: by_jax(self.jax, entry)),
+        known = [("torch", self.torch, lambda: by_torch(self.torch, entry)), ("jax", self.jax and "h" not in entry, lambda: by_jax(self.jax, entry)),
                  ("cublaslt", self.cublaslt and entry["kind"] == "matmul",
                   lambda: by_cublaslt(self.cublaslt, self.device, entry))]
         found = {}
         # The same product by our own kernel has all of them.
-        for name, is_there, measure in known[2:] if entry.get("by_library") else known:
+        for name, is_there, measure in known[2:] if entry.get("by_library") or entry.get("apart") else known:
             try:
                 found |= measure() if is_there else {}
             except Exception as error:
@@ -175,6 +189,9 @@ def single(stage, peers, entry, scratch, bandwidth):
     figures = {"what": entry["name"], **runtime.summary(times), "commands_ms": round(kernel * MS, 4)}
     if entry["kind"] == "matmul":
         figures["tflops"] = round(2 * entry["m"] * entry["n"] * entry["k"] / median / 1e12, 3)
+    elif "h" in entry:
+        products = 1 if entry["kind"] == "product of heads" else 2
+        figures["tflops"] = round(2 * products * entry["b"] * entry["h"] * entry["t"] ** 2 * entry["d"] / median / 1e12, 3)
     elif "bytes" in entry:
         figures["gb_per_s"] = round(entry["bytes"] / median / 1e9, 2)
         figures["of_copy"] = round(entry["bytes"] / median / 1e9 / bandwidth, 3)
