@@ -70,9 +70,10 @@ struct Sizes {
 } // namespace
 
 /// As products on tensor cores are estimated (ChooseTile.cpp); instructions of a lane for a score
-/// and its weight are counted.
+/// and its weight are counted, and for what a round does besides: the largest score and the sums
+/// that it makes smaller.
 static double cyclesOf(const Sizes &sizes, const CoreAttentionTiles &tiles) {
-  constexpr double instructionsOfScore = 30, cyclesOfScore = 12;
+  constexpr double instructionsOfScore = 30, cyclesOfScore = 12, instructionsOfRound = 80;
   const double warps = double(tiles.warps), depth = double(sizes.wholeDepth()),
                width = double(sizes.wholeWidth()), keys = double(tiles.keys);
   const double multiplies =
@@ -80,7 +81,8 @@ static double cyclesOf(const Sizes &sizes, const CoreAttentionTiles &tiles) {
   const double reads = keys / kTerms * ((depth + width) / kTerms);
   const double scores = kRows * keys / kWarp;
   const double filledBytes = keys * (depth + width) * kBytes;
-  const double issue = warps * (multiplies + 3 * reads + instructionsOfScore * scores) +
+  const double issue = warps * (multiplies + 3 * reads + instructionsOfScore * scores +
+                                instructionsOfRound + width / 2) +
                        8 * filledBytes / 16 / kWarp;
   BlockCost cost;
   cost.blocks = double(sizes.batch) * double(llvm::divideCeil(sizes.queries, tiles.warps * kRows));
