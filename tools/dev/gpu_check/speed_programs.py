@@ -98,17 +98,18 @@ def chain(length):
 def of_heads(is_small):
     """Attention and its products; of attention that is written as ops also kernels for each of them."""
     sizes = ((1, 2, 33, 16),) if is_small else ((8, 12, 128, 64), (8, 12, 384, 64), (4, 16, 1024, 64), (2, 16, 2048, 128))
-    for b, h, t, d in sizes:
-        for element in ("f32", "f16", "bf16"):
+    for number, (b, h, t, d) in enumerate(sizes):
+        for element in ("f32", "bf16"):
             what = {"dtype": element, "b": b, "h": h, "t": t, "d": d}
             name = f"{element} {b}x{h}x{t}x{d}"
-            for causal in (False, True):
+            for causal in (False, True) if element == "bf16" else (False,):
                 yield (f"attention{' causal' * causal} {name}", {**what, "kind": "attention", "causal": causal},
                        attention(element, b, h, t, d, causal), ())
             of_ops = attention_of_ops(element, b, h, t, d)
             yield f"attention of ops {name}", {**what, "kind": "attention of ops"}, of_ops, ()
             yield f"attention of ops {name}, apart", {**what, "kind": "attention of ops", "apart": True}, of_ops, ("no-fuse",)
-            yield (f"product of heads {name}", {**what, "kind": "product of heads"}, product_of_heads(element, b, h, t, d), ())
+            if number < 2:
+                yield f"product of heads {name}", {**what, "kind": "product of heads"}, product_of_heads(element, b, h, t, d), ()
 
 
 def programs(is_small):

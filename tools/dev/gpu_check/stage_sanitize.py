@@ -25,10 +25,11 @@ SMALL = 64 << 20
 
 
 def chosen(content, of_each, most_networks):
-    """Plans of each element type, products among them, and networks that are not large."""
+    """Plans of each element type, products and attention among them, and networks that are not large."""
     found, of_type = [], {}
     for entry in content["bits"]:
-        key = entry["cases"][0].split()[1], entry["tensor_cores"]
+        kind, element = entry["cases"][0].split()[:2]
+        key = kind == "attention-of-ops", element, entry["tensor_cores"]
         of_type[key] = of_type.get(key, 0) + 1
         if of_type[key] <= of_each:
             found.append(entry["plan"])
