@@ -108,10 +108,12 @@ def suites(build, results, jobs):
         yield (name, ["/usr/bin/env", f"GANTRY_TEST_EMULATE={checks}", python, ROOT / "test/e2e/products_test.py",
                       "--build-dir", build, "--jobs", jobs, "--json", out, *more],
                lambda out=out: read_json(out))
-    out = results / "attention-gpu.json"
-    yield ("attention-gpu", ["/usr/bin/env", "GANTRY_TEST_EMULATE=all", python, ROOT / "test/e2e/attention_bits_test.py",
-                             "--build-dir", build, "--jobs", jobs, "--json", out, "--count", "36"],
-           lambda out=out: read_json(out))
+    # Attention that is written as ops, on lanes and on tensor cores.
+    for name, *more in (("attention-gpu",), ("attention-cores", "--seed", "2", "--flag=gpu-arch=sm_80", "--flag=cubins=off")):
+        out = results / f"{name}.json"
+        yield (name, ["/usr/bin/env", "GANTRY_TEST_EMULATE=all", python, ROOT / "test/e2e/attention_bits_test.py",
+                      "--build-dir", build, "--jobs", jobs, "--json", out, "--count", "24", *more],
+               lambda out=out: read_json(out))
     # Kernels of GPUs, interpreted.
     for name, script, *more in (("kernel-table", "kernel_table_test.py"), ("onnx-gpu", "onnx_suite.py", "--device=emulated"),
                                 ("graphs-gpu", "device_graphs_test.py", "--count", "300")):
