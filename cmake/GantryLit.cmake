@@ -1,8 +1,7 @@
 # Everything under test/ that is not a compiled program: the lit suite's configuration, and the
 # locks (scripts of tools/dev that hold a rule of the house), which are ctest tests.
 #
-# lit runs twice, plain and with round trip, from tools/dev/run_tests.py (make test); for one's own
-# runs there is the target check-lit.
+# lit runs from tools/dev/run_tests.py (make test); for one's own runs there is the target check-lit.
 
 find_program(GANTRY_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(GANTRY_PYTHON NAMES python3 REQUIRED)

@@ -1,10 +1,11 @@
 """The lit suite: FileCheck tests of every dialect, pass, target, frontend and tool.
 
-Run through the build folder (lit BUILD/test), which knows where the tools are.
-  --param roundtrip=1   adds --verify-roundtrip to every gantry-opt: what is read is printed, read
-                        again and compared, as text and as bytecode
-Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python, %node.
-Features, for REQUIRES: shared-models, onnx-testdata, node, nvptx, roundtrip, asan, ubsan, amx.
+Run through the build folder (lit BUILD/test), which knows where the tools are. Every gantry-opt gets
+--verify-roundtrip: what is read is printed, read again in a context of its own and compared, as text and as
+bytecode, before its passes run.
+Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python, %node, %tools
+(the folder of the tools, for scripts that call them as they are).
+Features, for REQUIRES: shared-models, onnx-testdata, node, nvptx, asan, ubsan, amx.
 """
 
 import os
@@ -37,6 +38,7 @@ config.substitutions += [
     ("%models", os.path.abspath(models)),
     ("%onnx_data", onnx_data),
     ("%python", config.python),
+    ("%tools", gantry_tools_dir),
 ]
 
 if os.path.isdir(models):
@@ -68,11 +70,7 @@ except OSError:
     pass
 
 # A word boundary on both sides, so that paths and other tools' names are left alone.
-gantry_opt = os.path.join(gantry_tools_dir, "gantry-opt")
-if lit_config.params.get("roundtrip") == "1":
-    config.available_features.add("roundtrip")
-    gantry_opt += " --verify-roundtrip"
 config.substitutions += [
-    (r"(?<![\w/.-])gantry-opt(?![\w/.-])", gantry_opt),
+    (r"(?<![\w/.-])gantry-opt(?![\w/.-])", os.path.join(gantry_tools_dir, "gantry-opt") + " --verify-roundtrip"),
     (r"(?<![\w/.-])gantry(?![\w/.-])", os.path.join(gantry_tools_dir, "gantry")),
 ]

@@ -1,10 +1,14 @@
 #!/usr/bin/python3
 """Runs every suite and adds them up; the last line is `N passed, N failed, N skipped`.
 
-Suites: ctest (unit tests, C API, corpora of the fuzzers, locks), lit plain and lit with round trip,
-and the end-to-end runners of test/e2e. Each suite writes a result file (JUnit XML or JSON) under
-BUILD/test-results; a suite that dies without one counts as a failure, as does one without tests.
-A skip is a test that could not run here or a model that Gantry refuses; each reason is printed.
+Suites: ctest (unit tests, C API, corpora of the fuzzers, locks), lit, and the end-to-end runners of
+test/e2e. Each suite writes a result file (JUnit XML or JSON) under BUILD/test-results; a suite that
+dies without one counts as a failure, as does one without tests. A skip is a test that could not run
+here or a model that Gantry refuses; each reason is printed.
+
+Two suites run at once, the longest first, each with half of the jobs: the end of each, where one
+test is left, costs nothing then. What a suite says is printed whole when it is over, with its
+seconds and those of processors. SIGINT, SIGTERM and SIGHUP stop all that runs.
 
 Usage: run_tests.py --build-dir BUILD [--only SUITE ...] [--jobs N]
 Exit status 0 when nothing failed.
@@ -18,6 +22,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +31,11 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-22/bin/lit"
+# Processor seconds of the long suites, which start first; only their order matters.
+LONG = {"ctest": 230, "lit": 110, "models": 80, "auto": 90, "replicate": 70, "static-compiler": 80, "models-cuda": 60,
+        "python": 60, "kernel-table": 60, "shared-memory": 50, "random-ops": 40, "convolutions": 35, "onnx": 30}
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE = 5  # seconds that suites have to tidy up when a signal stops the run
 
 
 @dataclasses.dataclass
@@ -80,10 +90,9 @@ def suites(build, results, jobs):
     yield ("ctest", ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "-Q",
                      "-j", jobs, "--timeout", "600", "--output-junit", junit],
            lambda: read_junit(junit, asked))
-    for name, parameters in (("lit", []), ("lit-roundtrip", ["--param", "roundtrip=1"])):
-        xml = results / f"{name}.xml"
-        yield (name, [LIT, "-q", "-j", jobs, *parameters, "--xunit-xml-output", xml, build / "test"],
-               lambda xml=xml: read_junit(xml))
+    xml = results / "lit.xml"
+    yield ("lit", [LIT, "-q", "-j", jobs, "--xunit-xml-output", xml, build / "test"],
+           lambda: read_junit(xml))
     python = "/usr/bin/python3"
     for name, script in (("onnx", "onnx_suite.py"), ("onnx-ops", "onnx_ops_test.py"),
                          ("models", "models_test.py"), ("auto", "auto_test.py"), ("replicate", "replicate_test.py"),
@@ -156,52 +165,121 @@ def suites(build, results, jobs):
                lambda out=out: read_json(out))
 
 
-def run(name, command, read, results):
-    """Runs one suite; a missing result file or a silent non-zero exit status is a failure."""
+@dataclasses.dataclass
+class Running:
+    """A suite whose processes are a group of their own, and whose words wait in a file."""
+    name: str
+    read: object
+    process: subprocess.Popen
+    words: object
+    started: float
+
+
+def start(name, command, read, results, running):
+    """Adds a suite to those that run; a signal waits until it is there, or nobody would stop it."""
     for stale in results.glob(f"{name}.*"):
         stale.unlink()
-    started = time.monotonic()
-    process = subprocess.run([str(part) for part in command], cwd=ROOT)
+    words = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
-        result = read()
+        process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=words,
+                                   stderr=subprocess.STDOUT, process_group=0,
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS))
+        running[process.pid] = Running(name, read, process, words, time.monotonic())
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+def finish(suite, usage):
+    """Tells what a suite said that is over, and its sums; a missing result file or a silent non-zero exit status is
+    a failure."""
+    seconds = time.monotonic() - suite.started
+    suite.words.seek(0)
+    shutil.copyfileobj(suite.words, sys.stdout)
+    suite.words.close()
+    try:
+        result = suite.read()
     except (OSError, ElementTree.ParseError, ValueError, KeyError) as error:
         result = Result(failures=[f"no result file ({error})"])
-    if process.returncode and not result.failures:
-        result.failures.append(f"exit status {process.returncode}")
+    if suite.process.returncode and not result.failures:
+        result.failures.append(f"exit status {suite.process.returncode}")
     if not result.passed and not result.failures and not result.skips:
         result.failures.append("no test was found")
-    print(f"{name:14} {result.passed:5} passed {len(result.failures):4} failed {result.skipped:5} skipped"
-          f"  {time.monotonic() - started:6.1f} s", flush=True)
+    print(f"{suite.name:14} {result.passed:5} passed {len(result.failures):4} failed {result.skipped:5} skipped"
+          f"  {seconds:6.1f} s, {usage.ru_utime + usage.ru_stime:6.1f} of processors")
     for failure in result.failures[:40]:
-        print(f"  FAILED {name}: {failure}")
+        print(f"  FAILED {suite.name}: {failure}")
     for reason, count in result.skips.most_common(12):
         print(f"  skipped {count}: {reason}")
     if len(result.skips) > 12:
         print(f"  skipped for {len(result.skips) - 12} more reasons")
+    sys.stdout.flush()
     return result
+
+
+def stop(running):
+    """Ends suites with all their processes: as Ctrl-C does, and what is left after a while at once."""
+    def tell(kind):
+        for suite in running:
+            try:
+                os.killpg(suite.process.pid, kind)
+            except ProcessLookupError:
+                pass
+
+    for kind in SIGNALS:
+        signal.signal(kind, signal.SIG_IGN)
+    tell(signal.SIGINT)
+    deadline = time.monotonic() + GRACE
+    while any(suite.process.poll() is None for suite in running) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    tell(signal.SIGKILL)
+
+
+def run(waiting, slots, results):
+    """Yields the result of each suite, in the order of their ends."""
+    running = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < slots:
+                start(*waiting.pop(0), results, running)
+            pid, status, usage = os.wait4(-1, 0)
+            suite = running.pop(pid)
+            suite.process.returncode = os.waitstatus_to_exitcode(status)
+            yield finish(suite, usage)
+    finally:
+        if running:
+            stop(running.values())
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--only", nargs="+", default=[])
-    parser.add_argument("--jobs", default=str(os.cpu_count()))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     build = arguments.build_dir.resolve()
     results = build / "test-results"
     results.mkdir(parents=True, exist_ok=True)
 
+    for kind in SIGNALS:
+        if signal.getsignal(kind) != signal.SIG_IGN:  # as nohup leaves SIGHUP
+            signal.signal(kind, signal.default_int_handler)
     os.environ["GANTRY_CACHE_SIZE"] = "0"  # what is tested is the compiler, not what it made before
     total = Result()
+    slots = min(2, arguments.jobs)
+    chosen = [suite for suite in suites(build, results, str(max(1, arguments.jobs // slots)))
+              if not arguments.only or suite[0] in arguments.only]
+    chosen.sort(key=lambda suite: -LONG.get(suite[0], 0))
     with tempfile.TemporaryDirectory(dir=results) as made:
         os.environ["GANTRY_MADE_FOLDER"] = made  # networks that PyTorch exports are made once
-        for name, command, read in suites(build, results, arguments.jobs):
-            if arguments.only and name not in arguments.only:
-                continue
-            result = run(name, command, read, results)
-            total.passed += result.passed
-            total.failures += result.failures
-            total.skips += result.skips
+        try:
+            for result in run(chosen, slots, results):
+                total.passed += result.passed
+                total.failures += result.failures
+                total.skips += result.skips
+        except KeyboardInterrupt:
+            print("stopped by a signal", file=sys.stderr)
+            return 130
     print(f"{total.passed} passed, {len(total.failures)} failed, {total.skipped} skipped")
     return 1 if total.failures or not total.passed else 0
 

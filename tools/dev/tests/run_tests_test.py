@@ -2,12 +2,16 @@
 
 import contextlib
 import io
+import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+DEV = pathlib.Path(__file__).parents[1].resolve()
+sys.path.insert(0, str(DEV))
 import run_tests
 
 JUNIT = """<testsuite>
@@ -27,7 +31,8 @@ class RunTestsTest(unittest.TestCase):
 
     def run_suite(self, code, read):
         with contextlib.redirect_stdout(io.StringIO()):
-            return run_tests.run("x", [sys.executable, "-c", code], read, self.folder)
+            result, = run_tests.run([("x", [sys.executable, "-c", code], read)], 1, self.folder)
+            return result
 
     def test_junit(self):
         file = self.folder / "junit.xml"
@@ -53,6 +58,36 @@ class RunTestsTest(unittest.TestCase):
         stale.write_text('{"passed": 9, "failures": [], "skips": {}}')
         result = self.run_suite("", lambda: run_tests.read_json(stale))
         self.assertEqual(len(result.failures), 1)
+
+    def test_two_run_at_once_and_their_words_stay_together(self):
+        code = ("import pathlib, sys, time; mine, other = map(pathlib.Path, sys.argv[1:])\n"
+                "print(mine.name, 'begins', flush=True); mine.touch()\n"
+                "while not other.exists(): time.sleep(0.01)\n"
+                "print(mine.name, 'ends')")
+        files = {name: str(self.folder / f"saw.{name}") for name in "ab"}
+        waiting = [(name, [sys.executable, "-c", code, files[name], files[other]], lambda: run_tests.Result(passed=1))
+                   for name, other in ("ab", "ba")]
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            self.assertEqual([result.passed for result in run_tests.run(waiting, 2, self.folder)], [1, 1])
+        lines = [line.split() for line in told.getvalue().splitlines()]
+        first, second = (name for name, word, *_ in lines if word == "begins")
+        self.assertEqual([line[:2] for line in lines], [
+            [first, "begins"], [first, "ends"], [first.removeprefix("saw."), "1"],
+            [second, "begins"], [second, "ends"], [second.removeprefix("saw."), "1"]])
+
+    def test_a_signal_stops_all_processes(self):
+        alive = self.folder / "alive"  # a pipe that the suite's child holds open
+        os.mkfifo(alive)
+        for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            code = (f"import sys; sys.path.insert(0, {str(DEV)!r}); import run_tests\n"
+                    f"run_tests.suites = lambda *_: [('x', ['sh', '-c', 'sleep 60 >{alive} & wait'], None)]\n"
+                    f"sys.argv = ['run_tests', '--build-dir', {str(self.folder)!r}]; sys.exit(run_tests.main())")
+            with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE,
+                                  preexec_fn=lambda: signal.signal(kind, signal.SIG_DFL)) as process, open(alive) as pipe:
+                process.send_signal(kind)
+                self.assertEqual(pipe.read(), "")
+                self.assertEqual(process.wait(), 130)
+                self.assertEqual(process.stderr.read(), b"stopped by a signal\n")
 
 
 if __name__ == "__main__":
