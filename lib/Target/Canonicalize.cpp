@@ -5,6 +5,7 @@
 
 #include "gantry/Target/Passes.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
@@ -50,10 +51,22 @@ struct Canonicalize : gantry::impl::CanonicalizePassBase<Canonicalize> {
     config.setUseTopDownTraversal(!mergeBlocks);
     config.setRegionSimplificationLevel(mergeBlocks ? GreedySimplifyRegionLevel::Aggressive
                                                     : GreedySimplifyRegionLevel::Normal);
-    // What is left after the greedy driver's own limit is valid, if not as simple as can be.
+    // Functions one by one: the driver looks at all that it is given again until nothing changes,
+    // and most functions are done long before the last one is.
+    auto module = dyn_cast<ModuleOp>(getOperation());
+    if (!module)
+      return simplify(getOperation(), config);
+    for (Operation &op : *module.getBody())
+      if (op.hasTrait<OpTrait::IsIsolatedFromAbove>())
+        simplify(&op, config);
+  }
+
+private:
+  /// What is left after the greedy driver's own limit is valid, if not as simple as can be.
+  void simplify(Operation *root, const GreedyRewriteConfig &config) {
     OpNames names;
-    while (addNames(getOperation(), names))
-      (void)applyPatternsGreedily(getOperation(), patternsOf(names, &getContext()), config);
+    while (addNames(root, names))
+      (void)applyPatternsGreedily(root, patternsOf(names, &getContext()), config);
   }
 };
 } // namespace
