@@ -36,7 +36,7 @@ def shared(path):
     return file
 
 
-def made(runner, name, variable, *flags):
+def made(runner, name, variable):
     """The ONNX file of a network of make_models.py: from the folder that the environment variable names,
     or made by the script, which wants PyTorch, once for all cases of a suite, or of all suites that are given a
     folder for that (GANTRY_MADE_FOLDER)."""
@@ -44,16 +44,17 @@ def made(runner, name, variable, *flags):
     if folder and (file := pathlib.Path(folder) / f"{name}.onnx").exists():
         return file
     script = str(shared("make_models.py"))
-    folder = pathlib.Path(os.environ.get("GANTRY_MADE_FOLDER", runner.made)) / "_".join(["made", *flags])
+    folder = pathlib.Path(os.environ.get("GANTRY_MADE_FOLDER", runner.made)) / "made"
     folder.mkdir(exist_ok=True)
     file = folder / f"{name}.onnx"
     with open(folder / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
-            result = subprocess.run(["/usr/bin/python3", script, *flags, str(folder), name], capture_output=True, text=True)
-            if result.returncode:
-                file.unlink(missing_ok=True)
-                raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
+            with tempfile.TemporaryDirectory(dir=folder) as making:  # whoever is stopped leaves no half of a network
+                result = subprocess.run(["/usr/bin/python3", script, making, name], capture_output=True, text=True)
+                if result.returncode:
+                    raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
+                os.replace(pathlib.Path(making) / file.name, file)
     return file
 
 

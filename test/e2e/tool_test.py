@@ -697,10 +697,10 @@ class PageTest(ToolTest):
             model = cases.made(runner, "bert_base", "GANTRY_MADE_MODELS")
         except cases.Skip as why:
             self.skipTest(str(why))
-        page = self.succeed("explain", model, *TWO_GPUS).out
+        self.succeed("compile", model, *TWO_GPUS, "-o", "a.gantry")
+        page = self.succeed("explain", "a.gantry").out
         self.assert_page(page)
         self.assertIn(".{0..11}/up/MatMul", page)
-        self.succeed("compile", model, *TWO_GPUS, "-o", "a.gantry")
         diff = self.gantry("diff", "a.gantry", model, *TWO_GPUS, "--place", "/blocks/blocks.{6..11}/*=GPU:1")
         self.assertEqual(diff.status, 1, diff.err)
         self.assert_page(diff.out)

@@ -17,6 +17,8 @@ Exit status 0 when nothing failed.
 import argparse
 import collections
 import dataclasses
+import hashlib
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -251,6 +253,22 @@ def run(waiting, slots, results):
             stop(running.values())
 
 
+def networks(build):
+    """The folder of the networks that PyTorch exports, which takes a minute of processors: kept until the script that
+    makes them or PyTorch is another one."""
+    models = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", ROOT.parent / "shared/models"))
+    try:
+        recipe = (models / "make_models.py").read_bytes() + importlib.metadata.version("torch").encode()
+    except (OSError, importlib.metadata.PackageNotFoundError):
+        recipe = b""
+    folder = build / "test-networks" / hashlib.sha256(recipe).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    for other in folder.parent.iterdir():
+        if other != folder:
+            shutil.rmtree(other)
+    return folder
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
@@ -270,16 +288,15 @@ def main():
     chosen = [suite for suite in suites(build, results, str(max(1, arguments.jobs // slots)))
               if not arguments.only or suite[0] in arguments.only]
     chosen.sort(key=lambda suite: -LONG.get(suite[0], 0))
-    with tempfile.TemporaryDirectory(dir=results) as made:
-        os.environ["GANTRY_MADE_FOLDER"] = made  # networks that PyTorch exports are made once
-        try:
-            for result in run(chosen, slots, results):
-                total.passed += result.passed
-                total.failures += result.failures
-                total.skips += result.skips
-        except KeyboardInterrupt:
-            print("stopped by a signal", file=sys.stderr)
-            return 130
+    os.environ["GANTRY_MADE_FOLDER"] = str(networks(build))
+    try:
+        for result in run(chosen, slots, results):
+            total.passed += result.passed
+            total.failures += result.failures
+            total.skips += result.skips
+    except KeyboardInterrupt:
+        print("stopped by a signal", file=sys.stderr)
+        return 130
     print(f"{total.passed} passed, {len(total.failures)} failed, {total.skipped} skipped")
     return 1 if total.failures or not total.passed else 0
 
