@@ -169,14 +169,17 @@ class Case:
         filter_shape = tuple(max(1, size) for size in filter_shape)
         if not is_conv:
             filter_shape = (shape[-1], filter_shape[1])
-        x, w = self.random.standard_normal(shape).astype(np.float32), self.bytes(filter_shape, np.int8)
+        kind = self.kind_of_bytes()
+        x, w = self.random.standard_normal(shape).astype(np.float32), self.bytes(filter_shape, kind)
+        w_zero = self.zero(kind)
         low, high = min(np.float32(0), x.min()), max(np.float32(0), x.max())
         scale = np.float32((high - low) / np.float32(255))
         zero = np.clip(np.rint(-low / scale), 0, 255).astype(np.uint8)
         steps = np.clip(np.rint(x / scale) + np.float32(zero), 0, 255).astype(np.int64) - int(zero)
         self.nodes.append(helper.make_node("DynamicQuantizeLinear", [self.input("x", x)], ["q", "s", "z"]))
-        self.node("ConvInteger" if is_conv else "MatMulInteger", ["q", self.constant("w", w), "z"], **attributes)
-        wide = w.astype(np.int64)
+        self.node("ConvInteger" if is_conv else "MatMulInteger", ["q", self.constant("w", w), "z", self.constant("wz", w_zero)],
+                  **attributes)
+        wide = w.astype(np.int64) - int(w_zero)
         return (convolve(steps, wide, *window) if is_conv else steps @ wide).astype(np.int32)
 
     def surrounded(self, is_conv, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, each, sums, scales, attributes,

@@ -1,11 +1,13 @@
 // Products of quantised values as products of bytes, with the scales behind them.
 //
 //   (a - za) x (w - zw)                a x w' - za * (sums of w')       in i32, w' = w - zw
+//   where w' does not fit i8           a x (w' + m) - za * (sums of w') - m * (sums of a)
 //   (a - za) sa x (w - zw) sw          f32(the same) * (sa sw)
 //   (f32(p) s + f32(q) t) / y          f32(p) (s / y) + f32(q) (t / y)
 //
-// The weights w are constants whose w' fits i8. The sums are exact, whatever their order; a becomes
-// unsigned by moving it and its zero point up. The scales, decided by constants, are multiplied
+// The weights w are constants; unsigned ones with a zero point in their midst are moved by m to fit
+// i8. The sums are exact, whatever their order; a becomes unsigned by moving it and its zero point
+// up. The scales, decided by constants, are multiplied
 // here, in f32 as QLinearConv and QLinearMatMul say. What is between a division by a scale and the
 // products is taken along, so that requantising is one multiplication.
 
@@ -56,8 +58,13 @@ struct Maker {
 
 /// The weights of a product: one row of terms for each output.
 struct Weights {
-  Value bytes;               ///< i8
-  std::vector<int64_t> sums; ///< of the terms of each output
+  Value bytes;                ///< i8
+  std::vector<int64_t> sums;  ///< of the terms of each output, before they were moved
+  std::vector<int64_t> moves; ///< what was added to each term of an output, to fit i8
+
+  bool isMoved() const {
+    return llvm::any_of(moves, [](int64_t move) { return move != 0; });
+  }
 };
 } // namespace
 
@@ -95,7 +102,15 @@ static Value makeBytes(ConstantOp old, ArrayRef<int8_t> values) {
   return copy;
 }
 
-/// Centred bytes of a constant whose outputs are along `dim`; nothing where one does not fit i8.
+/// What has to be added to numbers from `lowest` to `highest` to make them fit i8; nothing where
+/// they are too far apart.
+static std::optional<int64_t> findMove(int64_t lowest, int64_t highest) {
+  if (lowest >= INT8_MIN && highest <= INT8_MAX)
+    return 0;
+  return highest - lowest <= UINT8_MAX ? std::optional(INT8_MIN - lowest) : std::nullopt;
+}
+
+/// Centred bytes of a constant whose outputs are along `dim`.
 static std::optional<Weights> findWeights(const Centred &centred, int64_t dim) {
   auto constant = centred.bytes.getDefiningOp<ConstantOp>();
   if (!constant)
@@ -112,23 +127,29 @@ static std::optional<Weights> findWeights(const Centred &centred, int64_t dim) {
   }
   if (!values || values->isFloat)
     return std::nullopt;
-  Weights weights{constant, std::vector<int64_t>(shape[dim], 0)};
-  int64_t inner = 1;
-  for (int64_t size : shape.drop_front(dim + 1))
-    inner *= size;
-  std::vector<int8_t> bytes(values->size());
-  bool isSame = type.getElementType().isSignlessInteger(8);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const int64_t output = int64_t(i) / inner % shape[dim];
-    const int64_t zero = zeros.ints[zeros.size() == 1 ? 0 : output];
-    const int64_t value = values->ints[i] - zero;
-    if (value != int8_t(value))
-      return std::nullopt;
-    bytes[i] = int8_t(value);
-    weights.sums[output] += value;
-    isSame &= zero == 0;
+  const int64_t outputs = shape[dim], inner = ShapedType::getNumElements(shape.drop_front(dim + 1));
+  auto outputOf = [&](size_t i) { return int64_t(i) / inner % outputs; };
+  std::vector<int64_t> lowest(outputs, 0), highest(outputs, 0), sums(outputs, 0), moves(outputs, 0);
+  for (auto [i, value] : llvm::enumerate(values->ints)) {
+    const int64_t output = outputOf(i);
+    value -= zeros.ints[zeros.size() == 1 ? 0 : output];
+    sums[output] += value;
+    lowest[output] = std::min(lowest[output], value);
+    highest[output] = std::max(highest[output], value);
   }
-  if (!isSame)
+  for (int64_t output = 0; output < outputs; ++output) {
+    auto move = findMove(lowest[output], highest[output]);
+    if (!move)
+      return std::nullopt;
+    moves[output] = *move;
+  }
+  std::vector<int8_t> bytes(values->size());
+  for (auto [i, value] : llvm::enumerate(values->ints))
+    bytes[i] = int8_t(value + moves[outputOf(i)]);
+  Weights weights{constant, std::move(sums), std::move(moves)};
+  auto isZero = [](int64_t zero) { return zero == 0; };
+  if (!type.getElementType().isSignlessInteger(8) || weights.isMoved() ||
+      !llvm::all_of(zeros.ints, isZero))
     weights.bytes = makeBytes(constant, bytes);
   return weights;
 }
@@ -205,22 +226,63 @@ static Value addBorders(ConvOp conv, const Image &image, Maker &b) {
                        PadModeAttr::get(conv.getContext(), PadMode::Constant));
 }
 
-static Value multiply(Operation *op, const Image &image, Value weights, Maker &b) {
-  auto type = typeOf(op->getResult(0)).clone(b.rewriter.getI32Type());
-  auto conv = dyn_cast<ConvOp>(op);
-  if (!conv) {
-    auto matmul = cast<MatmulOp>(op);
-    return b.make<MatmulOp>(type, image.bytes, weights, matmul.getTransposeA(),
-                            matmul.getTransposeB());
+namespace {
+/// Multiplies unsigned bytes by signed ones as `op` does, its borders added to the image before.
+struct BytesProduct {
+  Operation *op;
+  Value image;
+  bool hasBorders; ///< in the image, so that there are none to add
+  Maker &b;
+
+  Value by(Value weights) const {
+    auto type = typeOf(op->getResult(0)).clone(b.rewriter.getI32Type());
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      return b.make<MatmulOp>(type, image, weights, matmul.getTransposeA(), matmul.getTransposeB());
+    return convolve(type, image, weights);
   }
-  Value padded = addBorders(conv, image, b);
-  const bool isPadded = padded != image.bytes;
-  Shape none(conv.getPadsLow().size(), 0);
-  return b.make<ConvOp>(type, padded, weights, conv.getStrides(),
-                        isPadded ? ArrayRef<int64_t>(none) : conv.getPadsLow(),
-                        isPadded ? ArrayRef<int64_t>(none) : conv.getPadsHigh(),
-                        conv.getDilations(), conv.getGroups());
-}
+
+  /// The sums of the bytes that each sum of products has, in a shape that is broadcast to theirs.
+  Value sumsOfImage() const {
+    Type i8 = b.rewriter.getI8Type(), i32 = b.rewriter.getI32Type();
+    Shape shape(typeOf(op->getResult(0)).getShape());
+    auto ones = [&](ArrayRef<int64_t> shape, Type element) {
+      return b.constant(Shape(shape), element, {false, {1}, {}});
+    };
+    if (auto matmul = dyn_cast<MatmulOp>(op)) {
+      shape.back() = 1;
+      const int64_t terms = typeOf(matmul.getRhs()).getDimSize(matmul.getTransposeB() ? 1 : 0);
+      return b.make<MatmulOp>(RankedTensorType::get(shape, i32), image, ones({terms, 1}, i8),
+                              matmul.getTransposeA(), /*transposeB=*/false);
+    }
+    auto conv = cast<ConvOp>(op);
+    Shape window(typeOf(conv.getFilter()).getShape());
+    if (conv.getGroups() != 1)
+      return by(ones(window, i8));
+    window[0] = shape[1] = 1;
+    auto type = RankedTensorType::get(shape, i32);
+    if (llvm::all_of(ArrayRef(window).drop_front(2), [](int64_t size) { return size == 1; }))
+      return convolve(type, image, ones(window, i8));
+    // Channels first, which leaves little to add up in a window.
+    Shape pixel(window.size(), 1), pixels(typeOf(image).getShape());
+    pixel[1] = window[1];
+    pixels[1] = window[1] = 1;
+    const Shape once(pixel.size() - 2, 1), none(pixel.size() - 2, 0);
+    Value sums = b.make<ConvOp>(RankedTensorType::get(pixels, i32), image, ones(pixel, i8), once,
+                                none, none, once, 1);
+    return convolve(type, sums, ones(window, i32));
+  }
+
+private:
+  Value convolve(RankedTensorType type, Value image, Value filter) const {
+    auto conv = cast<ConvOp>(op);
+    Shape none(conv.getPadsLow().size(), 0);
+    return b.make<ConvOp>(type, image, filter, conv.getStrides(),
+                          hasBorders ? ArrayRef<int64_t>(none) : conv.getPadsLow(),
+                          hasBorders ? ArrayRef<int64_t>(none) : conv.getPadsHigh(),
+                          conv.getDilations(), conv.getGroups());
+  }
+};
+} // namespace
 
 /// What the zero point adds to each sum, taken off.
 static Value correct(Operation *op, Value sums, const Image &image, const Weights &weights,
@@ -250,11 +312,20 @@ static Value sumBytes(Operation *op, const Centred &left, const Centred &right, 
   if (!weights)
     return {};
   Image image = makeUnsigned(left, b);
-  Value sums = multiply(op, image, weights->bytes, b);
+  Value bytes = image.bytes;
+  if (auto conv = dyn_cast<ConvOp>(op))
+    bytes = addBorders(conv, image, b);
+  BytesProduct product{op, bytes, bytes != image.bytes, b};
+  Value sums = product.by(weights->bytes);
   if (Attribute name = op->getAttr(kNameAttr))
     sums.getDefiningOp()->setAttr(kNameAttr, name);
   if (Attribute source = op->getAttr(kSourceOpAttr))
     sums.getDefiningOp()->setAttr(kSourceOpAttr, source);
+  if (weights->isMoved()) {
+    Value moves = b.constant(shapeOfOutputs(op, weights->moves.size()), b.rewriter.getI32Type(),
+                             {false, weights->moves, {}});
+    sums = b.make<SubOp>(sums, b.make<MulOp>(product.sumsOfImage(), moves));
+  }
   return correct(op, sums, image, *weights, b);
 }
 

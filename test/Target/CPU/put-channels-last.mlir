@@ -113,3 +113,32 @@ func.func @uneven(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x3x3xf32>) -> tens
   %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, output_pads = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x64x28x28xf32>, tensor<64x32x3x3xf32>) -> tensor<1x32x57x57xf32>
   return %0 : tensor<1x32x57x57xf32>
 }
+
+// The largest of all elements is the same in any order, and what lies the same in both forms follows its reader.
+// CHECK-LABEL: @range(
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last{{.*}} -> tensor<1x56x56x64xf32>
+// CHECK: %[[P:.*]] = gantry.reshape %{{.*}} : (tensor<1x1x56x56xf32>) -> tensor<1x56x56x1xf32>
+// CHECK: %[[M:.*]] = gantry.mul %[[P]], %{{.*}} -> tensor<1x56x56x64xf32>
+// CHECK: %[[S:.*]] = gantry.sub %[[C]], %[[M]]
+// CHECK-DAG: gantry.reduce_max %[[S]] {axes = array<i64: 0, 1, 2, 3>} : (tensor<1x56x56x64xf32>) -> tensor<f32>
+// CHECK-DAG: gantry.reduce_min %[[S]] {axes = array<i64: 0, 1, 2, 3>} : (tensor<1x56x56x64xf32>) -> tensor<f32>
+// CHECK-NOT: channels_first
+// CHECK: return
+func.func @range(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>, %p: tensor<1x1x56x56xf32>) -> (tensor<f32>, tensor<f32>) {
+  %m = gantry.constant dense<2.0> : tensor<64x1x1xf32>
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32>
+  %1 = gantry.mul %p, %m : (tensor<1x1x56x56xf32>, tensor<64x1x1xf32>) -> tensor<1x64x56x56xf32>
+  %2 = gantry.sub %0, %1 : (tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32>
+  %3 = gantry.reduce_max %2 {axes = array<i64: 0, 1, 2, 3>} : (tensor<1x64x56x56xf32>) -> tensor<f32>
+  %4 = gantry.reduce_min %2 {axes = array<i64: 0, 1, 2, 3>} : (tensor<1x64x56x56xf32>) -> tensor<f32>
+  return %3, %4 : tensor<f32>, tensor<f32>
+}
+
+// Sums depend on their order.
+// CHECK-LABEL: @total(
+// CHECK: gantry.reduce_sum %{{.*}} : (tensor<1x64x56x56xf32>) -> tensor<f32>
+func.func @total(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<f32> {
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32>
+  %1 = gantry.reduce_sum %0 {axes = array<i64: 0, 1, 2, 3>} : (tensor<1x64x56x56xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -46,15 +46,58 @@ func.func @signed(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
 
 // -----
 
-// Weights that do not fit signed bytes without their zero point stay numbers of i32.
+// Weights that do not fit signed bytes without their zero point are moved: what that adds is taken off, times the sums of
+// the other operand. The second column fits and stays.
+
+// CHECK-LABEL: @moved(
+// CHECK-SAME: %[[X:.*]]: tensor<2x2xui8>
+// CHECK-DAG: %[[W:.*]] = gantry.constant dense<{{\[\[}}127, -1], [-128, 2]]> : tensor<2x2xi8>
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[X]], %[[W]] : (tensor<2x2xui8>, tensor<2x2xi8>) -> tensor<2x2xi32>
+// CHECK: %[[MOVES:.*]] = gantry.constant dense<[-28, 0]> : tensor<2xi32>
+// CHECK: %[[ONES:.*]] = gantry.constant dense<1> : tensor<2x1xi8>
+// CHECK: %[[OF_X:.*]] = gantry.matmul %[[X]], %[[ONES]] : (tensor<2x2xui8>, tensor<2x1xi8>) -> tensor<2x1xi32>
+// CHECK: %[[ADDED:.*]] = gantry.mul %[[OF_X]], %[[MOVES]]
+// CHECK: %[[Y:.*]] = gantry.sub %[[SUMS]], %[[ADDED]]
+// CHECK: return %[[Y]]
+func.func @moved(%x: tensor<2x2xui8>) -> tensor<2x2xi32> {
+  %w = gantry.constant dense<[[255, 99], [0, 102]]> : tensor<2x2xui8>
+  %zero = gantry.constant dense<100> : tensor<i32>
+  %0 = gantry.cast %x : (tensor<2x2xui8>) -> tensor<2x2xi32>
+  %1 = gantry.cast %w : (tensor<2x2xui8>) -> tensor<2x2xi32>
+  %2 = gantry.sub %1, %zero : (tensor<2x2xi32>, tensor<i32>) -> tensor<2x2xi32>
+  %y = gantry.matmul %0, %2 : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  return %y : tensor<2x2xi32>
+}
+
+// -----
+
+// Of a convolution, channels are added up first, then pixels.
+
+// CHECK-LABEL: @moved_filter(
+// CHECK-SAME: %[[X:.*]]: tensor<1x2x4xui8>
+// CHECK: %[[SUMS:.*]] = gantry.conv %[[X]], %{{.*}} : (tensor<1x2x4xui8>, tensor<1x2x3xi8>) -> tensor<1x1x2xi32>
+// CHECK: %[[PIXELS:.*]] = gantry.conv %[[X]], %{{.*}} {{{.*}}strides = array<i64: 1>{{.*}} : (tensor<1x2x4xui8>, tensor<1x2x1xi8>) -> tensor<1x1x4xi32>
+// CHECK: %[[WINDOWS:.*]] = gantry.conv %[[PIXELS]], %{{.*}} {{{.*}}pads_high = array<i64: 1>, pads_low = array<i64: 0>, strides = array<i64: 2>{{.*}} : (tensor<1x1x4xi32>, tensor<1x1x3xi32>) -> tensor<1x1x2xi32>
+// CHECK: %[[ADDED:.*]] = gantry.mul %[[WINDOWS]]
+// CHECK: gantry.sub %[[SUMS]], %[[ADDED]]
+func.func @moved_filter(%x: tensor<1x2x4xui8>) -> tensor<1x1x2xi32> {
+  %w = gantry.constant dense<[[[0, 255, 3], [4, 5, 6]]]> : tensor<1x2x3xui8>
+  %0 = gantry.cast %x : (tensor<1x2x4xui8>) -> tensor<1x2x4xi32>
+  %1 = gantry.cast %w : (tensor<1x2x3xui8>) -> tensor<1x2x3xi32>
+  %y = gantry.conv %0, %1 {strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xi32>, tensor<1x2x3xi32>) -> tensor<1x1x2xi32>
+  return %y : tensor<1x1x2xi32>
+}
+
+// -----
+
+// What is farther apart than bytes stays numbers of i32.
 
 // CHECK-LABEL: @wide(
-// CHECK: gantry.matmul {{.*}} : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
-func.func @wide(%x: tensor<1x1xui8>) -> tensor<1x1xi32> {
-  %w = gantry.constant dense<255> : tensor<1x1xui8>
-  %0 = gantry.cast %x : (tensor<1x1xui8>) -> tensor<1x1xi32>
-  %1 = gantry.cast %w : (tensor<1x1xui8>) -> tensor<1x1xi32>
-  %y = gantry.matmul %0, %1 : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
+// CHECK: gantry.matmul {{.*}} : (tensor<1x2xi32>, tensor<2x1xi32>) -> tensor<1x1xi32>
+func.func @wide(%x: tensor<1x2xui8>) -> tensor<1x1xi32> {
+  %w = gantry.constant dense<[[255], [-1]]> : tensor<2x1xi32>
+  %0 = gantry.cast %x : (tensor<1x2xui8>) -> tensor<1x2xi32>
+  %y = gantry.matmul %0, %w : (tensor<1x2xi32>, tensor<2x1xi32>) -> tensor<1x1xi32>
   return %y : tensor<1x1xi32>
 }
 

@@ -103,6 +103,16 @@ static SmallVector<Value> imagesOf(Operation *op) {
   return images;
 }
 
+/// Whether a use gives the same in every order of the elements: the largest or least of all.
+static bool isOfAllElements(OpOperand &use) {
+  auto takesAll = [&](auto reduce) {
+    return int64_t(reduce.getAxes().size()) == rankOf(use.get());
+  };
+  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
+      .Case<ReduceMaxOp, ReduceMinOp>(takesAll)
+      .Default(false);
+}
+
 namespace {
 /// Which targets make the kernels of an op.
 struct Machines {
@@ -173,14 +183,23 @@ struct Chosen {
     }
   }
 
-  /// More of what it reads is in the other form than not.
+  /// More of what it reads is in the other form than not, or lies the same in both: then those who
+  /// read its result decide.
   bool mayFollow(Operation *op) {
     if (!hasBothForms(op) || isBorder(op) || (!isa<ReshapeOp>(op) && !machines.targetOf(op)))
       return false;
+    SmallVector<Value> images = imagesOf(op);
     uint64_t inOther = 0, inPlain = 0;
-    for (Value image : imagesOf(op))
-      (has(image) ? inOther : inPlain) += getByteSize(typeOf(image));
-    return inOther > 0 && inOther >= inPlain;
+    for (Value image : images)
+      if (has(image))
+        inOther += getByteSize(typeOf(image));
+      else if (!liesTheSame(image))
+        inPlain += getByteSize(typeOf(image));
+    return inOther >= inPlain && !images.empty();
+  }
+
+  static bool liesTheSame(Value value) {
+    return movesNothing(typeOf(value).getShape(), toChannelsLast(rankOf(value)));
   }
 
   //===--- What it is worth ------------------------------------------------===//
@@ -197,7 +216,7 @@ struct Chosen {
 
   double costOf(Value value, Operation *near) const {
     auto type = typeOf(value);
-    if (getConstantElements(value) || movesNothing(type.getShape(), toChannelsLast(type.getRank())))
+    if (getConstantElements(value) || liesTheSame(value))
       return 0;
     return machines.costs.launchSeconds(machines.numberOf(near)) +
            2.0 * getByteSize(type) / machines.costs.byteRate(machines.numberOf(near));
@@ -227,7 +246,8 @@ struct Chosen {
         if (!has(image) && !isReordered(image))
           sum -= costOf(image, op);
       bool isReadPlain = llvm::any_of(op->getUses(), [&](OpOperand &use) {
-        return !isReorder(use) && !ops.contains(use.getOwner()) && !isBorder(use.getOwner());
+        return !isReorder(use) && !isOfAllElements(use) && !ops.contains(use.getOwner()) &&
+               !isBorder(use.getOwner());
       });
       if (isReadPlain)
         sum -= costOf(op->getResult(0), op);
@@ -360,9 +380,12 @@ struct Rewriter {
   void turnUses(Operation *op) {
     Value old = op->getResult(0), made = last.lookup(old);
     builder.setInsertionPointAfterValue(made);
-    for (OpOperand &use : llvm::make_early_inc_range(old.getUses()))
+    for (OpOperand &use : llvm::make_early_inc_range(old.getUses())) {
       if (auto turn = dyn_cast<TransposeOp>(use.getOwner()))
         joinTranspose(turn, made);
+      else if (isOfAllElements(use))
+        use.set(made);
+    }
     if (old.use_empty())
       return;
     builder.setInsertionPointAfterValue(made);
