@@ -1,8 +1,9 @@
-// Walks a model: inputs and initialisers first, then the nodes in their order, each through its
-// handler. Names live in scopes; bodies of If and Loop see the scopes around them, functions do
-// not.
+// Walks a model: inputs and initialisers first, then the nodes in the order of their use, each
+// through its handler. Names live in scopes; bodies of If and Loop see the scopes around them,
+// functions do not.
 
 #include "Importer.h"
+#include "NodeOrder.h"
 
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
@@ -663,8 +664,8 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
 
 LogicalResult Importer::importNodes(ArrayRef<Node> nodes, Scope &scope) {
   scope.nodes = nodes;
-  for (const Node &node : nodes)
-    if (failed(importNode(node, scope)))
+  for (const Node *node : inOrderOfUse(nodes))
+    if (failed(importNode(*node, scope)))
       return failure();
   return success();
 }

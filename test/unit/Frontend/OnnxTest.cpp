@@ -168,6 +168,28 @@ TEST(Onnx, OperandThatNobodyMakesIsAnError) {
             "or initializer before this node");
 }
 
+TEST(Onnx, NodesAreImportedInTheOrderOfTheirUse) {
+  GraphText graph = reluGraph({2});
+  graph.nodes = {node("Relu", {"b"}, {"y"}, {}, "last"), node("Abs", {"x"}, {"a"}, {}, "first"),
+                 node("Neg", {"a"}, {"b"}, {}, "between")};
+  Imported imported(model(graph));
+  EXPECT_EQ(imported.error, "");
+  std::vector<std::string> ops;
+  for (mlir::Operation &op : imported.function().getBody().front())
+    ops.push_back(op.getName().getStringRef().str());
+  EXPECT_EQ(ops,
+            (std::vector<std::string>{"gantry.abs", "gantry.neg", "gantry.relu", "func.return"}));
+}
+
+TEST(Onnx, NodesThatWaitForEachOtherAreAnError) {
+  GraphText graph = reluGraph({2});
+  graph.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "add"), node("Neg", {"a"}, {"b"}, {}, "neg"),
+                 node("Relu", {"b"}, {"y"}, {}, "act")};
+  EXPECT_EQ(Imported(model(graph)).error,
+            "node 'neg' (Neg of ai.onnx, opset 17): operand 'a' is made by no node, input or "
+            "initializer before this node");
+}
+
 TEST(Onnx, CheckListsEverythingAtOnce) {
   GraphText graph = reluGraph({"n"});
   graph.nodes = {node("NonZero", {"x"}, {"a"}, {}, "nz"), node("Frobnicate", {"x"}, {"b"}, {}, "f"),

@@ -1,0 +1,93 @@
+#include "NodeOrder.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace gantry;
+using namespace gantry::onnx;
+
+/// Calls `found` with every name that a node or one of its bodies reads.
+static void forNamesRead(const Node &node, llvm::function_ref<void(std::string_view)> found) {
+  for (std::string_view name : node.inputs)
+    found(name);
+  for (const Attribute &attr : node.attributes) {
+    if (!attr.graph)
+      continue;
+    for (const Node &inner : attr.graph->nodes)
+      forNamesRead(inner, found);
+    for (const ValueInfo &output : attr.graph->outputs)
+      found(output.name);
+  }
+}
+
+namespace {
+/// Depth first, without recursion: files may hold chains of any length.
+struct Sorter {
+  llvm::ArrayRef<Node> nodes;
+  llvm::StringMap<size_t> makers;
+  enum State : char { waits, isOpen, isDone };
+  std::vector<State> states;
+  std::vector<const Node *> order;
+
+  explicit Sorter(llvm::ArrayRef<Node> nodes) : nodes(nodes), states(nodes.size(), waits) {
+    for (auto [i, node] : llvm::enumerate(nodes))
+      for (std::string_view name : node.outputs)
+        makers.try_emplace(name, i);
+  }
+
+  llvm::SmallVector<size_t> makersFor(size_t node) const {
+    llvm::SmallVector<size_t> found;
+    forNamesRead(nodes[node], [&](std::string_view name) {
+      if (auto maker = makers.find(name); !name.empty() && maker != makers.end())
+        found.push_back(maker->second);
+    });
+    return found;
+  }
+
+  bool isSorted() const {
+    for (size_t node = 0; node < nodes.size(); ++node)
+      for (size_t maker : makersFor(node))
+        if (maker > node)
+          return false;
+    return true;
+  }
+
+  void putWithMakers(size_t last) {
+    struct Step {
+      size_t node;
+      llvm::SmallVector<size_t> makers;
+      size_t next = 0;
+    };
+    std::vector<Step> steps;
+    auto open = [&](size_t node) {
+      if (states[node] != waits)
+        return;
+      states[node] = isOpen;
+      steps.push_back({node, makersFor(node)});
+    };
+    open(last);
+    while (!steps.empty()) {
+      Step &step = steps.back();
+      if (step.next < step.makers.size()) {
+        open(step.makers[step.next++]);
+        continue;
+      }
+      states[step.node] = isDone;
+      order.push_back(&nodes[step.node]);
+      steps.pop_back();
+    }
+  }
+};
+} // namespace
+
+std::vector<const Node *> gantry::onnx::inOrderOfUse(llvm::ArrayRef<Node> nodes) {
+  Sorter sorter(nodes);
+  if (sorter.isSorted()) {
+    auto asTheyAre = llvm::make_pointer_range(nodes);
+    return {asTheyAre.begin(), asTheyAre.end()};
+  }
+  for (size_t node = 0; node < nodes.size(); ++node)
+    sorter.putWithMakers(node);
+  return std::move(sorter.order);
+}

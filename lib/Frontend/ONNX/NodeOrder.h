@@ -1,0 +1,18 @@
+// The order in which nodes are imported.
+#pragma once
+
+#include "gantry/Formats/ONNX/Model.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <vector>
+
+namespace gantry::onnx {
+
+/// The nodes with every one behind those whose results it or its bodies read. Nodes that stand so
+/// already stay as they are; others move no further than they must. ONNX asks for this order in
+/// files, but tools that insert nodes append them, and ONNX Runtime takes such files. Nodes that
+/// wait for each other stay where they are, and fail as they are imported.
+std::vector<const Node *> inOrderOfUse(llvm::ArrayRef<Node> nodes);
+
+} // namespace gantry::onnx
