@@ -4,6 +4,7 @@
 
 #include "Convolutions/Dot.h"
 #include "Machine.h"
+#include "MultiplyAdds.h"
 #include "Products/EmitTile.h"
 #include "gantry/Support/File.h"
 #include "gantry/Target/EmitParts.h"
@@ -154,6 +155,8 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   else
     cpu::hideTiles(*llvmModule);
   cpu::defineDots(*llvmModule, machine.registers);
+  if (machine.registers.fma)
+    cpu::writeMultiplyAdds(*llvmModule);
   if (usesBFloat(*llvmModule))
     addBFloatTruncation(*llvmModule);
   setAttributes(*llvmModule, machine);
