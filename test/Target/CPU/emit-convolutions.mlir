@@ -1,9 +1,10 @@
 // A convolution with the channels last, its borders and its epilogue are one loop over work items:
-// nothing but the result is written, and nothing is allocated but a row of zeros.
+// nothing but the result is written, and nothing is allocated but what has the borders.
 
 // RUN: gantry-opt %s --gantry-kernel-pipeline | FileCheck %s
 
-// Pixels at the border are read from a row of zeros on the stack. There are few channels, so that
+// Pixels at the border are read from a row of zeros on the stack, where rows of the image are too
+// long to be copied there. There are few channels, so that
 // blocks without a border go along rows of the window, 3 pixels of 16 channels, and select nothing.
 // CHECK-LABEL: func.func private @bordered(
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<16xf32>
@@ -16,14 +17,52 @@
 // CHECK: arith.select {{.*}} : memref<16xf32, strided<[1], offset: ?>>
 // CHECK: vector.fma {{.*}} : vector<16xf32>
 // CHECK: arith.addf {{.*}} : vector<16xf32>
-// CHECK: vector.store {{.*}} : memref<6144xf32>, vector<16xf32>
+// CHECK: vector.store {{.*}} : memref<460800xf32>, vector<16xf32>
 // CHECK-NOT: memref.alloc
 // CHECK: return
 gantry.kernel @bordered {
-^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<2x3x3x16x48xf32>, %b: tensor<1x1x1x96xf32>):
+^bb0(%x: tensor<1x8x600x16xf32>, %w: tensor<2x3x3x16x48xf32>, %b: tensor<1x1x1x96xf32>):
+  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x600x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x600x96xf32>
+  %1 = gantry.add %0, %b : (tensor<1x8x600x96xf32>, tensor<1x1x1x96xf32>) -> tensor<1x8x600x96xf32>
+  gantry.yield %1 : tensor<1x8x600x96xf32>
+}
+
+// Else an item copies what its pixels read there, with its borders: 10 places of 16 channels are a
+// slice. Rows of the window are runs, and nothing is selected.
+// CHECK-LABEL: func.func private @strip(
+// CHECK: %[[STRIP:.*]] = memref.alloca() {alignment = 64 : i64} : memref<{{[0-9]+}}0xf32>
+// CHECK-NOT: arith.select
+// CHECK: scf.if
+// CHECK: vector.store {{.*}}, %[[STRIP]][
+// CHECK: } else {
+// CHECK: vector.store {{.*}}, %[[STRIP]][
+// CHECK: memref.reinterpret_cast %[[STRIP]] to
+// CHECK: scf.for {{.*}} to %c48{{(_[0-9]+)?}} 
+// CHECK-NOT: arith.select
+// CHECK: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.select
+// CHECK: return
+gantry.kernel @strip {
+^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<2x3x3x16x48xf32>):
   %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x8x96xf32>
-  %1 = gantry.add %0, %b : (tensor<1x8x8x96xf32>, tensor<1x1x1x96xf32>) -> tensor<1x8x8x96xf32>
-  gantry.yield %1 : tensor<1x8x8x96xf32>
+  gantry.yield %0 : tensor<1x8x8x96xf32>
+}
+
+// A panel wider than registers go through has bands of 48 columns, at the end two of at most 32
+// rather than one of a single register; rows to come are fetched ahead.
+// CHECK-LABEL: func.func private @bands(
+// CHECK: scf.if
+// CHECK: memref.prefetch
+// CHECK-COUNT-3: vector.load {{.*}} vector<16xf32>
+// CHECK: scf.if
+// CHECK: scf.if
+// CHECK: vector.maskedload {{.*}} vector<4xf32>
+// CHECK-NOT: scf.if
+// CHECK: return
+gantry.kernel @bands {
+^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<1x1x1x16x99xf32>):
+  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x1x16x99xf32>) -> tensor<1x8x8x99xf32>
+  gantry.yield %0 : tensor<1x8x8x99xf32>
 }
 
 // A 1x1 window is a product of matrices: no division finds a pixel's place, no row of zeros.

@@ -1,6 +1,6 @@
 // Convolutions that mix channels: blocks of pixels by panels of output channels, in registers.
 //
-//   for a work item, some blocks of pixels of some panels:
+//   for a work item, some blocks of pixels of some panels, or bands of a wide one:
 //     for its panels, for its blocks:
 //       sums[pixel][lanes] = 0
 //       for the window: the row of channels that each pixel reads there
@@ -12,8 +12,9 @@
 // every processor; for fewer or shorter registers a block is some pieces, one after the other, of a
 // part of its columns. Where no border is in the way, the last dimension of the window and the
 // channels are one run of memory, and a 1x1 window is a plain matrix product. Of an image with few
-// channels blocks that touch no border are told from the others as they come, for what a place of
-// the window costs is not spread over many channels there.
+// channels what a place of the window costs is not spread over many of them: there an item copies
+// what it reads, with borders (Strip.h), or, where that does not fit, blocks that touch no border
+// are told from the others as they come.
 //
 // Processors that multiply matrices (AMX) take the pixels of a block as rows of one, whole panels
 // at a time, by a tile that products have, too (Products/Tile.h): where they lie if each pixel
@@ -24,6 +25,7 @@
 
 #include "Panels.h"
 #include "Products/TileBuilder.h"
+#include "Strip.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 
@@ -47,6 +49,13 @@ static double rateOf(int64_t columns) {
   return rates[registers - 1] * double(columns) / double(registers * kPanelLanes);
 }
 
+/// The same of a panel that is cut into bands, or of one that is not.
+static double rateOfAll(int64_t columns) {
+  return columns > kPanelLanes * kPanelRegisters
+             ? double(columns) / double(llvm::alignTo(columns, kPanelLanes))
+             : rateOf(columns);
+}
+
 int64_t gantry::panelOfColumns(int64_t own, int64_t terms) {
   // All blocks of pixels pass a panel before the next one comes: it stays in the second cache.
   constexpr int64_t panelBytes = 600 << 10;
@@ -56,9 +65,9 @@ int64_t gantry::panelOfColumns(int64_t own, int64_t terms) {
   for (int64_t columns = 1; columns <= std::min(own, most); ++columns)
     if (own % columns == 0 && (!best || rateOf(columns) >= rateOf(best)))
       best = columns;
-  // Without a divisor that fills registers one panel is cut into them, its rows further apart, and
-  // longer than the cache where it must be.
-  return rateOf(best) < 0.5 ? own : best;
+  // Where no divisor fills registers as well, all columns are one panel, longer than the cache
+  // where it must be, which is cut into bands.
+  return rateOf(best) < 0.9 * rateOfAll(own) ? own : best;
 }
 
 /// Unsigned bytes by signed ones, of groups of whole words of channels.
@@ -103,17 +112,36 @@ namespace {
 struct Cut {
   int64_t pixelsOfBlock; ///< of the first `large` blocks; the others have one less
   int64_t blocks, large;
+  SmallVector<Lanes> bands; ///< columns of a panel that all blocks pass at a time
   int64_t panels;
-  int64_t chunks, parts; ///< items are a chunk of the blocks and a part of the panels
+  int64_t chunks, parts; ///< items are a chunk of the blocks and a part of all panels' bands
 
   Cut(const Convolution &convolution, bool matrices);
   int64_t items() const { return parts * chunks; }
+  /// The first pixel of a block, or of the end.
+  int64_t firstPixel(int64_t block) const {
+    return block * (pixelsOfBlock - 1) + std::min(block, large);
+  }
 };
 } // namespace
 
 static int64_t registersOf(int64_t panel) {
   // Of a wide panel three at a time.
   return panel > kPanelLanes * kPanelRegisters ? 3 : llvm::divideCeil(panel, kPanelLanes);
+}
+
+/// A wide panel is cut into bands of three registers, at the end rather into two of two registers
+/// than into one of three and one of a single one.
+static SmallVector<Lanes> bandsOf(int64_t panel) {
+  constexpr int64_t wide = 3 * kPanelLanes;
+  if (panel <= kPanelLanes * kPanelRegisters)
+    return {{0, panel}};
+  SmallVector<Lanes> bands;
+  for (int64_t at = 0; at < panel; at += bands.back().live) {
+    const int64_t left = panel - at, registers = llvm::divideCeil(left, kPanelLanes);
+    bands.push_back({at, std::min(left, registers == 4 ? 2 * kPanelLanes : wide)});
+  }
+  return bands;
 }
 
 Cut::Cut(const Convolution &convolution, bool matrices) {
@@ -127,6 +155,7 @@ Cut::Cut(const Convolution &convolution, bool matrices) {
   pixelsOfBlock = llvm::divideCeil(pixels, blocks);
   large = pixels - (pixelsOfBlock - 1) * blocks;
   panels = form.outputs / form.panel;
+  bands = bandsOf(form.panel);
 
   // What a work item reads of the image stays in the cache while it passes the panels.
   int64_t read = form.channels * int64_t(sizeof(float));
@@ -139,7 +168,7 @@ Cut::Cut(const Convolution &convolution, bool matrices) {
   int64_t wanted = std::clamp<int64_t>(work / leastWork, 1, mostItems);
   // A long filter is read once, by whoever has its panels; a short one by all.
   if (form.outputs * terms * int64_t(sizeof(float)) > filterBytes)
-    parts = std::min<int64_t>(panels, llvm::divideCeil(wanted, chunks));
+    parts = std::min<int64_t>(panels * int64_t(bands.size()), llvm::divideCeil(wanted, chunks));
   chunks = std::max<int64_t>(chunks, llvm::divideCeil(wanted, parts));
   // An even share of them for two threads and for four.
   if (parts % evenFor != 0 && items() > 1)
@@ -160,7 +189,7 @@ struct Piece {
 Piece::Piece(int64_t panel, const Registers &registers) {
   const int64_t lanes = registers.bytes / int64_t(sizeof(float));
   if (lanes >= kPanelLanes) {
-    columns = panel > kPanelLanes * kPanelRegisters ? kPanelLanes * 3 : panel;
+    columns = std::min(panel, kPanelLanes * kPanelRegisters);
     pixels = std::numeric_limits<int64_t>::max();
     return;
   }
@@ -170,15 +199,17 @@ Piece::Piece(int64_t panel, const Registers &registers) {
   pixels = std::max<int64_t>(1, (registers.count - ofColumns - 1) / ofColumns);
 }
 
+static bool hasBorders(const Convolution &convolution) {
+  return llvm::any_of(llvm::seq(convolution.form.spatial()),
+                      [&](unsigned dim) { return convolution.hasBorder(dim); });
+}
+
 /// Whether each pixel reads the one at its place: a product of matrices. With a border the result
 /// has other places than the image, also for blocks inside.
 static bool isProduct(const Convolution &convolution) {
-  const PackedConvolution &form = convolution.form;
   auto isOne = [](int64_t size) { return size == 1; };
-  bool bordered = false;
-  for (unsigned d = 0; d < form.spatial(); ++d)
-    bordered |= convolution.hasBorder(d);
-  return llvm::all_of(form.window, isOne) && llvm::all_of(form.strides, isOne) && !bordered;
+  return llvm::all_of(convolution.form.window, isOne) &&
+         llvm::all_of(convolution.form.strides, isOne) && !hasBorders(convolution);
 }
 
 /// Whether blocks are multiplied as matrices: panels are as wide as some of those, and the rows
@@ -210,19 +241,22 @@ struct Blocks {
   Value gathered;        ///< what the pixels of a block read, if that is not where they lie
   Value gatherTo;        ///< where in it the pixel at hand begins
   Epilogue epilogue;
-  Borders borders;
+  Strip strip;
+  std::optional<Borders> borders; ///< where there is no strip
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
       : b(b), convolution(convolution), form(convolution.form), index{b},
         cut(convolution, multipliesMatrices(convolution, registers)), piece(form.panel, registers),
         image(flattenFactors(b, convolution, convolution.image)),
-        filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution),
-        borders(b, convolution, image, runLength()),
-        matrices(multipliesMatrices(convolution, registers)) {}
+        filter(flattenFactors(b, convolution, convolution.filter)),
+        matrices(multipliesMatrices(convolution, registers)), epilogue(b, convolution),
+        strip(b, convolution) {}
 
   void emit();
   void emitItem(Value panelItem, Value blockItem);
-  void emitPanel(Value panel, Value first, Value end);
+  Value firstPixel(Value block) const;
+  void emitBand(Value number, Value first, Value end);
+  void emitPart(Value panel, Value column, int64_t columns, Value first, Value end);
   void emitColumns(Value panel, Value column, int64_t columns, Value first, Value end);
   void emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                  int64_t pixels);
@@ -249,7 +283,9 @@ struct Blocks {
     unsigned last = form.spatial() - 1;
     return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
   }
-  bool hasBorder(unsigned dim) const { return !isInside && convolution.hasBorder(dim); }
+  bool hasBorder(unsigned dim) const {
+    return !isInside && !strip.elements() && convolution.hasBorder(dim);
+  }
   bool isProduct() const { return ::isProduct(convolution); }
   int64_t runLength() const { return form.inner() * (isRun() ? form.window.back() : 1); }
 
@@ -288,6 +324,13 @@ void Blocks::emit() {
           b, MemRefType::get({cut.pixelsOfBlock * convolution.terms()}, b.getI32Type()),
           b.getI64IntegerAttr(64));
   }
+  auto pixelsOf = [&](int64_t chunk) {
+    auto first = [&](int64_t i) { return cut.firstPixel(i * cut.blocks / cut.chunks); };
+    return Strip::Range(first(chunk), first(chunk + 1));
+  };
+  if (!hasBorders(convolution) ||
+      !strip.make(cut.chunks, cut.parts, cut.panels * cut.bands.size(), pixelsOf))
+    borders.emplace(b, convolution, image, runLength());
   SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
   auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(b);
@@ -300,27 +343,55 @@ void Blocks::emit() {
 }
 
 void Blocks::emitItem(Value panelItem, Value blockItem) {
-  borders.clear();
   // No item has more than one more than another: the last one does not end before the others.
   auto range = [&](Value item, int64_t items, int64_t all) {
     Value from = index.mul(item, all), to = index.add(from, all);
     return std::pair(index.div(from, items), index.div(to, items));
   };
-  auto [panel, endPanel] = range(panelItem, cut.parts, cut.panels);
+  auto [band, endBand] = range(panelItem, cut.parts, cut.panels * int64_t(cut.bands.size()));
   auto [block, endBlock] = range(blockItem, cut.chunks, cut.blocks);
-  loop(b, panel, endPanel, 1,
-       [&, block = block, endBlock = endBlock](Value at) { emitPanel(at, block, endBlock); });
+  if (borders)
+    borders->clear();
+  else
+    strip.fill(firstPixel(block), firstPixel(endBlock));
+  loop(b, band, endBand, 1,
+       [&, block = block, endBlock = endBlock](Value at) { emitBand(at, block, endBlock); });
 }
 
-void Blocks::emitPanel(Value panel, Value first, Value end) {
-  Value start = index.constant(0);
-  if (form.panel <= piece.columns)
-    return emitColumns(panel, start, form.panel, first, end);
-  int64_t whole = form.panel / piece.columns * piece.columns;
-  loop(b, start, index.constant(whole), piece.columns,
-       [&](Value column) { emitColumns(panel, column, piece.columns, first, end); });
-  if (whole < form.panel)
-    emitColumns(panel, index.constant(whole), form.panel - whole, first, end);
+Value Blocks::firstPixel(Value block) const {
+  return index.add(index.mul(block, cut.pixelsOfBlock - 1),
+                   index.min(block, index.constant(cut.large)));
+}
+
+/// One of all panels' bands, by its number.
+void Blocks::emitBand(Value number, Value first, Value end) {
+  const int64_t count = cut.bands.size();
+  if (count == 1)
+    return emitPart(number, index.constant(0), form.panel, first, end);
+  Value panel = index.div(number, count), band = index.rem(number, count);
+  // All of the same width have their loops in common.
+  for (int64_t from = 0, to = 0; from < count; from = to) {
+    const int64_t columns = cut.bands[from].live;
+    while (to < count && cut.bands[to].live == columns)
+      ++to;
+    Value past = b.createOrFold<arith::SubIOp>(band, index.constant(from));
+    auto isOne = scf::IfOp::create(b, index.less(past, to - from), /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isOne.thenBlock());
+    Value column = index.add(index.mul(past, columns), cut.bands[from].first);
+    emitPart(panel, column, columns, first, end);
+  }
+}
+
+/// Some columns of a panel, as many at a time as there are registers for.
+void Blocks::emitPart(Value panel, Value column, int64_t columns, Value first, Value end) {
+  if (columns <= piece.columns)
+    return emitColumns(panel, column, columns, first, end);
+  const int64_t whole = columns / piece.columns * piece.columns;
+  loop(b, index.constant(0), index.constant(whole), piece.columns,
+       [&](Value at) { emitColumns(panel, index.add(column, at), piece.columns, first, end); });
+  if (whole < columns)
+    emitColumns(panel, index.add(column, whole), columns - whole, first, end);
 }
 
 void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first, Value end) {
@@ -455,8 +526,8 @@ SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
   for (const Pixel &pixel : pixels) {
     Reader reader{{}, isProduct() ? pixel.number : pixel.at[0], {}};
     for (unsigned d = 0; d < form.spatial() && !isProduct(); ++d)
-      reader.start.push_back(
-          index.add(index.mul(pixel.at[d + 1], form.strides[d]), -convolution.low[d]));
+      reader.start.push_back(index.add(index.mul(pixel.at[d + 1], form.strides[d]),
+                                       strip.elements() ? 0 : -convolution.low[d]));
     readers.push_back(std::move(reader));
   }
   return readers;
@@ -465,10 +536,7 @@ SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
 /// Whether blocks that touch no border have loops of their own.
 bool Blocks::tellsBordersApart() const {
   constexpr int64_t fewChannels = 24;
-  bool any = false;
-  for (unsigned d = 0; d < form.spatial(); ++d)
-    any |= convolution.hasBorder(d);
-  return any && form.inner() <= fewChannels;
+  return hasBorders(convolution) && !strip.elements() && form.inner() <= fewChannels;
 }
 
 /// Whether the windows of all of them lie in the image.
@@ -500,7 +568,10 @@ Blocks::Reader Blocks::step(const Reader &reader, unsigned dim, Value tap) {
     Value inside = index.less(at, convolution.imageSize(dim));
     next.inside = next.inside ? Value(arith::AndIOp::create(b, next.inside, inside)) : inside;
   }
-  next.row = index.add(index.mul(reader.row, convolution.imageSize(dim)), at);
+  const int64_t size = strip.elements() ? strip.size(dim) : convolution.imageSize(dim);
+  next.row = index.add(index.mul(reader.row, size), at);
+  if (strip.elements() && dim == 0)
+    next.row = b.createOrFold<arith::SubIOp>(next.row, strip.firstSlice());
   return next;
 }
 
@@ -542,7 +613,8 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
       int64_t panelsOfGroup = form.outputs / form.groups / form.panel;
       offset = index.add(offset, index.mul(index.div(panel, panelsOfGroup), form.inner()));
     }
-    rows.push_back(borders.pick(reader.inside, offset));
+    rows.push_back(borders ? borders->pick(reader.inside, offset)
+                           : viewOfRun(b, strip.elements(), offset, runLength()));
   }
   if (matrices) {
     Value first = index.add(gatherTo, index.mul(tapNumber, form.inner()));
@@ -555,14 +627,22 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
   Value before =
       index.add(index.mul(panel, convolution.terms()), index.mul(tapNumber, form.inner()));
   Value filterAt = index.add(index.mul(before, form.panel), column);
+  // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
+  constexpr int64_t rowsAhead = 12;
+  const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
   return loopWith(b, length, steps, sums, [&](Value at, ValueRange carried) {
     SmallVector<Value> next(carried);
     Value rowAt = index.add(filterAt, index.mul(at, form.panel));
     for (int64_t k = 0; k < steps; ++k) {
       SmallVector<Value> weights;
-      for (Lanes part : lanes)
+      for (Lanes part : lanes) {
         weights.push_back(
             loadLanes(b, filter, index.add(rowAt, k * form.panel + part.first), part.live));
+        if (prefetches)
+          memref::PrefetchOp::create(b, filter,
+                                     index.add(rowAt, (k + rowsAhead) * form.panel + part.first),
+                                     /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+      }
       for (auto [i, row] : llvm::enumerate(rows)) {
         Value channel = memref::LoadOp::create(b, row, index.add(at, k));
         for (auto [j, weight] : llvm::enumerate(weights)) {

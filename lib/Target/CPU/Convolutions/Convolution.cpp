@@ -346,16 +346,18 @@ void Borders::clear() {
     clearLanes(index.constant(whole), length - whole);
 }
 
-Value Borders::pick(Value inside, Value offset) {
-  auto type = MemRefType::get({length}, typeOf(flatImage).getElementType(),
+Value gantry::viewOfRun(ImplicitLocOpBuilder &b, Value flat, Value offset, int64_t length) {
+  auto type = MemRefType::get({length}, typeOf(flat).getElementType(),
                               StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {1}));
-  auto view = [&](Value buffer, Value at) -> Value {
-    return memref::ReinterpretCastOp::create(b, type, buffer, OpFoldResult(at),
-                                             ArrayRef<OpFoldResult>{b.getIndexAttr(length)},
-                                             ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-  };
-  Value image = view(flatImage, offset);
+  return memref::ReinterpretCastOp::create(b, type, flat, OpFoldResult(offset),
+                                           ArrayRef<OpFoldResult>{b.getIndexAttr(length)},
+                                           ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+}
+
+Value Borders::pick(Value inside, Value offset) {
+  Value image = viewOfRun(b, flatImage, offset, length);
   if (!inside)
     return image;
-  return arith::SelectOp::create(b, inside, image, view(zeros, IndexBuilder{b}.constant(0)));
+  Value none = viewOfRun(b, zeros, IndexBuilder{b}.constant(0), length);
+  return arith::SelectOp::create(b, inside, image, none);
 }

@@ -104,6 +104,10 @@ private:
   llvm::SmallVector<mlir::Value> flatInputs; ///< of those that are read like the result
 };
 
+/// Elements of a flat buffer from `offset` on.
+mlir::Value viewOfRun(mlir::ImplicitLocOpBuilder &b, mlir::Value flat, mlir::Value offset,
+                      int64_t length);
+
 /// The pixels of windows outside of the image: zeros on the stack, as many as are read at once, and
 /// how to read them or the image.
 class Borders {
