@@ -1,6 +1,16 @@
 // Sums of bytes stay in registers: no loop that multiplies and adds them touches the stack with a vector
-// register. Panels of 64, 48, 32 and 16 columns, and a window with borders.
+// register, with instructions for words of bytes and without. Panels of 64, 48, 32 and 16 columns, and a
+// window with borders.
 // RUN: gantry compile %s --target-cpu=cascadelake -o %t.gantry
+// RUN: %python -B %S/Inputs/extract_objects.py %t.gantry %t
+// RUN: llvm-objdump -d --no-show-raw-insn %t.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: gantry compile %s --target-cpu=alderlake -o %t.gantry
+// RUN: %python -B %S/Inputs/extract_objects.py %t.gantry %t
+// RUN: llvm-objdump -d --no-show-raw-insn %t.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: gantry compile %s --target-cpu=x86-64-v3 -o %t.gantry
+// RUN: %python -B %S/Inputs/extract_objects.py %t.gantry %t
+// RUN: llvm-objdump -d --no-show-raw-insn %t.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
+// RUN: gantry compile %s --target-cpu=x86-64-v4 -o %t.gantry
 // RUN: %python -B %S/Inputs/extract_objects.py %t.gantry %t
 // RUN: llvm-objdump -d --no-show-raw-insn %t.0 | %python -B %S/Inputs/check_hot_loops.py | FileCheck %s
 // CHECK-NOT: mm

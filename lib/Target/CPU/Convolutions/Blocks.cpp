@@ -181,22 +181,30 @@ namespace {
 struct Piece {
   int64_t columns; ///< of a panel
   int64_t pixels;  ///< at most
+  bool isTight;    ///< leaves no registers for what a next step begins with
 
-  Piece(int64_t panel, const Registers &registers);
+  Piece(const Convolution &convolution, const Registers &registers);
 };
 } // namespace
 
-Piece::Piece(int64_t panel, const Registers &registers) {
+/// Registers that are taken beside the sums, where so many hold a row of the panel. Bytes that no
+/// instruction multiplies in words come apart into pairs, or one by one (Dot.cpp): those of the row
+/// once for all pixels, those of a pixel and their products in turn.
+static int64_t besideSums(int64_t vectors, const Convolution &convolution,
+                          const Registers &registers) {
+  if (!convolution.isBytes || registers.mostByteLanes)
+    return vectors + 1;
+  return registers.pairLanes ? 2 * vectors + 6 : 4 * vectors + 3;
+}
+
+Piece::Piece(const Convolution &convolution, const Registers &registers) {
   const int64_t lanes = registers.bytes / int64_t(sizeof(float));
-  if (lanes >= kPanelLanes) {
-    columns = std::min(panel, kPanelLanes * kPanelRegisters);
-    pixels = std::numeric_limits<int64_t>::max();
-    return;
-  }
-  // One of the panel's registers at a time is several of these.
-  columns = kPanelLanes;
-  const int64_t ofColumns = kPanelLanes / lanes;
-  pixels = std::max<int64_t>(1, (registers.count - ofColumns - 1) / ofColumns);
+  // Of shorter registers several are one of the panel's, one of which is computed at a time.
+  columns = lanes >= kPanelLanes ? registersOf(convolution.form.panel) * kPanelLanes : kPanelLanes;
+  const int64_t vectors = llvm::divideCeil(columns, lanes);
+  const int64_t free = registers.count - besideSums(vectors, convolution, registers);
+  pixels = std::max<int64_t>(1, free / vectors);
+  isTight = convolution.isBytes && registers.mostByteLanes == 0;
 }
 
 static bool hasBorders(const Convolution &convolution) {
@@ -246,7 +254,7 @@ struct Blocks {
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
       : b(b), convolution(convolution), form(convolution.form), index{b},
-        cut(convolution, multipliesMatrices(convolution, registers)), piece(form.panel, registers),
+        cut(convolution, multipliesMatrices(convolution, registers)), piece(convolution, registers),
         image(flattenFactors(b, convolution, convolution.image)),
         filter(flattenFactors(b, convolution, convolution.filter)),
         matrices(multipliesMatrices(convolution, registers)), epilogue(b, convolution),
@@ -605,7 +613,7 @@ static int64_t unrolled(int64_t length) {
 
 SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel,
                                   Value column, ArrayRef<Lanes> lanes, ValueRange sums) {
-  int64_t length = runLength(), steps = unrolled(length);
+  int64_t length = runLength(), steps = piece.isTight ? 1 : unrolled(length);
   SmallVector<Value> rows;
   for (const Reader &reader : readers) {
     Value offset = index.mul(reader.row, form.channels);

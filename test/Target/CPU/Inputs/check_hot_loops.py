@@ -7,7 +7,7 @@ Usage: llvm-objdump -d --no-show-raw-insn OBJECT | check_hot_loops.py
 import re
 import sys
 
-INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
+INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(?:\{\w+\}\s+)?(\S+)\s*(.*)$")
 
 
 def loops(instructions):
@@ -29,13 +29,15 @@ def main():
     hot = bad = 0
     for first, last in loops(instructions):
         body = instructions[first:last + 1]
-        sums = sum(name in ("vdpbf16ps", "vpdpbusd", "tdpbf16ps", "tdpbusd") or name.startswith("vfmadd") and name.endswith("ps")
+        sums = sum(name in ("vdpbf16ps", "vpdpbusd", "vpmaddwd", "tdpbf16ps", "tdpbusd") or
+                   name.startswith("vfmadd") and name.endswith("ps")
                    for _, name, _ in body)
         if sums == 0:
             continue
         hot += 1
         for address, name, operands in body:
-            if re.search(r"\(%rsp", operands) and re.search(r"%[xyz]mm", operands):
+            # With an index it would be an array there.
+            if re.search(r"\(%rsp\)", operands) and re.search(r"%[xyz]mm", operands):
                 print(f"{address:x}: {name} {operands}")
                 bad += 1
     print(f"{'some' if hot else 'no'} loops multiply and add, {bad} instructions of them use the stack")
