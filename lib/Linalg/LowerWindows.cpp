@@ -12,6 +12,7 @@
 #include "Blocks.h"
 #include "Patterns.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Linalg/PackedConvolution.h"
 
 using namespace mlir;
@@ -129,22 +130,26 @@ Value Convolution::emit(Emitter &b) {
 static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
   ArrayRef<int64_t> result = op.getType().getShape(), filter = shapeOf(in.getFilter());
   unsigned spatial = result.size() - 2;
-  const bool isBytes = elementOf(in.getFilter()).isInteger(8);
+  const bool isNarrow = channelsTogether(elementOf(in.getFilter())) > 1;
   PackedConvolution convolution{result[0],
                                 shapeOf(in.getInput()).back(),
                                 int64_t(op.getGroups()),
                                 result.back(),
-                                isBytes ? filter.drop_back().back() : filter.back(),
+                                isNarrow ? filter.drop_back().back() : filter.back(),
                                 llvm::to_vector<3>(result.slice(1, spatial)),
                                 llvm::to_vector<3>(filter.slice(1, spatial)),
                                 llvm::to_vector<3>(op.getStrides()),
                                 llvm::to_vector<3>(op.getDilations()),
-                                isBytes ? filter.back() : 1};
+                                isNarrow ? filter.back() : 1};
   Value image = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(),
                       b.number(0, elementOf(in.getInput())), 1);
   SmallVector<AffineMap> maps = convolution.maps(b.getContext());
   Value sum = sumOfWindows(b, result, maps[2], {{image, maps[0]}, {in.getFilter(), maps[1]}},
                            convolution.iterators(), Signs::of(op.getInput(), op.getFilter()));
+  if (isWide(op)) {
+    setWide(sum.getDefiningOp());
+    return sum;
+  }
   return b.convertTo(sum, Signs::resultType(elementOf(in.getInput())));
 }
 

@@ -150,6 +150,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   // Before groups, which are made of ops in their last form.
   PutChannelsLastPassOptions layout;
   llvm::append_range(layout.also, options.also);
+  if (options.math == Math::bf16)
+    layout.math = nameOf(options.math).str();
   pm.addPass(createPutChannelsLastPass(layout));
   // The layouts of weights that are made at load are made there, too.
   if (options.once)

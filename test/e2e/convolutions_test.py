@@ -56,6 +56,8 @@ def convolve(x, w, strides, low, high, dilations, groups):
 class Graph:
     """Text of a chain of convolutions with what follows them, and its results."""
 
+    convolve = staticmethod(convolve)  # also for transposed ones that the compiler makes convolutions
+
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.inputs, self.constants, self.lines = {}, [], []
@@ -117,7 +119,7 @@ class Graph:
         attributes = (f"{{{{strides = {array(strides)}, pads_low = {array(low)}, pads_high = {array(high)}, "
                       f"dilations = {array(dilations)}, groups = {groups} : i64}}}}")
         self.add("conv {} " + attributes, [(self.name, x), (make(w), w)],
-                 convolve(x, w, strides, low, high, dilations, groups))
+                 self.convolve(x, w, strides, low, high, dilations, groups))
 
     def transposed(self):
         """As a convolution of the image with zeros between its pixels."""
@@ -135,9 +137,11 @@ class Graph:
         spread[(..., *(slice(None, None, stride) for stride in strides))] = x
         turned = np.flip(w.swapaxes(0, 1), range(2, w.ndim))
         ones = [1] * len(window)
+        suits = any(s > 1 for s in strides) and not any(k % s or m > h for k, s, m, h in zip(window, strides, more, high))
+        compute = self.convolve if suits else convolve
         self.add("conv_transpose {} " + attributes, [(self.name, x), (make(w), w)],
-                 convolve(spread, turned, ones, [k - 1 - l for k, l in zip(window, low)],
-                          [k - 1 - h + m for k, h, m in zip(window, high, more)], ones, 1))
+                 compute(spread, turned, ones, [k - 1 - l for k, l in zip(window, low)],
+                         [k - 1 - h + m for k, h, m in zip(window, high, more)], ones, 1))
 
     def follow(self):
         if self.random.random() < 0.7:
@@ -181,7 +185,10 @@ def slow_topology(folder):
 
 
 def check(seed):
-    graph = Graph(seed)
+    return check_forms(Graph(seed), FORMS)
+
+
+def check_forms(graph, forms):
     for _ in range(int(graph.random.integers(1, 4))):
         graph.transposed() if graph.random.random() < 0.25 else graph.convolution()
         graph.follow()
@@ -189,7 +196,7 @@ def check(seed):
         file = pathlib.Path(folder) / "graph.mlir"
         file.write_text(graph.text())
         slow = slow_topology(pathlib.Path(folder))
-        for flags, threads in FORMS:
+        for flags, threads in forms:
             given = [f"{SLOW}={slow}" if flag == SLOW else flag for flag in flags]
             try:
                 plan = gantry_api.Plan(gantry_api.compile_model(file, given, {}), threads)

@@ -37,7 +37,7 @@ RUNTIME = {
     "Machine": {"Support", "Device", "Runtime", "Drivers"},
 }
 COMPILER = {
-    "Dialect": {"Support", "Device"},
+    "Dialect": {"Support", "Arrays", "Device"},
     "Analysis": {"Support", "Device", "Queues", "Dialect"},
     "Frontend": {"Support", "Formats", "Device", "Dialect", "Analysis"},
     # Functions as arithmetic that every target has.

@@ -103,6 +103,7 @@ def suites(build, results, jobs):
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
                          ("over-limit", "over_limit_test.py"),
                          ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),
+                         ("convolution-math", "convolution_math_test.py"),
                          ("attention-bits", "attention_bits_test.py"), ("amx", "amx_test.py"),
                          ("convolutions", "convolutions_test.py"), ("quantized", "quantized_test.py"),
                          ("static-compiler", "static_compiler_test.py"),

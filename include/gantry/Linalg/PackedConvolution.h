@@ -10,8 +10,9 @@ namespace gantry {
 
 /// A convolution of [n, spatial..., c] with a filter [o / panel, window..., c / groups, panel]. Its
 /// loops are the result's dimensions, the window's and the input channels of a group, all of them,
-/// be they of one step: terms are added in the order of the last ones. Of bytes the filter is
-/// [o / panel, window..., c / groups / depth, panel, depth], and there is a last loop for depth.
+/// be they of one step: terms are added in the order of the last ones. Of narrow elements the
+/// filter is [o / panel, window..., c / groups / depth, panel, depth], and there is a last loop for
+/// depth; pairs of bf16 are added as processors add them all the same (kWideAttr).
 struct PackedConvolution {
   int64_t batch, channels, groups, outputs, panel;
   llvm::SmallVector<int64_t, 3> out, window, strides, dilations; ///< one for each spatial dimension

@@ -5,18 +5,15 @@
 // type alone, unless something else reads them as they are. Attention is left in f32, whoever
 // computes it: its weights are sharper than what they are made of.
 
-#include "gantry/Arrays/Array.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/RoundElements.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-
-#include <cstring>
 
 using namespace mlir;
 using namespace gantry;
@@ -57,40 +54,6 @@ static DenseSet<Operation *> productsOfAttention(func::FuncOp func) {
     addProductsOf(softmax.getInput(), products);
   });
   return products;
-}
-
-static ArrayRef<char> bytesOf(ElementsAttr value) {
-  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
-  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-  return blob ? blob->getData() : ArrayRef<char>();
-}
-
-/// To nearest, as gantry.cast does; null where the elements are not at hand.
-static ElementsAttr roundElements(ElementsAttr value, FloatType element) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    return dense.mapValues(element, [&](const APFloat &number) {
-      APFloat rounded = number;
-      bool loses = false;
-      rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
-      return rounded.bitcastToAPInt();
-    });
-  ArrayRef<char> wide = bytesOf(value);
-  const size_t count = type.getNumElements();
-  if (count == 0 || wide.size() != count * sizeof(float))
-    return {};
-  AsmResourceBlob blob =
-      HeapAsmResourceBlob::allocate(count * sizeof(uint16_t), /*align=*/64, /*dataIsMutable=*/true);
-  char *narrow = blob.getMutableData().data();
-  auto round = element.isBF16() ? arrays::floatToBfloat : arrays::floatToHalf;
-  for (size_t i = 0; i < count; ++i) {
-    float number;
-    std::memcpy(&number, wide.data() + i * sizeof number, sizeof number);
-    uint16_t bits = round(number);
-    std::memcpy(narrow + i * sizeof bits, &bits, sizeof bits);
-  }
-  StringRef name = cast<DenseResourceElementsAttr>(value).getRawHandle().getKey();
-  return DenseResourceElementsAttr::get(type.clone(element), name, std::move(blob));
 }
 
 namespace {

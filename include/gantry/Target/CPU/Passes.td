@@ -21,10 +21,15 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     their rows, channels are filled up to words of four, and convolutions in groups without whole words
     become convolutions of f32 where those are exact.
 
-    Results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
+    With `math=bf16` convolutions of f32 get factors of bf16 first, in pairs of channels, and sums of
+    f32 (`gantry.wide`): all that have pairs in each group, or one group, and more than one channel there.
+    Filters are rounded here, images by a `gantry.cast` behind what makes them.
+
+    Apart from that results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
   }];
   let options = [
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
+    Option<"math", "math", "std::string", "", "bf16: what the factors of convolutions are rounded to">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 

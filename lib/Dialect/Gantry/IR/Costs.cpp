@@ -98,7 +98,7 @@ uint64_t MatmulOp::getFlops() {
 
 uint64_t ConvOp::getFlops() {
   auto w = getFilter().getType();
-  int64_t columns = w.getRank() - (w.getElementType().isInteger(8) ? 2 : 1);
+  int64_t columns = w.getRank() - (channelsTogether(w.getElementType()) > 1 ? 2 : 1);
   int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(columns) : 1);
   uint64_t perOutput = outer ? w.getNumElements() / outer : 0;
   return 2 * countElements(getResult()) * perOutput;

@@ -186,6 +186,17 @@ static LogicalResult checkFactors(Type a, Type b, StringRef name, Loc loc) {
   return checkSameElement(a, b, name, loc);
 }
 
+/// The result of an op that multiplies such elements.
+template <typename Adaptor>
+static LogicalResult pushSums(Adaptor op, Type element, ArrayRef<int64_t> shape, StringRef name,
+                              Loc loc, Types &types) {
+  if (!isWide(op.getAttributes()))
+    return push(types, shape, sumElement(element));
+  if (!element.isF16() && !element.isBF16())
+    return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
+  return push(types, shape, Float32Type::get(element.getContext()));
+}
+
 static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto a = tensorOf(op.getLhs()), b = tensorOf(op.getRhs());
   if (a.getRank() < 2 || b.getRank() < 2)
@@ -208,12 +219,7 @@ static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, 
                 "batch dimensions cannot be broadcast to each other: ", text(a.getShape()), " and ",
                 text(b.getShape()));
   batch->append({m, n});
-  Type element = a.getElementType();
-  if (!isWide(op.getAttributes()))
-    return push(types, *batch, sumElement(element));
-  if (!element.isF16() && !element.isBF16())
-    return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
-  return push(types, *batch, Float32Type::get(element.getContext()));
+  return pushSums(op, a.getElementType(), *batch, name, loc, types);
 }
 GANTRY_INFER(MatmulOp, inferMatmul)
 
@@ -268,14 +274,16 @@ static LogicalResult checkGroups(int64_t channels, int64_t inner, int64_t outer,
 
 static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter, StringRef name,
                                  Loc loc, bool packed = false) {
-  const bool isBytes = filter.getElementType().isInteger(8);
-  if (packed && filter.getRank() != input.getRank() + (isBytes ? 2 : 1))
+  const int64_t together = channelsTogether(filter.getElementType());
+  const bool isNarrow = together > 1;
+  if (packed && filter.getRank() != input.getRank() + (isNarrow ? 2 : 1))
     return fail(loc, name, "packed filter ", text(filter.getShape()), " needs ",
-                isBytes ? "two dimensions" : "one dimension", " more than the input ",
+                isNarrow ? "two dimensions" : "one dimension", " more than the input ",
                 text(input.getShape()));
-  if (packed && isBytes && filter.getShape().back() != kBytesTogether)
-    return fail(loc, name, "packed filter ", text(filter.getShape()), " of bytes needs ",
-                kBytesTogether, " channels side by side");
+  if (packed && isNarrow && filter.getShape().back() != together)
+    return fail(loc, name, "packed filter ", text(filter.getShape()), " of ",
+                filter.getElementType().isBF16() ? "bf16" : "bytes", " needs ", together,
+                " channels side by side");
   if (!packed && filter.getRank() != input.getRank())
     return fail(loc, name, "filter ", text(filter.getShape()),
                 " needs as many dimensions as the input ", text(input.getShape()));
@@ -287,8 +295,10 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   bool last = isChannelsLast(op.getAttributes());
   if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
     return failure();
+  if (isWide(op.getAttributes()) && !last)
+    return fail(loc, name, "with '", kWideAttr, "' needs '", kChannelsLastAttr, "'");
   // Of the packed form the first and the last dimension are the output channels.
-  const int64_t together = last && w.getElementType().isInteger(8) ? kBytesTogether : 1;
+  const int64_t together = last ? channelsTogether(w.getElementType()) : 1;
   int64_t rank = w.getRank() - (together > 1 ? 1 : 0);
   int64_t blocks = w.getDimSize(0), columns = w.getDimSize(rank - 1);
   int64_t outer = !last ? blocks : blocks == kOpen || columns == kOpen ? kOpen : blocks * columns;
@@ -314,7 +324,7 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   }
   if (last)
     shape.push_back(outer);
-  return push(types, shape, sumElement(x.getElementType()));
+  return pushSums(op, x.getElementType(), shape, name, loc, types);
 }
 GANTRY_INFER(ConvOp, inferConv)
 

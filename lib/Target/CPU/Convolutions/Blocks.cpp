@@ -28,6 +28,7 @@
 #include "Strip.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -70,28 +71,34 @@ int64_t gantry::panelOfColumns(int64_t own, int64_t terms) {
   return rateOf(best) < 0.9 * rateOfAll(own) ? own : best;
 }
 
-/// Unsigned bytes by signed ones, of groups of whole words of channels.
-static bool hasWords(ConvOp conv) {
+/// Channels of a word: of unsigned bytes by signed ones, of bf16 with sums of f32, or of f32; 0
+/// where there is no kernel, or groups do not have whole words.
+static int64_t channelsOfWord(ConvOp conv) {
   RankedTensorType filter = conv.getFilter().getType();
-  return conv.getInput().getType().getElementType().isUnsignedInteger(8) &&
-         filter.getElementType().isSignlessInteger(8) && filter.getDimSize(1) > 0 &&
-         filter.getDimSize(1) % kBytesTogether == 0;
+  Type left = conv.getInput().getType().getElementType(), right = filter.getElementType();
+  const bool isKnown = left.isUnsignedInteger(8) ? right.isSignlessInteger(8)
+                       : left.isBF16()           ? isWide(conv)
+                                                 : left.isF32();
+  const int64_t together = channelsTogether(right);
+  return isKnown && (together == 1 ||
+                     (filter.getDimSize(1) > 0 && filter.getDimSize(1) % together == 0))
+             ? together
+             : 0;
 }
 
 int64_t gantry::panelOfFilter(ConvOp conv) {
   auto type = conv.getType();
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto input = cast<RankedTensorType>(conv.getInput().getType());
-  const bool isBytes = hasWords(conv);
-  if ((!type.getElementType().isF32() && !isBytes) || !type.hasStaticShape() ||
-      !filter.hasStaticShape() || !input.hasStaticShape() || type.getNumElements() == 0 ||
-      input.getNumElements() == 0)
+  const int64_t together = channelsOfWord(conv);
+  if (together == 0 || !type.hasStaticShape() || !filter.hasStaticShape() ||
+      !input.hasStaticShape() || type.getNumElements() == 0 || input.getNumElements() == 0)
     return 0;
   int64_t outputs = filter.getDimSize(0), groups = conv.getGroups(), own = outputs / groups;
   bool depthwise = groups > 1 && own == 1 && filter.getDimSize(1) == 1;
   if (depthwise)
     return outputs;
-  return panelOfColumns(own, filter.getNumElements() / outputs / (isBytes ? kBytesTogether : 1));
+  return panelOfColumns(own, filter.getNumElements() / outputs / together);
 }
 
 /// Most pixels in a block of that many registers a pixel: sums, a row of the panel and a pixel's
@@ -149,9 +156,9 @@ Cut::Cut(const Convolution &convolution, bool matrices) {
   constexpr int64_t mostItems = 16, leastWork = 1 << 19, evenFor = 4;
   const PackedConvolution &form = convolution.form;
   int64_t pixels = convolution.pixels();
-  blocks =
-      llvm::divideCeil(pixels, matrices ? cpu::kMostMatrixTileRows
-                                        : mostPixels(registersOf(form.panel), convolution.isBytes));
+  blocks = llvm::divideCeil(pixels,
+                            matrices ? cpu::kMostMatrixTileRows
+                                     : mostPixels(registersOf(form.panel), convolution.isBytes()));
   pixelsOfBlock = llvm::divideCeil(pixels, blocks);
   large = pixels - (pixelsOfBlock - 1) * blocks;
   panels = form.outputs / form.panel;
@@ -187,12 +194,14 @@ struct Piece {
 };
 } // namespace
 
-/// Registers that are taken beside the sums, where so many hold a row of the panel. Bytes that no
-/// instruction multiplies in words come apart into pairs, or one by one (Dot.cpp): those of the row
-/// once for all pixels, those of a pixel and their products in turn.
+/// Registers that are taken beside the sums, where so many hold a row of the panel. Words that no
+/// instruction multiplies come apart (Dot.cpp), bytes into pairs or one by one, pairs of bf16 into
+/// two numbers: those of the row once for all pixels, those of a pixel and their products in turn.
 static int64_t besideSums(int64_t vectors, const Convolution &convolution,
                           const Registers &registers) {
-  if (!convolution.isBytes || registers.mostByteLanes)
+  if (convolution.isPairs() && !registers.dotBF16)
+    return 2 * vectors + 2;
+  if (!convolution.isBytes() || registers.mostByteLanes)
     return vectors + 1;
   return registers.pairLanes ? 2 * vectors + 6 : 4 * vectors + 3;
 }
@@ -204,7 +213,7 @@ Piece::Piece(const Convolution &convolution, const Registers &registers) {
   const int64_t vectors = llvm::divideCeil(columns, lanes);
   const int64_t free = registers.count - besideSums(vectors, convolution, registers);
   pixels = std::max<int64_t>(1, free / vectors);
-  isTight = convolution.isBytes && registers.mostByteLanes == 0;
+  isTight = convolution.isBytes() && registers.mostByteLanes == 0;
 }
 
 static bool hasBorders(const Convolution &convolution) {
@@ -225,7 +234,7 @@ static bool isProduct(const Convolution &convolution) {
 static bool multipliesMatrices(const Convolution &convolution, const Registers &registers) {
   constexpr int64_t mostBytes = 256 << 10, wordBytes = 4;
   const int64_t bytes = cpu::kMostMatrixTileRows * convolution.terms() * wordBytes;
-  return convolution.isBytes && registers.matricesBytes && convolution.form.groups == 1 &&
+  return convolution.isBytes() && registers.matricesBytes && convolution.form.groups == 1 &&
          convolution.form.panel % cpu::kColumnUnit == 0 &&
          convolution.form.panel <= kPanelLanes * kPanelRegisters &&
          (isProduct(convolution) || bytes <= mostBytes);
@@ -278,7 +287,7 @@ struct Blocks {
 
   Type sumType() const { return cast<MemRefType>(convolution.sums.getType()).getElementType(); }
   Value multiplyAdd(Value channel, Value weights, Value sums) {
-    if (!convolution.isBytes)
+    if (convolution.together == 1)
       return vector::FMAOp::create(b, channel, weights, sums);
     auto module = convolution.op->getParentOfType<ModuleOp>();
     return cpu::callDot(b, module, channel, weights, sums);
@@ -320,7 +329,7 @@ struct Blocks {
 } // namespace
 
 void Blocks::emit() {
-  if (matrices || (convolution.isBytes && convolution.epilogue)) {
+  if (matrices || (convolution.isBytes() && convolution.epilogue)) {
     OpBuilder::InsertionGuard guard(b);
     auto function = convolution.op->getParentOfType<func::FuncOp>();
     b.setInsertionPointToStart(&function.getBody().front());
@@ -338,7 +347,7 @@ void Blocks::emit() {
   };
   if (!hasBorders(convolution) ||
       !strip.make(cut.chunks, cut.parts, cut.panels * cut.bands.size(), pixelsOf))
-    borders.emplace(b, convolution, image, runLength());
+    borders.emplace(b, convolution, image, runLength() * elementsOfWord(convolution));
   SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
   auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(b);
@@ -456,7 +465,7 @@ void Blocks::emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value f
     sums = addAll(readers, panel, column, lanes, sums);
   }
   Value firstColumn = index.add(index.mul(panel, form.panel), column);
-  if (convolution.isBytes && convolution.epilogue)
+  if (convolution.isBytes() && convolution.epilogue)
     return storeByRows(sums, lanes, firstPixel, pixels, firstColumn);
   for (int64_t i = 0; i < pixels; ++i)
     for (auto [j, part] : llvm::enumerate(lanes))
@@ -621,8 +630,10 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
       int64_t panelsOfGroup = form.outputs / form.groups / form.panel;
       offset = index.add(offset, index.mul(index.div(panel, panelsOfGroup), form.inner()));
     }
+    const int64_t elements = elementsOfWord(convolution);
+    offset = index.mul(offset, elements);
     rows.push_back(borders ? borders->pick(reader.inside, offset)
-                           : viewOfRun(b, strip.elements(), offset, runLength()));
+                           : viewOfRun(b, strip.elements(), offset, runLength() * elements));
   }
   if (matrices) {
     Value first = index.add(gatherTo, index.mul(tapNumber, form.inner()));
@@ -644,18 +655,19 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
     for (int64_t k = 0; k < steps; ++k) {
       SmallVector<Value> weights;
       for (Lanes part : lanes) {
-        weights.push_back(
-            loadLanes(b, filter, index.add(rowAt, k * form.panel + part.first), part.live));
-        if (prefetches)
-          memref::PrefetchOp::create(b, filter,
-                                     index.add(rowAt, (k + rowsAhead) * form.panel + part.first),
+        weights.push_back(loadWords(b, convolution, filter,
+                                    index.add(rowAt, k * form.panel + part.first), part.live));
+        if (prefetches) {
+          Value ahead = index.add(rowAt, (k + rowsAhead) * form.panel + part.first);
+          memref::PrefetchOp::create(b, filter, index.mul(ahead, elementsOfWord(convolution)),
                                      /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+        }
       }
       for (auto [i, row] : llvm::enumerate(rows)) {
-        Value channel = memref::LoadOp::create(b, row, index.add(at, k));
+        Value channel = loadWord(b, convolution, row, index.add(at, k));
         for (auto [j, weight] : llvm::enumerate(weights)) {
           Value &sum = next[i * lanes.size() + j];
-          Value spread = vector::BroadcastOp::create(b, sum.getType(), channel);
+          Value spread = vector::BroadcastOp::create(b, weight.getType(), channel);
           sum = multiplyAdd(spread, weight, sum);
         }
       }

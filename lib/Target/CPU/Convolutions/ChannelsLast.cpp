@@ -7,12 +7,14 @@
 // reads its result, that is put back in order.
 
 #include "Bytes.h"
+#include "Narrow.h"
 #include "Panels.h"
 #include "Reorder.h"
 #include "Transposed.h"
 #include "gantry/Device/CostModel.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/Target.h"
@@ -210,6 +212,9 @@ struct Chosen {
     auto conv = dyn_cast<ConvOp>(op);
     if (!conv)
       return 0;
+    // There is no other form of it.
+    if (isWide(conv))
+      return std::numeric_limits<double>::infinity();
     const double longer = hasRows(conv) ? 2 : 40;
     return longer * conv.getFlops() / machines.costs.flopRate(machines.numberOf(op));
   }
@@ -412,7 +417,10 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
         if (machines.targetOf(op))
           replaceByConvolution(op);
       });
-      putBytesInForm(func, [&](Operation *op) { return machines.targetOf(op) != nullptr; });
+      auto isOurs = [&](Operation *op) { return machines.targetOf(op) != nullptr; };
+      putBytesInForm(func, isOurs);
+      if (math == "bf16")
+        narrowConvolutions(func, isOurs);
       Chosen chosen(machines);
       chosen.choose(func);
       Rewriter(chosen, &getContext()).run();

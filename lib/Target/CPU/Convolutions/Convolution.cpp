@@ -3,6 +3,7 @@
 #include "Convolution.h"
 
 #include "Panels.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -24,15 +25,16 @@ static bool isPlain(Value buffer) {
   return type && type.getLayout().isIdentity();
 }
 
-/// Whether the factors and sums of an op are f32, or bytes and their sums.
-static bool hasTypes(linalg::GenericOp op, bool isBytes) {
+/// Whether the factors and sums of an op are f32, pairs of bf16 and f32, or bytes and their sums.
+static bool hasTypes(linalg::GenericOp op, int64_t together) {
   auto element = [&](Value value) { return typeOf(value).getElementType(); };
   auto isFactor = [&](Value value) {
-    return isBytes ? element(value).isInteger(8) : element(value).isF32();
+    return (element(value).isF32() || isWide(op) || element(value).isInteger(8)) &&
+           channelsTogether(element(value)) == together;
   };
   Type sums = element(op.getOutputs()[0]);
   return llvm::all_of(op->getOperands(), isPlain) && llvm::all_of(op.getInputs(), isFactor) &&
-         (isBytes ? sums.isInteger(32) : sums.isF32());
+         (together == kBytesTogether ? sums.isInteger(32) : sums.isF32());
 }
 
 /// Whether an op writes +0 everywhere in its one result.
@@ -117,17 +119,18 @@ static void findBorders(Convolution &found) {
 
 /// The factor as a number that is multiplied: of bytes the first one is unsigned, the second one is
 /// not.
-static Value factorOf(Value number, bool isBytes, bool isFirst) {
-  if (!isBytes)
+static Value factorOf(Value number, int64_t together, bool isFirst) {
+  if (together == 1)
     return number;
   Operation *widened = number.getDefiningOp();
-  bool fits =
-      isFirst ? isa_and_present<arith::ExtUIOp>(widened) : isa_and_present<arith::ExtSIOp>(widened);
+  bool fits = together != kBytesTogether ? isa_and_present<arith::ExtFOp>(widened)
+              : isFirst                  ? isa_and_present<arith::ExtUIOp>(widened)
+                                         : isa_and_present<arith::ExtSIOp>(widened);
   return fits ? widened->getOperand(0) : Value();
 }
 
 /// Whether each step adds the product of its two inputs to the sum.
-static bool addsProducts(linalg::GenericOp op, bool isBytes) {
+static bool addsProducts(linalg::GenericOp op, int64_t together) {
   Block &body = *op.getBody();
   Value a = body.getArgument(0), b = body.getArgument(1), before = body.getArgument(2);
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
@@ -139,21 +142,22 @@ static bool addsProducts(linalg::GenericOp op, bool isBytes) {
     return false;
   Value x = product->getOperand(0), y = product->getOperand(1);
   auto are = [&](Value first, Value second) {
-    return factorOf(first, isBytes, true) == a && factorOf(second, isBytes, false) == b;
+    return factorOf(first, together, true) == a && factorOf(second, together, false) == b;
   };
   return are(x, y) || are(y, x);
 }
 
 std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
   auto form = PackedConvolution::match(op);
-  const bool isBytes = form && form->depth > 1;
-  if (!form || !op.hasPureBufferSemantics() || !hasTypes(op, isBytes) || !addsProducts(op, isBytes))
+  const int64_t together = form ? form->depth : 1;
+  if (!form || !op.hasPureBufferSemantics() || !hasTypes(op, together) ||
+      !addsProducts(op, together))
     return std::nullopt;
   form->channels /= form->depth;
   form->depth = 1;
   Value sums = op.getOutputs()[0];
-  Convolution found{op, *form,  op.getInputs()[0], op.getInputs()[1], sums, sums, {}, {},
-                    {}, isBytes};
+  Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], sums, sums, {},
+                    {}, {},    together};
   found.low.assign(form->spatial(), 0);
   Operation *zeros = nullptr;
   SmallVector<Operation *> readers;
@@ -260,7 +264,7 @@ Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {
 Value gantry::flattenFactors(ImplicitLocOpBuilder &b, const Convolution &convolution,
                              Value buffer) {
   Value flat = flatten(b, buffer);
-  if (!convolution.isBytes)
+  if (!convolution.isBytes())
     return flat;
   auto words = MemRefType::get({typeOf(flat).getDimSize(0) / 4}, b.getI32Type());
   return memref::ViewOp::create(b, words, flat, IndexBuilder{b}.constant(0), ValueRange());
@@ -296,6 +300,33 @@ void gantry::storeLanes(ImplicitLocOpBuilder &b, Value value, Value buffer, Valu
     vector::StoreOp::create(b, value, buffer, at);
   else
     vector::MaskedStoreOp::create(b, buffer, at, maskOf(b, live), value);
+}
+
+// Only of bytes are there views as words of another type; pairs are loaded as what they are.
+int64_t gantry::elementsOfWord(const Convolution &convolution) {
+  return convolution.isPairs() ? convolution.together : 1;
+}
+
+static Value pairsAsWords(ImplicitLocOpBuilder &b, Value pairs) {
+  const int64_t words = cast<VectorType>(pairs.getType()).getDimSize(0) / 2;
+  return vector::BitCastOp::create(b, VectorType::get({words}, b.getI32Type()), pairs);
+}
+
+Value gantry::loadWord(ImplicitLocOpBuilder &b, const Convolution &convolution, Value buffer,
+                       Value at) {
+  if (!convolution.isPairs())
+    return memref::LoadOp::create(b, buffer, at);
+  at = IndexBuilder{b}.mul(at, elementsOfWord(convolution));
+  Value word = pairsAsWords(b, loadLanes(b, buffer, at, elementsOfWord(convolution)));
+  return vector::ExtractOp::create(b, word, ArrayRef<int64_t>{0});
+}
+
+Value gantry::loadWords(ImplicitLocOpBuilder &b, const Convolution &convolution, Value buffer,
+                        Value at, int64_t live) {
+  if (!convolution.isPairs())
+    return loadLanes(b, buffer, at, live);
+  const int64_t elements = elementsOfWord(convolution);
+  return pairsAsWords(b, loadLanes(b, buffer, IndexBuilder{b}.mul(at, elements), live * elements));
 }
 
 Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index, Value number) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Machine.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Linalg/PackedConvolution.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,9 +19,12 @@ struct Convolution {
   llvm::SmallVector<int64_t, 3> low;             ///< borders before the image
   mlir::linalg::GenericOp epilogue;              ///< the element-wise op behind it, or null
   llvm::SmallVector<mlir::Operation *> replaced; ///< what the loops stand for, users first
-  /// Of bytes: channels, terms and panels are counted in words of four of them, and `form` with
-  /// them.
-  bool isBytes = false;
+  /// Channels of a word of 32 bits: four bytes, two of bf16, or one of f32. Channels, terms and
+  /// panels are counted in words, and `form` with them.
+  int64_t together = 1;
+
+  bool isBytes() const { return together == kBytesTogether; }
+  bool isPairs() const { return together == 2; }
 
   /// What `op` and the ops around it compute; nothing for other ops.
   static std::optional<Convolution> match(mlir::linalg::GenericOp op);
@@ -62,7 +66,7 @@ loopWith(mlir::ImplicitLocOpBuilder &b, int64_t to, int64_t step, mlir::ValueRan
 
 /// The elements of a buffer without gaps, in one dimension.
 mlir::Value flatten(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
-/// The factors of a convolution, likewise: numbers of f32, or words of four bytes.
+/// The factors of a convolution, likewise: bytes as words of four.
 mlir::Value flattenFactors(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
                            mlir::Value buffer);
 
@@ -73,6 +77,14 @@ struct Lanes {
 llvm::SmallVector<Lanes> lanesOf(int64_t columns);
 /// Of the register for so many lanes.
 int64_t widthOf(int64_t live);
+
+/// What is multiplied, in a buffer of flattenFactors: by places and numbers of words.
+mlir::Value loadWord(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                     mlir::Value buffer, mlir::Value at);
+mlir::Value loadWords(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                      mlir::Value buffer, mlir::Value at, int64_t live);
+/// Elements of such a buffer that a word is.
+int64_t elementsOfWord(const Convolution &convolution);
 
 mlir::Value loadLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::ValueRange at,
                       int64_t live);

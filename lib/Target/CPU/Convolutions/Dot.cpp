@@ -1,5 +1,6 @@
-// With VNNI an instruction, else pairs of 16-bit numbers: the even bytes and the odd ones, whose
-// products are added in i32. (pmaddubsw would add them in i16, which saturates.)
+// Of bytes with VNNI an instruction, else pairs of 16-bit numbers: the even bytes and the odd ones,
+// whose products are added in i32. (pmaddubsw would add them in i16, which saturates.) Of bf16 with
+// AVX512-BF16 an instruction, else two fused multiply-adds of what the halves are as f32.
 
 #include "Dot.h"
 
@@ -9,18 +10,20 @@
 
 using namespace gantry;
 
-static constexpr llvm::StringLiteral kPrefix = "gantry_dot_ui8_i8_";
+static constexpr llvm::StringLiteral kBytes = "gantry_dot_ui8_i8_", kPairs = "gantry_dot_bf16_";
 
 mlir::Value gantry::cpu::callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module,
                                  mlir::Value left, mlir::Value right, mlir::Value sums) {
   auto type = llvm::cast<mlir::VectorType>(sums.getType());
-  std::string symbol = (kPrefix + llvm::Twine(type.getDimSize(0))).str();
+  const bool isPairs = type.getElementType().isF32();
+  std::string symbol = ((isPairs ? kPairs : kBytes) + llvm::Twine(type.getDimSize(0))).str();
   auto declared = module.lookupSymbol<mlir::func::FuncOp>(symbol);
   if (!declared) {
     mlir::OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
-    declared = mlir::func::FuncOp::create(b, module.getLoc(), symbol,
-                                          b.getFunctionType({type, type, type}, {type}));
+    declared = mlir::func::FuncOp::create(
+        b, module.getLoc(), symbol,
+        b.getFunctionType({left.getType(), right.getType(), type}, {type}));
     declared.setPrivate();
   }
   return mlir::func::CallOp::create(b, declared, mlir::ValueRange{left, right, sums}).getResult(0);
@@ -64,6 +67,9 @@ private:
     const int64_t lanes = lanesOf(sums);
     if (lanes < 4)
       return part(dot(part(left, 0, 4), part(right, 0, 4), part(sums, 0, 4)), 0, lanes);
+    if (sums->getType()->isFPOrFPVectorTy())
+      return registers.dotBF16 ? instructionOfPairs(left, right, sums)
+                               : multiplyAdds(left, right, sums);
     if (lanes <= registers.mostByteLanes && lanes >= registers.leastByteLanes)
       return instruction(left, right, sums);
     const int64_t most = std::max({registers.mostByteLanes, registers.pairLanes, int64_t(4)});
@@ -91,6 +97,35 @@ private:
     auto *type = llvm::FixedVectorType::get(b.getInt8Ty(), 4 * lanes);
     return b.CreateIntrinsic(id, {},
                              {sums, b.CreateBitCast(left, type), b.CreateBitCast(right, type)});
+  }
+
+  /// The channel comes from memory most of the time: it is the factor that the instruction reads
+  /// there.
+  Value *instructionOfPairs(Value *left, Value *right, Value *sums) {
+    const unsigned lanes = lanesOf(sums);
+    auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512
+              : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256
+                           : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
+    auto *type = llvm::FixedVectorType::get(b.getBFloatTy(), 2 * lanes);
+    return b.CreateIntrinsic(id, {},
+                             {sums, b.CreateBitCast(right, type), b.CreateBitCast(left, type)});
+  }
+
+  /// The odd factor is in the upper half of a word, and an f32 when the other one is gone.
+  Value *multiplyAdds(Value *left, Value *right, Value *sums) {
+    auto odd = [&](Value *words) {
+      auto *mask = llvm::ConstantInt::get(words->getType(), 0xffff0000);
+      return b.CreateBitCast(b.CreateAnd(words, mask), sums->getType());
+    };
+    auto even = [&](Value *words) {
+      return b.CreateBitCast(b.CreateShl(words, 16), sums->getType());
+    };
+    auto add = [&](Value *x, Value *y) {
+      sums = b.CreateIntrinsic(llvm::Intrinsic::fma, {sums->getType()}, {x, y, sums});
+    };
+    add(odd(left), odd(right));
+    add(even(left), even(right));
+    return sums;
   }
 
   Value *pairs(Value *left, Value *right, Value *sums) {
@@ -124,7 +159,8 @@ private:
 
 void gantry::cpu::defineDots(llvm::Module &module, const Registers &registers) {
   for (llvm::Function &function : module)
-    if (function.getName().starts_with(kPrefix) && function.isDeclaration()) {
+    if ((function.getName().starts_with(kBytes) || function.getName().starts_with(kPairs)) &&
+        function.isDeclaration()) {
       DotEmitter(function, registers).emit(function);
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.addFnAttr(llvm::Attribute::AlwaysInline);

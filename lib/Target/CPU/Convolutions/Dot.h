@@ -1,10 +1,14 @@
-// Sums of products of bytes, four to a lane: lane i of the result is
+// Sums of products of what a word of 32 bits holds; they are functions that kernels call by name,
+// what their instructions are is decided when code is made for a processor. Lane i of the result is
 //
 //   sums[i] + left[4 i] * right[4 i] + ... + left[4 i + 3] * right[4 i + 3]
 //
-// of unsigned bytes on the left and signed ones on the right, exact modulo 2^32. It is a function
-// that kernels call by name; what its instructions are is decided when code is made for a
-// processor.
+// of unsigned bytes on the left and signed ones on the right, exact modulo 2^32; or of bf16
+//
+//   fma(left[2 i], right[2 i], fma(left[2 i + 1], right[2 i + 1], sums[i]))
+//
+// in f32, as products of matrices have it (Products/Tile.h): with AVX512-BF16 subnormal factors and
+// sums count as zeros.
 #pragma once
 
 #include "Machine.h"
@@ -15,7 +19,8 @@
 
 namespace gantry::cpu {
 
-/// Calls the function; all three are vectors of i32, which holds the bytes in the order of memory.
+/// Calls a function: of bf16 if the sums are of f32, of bytes if they are of i32. Left and right
+/// are vectors of i32, which holds the factors in the order of memory.
 mlir::Value callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, mlir::Value left,
                     mlir::Value right, mlir::Value sums);
 

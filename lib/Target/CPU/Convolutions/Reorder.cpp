@@ -212,8 +212,7 @@ Value Reorder::fill(Operation *like, Value value, int64_t dim, int64_t size) {
   high[dim] = size - type.getDimSize(dim);
   auto scalar = RankedTensorType::get({}, type.getElementType());
   auto zero =
-      ConstantOp::create(builder, like->getLoc(),
-                         DenseElementsAttr::get(scalar, APInt(type.getElementTypeBitWidth(), 0)));
+      ConstantOp::create(builder, like->getLoc(), cast<ElementsAttr>(builder.getZeroAttr(scalar)));
   auto padded = PadOp::create(builder, like->getLoc(), value, zero,
                               builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high),
                               PadModeAttr::get(like->getContext(), PadMode::Constant));
@@ -223,17 +222,18 @@ Value Reorder::fill(Operation *like, Value value, int64_t dim, int64_t size) {
 
 Value Reorder::packFilter(Operation *like, Value filter, int64_t panel) {
   ArrayRef<int64_t> own = shapeOf(filter);
-  const bool isBytes = cast<RankedTensorType>(filter.getType()).getElementType().isInteger(8);
+  const int64_t together =
+      channelsTogether(cast<RankedTensorType>(filter.getType()).getElementType());
   Shape split{own[0] / panel, panel}, order{0};
-  if (isBytes)
-    split.append({own[1] / kBytesTogether, kBytesTogether});
+  if (together > 1)
+    split.append({own[1] / together, together});
   else
     split.push_back(own[1]);
   llvm::append_range(split, own.drop_front(2));
-  for (int64_t d = isBytes ? 4 : 3; d < int64_t(split.size()); ++d)
+  for (int64_t d = together > 1 ? 4 : 3; d < int64_t(split.size()); ++d)
     order.push_back(d);
   order.append({2, 1});
-  if (isBytes)
+  if (together > 1)
     order.push_back(3);
   return permute(like, reshape(like, filter, split), order, "/filter");
 }

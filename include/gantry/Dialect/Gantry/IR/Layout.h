@@ -2,19 +2,25 @@
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 namespace gantry {
 
 /// On a convolution, a pool or a batch normalisation: its images are [n, spatial..., c], and the
 /// filter of a convolution is packed, [o / panel, window..., c / groups, panel], so that its first
-/// and last dimension together count the output channels. Filters of bytes have kBytesTogether
-/// channels side by side, [o / panel, window..., c / groups / 4, panel, 4]. The compiler makes ops
-/// of that form for targets that have kernels for it; graphs have none.
+/// and last dimension together count the output channels. Narrow filters have channelsTogether
+/// channels side by side, of bytes [o / panel, window..., c / groups / 4, panel, 4]. The compiler
+/// makes ops of that form for targets that have kernels for it; graphs have none.
 inline constexpr llvm::StringLiteral kChannelsLastAttr = "gantry.channels_last";
 
 /// Bytes that processors multiply and add up at a time.
 inline constexpr int64_t kBytesTogether = 4;
+
+/// Channels that a packed filter of such elements has side by side: those of a word of 32 bits.
+inline int64_t channelsTogether(mlir::Type element) {
+  return element.isInteger(8) ? kBytesTogether : element.isBF16() ? 2 : 1;
+}
 
 inline bool isChannelsLast(mlir::DictionaryAttr attributes) {
   return attributes && attributes.contains(kChannelsLastAttr);

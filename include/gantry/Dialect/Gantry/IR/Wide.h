@@ -6,9 +6,9 @@
 
 namespace gantry {
 
-/// On a product of f16 or bf16: its result is the sums, of f32, and pairs of bf16 are added as
-/// processors add them. The compiler makes such products of those of f32 (--math); the linalg op
-/// that a product becomes carries it, too.
+/// On a product of f16 or bf16, or a convolution: its result is the sums, of f32, and pairs of bf16
+/// are added as processors add them. The compiler makes such products of those of f32 (--math); the
+/// linalg op that a product becomes carries it, too.
 inline constexpr llvm::StringLiteral kWideAttr = "gantry.wide";
 
 inline bool isWide(mlir::DictionaryAttr attributes) {

@@ -1,0 +1,128 @@
+// A convolution whose filter and image are rounded to bf16 multiplies pairs of channels, as
+// products of matrices do. Channels that do not fill pairs are filled up with zeros; in groups they
+// are not, and a convolution of one channel a group has nothing to pair: these stay as they are.
+//
+// Filters that are constants are rounded here. An image is rounded by a cast of its own behind what
+// makes it, once for all that read it, so that it goes into the kernel that makes the image.
+
+#include "Narrow.h"
+
+#include "Panels.h"
+#include "Reorder.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/RoundElements.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace gantry;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// By shapes alone, so that what is rounded does not depend on what a reorder costs.
+static bool suits(ConvOp conv) {
+  if (!typeOf(conv.getInput()).getElementType().isF32() || panelOfFilter(conv) == 0)
+    return false;
+  const int64_t channels = typeOf(conv.getFilter()).getDimSize(1);
+  const int64_t together = channelsTogether(BFloat16Type::get(conv.getContext()));
+  return channels > 1 && (conv.getGroups() == 1 || channels % together == 0);
+}
+
+namespace {
+struct Narrower {
+  OpBuilder builder;
+  Reorder reorder;
+  FloatType element;
+  DenseMap<Value, Value> rounded;
+
+  explicit Narrower(MLIRContext *context)
+      : builder(context), reorder(builder), element(BFloat16Type::get(context)) {}
+
+  RankedTensorType narrowed(Value value) { return typeOf(value).clone(element); }
+
+  /// A constant, and what only moves its elements; null for others.
+  Value roundConstant(Value value) {
+    if (Value known = rounded.lookup(value))
+      return known;
+    Operation *op = value.getDefiningOp(), *made = nullptr;
+    if (!op)
+      return {};
+    builder.setInsertionPoint(op);
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      if (ElementsAttr narrow = roundElements(constant.getValue(), element)) {
+        made = ConstantOp::create(builder, constant.getLoc(), narrow);
+        made->setDiscardableAttrs(constant->getDiscardableAttrDictionary());
+      }
+    } else if (isa<TransposeOp, SliceOp>(op) || isView(op)) {
+      if (Value source = roundConstant(op->getOperand(0))) {
+        builder.setInsertionPoint(op);
+        IRMapping mapping;
+        mapping.map(op->getOperand(0), source);
+        made = builder.clone(*op, mapping);
+        made->getResult(0).setType(narrowed(value));
+      }
+    }
+    return made ? rounded[value] = made->getResult(0) : Value();
+  }
+
+  /// The value as bf16, for an operand of `user`.
+  Value round(Value value, Operation *user, StringRef suffix) {
+    if (Value constant = roundConstant(value))
+      return constant;
+    builder.setInsertionPointAfterValue(value);
+    auto cast = CastOp::create(builder, user->getLoc(), narrowed(value), value);
+    reorder.placeLike(user, cast, suffix);
+    return rounded[value] = cast;
+  }
+
+  /// The image of a convolution, with so many channels. Borders in front of it stay there: they go
+  /// into the convolution.
+  Value imageOf(ConvOp conv, int64_t channels) {
+    auto pad = conv.getInput().getDefiningOp<PadOp>();
+    auto keepsChannels = [](ArrayRef<int64_t> sizes) { return sizes[1] == 0; };
+    if (!pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant ||
+        !keepsChannels(pad.getLow()) || !keepsChannels(pad.getHigh())) {
+      Value image = round(conv.getInput(), conv, "/image");
+      builder.setInsertionPoint(conv);
+      return reorder.fill(conv, image, 1, channels);
+    }
+    Value inside = round(pad.getInput(), conv, "/image"), around = round(pad.getValue(), conv, "");
+    builder.setInsertionPoint(pad);
+    inside = reorder.fill(conv, inside, 1, channels);
+    SmallVector<int64_t> shape(typeOf(pad).getShape());
+    shape[1] = channels;
+    auto again = cast<PadOp>(builder.clone(*pad));
+    again->setOperands({inside, around});
+    again.getResult().setType(RankedTensorType::get(shape, element));
+    return again;
+  }
+
+  void narrow(ConvOp conv) {
+    const int64_t together = channelsTogether(element);
+    const int64_t size = llvm::alignTo(typeOf(conv.getFilter()).getDimSize(1), together);
+    Value image = imageOf(conv, size * int64_t(conv.getGroups()));
+    Value filter = round(conv.getFilter(), conv, "/filter");
+    builder.setInsertionPoint(conv);
+    filter = reorder.fill(conv, filter, 1, size);
+    Operation *pad = conv.getInput().getDefiningOp<PadOp>();
+    conv.getInputMutable().assign(image);
+    conv.getFilterMutable().assign(filter);
+    setWide(conv);
+    if (pad && pad->use_empty())
+      pad->erase();
+  }
+};
+} // namespace
+
+void gantry::narrowConvolutions(func::FuncOp func, function_ref<bool(Operation *)> isOurs) {
+  Narrower narrower(func.getContext());
+  SmallVector<ConvOp> convolutions;
+  func.walk([&](ConvOp conv) {
+    if (isOurs(conv) && suits(conv))
+      convolutions.push_back(conv);
+  });
+  for (ConvOp conv : convolutions)
+    narrower.narrow(conv);
+}
