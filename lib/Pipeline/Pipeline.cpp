@@ -147,7 +147,13 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.math == Math::tf32)
     form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
-  // Before groups, which are made of ops in their last form.
+  // Before groups, which are made of ops in their last form. GPUs keep attention and convolutions
+  // in f32, so that what is rounded there is known once ops have devices.
+  if (options.math == Math::bf16) {
+    NarrowAttentionPassOptions narrow;
+    llvm::append_range(narrow.also, options.also);
+    pm.addPass(createNarrowAttentionPass(narrow));
+  }
   PutChannelsLastPassOptions layout;
   llvm::append_range(layout.also, options.also);
   if (options.math == Math::bf16)

@@ -1,5 +1,7 @@
 #include "gantry/Target/AttentionPolicy.h"
 
+#include "gantry/Dialect/Gantry/IR/Wide.h"
+
 using namespace mlir;
 using namespace gantry;
 
@@ -58,29 +60,40 @@ static MatmulOp findScores(Value value, Operation *user, Ops &ops) {
   return {};
 }
 
-/// Adds the transpose that makes an operand, and what follows it element by element.
-static void addMoves(Value value, Operation *user, Ops &ops) {
+/// Adds the transpose that makes an operand, and what follows it element by element. It may be
+/// rounded where the product has its sums in a wider type.
+static void addMoves(Value value, MatmulOp user, Ops &ops) {
   Ops way;
+  auto keepsType = [&](Operation *op) {
+    return op->getOperand(0).getType() == op->getResult(0).getType() ||
+           (isWide(user) && isa<CastOp>(op));
+  };
   for (Operation *op = ownMaker(value, user); op && way.size() < 4;
        op = ownMaker(op->getOperand(0), op)) {
     way.push_back(op);
     if (isa<TransposeOp>(op))
       return ops.append(way);
     if (!isElementwise(op) || op->getNumOperands() == 0 || !isElementwiseUse(op->getOpOperand(0)) ||
-        op->getOperand(0).getType() != op->getResult(0).getType())
+        !keepsType(op))
       return;
   }
 }
 
 /// The ops of attention in front of its second product; none if there is no attention.
 static Ops opsOfAttention(MatmulOp second, SuitsAttention suits) {
-  auto softmax = dyn_cast_or_null<SoftmaxOp>(ownMaker(second.getLhs(), second));
+  Operation *weights = ownMaker(second.getLhs(), second);
+  auto rounded = isWide(second) ? dyn_cast_or_null<CastOp>(weights) : CastOp();
+  if (rounded)
+    weights = ownMaker(rounded.getInput(), rounded);
+  auto softmax = dyn_cast_or_null<SoftmaxOp>(weights);
   ArrayRef<int64_t> result = shapeOf(second.getResult());
   const int64_t rank = result.size();
   if (!softmax || second.getTransposeA() || int64_t(softmax.getAxis()) != rank - 1 ||
       !hasEqualBatches(second))
     return {};
   Ops ops{softmax};
+  if (rounded)
+    ops.push_back(rounded);
   MatmulOp first = findScores(softmax.getInput(), softmax, ops);
   if (!first || elementOf(first.getResult()) != elementOf(second.getResult()) ||
       !hasEqualBatches(first))

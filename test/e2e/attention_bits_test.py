@@ -115,13 +115,14 @@ def make_chain(draw, number):
                        [values for _, values, _ in draw.inputs], [result.astype(np.float32)], (1e-3, 1e-4))
 
 
-def make_case(seed, number):
+def make_case(seed, number, elements=("f32", "f32", "f16", "bf16"), rounded=lambda x: x, off=OFF):
+    """`rounded` is what becomes of the factors of both products; `off` how far results may be off, by element."""
     draw = Draw((seed, number))
     if number % 4 == 3:
         return make_chain(draw, number)
     m, n, d, e = draw.one(QUERIES), draw.one(KEYS), draw.one(DEPTHS), draw.one(DEPTHS)
     batch = tuple(draw.one(((2,), (3,), (1, 2), (2, 5), (1, 9))))
-    element = draw.one(("f32", "f32", "f16", "bf16"))
+    element = draw.one(elements)
     side_by_side, turned = draw.chance(0.6), draw.chance(0.5)
     q, x = operand(draw, element, batch, m, d, side_by_side, (0, 1))
     k, y = operand(draw, element, batch, n, d, side_by_side, (1, 0) if turned else (0, 1))
@@ -131,14 +132,15 @@ def make_case(seed, number):
     if scaled:
         other, factor = given(draw, (), element)
         q, x = draw.op("mul", [(q, types[0]), (other, f"tensor<{element}>")], "", types[0]), x * factor
-    scores = np.matmul(x.astype(np.float64), y if turned else y.swapaxes(-1, -2))
+    left, right = rounded(x).astype(np.float64), rounded(y)
+    scores = np.matmul(left, right if turned else right.swapaxes(-1, -2))
     type = tensor(scores.shape, element)
     name = draw.op("matmul", [(q, types[0]), (k, types[1])], "" if turned else " {transpose_b}", type)
     name, scores = between(draw, element, name, scores)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     name = draw.op("softmax", [(name, type)], f" {{axis = {len(scores.shape) - 1} : i64}}", type)
-    result = np.matmul(weights, z)
+    result = np.matmul(rounded(weights), rounded(z))
     final = tensor(result.shape, element)
     name = draw.op("matmul", [(name, type), (v, types[2])], "", final)
     if draw.chance(0.5):
@@ -154,7 +156,7 @@ def make_case(seed, number):
         name, final = draw.op("cast", [(name, final)], "", wide), wide
     text = f"case {number}: {element} {batch} {m}x{n}x{d}x{e}{' side by side' * side_by_side}{' transposed' * turned}{' scaled' * scaled}"
     return groups.Case(text, (draw.inputs, draw.lines, name, final), [values for _, values, _ in draw.inputs],
-                       [result.astype(np.float32)], OFF[element])
+                       [result.astype(np.float32)], off[element])
 
 
 if __name__ == "__main__":

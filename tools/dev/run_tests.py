@@ -104,7 +104,8 @@ def suites(build, results, jobs):
                          ("over-limit", "over_limit_test.py"),
                          ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),
                          ("convolution-math", "convolution_math_test.py"),
-                         ("attention-bits", "attention_bits_test.py"), ("amx", "amx_test.py"),
+                         ("attention-bits", "attention_bits_test.py"), ("attention-math", "attention_math_test.py"),
+                         ("amx", "amx_test.py"),
                          ("convolutions", "convolutions_test.py"), ("quantized", "quantized_test.py"),
                          ("static-compiler", "static_compiler_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):

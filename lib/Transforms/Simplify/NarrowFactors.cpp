@@ -5,6 +5,7 @@
 // type alone, unless something else reads them as they are. Attention is left in f32, whoever
 // computes it: its weights are sharper than what they are made of.
 
+#include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
@@ -23,39 +24,6 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-static bool isElementwise(Operation *op) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() == FusionKind::Elementwise;
-}
-
-/// Adds the products whose elements `scores` is computed from, each from the one at its place.
-static void addProductsOf(Value scores, DenseSet<Operation *> &products) {
-  llvm::SetVector<Value> open;
-  open.insert(scores);
-  for (size_t i = 0; i < open.size(); ++i) {
-    Operation *op = open[i].getDefiningOp();
-    if (isa_and_nonnull<MatmulOp>(op))
-      products.insert(op);
-    else if (op && isElementwise(op))
-      for (Value operand : op->getOperands())
-        if (operand.getType() == open[i].getType())
-          open.insert(operand);
-  }
-}
-
-/// The products of attention: of softmax with the values, and those that softmax is made of.
-static DenseSet<Operation *> productsOfAttention(func::FuncOp func) {
-  DenseSet<Operation *> products;
-  func.walk([&](MatmulOp second) {
-    auto softmax = second.getLhs().getDefiningOp<SoftmaxOp>();
-    if (!softmax)
-      return;
-    products.insert(second);
-    addProductsOf(softmax.getInput(), products);
-  });
-  return products;
-}
-
 namespace {
 struct NarrowFactors : gantry::impl::NarrowFactorsPassBase<NarrowFactors> {
   using NarrowFactorsPassBase::NarrowFactorsPassBase;
@@ -73,7 +41,7 @@ struct NarrowFactors : gantry::impl::NarrowFactorsPassBase<NarrowFactors> {
 
   void runOnOperation() override {
     constants.clear();
-    DenseSet<Operation *> attention = productsOfAttention(getOperation());
+    llvm::SetVector<MatmulOp> attention = productsOfAttention(getOperation());
     SmallVector<MatmulOp> products;
     getOperation().walk([&](MatmulOp op) {
       if (getElementTypeOrSelf(op.getType()).isF32() && !attention.contains(op))

@@ -301,6 +301,24 @@ func.func @conv(%x: tensor<1x8x4xui8>, %w: tensor<1x1x2x16x2xi8>) {
 
 // -----
 
+// Those of bf16 two.
+func.func @conv(%x: tensor<1x8x4xbf16>, %w: tensor<1x1x1x16x4xbf16>) {
+  // expected-error @below {{'gantry.conv' op packed filter [1,1,1,16,4] of bf16 needs 2 channels side by side}}
+  %y = gantry.conv %x, %w {gantry.wide, gantry.channels_last, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xbf16>, tensor<1x1x1x16x4xbf16>) -> tensor<1x8x16xf32>
+  return
+}
+
+// -----
+
+// No other form of a convolution adds pairs.
+func.func @conv(%x: tensor<1x4x8xbf16>, %w: tensor<16x4x1xbf16>) {
+  // expected-error @below {{'gantry.conv' op with 'gantry.wide' needs 'gantry.channels_last'}}
+  %y = gantry.conv %x, %w {gantry.wide, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x4x8xbf16>, tensor<16x4x1xbf16>) -> tensor<1x16x8xf32>
+  return
+}
+
+// -----
+
 // It says nothing but that.
 func.func @wide(%x: tensor<4x8xbf16>, %y: tensor<8x4xbf16>) {
   // expected-error @below {{'gantry.matmul' op attribute 'gantry.wide' must be a unit attribute, got 1 : i64}}

@@ -33,6 +33,22 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
+  let summary = "attention on CPUs with factors of bf16";
+  let description = [{
+    Of attention on a CPU, a product of f32 whose left operand is a softmax and the products that this is
+    computed from element by element, both products get factors of bf16 and keep sums of f32
+    (`gantry.wide`). What they multiply is rounded by a `gantry.cast`, in front of transposes, slices and
+    reshapes that are for the product alone, so that it goes into the kernel that computes it; the weights
+    are rounded behind softmax. What runs on GPUs, simulated or not, stays as it is.
+
+    Precondition: ops are placed, copies made, shapes static.
+  }];
+  let options = [
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
   let summary = "cut the last op of a kernel into work items and fuse its producers";
   let description = [{

@@ -9,13 +9,11 @@
 #include "Bytes.h"
 #include "Narrow.h"
 #include "Panels.h"
+#include "Placed.h"
 #include "Reorder.h"
 #include "Transposed.h"
-#include "gantry/Device/CostModel.h"
-#include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
-#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/Target.h"
 
@@ -116,47 +114,13 @@ static bool isOfAllElements(OpOperand &use) {
 }
 
 namespace {
-/// Which targets make the kernels of an op.
-struct Machines {
-  Topology topology;
-  CostModel costs;
-  std::vector<std::string> also; ///< drivers that the plan is to run with as well
-
-  Machines(ModuleOp module, std::vector<std::string> also)
-      : topology(getTopology(module)), costs(CostModel::of(topology)), also(std::move(also)) {}
-
-  /// The one target for an op on a CPU; null for others: GPUs and those that stand in for them keep
-  /// their form.
-  const Target *targetOf(Operation *op) const {
-    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    if (device && device.getName().type != DeviceType::CPU)
-      return nullptr;
-    Driver own = driverOf(topology, device);
-    const Target *target = findTarget(driverName(own));
-    if (!target || target->getName() != kCPUTarget)
-      return nullptr;
-    for (const std::string &driver : also)
-      if (mayStandIn(driver, own) && findTarget(driver) != target)
-        return nullptr;
-    return target;
-  }
-
-  uint32_t numberOf(Operation *op) const {
-    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    for (auto [i, logical] : llvm::enumerate(topology.logical))
-      if (device && logical.name.str() == device.getSpelling())
-        return i;
-    return 0;
-  }
-};
-
 /// The ops that take the other form.
 struct Chosen {
-  const Machines &machines;
+  const cpu::Placed &machines;
   llvm::SetVector<Operation *> ops; ///< in the order in which they stand
   DenseMap<Operation *, int64_t> panels;
 
-  explicit Chosen(const Machines &machines) : machines(machines) {}
+  explicit Chosen(const cpu::Placed &machines) : machines(machines) {}
 
   bool has(Value value) const {
     Operation *maker = value.getDefiningOp();
@@ -411,7 +375,7 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
   using PutChannelsLastPassBase::PutChannelsLastPassBase;
 
   void runOnOperation() override {
-    Machines machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    cpu::Placed machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       func.walk([&](ConvTransposeOp op) {
         if (machines.targetOf(op))

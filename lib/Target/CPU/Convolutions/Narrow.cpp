@@ -8,13 +8,9 @@
 #include "Narrow.h"
 
 #include "Panels.h"
-#include "Reorder.h"
+#include "Rounder.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
-#include "gantry/Dialect/Gantry/IR/RoundElements.h"
-#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
-
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -31,51 +27,8 @@ static bool suits(ConvOp conv) {
 }
 
 namespace {
-struct Narrower {
-  OpBuilder builder;
-  Reorder reorder;
-  FloatType element;
-  DenseMap<Value, Value> rounded;
-
-  explicit Narrower(MLIRContext *context)
-      : builder(context), reorder(builder), element(BFloat16Type::get(context)) {}
-
-  RankedTensorType narrowed(Value value) { return typeOf(value).clone(element); }
-
-  /// A constant, and what only moves its elements; null for others.
-  Value roundConstant(Value value) {
-    if (Value known = rounded.lookup(value))
-      return known;
-    Operation *op = value.getDefiningOp(), *made = nullptr;
-    if (!op)
-      return {};
-    builder.setInsertionPoint(op);
-    if (auto constant = dyn_cast<ConstantOp>(op)) {
-      if (ElementsAttr narrow = roundElements(constant.getValue(), element)) {
-        made = ConstantOp::create(builder, constant.getLoc(), narrow);
-        made->setDiscardableAttrs(constant->getDiscardableAttrDictionary());
-      }
-    } else if (isa<TransposeOp, SliceOp>(op) || isView(op)) {
-      if (Value source = roundConstant(op->getOperand(0))) {
-        builder.setInsertionPoint(op);
-        IRMapping mapping;
-        mapping.map(op->getOperand(0), source);
-        made = builder.clone(*op, mapping);
-        made->getResult(0).setType(narrowed(value));
-      }
-    }
-    return made ? rounded[value] = made->getResult(0) : Value();
-  }
-
-  /// The value as bf16, for an operand of `user`.
-  Value round(Value value, Operation *user, StringRef suffix) {
-    if (Value constant = roundConstant(value))
-      return constant;
-    builder.setInsertionPointAfterValue(value);
-    auto cast = CastOp::create(builder, user->getLoc(), narrowed(value), value);
-    reorder.placeLike(user, cast, suffix);
-    return rounded[value] = cast;
-  }
+struct Narrower : cpu::Rounder {
+  using Rounder::Rounder;
 
   /// The image of a convolution, with so many channels. Borders in front of it stay there: they go
   /// into the convolution.

@@ -1,6 +1,7 @@
 #include "Attention.h"
 
 #include "Tile.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Linalg/Emitter.h"
 
 using namespace mlir;
@@ -38,10 +39,20 @@ static void chooseTiles(Attention &a) {
   a.chunks = std::clamp<int64_t>(std::min(chunks, a.rows / kFewestOfItem), 1, a.tiles);
 }
 
-/// The operands are f32, and no window moves over them.
+/// The operands are multiplied in f32, and no window moves over them.
 static bool isPlainF32(const Product &product) {
   return product.type().isF32() && isPlain(product.op, product.left.operand) &&
          isPlain(product.op, product.right.operand);
+}
+
+/// Of both products, which then have their narrow factors; nothing where they differ.
+static std::optional<Factors> takeFactors(AttentionForm &form) {
+  if (!isWide(form.scores.op) && !isWide(form.context.op) && elementOf(form.weights).isF32())
+    return Factors::f32;
+  if (isWide(form.scores.op) && isWide(form.context.op) && takeNarrowFactors(form.scores) &&
+      takeNarrowFactors(form.context))
+    return Factors::bf16;
+  return std::nullopt;
 }
 
 std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func) {
@@ -49,13 +60,15 @@ std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func) {
   if (results.size() != 1 || !hasElements(func))
     return std::nullopt;
   std::optional<AttentionForm> form = gantry::findAttention(results.front());
-  if (!form || !isPlainF32(form->scores) || !isPlainF32(form->context) ||
-      !elementOf(form->first).isF32() || !elementOf(form->weights).isF32() ||
+  std::optional<Factors> factors = form ? takeFactors(*form) : std::nullopt;
+  if (!factors || !isPlainF32(form->scores) || !isPlainF32(form->context) ||
+      !elementOf(form->first).isF32() ||
       form->context.left.factor !=
           form->context.op.getMatchingBlockArgument(form->context.left.operand))
     return std::nullopt;
   Attention a;
   static_cast<AttentionForm &>(a) = std::move(*form);
+  a.factors = *factors;
   a.queries = findDirectRows(a.scores, func);
   a.directKeys = findDirectColumns(a.scores, func);
   a.batch = a.scores.count(a.scores.batch);

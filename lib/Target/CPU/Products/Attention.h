@@ -14,10 +14,15 @@ struct Attention : AttentionForm, RowTiles { ///< the rows are queries
   int64_t keyWidth, keyPanels, valueWidth, valuePanels;
   int64_t chunks; ///< of the tiles
   bool keysByTerms, valuesByTerms;
+  Factors factors = Factors::f32; ///< of both products; bf16 takes the narrow ones of their sides
 
+  int64_t factorBytes() const { return panelBytesOf(factors); }
+  /// Terms of a packed panel, those included that fill up the last group.
+  int64_t panelTerms(int64_t terms) const { return llvm::alignTo(terms, groupOf(factors)); }
   /// Of the packed keys and values of an item.
+  int64_t keyElements() const { return keyPanels * keyWidth * panelTerms(depth); }
   int64_t panelElements() const {
-    return keyPanels * keyWidth * depth + valuePanels * valueWidth * keys;
+    return keyElements() + valuePanels * valueWidth * panelTerms(keys);
   }
 };
 
@@ -25,7 +30,7 @@ struct Attention : AttentionForm, RowTiles { ///< the rows are queries
 /// scores that fit the cache.
 bool suitsAttention(int64_t queries, int64_t keys, int64_t depth, int64_t width);
 
-/// What the function computes, if that is attention in f32.
+/// What the function computes, if that is attention in f32, or of bf16 with sums in it.
 std::optional<Attention> findAttention(mlir::func::FuncOp func);
 
 } // namespace gantry::cpu

@@ -40,12 +40,13 @@ public:
     if (a.queries)
       queryBase = addressOf(buffers.lookup(a.queries->argument));
     // Large panels are memory of the plan, a part for each item.
-    bool isLarge = (a.panelElements() + tileElements()) * kElementBytes > kStackBytes;
+    bool isLarge =
+        a.panelElements() * a.factorBytes() + tileElements() * kElementBytes > kStackBytes;
     if (isLarge)
-      panels = allocate(a.batch * a.chunks, a.panelElements());
+      panels = allocate({a.batch * a.chunks, a.panelElements()}, factorType());
     forItems({a.batch, a.chunks}, [&](ValueRange at) {
       if (!isLarge)
-        panels = allocate(1, a.panelElements());
+        panels = allocate({1, a.panelElements()}, factorType());
       item = isLarge ? add(mul(at[0], a.chunks), at[1]) : constant(0);
       emitItem(at[0], at[1]);
     });
@@ -53,6 +54,10 @@ public:
   }
 
 private:
+  Type factorType() {
+    return a.factors == Factors::bf16 ? Type(b.getBF16Type()) : Type(b.getF32Type());
+  }
+
   /// Of what a tile is computed in: scores, what the ops over rows make of them, sums, queries.
   int64_t tileElements() {
     int64_t scores = 1 + llvm::count_if(llvm::enumerate(a.rowOps), [&](auto entry) {
@@ -65,14 +70,14 @@ private:
   void emitItem(Value matrix, Value chunk) {
     batch = delinearize(b, matrix, a.scores.sizes(a.scores.batch));
     keyPanels = constant(0);
-    valuePanels = constant(a.keyPanels * a.keyWidth * a.depth);
+    valuePanels = constant(a.keyElements());
     pack(a.scores, a.keysByTerms, keyPanels, a.keyWidth, turnKeys());
     pack(a.context, a.valuesByTerms, valuePanels, a.valueWidth, 0);
     scores = allocate(a.tileRows, a.keys);
     scoreSums = allocate(a.tileRows, a.keyWidth);
     contextSums = allocate(a.tileRows, a.valueWidth);
     if (!a.queries)
-      ownQueries = allocate(a.tileRows, a.depth);
+      ownQueries = allocate({a.tileRows, a.depth}, factorType());
     Value first = firstTileOf(chunk, a.chunks);
     Value last = a.chunks == 1 ? constant(a.tiles) : firstTileOf(add(chunk, constant(1)), a.chunks);
     loop(first, last, [&](Value tile) {
@@ -87,7 +92,8 @@ private:
   /// Whole panels of keys that lie one after the other, each with its terms: a move between two
   /// orders, which gantry-emit-transposes does in registers. Gives their number.
   int64_t turnKeys() {
-    const int64_t whole = a.directKeys ? a.keys / a.keyWidth : 0;
+    const bool canTurn = a.directKeys && a.factors == Factors::f32;
+    const int64_t whole = canTurn ? a.keys / a.keyWidth : 0;
     if (whole == 0)
       return 0;
     const int64_t rowStride = a.directKeys->rowStride;
@@ -122,9 +128,16 @@ private:
   /// `firstPanel` are there.
   void pack(const Product &product, bool byTerms, Value first, int64_t width, int64_t firstPanel) {
     int64_t terms = product.count(product.terms), columns = product.count(product.columns);
+    const int64_t group = groupOf(a.factors), panelTerms = a.panelTerms(terms);
     auto place = [&](Value panel, Value term, Value column) {
-      Value row = add(mul(panel, terms), term);
-      return Indices{item, add(first, add(mul(row, width), column))};
+      if (group == 1) {
+        Value row = add(mul(panel, terms), term);
+        return Indices{item, add(first, add(mul(row, width), column))};
+      }
+      Value size = constant(group);
+      Value row = add(mul(panel, panelTerms / group), arith::DivUIOp::create(b, term, size));
+      Value pair = add(mul(row, width * group), mul(column, group));
+      return Indices{item, add(first, add(pair, arith::RemUIOp::create(b, term, size)))};
     };
     const int64_t panelsOfAll = llvm::divideCeil(columns, width);
     if (firstPanel == panelsOfAll)
@@ -137,9 +150,14 @@ private:
                             loopsAt(product, batch, {}, add(firstColumn, column), term));
         store(element, panels, place(panel, term, column));
       });
+      if (columns % width == 0 && terms == panelTerms)
+        return;
+      Value zero = arith::ConstantOp::create(b, b.getFloatAttr(factorType(), 0));
+      if (terms != panelTerms)
+        loop(width,
+             [&](Value column) { store(zero, panels, place(panel, constant(terms), column)); });
       if (columns % width == 0)
         return;
-      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       loop(constant(0), constant(terms), [&](Value term) {
         loop(count, constant(width),
              [&](Value column) { store(zero, panels, place(panel, term, column)); });
@@ -155,8 +173,9 @@ private:
   }
 
   Value panelAddress(Value first, Value panel, int64_t terms, int64_t width) {
-    Value offset = add(add(mul(item, a.panelElements()), first), mul(panel, terms * width));
-    return add(addressOf(panels), bytes(offset));
+    Value offset =
+        add(add(mul(item, a.panelElements()), first), mul(panel, a.panelTerms(terms) * width));
+    return add(addressOf(panels), bytes(offset, a.factorBytes()));
   }
 
   //===--- A tile of queries -----------------------------------------------------------------===//
@@ -171,7 +190,7 @@ private:
     arguments[Tile::terms] = constant(terms);
     arguments[Tile::accumulate] = constant(0);
     arguments[Tile::next] = constant(0);
-    callTile(Factors::f32, tile, width, /*linesAhead=*/0, arguments);
+    callTile(a.factors, tile, width, /*linesAhead=*/0, arguments);
   }
 
   /// Where the queries of a tile are: in the argument, or packed.
@@ -179,7 +198,7 @@ private:
     Value first = rowOf(tile);
     if (a.queries) {
       Value offset = add(offsetOf(*a.queries, batch), mul(first, a.queries->rowStride));
-      return add(queryBase, bytes(offset));
+      return add(queryBase, bytes(offset, a.factorBytes()));
     }
     loop(constant(0), rowsOf(tile), [&](Value row) {
       loop(a.depth, [&](Value term) {

@@ -252,8 +252,7 @@ static void turnLine(PanelProduct &p, func::FuncOp func) {
     p = std::move(turned);
 }
 
-/// Takes bf16 as it is; false if some factor is not.
-static bool takeNarrowFactors(Product &product) {
+bool gantry::cpu::takeNarrowFactors(Product &product) {
   for (Side *side : {&product.left, &product.right}) {
     auto widened = side->factor.getDefiningOp<arith::ExtFOp>();
     if (!widened || !widened.getIn().getType().isBF16())

@@ -46,6 +46,10 @@ std::optional<DirectRows> findDirectColumns(const Product &product, mlir::func::
 /// Whether the last of the terms moves less far than the last of the others does.
 bool isByTerms(const Product &product, const Side &side, llvm::ArrayRef<unsigned> others);
 
+/// Takes the factors of a product as they are before they are widened; false if not all of them are
+/// bf16.
+bool takeNarrowFactors(Product &product);
+
 /// Whether all that the function computes can be asked for element by element.
 bool hasElements(mlir::func::FuncOp func);
 

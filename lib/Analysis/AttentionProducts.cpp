@@ -1,0 +1,36 @@
+#include "gantry/Analysis/AttentionProducts.h"
+
+using namespace mlir;
+using namespace gantry;
+
+static bool isElementwise(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  return kernel && kernel.getFusionKind() == FusionKind::Elementwise;
+}
+
+/// Adds the products whose elements `scores` is computed from, each from the one at its place.
+static void addProductsOf(Value scores, llvm::SetVector<MatmulOp> &products) {
+  llvm::SetVector<Value> open;
+  open.insert(scores);
+  for (size_t i = 0; i < open.size(); ++i) {
+    Operation *op = open[i].getDefiningOp();
+    if (auto matmul = dyn_cast_or_null<MatmulOp>(op))
+      products.insert(matmul);
+    else if (op && isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (operand.getType() == open[i].getType())
+          open.insert(operand);
+  }
+}
+
+llvm::SetVector<MatmulOp> gantry::productsOfAttention(func::FuncOp func) {
+  llvm::SetVector<MatmulOp> products;
+  func.walk([&](MatmulOp second) {
+    auto softmax = second.getLhs().getDefiningOp<SoftmaxOp>();
+    if (!softmax)
+      return;
+    addProductsOf(softmax.getInput(), products);
+    products.insert(second);
+  });
+  return products;
+}

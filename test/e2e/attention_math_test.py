@@ -1,0 +1,43 @@
+#!/usr/bin/python3
+"""Attention whose factors --math=bf16 rounds, as one kernel and as ops one by one: the same bits.
+
+The cases of attention_bits_test.py. Expected is nearly what NumPy gives of factors that are rounded, the weights of
+softmax as well; a weight may be rounded the other way where it lies in the middle, 2^-9 of it. Sums of the products are
+those of product_math_test.py, which knows them bit for bit. Every other case is code for x86-64-v3.
+
+Usage: attention_math_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
+"""
+
+import sys
+
+import numpy as np
+
+import groups
+from attention_bits_test import CASES_OF_A_FILE, make_case
+from product_math_test import round_to_bf16
+from products_test import pack
+
+CPUS = ("native", "x86-64-v3")
+
+
+def round_factors(values):
+    return round_to_bf16(np.asarray(values, np.float32))
+
+
+def main():
+    def of(seed, number):
+        # Every fourth case there is no attention.
+        return number, make_case(seed, number // 3 * 4 + number % 3, ("f32",), round_factors, {"f32": (1e-2, 1e-2)})
+
+    arguments, cases = groups.drawn_cases(__doc__, of, count=40)
+    outcomes = {}
+    for kind, cpu in enumerate(CPUS):
+        own = [case for number, case in cases if number % len(CPUS) == kind]
+        if own:
+            flags = ("math=bf16", f"target-cpu={cpu}", *arguments.flag)
+            outcomes.update(groups.Suite(own, pack, flags).run(CASES_OF_A_FILE, arguments.jobs))
+    return groups.report("attention-math", len(cases), outcomes, arguments.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
