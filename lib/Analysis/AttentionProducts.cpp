@@ -8,6 +8,13 @@ static bool isElementwise(Operation *op) {
   return kernel && kernel.getFusionKind() == FusionKind::Elementwise;
 }
 
+/// The value elsewhere that copies bring; attention may be spread over devices.
+static Value skipCopies(Value value) {
+  while (auto copy = value.getDefiningOp<CopyOp>())
+    value = copy.getInput();
+  return value;
+}
+
 /// Adds the products whose elements `scores` is computed from, each from the one at its place.
 static void addProductsOf(Value scores, llvm::SetVector<MatmulOp> &products) {
   llvm::SetVector<Value> open;
@@ -16,6 +23,8 @@ static void addProductsOf(Value scores, llvm::SetVector<MatmulOp> &products) {
     Operation *op = open[i].getDefiningOp();
     if (auto matmul = dyn_cast_or_null<MatmulOp>(op))
       products.insert(matmul);
+    else if (auto copy = dyn_cast_or_null<CopyOp>(op))
+      open.insert(copy.getInput());
     else if (op && isElementwise(op))
       for (Value operand : op->getOperands())
         if (operand.getType() == open[i].getType())
@@ -26,7 +35,7 @@ static void addProductsOf(Value scores, llvm::SetVector<MatmulOp> &products) {
 llvm::SetVector<MatmulOp> gantry::productsOfAttention(func::FuncOp func) {
   llvm::SetVector<MatmulOp> products;
   func.walk([&](MatmulOp second) {
-    auto softmax = second.getLhs().getDefiningOp<SoftmaxOp>();
+    auto softmax = skipCopies(second.getLhs()).getDefiningOp<SoftmaxOp>();
     if (!softmax)
       return;
     addProductsOf(softmax.getInput(), products);

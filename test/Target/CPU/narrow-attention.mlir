@@ -41,3 +41,20 @@ func.func @shared(%q: tensor<16x20xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16
   %4 = gantry.matmul %0, %w : (tensor<20x16xf32>, tensor<16x4xf32>) -> tensor<20x4xf32>
   return %3, %4 : tensor<20x16xf32>, tensor<20x4xf32>
 }
+
+// Spread over devices it is what it is on one.
+// CHECK-LABEL: @spread(
+// CHECK: gantry.matmul {{.*}}gantry.wide
+// CHECK: gantry.copy
+// CHECK: gantry.softmax
+// CHECK: %[[W:.*]] = gantry.copy
+// CHECK: %[[N:.*]] = gantry.cast %[[W]]
+// CHECK: gantry.matmul %[[N]], %{{.*}} {gantry.wide}
+func.func @spread(%q: tensor<20x16xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16xf32>) -> tensor<20x16xf32> {
+  %0 = gantry.matmul %q, %k {transpose_b} : (tensor<20x16xf32>, tensor<40x16xf32>) -> tensor<20x40xf32>
+  %1 = gantry.copy %0 to "/job:localhost/replica:0/task:0/device:CPU:0" : tensor<20x40xf32>
+  %2 = gantry.softmax %1 {axis = 1 : i64} : (tensor<20x40xf32>) -> tensor<20x40xf32>
+  %3 = gantry.copy %2 to "/job:localhost/replica:0/task:0/device:CPU:0" : tensor<20x40xf32>
+  %4 = gantry.matmul %3, %v : (tensor<20x40xf32>, tensor<40x16xf32>) -> tensor<20x16xf32>
+  return %4 : tensor<20x16xf32>
+}
