@@ -150,6 +150,8 @@ typedef struct gantry_memory_info_t {
   uint64_t total_bytes;  /**< 0: not known */
   uint64_t free_bytes;   /**< of the moment; 0: not known */
   int is_open;           /**< 1: something has used it */
+  /** Taken of the physical device ahead (`reserve`), in use or not; of all of its parts. */
+  uint64_t reserved_bytes;
 } gantry_memory_info_t;
 
 GANTRY_API gantry_status_t gantry_runtime_memory(const gantry_runtime_t *runtime,

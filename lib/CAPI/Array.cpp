@@ -326,9 +326,11 @@ gantry_status_t gantry_runtime_memory(const gantry_runtime_t *runtime, const cha
   if (!memory)
     return finish(memory.status());
   const DeviceStats stats = known->open->stats();
+  const Budget *budget = known->open->budget();
   return fill(info,
               gantry_memory_info_t{0, stats.bytesInUse, stats.peakBytes, limitOf(*known->open),
-                                   memory->total, memory->free, 1},
+                                   memory->total, memory->free, 1,
+                                   budget ? budget->use().reserved : 0},
               "gantry_memory_info_t");
 }
 

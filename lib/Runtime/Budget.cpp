@@ -16,7 +16,7 @@ namespace gantry::runtime {
 namespace {
 
 constexpr const char *grammar = "; write DEVICE=SETTING[,SETTING], a device like GPU:0 or GPU:*, "
-                                "settings limit:4GiB, fraction:0.5, growth or serial";
+                                "settings limit:4GiB, fraction:0.5, growth, reserve or serial";
 
 Status wrong(std::string_view text, const std::string &what) {
   return Status::invalidArgument("the memory setting '" + printable(text) + "' " + what + grammar);
@@ -47,6 +47,8 @@ Status parseWord(std::string_view text, std::string_view word, MemorySetting &se
     return parseFraction(text, word.substr(9), setting);
   if (word == "growth")
     setting.growth = true;
+  else if (word == "reserve")
+    setting.reserve = true;
   else if (word == "serial")
     setting.serial = true;
   else
@@ -71,9 +73,13 @@ Expected<MemorySetting> MemorySetting::parse(std::string_view text) {
     const size_t comma = rest.find(',');
     GANTRY_RETURN_IF_ERROR(parseWord(text, rest.substr(0, comma), setting));
     if (comma == rest.npos)
-      return setting;
+      break;
     rest.remove_prefix(comma + 1);
   }
+  if (setting.reserve && setting.device.type == DeviceType::CPU)
+    return wrong(text, "reserves memory of the host, which is every program's: only that of GPUs "
+                       "can be taken ahead");
+  return setting;
 }
 
 Expected<std::vector<MemorySetting>> MemorySetting::fromEnvironment() {
@@ -114,6 +120,7 @@ MemorySetting settingFor(std::span<const MemorySetting> settings, DeviceType typ
         sum.fraction = each.fraction;
       if (each.growth)
         sum.growth = each.growth;
+      sum.reserve |= each.reserve;
       sum.serial |= each.serial;
     }
   return sum;
@@ -155,8 +162,13 @@ Budget::Budget(DeviceType type, uint32_t physical, const MemorySetting &setting)
                  " of this machine"),
       setting(setting), limit(setting.limit.value_or(0)) {}
 
+namespace {
+/// Of what is free, what `reserve` alone leaves: contexts and libraries take memory of their own.
+constexpr uint64_t leftByReserve = 20;
+} // namespace
+
 Status Budget::addPart(Device &device, std::string *remark) {
-  if (!setting.fraction)
+  if (!setting.fraction && !setting.reserve)
     return {};
   Expected<MemoryInfo> whole = device.cardMemory();
   if (!whole)
@@ -165,19 +177,50 @@ Status Budget::addPart(Device &device, std::string *remark) {
   Expected<MemoryInfo> info = isWhole ? whole : device.memoryInfo();
   if (!info)
     return info.status();
+  uint64_t ahead = 0;
+  {
+    std::lock_guard lock(mutex);
+    // A device that is known by its parts alone has the memory of those that are open.
+    partTotal = (isWhole ? 0 : partTotal) + info->total;
+    partFree = (isWhole ? std::max(used, reserved) : partFree) + info->free;
+    if (!isWhole || reserved == 0) // else it is known, and taken in part
+      setLimit(isWhole, remark);
+    ahead = toReserve - std::min(toReserve, reserved);
+    if (device.limit() != 0)
+      ahead = std::min(ahead, device.limit());
+    reserved += ahead;
+  }
+  if (ahead == 0)
+    return {};
+  Status status = device.setAside(ahead);
+  if (status.ok())
+    return {};
   std::lock_guard lock(mutex);
-  // A device that is known by its parts alone has the memory of those that are open.
-  partTotal = (isWhole ? 0 : partTotal) + info->total;
-  partFree = (isWhole ? used : partFree) + info->free;
-  uint64_t share = static_cast<uint64_t>(static_cast<double>(partTotal) * *setting.fraction);
-  if (share > partFree) {
-    *remark = deviceName + ": fraction:" + std::to_string(*setting.fraction).substr(0, 4) +
-              " are " + formatBytes(share) + ", of which " + formatBytes(partFree) +
-              " are free; the budget is that";
+  reserved -= ahead;
+  return Status(status.code(), "the memory setting of " + deviceName + " reserves " +
+                                   formatBytes(ahead) + ": " + status.message());
+}
+
+/// By settings that depend on what the device has. What only its parts tell nobody else can take.
+void Budget::setLimit(bool isWhole, std::string *remark) {
+  uint64_t share = setting.fraction
+                       ? static_cast<uint64_t>(static_cast<double>(partTotal) * *setting.fraction)
+                       : setting.limit.value_or(partFree - partFree / leftByReserve);
+  if (setting.limit)
+    share = std::min(share, *setting.limit);
+  if (share > partFree && (isWhole || setting.fraction)) {
+    *remark = deviceName + ": " +
+              (setting.fraction ? "fraction:" + std::to_string(*setting.fraction).substr(0, 4) +
+                                      " are " + formatBytes(share)
+                                : formatBytes(share) + " are to be reserved") +
+              ", of which " + formatBytes(partFree) + " are free; the budget is that";
     share = partFree;
   }
-  limit = std::max<uint64_t>(1, setting.limit ? std::min(share, *setting.limit) : share);
-  return {};
+  share = std::max<uint64_t>(1, share);
+  if (setting.reserve)
+    toReserve = share;
+  if (setting.limit || setting.fraction || !setting.growth.value_or(false))
+    limit = share;
 }
 
 bool Budget::take(uint64_t bytes) {
@@ -211,31 +254,46 @@ void Budget::resetPeak() {
 
 BudgetUse Budget::use() const {
   std::lock_guard lock(mutex);
-  return {used, highest, limit};
+  return {used, highest, limit, reserved};
 }
 
-Expected<uint64_t> Budget::admit(uint64_t bytes, const std::string &what) {
+Expected<uint64_t> Budget::admit(uint64_t bytes, const std::string &what, Constants wanted) {
   std::lock_guard lock(mutex);
-  uint64_t sum = 0, largest = 0;
-  for (const auto &[ticket, peak] : admitted) {
-    sum += peak;
-    largest = std::max(largest, peak);
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end(),
+                           [](const auto &a, const auto &b) { return a.first == b.first; }),
+               wanted.end());
+  uint64_t sum = 0, largest = 0, resident = 0, added = 0;
+  for (const auto &[ticket, plan] : admitted) {
+    sum += plan.bytes;
+    largest = std::max(largest, plan.bytes);
   }
-  const uint64_t together = setting.serial ? std::max(largest, bytes) : sum + bytes;
+  for (const auto &[constant, shared] : constants)
+    resident += shared.bytes;
+  for (const auto &[constant, size] : wanted)
+    added += constants.contains(constant) ? 0 : size;
+  const uint64_t loaded = resident + (setting.serial ? largest : sum);
+  const uint64_t together =
+      resident + added + (setting.serial ? std::max(largest, bytes) : sum + bytes);
   if (limit != 0 && !setting.growth.value_or(false) && together > limit)
-    return Status::doesNotFit(
-        what + " needs " + formatBytes(bytes) + ", the memory setting of " + deviceName +
-        " allows " + formatBytes(limit) + " and plans that are " + "loaded need " +
-        formatBytes(setting.serial ? largest : sum) + "; raise it to at least " + inFull(together) +
-        (admitted.empty() ? ""
-         : setting.serial ? " or unload a plan"
-                          : ", unload a plan, or declare them serial"));
-  admitted[nextTicket] = bytes;
+    return Status::doesNotFit(what + " needs " + formatBytes(bytes + added) +
+                              ", the memory setting of " + deviceName + " allows " +
+                              formatBytes(limit) + " and plans that are " + "loaded need " +
+                              formatBytes(loaded) + "; raise it to at least " + inFull(together) +
+                              (admitted.empty() ? ""
+                               : setting.serial ? " or unload a plan"
+                                                : ", unload a plan, or declare them serial"));
+  for (const auto &[constant, size] : wanted)
+    ++constants.try_emplace(constant, Shared{size, 0}).first->second.users;
+  admitted[nextTicket] = {bytes, std::move(wanted)};
   return nextTicket++;
 }
 
 void Budget::leave(uint64_t ticket) {
   std::lock_guard lock(mutex);
+  for (const auto &[constant, size] : admitted[ticket].constants)
+    if (auto found = constants.find(constant); --found->second.users == 0)
+      constants.erase(found);
   admitted.erase(ticket);
 }
 

@@ -69,7 +69,7 @@ Status Runtime::shareBudget(Device &device, uint32_t physical) {
   if (!name || !name->type)
     return {};
   const MemorySetting setting = settingFor(options.memory, *name->type, physical);
-  if (!setting.limit && !setting.fraction)
+  if (!setting.limit && !setting.fraction && !setting.reserve)
     return {};
   auto budget = std::make_shared<Budget>(*name->type, physical, setting);
   budget = budgets.emplace(budget->name(), budget).first->second;

@@ -289,6 +289,7 @@ class gantry_memory_info_t(Structure):
         ("total_bytes", c_uint64),
         ("free_bytes", c_uint64),
         ("is_open", c_int),
+        ("reserved_bytes", c_uint64),
     ]
 
 

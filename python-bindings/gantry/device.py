@@ -228,14 +228,16 @@ def try_all_gpus():
 
 
 class Memory:
-    """Bytes of a device: used by Gantry now and at most, its limit (None: none), all, and free now."""
+    """Bytes of a device: used by Gantry now and at most, its limit (None: none), all, free now, and taken ahead of use
+    (the setting "reserve")."""
 
-    __slots__ = ("used", "peak", "limit", "total", "free", "_device")
+    __slots__ = ("used", "peak", "limit", "total", "free", "reserved", "_device")
 
     def __init__(self, name, info):
         self._device = name
         self.used, self.peak, self.limit = info.bytes_in_use, info.peak_bytes, info.limit_bytes or None
         self.total, self.free = info.total_bytes or None, info.free_bytes or None
+        self.reserved = info.reserved_bytes
 
     def reset_peak(self):
         """The peak counts from now on."""

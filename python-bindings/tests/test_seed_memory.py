@@ -102,6 +102,17 @@ class Growth(unittest.TestCase):
             print(len(tf.config.experimental.list_logical_devices('GPU')), gt.memory("GPU:0").limit)
             """, devices="GPU:0"), f"1 {GIB}\n")
 
+    def test_09_all_at_once_as_without_growth(self):
+        """What TensorFlow does where growth is not asked for."""
+        told = "import gantry as gt\n%sprint(gt.memory('GPU:0').reserved)\ngt.ones(1, device='GPU:0')\n" \
+               "found = gt.memory('GPU:0'); print(found.used, found.reserved, found.limit, gt.memory('GPU:1').reserved)\n"
+        nearly_all = 2 * GIB - 2 * GIB // 20
+        self.assertEqual(run(told % "gt.config(memory={'GPU:*': 'reserve'})\n", devices=TWO),
+                         f"0\n4 {nearly_all} {nearly_all} 0\n")
+        self.assertEqual(run(told % "gt.config(memory={'GPU:*': 'limit:1GiB,reserve'})\n", devices=TWO),
+                         f"0\n4 {GIB} {GIB} 0\n")
+        self.assertEqual(run(told % "", devices=TWO, GANTRY_MEMORY="GPU:*=fraction:0.5,reserve"), f"0\n4 {GIB} {GIB} 0\n")
+
     def test_39_one_gpu_of_two(self):
         lines = """
             from gantry.compat import tf

@@ -90,6 +90,32 @@ static void test_environment(void) {
   unsetenv("TF_FORCE_GPU_ALLOW_GROWTH");
 }
 
+static uint64_t reserved_of(gantry_runtime_t *runtime, const char *device) {
+  gantry_memory_info_t info = {.struct_size = sizeof info};
+  NEED(gantry_runtime_memory(runtime, device, &info) == GANTRY_OK);
+  return info.reserved_bytes;
+}
+
+/* Nothing is reserved on a device that nothing uses; by option and by environment alike. */
+static void test_reserve(void) {
+  const char *memory[] = {"GPU:*=limit:64KiB,reserve"};
+  gantry_runtime_t *runtime = runtime_of(options_with(memory, 1));
+  EXPECT(reserved_of(runtime, "GPU:0") == 0);
+  EXPECT(limit_of(runtime, "GPU:0") == 65536);
+  EXPECT(reserved_of(runtime, "GPU:0") == 65536 && reserved_of(runtime, "GPU:1") == 0);
+  gantry_runtime_destroy(runtime);
+
+  setenv("GANTRY_MEMORY", "GPU:1=fraction:0.25,reserve;GPU:0=growth,reserve", 1);
+  setenv("TF_FORCE_GPU_ALLOW_GROWTH", "true", 1);
+  runtime = runtime_of(options_with(NULL, 0));
+  EXPECT(limit_of(runtime, "GPU:1") == 1 << 18 && reserved_of(runtime, "GPU:1") == 1 << 18);
+  EXPECT(limit_of(runtime, "GPU:0") == 1 << 20); /* its own alone: growth goes beyond */
+  EXPECT(reserved_of(runtime, "GPU:0") == (1 << 20) - (1 << 20) / 20);
+  gantry_runtime_destroy(runtime);
+  unsetenv("GANTRY_MEMORY");
+  unsetenv("TF_FORCE_GPU_ALLOW_GROWTH");
+}
+
 /* Before devices are in use settings can change; what a change leaves out stays. */
 static void test_configure(void) {
   const char *first[] = {"GPU:0=limit:4KiB"}, *second[] = {"GPU:0=limit:2KiB"};
@@ -131,6 +157,7 @@ int main(void) {
   unsetenv("TF_FORCE_GPU_ALLOW_GROWTH");
   test_options();
   test_environment();
+  test_reserve();
   test_configure();
   test_wrong();
   if (failures)

@@ -99,6 +99,24 @@ TEST_P(MemorySettings, m4_growth_lets_plans_in_and_the_session_fails) {
   EXPECT_OK(run(*other, **second));
 }
 
+/// What is reserved is taken of the card before anything of it is used, and given back at the end.
+TEST_P(MemorySettings, m4_reserve_takes_memory_at_once) {
+  for (std::string others : {"limit:8MiB", "limit:8MiB,growth", "limit:8MiB,serial",
+                             "fraction:0.25,limit:8MiB", "fraction:0.9,limit:8MiB"}) {
+    auto runtime = runtimeWith({"GPU:0=reserve," + others});
+    auto plan = planOf(3 * MiB).load(runtime);
+    ASSERT_TRUE(plan.ok()) << others << plan.status().message();
+    Device &device = *(*plan)->device(1);
+    EXPECT_EQ(device.budget()->use().reserved, 8 * MiB) << others;
+    EXPECT_EQ(device.budget()->use().now, 0u) << others;
+    const MemoryInfo card = device.cardMemory().take(); // no other program has what is reserved
+    EXPECT_LE(card.free, card.total - (card.total ? 8 * MiB : 0)) << others;
+    auto session = Session::create(*plan).take();
+    EXPECT_OK(run(*plan, *session));
+    EXPECT_EQ(device.cardMemory()->free, card.free) << others; // comes out of that
+  }
+}
+
 TEST_P(MemorySettings, m4_plans_are_let_in_together_or_serial) {
   for (bool serial : {false, true}) {
     auto runtime = runtimeWith({std::string("GPU:0=limit:1MiB") + (serial ? ",serial" : "")});
@@ -117,6 +135,82 @@ TEST_P(MemorySettings, m4_of_a_device_that_is_not_there_are_errors) {
                         "there; there ") +
                 (isReal ? "are GPU:0, GPU:1" : "is GPU:0") + ": name one that is, or all by GPU:*");
   EXPECT_EQ(loadOf(MiB, {"GPU:1=limit:1MiB"}).ok(), isReal);
+}
+
+/// A card with and without mapped memory, whole and split.
+TEST(MemoryReserved, isTakenOfTheCard) {
+  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
+  for (int mapped : {1, 0}) {
+    fake_cuda_options_t options = fakeOptions();
+    options.has_vmm = mapped;
+    fake.reset(&options);
+    const uint64_t total = options.memory;
+    auto planWith = [&](std::vector<uint64_t> limits, uint64_t bytes) {
+      PlanBuilder builder;
+      for (size_t i = 0; i < limits.size(); ++i) {
+        const uint32_t gpu = builder.addDevice(task + "GPU:" + std::to_string(i), "cuda");
+        builder.plan.devices[gpu]->physical = 0;
+        builder.plan.devices[gpu]->memory_limit = limits[i];
+        builder.addArena(fb::ArenaKind::transient, bytes, gpu);
+      }
+      builder.addFunction("main");
+      return builder;
+    };
+    std::vector<std::string> said;
+    auto runtimeWith = [&](const char *text) {
+      said.clear();
+      RuntimeOptions made{.threads = 1};
+      made.log = [&](Severity, const std::string &line) { said.push_back(line); };
+      made.memory.push_back(MemorySetting::parse(text).take());
+      return createRuntime(std::move(made));
+    };
+    auto freeOf = [](const LoadedPlan &plan) { return plan.device(1)->cardMemory()->free; };
+
+    auto nearlyAll = planWith({0}, 4 * MiB).load(runtimeWith("GPU:0=reserve"));
+    ASSERT_TRUE(nearlyAll.ok()) << nearlyAll.status().message();
+    const uint64_t reserved = (*nearlyAll)->device(1)->budget()->use().reserved;
+    EXPECT_EQ(reserved, total - total / 20);
+    EXPECT_EQ((*nearlyAll)->device(1)->budget()->use().limit, reserved);
+    EXPECT_LE(freeOf(**nearlyAll), total - reserved);
+    { // Sessions come and go in it.
+      const uint64_t before = freeOf(**nearlyAll);
+      std::vector<std::shared_ptr<Session>> sessions;
+      for (int i = 0; i < 5; ++i)
+        sessions.push_back(Session::create(*nearlyAll).take());
+      sessions.erase(sessions.begin() + 1, sessions.begin() + 3);
+      sessions.push_back(Session::create(*nearlyAll).take());
+      EXPECT_EQ(freeOf(**nearlyAll), before);
+      EXPECT_EQ((*nearlyAll)->device(1)->budget()->use().now, 16 * MiB);
+    }
+    // Another runtime finds what is left, as another program would.
+    auto late = planWith({0}, 4 * MiB).load(runtimeWith("GPU:0=limit:512MiB,reserve"));
+    ASSERT_TRUE(late.ok()) << late.status().message();
+    const uint64_t left = (*late)->device(1)->budget()->use().reserved;
+    EXPECT_LT(left, total / 16);
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_TRUE(said[0].starts_with("GPU:0 of this machine: 512 MiB are to be reserved, of which "))
+        << said[0];
+    EXPECT_TRUE(said[0].ends_with(" are free; the budget is that")) << said[0];
+    *late = nullptr, *nearlyAll = nullptr;
+
+    auto split = planWith({64 * MiB, 32 * MiB}, MiB).load(runtimeWith("GPU:0=limit:80MiB,reserve"));
+    ASSERT_TRUE(split.ok()) << split.status().message();
+    EXPECT_EQ((*split)->device(2)->budget()->use().reserved, 80 * MiB);
+    EXPECT_LE(freeOf(**split), total - 80 * MiB);
+    EXPECT_OK(Session::create(*split).status());
+    // Two plans on the parts of one card have one budget.
+    auto fits = planWith({64 * MiB, 32 * MiB}, 31 * MiB);
+    auto second = fits.load((*split)->runtime().shared_from_this());
+    ASSERT_TRUE(second.ok()) << second.status().message();
+    EXPECT_EQ(fits.load((*split)->runtime().shared_from_this()).status().message(),
+              "'test.gantry': the plan (constants 0 bytes, variables 0 bytes, one session 62 MiB) "
+              "needs 62 MiB, the memory setting of GPU:0 of this machine allows 80 MiB and plans "
+              "that are loaded need 64 MiB; raise it to at least 126 MiB, unload a plan, or "
+              "declare them serial");
+    *split = nullptr, *second = nullptr;
+    EXPECT_STREQ(fake.faults(), "");
+    EXPECT_STREQ(fake.leaks(), "");
+  }
 }
 
 std::string nameOf(const ::testing::TestParamInfo<DriverOfGPUs> &info) { return info.param.name; }

@@ -509,8 +509,8 @@ class WeightsInTextTest(ToolTest):
 class MemorySettingTest(ToolTest):
     """spec M4: what may be taken of a device's memory, by flag and by environment."""
 
-    FORM = ("; write DEVICE=SETTING[,SETTING], a device like GPU:0 or GPU:*, settings limit:4GiB, fraction:0.5, growth "
-            "or serial\n")
+    FORM = ("; write DEVICE=SETTING[,SETTING], a device like GPU:0 or GPU:*, settings limit:4GiB, fraction:0.5, growth, "
+            "reserve or serial\n")
 
     def setUp(self):
         super().setUp()
@@ -526,13 +526,27 @@ class MemorySettingTest(ToolTest):
         return self.gantry("run", "p.gantry", "--fill", "ones", "--output", "y.npy", *flags, **environment)
 
     def test_settings_and_pairs_of_them_run(self):
-        for settings in (["GPU:0=limit:2MiB"], ["GPU:*=fraction:0.5"], ["GPU:0=growth"], ["GPU:*=serial"],
-                         ["GPU:0=limit:2MiB,growth"], ["GPU:0=fraction:0.5,serial"], ["GPU:0=limit:2MiB,fraction:0.9"],
-                         ["GPU:0=growth,serial"], ["GPU:0=limit:2MiB", "GPU:1=fraction:0.1"]):
+        ways = ["limit:2MiB", "fraction:0.5", "growth", "reserve", "serial"]
+        pairs = [f"{a},{b}" for i, a in enumerate(ways) for b in ways[i + 1:]]
+        for settings in ([f"GPU:0={way}"] for way in ways + pairs + [",".join(ways)]):
             with self.subTest(settings):
                 run = self.run_with(*settings)
                 self.assertEqual(run.status, 0, run.err)
                 np.testing.assert_array_equal(np.load(self.folder / "y.npy"), np.full((1, 256), 1024, np.float32))
+
+    def test_settings_of_one_and_of_all_run(self):
+        for settings in (["GPU:*=reserve"], ["GPU:0=limit:2MiB", "GPU:1=fraction:0.1"], ["GPU:*=limit:2MiB", "GPU:0=reserve"],
+                         ["GPU:*=reserve", "GPU:1=limit:1MiB,growth"]):
+            with self.subTest(settings):
+                by_flag = self.run_with(*settings)
+                self.assertEqual(by_flag.status, 0, by_flag.err)
+                by_name = self.run_with(GANTRY_MEMORY=";".join(settings), TF_FORCE_GPU_ALLOW_GROWTH="true")
+                self.assertEqual(by_name.status, 0, by_name.err)
+
+    def test_what_is_reserved_is_the_budget(self):
+        run = self.run_with("GPU:0=limit:512KiB,reserve")
+        self.assertEqual(run.status, 3)
+        self.assertIn("the memory setting of GPU:0 of this machine allows 512 KiB and 0 bytes are in use; ", run.err)
 
     def test_a_plan_over_its_budget_is_refused(self):
         by_flag = self.run_with("GPU:*=limit:512KiB")
@@ -550,7 +564,8 @@ class MemorySettingTest(ToolTest):
         for setting, error in {
                 "GPU:0=limit:4GB2": "has a limit of '4GB2', which is no count of bytes",
                 "GPU:0=fraction:1.5": "has a fraction of '1.5', which is not over 0 and up to 1",
-                "GPU:0=reserve": "says 'reserve'",
+                "GPU:0=reserves": "says 'reserves'",
+                "CPU:0=reserve": "reserves memory of the host, which is every program's: only that of GPUs can be taken ahead",
                 "nonsense": "names no setting"}.items():
             with self.subTest(setting):
                 run = self.run_with(setting)

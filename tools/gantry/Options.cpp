@@ -308,7 +308,8 @@ private:
         sub->add_option("--memory", options.memorySettings,
                         "what may be taken of a physical device's memory, or of all of its "
                         "type (GPU:*): limit:4GiB, fraction:0.5 of what it has, growth (plans "
-                        "load though their peaks do not fit together), serial (they do not "
+                        "load though their peaks do not fit together), reserve (of a GPU: take "
+                        "that, or nearly all that is free, at once), serial (plans do not "
                         "run together: the largest peak counts)"))
         ->option_text("DEVICE=SETTING[,SETTING]")
         ->check(readableBy(runtime::MemorySetting::parse))

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry::runtime {
@@ -25,7 +26,8 @@ struct MemorySetting {
   std::optional<uint64_t> limit;  ///< bytes
   std::optional<double> fraction; ///< of the device's memory, more than 0 and up to 1
   std::optional<bool> growth;     ///< take memory when it is first needed: no admission
-  bool serial = false;            ///< plans do not run at the same time: the largest counts
+  bool reserve = false; ///< take the budget when the device is opened, or nearly all that is free
+  bool serial = false;  ///< plans do not run at the same time: the largest counts
 
   /// Errors: INVALID_ARGUMENT with the text and how it is written.
   static Expected<MemorySetting> parse(std::string_view text);
@@ -47,7 +49,8 @@ Status checkSettings(std::span<const MemorySetting> settings, std::span<const De
 /// Bytes that were in use at some time.
 struct BudgetUse {
   uint64_t now = 0, peak = 0;
-  uint64_t limit = 0; ///< 0: none
+  uint64_t limit = 0;    ///< 0: none
+  uint64_t reserved = 0; ///< taken of the device ahead, in use or not
 };
 
 /// Thread-safe. Of one physical device; shared by its parts, which it does not outlive.
@@ -58,8 +61,8 @@ public:
   /// "GPU:0 of this machine".
   const std::string &name() const { return deviceName; }
 
-  /// Counts the memory of a part that was opened. What is over the free memory is given up;
-  /// `*remark` then says so.
+  /// Counts the memory of a part that was opened, and reserves its share. What is over the free
+  /// memory is given up; `*remark` then says so. DOES_NOT_FIT when it cannot be reserved.
   Status addPart(Device &device, std::string *remark);
 
   /// Books bytes unless that would pass the limit.
@@ -72,9 +75,13 @@ public:
   void resetPeak();
   BudgetUse use() const;
 
-  /// Lets a plan in whose peak is `bytes`, unless the plans that are loaded and it, all at their
-  /// peaks, are over the limit. Gives a number to leave with.
-  Expected<uint64_t> admit(uint64_t bytes, const std::string &what);
+  /// Constants that plans may share, each with its bytes, by who they are.
+  using Constants = std::vector<std::pair<const void *, uint64_t>>;
+
+  /// Lets a plan in whose peak is `bytes` beside those constants, unless the plans that are loaded
+  /// and it, all at their peaks, are over the limit; of constants each counts once. Gives a number
+  /// to leave with.
+  Expected<uint64_t> admit(uint64_t bytes, const std::string &what, Constants constants = {});
   void leave(uint64_t ticket);
 
 private:
@@ -83,9 +90,19 @@ private:
   mutable std::mutex mutex;
   uint64_t partTotal = 0, partFree = 0; ///< of the parts that are open
   uint64_t limit = 0, used = 0, highest = 0;
+  uint64_t toReserve = 0, reserved = 0; ///< of all parts, of those that are open
   uint64_t nextTicket = 1;
-  std::map<uint64_t, uint64_t> admitted; ///< bytes by ticket
+  struct Admitted {
+    uint64_t bytes;
+    Constants constants;
+  };
+  std::map<uint64_t, Admitted> admitted; ///< by ticket
+  struct Shared {
+    uint64_t bytes, users;
+  };
+  std::map<const void *, Shared> constants; ///< of those that are admitted
 
+  void setLimit(bool isWhole, std::string *remark);
   bool fits(uint64_t bytes) const { return limit == 0 || (used <= limit && bytes <= limit - used); }
 };
 

@@ -139,6 +139,14 @@ public:
   /// has taken; nothing when it is known by its parts alone.
   virtual Expected<MemoryInfo> cardMemory() { return MemoryInfo{}; }
 
+  /// Takes bytes of the physical device ahead and keeps them while this device is there: they are
+  /// the first that is allocated from. Drivers whose memory nobody else can take have them anyway.
+  /// DOES_NOT_FIT when there are not as many.
+  virtual Status setAside(uint64_t bytes) {
+    (void)bytes;
+    return {};
+  }
+
   /// Whether the device could run a variant that needs this.
   virtual Unmet unmet(const VariantNeeds &needs) const = 0;
 

@@ -17,6 +17,7 @@ public:
   bool runsInline() const override { return false; }
   Expected<MemoryInfo> memoryInfo() override;
   Expected<MemoryInfo> cardMemory() override;
+  Status setAside(uint64_t bytes) override { return ownMemory.setAside(bytes); }
   Unmet unmet(const VariantNeeds &needs) const override;
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override;
   Expected<std::unique_ptr<CodeObject>> openLibrary(std::string_view name) override;

@@ -23,16 +23,25 @@ AllocationProperties propertiesOf(const Card &card) {
 Memory::Memory(Card &card, uint64_t limit)
     : card(card), capacity(limit ? std::min(limit, card.memory()) : card.memory()) {}
 
-Memory::~Memory() = default;
+Memory::~Memory() {
+  if (aside == 0 || wasForked())
+    return;
+  std::shared_ptr<Context> last = context; // goes after what it has
+  CurrentContext current(*last, CurrentContext::For::release);
+  if (card.hasVirtualMemory())
+    drop(0, aside);
+  else
+    (void)card.api().free(base);
+  aside = 0;
+  unreserveIfEmpty();
+}
 
 uint64_t Memory::spareBytes() const {
   std::lock_guard lock(mutex);
-  if (!card.hasVirtualMemory())
-    return 0;
   uint64_t allocated = 0;
   for (auto [offset, bytes] : ranges)
     allocated += bytes;
-  return mapped - allocated;
+  return (card.hasVirtualMemory() ? mapped : aside) - allocated;
 }
 
 Status Memory::reserve() {
@@ -52,9 +61,9 @@ Status Memory::reserve() {
 
 /// Gives back addresses and context with the last allocation.
 void Memory::unreserveIfEmpty() {
-  if (!ranges.empty() || wholes != 0)
+  if (!ranges.empty() || wholes != 0 || aside != 0)
     return;
-  if (base)
+  if (base && card.hasVirtualMemory())
     (void)card.api().unreserve(base, reserved);
   base = 0;
   context.reset();
@@ -71,16 +80,42 @@ uint64_t Memory::findGap(uint64_t bytes) const {
   return offset;
 }
 
-Expected<void *> Memory::take(uint64_t bytes) {
-  std::lock_guard lock(mutex);
+/// Makes sure that there is a context, and that it works.
+Status Memory::enter() {
   if (!context) {
     Expected<std::shared_ptr<Context>> made = card.context();
     if (!made)
       return made.status();
     context = made.take();
   }
+  return context->lost();
+}
+
+Status Memory::setAside(uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  auto run = [&]() -> Status {
+    GANTRY_RETURN_IF_ERROR(enter());
+    CurrentContext current(*context);
+    GANTRY_RETURN_IF_ERROR(current.status());
+    if (!card.hasVirtualMemory()) {
+      GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(*context, allocate, &base, bytes));
+    } else {
+      GANTRY_RETURN_IF_ERROR(reserve());
+      GANTRY_RETURN_IF_ERROR(mapUnits(0, bytes));
+    }
+    aside = bytes;
+    return {};
+  };
+  Status status = run();
+  if (!status.ok())
+    unreserveIfEmpty();
+  return status;
+}
+
+Expected<void *> Memory::take(uint64_t bytes) {
+  std::lock_guard lock(mutex);
   auto run = [&]() -> Expected<void *> {
-    GANTRY_RETURN_IF_ERROR(context->lost());
+    GANTRY_RETURN_IF_ERROR(enter());
     CurrentContext current(*context);
     GANTRY_RETURN_IF_ERROR(current.status());
     if (!card.hasVirtualMemory())
@@ -103,7 +138,12 @@ Expected<void *> Memory::take(uint64_t bytes) {
   return data;
 }
 
+/// Without mapping: from what was set aside, else by CUDA.
 Expected<void *> Memory::takeWhole(uint64_t bytes) {
+  if (const uint64_t offset = findGap(bytes); rangeFits(offset, bytes, aside)) {
+    ranges.emplace(offset, bytes);
+    return reinterpret_cast<void *>(base + offset);
+  }
   DevicePointer data = 0;
   GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(*context, allocate, &data, bytes));
   ++wholes;
@@ -119,14 +159,16 @@ void Memory::give(void *data, uint64_t bytes) {
   last = context;
   CurrentContext current(*last, CurrentContext::For::release);
   const auto address = reinterpret_cast<DevicePointer>(data);
-  if (!card.hasVirtualMemory()) {
+  const uint64_t offset = address - base;
+  const bool isWhole = !card.hasVirtualMemory() && !(address >= base && offset < aside);
+  if (isWhole) {
     (void)card.api().free(address);
     --wholes;
     mapped -= bytes;
   } else {
-    const uint64_t offset = address - base;
     ranges.erase(offset);
-    drop(offset, offset + bytes);
+    if (card.hasVirtualMemory())
+      drop(offset, offset + bytes);
   }
   unreserveIfEmpty();
 }

@@ -3,7 +3,8 @@
 // after it, and graphs that were captured stay right.
 //
 // Memory comes in units of the card's granularity (2 MiB); allocations that begin in the same unit
-// share it. Where the card cannot map memory, each allocation is one of CUDA's own.
+// share it. Where the card cannot map memory, each allocation is one of CUDA's own, but for what is
+// allocated from memory that was set aside.
 #pragma once
 
 #include "Context.h"
@@ -28,10 +29,13 @@ public:
   Expected<void *> take(uint64_t bytes);
   void give(void *data, uint64_t bytes);
 
+  /// Maps so many bytes from the first address on, for good: allocations come to lie there first.
+  Status setAside(uint64_t bytes);
+
   /// Lets another card read and write what is mapped here, from now on. Free when it may already.
   Status shareWith(const Card &other);
 
-  /// Bytes of units that are mapped and not allocated: CUDA counts them as taken.
+  /// Bytes that are mapped, or set aside, and not allocated: CUDA counts them as taken.
   uint64_t spareBytes() const;
 
 private:
@@ -53,6 +57,7 @@ private:
   void drop(uint64_t begin, uint64_t end);
   void unmapPiece(uint64_t offset, const Piece &piece);
   Expected<void *> takeWhole(uint64_t bytes);
+  Status enter();
   uint64_t unitBegin(uint64_t offset) const { return offset / unit * unit; }
   uint64_t unitEnd(uint64_t offset) const { return (offset + unit - 1) / unit * unit; }
 
@@ -62,6 +67,7 @@ private:
   std::shared_ptr<Context> context; ///< while something is allocated
   DevicePointer base = 0;
   uint64_t reserved = 0, unit = 0, mapped = 0;
+  uint64_t aside = 0;                  ///< bytes from the base on that were set aside
   std::map<uint64_t, uint64_t> ranges; ///< live allocations: offset to size
   std::map<uint64_t, Piece> pieces;    ///< by offset; disjoint
   std::set<int> readers;               ///< numbers of other cards with access

@@ -21,16 +21,18 @@ std::string parseError(std::string_view text) {
 
 const std::string howTo =
     "; write DEVICE=SETTING[,SETTING], a device like GPU:0 or GPU:*, settings "
-    "limit:4GiB, fraction:0.5, growth or serial";
+    "limit:4GiB, fraction:0.5, growth, reserve or serial";
 
 TEST(MemorySetting, m4_reads_what_people_write) {
-  MemorySetting all = setting("GPU:*=limit:4GiB,fraction:0.25,growth,serial");
+  MemorySetting all = setting("GPU:*=limit:4GiB,fraction:0.25,growth,reserve,serial");
   EXPECT_EQ(all.device.type, DeviceType::GPU);
   EXPECT_FALSE(all.device.id);
   EXPECT_EQ(all.limit, uint64_t(4) << 30);
   EXPECT_EQ(all.fraction, 0.25);
   EXPECT_EQ(all.growth, true);
   EXPECT_TRUE(all.serial);
+  EXPECT_TRUE(all.reserve);
+  EXPECT_FALSE(setting("GPU:*=serial").reserve);
   EXPECT_EQ(setting("cpu:0=limit:100").limit, 100u);
 }
 
@@ -40,6 +42,10 @@ TEST(MemorySetting, m4_refuses_what_is_wrong) {
             "the memory setting '/task:0=growth' names no type of device" + howTo);
   EXPECT_EQ(parseError("GPU:0=much"), "the memory setting 'GPU:0=much' says 'much'" + howTo);
   EXPECT_EQ(parseError("GPU:0=growth,"), "the memory setting 'GPU:0=growth,' says ''" + howTo);
+  EXPECT_EQ(parseError("CPU:0=limit:1GiB,reserve"),
+            "the memory setting 'CPU:0=limit:1GiB,reserve' reserves memory of the host, which is "
+            "every program's: only that of GPUs can be taken ahead" +
+                howTo);
   for (std::string value : {"", "0", "-1", "4 GB of memory", "99999999999999999999"})
     EXPECT_EQ(parseError("GPU:0=limit:" + value), "the memory setting 'GPU:0=limit:" + value +
                                                       "' has a limit of '" + value +
@@ -53,12 +59,14 @@ TEST(MemorySetting, m4_refuses_what_is_wrong) {
 TEST(MemorySetting, m4_the_nearest_and_the_latest_count) {
   std::vector<MemorySetting> settings = {setting("GPU:1=limit:3"), setting("GPU:*=limit:1,growth"),
                                          setting("GPU:*=fraction:0.5"), setting("CPU:0=limit:9"),
-                                         setting("GPU:1=limit:4")};
+                                         setting("GPU:1=limit:4,reserve")};
   MemorySetting one = settingFor(settings, DeviceType::GPU, 1);
   EXPECT_EQ(one.limit, 4u);
   EXPECT_EQ(one.fraction, 0.5);
   EXPECT_EQ(one.growth, true);
+  EXPECT_TRUE(one.reserve);
   EXPECT_EQ(settingFor(settings, DeviceType::GPU, 0).limit, 1u);
+  EXPECT_FALSE(settingFor(settings, DeviceType::GPU, 0).reserve);
   EXPECT_EQ(settingFor(settings, DeviceType::CPU, 0).limit, 9u);
   EXPECT_FALSE(settingFor(settings, DeviceType::CPU, 1).limit);
 }
@@ -163,6 +171,48 @@ TEST(Budget, m4_a_fraction_is_of_the_whole_card) {
       "are loaded need 0 bytes; raise it to at least 1.5 MiB");
   EXPECT_EQ(loadError({"GPU:0=fraction:1,limit:1MiB"}, MiB / 2, MiB / 2), "");
   EXPECT_NE(loadError({"GPU:0=fraction:1,limit:1MiB"}, MiB / 2, MiB), "");
+}
+
+/// What the parts of the card have reserved and may take, once a plan is there that uses both.
+BudgetUse useOf(std::vector<std::string> texts, std::vector<std::string> *remarks = nullptr) {
+  SplitCard builder(MiB / 4, MiB / 4);
+  auto plan = builder.load(runtimeWith(std::move(texts), [&](Severity, const std::string &text) {
+    if (remarks)
+      remarks->push_back(text);
+  }));
+  EXPECT_OK(plan.status());
+  return plan.ok() ? (*plan)->device(2)->budget()->use() : BudgetUse();
+}
+
+TEST(Budget, m4_reserve_takes_the_budget_at_once) {
+  auto expect = [](std::string text, uint64_t reserved, uint64_t limit) {
+    std::vector<std::string> remarks;
+    const BudgetUse use = useOf({text}, &remarks);
+    EXPECT_EQ(use.reserved, reserved) << text;
+    EXPECT_EQ(use.limit, limit) << text;
+    EXPECT_EQ(use.now, 0u) << text;
+    EXPECT_EQ(remarks.size(), 0u) << text << ": " << remarks.front();
+  };
+  const uint64_t nearlyAll = 4 * MiB - 4 * MiB / 20; // of two parts of 2 MiB
+  expect("GPU:0=reserve", nearlyAll, nearlyAll);
+  expect("GPU:0=limit:1MiB,reserve", MiB, MiB);
+  expect("GPU:*=limit:3MiB,reserve", 3 * MiB, 3 * MiB);
+  expect("GPU:0=fraction:0.5,reserve", 2 * MiB, 2 * MiB);
+  expect("GPU:0=limit:1MiB,fraction:0.5,reserve", MiB, MiB);
+  expect("GPU:0=limit:1MiB,serial,reserve", MiB, MiB);
+  expect("GPU:0=limit:1MiB,growth,reserve", MiB, MiB);
+  expect("GPU:0=growth,reserve", nearlyAll, 0); // may grow beyond
+  expect("GPU:0=limit:1MiB", 0, MiB);
+}
+
+TEST(Budget, m4_what_is_reserved_lets_plans_in) {
+  EXPECT_EQ(loadError({"GPU:0=reserve"}, MiB, MiB), "");
+  EXPECT_EQ(
+      loadError({"GPU:0=reserve"}, 2 * MiB, 2 * MiB),
+      "'test.gantry': the plan (constants 0 bytes, variables 0 bytes, one session 4 MiB) needs "
+      "4 MiB, the memory setting of GPU:0 of this machine allows 3.8 MiB and plans that are "
+      "loaded need 0 bytes; raise it to at least 4 MiB");
+  EXPECT_EQ(loadError({"GPU:0=growth,reserve"}, 2 * MiB, 2 * MiB), "");
 }
 
 TEST(Budget, m4_plans_are_let_in_by_their_peaks) {
