@@ -34,9 +34,10 @@ void populate(Bytes bytes) {
 #endif
 }
 
-/// Gives back the pages of a mapping that hold nothing else; they come again when somebody reads
-/// them, from the page cache as a rule. So what a run does not read is not resident.
-void giveBack(Bytes bytes) {
+/// So what a run does not read is not resident.
+void giveBackPages(Bytes bytes) {
+  if (bytes.size() < 65536)
+    return;
   constexpr uintptr_t page = 4096;
   const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
@@ -52,8 +53,8 @@ bool matches(const Piece &piece, bool mayGiveBack) {
     if (part.size() >= 65536)
       populate(part);
     hasher.update(part);
-    if (mayGiveBack && part.size() >= 65536)
-      giveBack(part);
+    if (mayGiveBack)
+      giveBackPages(part);
   }
   return hasher.digest() == piece.checksum;
 }
@@ -116,6 +117,11 @@ bool readsInPlace(const PlanFile &file) {
   return true;
 }
 } // namespace
+
+void giveBack(const PlanFile &file, Bytes bytes) {
+  if (file.isMapped())
+    giveBackPages(bytes);
+}
 
 void inOrder(size_t count, const std::function<void(size_t)> &work) {
   for (size_t i = 0; i < count; ++i)

@@ -1,41 +1,63 @@
 #include "ConstantPool.h"
 
+#include "gantry/Plan/VerifyBytes.h"
+
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace gantry::runtime {
 
 namespace {
 
-bool sameBytes(const ConstantArena &arena, const std::vector<const uint8_t *> &bytes) {
-  // Memory of other devices is not ours to read: there the 64-bit hashes and sizes must do.
-  if (!arena.device->runsInline())
+/// Memory of other devices is not ours to read: there the 64-bit hash and the size must do.
+bool isSame(const PooledConstant &known, const plan::PlanFile &file,
+            std::span<const uint8_t> bytes) {
+  if (known.readable.data() == bytes.data() || known.readable.empty())
     return true;
-  for (size_t i = 0; i < arena.ranges.size(); ++i) {
-    const ConstantRange &range = arena.ranges[i];
-    const uint8_t *here = arena.data + range.offset;
-    if (here != bytes[i] && std::memcmp(here, bytes[i], range.size) != 0)
-      return false;
-  }
-  return true;
+  const bool same = std::memcmp(known.readable.data(), bytes.data(), bytes.size()) == 0;
+  if (same)
+    plan::giveBack(file, bytes); // nobody will read these
+  return same;
 }
 
 } // namespace
 
-std::shared_ptr<const ConstantArena> ConstantPool::find(Device *device,
-                                                        const std::vector<ConstantRange> &ranges,
-                                                        const std::vector<const uint8_t *> &bytes) {
-  std::lock_guard lock(mutex);
-  std::erase_if(arenas, [](auto &arena) { return arena.expired(); });
-  for (auto &candidate : arenas)
-    if (auto arena = candidate.lock())
-      if (arena->device == device && arena->ranges == ranges && sameBytes(*arena, bytes))
-        return arena;
-  return nullptr;
-}
-
-void ConstantPool::add(const std::shared_ptr<const ConstantArena> &arena) {
-  std::lock_guard lock(mutex);
-  arenas.push_back(arena);
+std::shared_ptr<PooledConstant> ConstantPool::get(Device *device,
+                                                  const std::shared_ptr<const plan::PlanFile> &file,
+                                                  const plan::fb::Constant &constant) {
+  const std::span<const uint8_t> bytes = file->bytesOf(constant);
+  // Candidates are compared without the lock. What goes away with a reference goes after it.
+  std::vector<std::shared_ptr<PooledConstant>> looked;
+  std::unique_lock lock(mutex);
+  const auto next = [&]() -> std::shared_ptr<PooledConstant> {
+    auto [begin, end] = constants.equal_range(constant.content_hash());
+    for (auto at = begin; at != end; ++at) {
+      std::shared_ptr<PooledConstant> known = at->second.lock();
+      if (!known || std::find(looked.begin(), looked.end(), known) != looked.end())
+        continue;
+      looked.push_back(known);
+      if (known->device == device && known->size == bytes.size())
+        return known;
+    }
+    return nullptr;
+  };
+  while (std::shared_ptr<PooledConstant> known = next()) {
+    lock.unlock();
+    if (isSame(*known, *file, bytes))
+      return known;
+    lock.lock();
+  }
+  auto made =
+      std::make_shared<PooledConstant>(device, constant.content_hash(), uint64_t(bytes.size()));
+  if (device->runsInline())
+    made->readable = bytes, made->file = file;
+  if (constants.size() >= sweepAt) {
+    std::erase_if(constants, [](const auto &entry) { return entry.second.expired(); });
+    sweepAt = std::max<size_t>(1024, 2 * constants.size());
+  }
+  constants.emplace(constant.content_hash(), made);
+  return made;
 }
 
 } // namespace gantry::runtime

@@ -103,6 +103,7 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
     GANTRY_RETURN_IF_ERROR(loaded->chooseKernels());
     GANTRY_RETURN_IF_ERROR(loaded->verify(plan::BytesOf::allButConstants));
     GANTRY_RETURN_IF_ERROR(loaded->loadKernels());
+    loaded->findConstants();
     GANTRY_RETURN_IF_ERROR(loaded->checkMemory());
     GANTRY_RETURN_IF_ERROR(loaded->loadConstants());
     return loaded->computeConstants();
@@ -209,6 +210,26 @@ void LoadedPlan::describeFunctions() {
                              function->writes_variables(), function});
 }
 
+/// Takes the memory of what lies in no file, and has the plan's function for it run.
+Status LoadedPlan::computeConstants() {
+  const fb::Function *function = metadata().load();
+  if (!function)
+    return {};
+  std::vector<Computed> places(countOf(metadata().arenas()));
+  for (uint32_t i = 0; i < places.size(); ++i) {
+    places[i].begin = plan::computedFrom(metadata(), i);
+    const uint64_t size = metadata().arenas()->Get(i)->size() - places[i].begin;
+    if (size != 0 && metadata().arenas()->Get(i)->kind() == fb::ArenaKind::constants)
+      GANTRY_RETURN_IF_ERROR(take(i, size, "constants", places[i].memory));
+  }
+  computed = std::move(places);
+  return runAtLoad({function->name()->str(),
+                    {},
+                    describeBindings(function->outputs(), planDevices),
+                    false,
+                    function});
+}
+
 Expected<unsigned> LoadedPlan::functionIndex(std::string_view name) const {
   std::string known;
   for (unsigned i = 0; i < functionInfos.size(); ++i) {
@@ -226,11 +247,13 @@ namespace {
 struct Need {
   uint64_t arenas[3] = {}; ///< constants, variables, one session
   uint64_t computed = 0;   ///< of the constants: what lies in no file
+  uint64_t there = 0;      ///< of the constants: what other plans have loaded
   uint64_t bound = 0;      ///< inputs and outputs of the function that has most of them
   uint64_t total = 0;
 
   std::string text() const {
-    return "the plan (constants " + formatBytes(arenas[0]) + ", variables " +
+    return "the plan (constants " + formatBytes(arenas[0]) +
+           (there ? ", of which " + formatBytes(there) + " are loaded" : "") + ", variables " +
            formatBytes(arenas[1]) + ", one session " + formatBytes(arenas[2]) +
            (bound ? ", inputs and outputs " + formatBytes(bound) : "") + ")";
   }
@@ -267,33 +290,59 @@ Need needOf(const fb::Plan &plan, const std::vector<Device *> &devices, const De
 
 } // namespace
 
+/// Bytes of the device's constants that other plans have loaded; all of them for its budget, too.
+uint64_t LoadedPlan::constantsThere(const Device *device, Budget::Constants &all) const {
+  uint64_t bytes = 0;
+  std::lock_guard lock(owner->constantPool().placing);
+  for (const std::vector<OwnConstant> &arena : constants)
+    for (const OwnConstant &own : arena)
+      if (own.pooled->device == device) {
+        bytes += own.pooled->data ? own.room : 0;
+        all.emplace_back(own.pooled.get(), own.room);
+      }
+  return bytes;
+}
+
 /// Constants, variables, the transient memory of one session and what is bound, against limit, free
 /// memory and budget (spec M2, M4), before the first byte of them is allocated. Parts of one
 /// physical device share its budget.
 Status LoadedPlan::checkMemory() {
-  std::vector<std::pair<Budget *, Need>> shared;
+  struct Shared {
+    Need need;
+    Budget::Constants constants;
+  };
+  std::vector<std::pair<Budget *, Shared>> shared;
   for (size_t d = 0; d < planDevices.size(); ++d) {
     Device *device = planDevices[d];
     if (!device ||
         std::find(planDevices.begin(), planDevices.begin() + d, device) != planDevices.begin() + d)
       continue;
-    const Need need = needOf(metadata(), planDevices, device);
+    Need need = needOf(metadata(), planDevices, device);
+    Budget::Constants ofFile;
+    if (!device->runsInline())
+      need.there = constantsThere(device, ofFile);
     if (need.total == 0)
       continue;
-    GANTRY_RETURN_IF_ERROR(device->checkFits(need.total, need.text()));
+    GANTRY_RETURN_IF_ERROR(device->checkFits(need.total - need.there, need.text()));
     if (!device->budget())
       continue;
     auto known = std::find_if(shared.begin(), shared.end(),
                               [&](const auto &each) { return each.first == device->budget(); });
     if (known == shared.end())
-      known = shared.insert(shared.end(), {device->budget(), Need()});
+      known = shared.insert(shared.end(), {device->budget(), Shared()});
+    auto &[sum, all] = known->second;
     for (size_t kind = 0; kind < 3; ++kind)
-      known->second.arenas[kind] += need.arenas[kind];
-    known->second.bound += need.bound;
-    known->second.total += need.total;
+      sum.arenas[kind] += need.arenas[kind];
+    sum.bound += need.bound;
+    sum.there += need.there;
+    sum.total += need.total;
+    all.insert(all.end(), ofFile.begin(), ofFile.end());
   }
-  for (const auto &[budget, need] : shared) {
-    Expected<uint64_t> ticket = budget->admit(need.total, need.text());
+  for (auto &[budget, sum] : shared) {
+    for (const auto &[constant, bytes] : sum.constants)
+      sum.need.total -= bytes; // counted by themselves
+    Expected<uint64_t> ticket =
+        budget->admit(sum.need.total, sum.need.text(), std::move(sum.constants));
     if (!ticket)
       return ticket.status();
     tickets.emplace_back(budget, *ticket);
@@ -324,194 +373,6 @@ Status LoadedPlan::verifyLate() const {
     return Status(status.code(), "'" + fileName + "': " + status.message());
   unverified.store(false, std::memory_order_release);
   return {};
-}
-
-Status LoadedPlan::loadConstants() {
-  // Bytes that are copied are read now, so that there is nothing to put off.
-  const bool allInPlace = std::all_of(planDevices.begin(), planDevices.end(), [](Device *device) {
-    return !device || device->runsInline();
-  });
-  if (owner->verify() == Verify::lazy && allInPlace && !metadata().load())
-    unverified = !planFile.isVerified();
-  else
-    GANTRY_RETURN_IF_ERROR(verify(plan::BytesOf::constants));
-  constants.resize(countOf(metadata().arenas()));
-  for (uint32_t i = 0; i < constants.size(); ++i) {
-    const fb::Arena *arena = metadata().arenas()->Get(i);
-    if (arena->kind() == fb::ArenaKind::constants && planDevices[arena->device()])
-      GANTRY_RETURN_IF_ERROR(loadArena(i));
-  }
-  return {};
-}
-
-namespace {
-
-/// A constants arena as the plan describes it, with the bytes in the file.
-struct ArenaContents {
-  std::vector<ConstantRange> ranges;
-  std::vector<const uint8_t *> bytes;
-};
-
-ArenaContents contentsOf(const plan::PlanFile &file, uint32_t arena) {
-  std::vector<const fb::Constant *> sorted;
-  for (const fb::Constant *constant : each(file.plan().constants()))
-    if (constant->arena() == arena && constant->made() == plan::nothingSaid)
-      sorted.push_back(constant);
-  std::sort(sorted.begin(), sorted.end(),
-            [](auto *a, auto *b) { return a->offset() < b->offset(); });
-  ArenaContents contents;
-  for (const fb::Constant *constant : sorted) {
-    contents.ranges.push_back({constant->offset(), constant->size(), constant->content_hash()});
-    contents.bytes.push_back(file.bytesOf(*constant).data());
-  }
-  return contents;
-}
-
-/// Where the arena would start if the file's bytes were used in place: null unless all constants
-/// lie in the file as in the arena, at a 64-byte boundary. The writer lays them out so; this is
-/// what makes a plan of many GiB load without reading it.
-const uint8_t *startInPlace(const ArenaContents &contents) {
-  if (contents.ranges.empty())
-    return nullptr;
-  const uint8_t *start = contents.bytes[0] - contents.ranges[0].offset;
-  for (size_t i = 0; i < contents.ranges.size(); ++i)
-    if (contents.bytes[i] - contents.ranges[i].offset != start)
-      return nullptr;
-  return reinterpret_cast<uintptr_t>(start) % bufferAlignment == 0 ? start : nullptr;
-}
-
-Status copyContents(const ArenaContents &contents, Device &device, uint8_t *data) {
-  for (size_t i = 0; i < contents.ranges.size(); ++i) {
-    const ConstantRange &range = contents.ranges[i];
-    GANTRY_RETURN_IF_ERROR(device.upload(data + range.offset, contents.bytes[i], range.size));
-  }
-  return {};
-}
-
-} // namespace
-
-Status LoadedPlan::loadArena(uint32_t index) {
-  const fb::Arena &arena = *metadata().arenas()->Get(index);
-  Device *device = planDevices[arena.device()];
-  ArenaContents contents = contentsOf(planFile, index);
-  constants[index] = owner->constantPool().find(device, contents.ranges, contents.bytes);
-  if (constants[index])
-    return {};
-
-  auto loaded = std::make_shared<ConstantArena>();
-  loaded->device = device;
-  // Up to the end of the last constant: the arena's size may be rounded up to beyond the file's
-  // end.
-  if (!contents.ranges.empty())
-    loaded->size = contents.ranges.back().offset + contents.ranges.back().size;
-  const uint8_t *inPlace = device->runsInline() ? startInPlace(contents) : nullptr;
-  if (inPlace) {
-    loaded->data = inPlace;
-    loaded->file = std::make_shared<const plan::PlanFile>(planFile);
-    device->countMapped(static_cast<int64_t>(loaded->size));
-  } else {
-    if (device->runsInline() && loaded->size > 0)
-      owner->log(Severity::remark, "'" + fileName + "': " + formatBytes(loaded->size) +
-                                       " of constants are copied, since they do not lie in the "
-                                       "file as in their arena");
-    GANTRY_RETURN_IF_ERROR(device->checkFits(loaded->size, "the constants"));
-    Expected<Allocation> memory = device->allocate(loaded->size, "constants");
-    if (!memory)
-      return memory.status();
-    loaded->memory = memory.take();
-    loaded->data = loaded->memory.data();
-    GANTRY_RETURN_IF_ERROR(copyContents(contents, *device, loaded->memory.data()));
-  }
-  countLoadCopies(index);
-  loaded->ranges = std::move(contents.ranges);
-  owner->constantPool().add(loaded);
-  constants[index] = std::move(loaded);
-  return {};
-}
-
-/// Constants that the graph wants on another device than the arena's: to put them here is a copy,
-/// as the plan's ledger says. An arena that was there already costs none.
-void LoadedPlan::countLoadCopies(uint32_t arena) const {
-  const auto &devices = *metadata().devices();
-  uint32_t to = metadata().arenas()->Get(arena)->device();
-  for (const fb::Constant *constant : each(metadata().constants())) {
-    uint32_t from = constant->home();
-    if (constant->arena() != arena || from == plan::nothingSaid || from == to)
-      continue;
-    fb::CopyKind kind =
-        plan::copyKindBetween(from, devices.Get(from)->type(), to, devices.Get(to)->type());
-    uint32_t countedOn = kind == fb::CopyKind::deviceToHost ? from : to;
-    planDevices[countedOn]->countLoad(kind, constant->size());
-  }
-}
-
-std::span<const uint8_t> LoadedPlan::constantsArena(uint32_t arena) const {
-  if (!constants[arena])
-    return {};
-  return {constants[arena]->data, constants[arena]->size};
-}
-
-const uint8_t *LoadedPlan::constantAt(uint32_t arena, uint64_t offset, uint64_t size) const {
-  const std::span<const uint8_t> file = constantsArena(arena);
-  if (rangeFits(offset, size, file.size()))
-    return file.data() + offset;
-  if (arena >= computed.size() || offset < computed[arena].begin ||
-      !rangeFits(offset - computed[arena].begin, size, computed[arena].memory.size()))
-    return nullptr;
-  return computed[arena].memory.data() + (offset - computed[arena].begin);
-}
-
-// ---- what is computed at load ----
-
-/// Takes the memory of what lies in no file, and has the plan's function for it run.
-Status LoadedPlan::computeConstants() {
-  const fb::Function *function = metadata().load();
-  if (!function)
-    return {};
-  std::vector<Computed> places(countOf(metadata().arenas()));
-  for (uint32_t i = 0; i < places.size(); ++i) {
-    places[i].begin = plan::computedFrom(metadata(), i);
-    const uint64_t size = metadata().arenas()->Get(i)->size() - places[i].begin;
-    if (size != 0 && metadata().arenas()->Get(i)->kind() == fb::ArenaKind::constants)
-      GANTRY_RETURN_IF_ERROR(take(i, size, "constants", places[i].memory));
-  }
-  computed = std::move(places);
-  return runAtLoad({function->name()->str(),
-                    {},
-                    describeBindings(function->outputs(), planDevices),
-                    false,
-                    function});
-}
-
-Status LoadedPlan::take(uint32_t arena, uint64_t size, const char *what, Allocation &memory) {
-  Device *device = planDevices[metadata().arenas()->Get(arena)->device()];
-  GANTRY_RETURN_IF_ERROR(device->checkFits(size, what));
-  Expected<Allocation> taken = device->allocate(size, what);
-  if (!taken)
-    return taken.status();
-  memory = taken.take();
-  return {};
-}
-
-/// Its transient memory is given back at the end, before there are sessions.
-Status LoadedPlan::runAtLoad(const FunctionInfo &function) {
-  std::vector<Allocation> memory(countOf(metadata().arenas()));
-  Program::ArenaStarts starts;
-  for (uint32_t i = 0; i < memory.size(); ++i) {
-    if (uint64_t size = metadata().arenas()->Get(i)->load_size())
-      GANTRY_RETURN_IF_ERROR(take(i, size, "what runs at load", memory[i]));
-    starts.push_back(memory[i].data());
-  }
-  Expected<std::unique_ptr<Program>> program = Program::build(*this, function, starts, nullptr);
-  if (!program)
-    return program.status();
-  for (const fb::Constant *constant : each(metadata().constants()))
-    if (constant->made() != plan::nothingSaid) {
-      const Computed &place = computed[constant->arena()];
-      (*program)->setOutput(constant->made(),
-                            place.memory.data() + (constant->offset() - place.begin));
-    }
-  return createExecutor(**program, owner->threadPool())->run(CommandOrder::virtualTime());
 }
 
 // ---- kernels ----

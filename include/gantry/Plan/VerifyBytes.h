@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace gantry::plan {
 
@@ -28,6 +29,10 @@ enum class BytesOf : uint8_t {
 /// other segments (code, initial values).
 Status verifyBytes(const PlanFile &file, BytesOf which = BytesOf::everything,
                    const ParallelFor &parallel = inOrder);
+
+/// Where the file is mapped: gives back the pages that hold nothing else than these of its bytes,
+/// if they are many. They come again when somebody reads them, from the page cache as a rule.
+void giveBack(const PlanFile &file, std::span<const uint8_t> bytes);
 
 /// All of them, unless that was done before; `file` and later copies of it know then.
 Status verifyOnce(PlanFile &file, const ParallelFor &parallel = inOrder);

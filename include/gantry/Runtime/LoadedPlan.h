@@ -17,7 +17,7 @@
 
 namespace gantry::runtime {
 
-struct ConstantArena;
+struct PooledConstant;
 
 /// An input or output of a function.
 struct BindingInfo {
@@ -94,11 +94,9 @@ public:
   /// Whether runs count time on a virtual clock: some device is simulated (spec D6).
   bool hasVirtualClock() const;
 
-  /// A constants arena up to the end of its last constant in the file; empty for arenas of other
-  /// kinds. Addresses are the device's.
-  std::span<const uint8_t> constantsArena(uint32_t arena) const;
-  /// Bytes of a constants arena where the device has them, whether they are of the file or were
-  /// computed at load; null for what is no part of it.
+  /// Bytes of a constant of an arena where the device has them, whether they are of the file or
+  /// were computed at load; null for what is no part of one. Neighbours in the arena need not be
+  /// neighbours on the device.
   const uint8_t *constantAt(uint32_t arena, uint64_t offset, uint64_t size) const;
 
   /// What was chosen for each kernel on each device that launches it, in the order of the launches.
@@ -141,11 +139,17 @@ private:
   Expected<Device *> findDevice(const plan::fb::Device &device, const std::string &name);
   void describeFunctions();
   Status checkMemory();
+  uint64_t constantsThere(const Device *device, Budget::Constants &all) const;
   Status verify(plan::BytesOf which) const;
   Status verifyLate() const;
+
+  // Constants.cpp
+  struct OwnConstant;
+  void findConstants();
   Status loadConstants();
-  Status loadArena(uint32_t arena);
-  void countLoadCopies(uint32_t arena) const;
+  Status placeConstants(std::vector<OwnConstant> &arena);
+  Status copyConstants(const std::vector<OwnConstant *> &some);
+  void countLoadCopy(const plan::fb::Constant &constant) const;
   Status computeConstants();
   Status runAtLoad(const FunctionInfo &function);
   Status take(uint32_t arena, uint64_t size, const char *what, Allocation &memory);
@@ -167,7 +171,13 @@ private:
   std::vector<Device *> planDevices;
   std::vector<FunctionInfo> functionInfos;
   std::vector<std::pair<Budget *, uint64_t>> tickets; ///< of the budgets that let the plan in
-  std::vector<std::shared_ptr<const ConstantArena>> constants; // by arena
+  struct OwnConstant {
+    const plan::fb::Constant *source;
+    uint64_t room; ///< bytes up to the next one in the arena
+    std::shared_ptr<PooledConstant> pooled;
+    const uint8_t *data; ///< where the device has it
+  };
+  std::vector<std::vector<OwnConstant>> constants; // by arena and offset
   struct Computed {
     uint64_t begin = 0; ///< in the arena
     Allocation memory;

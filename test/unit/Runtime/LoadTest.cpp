@@ -378,41 +378,38 @@ protected:
   std::shared_ptr<Runtime> runtime = createRuntime(logTo(log));
 };
 
-TEST_F(Constants, areUsedInPlaceWhenLaidOutAsInTheFile) {
+TEST_F(Constants, areUsedInPlaceWhereverTheirArenaHasThem) {
+  for (uint64_t second : {64, 512}) {
+    auto plan = load(second);
+    EXPECT_EQ(stats().bytesInUse, 0u);
+    EXPECT_EQ(stats().mappedBytes, second + 64);
+    expectValues(plan, 1);
+  }
   auto plan = load(64);
-  EXPECT_EQ(stats().bytesInUse, 0u);
-  EXPECT_EQ(stats().mappedBytes, 128u);
   std::span<const uint8_t> file = plan->file().bytes();
-  EXPECT_GE(plan->constantsArena(0).data(), file.data());
-  EXPECT_LT(plan->constantsArena(0).data(), file.data() + file.size());
+  EXPECT_GE(plan->constantAt(0, 0, 64), file.data());
+  EXPECT_LT(plan->constantAt(0, 0, 64), file.data() + file.size());
   EXPECT_TRUE(log.empty());
-  expectValues(plan, 1);
-}
-
-TEST_F(Constants, areCopiedOtherwise) {
-  auto plan = load(512);
-  EXPECT_EQ(stats().bytesInUse, 576u);
-  EXPECT_EQ(stats().mappedBytes, 0u);
-  EXPECT_EQ(log, std::vector<std::string>{"'test.gantry': 576 bytes of constants are copied, since "
-                                          "they do not lie in the file as in their arena"});
   expectValues(plan, 1);
 }
 
 TEST_F(Constants, areSharedByContent_m1) {
   auto a = load(512), b = load(512), c = load(512, 3);
-  EXPECT_EQ(a->constantsArena(0).data(), b->constantsArena(0).data());
-  EXPECT_NE(a->constantsArena(0).data(), c->constantsArena(0).data());
-  EXPECT_EQ(stats().bytesInUse, 2 * 576u);
+  EXPECT_EQ(a->constantAt(0, 0, 64), b->constantAt(0, 0, 64));
+  EXPECT_NE(a->constantAt(0, 0, 64), c->constantAt(0, 0, 64));
+  EXPECT_EQ(a->constantAt(0, 512, 64), c->constantAt(0, 512, 64));
+  EXPECT_EQ(a->constantAt(0, 32, 64), nullptr); // of no constant
+  EXPECT_EQ(stats().mappedBytes, 576u + 512u);
   a.reset();
   expectValues(b, 1);
   b.reset();
-  EXPECT_EQ(stats().bytesInUse, 576u);
+  EXPECT_EQ(stats().mappedBytes, 576u);
   expectValues(c, 3);
 }
 
 TEST_F(Constants, inPlaceAreSharedToo_m1) {
   auto a = load(64), b = load(64);
-  EXPECT_EQ(a->constantsArena(0).data(), b->constantsArena(0).data());
+  EXPECT_EQ(a->constantAt(0, 0, 64), b->constantAt(0, 0, 64));
   a.reset(); // the other plan's file goes on living
   expectValues(b, 1);
 }
