@@ -60,9 +60,10 @@ static MatmulOp findScores(Value value, Operation *user, Ops &ops) {
   return {};
 }
 
-/// Adds the transpose that makes an operand, and what follows it element by element. It may be
-/// rounded where the product has its sums in a wider type.
-static void addMoves(Value value, MatmulOp user, Ops &ops) {
+/// Adds the transpose that makes an operand, and what follows it element by element; and what takes
+/// a part of a tensor in front of it. It may be rounded where the product has its sums in a wider
+/// type.
+static void addMoves(Value value, MatmulOp user, AttentionOperands operands, Ops &ops) {
   Ops way;
   auto keepsType = [&](Operation *op) {
     return op->getOperand(0).getType() == op->getResult(0).getType() ||
@@ -71,8 +72,12 @@ static void addMoves(Value value, MatmulOp user, Ops &ops) {
   for (Operation *op = ownMaker(value, user); op && way.size() < 4;
        op = ownMaker(op->getOperand(0), op)) {
     way.push_back(op);
-    if (isa<TransposeOp>(op))
+    if (isa<TransposeOp>(op)) {
+      auto part = dyn_cast_or_null<SliceOp>(ownMaker(op->getOperand(0), op));
+      if (part && operands == AttentionOperands::parts)
+        way.push_back(part);
       return ops.append(way);
+    }
     if (!isElementwise(op) || op->getNumOperands() == 0 || !isElementwiseUse(op->getOpOperand(0)) ||
         !keepsType(op))
       return;
@@ -80,7 +85,7 @@ static void addMoves(Value value, MatmulOp user, Ops &ops) {
 }
 
 /// The ops of attention in front of its second product; none if there is no attention.
-static Ops opsOfAttention(MatmulOp second, SuitsAttention suits) {
+static Ops opsOfAttention(MatmulOp second, SuitsAttention suits, AttentionOperands operands) {
   Operation *weights = ownMaker(second.getLhs(), second);
   auto rounded = isWide(second) ? dyn_cast_or_null<CastOp>(weights) : CastOp();
   if (rounded)
@@ -103,9 +108,9 @@ static Ops opsOfAttention(MatmulOp second, SuitsAttention suits) {
   if (!suits(second, {ShapedType::getNumElements(scores.drop_back(2)), scores[rank - 2],
                       scores[rank - 1], depth, result.back()}))
     return {};
-  addMoves(first.getLhs(), first, ops);
-  addMoves(first.getRhs(), first, ops);
-  addMoves(second.getRhs(), second, ops);
+  addMoves(first.getLhs(), first, operands, ops);
+  addMoves(first.getRhs(), first, operands, ops);
+  addMoves(second.getRhs(), second, operands, ops);
   return ops.size() <= kMostOps ? ops : Ops();
 }
 
@@ -116,12 +121,13 @@ static bool keepsRows(Operation *op) {
   return !order.empty() && order.back() == int64_t(order.size()) - 1;
 }
 
-bool gantry::fitsAttention(Operation *op, ArrayRef<Operation *> group, SuitsAttention suits) {
+bool gantry::fitsAttention(Operation *op, ArrayRef<Operation *> group, SuitsAttention suits,
+                           AttentionOperands operands) {
   for (Operation *member : group)
     if (auto second = dyn_cast<MatmulOp>(member))
-      if (llvm::is_contained(opsOfAttention(second, suits), op))
+      if (llvm::is_contained(opsOfAttention(second, suits, operands), op))
         return true;
   auto second = dyn_cast<MatmulOp>(op);
   return second && group.size() == 1 && keepsRows(group.front()) &&
-         !opsOfAttention(second, suits).empty();
+         !opsOfAttention(second, suits, operands).empty();
 }

@@ -2,8 +2,8 @@
 """Attention, and norms along rows on the CPU, written as chains of ops are one kernel, and give the bits of their ops
 one by one.
 
-Sizes nobody chose, around tiles and panels; operands as they are, as slices of heads that lie side by side, and
-transposed; scales, masks and caps between the products; one matrix of them and many, so that items are cut. Expected is
+Sizes nobody chose, around tiles and panels; operands as they are, as slices of heads that lie side by side, as a
+part of more heads, and transposed; scales, masks and caps between the products; one matrix of them and many, so that items are cut. Expected is
 what NumPy gives, nearly; without fusion and on two threads the same bytes. With GANTRY_TEST_EMULATE=all the kernels of
 GPUs run, each access checked.
 
@@ -53,8 +53,13 @@ def operand(draw, element, batch, rows, columns, side_by_side, order):
         permutation = (*range(len(batch)), len(batch) + 1, len(batch))
     else:
         *outer, heads = batch
-        name, values = given(draw, (*outer, rows, heads, columns), element, least)
-        n = len(outer)
+        n, begin, end = len(outer), draw.one((0, 0, 1, heads)), draw.one((0, 0, 2, heads))
+        name, values = given(draw, (*outer, rows, begin + heads + end, columns), element, least)
+        if begin or end:  # a part of what is computed together
+            whole, values = values, values[..., begin:begin + heads, :]
+            lists = {"starts": [0] * (n + 1) + [begin, 0], "sizes": values.shape, "steps": [1] * (n + 3)}
+            said = ", ".join(f"{key} = array<i64: {', '.join(map(str, each))}>" for key, each in lists.items())
+            name = draw.op("slice", [(name, tensor(whole.shape, element))], f" {{{said}}}", tensor(values.shape, element))
         permutation = (*range(n), n + 1, *(n + 2 * i for i in order))
     type = tensor((*batch, *result), element)
     name = draw.op("transpose", [(name, tensor(values.shape, element))],

@@ -17,8 +17,14 @@ struct AttentionSizes {
 /// Whether a target has a kernel for attention that ends in the product `second`.
 using SuitsAttention = llvm::function_ref<bool(MatmulOp second, const AttentionSizes &)>;
 
+/// What the kernel reads queries, keys and values from.
+enum class AttentionOperands : uint8_t {
+  whole, ///< tensors of their own
+  parts, ///< also a part of one, as where one product computes all three
+};
+
 /// Whether `op`, all of whose users are in `group`, is a part of attention in its kernel.
 bool fitsAttention(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group,
-                   SuitsAttention suits);
+                   SuitsAttention suits, AttentionOperands operands);
 
 } // namespace gantry

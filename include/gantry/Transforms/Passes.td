@@ -102,7 +102,10 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
     `gantry.split` becomes slices; a `gantry.concat` of more than 64 values becomes one of groups, so
     that the code of its kernels does not grow with their number, and so does a `gantry.add_n`, in the
     same order (of f16 and bf16 it stays whole: their sums are rounded once); the zero borders of
-    convolutions become a `gantry.pad`, so that Memory plans the padded input like any value; an op
+    convolutions become a `gantry.pad`, so that Memory plans the padded input like any value; a
+    `gantry.transpose` that moves sides of one element alone becomes a `gantry.reshape`, which moves nothing, and
+    a reshape goes in front of the `gantry.slice` that it alone reads, where a part of the whole in that shape is
+    the same, so that the part can be read where it is by what follows; an op
     whose results have no elements becomes an empty constant, and so does an operand without elements:
     no kernel sees one. Requests and names go to the new ops.
   }];

@@ -17,7 +17,7 @@ static bool suits(MatmulOp second, const AttentionSizes &sizes) {
 }
 
 bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
-  if (fitsAttention(op, group, suits))
+  if (fitsAttention(op, group, suits, AttentionOperands::parts))
     return true;
   if (RowChain chain = findRowChain(group.front()); !chain.empty())
     return llvm::is_contained(chain, op);

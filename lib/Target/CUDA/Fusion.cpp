@@ -315,7 +315,7 @@ bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
   // A line's kernel has no room for what would follow.
   if (isa<AttentionOp, CumsumOp>(op) || !fitsSizeOfGroup(op, group))
     return false;
-  if (fitsAttention(op, group, suitsAttention))
+  if (fitsAttention(op, group, suitsAttention, AttentionOperands::whole))
     return true;
   switch (kindOf(op)) {
   case FusionKind::Elementwise:

@@ -378,12 +378,12 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return kernel;
   }
 
-  /// The ops' names, and a number when that is taken. Transposes that others read through say
-  /// least.
+  /// The ops' names, and a number when that is taken. Transposes and slices that others read
+  /// through say least.
   std::string makeName(ArrayRef<Operation *> all) {
     SmallVector<Operation *> ops;
     llvm::copy_if(all, std::back_inserter(ops),
-                  [](Operation *op) { return !isa<TransposeOp>(op); });
+                  [](Operation *op) { return !isa<TransposeOp, SliceOp>(op); });
     if (ops.empty() || all.size() <= 4)
       ops.assign(all.begin(), all.end());
     std::string name;

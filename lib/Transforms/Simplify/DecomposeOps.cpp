@@ -163,6 +163,69 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// Sides of one element can go anywhere without a byte being moved.
+static LogicalResult reshapeForTranspose(TransposeOp op, PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  SmallVector<int64_t> longs = llvm::filter_to_vector(
+      op.getPermutation(), [&](int64_t d) { return type.getDimSize(d) != 1; });
+  if (!type.hasStaticShape() || !llvm::is_sorted(longs) || hasRequest(op))
+    return failure();
+  auto reshape = ReshapeOp::create(rewriter, op.getLoc(), op.getType(), op.getInput());
+  inherit(op, reshape);
+  rewriter.replaceOp(op, reshape);
+  return success();
+}
+
+/// The dimension of `shape` in front of which there are `before` elements, if it has more than one;
+/// else -1.
+static int64_t sideBehind(ArrayRef<int64_t> shape, int64_t before) {
+  int64_t product = 1;
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    if (product == before && size != 1)
+      return d;
+    product *= size;
+  }
+  return -1;
+}
+
+/// A part of the rows' elements in another shape, as the heads of queries that were computed with
+/// keys and values: first the shape, which is a view, so that the part is next to what reads it.
+static LogicalResult reshapeBeforeSlice(ReshapeOp op, PatternRewriter &rewriter) {
+  auto slice = op.getInput().getDefiningOp<SliceOp>();
+  if (!slice || !slice->hasOneUse() || hasRequest(op) || hasRequest(slice) ||
+      op.getType().getNumElements() == 0)
+    return failure();
+  ArrayRef<int64_t> whole = cast<RankedTensorType>(slice.getInput().getType()).getShape();
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  int64_t axis = -1, before = 1, behind = 1;
+  for (auto [d, size] : llvm::enumerate(whole)) {
+    if (slice.getSteps()[d] != 1 || (size != slice.getSizes()[d] && axis >= 0))
+      return failure();
+    if (size != slice.getSizes()[d])
+      axis = d;
+    else
+      (axis < 0 ? before : behind) *= size;
+  }
+  const int64_t side = axis < 0 ? -1 : sideBehind(shape, before);
+  if (side < 0)
+    return failure();
+  const int64_t unit = ShapedType::getNumElements(shape.drop_front(side + 1));
+  if (whole[axis] * behind % unit != 0 || slice.getStarts()[axis] * behind % unit != 0)
+    return failure();
+  SmallVector<int64_t> view(shape), starts(shape.size(), 0), steps(shape.size(), 1);
+  view[side] = whole[axis] * behind / unit;
+  starts[side] = slice.getStarts()[axis] * behind / unit;
+  auto reshape =
+      ReshapeOp::create(rewriter, op.getLoc(), op.getType().clone(view), slice.getInput());
+  auto part = SliceOp::create(
+      rewriter, slice.getLoc(), op.getType(), reshape, rewriter.getDenseI64ArrayAttr(starts),
+      rewriter.getDenseI64ArrayAttr(shape), rewriter.getDenseI64ArrayAttr(steps));
+  inherit(op, reshape);
+  inherit(slice, part);
+  rewriter.replaceOp(op, part);
+  return success();
+}
+
 static bool isEmpty(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
@@ -228,6 +291,8 @@ struct DecomposeOps : gantry::impl::DecomposeOpsPassBase<DecomposeOps> {
     patterns.add(concatInGroups);
     patterns.add(addInGroups);
     patterns.add(padBeforeConv);
+    patterns.add(reshapeForTranspose);
+    patterns.add(reshapeBeforeSlice);
     patterns.add<DropEmptyOps, DropEmptyAllReduce, ReadNoEmpties>(&getContext());
     // Constants that ask for different devices stay apart (P1).
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),

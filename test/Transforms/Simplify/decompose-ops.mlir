@@ -120,3 +120,62 @@ func.func @add_130_narrow(%x: tensor<2xbf16>, %y: tensor<2xbf16>, %z: tensor<2xb
   %0 = gantry.add_n %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %z, %z, %z : (tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
   return %0 : tensor<2xbf16>
 }
+
+// A transpose that moves sides of one element alone moves nothing; its name stays.
+// CHECK-LABEL: @transpose_of_nothing(
+// CHECK-SAME: %[[X:.*]]: tensor<1x197x768xf32>
+// CHECK: %[[Y:.*]] = gantry.reshape %[[X]] {gantry.name = "t", gantry.source_op = "Transpose"} : (tensor<1x197x768xf32>) -> tensor<197x1x768xf32>
+// CHECK: return %[[Y]]
+func.func @transpose_of_nothing(%x: tensor<1x197x768xf32>) -> tensor<197x1x768xf32> {
+  %y = gantry.transpose %x {permutation = array<i64: 1, 0, 2>, gantry.name = "t", gantry.source_op = "Transpose"} : (tensor<1x197x768xf32>) -> tensor<197x1x768xf32>
+  return %y : tensor<197x1x768xf32>
+}
+
+// It stays where somebody asks for a device, and where other sides change places.
+// CHECK-LABEL: @transposes(
+// CHECK: gantry.transpose {{.*}}gantry.device = #gantry.device<"GPU:0">
+// CHECK: gantry.transpose {{.*}}permutation = array<i64: 2, 0, 1>
+// CHECK-NOT: gantry.reshape
+func.func @transposes(%x: tensor<1x4x8xf32>) -> (tensor<4x1x8xf32>, tensor<8x1x4xf32>) {
+  %y = gantry.transpose %x {permutation = array<i64: 1, 0, 2>, gantry.device = #gantry.device<"GPU:0">} : (tensor<1x4x8xf32>) -> tensor<4x1x8xf32>
+  %z = gantry.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<1x4x8xf32>) -> tensor<8x1x4xf32>
+  return %y, %z : tensor<4x1x8xf32>, tensor<8x1x4xf32>
+}
+
+// A part in another shape is a part of the whole in that shape.
+// CHECK-LABEL: @heads_of_a_part(
+// CHECK-SAME: %[[X:.*]]: tensor<197x1x2304xf32>
+// CHECK: %[[HEADS:.*]] = gantry.reshape %[[X]] {gantry.name = "r"} : (tensor<197x1x2304xf32>) -> tensor<197x36x64xf32>
+// CHECK: %[[PART:.*]] = gantry.slice %[[HEADS]] {gantry.name = "s", sizes = array<i64: 197, 12, 64>, starts = array<i64: 0, 24, 0>, steps = array<i64: 1, 1, 1>}
+// CHECK: return %[[PART]]
+func.func @heads_of_a_part(%x: tensor<197x1x2304xf32>) -> tensor<197x12x64xf32> {
+  %s = gantry.slice %x {starts = array<i64: 0, 0, 1536>, sizes = array<i64: 197, 1, 768>, steps = array<i64: 1, 1, 1>, gantry.name = "s"} : (tensor<197x1x2304xf32>) -> tensor<197x1x768xf32>
+  %r = gantry.reshape %s {gantry.name = "r"} : (tensor<197x1x768xf32>) -> tensor<197x12x64xf32>
+  return %r : tensor<197x12x64xf32>
+}
+
+// A part of an outer side, whose inner sides are joined.
+// CHECK-LABEL: @rows_of_a_part(
+// CHECK: %[[ROWS:.*]] = gantry.reshape {{.*}} -> tensor<24xf32>
+// CHECK: gantry.slice %[[ROWS]] {sizes = array<i64: 12>, starts = array<i64: 8>, steps = array<i64: 1>}
+func.func @rows_of_a_part(%x: tensor<6x4xf32>) -> tensor<12xf32> {
+  %s = gantry.slice %x {starts = array<i64: 2, 0>, sizes = array<i64: 3, 4>, steps = array<i64: 1, 1>} : (tensor<6x4xf32>) -> tensor<3x4xf32>
+  %r = gantry.reshape %s : (tensor<3x4xf32>) -> tensor<12xf32>
+  return %r : tensor<12xf32>
+}
+
+// It stays a part first where it begins within a head, is cut twice, has gaps, or is read as it is.
+// CHECK-LABEL: @other_parts(
+// CHECK-COUNT-4: gantry.slice %arg0
+// CHECK-NOT: gantry.slice
+func.func @other_parts(%x: tensor<4x24xf32>) -> (tensor<4x2x8xf32>, tensor<2x2x8xf32>, tensor<4x2x6xf32>, tensor<4x2x8xf32>, tensor<4x16xf32>) {
+  %a = gantry.slice %x {starts = array<i64: 0, 4>, sizes = array<i64: 4, 16>, steps = array<i64: 1, 1>} : (tensor<4x24xf32>) -> tensor<4x16xf32>
+  %b = gantry.slice %x {starts = array<i64: 0, 8>, sizes = array<i64: 2, 16>, steps = array<i64: 1, 1>} : (tensor<4x24xf32>) -> tensor<2x16xf32>
+  %c = gantry.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 4, 12>, steps = array<i64: 1, 2>} : (tensor<4x24xf32>) -> tensor<4x12xf32>
+  %d = gantry.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 4, 16>, steps = array<i64: 1, 1>} : (tensor<4x24xf32>) -> tensor<4x16xf32>
+  %ra = gantry.reshape %a : (tensor<4x16xf32>) -> tensor<4x2x8xf32>
+  %rb = gantry.reshape %b : (tensor<2x16xf32>) -> tensor<2x2x8xf32>
+  %rc = gantry.reshape %c : (tensor<4x12xf32>) -> tensor<4x2x6xf32>
+  %rd = gantry.reshape %d : (tensor<4x16xf32>) -> tensor<4x2x8xf32>
+  return %ra, %rb, %rc, %rd, %d : tensor<4x2x8xf32>, tensor<2x2x8xf32>, tensor<4x2x6xf32>, tensor<4x2x8xf32>, tensor<4x16xf32>
+}
