@@ -104,7 +104,7 @@ class Growth(unittest.TestCase):
 
     def test_09_all_at_once_as_without_growth(self):
         """What TensorFlow does where growth is not asked for."""
-        told = "import gantry as gt\n%sprint(gt.memory('GPU:0').reserved)\ngt.ones(1, device='GPU:0')\n" \
+        told = "import gantry as gt\n%sprint(gt.memory('GPU:0').reserved)\nkept = gt.ones(1, device='GPU:0')\n" \
                "found = gt.memory('GPU:0'); print(found.used, found.reserved, found.limit, gt.memory('GPU:1').reserved)\n"
         nearly_all = 2 * GIB - 2 * GIB // 20
         self.assertEqual(run(told % "gt.config(memory={'GPU:*': 'reserve'})\n", devices=TWO),
