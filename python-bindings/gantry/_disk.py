@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import stat
+import threading
 
 from . import _library
 
@@ -22,6 +23,7 @@ _FEATURES = re.compile(rb"^(flags|Features)\b.*$", re.MULTILINE)
 _DEFAULT_LIMIT = 4 << 30
 _HEADER = 64  # bytes of a plan that have the checksum of all the rest
 _kept = 0  # entries by this process
+_lock = threading.Lock()
 
 
 def limit():
@@ -119,14 +121,16 @@ def keep(request, data, files=(), said=()):
         return
     try:
         for ending, content in ((".gantry", data), (".json", json.dumps(manifest).encode())):
-            part = path.with_suffix(f"{ending}.{os.getpid()}.part")
+            part = path.with_suffix(f"{ending}.{os.getpid()}.{threading.get_ident()}.part")
             part.write_bytes(content)
             os.replace(part, path.with_suffix(ending))
     except OSError:
         forget(path)
         return
-    _kept += 1
-    if _kept % 64 == 1 or len(data) > 1 << 20:  # not after each small one: there may be thousands
+    with _lock:
+        _kept += 1
+        number = _kept
+    if number % 64 == 1 or len(data) > 1 << 20:  # not after each small one: there may be thousands
         shrink()
 
 

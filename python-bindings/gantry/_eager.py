@@ -4,6 +4,8 @@ What a use costs afterwards is a look-up, a call of the session and a handle. Pl
 types and devices of the operands, and what is asked for.
 """
 
+import threading
+
 import numpy as np
 
 from . import _disk, _runtime
@@ -16,7 +18,8 @@ from .graph import Graph
 from .errors import InvalidArgumentError
 from .plan import kept
 
-_cache = {}
+_cache = {}  # read without the lock
+_lock = threading.Lock()
 _MOST = 4096  # plans in it
 _SMALL = 1 << 14  # elements of operands and results up to which no op takes long
 # Ops with attributes that change at every use; their plans are not kept.
@@ -62,10 +65,12 @@ def run(name, operands, attributes, device, label, result):
 
 
 def _keep(key, found):
-    """Keeps an op; a program with ever new shapes lets go of the oldest."""
-    if len(_cache) >= _MOST:
-        _cache.pop(next(iter(_cache)), None)
-    _cache[key] = found
+    """Keeps an op; a program with ever new shapes lets go of the oldest. Of threads that make one at once the last one's
+    stays."""
+    with _lock:
+        if len(_cache) >= _MOST:
+            del _cache[next(iter(_cache))]
+        _cache[key] = found
 
 
 def _hashable(attributes, device, label, result):
@@ -128,4 +133,5 @@ def _compile(name, operands, attributes, label, result, target, flags):
 
 def clear():
     """Forgets all plans; their memory goes with them."""
-    _cache.clear()
+    with _lock:
+        _cache.clear()

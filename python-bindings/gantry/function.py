@@ -8,6 +8,7 @@
 """
 
 import functools
+import threading
 
 from ._compile import check_options
 from .array import Array, array
@@ -60,7 +61,7 @@ class Function:
         functools.update_wrapper(self, python)
         self._python, self._options = python, options
         self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
-        self._made = {}
+        self._made, self._lock = {}, threading.Lock()
 
     def __call__(self, *args, **kwargs):
         if tracing() is not None:
@@ -68,7 +69,10 @@ class Function:
         leaves, key = self._look(args, kwargs)
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = Specialisation(*self._trace(args, kwargs, leaves), self._options)
+            with self._lock:  # threads that come at once share one trace
+                made = self._made.get(key)
+                if made is None:
+                    made = self._made[key] = Specialisation(*self._trace(args, kwargs, leaves), self._options)
         return made(leaves)
 
     def _split(self, args, kwargs):

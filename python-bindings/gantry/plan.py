@@ -257,7 +257,7 @@ class Session:
         _runtime.current()
         _library.check(self._library.gantry_session_create(plan._handle, state._handle if state else None,
                                                            ctypes.byref(self._handle)))
-        self._state, self._is_short, self._executor = state, {}, None
+        self._state, self._is_short, self._executor, self._lock = state, {}, None, threading.Lock()
 
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) and _may_release():
@@ -312,8 +312,9 @@ class Session:
 
     def submit(self, *args, **arrays):
         """The same as a concurrent.futures.Future; runs of one session go one after the other."""
-        if self._executor is None:
-            self._executor = concurrent.futures.ThreadPoolExecutor(1, "gantry-session")
+        with self._lock:
+            if self._executor is None:
+                self._executor = concurrent.futures.ThreadPoolExecutor(1, "gantry-session")
         return self._executor.submit(self.run, *args, **arrays)
 
     def timeline(self, width=None):
