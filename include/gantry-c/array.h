@@ -62,6 +62,9 @@ typedef struct gantry_array_info_t {
   const char *driver; /**< "host", "sim", "cuda" */
   void *data;         /**< an address of the device's; to be touched by its own work only */
   int is_on_host;     /**< 1: `data` can be read and written through */
+  /** 1: the memory is this handle's alone, not the caller's (gantry_array_from_pointer), nor another
+   * library's, nor that of bindings or of a run that goes on: nobody else would see it change. */
+  int is_alone;
 } gantry_array_info_t;
 
 GANTRY_API gantry_status_t gantry_array_info(const gantry_array_t *array,
@@ -112,9 +115,12 @@ GANTRY_API gantry_status_t gantry_bindings_output_array_at(gantry_bindings_t *bi
 
 /** Runs a function of the session's plan to its end: reads `inputs`, one for each input, in their
  * order, and gives `outputs`. One that is null on entry becomes a new array on the output's device;
- * another is written, and must not be an input's. From any thread: calls of one session wait for
- * one another, and need no bindings of the caller's. `cancel` may be null. On failure no array that
- * was null is set. */
+ * another is written. It must not be an input's, but for that of gantry_plan_output_over, whose
+ * contents the caller so gives away: the handle stays the caller's, and the output takes no memory
+ * of its own. From any thread: calls of one session wait for one another, and need no bindings of
+ * the caller's. `cancel` may be null. On failure no array that was null is set; what was given away
+ * is as it was after INVALID_ARGUMENT about what was given and after DOES_NOT_FIT, and else
+ * undefined. */
 GANTRY_API gantry_status_t gantry_session_call(gantry_session_t *session, uint32_t function,
                                                gantry_array_t *const *inputs, size_t num_inputs,
                                                gantry_array_t **outputs, size_t num_outputs,

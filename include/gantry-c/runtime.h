@@ -211,6 +211,13 @@ GANTRY_API gantry_status_t gantry_plan_find_input(const gantry_plan_t *plan, uin
 GANTRY_API gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t function,
                                                    const char *name, uint32_t *index);
 
+/** The input that output `output` may lie over: where a caller gives that input's array away, it can
+ * be bound to the output as well (gantry_bindings_set_output_array_at, `outputs` of
+ * gantry_session_call), and the run leaves the output in it, without memory for both. -1 when there
+ * is none, and then binding one array to both is an INVALID_ARGUMENT of the run. */
+GANTRY_API int64_t gantry_plan_output_over(const gantry_plan_t *plan, uint32_t function,
+                                           uint32_t output);
+
 /** Which variant of a kernel runs on a device: of those for the device's driver, the first whose
  * needs this machine meets. Pointers live as long as the plan. */
 typedef struct gantry_kernel_choice_t {

@@ -119,7 +119,9 @@ gantry_status_t gantry_array_info(const gantry_array_t *array, gantry_array_info
                                   object.type().shape.data(), object.byteSize(),
                                   object.device().name().c_str(),
                                   object.device().driver().name().data(), object.data(),
-                                  object.device().runsInline()},
+                                  object.device().runsInline(),
+                                  array->handles.load(std::memory_order_acquire) == 1 &&
+                                      array->object.use_count() == 1 && object.ownsMemory()},
               "gantry_array_info_t");
 }
 

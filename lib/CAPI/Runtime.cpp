@@ -283,6 +283,13 @@ uint32_t gantry_plan_num_outputs(const gantry_plan_t *plan, uint32_t function) {
   return info ? static_cast<uint32_t>(info->outputs.size()) : 0;
 }
 
+int64_t gantry_plan_output_over(const gantry_plan_t *plan, uint32_t function, uint32_t output) {
+  const FunctionInfo *info = functionOf(plan, function);
+  if (!info || output >= info->outputs.size() || !info->outputs[output].over)
+    return -1;
+  return *info->outputs[output].over;
+}
+
 gantry_status_t gantry_plan_input(const gantry_plan_t *plan, uint32_t function, uint32_t index,
                                   gantry_tensor_info_t *info) {
   GANTRY_NEED(plan && info);

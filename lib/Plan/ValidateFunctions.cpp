@@ -70,6 +70,7 @@ private:
     place = name;
     GANTRY_RETURN_IF_ERROR(checkQueuesAndSemaphores());
     GANTRY_RETURN_IF_ERROR(checkBlocks(name));
+    GANTRY_RETURN_IF_ERROR(checkOutputsOverInputs(*this, *function, name));
     GANTRY_RETURN_IF_ERROR(checkValues(name));
     return checkPlacedOps(name);
   }

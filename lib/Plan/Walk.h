@@ -131,6 +131,10 @@ Status checkTables(const Walk &walk);
 /// ValidateCollectives.cpp.
 Status checkLibraryBlock(const Walk &walk, const fb::Block &block, std::string_view library);
 
+/// Outputs that may be an input's array, of a function whose commands are sound: ValidateOver.cpp.
+Status checkOutputsOverInputs(const Walk &walk, const fb::Function &function,
+                              const std::string &name);
+
 /// Functions, over tables that are sound: ValidateFunctions.cpp.
 Status checkFunctions(const Walk &walk);
 

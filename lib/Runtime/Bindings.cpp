@@ -186,7 +186,8 @@ Status Bindings::prepare() {
 }
 
 /// An output that shares memory with an input or another output would be overwritten while it is
-/// still read, depending on the plan's order. Inputs may share: nobody writes them.
+/// still read, depending on the plan's order; but for the input that the plan lets it lie over,
+/// from its first byte on. Inputs may share: nobody writes them.
 Status Bindings::checkOverlaps() const {
   struct Range {
     uintptr_t begin, end;
@@ -195,10 +196,14 @@ Status Bindings::checkOverlaps() const {
   };
   std::vector<Range> ranges;
   ranges.reserve(inputs.size() + outputs.size());
+  std::vector<bool> isOutputToo(inputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (std::optional<unsigned> input = info().outputs[i].over)
+      isOutputToo[*input] = inputs[*input].address == outputs[i].address;
   auto add = [&](const std::vector<Slot> &slots, const std::vector<BindingInfo> &bindings,
                  bool isOutput) {
     for (size_t i = 0; i < slots.size(); ++i)
-      if (uint64_t size = bindings[i].type.byteSize()) {
+      if (uint64_t size = bindings[i].type.byteSize(); size && (isOutput || !isOutputToo[i])) {
         auto begin = reinterpret_cast<uintptr_t>(slots[i].address);
         ranges.push_back({begin, begin + size, &bindings[i], isOutput});
       }

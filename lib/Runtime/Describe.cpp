@@ -243,6 +243,8 @@ private:
     text("name", binding.name());
     type(binding.type());
     number("device", binding.device());
+    if (binding.over() != plan::nothingSaid)
+      number("over", binding.over());
   }
 
   void describe(const fb::Command &command) {

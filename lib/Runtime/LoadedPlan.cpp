@@ -30,9 +30,11 @@ describeBindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bi
   std::vector<BindingInfo> infos;
   for (const fb::Binding *binding : each(bindings)) {
     auto shape = plan::shapeOf(*binding->type());
-    infos.push_back({binding->name()->str(),
-                     {plan::elementOf(*binding->type()), {shape.begin(), shape.end()}},
-                     devices[binding->device()]});
+    infos.push_back(
+        {binding->name()->str(),
+         {plan::elementOf(*binding->type()), {shape.begin(), shape.end()}},
+         devices[binding->device()],
+         binding->over() == plan::nothingSaid ? std::nullopt : std::optional(binding->over())});
   }
   return infos;
 }

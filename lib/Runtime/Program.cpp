@@ -304,12 +304,16 @@ void Program::countCopies(const Step &step) const {
     return;
   Device &device = step.queue->device();
   const bool isAtLoad = source == loaded.metadata().load();
+  bool isFirst = true;
   for (uint32_t i = 0; i < step.numBuffers; i += 2) {
+    if (step.buffers[i] == step.buffers[i + 1])
+      continue;
     const uint64_t bytes = command.buffers()->Get(i)->size();
     if (isAtLoad)
-      device.countLoad(command.copy_kind(), bytes, i == 0);
+      device.countLoad(command.copy_kind(), bytes, isFirst);
     else
-      device.countCopy(command.copy_kind(), bytes, i == 0);
+      device.countCopy(command.copy_kind(), bytes, isFirst);
+    isFirst = false;
   }
 }
 
@@ -319,6 +323,8 @@ Status Program::enqueueCopy(const Step &step) const {
   for (uint32_t i = 0; i < step.numBuffers; i += 2) {
     const void *source = step.buffers[i];
     void *target = step.buffers[i + 1];
+    if (source == target)
+      continue; // an output that lies where its input did
     const uint64_t bytes = command.buffers()->Get(i)->size();
     Status status;
     if (step.kind == Step::Kind::copy)

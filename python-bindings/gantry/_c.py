@@ -277,6 +277,7 @@ class gantry_array_info_t(Structure):
         ("driver", c_char_p),
         ("data", c_void_p),
         ("is_on_host", c_int),
+        ("is_alone", c_int),
     ]
 
 
@@ -518,6 +519,7 @@ RUNTIME = (
     ("gantry_plan_output", c_int, (c_void_p, c_uint32, c_uint32, POINTER(gantry_tensor_info_t))),
     ("gantry_plan_find_input", c_int, (c_void_p, c_uint32, c_char_p, c_void_p)),
     ("gantry_plan_find_output", c_int, (c_void_p, c_uint32, c_char_p, c_void_p)),
+    ("gantry_plan_output_over", c_int64, (c_void_p, c_uint32, c_uint32)),
     ("gantry_plan_num_kernel_choices", c_size_t, (c_void_p,)),
     ("gantry_plan_kernel_choice", c_int, (c_void_p, c_size_t, POINTER(gantry_kernel_choice_t))),
     ("gantry_plan_data", c_void_p, (c_void_p, c_void_p)),

@@ -357,6 +357,69 @@ static void test_state(const char *folder) {
   gantry_runtime_destroy(runtime);
 }
 
+static int is_alone(const gantry_array_t *array) {
+  gantry_array_info_t info = {.struct_size = sizeof info};
+  NEED(gantry_array_info(array, &info) == GANTRY_OK);
+  return info.is_alone;
+}
+
+/* next = w + g in the place of w, which the caller gives away; and beside it. */
+static void test_given_away(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/given.gantry", folder);
+  gantry_runtime_t *runtime = make_runtime();
+  gantry_plan_t *plan;
+  gantry_session_t *session;
+  NEED(gantry_plan_load(runtime, path, &plan) == GANTRY_OK);
+  NEED(gantry_session_create(plan, NULL, &session) == GANTRY_OK);
+  EXPECT(gantry_plan_output_over(plan, 0, 0) == 0);
+  EXPECT(gantry_plan_output_over(plan, 0, 1) == -1);
+  EXPECT(gantry_plan_output_over(plan, 0, 2) == -1 && gantry_plan_output_over(plan, 1, 0) == -1);
+  gantry_array_t *w = make(runtime, NULL, 1), *g = make(runtime, NULL, 5), *inputs[] = {w, g};
+  gantry_array_t *kept[] = {NULL, NULL};
+  NEED(gantry_session_call(session, 0, inputs, 2, kept, 2, NULL) == GANTRY_OK);
+  EXPECT(holds(w, 1, 2, 3, 4) && holds(kept[0], 6, 8, 10, 12));
+  const uint64_t before = memory_of(runtime, "CPU:0").bytes_in_use;
+  NEED(gantry_runtime_reset_peak(runtime, NULL) == GANTRY_OK);
+  for (int i = 0; i < 3; ++i) {
+    gantry_array_t *outputs[] = {w, kept[1]};
+    NEED(gantry_session_call(session, 0, inputs, 2, outputs, 2, NULL) == GANTRY_OK);
+    EXPECT(outputs[0] == w);
+  }
+  EXPECT(holds(w, 16, 20, 24, 28));
+  EXPECT(memory_of(runtime, "CPU:0").bytes_in_use == before);
+  EXPECT(memory_of(runtime, "CPU:0").peak_bytes == before);
+  gantry_array_t *crossed[] = {g, kept[1]};
+  EXPECT_ERROR(gantry_session_call(session, 0, inputs, 2, crossed, 2, NULL),
+               GANTRY_INVALID_ARGUMENT,
+               "output 'next' of function 'main' overlaps the memory of input 'g'; give it memory "
+               "of its own");
+  EXPECT(is_alone(w) && is_alone(g));
+  gantry_array_retain(w);
+  EXPECT(!is_alone(w));
+  gantry_array_destroy(w);
+  gantry_bindings_t *bindings;
+  NEED(gantry_bindings_create(plan, 0, &bindings) == GANTRY_OK);
+  NEED(gantry_bindings_set_input_array_at(bindings, 0, w) == GANTRY_OK);
+  EXPECT(!is_alone(w));
+  gantry_bindings_destroy(bindings);
+  EXPECT(is_alone(w));
+  float mine[4] __attribute__((aligned(64)));
+  const int64_t dims[] = {4};
+  gantry_array_t *borrowed;
+  NEED(gantry_array_from_pointer(runtime, NULL, mine, GANTRY_F32, dims, 1, NULL, NULL, &borrowed) ==
+       GANTRY_OK);
+  EXPECT(!is_alone(borrowed));
+  gantry_array_destroy(borrowed);
+  gantry_array_destroy(kept[0]);
+  gantry_array_destroy(kept[1]);
+  gantry_array_destroy(w);
+  gantry_array_destroy(g);
+  gantry_session_destroy(session);
+  gantry_plan_destroy(plan);
+  gantry_runtime_destroy(runtime);
+}
+
 static void note_end(void *context, gantry_status_t status, const char *message) {
   *(int *)context += status == GANTRY_OK && message[0] == '\0' ? 1 : 100;
 }
@@ -418,6 +481,7 @@ int main(int argc, char **argv) {
   if (argc == 3)
     calls_of_a_thread = atoi(argv[2]);
   test_devices();
+  test_given_away(argv[1]);
   test_refusals();
   test_borrowed();
   test_call(argv[1]);

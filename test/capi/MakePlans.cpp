@@ -1,5 +1,5 @@
 // Writes the plans that the C API's tests and the examples run: hello.gantry, custom.gantry,
-// counter.gantry, training.gantry, gpu.gantry into the folder given.
+// counter.gantry, training.gantry, gpu.gantry, given.gantry into the folder given.
 #include "Runtime/PlanBuilder.h"
 #include "conformance/TestPTX.h"
 
@@ -65,6 +65,20 @@ void training(PlanBuilder &b) {
            {memory(variables, 128, 16)}, 4);
 }
 
+/// next = w + g, where next may be w's array
+void given(PlanBuilder &b) {
+  const uint32_t add = b.addKernel("add_f32", b.addCode(testKernels()));
+  b.addFunction("main");
+  b.addInput("w", {4});
+  b.addInput("g", {4});
+  b.addOutput("next", {4});
+  b.addOutput("same", {4});
+  b.function().outputs[0]->over = 0;
+  b.copy(input(0, 16), output(0, 16));
+  b.launch(add, {output(0, 16), input(1, 16)}, {output(0, 16)}, 4);
+  b.copy(input(1, 16), output(1, 16));
+}
+
 /// y = x + x on GPU:0, where x and y are
 void onGPU(PlanBuilder &b) {
   const uint32_t gpu = b.addDevice("/job:localhost/replica:0/task:0/device:GPU:0", "cuda");
@@ -104,7 +118,7 @@ int main(int argc, char **argv) {
   return write(hello, folder + "/hello.gantry") && write(custom, folder + "/custom.gantry") &&
                  write(counter, folder + "/counter.gantry") &&
                  write(training, folder + "/training.gantry") &&
-                 write(onGPU, folder + "/gpu.gantry")
+                 write(onGPU, folder + "/gpu.gantry") && write(given, folder + "/given.gantry")
              ? 0
              : 1;
 }

@@ -36,6 +36,8 @@ public:
   void *data() const { return start; }
   uint64_t byteSize() const { return tensorType.byteSize(); }
   const std::shared_ptr<Runtime> &runtime() const { return owner; }
+  /// Whether the memory was taken for this array, and goes with it.
+  bool ownsMemory() const { return memory.data() != nullptr; }
 
   /// Copies all bytes out to, or in from, memory of the host.
   Status read(void *destination) const;

@@ -34,6 +34,8 @@ public:
   /// run is over. INVALID_ARGUMENT says expected against actual.
   Status bindInput(unsigned index, const Tensor &tensor);
   Status bindInput(std::string_view name, const Tensor &tensor);
+  /// An output that the plan lets lie over an input (BindingInfo::over) may be bound to the input's
+  /// array: the run then leaves the output in the place of what it read.
   Status bindOutput(unsigned index, const Tensor &tensor);
   Status bindOutput(std::string_view name, const Tensor &tensor);
 

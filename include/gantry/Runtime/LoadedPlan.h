@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ struct BindingInfo {
   std::string name;
   TensorType type;
   Device *device = nullptr;
+  /// Of an output: the input whose array may be bound to it as well.
+  std::optional<unsigned> over;
 };
 
 struct FunctionInfo {

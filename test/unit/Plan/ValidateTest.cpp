@@ -108,6 +108,25 @@ TEST(Validate, AcceptsWhatIsComputedAtLoad) {
   EXPECT_EQ(refusal([](Sample &s) { addLoad(s); }), "");
 }
 
+/// The output may be the input's array: that is copied first, and nothing else has it.
+void layOver(Sample &sample) {
+  sample.function().outputs[0]->over = 0;
+  sample.command(0, 0).buffers[0] = inOutput(0, 0, 32);
+  auto &body = sample.block(0).commands;
+  body.insert(body.begin(),
+              copy(inInput(0, 0, 32), inOutput(0, 0, 32), fb::CopyKind::sameDevice, 0));
+}
+
+TEST(Validate, AcceptsAnOutputOverAnInput) {
+  EXPECT_EQ(refusal([](Sample &s) { layOver(s); }), "");
+  // Among other values of a transfer.
+  EXPECT_EQ(refusal([](Sample &s) {
+              layOver(s);
+              addToCopy(s.command(0, 0), inArena(2, 0, 16), inArena(2, 256, 16));
+            }),
+            "");
+}
+
 TEST(Validate, AcceptsTheSample) {
   EXPECT_EQ(refusal([](Sample &) {}), "");
 }
@@ -542,6 +561,54 @@ const Rule rules[] = {
      [](Sample &s) { s.command(0, 1).index_check = std::make_unique<fb::IndexCheckT>(); },
      "function 'main', block 0, command 1 (copy): it says what indices it checks, and is not a "
      "check"},
+    {"OverInputIndex",
+     [](Sample &s) {
+       layOver(s);
+       s.function().outputs[0]->over = 1;
+     },
+     "function 'main', output 0: input 1 of 1"},
+    {"OverInputType",
+     [](Sample &s) {
+       layOver(s);
+       s.function().inputs[0]->type->element = fb::ElementType::i32;
+     },
+     "function 'main', output 0: it lies over input 0, which has another type or is on another "
+     "device"},
+    {"OverInputTwice",
+     [](Sample &s) {
+       layOver(s);
+       s.function().outputs.push_back(binding("z", {8}));
+       s.function().outputs[1]->over = 0;
+     },
+     "function 'main', output 1: it lies over input 0, as another output does"},
+    {"OverInputReadLater",
+     [](Sample &s) {
+       layOver(s);
+       s.command(0, 1).buffers[0] = inInput(0, 0, 32);
+     },
+     "function 'main', output 0: it lies over input 0, which command 'add' has besides the copy to "
+     "it"},
+    {"OverInputReadInALoop",
+     [](Sample &s) {
+       layOver(s);
+       s.command(4, 0).buffers[0] = inInput(0, 0, 32);
+     },
+     "function 'main', output 0: it lies over input 0, which command 'add' has besides the copy to "
+     "it"},
+    {"OverInputCopiedLate",
+     [](Sample &s) {
+       layOver(s);
+       std::swap(s.block(0).commands[0], s.block(0).commands[1]);
+     },
+     "function 'main', output 0: it lies over input 0, and command 'add' has it before that is "
+     "copied to it"},
+    {"OverInputCopiedInPart",
+     [](Sample &s) {
+       layOver(s);
+       s.command(0, 0).buffers = {inInput(0, 0, 16), inOutput(0, 0, 16)};
+     },
+     "function 'main', output 0: it lies over input 0, which command '' has besides the copy to "
+     "it"},
     {"SignalIndex", [](Sample &s) { s.command(0, 2).signal = 1; },
      "function 'main', block 0, command 2 (signal): semaphore 1 of 1"},
     {"SignalTwice",

@@ -91,6 +91,54 @@ TEST_F(BindingsTest, refusesOverlappingMemory) {
   EXPECT_OK(session->run(*bindings));
 }
 
+TEST_F(BindingsTest, letsAnOutputLieInTheInputBelow) {
+  PlanBuilder b;
+  uint32_t add = b.addKernel("add_f32", b.addCode(testKernels()));
+  b.addFunction("main");
+  b.addInput("w", {12});
+  b.addInput("g", {12});
+  b.addOutput("next", {12});
+  b.function().outputs[0]->over = 0;
+  b.copy(input(0, 48), output(0, 48));
+  b.launch(add, {output(0, 48), input(1, 48)}, {output(0, 48)}, 12);
+  auto donating = b.load(runtime).take();
+  EXPECT_EQ(donating->functions()[0].outputs[0].over, 0u);
+  auto bound = Bindings::create(donating, 0u).take();
+  auto run = Session::create(donating).take();
+  std::fill_n(bias, 12, 1.0F);
+  ASSERT_OK(bound->bindInput("w", Tensor::borrow(f32({12}), sum)));
+  ASSERT_OK(bound->bindInput("g", Tensor::borrow(f32({12}), bias)));
+  // Not given away: both are there afterwards.
+  ASSERT_OK(bound->bindOutput("next", Tensor::borrow(f32({12}), image)));
+  ASSERT_OK(run->run(*bound));
+  EXPECT_EQ(image[11], 1);
+  EXPECT_EQ(sum[11], 0);
+  // Given away: each run goes on from the last.
+  ASSERT_OK(bound->bindOutput("next", Tensor::borrow(f32({12}), sum)));
+  const DeviceStats before = runtime->devices()[0]->stats();
+  EXPECT_EQ(before.copies, 1U);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_OK(run->run(*bound));
+  EXPECT_EQ(sum[0], 3);
+  EXPECT_EQ(sum[11], 3);
+  EXPECT_EQ(runtime->devices()[0]->stats().allocations, before.allocations);
+  EXPECT_EQ(runtime->devices()[0]->stats().copies, before.copies);
+  // The other input may not be the same array as well.
+  ASSERT_OK(bound->bindInput("g", Tensor::borrow(f32({12}), sum)));
+  expectError(run->run(*bound), StatusCode::invalidArgument,
+              "output 'next' of function 'main' overlaps the memory of input 'g'; give it memory "
+              "of its own");
+  // Memory that is not aligned goes through the bindings' own, both ways.
+  alignas(64) float odd[13] = {};
+  ASSERT_OK(bound->bindInput("w", Tensor::borrow(f32({12}), odd + 1)));
+  ASSERT_OK(bound->bindInput("g", Tensor::borrow(f32({12}), bias)));
+  ASSERT_OK(bound->bindOutput("next", Tensor::borrow(f32({12}), odd + 1)));
+  for (int i = 0; i < 2; ++i)
+    ASSERT_OK(run->run(*bound));
+  EXPECT_EQ(odd[1], 2);
+  EXPECT_EQ(odd[12], 2);
+}
+
 TEST_F(BindingsTest, findsOverlapsAmongManyValues) {
   // As many as one by one with each other would take minutes.
   constexpr uint32_t count = 100000;
