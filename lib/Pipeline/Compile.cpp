@@ -1,5 +1,6 @@
 // Compiles a graph file: import, run the phases, make code, write the plan.
 
+#include "Donated.h"
 #include "LargestBatch.h"
 #include "OverLimit.h"
 #include "Replicate.h"
@@ -173,7 +174,8 @@ struct Compilation {
     if (failed(archs))
       return failure();
     gpuArchs = std::move(*archs);
-    if (failed(selectEntry(*module, options.graph.entry)))
+    if (failed(selectEntry(*module, options.graph.entry)) ||
+        failed(markDonated(*module, options.donated)))
       return failure();
     if (options.replicate && failed(replicateFunction(*module, importer, *import, options)))
       return failure();

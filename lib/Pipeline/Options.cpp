@@ -384,6 +384,8 @@ struct FlagReader {
       return readRules(value);
     else if (name == "placement-lock")
       return readLock(value);
+    else if (name == "donate")
+      options.donated.push_back(value.str());
     else if (name == "also")
       options.also.push_back(value.str());
     else if (name == "max-copy")

@@ -17,13 +17,16 @@ template <typename Bindings>
 void addBindings(JSONWriter &json, const Subject &subject, const char *key,
                  const Bindings *bindings) {
   json.key(key).beginArray();
-  for (const auto *binding : listOf(bindings))
+  for (const auto *binding : listOf(bindings)) {
     json.beginObject()
         .member("name", textOf(binding->name()))
         .member("type", typeText(*binding->type()))
         .member("bytes", typeBytes(*binding->type()))
-        .member("device", device(subject, binding->device()))
-        .endObject();
+        .member("device", device(subject, binding->device()));
+    if (binding->over() != plan::nothingSaid)
+      json.member("over", uint64_t(binding->over()));
+    json.endObject();
+  }
   json.endArray();
 }
 

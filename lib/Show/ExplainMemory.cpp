@@ -104,6 +104,13 @@ void printMemory(Page &page, const Subject &subject, const fb::Function &functio
   // Spec M6: what n sessions take.
   page.paragraph("  n sessions of the plan take constants + variables + n × transient; "
                  "bound: the least that the transient values can take");
+  uint64_t given = 0;
+  for (const auto *output : listOf(function.outputs()))
+    if (output->over() != plan::nothingSaid)
+      given += typeBytes(*output->type());
+  if (given)
+    page.paragraph("  of in, out, " + formatBytes(given) +
+                   " less where inputs are given away, which outputs lie over");
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d)
     if (auto arena = subject.memoryOf(d).transient)
       printArena(page, subject, function, d, *arena);

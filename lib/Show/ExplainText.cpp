@@ -107,13 +107,19 @@ uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>
 
 void printBindings(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
   Table table({"", "~name", "~type", ">bytes", "device"});
+  // An output may be an input's array, when that is given away.
+  const auto over = [&](const fb::Binding &binding) {
+    if (binding.over() == plan::nothingSaid)
+      return std::string();
+    return ", over '" + std::string(textOf(function.inputs()->Get(binding.over())->name())) + "'";
+  };
   const auto add = [&](const char *kind, const auto *bindings) {
     const auto all = listOf(bindings);
     const size_t shown = std::min(all.size(), rows);
     for (size_t i = 0; i < shown; ++i)
       table.add({kind, std::string(textOf(all[i]->name())), typeText(*all[i]->type()),
                  std::to_string(typeBytes(*all[i]->type())),
-                 shortDeviceName(subject.plan, all[i]->device())});
+                 shortDeviceName(subject.plan, all[i]->device()) + over(*all[i])});
     if (shown < all.size())
       table.add({"", format("… and %zu more %ss", all.size() - shown, kind)});
   };

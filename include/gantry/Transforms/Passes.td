@@ -481,6 +481,11 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
     results are computed in the caller's outputs where they can be, control flow carries values by
     copies. Constants become `plan.constant`.
 
+    An argument with `gantry.donate` is paired with an output of its type, on its device, that is computed
+    behind all that reads the argument, or reads it byte by byte. The first command copies the one to the
+    other, nothing else has the input, and the output gets `gantry.over`, the input's number: both may be one
+    array. A remark says of an argument without such an output why.
+
     Commands keep the order of the ops.
   }];
   let options = [

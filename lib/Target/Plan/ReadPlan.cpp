@@ -288,9 +288,12 @@ struct Reader {
       b.setInsertionPointAfterValue(std::prev(buffers.end(), 2)->second);
     if (ref.space() == fb::Space::input)
       return known = commands::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
-    if (ref.space() == fb::Space::output)
-      return known =
-                 commands::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+    if (ref.space() == fb::Space::output) {
+      auto output = commands::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+      if (uint32_t over = function->outputs()->Get(ref.index())->over(); over != plan::nothingSaid)
+        output->setAttr(kOverAttr, i64(over));
+      return known = output;
+    }
     if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end())
       return known = commands::UseOp::create(
                  b, loc(), buffer, symbol("c" + Twine(constant->second)), i64(ref.size()));

@@ -373,6 +373,9 @@ struct Writer {
     function->outputs = bindings(func.getOutputs());
     for (auto op : func.getPlaced().getAsRange<commands::PlacedAttr>())
       function->placed_ops.push_back(placedOp(op));
+    for (auto output : func.getBody().getOps<commands::OutputOp>())
+      if (auto over = output->getAttrOfType<IntegerAttr>(kOverAttr))
+        function->outputs[output.getIndex()]->over = over.getInt();
     function->writes_variables = writesVariables(func);
     addBlock(*function, func.getBody());
     addValues(*function, func);

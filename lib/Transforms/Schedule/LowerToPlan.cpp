@@ -7,6 +7,7 @@
 // an array a row a step moves only the rows.
 
 #include "Declarations.h"
+#include "Donations.h"
 #include "Overwrite.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
@@ -97,6 +98,7 @@ struct FunctionLowering {
     if (failed(declareInputs()))
       return failure();
     SmallVector<Value> outputs = declareOutputs(terminator);
+    layOverInputs(terminator, outputs);
     updateInPlace(terminator);
     if (failed(lowerBlock(func.getBody().front())))
       return failure();
@@ -222,38 +224,9 @@ struct FunctionLowering {
           makerDevice(root) != outputDevice(i))
         continue;
       Value variable = variables.lookup(variableOfResult(i));
-      if (isFreeAfter(variable, maker))
+      if (!readerBehind(argumentsOf.lookup(variable), cast<OpResult>(root), state))
         buffers[root] = variable;
     }
-  }
-
-  /// Whether no op after `maker` in its block reads what a variable holds at the beginning, and
-  /// `maker` itself only so that it may write it at the same time.
-  bool isFreeAfter(Value variable, Operation *maker) {
-    BlockArgument argument = argumentsOf.lookup(variable);
-    return isFreeAfter(argument, maker, argument);
-  }
-
-  bool isFreeAfter(Value value, Operation *maker, Value variable) {
-    for (Operation *user : value.getUsers()) {
-      Operation *around = maker->getBlock()->findAncestorOpInBlock(*user);
-      if (isView(user) ? !isFreeAfter(user->getResult(0), maker, variable)
-                       : maker->isBeforeInBlock(around) ||
-                             (around == maker && !mayOverwrite(maker, value, variable)))
-        return false;
-    }
-    return true;
-  }
-
-  /// Whether the result may take the place of every operand that is the variable.
-  bool mayOverwrite(Operation *maker, Value value, Value variable) {
-    auto launch = dyn_cast<LaunchOp>(maker);
-    WorkAttr work = launch ? state.workOf(launch) : WorkAttr();
-    if (!work || value != variable)
-      return false;
-    return llvm::all_of(launch->getOpOperands(), [&](OpOperand &operand) {
-      return operand.get() != value || work.mayTakePlaceOf(operand.getOperandNumber());
-    });
   }
 
   ArrayAttr bindings(TypeRange types, bool inputs) {
@@ -270,9 +243,30 @@ struct FunctionLowering {
     return builder.getArrayAttr(entries);
   }
 
-  /// Outputs; the value that is returned is computed (or copied from its device, or the result of
-  /// a branch or loop) right there when only a command of the function itself makes it, and only
-  /// for one output.
+  /// What is given away lies in an output from the first command on, which copies nothing where the
+  /// two are one array.
+  void layOverInputs(Operation *terminator, ArrayRef<Value> outputs) {
+    SmallVector<Output> candidates;
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+      if (Value root = skipViews(value); !variableOfResult(i))
+        candidates.push_back({unsigned(i), root, outputDevice(i),
+                              makerDevice(root) == outputDevice(i) && isMadeInOutput(root)});
+    for (auto [result, argument] :
+         pairDonated(func, candidates, state, [&](unsigned i) { return inputDevice(i); })) {
+      Value input = buffers[argument], output = outputs[result];
+      output.getDefiningOp()->setAttr(kOverAttr, input.getDefiningOp()->getAttr("index"));
+      copyTo(input, output, argument.getLoc(), nameOf(argument), "");
+      buffers[argument] = output;
+    }
+  }
+
+  /// Whether the value that is returned is computed (or copied from its device, or the result of a
+  /// branch or loop) in the first output that it is; only when a command of the function itself
+  /// makes it.
+  static bool isMadeInOutput(Value root) {
+    return isa_and_present<LaunchOp, CopyOp, RegionBranchOpInterface>(root.getDefiningOp());
+  }
+
   SmallVector<Value> declareOutputs(Operation *terminator) {
     SmallVector<Value> outputs;
     unsigned next = 0;
@@ -281,13 +275,12 @@ struct FunctionLowering {
         outputs.push_back(variables.lookup(variable));
         continue;
       }
-      Value output = commands::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
-                                                byteSize(value.getType()));
+      auto output = commands::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
+                                               byteSize(value.getType()));
       outputs.push_back(output);
       places[output] = outputDevice(i);
       Value root = skipViews(value);
-      if (isa_and_present<LaunchOp, CopyOp, RegionBranchOpInterface>(root.getDefiningOp()) &&
-          !buffers.contains(root) && makerDevice(root) == outputDevice(i))
+      if (isMadeInOutput(root) && !buffers.contains(root) && makerDevice(root) == outputDevice(i))
         buffers[root] = output;
     }
     return outputs;
@@ -623,7 +616,7 @@ struct FunctionLowering {
     for (auto [argument, buffer, value] :
          llvm::zip(body.getArguments(), carried, body.getTerminator()->getOperands())) {
       Value root = skipViews(value);
-      if (mayBeMadeIn(root, body, buffer) && isFreeAfter(argument, root.getDefiningOp(), argument))
+      if (mayBeMadeIn(root, body, buffer) && !readerBehind(argument, cast<OpResult>(root), state))
         buffers[root] = buffer;
     }
   }

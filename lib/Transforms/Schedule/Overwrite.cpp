@@ -1,5 +1,6 @@
 #include "Overwrite.h"
 
+#include "gantry/Analysis/Flow.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
@@ -55,4 +56,42 @@ Value gantry::schedule::valueToOverwrite(LaunchOp launch, WorkAttr work) {
     if (!isReadAfter(launch, value))
       return value;
   return {};
+}
+
+/// Whether the maker may write its result over every operand that is the argument: byte by byte, or
+/// as the first value of what a loop carries.
+static bool mayReplace(OpResult made, BlockArgument argument, const Declarations &state) {
+  Operation *maker = made.getOwner();
+  if (isa<RegionBranchOpInterface>(maker))
+    return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
+      return !maker->isAncestor(use.getOwner()) ||
+             (use.getOwner() == maker && resultOf(use) == made);
+    });
+  auto launch = dyn_cast<LaunchOp>(maker);
+  WorkAttr work = launch ? state.workOf(launch) : WorkAttr();
+  return work && llvm::all_of(launch->getOpOperands(), [&](OpOperand &operand) {
+           return operand.get() != argument || work.mayTakePlaceOf(operand.getOperandNumber());
+         });
+}
+
+static Operation *readerBehind(Value value, BlockArgument argument, OpResult made,
+                               const Declarations &state) {
+  Operation *maker = made.getOwner();
+  for (Operation *user : value.getUsers()) {
+    if (isView(user)) {
+      if (Operation *reader = readerBehind(user->getResult(0), argument, made, state))
+        return reader;
+      continue;
+    }
+    Operation *around = maker->getBlock()->findAncestorOpInBlock(*user);
+    if (maker->isBeforeInBlock(around) ||
+        (around == maker && (value != argument || !mayReplace(made, argument, state))))
+      return user;
+  }
+  return nullptr;
+}
+
+Operation *gantry::schedule::readerBehind(BlockArgument argument, OpResult made,
+                                          const Declarations &state) {
+  return ::readerBehind(argument, argument, made, state);
 }

@@ -30,6 +30,9 @@ def Gantry_Dialect : Dialect {
     - `gantry.search`: a `#gantry.device`, what automatic placement proposes;
     - `gantry.homes`: on control flow, an array of the devices on which the results live;
     - `gantry.variable`: a symbol, the variable that an argument, a result or an update is of;
+    - `gantry.donate`: on an argument, a unit: callers may give its array away, and a result of its type
+      then lies in it;
+    - `gantry.over`: on an output of a plan, an integer, the input whose array it may be, too;
     - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4);
     - `gantry.target`: on modules of kernels, a `#gantry.target`, who makes code of them;
     - `gantry.work`: on kernels and the functions they become, a `#gantry.work`;

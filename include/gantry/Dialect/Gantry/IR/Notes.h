@@ -10,8 +10,13 @@ class Operation;
 
 namespace gantry {
 
+/// Of an argument: callers may give its array away, and a result is then computed in it.
+inline constexpr llvm::StringLiteral kDonateAttr = "gantry.donate";
 /// Of an op that was made as a part of its user: which part. Until it has a name.
 inline constexpr llvm::StringLiteral kPartAttr = "gantry.part";
+/// Of a plan.output: the input, by number, whose array it may be, too (decision 0060). The first
+/// command with either copies the one to the other, and no other command has the input.
+inline constexpr llvm::StringLiteral kOverAttr = "gantry.over";
 /// Of a gantry.while: how often its body is known to run.
 inline constexpr llvm::StringLiteral kTripsAttr = "gantry.trips";
 /// Of a gantry.if, and of the plan.if that it becomes: the library that decides it when the plan is
