@@ -8,6 +8,7 @@
 from . import _runtime, device as _device, errors, math, ops, random
 from ._runtime import config
 from .array import Array, arange, array, from_dlpack, full, ones, zeros
+from ._donate import donate
 from .device import (Device, cpu, device, devices, gpu, gpus, memory, num_gpus, try_all_gpus, try_gpu)
 from .dtypes import (DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
                      uint32, uint64)

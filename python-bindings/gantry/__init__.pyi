@@ -3,6 +3,7 @@ from typing import Any, Mapping, Optional, Sequence
 from . import errors as errors, math as math, ops as ops, random as random
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
                     ones as ones, zeros as zeros)
+from ._donate import donate as donate
 from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,
                      memory as memory, num_gpus as num_gpus, try_all_gpus as try_all_gpus, try_gpu as try_gpu)
 from .dtypes import (DType as DType, bfloat16 as bfloat16, bool_ as bool_, float16 as float16, float32 as float32,

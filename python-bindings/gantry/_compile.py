@@ -84,7 +84,8 @@ def value_list(values):
     return made, kept
 
 
-_OPTIONS = ("dims", "devices", "placement", "rules", "lock", "max_copy", "copies", "soft", "replicate", "flags")
+_OPTIONS = ("dims", "devices", "placement", "rules", "lock", "max_copy", "copies", "soft", "donate", "replicate",
+            "flags")
 
 
 def check_options(options, caller):
@@ -95,7 +96,7 @@ def check_options(options, caller):
 
 
 def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, max_copy=None, copies=None, soft=None,
-             replicate=None, flags=()):
+             donate=(), replicate=None, flags=()):
     """The compile flags of the tool for what is said by name."""
     settings, made = _runtime.settings, []
     for name, sizes in (dims or {}).items():
@@ -119,6 +120,7 @@ def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, ma
         made.append(f"copies={copies}")
     if settings.soft if soft is None else soft:
         made.append("soft-placement")
+    made += [f"donate={name}" for name in ([donate] if isinstance(donate, str) else donate)]
     if replicate is not None:
         made.append("replicate=" + (replicate if isinstance(replicate, str) else ",".join(map(repr, replicate))))
     return made + list(flags)

@@ -12,7 +12,13 @@ from . import _c, _dlpack, _library, _notebook, _runtime
 from ._operators import Operators
 from .device import Device, device as as_device, request, resolve
 from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_
-from .errors import InvalidArgumentError
+from .errors import FailedPreconditionError, InvalidArgumentError
+
+
+class GivenTo(str):
+    """Who was given an array, in words."""
+
+    __slots__ = ()
 
 
 class Array(Operators):
@@ -40,12 +46,24 @@ class Array(Operators):
         dims = ctypes.cast(info.dims, ctypes.POINTER(ctypes.c_int64))
         return cls._wrap(handle, tuple(dims[:info.rank]), BY_NUMBER[info.element], _known(info.device), kept)
 
-    def __del__(self, _may_release=_runtime.may_release, _opened=_library._opened):
+    def __del__(self, _may_release=_runtime.may_release, _opened=_library._opened, _NoHandle=FailedPreconditionError):
         if _may_release():
             try:
                 _opened["gantry-runtime"].gantry_array_destroy(self._handle)
-            except AttributeError:  # it was never made
+            except (AttributeError, _NoHandle):  # it was never made, or given away
                 pass
+
+    def __getattr__(self, name):
+        """Asked for what is not there: the handle of an array that was given away."""
+        if name != "_handle" or not isinstance(self._kept, GivenTo):
+            raise AttributeError(f"an Array has no attribute '{name}'")
+        raise FailedPreconditionError(f"this array, {self.dtype}{list(self.shape)} on {self.device!r}, was given away to "
+                                      f"{self._kept}; use what came of it, or a clone() made before")
+
+    @property
+    def is_deleted(self):
+        """Whether it was given away (`donate`): nothing can be done with it any more."""
+        return isinstance(self._kept, GivenTo)
 
     # ---- looking ----
 
@@ -74,6 +92,8 @@ class Array(Operators):
         return self.shape[0]
 
     def __repr__(self):
+        if self.is_deleted:
+            return f"Array(given away to {self._kept}, dtype={self.dtype}, device={self.device!r})"
         values = np.array2string(self._shown(), separator=", ", prefix="Array(", threshold=100, edgeitems=3)
         shape = f", shape={self.shape}" if not self.size and self.ndim > 1 else ""
         return f"Array({values}{shape}, dtype={self.dtype}, device={self.device!r})"

@@ -8,11 +8,12 @@
 """
 
 import functools
+import inspect
 import threading
 
 from ._compile import check_options
-from .array import Array, array
-from .errors import InvalidArgumentError, UnsupportedError
+from .array import Array, GivenTo, array
+from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
 from . import _runtime, ops
 
@@ -45,22 +46,23 @@ def unflatten(shape, leaves):
 class Specialisation:
     """The plan for some shapes, with what the function's result looks like."""
 
-    def __init__(self, graph, shape, options):
-        self.graph, self.shape = graph, shape
+    def __init__(self, graph, shape, options, given):
+        self.graph, self.shape, self.given = graph, shape, given
         self.plan = graph.plan(**options)
         self.session, self.function = self.plan.session(), self.plan.function()
 
     def __call__(self, arrays):
-        return unflatten(self.shape, iter(self.session.call(self.function, arrays)))
+        return unflatten(self.shape, iter(self.session.call(self.function, arrays, self.given)))
 
 
 class Function:
     """A Python function that runs as a plan: traced at the first call with each shape."""
 
-    def __init__(self, python, static=(), **options):
+    def __init__(self, python, static=(), donate=(), **options):
         functools.update_wrapper(self, python)
         self._python, self._options = python, options
         self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
+        self._donate = self._named((donate,) if isinstance(donate, (int, str)) else tuple(donate))
         self._made, self._lock = {}, threading.Lock()
 
     def __call__(self, *args, **kwargs):
@@ -72,8 +74,39 @@ class Function:
             with self._lock:  # threads that come at once share one trace
                 made = self._made.get(key)
                 if made is None:
-                    made = self._made[key] = Specialisation(*self._trace(args, kwargs, leaves), self._options)
+                    given = self._given(args, kwargs)
+                    made = self._made[key] = Specialisation(*self._trace(args, kwargs, leaves), self._all_options(given),
+                                                            given)
         return made(leaves)
+
+    def _parameters(self):
+        return list(inspect.signature(self._python).parameters.values())
+
+    def _named(self, wanted):
+        """The names of parameters whose arrays are given away, by name or position."""
+        if not wanted:
+            return frozenset()
+        names = [each.name for each in self._parameters() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+        for each in wanted:
+            if each not in (range(len(names)) if isinstance(each, int) else names) or each in self._static:
+                listed = ", ".join(f"'{name}'" for name in names) or "none"
+                raise InvalidArgumentError(f"donate: {each!r} is no parameter of '{self.__name__}' that is an array; its "
+                                           f"parameters are {listed}")
+        return frozenset(names[each] if isinstance(each, int) else each for each in wanted)
+
+    def _given(self, args, kwargs):
+        """By leaf, to whom those arguments go that are given away."""
+        if not self._donate:
+            return None
+        names = [each.name for each in self._parameters()]
+        owners = [(names[i], value) for i, value in enumerate(args) if i not in self._static]
+        owners += [(name, value) for name, value in kwargs.items() if name not in self._static]
+        leaves = [name for name, value in owners for _ in flatten(value)[0]]
+        return {i: GivenTo(f"argument '{name}' of function '{self.__name__}'") for i, name in enumerate(leaves)
+                if name in self._donate}
+
+    def _all_options(self, given):
+        return dict(self._options, donate=[f"input{i}" for i in given]) if given else self._options
 
     def _split(self, args, kwargs):
         """What is traced, and what is static."""
@@ -112,27 +145,25 @@ class Function:
 
     def plan(self, *args, **kwargs):
         """The plan that a call with these arguments runs."""
-        return self.lower(*args, **kwargs).plan(**self._options)
+        return self.lower(*args, **kwargs).plan(**self._all_options(self._given(args, kwargs)))
 
 
 def _freeze(shape):
     return tuple(_freeze(part) for part in shape) if isinstance(shape, (tuple, list)) else shape
 
 
-def function(python=None, *, static=(), **options):
+def function(python=None, *, static=(), donate=(), **options):
     """Makes a Function of a Python function, as a decorator with or without options.
 
-    static: positions or names of arguments that are not arrays; each value is traced by itself. Options are those of
-    gantry.compile: placement, copies, max_copy, rules. Arrays that the function refers to become constants.
+    static: positions or names of arguments that are not arrays; each value is traced by itself. donate: positions or
+    names of those whose arrays a call takes for good, so that a result of the same type lies in their memory: using them
+    afterwards is an error. Options are those of gantry.compile: placement, copies, max_copy, rules. Arrays that the
+    function refers to become constants.
     """
-    if options.pop("donate", None):
-        raise UnsupportedError("donate: the outputs of a plan have memory of their own, so none can be given the memory of "
-                               "an input; values that every run updates are variables (gantry.State), which plans "
-                               "overwrite in place")
     check_options(options, "function")
     if python is None:
-        return lambda wanted: Function(wanted, static, **options)
-    return Function(python, static, **options)
+        return lambda wanted: Function(wanted, static, donate, **options)
+    return Function(python, static, donate, **options)
 
 
 def _yield_all(graph, tree, what, expected=None):

@@ -18,9 +18,10 @@ import numpy as np
 
 from . import _c, _disk, _library, _notebook, _runtime
 from ._compile import check_options, check_source, compile_source, flags_of, request_of
+from ._donate import Donated, Gift, take
 from ._show import Shown, timeline_of
 from ._wait import interruptible
-from .array import Array, _known, array as make_array, as_numpy, borrow, type_of
+from .array import Array, GivenTo, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
 from .errors import GantryError, InvalidArgumentError, NotFoundError
 
@@ -48,6 +49,7 @@ def compile(source, *, dims=None, values=None, devices=None, **options):
     devices    to compile for, instead of those of this process: "CPU:0,GPU:0"
     placement  "default", "follow", "auto";   rules  ["MatMul=GPU:1"];   lock  a file of placements
     copies     "auto", "explicit";   max_copy  bytes a run: {"d2h": 0};   soft  True: requests may soften
+    donate     inputs whose arrays calls may give away: ["w"], see gantry.donate
     replicate  devices among which the batch is split;   flags  any of the tool's, "math=tf32"
 
     Errors are the compiler's, with the place in the file; `diagnostics` of the exception has all of them.
@@ -115,6 +117,8 @@ class Function:
         self.outputs = self._ports(library.gantry_plan_output, handle, library.gantry_plan_num_outputs(handle, index))
         self.positions = {port.name: i for i, port in enumerate(self.inputs)}
         self.types = [type_of(port.dtype, port.shape, port.device) for port in self.outputs]
+        over = (library.gantry_plan_output_over(handle, index, output) for output in range(len(self.outputs)))
+        self.over = {under: output for output, under in enumerate(over) if under >= 0}  # outputs by the input below
 
     def _ports(self, describe, handle, count):
         ports, info = [], _c.gantry_tensor_info_t()
@@ -273,37 +277,53 @@ class Session:
         return self._state
 
     def run(self, *args, function=None, **arrays):
-        """Runs a function once. Inputs by position or name: Arrays, NumPy arrays, numbers. Gives a dict of Arrays
-        by output, where the plan leaves them."""
+        """Runs a function once. Inputs by position or name: Arrays, NumPy arrays, numbers, `donate`d Arrays. Gives a
+        dict of Arrays by output, where the plan leaves them."""
         chosen = self.plan.function(function)
         if args:
             arrays.update(zip((port.name for port in chosen.inputs), args))
             if len(args) > len(chosen.inputs):
                 raise InvalidArgumentError(f"function '{chosen.name}' has {len(chosen.inputs)} inputs, got {len(args)}")
-        outputs = self.call(chosen, [fit(value, port) for value, port in zip(chosen.arrange(arrays), chosen.inputs)])
+        inputs, given = [], {}
+        for value, port in zip(chosen.arrange(arrays), chosen.inputs):
+            if isinstance(value, Donated):
+                given[len(inputs)] = GivenTo(f"input '{port.name}' of function '{chosen.name}'")
+                value = value.array
+            inputs.append(fit(value, port))
+        outputs = self.call(chosen, inputs, given)
         return {port.name: output for port, output in zip(chosen.outputs, outputs)}
 
     def is_short(self, function):
         """Runs of the function are so short that Ctrl-C may wait for their end."""
         self._is_short[function.index] = True
 
-    def call(self, function, inputs):
-        """The same for Arrays in order, without looking at them."""
+    def call(self, function, inputs, given=None):
+        """The same for Arrays in order, without looking at them; `given`: to whom those go that are given away, by
+        position."""
         if _runtime.settings.log_placement:
             print("\n".join(self.plan.log(function.name)), file=sys.stderr)
         if self._is_short.get(function.index):
-            return self._call(function, inputs, None)
+            return self._call(function, inputs, None, given)
         started = time.perf_counter()
-        outputs = interruptible(lambda cancel: self._call(function, inputs, cancel))
+        outputs = interruptible(lambda cancel: self._call(function, inputs, cancel, given))
         took = time.perf_counter() - started
         self._is_short[function.index] = took < _SHORT and not self.plan.has_loop(function)
         return outputs
 
-    def _call(self, function, inputs, cancel):
+    def _call(self, function, inputs, cancel, given=None):
         count = len(function.outputs)
-        given = (ctypes.c_void_p * len(inputs))(*[value._handle for value in inputs])
+        handles = (ctypes.c_void_p * len(inputs))(*[value._handle for value in inputs])
         made = (ctypes.c_void_p * count)()
-        status = self._library.gantry_session_call(self._handle, function.index, given, len(inputs), made, count, cancel)
+        gifts = take(function, inputs, given) if given else ()
+        for gift in gifts:
+            if gift.output is not None:
+                made[gift.output] = gift.handle
+        status = self._library.gantry_session_call(self._handle, function.index, handles, len(inputs), made, count, cancel)
+        for gift in gifts:
+            if status == _c.DOES_NOT_FIT:  # nothing was run
+                gift.give_back()
+            elif status or gift.output is None:
+                gift.drop()
         if status:
             _runtime.current()
             _library.check(status)
@@ -322,7 +342,8 @@ class Session:
         return timeline_of(self, width)
 
     def bind(self, function=None, **arrays):
-        """Inputs bound once for many runs: see Bound."""
+        """Inputs bound once for many runs: see Bound. An output lies in what is `donate`d, so that each run goes on
+        from what the one before has left."""
         return Bound(self, self.plan.function(function), arrays)
 
 
@@ -336,14 +357,29 @@ class Bound:
         _library.check(self._library.gantry_bindings_create(session.plan._handle, function.index,
                                                             ctypes.byref(self._handle)))
         for index, (value, port) in enumerate(zip(function.arrange(arrays), function.inputs)):
-            value = fit(value, port)
+            is_given = isinstance(value, Donated)
+            value = self._own(value.array, index, port) if is_given else fit(value, port)
             self._kept.append(value)
             _library.check(self._library.gantry_bindings_set_input_array_at(self._handle, index, value._handle))
+            if is_given:
+                _library.check(self._library.gantry_bindings_set_output_array_at(self._handle, function.over[index],
+                                                                                 value._handle))
         self._run, self._address = self._library.gantry_session_run, session._handle
 
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) and _may_release():
             self._library.gantry_bindings_destroy(self._handle)
+
+    def _own(self, array, index, port):
+        """The array that is given away as one that only the input and the output over it are."""
+        if index not in self._function.over:
+            raise InvalidArgumentError(f"input '{port.name}' of function '{self._function.name}' cannot be given away: no "
+                                       "output lies in it; compile with donate, and look for remarks in plan.diagnostics")
+        if array.dtype is not port.dtype or array.shape != port.shape:
+            raise _misfit(array.dtype, array.shape, port)
+        gift = Gift(array, GivenTo(f"input '{port.name}' of function '{self._function.name}'"))
+        held = Array._wrap(gift.handle, array.shape, array.dtype, array.device, gift.kept)
+        return held if held.device == port.device and gift.is_alone() else held.copy_to(port.device)
 
     def run(self):
         """One run to its end, on this thread."""

@@ -80,7 +80,7 @@ def compile(source: Union[Path, bytes, Graph], *, dims: Optional[Mapping[str, Un
             values: Optional[Mapping[str, Any]] = None, devices: Optional[Union[str, Sequence[Device]]] = None,
             placement: Optional[str] = None, rules: Union[str, Sequence[str]] = (), lock: Optional[Path] = None,
             max_copy: Optional[Union[str, Mapping[str, Any]]] = None, copies: Optional[str] = None,
-            soft: Optional[bool] = None, replicate: Optional[Union[str, Sequence[Device]]] = None,
+            soft: Optional[bool] = None, donate: Union[str, Sequence[str]] = (), replicate: Optional[Union[str, Sequence[Device]]] = None,
             flags: Sequence[str] = ()) -> Plan: ...
 def from_torch(module: Any, *example: Any, dims: Optional[Mapping[str, Union[int, Sequence[int]]]] = None,
                **options: Any) -> Plan: ...

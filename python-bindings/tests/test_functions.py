@@ -74,12 +74,6 @@ class Functions(unittest.TestCase):
         self.assertEqual(gt.function(collatz)(gt.array(27)).item(), 111)
         self.assertEqual(collatz(gt.array(6)).item(), 8)
 
-    def test_donate_is_refused_in_words(self):
-        with self.assertRaises(gt.UnsupportedError) as caught:
-            gt.function(lambda x: x + 1.0, donate=(0,))
-        self.assertRegex(str(caught.exception), r"^donate: the outputs of a plan have memory of their own, .*State")
-        self.assertEqual(gt.function(lambda x: x + 1.0, donate=())(gt.zeros(1)).item(), 1)
-
     def test_after_an_error_it_can_be_called_again(self):
         fail = [True]
 

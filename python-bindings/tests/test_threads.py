@@ -84,6 +84,22 @@ class AtOnce(unittest.TestCase):
         drawn = at_once(lambda number: [gt.random._next().seed for _ in range(200)])
         self.assertEqual(len(set(np.concatenate(drawn))), 200 * THREADS)
 
+    def test_an_array_is_given_away_once(self):
+        step = gt.function(lambda w: w + 1.0, donate="w")
+        step(gt.zeros(4))
+        for _ in range(20):
+            w = gt.zeros(4)
+
+            def work(number):
+                try:
+                    return step(w).tolist()
+                except gt.FailedPreconditionError as error:
+                    return str(error)
+            results = at_once(work)
+            self.assertEqual(sum(result == [1.0] * 4 for result in results), 1)
+            self.assertEqual(sum("was given away to argument 'w' of function '<lambda>'" in result for result in results),
+                             THREADS - 1)
+
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
 class Disk(unittest.TestCase):

@@ -1,0 +1,6 @@
+from .array import Array
+
+class Donated:
+    array: Array
+
+def donate(array: Array) -> Donated: ...
