@@ -306,9 +306,9 @@ void Program::countCopies(const Step &step) const {
   const bool isAtLoad = source == loaded.metadata().load();
   bool isFirst = true;
   for (uint32_t i = 0; i < step.numBuffers; i += 2) {
-    if (step.buffers[i] == step.buffers[i + 1])
-      continue;
     const uint64_t bytes = command.buffers()->Get(i)->size();
+    if (bytes != 0 && step.buffers[i] == step.buffers[i + 1])
+      continue; // an output that lies where its input did
     if (isAtLoad)
       device.countLoad(command.copy_kind(), bytes, isFirst);
     else

@@ -312,7 +312,8 @@ def Plan_OutputOp : Plan_BufferOp<"output"> {
   let description = [{
     With `gantry.over`, it may be the array of the input of that number: the first command with either copies
     the input to it, and no other command has the input.
-    Examples: `%0 = plan.output 0 size 64`, `%1 = plan.output 1 size 64 {gantry.over = 0 : i64}`
+
+    Example: `%0 = plan.output 0 size 64`
   }];
   let arguments = (ins I64Attr:$index, I64Attr:$size);
   let assemblyFormat = "$index `size` $size attr-dict";
