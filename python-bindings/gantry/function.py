@@ -98,8 +98,9 @@ class Function:
         """By leaf, to whom those arguments go that are given away."""
         if not self._donate:
             return None
-        names = [each.name for each in self._parameters()]
-        owners = [(names[i], value) for i, value in enumerate(args) if i not in self._static]
+        names = [each.name for each in self._parameters()
+                 if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        owners = [(names[i] if i < len(names) else None, value) for i, value in enumerate(args) if i not in self._static]
         owners += [(name, value) for name, value in kwargs.items() if name not in self._static]
         leaves = [name for name, value in owners for _ in flatten(value)[0]]
         return {i: GivenTo(f"argument '{name}' of function '{self.__name__}'") for i, name in enumerate(leaves)

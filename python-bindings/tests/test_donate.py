@@ -1,6 +1,7 @@
 """Arrays that are given away: what lies in them, what is said of them afterwards, and what memory it takes."""
 
 import ctypes
+import random
 import tempfile
 import unittest
 
@@ -50,6 +51,18 @@ class Functions(unittest.TestCase):
         self.assertEqual([each.is_deleted for each in weights + grads + moments], [True, True, False, False, True, True])
         np.testing.assert_allclose(new_weights[0].numpy(), 0.8, rtol=1e-6)
         np.testing.assert_allclose(new_moments[1].numpy(), 0.2, rtol=1e-6)
+
+    def test_more_arguments_than_names(self):
+        @gt.function(donate=("w", "last"))
+        def add(w, *others, last):
+            for each in others:
+                w = w + each
+            return w, last * 2.0
+        arrays = [gt.ones(4, device="GPU:0") for _ in range(4)]
+        last = gt.ones(2, device="GPU:0")
+        places = [_data(arrays[0]), _data(last)]
+        self.assertEqual([_data(each) for each in add(*arrays, last=last)], places)
+        self.assertEqual([each.is_deleted for each in [*arrays, last]], [True, False, False, False, True])
 
     def test_what_is_said_of_it(self):
         w = gt.array(W, device="GPU:1")
@@ -225,6 +238,50 @@ class Training(unittest.TestCase):
                 w, m = update(w, m, x)
             return w.numpy().tobytes() + m.numpy().tobytes()
         self.assertEqual(train(("w", "m")), train(()))
+
+
+OPS = (lambda a, b: a + b, lambda a, b: a * b - a, lambda a, b: gt.softmax(a - b), lambda a, b: gt.matmul(a, b) / 64.0,
+       lambda a, b: gt.ops.transpose(a, (1, 0)) + b, lambda a, b: gt.relu(a), lambda a, b: gt.sum(a, axis=0, keepdims=True) + b,
+       lambda a, b: gt.concat([a[4:], b[:4]]), lambda a, b: gt.cond(gt.sum(a) > 0.0, lambda: a, lambda: b * 2.0),
+       lambda a, b: gt.while_loop(lambda v: gt.sum(v) < 100.0, lambda v: v * v + 1.0, a))
+DRAWN = random.Random()
+
+
+def drawn_program(seed):
+    """A function of three arrays of one type, of ops on two devices, whose results are some of what it computes and of what
+    it was given."""
+    def program(x, y, z):
+        DRAWN.seed(seed)
+        values = [x, y, z]
+        for _ in range(DRAWN.randrange(2, 8)):
+            with gt.device(DRAWN.choice(["GPU:0", "GPU:0", "GPU:1"])):
+                values.append(DRAWN.choice(OPS)(DRAWN.choice(values), DRAWN.choice(values[-3:])))
+        return [DRAWN.choice(values) for _ in range(DRAWN.randrange(1, 4))]
+    return program
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Drawn(unittest.TestCase):
+    COUNT = 12
+
+    def test_given_away_or_not_the_bytes_are_the_same(self):
+        lying = 0
+        for seed in range(self.COUNT):
+            with self.subTest(seed):
+                rows = np.random.default_rng(seed).normal(size=(3, 8, 8)).astype(np.float32)
+                make = lambda: [gt.array(each, device="GPU:0") for each in rows]
+                graph = gt.function(drawn_program(seed)).lower(*make())
+                expected = [each.numpy().tobytes() for each in gt.compile(graph).run(*make()).values()]
+                plan = gt.compile(graph, donate=["input0", "input1", "input2"])
+                lying += len(plan.function().over)
+                given = make()
+                results = plan.run(*given).values()
+                self.assertEqual([each.numpy().tobytes() for each in results], expected)
+                self.assertEqual([each.tolist() for each in given], rows.tolist())
+                results = plan.run(*map(gt.donate, given)).values()
+                self.assertEqual([each.numpy().tobytes() for each in results], expected)
+                self.assertEqual([each.is_deleted for each in given], [True] * 3)
+        self.assertGreater(lying, self.COUNT // 2)
 
 
 @unittest.skipUnless(HAS_COMPILER and (BUILD / "lib/libfake-cuda.so").exists(), "the build has no compiler or no fake CUDA")
