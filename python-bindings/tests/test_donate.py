@@ -113,6 +113,13 @@ class Functions(unittest.TestCase):
         self.assertEqual(said, ["the array of 'input0' is given away, and no output can lie in it: no output of its type is "
                                 "computed on its device"])
 
+    def test_of_other_shapes_and_without_elements(self):
+        flat = gt.function(lambda w: gt.reshape(w * 2.0, (-1,)), donate="w")
+        np.testing.assert_array_equal(flat(gt.array(W, device="GPU:0")).numpy(), W.reshape(-1) * 2)
+        none = gt.zeros(0, 3, device="GPU:0")
+        self.assertEqual(gt.function(lambda w: w + 1.0, donate="w")(none).shape, (0, 3))
+        self.assertTrue(none.is_deleted)
+
     def test_wrong_calls(self):
         with self.assertRaises(ValueError) as caught:
             gt.function(step, donate="v")

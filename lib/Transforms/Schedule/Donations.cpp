@@ -19,7 +19,7 @@ public:
   void add(BlockArgument argument, unsigned device) {
     Given given{argument, {}, "no output of its type is computed on its device"};
     for (auto [i, output] : llvm::enumerate(outputs))
-      if (output.value.getType() == argument.getType() && output.device == device && isFirst(i))
+      if (output.type == argument.getType() && output.device == device && isFirst(i))
         consider(given, i);
     // What is computed from the argument itself: of several states each keeps its array.
     llvm::stable_sort(given.fits, [&](unsigned a, unsigned b) {

@@ -9,6 +9,7 @@ namespace gantry::schedule {
 struct Output {
   unsigned result;
   mlir::Value value; ///< before views
+  mlir::Type type;   ///< behind them, as the caller has it
   unsigned device;
   bool isMadeThere; ///< the command that makes the value writes it into the output
 };

@@ -249,7 +249,7 @@ struct FunctionLowering {
     SmallVector<Output> candidates;
     for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
       if (Value root = skipViews(value); !variableOfResult(i))
-        candidates.push_back({unsigned(i), root, outputDevice(i),
+        candidates.push_back({unsigned(i), root, value.getType(), outputDevice(i),
                               makerDevice(root) == outputDevice(i) && isMadeInOutput(root)});
     for (auto [result, argument] :
          pairDonated(func, candidates, state, [&](unsigned i) { return inputDevice(i); })) {

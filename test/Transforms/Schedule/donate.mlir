@@ -59,6 +59,15 @@ func.func @loop(%w: tensor<16xf32> {gantry.donate}, %limit: tensor<f32>) -> tens
   return %last : tensor<16xf32>
 }
 
+// The caller has another shape.
+// CHECK-LABEL: plan.func @shapes
+// CHECK: plan.output 0 size 64{{$}}
+func.func @shapes(%w: tensor<16xf32> {gantry.donate}) -> tensor<4x4xf32> {
+  %a = gantry.neg %w : (tensor<16xf32>) -> tensor<16xf32>
+  %b = gantry.reshape %a : (tensor<16xf32>) -> tensor<4x4xf32>
+  return %b : tensor<4x4xf32>
+}
+
 // Handed on.
 // CHECK-LABEL: plan.func @same
 // CHECK: %[[IN:.*]] = plan.input 0
