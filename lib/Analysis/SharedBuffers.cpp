@@ -16,6 +16,15 @@ void gantry::memory::setShare(commands::BufferDeclOp buffer, Share share) {
                   DenseI64ArrayAttr::get(buffer.getContext(), {share.whole, int64_t(share.begin)}));
 }
 
+uint64_t gantry::memory::beginOf(commands::OutputOp output) {
+  auto begin = output->getAttrOfType<IntegerAttr>(kBeginsAttr);
+  return begin ? begin.getInt() : 0;
+}
+
+void gantry::memory::setBegin(commands::OutputOp output, uint64_t begin) {
+  output->setAttr(kBeginsAttr, Builder(output.getContext()).getI64IntegerAttr(begin));
+}
+
 LiveRange Whole::live(const Timeline &time) const {
   LiveRange all = liveRange(buffer, time);
   for (commands::BufferDeclOp part : parts) {

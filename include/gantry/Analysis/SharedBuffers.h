@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral kCutsAttr = "gantry.cuts";
 /// Of a plan.buffer: number of the whole, byte of it.
 inline constexpr llvm::StringLiteral kSharesAttr = "gantry.shares";
 
+/// Of a plan.output that is a part of one: byte of the caller's array that it begins at.
+inline constexpr llvm::StringLiteral kBeginsAttr = "gantry.begins";
+
 struct Share {
   int64_t whole;
   uint64_t begin;
@@ -25,6 +28,9 @@ struct Share {
 /// Nothing for a buffer that has its bytes alone.
 std::optional<Share> shareOf(commands::BufferDeclOp buffer);
 void setShare(commands::BufferDeclOp buffer, Share share);
+
+uint64_t beginOf(commands::OutputOp output);
+void setBegin(commands::OutputOp output, uint64_t begin);
 
 /// What gets a place: a buffer, and those that lie in it.
 struct Whole {

@@ -1,6 +1,7 @@
 // From a plan file back to the plan dialect: the reverse of WritePlan, on a verified file.
 
 #include "gantry/Target/Plan/ReadPlan.h"
+#include "gantry/Analysis/SharedBuffers.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
@@ -292,6 +293,8 @@ struct Reader {
       auto output = commands::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
       if (uint32_t over = function->outputs()->Get(ref.index())->over(); over != plan::nothingSaid)
         output->setAttr(kOverAttr, i64(over));
+      if (ref.offset() != 0)
+        memory::setBegin(output, ref.offset());
       return known = output;
     }
     if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end())

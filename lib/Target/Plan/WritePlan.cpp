@@ -437,7 +437,8 @@ struct Writer {
     if (auto input = dyn_cast<commands::InputOp>(op))
       return {fb::Space::input, uint32_t(input.getIndex()), 0, input.getSize()};
     if (auto output = dyn_cast<commands::OutputOp>(op))
-      return {fb::Space::output, uint32_t(output.getIndex()), 0, output.getSize()};
+      return {fb::Space::output, uint32_t(output.getIndex()), memory::beginOf(output),
+              output.getSize()};
     if (auto use = dyn_cast<commands::UseOp>(op)) {
       const fb::ConstantT &constant = *plan.constants[constants.lookup(use.getConstant())];
       return {fb::Space::arena, constant.arena, constant.offset, constant.size};

@@ -2,6 +2,7 @@
 // library. Commands between two control-flow ops are one problem, since those join all queues.
 
 #include "gantry/Analysis/Segments.h"
+#include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Queues/Order.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -80,7 +81,8 @@ struct Orderer {
     Operation *op = buffer.getDefiningOp();
     if (auto output = dyn_cast<commands::OutputOp>(op)) {
       uint32_t space = spaceOf(output.getIndexAttr());
-      command.accesses.push_back({space, 0, uint64_t(output.getSize()), writes});
+      uint64_t begin = memory::beginOf(output);
+      command.accesses.push_back({space, begin, begin + output.getSize(), writes});
     } else if (auto state = dyn_cast<commands::StateOp>(op)) {
       uint32_t space = spaceOf(state.getVariableAttr());
       command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});

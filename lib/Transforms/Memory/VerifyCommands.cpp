@@ -56,6 +56,7 @@ private:
   SmallVector<Operation *> buffers;      ///< by buffer: what declares it
   DenseMap<Operation *, uint32_t> known; ///< buffers by what declares them
   DenseMap<int64_t, uint32_t> wholes;    ///< buffers that others are parts of, by their number
+  DenseMap<int64_t, uint32_t> outputs;   ///< the same, of outputs
   DenseMap<Operation *, std::pair<uint64_t, uint64_t>> parts; ///< bytes, by what declares them
   DenseMap<Space, uint32_t> spaces;
   DenseMap<std::pair<Attribute, int64_t>, uint32_t> queues; ///< by device and number
@@ -106,9 +107,21 @@ private:
     if (auto input = dyn_cast<commands::InputOp>(op))
       addBuffer(&op, input.getIndexAttr(), Room::input, 0, input.getSize());
     else if (auto output = dyn_cast<commands::OutputOp>(op))
-      addBuffer(&op, output.getIndexAttr(), Room::output, 0, output.getSize());
+      addOutput(output);
     else if (auto buffer = dyn_cast<commands::BufferDeclOp>(op))
       addTransient(buffer);
+  }
+
+  /// The whole, declared first, is one buffer, of which others may be parts.
+  void addOutput(commands::OutputOp op) {
+    auto whole = outputs.find(op.getIndex());
+    if (!op->hasAttr(memory::kBeginsAttr) || whole == outputs.end()) {
+      outputs[op.getIndex()] =
+          addBuffer(op, op.getIndexAttr(), Room::output, memory::beginOf(op), op.getSize());
+      return;
+    }
+    known[op] = whole->second;
+    parts[op] = {memory::beginOf(op), memory::beginOf(op) + op.getSize()};
   }
 
   /// What shares bytes is one buffer, whose first declaration is the whole.

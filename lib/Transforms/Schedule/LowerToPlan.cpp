@@ -8,6 +8,7 @@
 
 #include "Declarations.h"
 #include "Donations.h"
+#include "JoinOutputs.h"
 #include "Overwrite.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
@@ -665,10 +666,13 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
       FunctionLowering lowering(declarations, homes, func, inPlace);
       if (failed(lowering.lower()))
         return signalPassFailure();
-      if (func->hasAttr(kAtLoadAttr))
+      if (func->hasAttr(kAtLoadAttr)) {
         atLoad = lowering.target.getPlaced();
-      else
-        lowering.addPlaced(atLoad);
+        continue;
+      }
+      lowering.addPlaced(atLoad);
+      if (inPlace)
+        joinOutputs(lowering.target);
     }
     declarations.declareOtherVariables();
     // Only now: declarations are inserted in front of the first one.
