@@ -294,7 +294,8 @@ struct Compilation {
     auto runRest = [&](const CompileOptions &rest) { return runPhases(rest, Phase::copy, last); };
     if (!options.fixOverLimit || last != Phase::memory)
       return runRest(passes);
-    LogicalResult ran = runUntilItFits(module, passes, runRest, limitSteps);
+    LogicalResult ran =
+        runUntilItFits(module, passes, runRest, [&](StringRef step) { tell(step); }, limitSteps);
     // What was predicted before is of another plan.
     if (!limitSteps.empty())
       for (auto &[function, steps] : predictions)

@@ -21,8 +21,15 @@ using namespace gantry;
 static constexpr int kRounds = 12;
 /// So many of them in turn may bring nothing.
 static constexpr int kMostStalls = 6;
+/// Between half of the weights that are on the host and all of them.
+static constexpr int kHalvings = 3;
+/// In all; then the best plan so far will do.
+static constexpr int kMostAttempts = 120;
 /// More pieces than this are not tried.
 static constexpr int64_t kMostPieces = 64;
+/// Of what is missing, how much is asked of values that are not held, and of ops that go elsewhere.
+/// What is estimated before there are buffers is less than what it takes.
+static constexpr double kShares[] = {1, 1.5, 3};
 /// A plan that takes so little longer is as good as one that fits.
 static constexpr double kCheap = 1.01;
 /// One part in so many of the room there is: less is not worth more pieces.
@@ -73,7 +80,7 @@ static Outcome listen(MLIRContext *context, const CompileOptions &options, RunRe
   return outcome;
 }
 
-static void tell(MLIRContext *context, Outcome &outcome) {
+static void tellOutcome(MLIRContext *context, Outcome &outcome) {
   for (Diagnostic &diagnostic : outcome.heard)
     context->getDiagEngine().emit(std::move(diagnostic));
 }
@@ -153,29 +160,99 @@ static bool askForMore(const Attempt &attempt, int64_t factor, std::vector<int64
 // What is said
 //===----------------------------------------------------------------------===//
 
+/// Calls `add` with what is said of each device; what is empty is not said.
+static std::string describeByDevice(ModuleOp module,
+                                    function_ref<std::string(commands::DeviceOp)> describe) {
+  std::string text;
+  for (auto device : module.getOps<commands::DeviceOp>())
+    if (std::string own = describe(device); !own.empty())
+      text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() + ": " + own;
+  return text;
+}
+
+namespace {
+struct Brought {
+  uint64_t bytes = 0, number = 0;
+};
+} // namespace
+
+/// What copies bring to the device because of its limit: weights, or values that were there before.
+static Brought broughtTo(commands::DeviceOp device, bool isWeight) {
+  Brought brought;
+  device->getParentOfType<ModuleOp>().walk([&](commands::CopyOp copy) {
+    for (unsigned i = 0; i < copy.getSources().size(); ++i) {
+      commands::CopyOp::Copied value = copy.getCopied(i);
+      auto target = value.target.getDefiningOp<commands::BufferDeclOp>();
+      if (value.cause != kOverLimitCause || !target ||
+          isa<commands::UseOp>(value.source.getDefiningOp()) != isWeight ||
+          target.getDeviceAttr().getAttr() != device.getSymNameAttr())
+        continue;
+      brought.bytes += target.getSize();
+      ++brought.number;
+    }
+  });
+  return brought;
+}
+
+/// "12 weights of 3.4 MiB in all", "one weight of 1 MiB"
+static std::string count(Brought brought, StringRef what) {
+  const bool isOne = brought.number == 1;
+  return std::to_string(brought.number) + " " + what.str() + (isOne ? "" : "s") + " of " +
+         formatBytes(brought.bytes) + (isOne ? "" : " in all");
+}
+
 /// "GPU:0: 12 weights of 3.4 MiB in all stay on the host and come in each run", by device.
 static std::string describeStreamed(ModuleOp module) {
-  std::string text;
-  for (auto device : module.getOps<commands::DeviceOp>()) {
-    uint64_t bytes = 0, number = 0;
-    module.walk([&](commands::CopyOp copy) {
-      for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-        commands::CopyOp::Copied value = copy.getCopied(i);
-        auto target = value.target.getDefiningOp<commands::BufferDeclOp>();
-        if (value.cause != kOverLimitCause || !target ||
-            target.getDeviceAttr().getAttr() != device.getSymNameAttr())
-          continue;
-        bytes += target.getSize();
-        ++number;
-      }
+  return describeByDevice(module, [](commands::DeviceOp device) -> std::string {
+    Brought brought = broughtTo(device, true);
+    if (brought.number == 0)
+      return "";
+    return count(brought, "weight") + (brought.number == 1 ? " stays" : " stay") +
+           " on the host and come" + (brought.number == 1 ? "s" : "") + " in each run";
+  });
+}
+
+/// "GPU:0: 3 values of 12 MiB in all wait on the host for their next use", by device.
+static std::string describeSwapped(ModuleOp module) {
+  return describeByDevice(module, [](commands::DeviceOp device) -> std::string {
+    Brought brought = broughtTo(device, false);
+    if (brought.number == 0 || device.getDevice().getName().type == DeviceType::CPU)
+      return ""; // the way there
+    return count(brought, "value") + (brought.number == 1 ? " waits" : " wait") +
+           " on the host for " + (brought.number == 1 ? "its" : "their") + " next use";
+  });
+}
+
+static unsigned countPlaced(ModuleOp module, function_ref<bool(commands::PlacedAttr)> isMeant) {
+  unsigned number = 0;
+  for (auto func : module.getOps<commands::FuncOp>())
+    number += llvm::count_if(func.getPlaced().getAsRange<commands::PlacedAttr>(), isMeant);
+  return number;
+}
+
+/// "GPU:0: 5 ops run again for values that are read late", by device.
+static std::string describeRecomputed(ModuleOp module) {
+  return describeByDevice(module, [&](commands::DeviceOp device) -> std::string {
+    unsigned number = countPlaced(module, [&](commands::PlacedAttr op) {
+      return op.getDevice().getAttr() == device.getSymNameAttr() &&
+             op.getName().contains(kAgainSuffix);
     });
-    if (number != 0)
-      text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() + ": " +
-              std::to_string(number) + (number == 1 ? " weight of " : " weights of ") +
-              formatBytes(bytes) + (number == 1 ? " stays" : " in all stay") +
-              " on the host and come" + (number == 1 ? "s" : "") + " in each run";
-  }
-  return text;
+    return number == 0   ? ""
+           : number == 1 ? "an op runs again for a value that is read late"
+                         : std::to_string(number) + " ops run again for values that are read late";
+  });
+}
+
+/// "GPU:1: 5 ops run there, where there is room", by device.
+static std::string describeMoved(ModuleOp module) {
+  return describeByDevice(module, [&](commands::DeviceOp device) -> std::string {
+    unsigned number = countPlaced(module, [&](commands::PlacedAttr op) {
+      return op.getDevice().getAttr() == device.getSymNameAttr() && op.getReason() == kMovedReason;
+    });
+    return number == 0 ? ""
+                       : std::to_string(number) + (number == 1 ? " op runs" : " ops run") +
+                             " there, where there is room";
+  });
 }
 
 /// "GPU:0: the batch goes through where most is held in 4 pieces", by device.
@@ -203,16 +280,52 @@ static std::string compareAll(double before, double after) {
   return text;
 }
 
-/// What a command reads and writes on a device, and its scratch memory.
-static uint64_t bytesHeldBy(Operation *command, StringAttr device) {
-  llvm::SmallDenseSet<Value> seen;
+namespace {
+/// What a command has to have on a device.
+struct WorkingSet {
+  struct Part {
+    std::string name;
+    uint64_t bytes;
+    bool isWritten;
+  };
+  SmallVector<Part> parts;
   uint64_t bytes = 0;
-  schedule::forEachBuffer(command, [&](Value buffer, bool) {
-    auto declared = buffer.getDefiningOp<commands::BufferDeclOp>();
-    if (declared && declared.getDeviceAttr().getAttr() == device && seen.insert(buffer).second)
-      bytes += declared.getSize();
+};
+} // namespace
+
+/// Buffers and constants on the device, and scratch memory.
+static WorkingSet workingSetOf(commands::LaunchOp launch, StringAttr device,
+                               const SymbolTable &symbols) {
+  WorkingSet set;
+  llvm::SmallDenseSet<Value> seen;
+  auto add = [&](Value buffer, StringRef name, uint64_t bytes, bool isWritten) {
+    if (!seen.insert(buffer).second)
+      return;
+    set.parts.push_back({name.str(), bytes, isWritten});
+    set.bytes += bytes;
+  };
+  schedule::forEachBuffer(launch, [&](Value buffer, bool writes) {
+    if (auto declared = buffer.getDefiningOp<commands::BufferDeclOp>()) {
+      if (declared.getDeviceAttr().getAttr() == device)
+        add(buffer, declared.getValue(), declared.getSize(), writes);
+    } else if (auto use = buffer.getDefiningOp<commands::UseOp>()) {
+      auto constant = symbols.lookup<commands::ConstantOp>(use.getConstant());
+      if (constant && constant.getDeviceAttr().getAttr() == device)
+        add(buffer, constant.getName(), constant.getSize(), writes);
+    }
   });
-  return bytes;
+  return set;
+}
+
+/// "reads 'x' (16 KiB) and writes 'y' (16 KiB)"; of many the largest.
+static std::string describe(WorkingSet set) {
+  constexpr size_t most = 4;
+  llvm::stable_sort(set.parts, [](auto &a, auto &b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (auto [i, part] : llvm::enumerate(ArrayRef(set.parts).take_front(most)))
+    text += (i == 0 ? "" : ", ") + std::string(part.isWritten ? "writes '" : "reads '") +
+            part.name + "' (" + formatBytes(part.bytes) + ")";
+  return text + (set.parts.size() > most ? ", and less of others" : "");
 }
 
 namespace {
@@ -229,10 +342,12 @@ static Refusal refusalOf(const Attempt &attempt) {
   auto shortest = llvm::max_element(attempt.missing) - attempt.missing.begin();
   commands::DeviceOp device = *std::next(module.getOps<commands::DeviceOp>().begin(), shortest);
   commands::LaunchOp fullest;
-  uint64_t most = 0;
+  WorkingSet most;
+  const SymbolTable symbols(module);
   module.walk([&](commands::LaunchOp launch) {
-    if (uint64_t bytes = bytesHeldBy(launch, device.getSymNameAttr()); bytes > most) {
-      most = bytes;
+    if (WorkingSet set = workingSetOf(launch, device.getSymNameAttr(), symbols);
+        set.bytes > most.bytes) {
+      most = std::move(set);
       fullest = launch;
     }
   });
@@ -241,7 +356,7 @@ static Refusal refusalOf(const Attempt &attempt) {
   if (fullest)
     text += ", and '" +
             (fullest.getName().empty() ? fullest.getKernel() : fullest.getName()).str() +
-            "' alone reads and writes " + formatBytes(most) + " of transient memory";
+            "' alone takes " + formatBytes(most.bytes) + ": it " + describe(most);
   return {attempt.allMissing(), fullest ? fullest.getLoc() : device.getLoc(), text};
 }
 
@@ -253,11 +368,14 @@ namespace {
 struct Repair {
   OwningOpRef<ModuleOp> &module;
   RunRest run;
+  TellProgress tell;
+  int numAttempts = 0;
   MLIRContext *context = module->getContext();
   OwningOpRef<ModuleOp> placed = module->clone();
   std::optional<Refusal> refusal = {}; ///< of the attempt that misses least
 
   Attempt attempt(const CompileOptions &options) {
+    tell("find a plan that fits: attempt " + std::to_string(++numAttempts));
     module = placed->clone();
     Attempt made{options, nullptr, listen(context, options, run)};
     made.module = std::move(module);
@@ -321,52 +439,107 @@ struct Repair {
     return std::nullopt;
   }
 
-  /// More weights on the host leave more room to bring them in ahead of their use.
+  /// Fewer weights on the host may do: what was asked for was missing where nothing waited for
+  /// memory. More of them leave more room to bring them in ahead of their use.
   void improve(Attempt &found) {
     const CompileOptions fitting = found.options;
-    for (double factor : {1.15, 1.3, 1.6, 2., 3.}) {
-      if (llvm::all_of(fitting.streamed, [](int64_t bytes) { return bytes == 0; }))
-        return;
+    if (llvm::all_of(fitting.streamed, [](int64_t bytes) { return bytes == 0; }))
+      return;
+    auto fits = [&](double factor) {
       CompileOptions options = fitting;
       for (int64_t &bytes : options.streamed)
         bytes = int64_t(double(bytes) * factor);
-      if (Attempt made = attempt(options); made.outcome.ran && made.seconds < found.seconds)
+      Attempt made = attempt(options);
+      const bool ran = made.outcome.ran;
+      if (ran && made.seconds < found.seconds)
         found = std::move(made);
+      return ran;
+    };
+    double most = 1, least = 0.5;
+    for (int step = 0; step < kHalvings; ++step) {
+      const double middle = (least + most) / 2;
+      (fits(middle) ? most : least) = middle;
     }
+    for (double factor : {1.15, 1.3, 1.6, 2., 3.})
+      fits(factor);
   }
 
-  /// With weights on the host, and the batch in ever more pieces as long as that takes bytes off.
+  bool isEnough(const std::optional<Attempt> &best, const Attempt &first) const {
+    return numAttempts >= kMostAttempts ||
+           (best && (!best->outcome.ran || best->seconds < kCheap * first.seconds));
+  }
+
+  /// The best plan so far, and what it is made with, weights on the host apart.
+  struct State {
+    std::optional<Attempt> best;
+    CompileOptions options;
+    int64_t bytes; ///< that a plan with these options needs where memory is short
+  };
+
+  /// One way more to take bytes off, and weights on the host for what is still missing. Whether it
+  /// is worth more of the same: not when nothing else is missing, or what it takes off is little.
+  bool tryOut(State &state, const CompileOptions &options, const Attempt &first) {
+    Attempt made = attempt(options);
+    if (made.isAnswer() && !made.outcome.ran)
+      return false; // it breaks another rule
+    const bool fits = made.isAnswer();
+    const int64_t bytes = fits ? 0 : made.bytesWhereShort(first);
+    if (!fits && !isWorthIt(state.bytes - bytes, first))
+      return false;
+    std::optional<Attempt> found = fits ? std::move(made) : stream(made);
+    if (found && !found->outcome.ran)
+      return false;
+    if (found && !fits)
+      improve(*found);
+    const bool isBetter = found && (!state.best || found->seconds < state.best->seconds);
+    // Before anything fits, what takes bytes off is a step on the way.
+    if (isBetter || (!found && !state.best))
+      state = {isBetter ? std::move(found) : std::nullopt, options, bytes};
+    return !fits && (isBetter || !state.best);
+  }
+
+  /// With weights on the host first, then with all else, cheapest first as far as can be told
+  /// before: each on top of what was best, as long as a run gets shorter by it.
   std::optional<Attempt> search(const Attempt &whole, const Attempt &first) {
-    std::optional<Attempt> best = stream(whole);
-    if (best && !best->outcome.ran)
-      return best;
-    if (best)
-      improve(*best);
-    int64_t bytes = whole.bytesWhereShort(first);
-    for (int64_t count = 2; count <= kMostPieces; count *= 2) {
-      if (best && best->seconds < kCheap * first.seconds)
-        break;
-      CompileOptions options = whole.options;
-      for (int64_t missing : first.missing)
-        options.pieces.push_back(missing > 0 ? count : 1);
-      Attempt split = attempt(options);
-      const bool isEnough = split.isAnswer();
-      if (!isEnough && !isWorthIt(bytes - split.bytesWhereShort(first), first))
-        break;
-      bytes = isEnough ? 0 : split.bytesWhereShort(first);
-      std::optional<Attempt> found = isEnough ? std::move(split) : stream(split);
-      if (found && !found->outcome.ran)
-        return found;
-      if (found)
-        improve(*found);
-      // Once more pieces take longer, even more do, too.
-      const bool isLast = isEnough || (found && best && found->seconds >= best->seconds);
-      if (found && (!best || found->seconds < best->seconds))
-        best = std::move(found);
-      if (isLast)
-        break;
+    State state{stream(whole), whole.options, whole.bytesWhereShort(first)};
+    if (state.best && !state.best->outcome.ran)
+      return std::move(state.best);
+    if (state.best)
+      improve(*state.best);
+    auto done = [&] { return isEnough(state.best, first); };
+    auto missing = [&](double factor) {
+      std::vector<int64_t> bytes;
+      for (int64_t own : whole.missing)
+        bytes.push_back(int64_t(double(own) * factor));
+      return bytes;
+    };
+    auto tryShares = [&](function_ref<void(CompileOptions &, std::vector<int64_t>)> set) {
+      for (double share : kShares) {
+        CompileOptions options = state.options;
+        set(options, missing(share));
+        if (done() || !tryOut(state, options, first))
+          break;
+      }
+    };
+    tryShares([](CompileOptions &o, std::vector<int64_t> bytes) { o.recomputed = bytes; });
+    // Of what goes to the host two pieces are there at a time, which is no less than the whole of
+    // two.
+    int failures = 0;
+    for (int64_t count = 2; count <= kMostPieces && failures < 2 && !done(); count *= 2) {
+      CompileOptions options = state.options;
+      options.pieces.clear();
+      for (int64_t own : first.missing)
+        options.pieces.push_back(own > 0 ? count : 1);
+      failures = tryOut(state, options, first) ? 0 : failures + 1;
     }
-    return best;
+    tryShares([](CompileOptions &o, std::vector<int64_t> bytes) { o.swapped = bytes; });
+    for (size_t target = 0; target < first.missing.size(); ++target)
+      if (first.missing[target] == 0)
+        tryShares([&](CompileOptions &o, std::vector<int64_t> bytes) {
+          o.moved = bytes;
+          o.movedTo.assign(bytes.size(), int64_t(target));
+        });
+    return std::move(state.best);
   }
 
   /// Whether so many bytes less are much beside what there is room for.
@@ -376,32 +549,43 @@ struct Repair {
 
   /// What was done, cheapest first: what it takes off, and how much longer a run then is.
   std::vector<std::string> describe(const Attempt &first, const Attempt &best) {
-    std::vector<std::string> steps;
+    ModuleOp module = *best.module;
+    const CompileOptions &done = best.options;
     CompileOptions options = first.options;
+    struct Step {
+      std::string text;
+      std::function<void()> take;
+    };
+    std::vector<Step> taken;
+    auto add = [&](bool isDone, const std::string &text, auto CompileOptions::*option) {
+      if (isDone && !text.empty())
+        taken.push_back({text, [&options, &done, option] { options.*option = done.*option; }});
+    };
+    add(options.keepOnce != done.keepOnce, "weights that are read in two layouts are kept in one",
+        &CompileOptions::keepOnce);
+    add(options.once != done.once, "what depends on constants alone is computed in each run",
+        &CompileOptions::once);
+    add(true, describeRecomputed(module), &CompileOptions::recomputed);
+    add(true, describePieces(module, done.pieces), &CompileOptions::pieces);
+    add(true, describeMoved(module), &CompileOptions::moved);
+    add(true, describeSwapped(module), &CompileOptions::swapped);
+    add(true, describeStreamed(module), &CompileOptions::streamed);
+    std::vector<std::string> steps;
     int64_t bytes = first.bytesWhereShort(first);
     double seconds = first.seconds;
-    auto add = [&](const std::string &what, bool isLast) {
+    for (auto [i, step] : llvm::enumerate(taken)) {
+      step.take();
+      options.movedTo = done.movedTo;
+      const bool isLast = i + 1 == taken.size();
       Attempt between = isLast ? Attempt() : attemptWithoutLimits(options);
       const Attempt &now = isLast ? best : between;
-      steps.push_back(what + ": " +
-                      compare(bytes - now.bytesWhereShort(first), now.seconds - seconds));
-      bytes = now.bytesWhereShort(first);
+      // Where there is no limit, what has gone comes back at once.
+      int64_t left = isLast || options.swapped.empty() ? now.bytesWhereShort(first)
+                                                       : attempt(options).bytesWhereShort(first);
+      steps.push_back(step.text + ": " + compare(bytes - left, now.seconds - seconds));
+      bytes = left;
       seconds = now.seconds;
-    };
-    const CompileOptions &done = best.options;
-    const std::string streamed = describeStreamed(*best.module),
-                      pieces = describePieces(*best.module, done.pieces);
-    const bool isAll = pieces.empty() && streamed.empty();
-    if (std::exchange(options.keepOnce, done.keepOnce) != done.keepOnce)
-      add("weights that are read in two layouts are kept in one",
-          isAll && done.once == options.once);
-    if (std::exchange(options.once, done.once) != done.once)
-      add("what depends on constants alone is computed in each run", isAll);
-    options.pieces = done.pieces;
-    if (!pieces.empty())
-      add(pieces, streamed.empty());
-    if (!streamed.empty())
-      add(streamed, true);
+    }
     if (!steps.empty())
       steps.back() += "; " + compareAll(first.seconds, best.seconds);
     return steps;
@@ -416,17 +600,18 @@ static void refuse(MLIRContext *context, Attempt &first, const std::optional<Ref
       diagnostic.attachNote(refusal->loc) << refusal->text;
       break;
     }
-  tell(context, first.outcome);
+  tellOutcome(context, first.outcome);
 }
 
 LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, const CompileOptions &options,
-                                     RunRest run, std::vector<std::string> &steps) {
-  Repair repair{module, run};
+                                     RunRest run, TellProgress tell,
+                                     std::vector<std::string> &steps) {
+  Repair repair{module, run, tell};
   MLIRContext *context = repair.context;
   Attempt first = repair.attempt(options);
   auto finish = [&](Attempt &attempt) {
     module = std::move(attempt.module);
-    tell(context, attempt.outcome);
+    tellOutcome(context, attempt.outcome);
     return success(attempt.outcome.ran);
   };
   if (first.isAnswer())

@@ -12,12 +12,16 @@ namespace gantry {
 /// Runs the phases after Place.
 using RunRest = llvm::function_ref<llvm::LogicalResult(const CompileOptions &)>;
 
+/// Hears how far a search has come.
+using TellProgress = llvm::function_ref<void(llvm::StringRef)>;
+
 /// Runs them on `module`, which is placed, again and again on copies of it: with what costs nothing
-/// by the cost model, then with the batch in more and more pieces and each time more weights on the
+/// by the cost model, then with cheap values computed again, the batch in more and more pieces,
+/// values that wait on the host, ops on other devices, and each time more weights on the
 /// host. Of what fits, the shortest step wins. Fails with the first errors. What was done is told
 /// in remarks, and is in `steps`.
 llvm::LogicalResult runUntilItFits(mlir::OwningOpRef<mlir::ModuleOp> &module,
-                                   const CompileOptions &options, RunRest run,
+                                   const CompileOptions &options, RunRest run, TellProgress tell,
                                    std::vector<std::string> &steps);
 
 } // namespace gantry

@@ -11,6 +11,7 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/Passes.h"
 #include "gantry/Transforms/CheckCopyBudget.h"
+#include "gantry/Transforms/OverLimit/Passes.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
@@ -112,7 +113,11 @@ static void addPlace(OpPassManager &pm, PlacementRequests requests) {
 //===----------------------------------------------------------------------===//
 
 static void addCopy(OpPassManager &pm, const CompileOptions &options) {
-  // Before copies: what pieces need of other devices is copied once.
+  // Before copies: what is elsewhere then, and what pieces need of other devices, is copied once.
+  MoveOpsPassOptions move;
+  llvm::append_range(move.bytes, options.moved);
+  llvm::append_range(move.to, options.movedTo);
+  pm.addPass(createMoveOpsPass(move));
   SplitBatchPassOptions split;
   llvm::append_range(split.pieces, options.pieces);
   pm.addPass(createSplitBatchPass(split));
@@ -121,6 +126,13 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   InsertCopiesPassOptions insert;
   insert.explicitOnly = options.explicitCopies;
   pm.addPass(createInsertCopiesPass(insert));
+  // What is made again needs no way to the host and back, and weights come in between all of it.
+  RecomputeValuesPassOptions recompute;
+  llvm::append_range(recompute.bytes, options.recomputed);
+  pm.addPass(createRecomputeValuesPass(recompute));
+  SwapValuesPassOptions swap;
+  llvm::append_range(swap.bytes, options.swapped);
+  pm.addPass(createSwapValuesPass(swap));
   StreamConstantsPassOptions stream;
   llvm::append_range(stream.bytes, options.streamed);
   pm.addPass(createStreamConstantsPass(stream));

@@ -18,10 +18,11 @@
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@128KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | count 0
 // RUN: bash -c "gantry compile %s --devices=CPU:0,GPU:0@40KiB --simulate --over-limit=fix -o %t.gantry; test \$? = 3" 2>&1 | FileCheck %s --check-prefix=REFUSED
 // REFUSED: the plan needs 128 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 40 KiB
-// REFUSED: note: {{.*}}over-limit.mlir:{{.*}}: of what --over-limit=fix can do, the plan that needs least needs 48 KiB, and 'MatMul/y.0.0.0.0.0' alone reads and writes 48 KiB of transient memory
+// REFUSED: note: {{.*}}over-limit.mlir:{{.*}}: of what --over-limit=fix can do, the plan that needs least needs 48 KiB, and 'MatMul/y.0.0.0.0.0' alone takes 48 KiB: it reads {{.*}} (16 KiB), {{.*}}writes {{.*}} (16 KiB)
 
 // RUN: not gantry compile %s --over-limit=mend -o %t.gantry 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: --over-limit: expected one of error, fix, got 'mend'
+#gpu = #gantry.device<"GPU:0">
 func.func @main(%x: tensor<64x64xf32> {gantry.name = "x"}) -> (tensor<64x64xf32> {gantry.name = "y"}) {
   %w0 = gantry.constant dense<0.01> : tensor<64x64xf32>
   %w1 = gantry.constant dense<0.02> : tensor<64x64xf32>
@@ -29,11 +30,11 @@ func.func @main(%x: tensor<64x64xf32> {gantry.name = "x"}) -> (tensor<64x64xf32>
   %w3 = gantry.constant dense<0.04> : tensor<64x64xf32>
   %w4 = gantry.constant dense<0.05> : tensor<64x64xf32>
   %w5 = gantry.constant dense<0.06> : tensor<64x64xf32>
-  %a = gantry.matmul %x, %w0 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %b = gantry.matmul %a, %w1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %c = gantry.matmul %b, %w2 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %d = gantry.matmul %c, %w3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %e = gantry.matmul %d, %w4 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %y = gantry.matmul %e, %w5 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %a = gantry.matmul %x, %w0 {gantry.device = #gpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %b = gantry.matmul %a, %w1 {gantry.device = #gpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = gantry.matmul %b, %w2 {gantry.device = #gpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d = gantry.matmul %c, %w3 {gantry.device = #gpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %e = gantry.matmul %d, %w4 {gantry.device = #gpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = gantry.matmul %e, %w5 {gantry.device = #gpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }

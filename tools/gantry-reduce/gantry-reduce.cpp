@@ -8,6 +8,7 @@
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Passes.h"
+#include "gantry/Transforms/OverLimit/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   gantry::registerDialects(registry);
   gantry::registerReductionPatterns(registry);
   gantry::registerGantryTransformsPasses();
+  gantry::registerGantryOverLimitPasses();
   gantry::registerGantryLinalgPasses();
   gantry::registerGantryTargetPasses();
   gantry::registerGantryCPUPasses();

@@ -84,13 +84,17 @@ struct CompileOptions {
   bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
   CopyBudget maxCopy;
   std::optional<ReplicaList> replicate;
-  bool fixOverLimit = false;     ///< look for a plan that fits where the first one does not
-  std::vector<int64_t> streamed; ///< bytes of weights that each run copies, by logical device
-  std::vector<int64_t> pieces;   ///< of the batch where most is held, by logical device
-  bool keepOnce = false;         ///< weights that are read plain as well have no layout of their own
-  std::string largestBatch;      ///< the open dimension to find the largest size of; empty: none
-  bool firstReplica = false;     ///< one device for each gantry.replicate, to compare with
-  unsigned searchSteps = 2000;   ///< of local search in automatic placement
+  bool fixOverLimit = false;       ///< look for a plan that fits where the first one does not
+  std::vector<int64_t> streamed;   ///< bytes of weights that each run copies, by logical device
+  std::vector<int64_t> pieces;     ///< of the batch where most is held, by logical device
+  std::vector<int64_t> recomputed; ///< bytes of values not to be held, by logical device
+  std::vector<int64_t> swapped;    ///< bytes of values that wait on the host, by logical device
+  std::vector<int64_t> moved;      ///< bytes of ops that run elsewhere, by logical device
+  std::vector<int64_t> movedTo;    ///< number of the logical device where, for each
+  bool keepOnce = false;       ///< weights that are read plain as well have no layout of their own
+  std::string largestBatch;    ///< the open dimension to find the largest size of; empty: none
+  bool firstReplica = false;   ///< one device for each gantry.replicate, to compare with
+  unsigned searchSteps = 2000; ///< of local search in automatic placement
 
   std::vector<std::string> targets;    ///< that the devices of the topology have; none: not known
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine

@@ -11,4 +11,10 @@ inline constexpr llvm::StringLiteral kOverLimitCause = "the memory limit";
 /// Why the slices and joins of a batch in pieces are where they are.
 inline constexpr llvm::StringLiteral kBatchSplitReason = "beside the pieces of the batch";
 
+/// Why ops run on another device than they would with more memory.
+inline constexpr llvm::StringLiteral kMovedReason = "where there is room";
+
+/// Behind the name of an op that computes a value again; a number follows.
+inline constexpr llvm::StringLiteral kAgainSuffix = "/again_";
+
 } // namespace gantry

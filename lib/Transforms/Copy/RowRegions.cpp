@@ -1,5 +1,6 @@
 #include "RowRegions.h"
 
+#include "Holding.h"
 #include "gantry/Analysis/Rows.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -15,122 +16,12 @@ static constexpr double kMostLeft = 0.9;
 /// Places to begin a region, and to end it, that are looked at.
 static constexpr size_t kMostCuts = 24;
 
-static uint64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? getByteSize(type) : 0;
-}
-
 static int64_t rowsOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getRank() ? type.getDimSize(0) : 0;
 }
 
 namespace {
-/// A value on the device, before views.
-struct Held {
-  Value value;
-  uint64_t bytes;
-  uint32_t first, last; ///< numbers of ops, both included
-};
-
-/// What a block holds on a device while its ops run in order.
-struct Holding {
-  Block &block;
-  DeviceAttr device;
-  const Homes &homes;
-  SmallVector<Operation *> ops;
-  DenseMap<Operation *, uint32_t> numbers;
-  SmallVector<Held> values;
-  SmallVector<uint64_t> bytes; ///< by op
-
-  Holding(Block &block, DeviceAttr device, const Homes &homes)
-      : block(block), device(device), homes(homes) {
-    for (Operation &op : block) {
-      numbers[&op] = ops.size();
-      ops.push_back(&op);
-    }
-    for (BlockArgument argument : block.getArguments())
-      add(argument, false);
-    for (Operation *op : ops)
-      if (!isa<ConstantOp>(op) && !isView(op))
-        for (Value result : op->getResults())
-          add(result, homes.homeOf(result) == device);
-    sumUp();
-  }
-
-  uint32_t numberOf(Operation *user) const {
-    return numbers.lookup(block.findAncestorOpInBlock(*user));
-  }
-
-  /// Uses, those of views among them.
-  void forEachUse(Value value, function_ref<void(OpOperand &)> visit) const {
-    for (OpOperand &use : value.getUses())
-      if (isView(use.getOwner()))
-        forEachUse(use.getOwner()->getResult(0), visit);
-      else
-        visit(use);
-  }
-
-  /// What is elsewhere is held from the first op that needs it here.
-  void add(Value value, bool isHere) {
-    if (!isHere && homes.homeOf(value) == device)
-      return; // bound by the caller
-    bool isReturned = false;
-    Held held{value, bytesOf(value), UINT32_MAX, 0};
-    if (isHere)
-      held.first = held.last = numberOf(value.getDefiningOp());
-    forEachUse(value, [&](OpOperand &use) {
-      bool isNeededHere = homes.neededBy(use) == device;
-      isReturned |= isHere && isNeededHere && use.getOwner() == block.getTerminator();
-      if (!isHere && !isNeededHere)
-        return;
-      held.first = std::min(held.first, numberOf(use.getOwner()));
-      held.last = std::max(held.last, numberOf(use.getOwner()));
-    });
-    if (!isReturned && held.bytes > 0 && held.first != UINT32_MAX)
-      values.push_back(held);
-  }
-
-  /// The bytes of an operand that ends at the op, whose place the result takes.
-  uint64_t replaced(Operation *op) const {
-    if (op->getNumResults() != 1)
-      return 0;
-    for (OpOperand &use : op->getOpOperands()) {
-      if (!isElementwiseUse(use) || bytesOf(use.get()) != bytesOf(op->getResult(0)))
-        continue;
-      Value value = skipViews(use.get());
-      uint32_t last = 0;
-      forEachUse(value,
-                 [&](OpOperand &other) { last = std::max(last, numberOf(other.getOwner())); });
-      if (homes.homeOf(value) == device && value.getDefiningOp() && last == numberOf(op))
-        return bytesOf(use.get());
-    }
-    return 0;
-  }
-
-  void sumUp() {
-    SmallVector<int64_t> change(ops.size() + 1);
-    for (const Held &held : values) {
-      change[held.first] += held.bytes;
-      change[held.last + 1] -= held.bytes;
-    }
-    int64_t now = 0;
-    for (auto [i, op] : llvm::enumerate(ops)) {
-      now += change[i];
-      bytes.push_back(now - replaced(op));
-    }
-  }
-
-  /// Bytes that are held both before op `cut` and by it or later.
-  uint64_t across(uint32_t cut) const {
-    uint64_t sum = 0;
-    for (const Held &held : values)
-      if (held.first < cut && cut <= held.last)
-        sum += held.bytes;
-    return sum;
-  }
-};
-
 /// A region and what would be held with it.
 struct Candidate {
   RowRegion region;
@@ -239,14 +130,14 @@ void Finder::weigh(uint32_t begin, uint32_t end, Candidate &candidate) const {
   uint64_t around = 0, behind = 0, given = 0, largest = 0, pieceOfInputs = 0, weights = 0;
   SmallVector<int64_t> change(end - begin + 1);
   for (Value input : region.inputs)
-    pieceOfInputs += bytesOf(input);
+    pieceOfInputs += bytesHeldFor(input);
   for (Value output : region.outputs) {
-    uint64_t bytes = bytesOf(output);
+    uint64_t bytes = bytesHeldFor(output);
     candidate.moved += 2 * bytes;
     given += isElsewhere(region, output) ? 2 * part * bytes : bytes;
     largest = std::max(largest, isElsewhere(region, output) ? 0 : bytes);
   }
-  for (const Held &held : holding.values) {
+  for (const HeldValue &held : holding.values) {
     if (isMadeIn(region, held.value)) {
       if (region.outputs.contains(held.value))
         continue;
@@ -264,20 +155,25 @@ void Finder::weigh(uint32_t begin, uint32_t end, Candidate &candidate) const {
       behind += held.bytes;
   }
   llvm::SmallDenseSet<Value> seen;
-  for (Operation *op : region.ops)
+  uint64_t largestWeights = 0;
+  for (Operation *op : region.ops) {
+    uint64_t own = 0;
     for (Value operand : op->getOperands())
       if (Value root = skipViews(operand); root.getDefiningOp<ConstantOp>() &&
-                                           bytesOf(root) >= kLeastWeight &&
+                                           bytesHeldFor(root) >= kLeastWeight &&
                                            seen.insert(root).second)
-        weights += bytesOf(root);
+        own += bytesHeldFor(root);
+    weights += own;
+    largestWeights = std::max(largestWeights, own);
+  }
   int64_t now = 0, most = 0;
   for (uint32_t i = begin; i < end; ++i) {
     now += change[i - begin];
     most = std::max(most, now - int64_t(holding.replaced(holding.ops[i])));
   }
-  // What comes from the host stays for all pieces.
+  // What comes from the host stays for all pieces; what one op reads is there without them, too.
   if (holding.device != holding.homes.hostOf(holding.device))
-    around += weights;
+    around += weights - largestWeights;
   candidate.inside = std::max<uint64_t>(around + given + part * double(most + pieceOfInputs),
                                         behind + given + largest);
   candidate.moved += 2 * pieceOfInputs + (count - 1) * weights;

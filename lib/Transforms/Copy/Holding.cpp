@@ -1,0 +1,94 @@
+#include "Holding.h"
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+using namespace mlir;
+using namespace gantry;
+
+uint64_t gantry::bytesHeldFor(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? getByteSize(type) : 0;
+}
+
+Holding::Holding(Block &block, DeviceAttr device, const Homes &homes)
+    : block(block), device(device), homes(homes) {
+  for (Operation &op : block) {
+    numbers[&op] = ops.size();
+    ops.push_back(&op);
+  }
+  for (BlockArgument argument : block.getArguments())
+    add(argument, false);
+  for (Operation *op : ops)
+    if (!isa<ConstantOp>(op) && !isView(op))
+      for (Value result : op->getResults())
+        add(result, homes.homeOf(result) == device);
+  sumUp();
+}
+
+uint32_t Holding::numberOf(Operation *user) const {
+  return numbers.lookup(block.findAncestorOpInBlock(*user));
+}
+
+void Holding::forEachUse(Value value, function_ref<void(OpOperand &)> visit) const {
+  for (OpOperand &use : value.getUses())
+    if (isView(use.getOwner()))
+      forEachUse(use.getOwner()->getResult(0), visit);
+    else
+      visit(use);
+}
+
+/// What is elsewhere is held from the first op that needs it here.
+void Holding::add(Value value, bool isHere) {
+  if (!isHere && homes.homeOf(value) == device)
+    return; // bound by the caller
+  bool isReturned = false;
+  HeldValue held{value, bytesHeldFor(value), UINT32_MAX, 0};
+  if (isHere)
+    held.first = held.last = numberOf(value.getDefiningOp());
+  forEachUse(value, [&](OpOperand &use) {
+    bool isNeededHere = homes.neededBy(use) == device;
+    isReturned |= isHere && isNeededHere && use.getOwner() == block.getTerminator();
+    if (!isHere && !isNeededHere)
+      return;
+    held.first = std::min(held.first, numberOf(use.getOwner()));
+    held.last = std::max(held.last, numberOf(use.getOwner()));
+  });
+  if (!isReturned && held.bytes > 0 && held.first != UINT32_MAX)
+    values.push_back(held);
+}
+
+uint64_t Holding::replaced(Operation *op) const {
+  if (op->getNumResults() != 1)
+    return 0;
+  for (OpOperand &use : op->getOpOperands()) {
+    if (!isElementwiseUse(use) || bytesHeldFor(use.get()) != bytesHeldFor(op->getResult(0)))
+      continue;
+    Value value = skipViews(use.get());
+    uint32_t last = 0;
+    forEachUse(value, [&](OpOperand &other) { last = std::max(last, numberOf(other.getOwner())); });
+    if (homes.homeOf(value) == device && value.getDefiningOp() && last == numberOf(op))
+      return bytesHeldFor(use.get());
+  }
+  return 0;
+}
+
+void Holding::sumUp() {
+  SmallVector<int64_t> change(ops.size() + 1);
+  for (const HeldValue &held : values) {
+    change[held.first] += held.bytes;
+    change[held.last + 1] -= held.bytes;
+  }
+  int64_t now = 0;
+  for (auto [i, op] : llvm::enumerate(ops)) {
+    now += change[i];
+    bytes.push_back(now - replaced(op));
+  }
+}
+
+uint64_t Holding::across(uint32_t cut) const {
+  uint64_t sum = 0;
+  for (const HeldValue &held : values)
+    if (held.first < cut && cut <= held.last)
+      sum += held.bytes;
+  return sum;
+}

@@ -1,0 +1,47 @@
+// What a block holds on a device while its ops run in order: an estimate, for passes that have to
+// choose before there are kernels and buffers.
+#pragma once
+
+#include "gantry/Analysis/Homes.h"
+
+namespace gantry {
+
+/// A value on the device, before views.
+struct HeldValue {
+  mlir::Value value;
+  uint64_t bytes;
+  uint32_t first, last; ///< numbers of ops, both included
+};
+
+/// Values in the order of the block, from the op that makes them to the last one that reads them,
+/// elementwise results in the place of an operand. What the caller binds, and constants, are not
+/// counted.
+struct Holding {
+  mlir::Block &block;
+  DeviceAttr device;
+  const Homes &homes;
+  llvm::SmallVector<mlir::Operation *> ops;
+  llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
+  llvm::SmallVector<HeldValue> values;
+  llvm::SmallVector<uint64_t> bytes; ///< by op
+
+  Holding(mlir::Block &block, DeviceAttr device, const Homes &homes);
+
+  /// The op of the block that `user` is, or is in.
+  uint32_t numberOf(mlir::Operation *user) const;
+  /// Uses, those of views among them.
+  void forEachUse(mlir::Value value, llvm::function_ref<void(mlir::OpOperand &)> visit) const;
+  /// The bytes of an operand that ends at the op, whose place the result takes.
+  uint64_t replaced(mlir::Operation *op) const;
+  /// Bytes that are held both before op `cut` and by it or later.
+  uint64_t across(uint32_t cut) const;
+
+private:
+  void add(mlir::Value value, bool isHere);
+  void sumUp();
+};
+
+/// Of a tensor whose shape is known, else 0.
+uint64_t bytesHeldFor(mlir::Value value);
+
+} // namespace gantry

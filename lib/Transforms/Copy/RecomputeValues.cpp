@@ -1,0 +1,194 @@
+// Computes cheap values again where they are read late, instead of holding them until then.
+//
+// Around the place where most is held: what is read before and after it but not in between, and can
+// be made again, in front of its next reader, from what is there anyway. Elementwise ops and those
+// that go row by row cost little more than a pass over memory, and give the same bits each time.
+
+#include "Holding.h"
+#include "gantry/Analysis/Rows.h"
+#include "gantry/Transforms/OverLimit.h"
+#include "gantry/Transforms/OverLimit/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_RECOMPUTEVALUESPASS
+#include "gantry/Transforms/OverLimit/Passes.h.inc"
+} // namespace gantry
+
+/// Less is not worth a launch.
+static constexpr uint64_t kLeast = 16 << 10;
+/// Values of a function and device.
+static constexpr int kMostValues = 128;
+/// Ops that one value may take.
+static constexpr size_t kMostSteps = 6;
+
+/// What computes little for what it writes, alike each time.
+static bool isCheap(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  if (!kernel || op->getNumRegions() != 0 || op->getNumResults() != 1)
+    return false;
+  switch (kernel.getFusionKind()) {
+  case FusionKind::Elementwise:
+  case FusionKind::Movement:
+    return true;
+  case FusionKind::Contraction:
+  case FusionKind::Generator:
+    return false;
+  default:
+    return !rowOperandsOf(op).empty();
+  }
+}
+
+namespace {
+/// A value that need not be held.
+struct Candidate {
+  const HeldValue *held = nullptr;
+  uint32_t next = 0;                  ///< number of the op that reads it then
+  llvm::SetVector<Operation *> steps; ///< that make it again, views among them, in order
+};
+
+/// Looks for the value in a block.
+struct Finder {
+  const Holding &holding;
+  uint32_t fullest;
+  DenseMap<Value, const HeldValue *> held;
+
+  Finder(const Holding &holding, uint32_t fullest) : holding(holding), fullest(fullest) {
+    for (const HeldValue &value : holding.values)
+      held[value.value] = &value;
+  }
+
+  std::optional<Candidate> find() {
+    std::optional<Candidate> best;
+    for (const HeldValue &value : holding.values) {
+      if (value.bytes < kLeast || value.first >= fullest || value.last <= fullest)
+        continue;
+      Candidate candidate{&value, nextUse(value), {}};
+      if (candidate.next > fullest && collect(value.value, candidate) && !fillsUp(candidate) &&
+          (!best || isBetter(candidate, *best)))
+        best = std::move(candidate);
+    }
+    return best;
+  }
+
+private:
+  /// More bytes, then fewer steps.
+  static bool isBetter(const Candidate &a, const Candidate &b) {
+    return a.held->bytes != b.held->bytes ? a.held->bytes > b.held->bytes
+                                          : a.steps.size() < b.steps.size();
+  }
+
+  /// The first use from the fullest op on.
+  uint32_t nextUse(const HeldValue &value) const {
+    uint32_t next = value.last;
+    holding.forEachUse(value.value, [&](OpOperand &use) {
+      if (uint32_t at = holding.numberOf(use.getOwner()); at >= fullest)
+        next = std::min(next, at);
+    });
+    return next;
+  }
+
+  /// Whether the value can be had when the next reader comes without making it again.
+  bool isThere(Value value, uint32_t when) const {
+    if (value.getDefiningOp<ConstantOp>())
+      return true;
+    if (auto known = held.find(value); known != held.end())
+      return known->second->last >= when;
+    // Bound by the caller: there for the whole run.
+    return isa<BlockArgument>(value) && holding.homes.homeOf(value) == holding.device;
+  }
+
+  bool collect(Value value, Candidate &candidate) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &holding.block || candidate.steps.size() >= kMostSteps)
+      return false;
+    if (!isView(op) && (!isCheap(op) || op->getAttr(kDeviceAttr) != holding.device))
+      return false;
+    for (Value operand : op->getOperands())
+      if (!isThere(operand, candidate.next) && !candidate.steps.contains(operand.getDefiningOp()) &&
+          !collect(operand, candidate))
+        return false;
+    candidate.steps.insert(op);
+    return true;
+  }
+
+  /// Whether as much would be held where it is made again.
+  bool fillsUp(const Candidate &candidate) const {
+    uint64_t more = 0;
+    for (Operation *op : candidate.steps)
+      if (!isView(op) && op->getResult(0) != candidate.held->value)
+        more += bytesHeldFor(op->getResult(0));
+    return holding.bytes[candidate.next] + more >= holding.bytes[fullest];
+  }
+};
+
+struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> {
+  using RecomputeValuesPassBase::RecomputeValuesPassBase;
+
+  void runOnOperation() override {
+    if (llvm::all_of(bytes, [](int64_t wanted) { return wanted <= 0; }))
+      return;
+    Homes homes(getOperation());
+    Topology topology = getTopology(getOperation());
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (auto [logical, wanted] : llvm::zip(topology.logical, bytes))
+        if (wanted > 0 && !func.isExternal())
+          recompute(func.getBody().front(), DeviceAttr::get(&getContext(), logical.name), wanted,
+                    homes);
+  }
+
+  void recompute(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes) {
+    std::optional<uint64_t> first;
+    for (int i = 0; i < kMostValues; ++i) {
+      Holding holding(block, device, homes);
+      const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
+      const uint64_t most = holding.bytes[fullest];
+      if (most + wanted <= first.value_or(most))
+        return;
+      first = std::max(most, first.value_or(most));
+      std::optional<Candidate> candidate = Finder(holding, fullest).find();
+      if (!candidate)
+        return;
+      makeAgain(holding, *candidate, i);
+      ++numValues;
+    }
+  }
+
+  /// In front of the next reader, for all from there on.
+  static void makeAgain(const Holding &holding, const Candidate &candidate, int number) {
+    SmallVector<OpOperand *> late;
+    holding.forEachUse(candidate.held->value, [&](OpOperand &use) {
+      if (holding.numberOf(use.getOwner()) >= candidate.next)
+        late.push_back(&use);
+    });
+    OpBuilder b(holding.ops[candidate.next]);
+    IRMapping mapping;
+    for (Operation *op : candidate.steps) {
+      Operation *again = b.clone(*op, mapping);
+      if (isView(op))
+        continue;
+      // Ops of one name would be merged into one.
+      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+      again->setAttr(kNameAttr, b.getStringAttr((name ? name.getValue() : "value") + kAgainSuffix +
+                                                Twine(number)));
+    }
+    for (OpOperand *use : late)
+      use->set(viewAgain(use->get(), b, mapping));
+  }
+
+  /// What shows the value, of the one that was made again.
+  static Value viewAgain(Value value, OpBuilder &b, IRMapping &mapping) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *view = value.getDefiningOp();
+    viewAgain(view->getOperand(0), b, mapping);
+    return b.clone(*view, mapping)->getResult(0);
+  }
+};
+} // namespace

@@ -1,0 +1,138 @@
+// Keeps values on the host while nobody needs them on the device, where most is held.
+//
+// A value that is there before and after the fullest place, and that nothing uses in between, goes
+// to the host behind its last use before, and comes back in front of the next one. Both are copies
+// like others, on queues of their own; how far ahead of its use a value comes back is Memory's to
+// choose. The one with the longest way in between goes first: it has most to hide behind.
+
+#include "Holding.h"
+#include "gantry/Transforms/OverLimit.h"
+#include "gantry/Transforms/OverLimit/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_SWAPVALUESPASS
+#include "gantry/Transforms/OverLimit/Passes.h.inc"
+} // namespace gantry
+
+/// Less is not worth two copies.
+static constexpr uint64_t kLeast = 16 << 10;
+/// Values of a function and device.
+static constexpr int kMostValues = 128;
+
+namespace {
+/// A value and the uses between which it can go.
+struct Gap {
+  const HeldValue *held = nullptr;
+  uint32_t before = 0, next = 0; ///< numbers of ops
+
+  bool isBetter(const Gap &other) const {
+    if (!other.held)
+      return true;
+    const uint32_t own = next - before, its = other.next - other.before;
+    return own != its ? own > its : held->bytes > other.held->bytes;
+  }
+};
+
+struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
+  using SwapValuesPassBase::SwapValuesPassBase;
+
+  void runOnOperation() override {
+    if (llvm::all_of(bytes, [](int64_t wanted) { return wanted <= 0; }))
+      return;
+    Homes homes(getOperation());
+    Topology topology = getTopology(getOperation());
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (auto [logical, wanted] : llvm::zip(topology.logical, bytes)) {
+        auto device = DeviceAttr::get(&getContext(), logical.name);
+        if (wanted > 0 && !func.isExternal() && device != homes.hostOf(device))
+          swap(func.getBody().front(), device, wanted, homes);
+      }
+  }
+
+  void swap(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes) {
+    std::optional<uint64_t> first;
+    for (int i = 0; i < kMostValues; ++i) {
+      Holding holding(block, device, homes);
+      const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
+      const uint64_t most = holding.bytes[fullest];
+      if (most + wanted <= first.value_or(most))
+        return;
+      first = std::max(most, first.value_or(most));
+      Gap best;
+      for (const HeldValue &value : holding.values)
+        if (std::optional<Gap> gap = gapAt(holding, value, fullest); gap && gap->isBetter(best))
+          best = *gap;
+      if (!best.held)
+        return;
+      sendAway(holding, best);
+      ++numValues;
+    }
+  }
+
+  /// Between the uses on both sides of op `at`, which is none of them.
+  static std::optional<Gap> gapAt(const Holding &holding, const HeldValue &value, uint32_t at) {
+    // What comes from elsewhere could come later, which Memory sees to.
+    Operation *maker = value.value.getDefiningOp();
+    if (value.bytes < kLeast || value.first >= at || value.last <= at || !maker)
+      return std::nullopt;
+    Gap gap{&value, value.first, value.last};
+    bool isUsed = false;
+    holding.forEachUse(value.value, [&](OpOperand &use) {
+      const uint32_t user = holding.numberOf(use.getOwner());
+      isUsed |= user == at;
+      if (user < at)
+        gap.before = std::max(gap.before, user);
+      else
+        gap.next = std::min(gap.next, user);
+    });
+    if (isUsed || (isa<CopyOp>(maker) && gap.before == value.first))
+      return std::nullopt;
+    return gap;
+  }
+
+  static Value copyTo(OpBuilder &b, Value value, DeviceAttr device) {
+    return CopyOp::create(b, value.getLoc(), value, device, /*force=*/true,
+                          b.getStringAttr(kOverLimitCause));
+  }
+
+  static void sendAway(const Holding &holding, const Gap &gap) {
+    Value value = gap.held->value;
+    SmallVector<OpOperand *> late;
+    holding.forEachUse(value, [&](OpOperand &use) {
+      if (holding.numberOf(use.getOwner()) >= gap.next)
+        late.push_back(&use);
+    });
+    const DeviceAttr host = holding.homes.hostOf(holding.device);
+    OpBuilder b(value.getContext());
+    Value there;
+    // What the host has already need not go there.
+    if (auto copy = value.getDefiningOp<CopyOp>();
+        copy && holding.homes.homeOf(copy.getInput()) == host) {
+      there = copy.getInput();
+    } else {
+      b.setInsertionPointAfter(holding.ops[gap.before]);
+      there = copyTo(b, value, host);
+    }
+    b.setInsertionPoint(holding.ops[gap.next]);
+    IRMapping mapping;
+    mapping.map(value, copyTo(b, there, holding.device));
+    for (OpOperand *use : late)
+      use->set(viewAgain(use->get(), b, mapping));
+  }
+
+  /// What shows the value, of the one that came back.
+  static Value viewAgain(Value value, OpBuilder &b, IRMapping &mapping) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *view = value.getDefiningOp();
+    viewAgain(view->getOperand(0), b, mapping);
+    return b.clone(*view, mapping)->getResult(0);
+  }
+};
+} // namespace
