@@ -147,3 +147,49 @@ bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device, unsig
   delayer.move();
   return !delayer.moved.empty();
 }
+
+/// A copy to another device out of a buffer that Memory places on `device`.
+static bool goesOut(commands::CopyOp copy, StringAttr device) {
+  auto target = copy.getTargets().front().getDefiningOp<commands::BufferDeclOp>();
+  auto source = copy.getSources().front().getDefiningOp<commands::BufferDeclOp>();
+  if (!copy.getAlso().empty() || (target && shareOf(target)) || (source && shareOf(source)))
+    return false;
+  return source && source.getDeviceAttr().getAttr() == device &&
+         !(target && target.getDeviceAttr() == source.getDeviceAttr());
+}
+
+/// Whether the copy has to stay behind the op.
+static bool mustFollow(commands::CopyOp copy, Operation *op) {
+  if (op->getNumRegions() != 0)
+    return true;
+  return llvm::any_of(op->getOperands(),
+                      [&](Value used) {
+                        return used == copy.getTargets().front() ||
+                               (used == copy.getSources().front() && writes(op, used));
+                      }) ||
+         llvm::is_contained(
+             {copy.getSources().front().getDefiningOp(), copy.getTargets().front().getDefiningOp()},
+             op);
+}
+
+bool gantry::memory::hurryCopies(commands::FuncOp func, StringAttr device) {
+  constexpr unsigned most = 1; // one value is made while the one before it goes
+  SmallVector<commands::CopyOp> copies;
+  func.walk([&](commands::CopyOp copy) {
+    if (goesOut(copy, device))
+      copies.push_back(copy);
+  });
+  bool moved = false;
+  for (commands::CopyOp copy : copies) {
+    SmallVector<Operation *> launches; // between, the last one first
+    Operation *op = copy->getPrevNode();
+    for (; op && !mustFollow(copy, op); op = op->getPrevNode())
+      if (isa<commands::LaunchOp>(op))
+        launches.push_back(op);
+    if (launches.size() <= most)
+      continue;
+    copy->moveAfter(launches[launches.size() - most]);
+    moved = true;
+  }
+  return moved;
+}

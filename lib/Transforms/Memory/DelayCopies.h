@@ -1,4 +1,5 @@
-// For devices that are short of memory: copies that come in as late as they can.
+// For devices that are short of memory: copies that come in as late as they can, and that go out as
+// early.
 #pragma once
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
@@ -9,5 +10,9 @@ namespace gantry::memory {
 /// before the first command that uses the buffer (or to the end of its segment), past nothing that
 /// writes its source. Tells whether any copy moved. The buffers wait at the other end instead.
 bool delayCopies(commands::FuncOp func, mlir::StringAttr device, unsigned ahead);
+
+/// Moves each copy out of a transient buffer of `device` up, to where one launch runs between what
+/// makes the value and the copy: what is made meanwhile waits. Tells whether any copy moved.
+bool hurryCopies(commands::FuncOp func, mlir::StringAttr device);
 
 } // namespace gantry::memory

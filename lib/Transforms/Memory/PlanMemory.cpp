@@ -91,7 +91,15 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       byDevice[device].push_back(std::move(whole));
     }
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
-    // Rather wait for memory than not fit: values then come in shortly before they are used.
+    // Rather wait for memory than not fit: values then go out shortly after they are made.
+    if (succeeded(packed) && !packed->full.empty()) {
+      bool moved = false;
+      for (StringAttr device : packed->full)
+        moved |= hurryCopies(func, device);
+      if (moved)
+        packed = packAll(func, byDevice, nullptr);
+    }
+    // And come in shortly before they are used.
     for (unsigned ahead : {64, 32, 16, 8, 4, 2, 1, 0}) {
       if (failed(packed) || packed->full.empty())
         break;

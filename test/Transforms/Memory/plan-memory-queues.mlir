@@ -99,3 +99,31 @@ plan.func @apart inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] 
   plan.launch @k(%a) -> () items 1 grain 1 on @d1 "use_a" [] at ""
   plan.launch @k(%b) -> () items 1 grain 1 on @d1 "use_b" [] at ""
 }
+
+// -----
+
+// Values go out while the next one is made, and where there is no room for more, that is as long as the one behind it waits.
+// CHECK: plan.arena @transient_d1 transient on @d1 size 128 lower_bound 128
+// CHECK-LABEL: plan.func @early
+// CHECK: plan.launch {{.*}}"make_a"
+// CHECK-NEXT: plan.launch {{.*}}"make_b"
+// CHECK-NEXT: plan.copy {{.*}}"a" at
+// CHECK-NEXT: plan.launch {{.*}}"make_c"
+// CHECK-NEXT: plan.copy {{.*}}"b" at
+// CHECK-NEXT: plan.copy {{.*}}"c" at
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 150
+plan.func @early inputs [] outputs [#plan.binding<"y0" : tensor<16xf32> on @d0>, #plan.binding<"y1" : tensor<16xf32> on @d0>, #plan.binding<"y2" : tensor<16xf32> on @d0>] {
+  %y0 = plan.output 0 size 64
+  %y1 = plan.output 1 size 64
+  %y2 = plan.output 2 size 64
+  %a = plan.buffer size 64 on @d1 "a" : tensor<16xf32>
+  %b = plan.buffer size 64 on @d1 "b" : tensor<16xf32>
+  %c = plan.buffer size 64 on @d1 "c" : tensor<16xf32>
+  plan.launch @k() -> (%a) items 1 grain 1 on @d1 "make_a" [] at ""
+  plan.launch @k() -> (%b) items 1 grain 1 on @d1 "make_b" [] at ""
+  plan.launch @k() -> (%c) items 1 grain 1 on @d1 "make_c" [] at ""
+  plan.copy %a to %y0 on @d1 queue 2 "a" at ""
+  plan.copy %b to %y1 on @d1 queue 2 "b" at ""
+  plan.copy %c to %y2 on @d1 queue 2 "c" at ""
+}
