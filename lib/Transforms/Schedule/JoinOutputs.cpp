@@ -7,6 +7,7 @@
 #include "JoinOutputs.h"
 
 #include "gantry/Analysis/SharedBuffers.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 using namespace mlir;
 using namespace gantry;

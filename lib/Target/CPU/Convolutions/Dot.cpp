@@ -12,11 +12,14 @@ using namespace gantry;
 
 static constexpr llvm::StringLiteral kBytes = "gantry_dot_ui8_i8_", kPairs = "gantry_dot_bf16_";
 
+static std::string symbolFor(int64_t lanes, bool isPairs) {
+  return ((isPairs ? kPairs : kBytes) + llvm::Twine(lanes)).str();
+}
+
 mlir::Value gantry::cpu::callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module,
                                  mlir::Value left, mlir::Value right, mlir::Value sums) {
   auto type = llvm::cast<mlir::VectorType>(sums.getType());
-  const bool isPairs = type.getElementType().isF32();
-  std::string symbol = ((isPairs ? kPairs : kBytes) + llvm::Twine(type.getDimSize(0))).str();
+  std::string symbol = symbolFor(type.getDimSize(0), type.getElementType().isF32());
   auto declared = module.lookupSymbol<mlir::func::FuncOp>(symbol);
   if (!declared) {
     mlir::OpBuilder::InsertionGuard guard(b);
@@ -33,8 +36,8 @@ llvm::Value *gantry::cpu::callDot(llvm::IRBuilder<> &b, llvm::Value *left, llvm:
                                   llvm::Value *sums) {
   auto *type = llvm::cast<llvm::FixedVectorType>(sums->getType());
   auto function = b.GetInsertBlock()->getModule()->getOrInsertFunction(
-      (kPrefix + llvm::Twine(type->getNumElements())).str(),
-      llvm::FunctionType::get(type, {type, type, type}, false));
+      symbolFor(type->getNumElements(), type->isFPOrFPVectorTy()),
+      llvm::FunctionType::get(type, {left->getType(), right->getType(), type}, false));
   return b.CreateCall(function, {left, right, sums});
 }
 
