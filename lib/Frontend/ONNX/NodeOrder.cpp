@@ -1,3 +1,5 @@
+// Puts nodes in the order of their use, where a file has them in another one.
+
 #include "NodeOrder.h"
 
 #include "llvm/ADT/STLExtras.h"
