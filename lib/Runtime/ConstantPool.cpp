@@ -25,7 +25,8 @@ bool isSame(const PooledConstant &known, const plan::PlanFile &file,
 
 std::shared_ptr<PooledConstant> ConstantPool::get(Device *device,
                                                   const std::shared_ptr<const plan::PlanFile> &file,
-                                                  const plan::fb::Constant &constant) {
+                                                  const plan::fb::Constant &constant,
+                                                  const Taken &taken) {
   const std::span<const uint8_t> bytes = file->bytesOf(constant);
   // Candidates are compared without the lock. What goes away with a reference goes after it.
   std::vector<std::shared_ptr<PooledConstant>> looked;
@@ -37,7 +38,7 @@ std::shared_ptr<PooledConstant> ConstantPool::get(Device *device,
       if (!known || std::find(looked.begin(), looked.end(), known) != looked.end())
         continue;
       looked.push_back(known);
-      if (known->device == device && known->size == bytes.size())
+      if (known->device == device && known->size == bytes.size() && !taken.contains(known.get()))
         return known;
     }
     return nullptr;

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace gantry::runtime {
 
@@ -43,11 +44,14 @@ struct PooledConstant {
 /// Thread-safe.
 class ConstantPool {
 public:
+  using Taken = std::unordered_set<const PooledConstant *>;
+
   /// The constant of that device with the content that a plan file has there: one that is known, or
-  /// a new one that has no place yet. It is forgotten when its last user lets it go.
+  /// a new one that has no place yet. It is forgotten when its last user lets it go. Not one that
+  /// is in `taken`: a plan has as many constants of equal content as it says that it takes.
   std::shared_ptr<PooledConstant> get(Device *device,
                                       const std::shared_ptr<const plan::PlanFile> &file,
-                                      const plan::fb::Constant &constant);
+                                      const plan::fb::Constant &constant, const Taken &taken);
 
   /// Held while constants get their places: of two plans that load the same the second waits.
   std::mutex placing;

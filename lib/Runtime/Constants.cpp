@@ -11,7 +11,6 @@
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace gantry::runtime {
 
@@ -34,15 +33,17 @@ void LoadedPlan::findConstants() {
     if (constant->made() == plan::nothingSaid &&
         planDevices[metadata().arenas()->Get(constant->arena())->device()])
       constants[constant->arena()].push_back({constant, constant->size(), nullptr, nullptr});
+  ConstantPool::Taken taken;
   for (std::vector<OwnConstant> &arena : constants) {
     std::sort(arena.begin(), arena.end(),
               [](const auto &a, const auto &b) { return a.source->offset() < b.source->offset(); });
     for (size_t i = 0; i + 1 < arena.size(); ++i)
       arena[i].room = arena[i + 1].source->offset() - arena[i].source->offset();
-    for (OwnConstant &each : arena)
-      each.pooled = owner->constantPool().get(
-          planDevices[metadata().arenas()->Get(each.source->arena())->device()], file,
-          *each.source);
+    for (OwnConstant &each : arena) {
+      Device *device = planDevices[metadata().arenas()->Get(each.source->arena())->device()];
+      each.pooled = owner->constantPool().get(device, file, *each.source, taken);
+      taken.insert(each.pooled.get());
+    }
   }
 }
 
@@ -65,10 +66,9 @@ Status LoadedPlan::loadConstants() {
 /// without reading it, else in memory.
 Status LoadedPlan::placeConstants(std::vector<OwnConstant> &arena) {
   std::vector<OwnConstant *> small;
-  std::unordered_set<const PooledConstant *> seen;
   for (OwnConstant &own : arena) {
     PooledConstant &pooled = *own.pooled;
-    if (pooled.data || pooled.size == 0 || !seen.insert(&pooled).second)
+    if (pooled.data || pooled.size == 0)
       continue;
     countLoadCopy(*own.source);
     if (pooled.device->runsInline()) {
