@@ -45,7 +45,7 @@ void gantry::printReport(const GraphReport &report, llvm::raw_ostream &os) {
   for (const std::string &dim : report.openDims)
     os << "open dimension " << dim << ": give it with --dim " << dim << "=N\n";
   for (const std::string &input : report.shapeInputs)
-    os << "input " << input << " decides shapes: give it with --value " << input << "=FILE.npy\n";
+    os << "input " << input << " decides shapes: give it with --value " << input << "=VALUE\n";
   for (const std::string &warning : report.warnings)
     os << "warning: " << warning << "\n";
   for (const GraphReport::Issue &issue : report.issues) {

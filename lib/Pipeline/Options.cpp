@@ -64,6 +64,33 @@ InputValue gantry::makeInputValue(std::string name, const arrays::ArrayView &arr
   return value;
 }
 
+/// A number or a list of them in brackets; nothing for other text, which names a file.
+static std::optional<InputValue> parseValue(StringRef name, StringRef text) {
+  InputValue value{name.str(), {}, {}};
+  llvm::SmallVector<StringRef> numbers{text};
+  if (text.consume_front("[") && text.consume_back("]")) {
+    numbers.clear();
+    text.split(numbers, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/!text.trim().empty());
+    value.shape = {int64_t(numbers.size())};
+  }
+  std::vector<int64_t> integers;
+  std::vector<double> floats;
+  for (StringRef number : numbers) {
+    int64_t integer;
+    if (!number.trim().getAsInteger(10, integer))
+      integers.push_back(integer);
+    if (double fraction; !number.trim().getAsDouble(fraction))
+      floats.push_back(fraction);
+  }
+  if (integers.size() == numbers.size())
+    value.elements = std::move(integers);
+  else if (floats.size() == numbers.size())
+    value.elements = std::move(floats);
+  else
+    return std::nullopt;
+  return value;
+}
+
 /// The one place where flags become names of devices; lists and rules are read by their libraries.
 static Expected<DeviceName> readDevice(StringRef text) { return DeviceName::parse(text.str()); }
 
@@ -224,10 +251,14 @@ struct FlagReader {
   LogicalResult readValue(StringRef text) {
     auto [name, file] = text.split('=');
     if (name.empty() || file.empty())
-      return fail("--value '" + text + "' is not NAME=FILE.npy");
+      return fail("--value '" + text + "' is not NAME=VALUE");
     for (const InputValue &other : options.graph.values)
       if (other.name == name)
         return fail("--value " + name + " is given twice");
+    if (std::optional<InputValue> written = parseValue(name, file)) {
+      options.graph.values.push_back(std::move(*written));
+      return llvm::success();
+    }
     options.files.push_back(file.str());
     Expected<arrays::NamedArray> read = arrays::readArray(file.str());
     if (!read)

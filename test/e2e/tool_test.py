@@ -399,7 +399,7 @@ class ValuesTest(ToolTest):
         self.save("float.npy", np.array([3.0, 4.0]))
         self.save("one.npy", np.array([12]))
         for value, message in {
-                "shape": "--value 'shape' is not NAME=FILE.npy",
+                "shape": "--value 'shape' is not NAME=VALUE",
                 "shape=none.npy": "--value shape: cannot open 'none.npy': no such file or folder",
                 "shape=float.npy": "m.onnx: the value for input 'shape' holds "
                                    "floating-point numbers, the input is of type i64",
@@ -414,7 +414,7 @@ class ValuesTest(ToolTest):
     def test_a_missing_value_is_asked_for(self):
         run = self.gantry("run", "m.onnx", "--input", "x=x.npy")
         self.assertEqual(run.status, 1)
-        self.assertEqual(run.err.count("give that with --value shape=FILE.npy"), 1, run.err)
+        self.assertEqual(run.err.count("give that with --value shape=VALUE"), 1, run.err)
         self.assertEqual(run.err.count("node 'y'"), 1, run.err)
 
 

@@ -911,7 +911,7 @@ void Importer::askFor(Location loc, ArrayRef<std::string> inputs, StringRef why,
   }
   std::vector<std::string> flags;
   for (const std::string &input : inputs)
-    flags.push_back("--value " + input + "=FILE.npy");
+    flags.push_back("--value " + input + "=VALUE");
   emitError(loc) << "the value of input '" << inputs.front()
                  << "' decides which branch runs, and not both can be compiled (" << why
                  << "); give it with " << llvm::join(flags, " ");

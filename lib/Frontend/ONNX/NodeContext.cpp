@@ -163,7 +163,7 @@ std::optional<Elements> NodeContext::knownOperand(size_t i, StringRef what) {
                         ") decides a shape and must be known when compiling";
   if (!inputs.empty()) {
     std::string name = nameOfArgument(inputs.front());
-    message += "; it comes from input '" + name + "', give that with --value " + name + "=FILE.npy";
+    message += "; it comes from input '" + name + "', give that with --value " + name + "=VALUE";
   } else {
     message += "; shapes that depend on data are not supported";
   }

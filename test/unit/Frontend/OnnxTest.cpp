@@ -127,7 +127,7 @@ TEST(Onnx, ShapeInputIsAskedForAndTakenAsValue) {
   EXPECT_EQ(Imported(model(graph)).error,
             "node 'r' (Reshape of ai.onnx, opset 17): operand 1 (shape) decides a shape and must "
             "be known when "
-            "compiling; it comes from input 'to', give that with --value to=FILE.npy");
+            "compiling; it comes from input 'to', give that with --value to=VALUE");
   Imported given(model(graph), {.values = {{"to", {2}, std::vector<int64_t>{3, -1}}}});
   ASSERT_TRUE(given.module) << given.error;
   EXPECT_EQ(given.resultType(), "tensor<3x2xf32>");
@@ -443,7 +443,7 @@ TEST(Onnx, LoopThatStacksResultsIsUnrolled) {
   EXPECT_EQ(it.count<AddOp>(), 3);
   EXPECT_EQ(it.resultType(1), "tensor<3x2xf32>");
   EXPECT_TRUE(
-      llvm::StringRef(Imported(model(loopGraph(true))).error).contains("--value trips=FILE.npy"));
+      llvm::StringRef(Imported(model(loopGraph(true))).error).contains("--value trips=VALUE"));
 }
 
 //===----------------------------------------------------------------------===//
