@@ -194,16 +194,13 @@ struct Piece {
 };
 } // namespace
 
-/// Registers that are taken beside the sums, where so many hold a row of the panel. Words that no
-/// instruction multiplies come apart (Dot.cpp), bytes into pairs or one by one, pairs of bf16 into
-/// two numbers: those of the row once for all pixels, those of a pixel and their products in turn.
+/// Registers that are taken beside the sums, where so many hold a row of the panel. Pairs of bf16
+/// that no instruction multiplies come apart into two numbers, as words of bytes do.
 static int64_t besideSums(int64_t vectors, const Convolution &convolution,
                           const Registers &registers) {
   if (convolution.isPairs() && !registers.dotBF16)
     return 2 * vectors + 2;
-  if (!convolution.isBytes() || registers.mostByteLanes)
-    return vectors + 1;
-  return registers.pairLanes ? 2 * vectors + 6 : 4 * vectors + 3;
+  return convolution.isBytes() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
 }
 
 Piece::Piece(const Convolution &convolution, const Registers &registers) {

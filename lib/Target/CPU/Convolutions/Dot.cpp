@@ -41,6 +41,12 @@ llvm::Value *gantry::cpu::callDot(llvm::IRBuilder<> &b, llvm::Value *left, llvm:
   return b.CreateCall(function, {left, right, sums});
 }
 
+int64_t gantry::cpu::registersOfBytes(int64_t vectors, const Registers &registers) {
+  if (registers.mostByteLanes)
+    return vectors + 1;
+  return registers.pairLanes ? 2 * vectors + 6 : 4 * vectors + 3;
+}
+
 namespace {
 class DotEmitter {
 public:

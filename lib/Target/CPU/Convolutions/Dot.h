@@ -28,6 +28,11 @@ mlir::Value callDot(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, mlir::
 llvm::Value *callDot(llvm::IRBuilder<> &b, llvm::Value *left, llvm::Value *right,
                      llvm::Value *sums);
 
+/// Registers that a step with words of bytes takes beside its sums, where so many hold a row of the
+/// panel. Words that no instruction multiplies come apart into pairs, or one by one: those of the
+/// row once for all that they are multiplied by, those of that and their products in turn.
+int64_t registersOfBytes(int64_t vectors, const Registers &registers);
+
 /// Gives the functions that `module` declares their bodies, which go where they are called.
 void defineDots(llvm::Module &module, const Registers &registers);
 

@@ -104,6 +104,9 @@ private:
   /// same time; where groups come apart, so are they and their parts, some of the next step
   /// already.
   bool fits(int64_t rows, int64_t vectors) const {
+    // Words of bytes come apart in no order: the parts of all rows may be there at once.
+    if (tile.factors == Factors::bytes && !registers.mostByteLanes)
+      return rows * (vectors + 2) + registersOfBytes(vectors, registers) <= registers.count;
     int64_t held = parts == 1 ? vectors + 1 : (parts + 1) * (vectors + 1) + 4;
     return rows * vectors + held <= registers.count;
   }
