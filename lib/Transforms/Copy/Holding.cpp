@@ -5,6 +5,9 @@
 using namespace mlir;
 using namespace gantry;
 
+/// Values of a block that are freed on a device.
+static constexpr unsigned kMostValues = 128;
+
 uint64_t gantry::bytesHeldFor(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() ? getByteSize(type) : 0;
@@ -35,6 +38,15 @@ void Holding::forEachUse(Value value, function_ref<void(OpOperand &)> visit) con
       forEachUse(use.getOwner()->getResult(0), visit);
     else
       visit(use);
+}
+
+SmallVector<OpOperand *> Holding::usesFrom(Value value, uint32_t first) const {
+  SmallVector<OpOperand *> uses;
+  forEachUse(value, [&](OpOperand &use) {
+    if (numberOf(use.getOwner()) >= first)
+      uses.push_back(&use);
+  });
+  return uses;
 }
 
 /// What is elsewhere is held from the first op that needs it here.
@@ -91,4 +103,47 @@ uint64_t Holding::across(uint32_t cut) const {
     if (held.first < cut && cut <= held.last)
       sum += held.bytes;
   return sum;
+}
+
+/// What shows the value, of the one in its place.
+static Value viewAgain(Value value, OpBuilder &b, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *view = value.getDefiningOp();
+  viewAgain(view->getOperand(0), b, mapping);
+  return b.clone(*view, mapping)->getResult(0);
+}
+
+void gantry::readInstead(ArrayRef<OpOperand *> uses, OpBuilder &b, IRMapping &mapping) {
+  for (OpOperand *use : uses)
+    use->set(viewAgain(use->get(), b, mapping));
+}
+
+void gantry::forEachWanted(
+    ModuleOp module, ArrayRef<int64_t> wanted,
+    function_ref<void(func::FuncOp, DeviceAttr, uint64_t, const Homes &)> visit) {
+  if (llvm::all_of(wanted, [](int64_t bytes) { return bytes <= 0; }))
+    return;
+  Homes homes(module);
+  Topology topology = getTopology(module);
+  for (auto func : module.getOps<func::FuncOp>())
+    for (auto [logical, bytes] : llvm::zip(topology.logical, wanted))
+      if (bytes > 0 && !func.isExternal())
+        visit(func, DeviceAttr::get(module.getContext(), logical.name), bytes, homes);
+}
+
+unsigned gantry::freeAtFullest(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
+                               function_ref<bool(const Holding &, uint32_t)> freeOne) {
+  std::optional<uint64_t> first;
+  for (unsigned freed = 0; freed < kMostValues; ++freed) {
+    Holding holding(block, device, homes);
+    const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
+    const uint64_t most = holding.bytes[fullest];
+    if (most + wanted <= first.value_or(most))
+      return freed;
+    first = std::max(most, first.value_or(most));
+    if (!freeOne(holding, fullest))
+      return freed;
+  }
+  return kMostValues;
 }

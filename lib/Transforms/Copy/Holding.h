@@ -4,6 +4,10 @@
 
 #include "gantry/Analysis/Homes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
 namespace gantry {
 
 /// A value on the device, before views.
@@ -31,6 +35,8 @@ struct Holding {
   uint32_t numberOf(mlir::Operation *user) const;
   /// Uses, those of views among them.
   void forEachUse(mlir::Value value, llvm::function_ref<void(mlir::OpOperand &)> visit) const;
+  /// Those by op `first` and later ones.
+  llvm::SmallVector<mlir::OpOperand *> usesFrom(mlir::Value value, uint32_t first) const;
   /// The bytes of an operand that ends at the op, whose place the result takes.
   uint64_t replaced(mlir::Operation *op) const;
   /// Bytes that are held both before op `cut` and by it or later.
@@ -43,5 +49,21 @@ private:
 
 /// Of a tensor whose shape is known, else 0.
 uint64_t bytesHeldFor(mlir::Value value);
+
+/// Lets uses of a value and its views read what `mapping` has for it, by views that are made again.
+void readInstead(llvm::ArrayRef<mlir::OpOperand *> uses, mlir::OpBuilder &b,
+                 mlir::IRMapping &mapping);
+
+/// For each function and each device that has to hold fewer bytes; `wanted` is by number of the
+/// device in the topology.
+void forEachWanted(
+    mlir::ModuleOp module, llvm::ArrayRef<int64_t> wanted,
+    llvm::function_ref<void(mlir::func::FuncOp, DeviceAttr, uint64_t, const Homes &)> visit);
+
+/// Has `freeOne` change the block, a value after the other, until it holds so many bytes less at
+/// its fullest; that is given, with the number of the fullest op, what the block holds now, and
+/// says whether there was something to change. How many there were.
+unsigned freeAtFullest(mlir::Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
+                       llvm::function_ref<bool(const Holding &holding, uint32_t fullest)> freeOne);
 
 } // namespace gantry

@@ -9,8 +9,6 @@
 #include "gantry/Transforms/OverLimit.h"
 #include "gantry/Transforms/OverLimit/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -23,8 +21,6 @@ namespace gantry {
 
 /// Less is not worth a launch.
 static constexpr uint64_t kLeast = 16 << 10;
-/// Values of a function and device.
-static constexpr int kMostValues = 128;
 /// Ops that one value may take.
 static constexpr size_t kMostSteps = 6;
 
@@ -132,41 +128,23 @@ struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> 
   using RecomputeValuesPassBase::RecomputeValuesPassBase;
 
   void runOnOperation() override {
-    if (llvm::all_of(bytes, [](int64_t wanted) { return wanted <= 0; }))
-      return;
-    Homes homes(getOperation());
-    Topology topology = getTopology(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      for (auto [logical, wanted] : llvm::zip(topology.logical, bytes))
-        if (wanted > 0 && !func.isExternal())
-          recompute(func.getBody().front(), DeviceAttr::get(&getContext(), logical.name), wanted,
-                    homes);
-  }
-
-  void recompute(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes) {
-    std::optional<uint64_t> first;
-    for (int i = 0; i < kMostValues; ++i) {
-      Holding holding(block, device, homes);
-      const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
-      const uint64_t most = holding.bytes[fullest];
-      if (most + wanted <= first.value_or(most))
-        return;
-      first = std::max(most, first.value_or(most));
-      std::optional<Candidate> candidate = Finder(holding, fullest).find();
-      if (!candidate)
-        return;
-      makeAgain(holding, *candidate, i);
-      ++numValues;
-    }
+    forEachWanted(getOperation(), bytes,
+                  [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
+                    int number = 0;
+                    numValues += freeAtFullest(func.getBody().front(), device, wanted, homes,
+                                               [&](const Holding &holding, uint32_t fullest) {
+                                                 std::optional<Candidate> candidate =
+                                                     Finder(holding, fullest).find();
+                                                 if (candidate)
+                                                   makeAgain(holding, *candidate, number++);
+                                                 return candidate.has_value();
+                                               });
+                  });
   }
 
   /// In front of the next reader, for all from there on.
   static void makeAgain(const Holding &holding, const Candidate &candidate, int number) {
-    SmallVector<OpOperand *> late;
-    holding.forEachUse(candidate.held->value, [&](OpOperand &use) {
-      if (holding.numberOf(use.getOwner()) >= candidate.next)
-        late.push_back(&use);
-    });
+    SmallVector<OpOperand *> late = holding.usesFrom(candidate.held->value, candidate.next);
     OpBuilder b(holding.ops[candidate.next]);
     IRMapping mapping;
     for (Operation *op : candidate.steps) {
@@ -178,17 +156,7 @@ struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> 
       again->setAttr(kNameAttr, b.getStringAttr((name ? name.getValue() : "value") + kAgainSuffix +
                                                 Twine(number)));
     }
-    for (OpOperand *use : late)
-      use->set(viewAgain(use->get(), b, mapping));
-  }
-
-  /// What shows the value, of the one that was made again.
-  static Value viewAgain(Value value, OpBuilder &b, IRMapping &mapping) {
-    if (Value known = mapping.lookupOrNull(value))
-      return known;
-    Operation *view = value.getDefiningOp();
-    viewAgain(view->getOperand(0), b, mapping);
-    return b.clone(*view, mapping)->getResult(0);
+    readInstead(late, b, mapping);
   }
 };
 } // namespace

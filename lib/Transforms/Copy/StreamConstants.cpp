@@ -5,7 +5,7 @@
 // has the computing in front of it to hide behind. Those that an op reads little of, as a gather
 // does, come last: they would be copied whole for a few rows.
 
-#include "gantry/Analysis/Homes.h"
+#include "Holding.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/OverLimit.h"
 #include "gantry/Transforms/Passes.h"
@@ -32,16 +32,7 @@ struct Candidate {
 struct StreamConstants : gantry::impl::StreamConstantsPassBase<StreamConstants> {
   using StreamConstantsPassBase::StreamConstantsPassBase;
 
-  void runOnOperation() override {
-    if (llvm::all_of(bytes, [](int64_t wanted) { return wanted <= 0; }))
-      return;
-    Homes homes(getOperation());
-    Topology topology = getTopology(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      for (auto [logical, wanted] : llvm::zip(topology.logical, bytes))
-        if (wanted > 0 && !func.isExternal())
-          stream(func, DeviceAttr::get(&getContext(), logical.name), wanted, homes);
-  }
+  void runOnOperation() override { forEachWanted(getOperation(), bytes, stream); }
 
   static void stream(func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
     SmallVector<Candidate> whole, parts;

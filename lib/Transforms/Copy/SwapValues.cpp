@@ -9,9 +9,6 @@
 #include "gantry/Transforms/OverLimit.h"
 #include "gantry/Transforms/OverLimit/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
-
 using namespace mlir;
 using namespace gantry;
 
@@ -22,8 +19,6 @@ namespace gantry {
 
 /// Less is not worth two copies.
 static constexpr uint64_t kLeast = 16 << 10;
-/// Values of a function and device.
-static constexpr int kMostValues = 128;
 
 namespace {
 /// A value and the uses between which it can go.
@@ -43,36 +38,22 @@ struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
   using SwapValuesPassBase::SwapValuesPassBase;
 
   void runOnOperation() override {
-    if (llvm::all_of(bytes, [](int64_t wanted) { return wanted <= 0; }))
-      return;
-    Homes homes(getOperation());
-    Topology topology = getTopology(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      for (auto [logical, wanted] : llvm::zip(topology.logical, bytes)) {
-        auto device = DeviceAttr::get(&getContext(), logical.name);
-        if (wanted > 0 && !func.isExternal() && device != homes.hostOf(device))
-          swap(func.getBody().front(), device, wanted, homes);
-      }
+    forEachWanted(getOperation(), bytes,
+                  [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
+                    if (device != homes.hostOf(device))
+                      numValues += freeAtFullest(func.getBody().front(), device, wanted, homes,
+                                                 sendLongestAway);
+                  });
   }
 
-  void swap(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes) {
-    std::optional<uint64_t> first;
-    for (int i = 0; i < kMostValues; ++i) {
-      Holding holding(block, device, homes);
-      const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
-      const uint64_t most = holding.bytes[fullest];
-      if (most + wanted <= first.value_or(most))
-        return;
-      first = std::max(most, first.value_or(most));
-      Gap best;
-      for (const HeldValue &value : holding.values)
-        if (std::optional<Gap> gap = gapAt(holding, value, fullest); gap && gap->isBetter(best))
-          best = *gap;
-      if (!best.held)
-        return;
+  static bool sendLongestAway(const Holding &holding, uint32_t fullest) {
+    Gap best;
+    for (const HeldValue &value : holding.values)
+      if (std::optional<Gap> gap = gapAt(holding, value, fullest); gap && gap->isBetter(best))
+        best = *gap;
+    if (best.held)
       sendAway(holding, best);
-      ++numValues;
-    }
+    return best.held;
   }
 
   /// Between the uses on both sides of op `at`, which is none of them.
@@ -103,11 +84,7 @@ struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
 
   static void sendAway(const Holding &holding, const Gap &gap) {
     Value value = gap.held->value;
-    SmallVector<OpOperand *> late;
-    holding.forEachUse(value, [&](OpOperand &use) {
-      if (holding.numberOf(use.getOwner()) >= gap.next)
-        late.push_back(&use);
-    });
+    SmallVector<OpOperand *> late = holding.usesFrom(value, gap.next);
     const DeviceAttr host = holding.homes.hostOf(holding.device);
     OpBuilder b(value.getContext());
     Value there;
@@ -122,17 +99,7 @@ struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
     b.setInsertionPoint(holding.ops[gap.next]);
     IRMapping mapping;
     mapping.map(value, copyTo(b, there, holding.device));
-    for (OpOperand *use : late)
-      use->set(viewAgain(use->get(), b, mapping));
-  }
-
-  /// What shows the value, of the one that came back.
-  static Value viewAgain(Value value, OpBuilder &b, IRMapping &mapping) {
-    if (Value known = mapping.lookupOrNull(value))
-      return known;
-    Operation *view = value.getDefiningOp();
-    viewAgain(view->getOperand(0), b, mapping);
-    return b.clone(*view, mapping)->getResult(0);
+    readInstead(late, b, mapping);
   }
 };
 } // namespace
