@@ -176,7 +176,8 @@ class Views(unittest.TestCase):
         html = run(f"""
             import gantry as gt
             graph = {(LAYERS % layers).encode()!r}
-            print(gt.compile(graph, flags=["over-limit=fix"])._repr_html_())""", devices="CPU:0,GPU:0@100KiB")
+            print(gt.compile(graph, flags=["over-limit=fix", "place=MatMul=GPU:0"])._repr_html_())""",
+                   devices="CPU:0,GPU:0@100KiB")
         said = texts(html, "p")[1]
         self.assertRegex(said, r"^over the limit: GPU:0: \d+ weights of \d+ KiB in all stay on the host")
         self.assertRegex(texts(html, "td")[17], r"^100 KiB \(\d+%\)$")
