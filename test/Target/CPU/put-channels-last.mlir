@@ -142,3 +142,17 @@ func.func @total(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tenso
   %1 = gantry.reduce_sum %0 {axes = array<i64: 0, 1, 2, 3>} : (tensor<1x64x56x56xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// Of f16 and bf16 it is computed in f32, which changes no bit; who reads the result goes on in f16.
+// CHECK-LABEL: @halves(
+// CHECK-SAME: %[[X:.*]]: tensor<1x64x56x56xf16>, %[[W:.*]]: tensor<64x64x3x3xf16>
+// CHECK-DAG: gantry.cast %[[X]] : (tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf32>
+// CHECK-DAG: gantry.cast %[[W]] : (tensor<64x64x3x3xf16>) -> tensor<64x64x3x3xf32>
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last{{.*}} -> tensor<1x56x56x64xf32>
+// CHECK: %[[S:.*]] = gantry.cast %[[C]] : (tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf16>
+// CHECK: gantry.relu %[[S]] : (tensor<1x56x56x64xf16>) -> tensor<1x56x56x64xf16>
+func.func @halves(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16> {
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x56x56xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16>
+  %1 = gantry.relu %0 : (tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf16>
+  return %1 : tensor<1x64x56x56xf16>
+}

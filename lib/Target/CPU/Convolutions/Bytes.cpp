@@ -9,6 +9,7 @@
 
 #include "Bytes.h"
 
+#include "InF32.h"
 #include "Panels.h"
 #include "Reorder.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
@@ -50,20 +51,14 @@ struct Former {
     conv.getFilterMutable().assign(reorder.fill(conv, conv.getFilter(), 1, size));
   }
 
-  Value convert(Operation *like, Value value, Type element, StringRef suffix) {
-    auto cast = CastOp::create(builder, like->getLoc(), typeOf(value).clone(element), value);
-    reorder.placeLike(like, cast, suffix);
-    return cast;
-  }
-
-  /// The weights as numbers of f32.
-  Value numbers(ConvOp conv) {
+  /// Constant weights as numbers of f32; null for others.
+  static Value numbers(ConvOp conv) {
     auto constant = conv.getFilter().getDefiningOp<ConstantOp>();
     auto type = typeOf(conv.getFilter());
     auto elements = constant ? readElements(constant.getValue(), type.getNumElements())
                              : std::optional<Elements>();
     if (!elements)
-      return convert(conv, conv.getFilter(), builder.getF32Type(), "/filter");
+      return {};
     OpBuilder beside(constant);
     auto made = ConstantOp::create(beside, constant.getLoc(),
                                    makeElements(type.clone(beside.getF32Type()), *elements));
@@ -75,18 +70,6 @@ struct Former {
   static bool isExactInF32(ConvOp conv) {
     const int64_t terms = typeOf(conv.getFilter()).getNumElements() / shapeOf(conv.getFilter())[0];
     return terms * 255 * 128 <= int64_t(1) << 24;
-  }
-
-  void computeInF32(ConvOp conv) {
-    builder.setInsertionPoint(conv);
-    Type f32 = builder.getF32Type();
-    Value image = convert(conv, conv.getInput(), f32, "/image"), filter = numbers(conv);
-    auto again = cast<ConvOp>(builder.clone(*conv));
-    again.getInputMutable().assign(image);
-    again.getFilterMutable().assign(filter);
-    again.getResult().setType(typeOf(conv).clone(f32));
-    conv.replaceAllUsesWith(convert(conv, again, typeOf(conv).getElementType(), "/sums"));
-    conv.erase();
   }
 
   //===--- Products --------------------------------------------------------------------------===//
@@ -176,7 +159,7 @@ void gantry::putBytesInForm(func::FuncOp func, function_ref<bool(Operation *)> i
     if (conv && conv.getGroups() == 1)
       former.fillChannels(conv);
     else if (conv && panelOfFilter(conv) == 0 && Former::isExactInF32(conv))
-      former.computeInF32(conv);
+      computeInF32(former.builder, former.reorder, conv, Former::numbers(conv));
     else if (matmul && !matmul.getTransposeA() && shapeOf(matmul.getRhs()).size() == 2 &&
              matmul.getRhs().getDefiningOp<ConstantOp>())
       former.convolve(matmul);

@@ -7,6 +7,7 @@
 // reads its result, that is put back in order.
 
 #include "Bytes.h"
+#include "InF32.h"
 #include "Narrow.h"
 #include "Panels.h"
 #include "Placed.h"
@@ -385,6 +386,8 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
       putBytesInForm(func, isOurs);
       if (math == "bf16")
         narrowConvolutions(func, isOurs);
+      // Behind it: what is f16 already is not rounded to bf16.
+      computeHalvesInF32(func, isOurs);
       Chosen chosen(machines);
       chosen.choose(func);
       Rewriter(chosen, &getContext()).run();

@@ -1,0 +1,52 @@
+// There are kernels for convolutions of f32. Others are computed there where that gives the same:
+// of f16 and bf16 always, of bytes where the sums are small.
+//
+// A filter of 16 bits stays so in the plan, and is f32 from when that is loaded.
+
+#include "InF32.h"
+
+using namespace mlir;
+using namespace gantry;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static Value castLike(OpBuilder &builder, Reorder &reorder, Operation *like, Value value,
+                      Type element, StringRef suffix) {
+  auto cast = CastOp::create(builder, like->getLoc(), typeOf(value).clone(element), value);
+  reorder.placeLike(like, cast, suffix);
+  return cast;
+}
+
+void gantry::computeInF32(OpBuilder &builder, Reorder &reorder, ConvOp conv, Value filter) {
+  builder.setInsertionPoint(conv);
+  Type f32 = builder.getF32Type();
+  Value image = castLike(builder, reorder, conv, conv.getInput(), f32, "/image");
+  if (!filter)
+    filter = castLike(builder, reorder, conv, conv.getFilter(), f32, "/filter");
+  auto again = cast<ConvOp>(builder.clone(*conv));
+  again.getInputMutable().assign(image);
+  again.getFilterMutable().assign(filter);
+  again.getResult().setType(typeOf(conv).clone(f32));
+  Type element = typeOf(conv).getElementType();
+  conv.replaceAllUsesWith(castLike(builder, reorder, conv, again, element, "/sums"));
+  conv.erase();
+}
+
+static bool isOfHalves(ConvOp conv) {
+  Type element = typeOf(conv).getElementType();
+  return (element.isF16() || element.isBF16()) &&
+         typeOf(conv.getInput()).getElementType() == element &&
+         typeOf(conv.getFilter()).getElementType() == element;
+}
+
+void gantry::computeHalvesInF32(func::FuncOp func, function_ref<bool(Operation *)> isOurs) {
+  OpBuilder builder(func.getContext());
+  Reorder reorder(builder);
+  SmallVector<ConvOp> convolutions;
+  func.walk([&](ConvOp conv) {
+    if (isOfHalves(conv) && isOurs(conv))
+      convolutions.push_back(conv);
+  });
+  for (ConvOp conv : convolutions)
+    computeInF32(builder, reorder, conv, Value());
+}
