@@ -5,6 +5,7 @@
 // weighted values that are relative to it. A tile with a larger score makes those smaller by
 // exp(old - new). Eight lanes share the keys of a tile, and then the elements of a value.
 
+#include "AttentionSizes.h"
 #include "Lines.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -21,18 +22,8 @@ static constexpr int64_t kTeams = 16, kLanes = 8;
 static constexpr int64_t kWidest = 256;
 
 namespace {
-struct Sizes {
-  int64_t batch, queries, keys, depth, width;
-
-  explicit Sizes(AttentionOp op) {
-    ArrayRef<int64_t> q = cast<ShapedType>(op.getQuery().getType()).getShape();
-    ArrayRef<int64_t> v = cast<ShapedType>(op.getValue().getType()).getShape();
-    batch = ShapedType::getNumElements(q.drop_back(2));
-    queries = q[q.size() - 2];
-    depth = q.back();
-    keys = v[v.size() - 2];
-    width = v.back();
-  }
+struct Sizes : AttentionSizes {
+  using AttentionSizes::AttentionSizes;
   /// Queries of a block, and keys of a tile.
   int64_t tile() const { return std::max(depth, width) <= kWidest / 2 ? 32 : 16; }
 };

@@ -11,6 +11,7 @@
 // While a tile is multiplied the next one is on its way by asynchronous copies.
 
 #include "AsyncCopy.h"
+#include "AttentionSizes.h"
 #include "Lines.h"
 #include "Products/CoreInstructions.h"
 #include "Products/TileCost.h"
@@ -41,18 +42,8 @@ static constexpr int64_t kStages = 2;
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct Sizes {
-  int64_t batch, queries, keys, depth, width;
-
-  explicit Sizes(AttentionOp op) {
-    ArrayRef<int64_t> q = cast<ShapedType>(op.getQuery().getType()).getShape();
-    ArrayRef<int64_t> v = cast<ShapedType>(op.getValue().getType()).getShape();
-    batch = ShapedType::getNumElements(q.drop_back(2));
-    queries = q[q.size() - 2];
-    depth = q.back();
-    keys = v[v.size() - 2];
-    width = v.back();
-  }
+struct Sizes : AttentionSizes {
+  using AttentionSizes::AttentionSizes;
   /// With zeros behind them.
   int64_t wholeDepth() const { return int64_t(llvm::alignTo(depth, kTerms)); }
   int64_t wholeWidth() const { return int64_t(llvm::alignTo(width, kTerms)); }
