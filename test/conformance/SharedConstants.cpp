@@ -119,13 +119,17 @@ TEST_P(SharedConstants, m1_are_there_once_wherever_they_lie) {
   EXPECT_EQ(taken(*runtime), 0u);
 }
 
-TEST_P(SharedConstants, m1_of_one_plan_are_there_once) {
+TEST_P(SharedConstants, m1_of_one_plan_are_as_many_as_it_says) {
   const std::vector<Wanted> wanted = {{1, large}, {1, large}, {2, few}, {2, few}};
   auto runtime = makeRuntime();
   auto plan = planOf(wanted).load(runtime);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  EXPECT_EQ(taken(*runtime), large + few);
+  EXPECT_EQ(taken(*runtime), 2 * large + 2 * few);
+  auto again = planOf(wanted).load(runtime);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(taken(*runtime), 2 * large + 2 * few);
   EXPECT_OK(check(*plan, wanted));
+  EXPECT_OK(check(*again, wanted));
 }
 
 TEST_P(SharedConstants, m4_count_once_in_budgets) {
