@@ -14,10 +14,10 @@ import numpy as np
 
 import groups
 from attention_bits_test import CASES_OF_A_FILE, make_case
-from product_math_test import round_to_bf16
+from product_math_test import cpu_of_vectors, round_to_bf16
 from products_test import pack
 
-CPUS = ("native", "x86-64-v3")
+CPUS = (cpu_of_vectors(), "x86-64-v3")
 
 
 def round_factors(values):
