@@ -1,8 +1,7 @@
 // Memory settings (spec M4) on each driver that GPUs may have: what they allow is what the driver
 // then takes, and a failure to take it leaves what was there usable.
+#include "EachDriverTest.h"
 #include "Runtime/PlanBuilder.h"
-#include "fake_cuda/Client.h"
-#include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Runtime/Session.h"
 
 namespace gantry::runtime::test {
@@ -11,23 +10,8 @@ namespace {
 const std::string task = "/job:localhost/replica:0/task:0/device:";
 constexpr uint64_t MiB = 1 << 20;
 
-struct DriverOfGPUs {
-  const char *name;
-  const char *inPlans;
-  std::optional<EmulatorChecks> emulate;
-};
-
-class MemorySettings : public ::testing::TestWithParam<DriverOfGPUs> {
+class MemorySettings : public EachDriverTest {
 protected:
-  void SetUp() override {
-    const fake_cuda_options_t options = fakeOptions();
-    fake.reset(&options);
-  }
-  void TearDown() override {
-    EXPECT_STREQ(fake.faults(), "");
-    EXPECT_STREQ(fake.leaks(), "");
-  }
-
   /// A plan that takes so many bytes of GPU:0 in a session, and brings y = x by way of them.
   PlanBuilder planOf(uint64_t bytes) const {
     PlanBuilder builder;
@@ -42,14 +26,8 @@ protected:
     down.device = gpu, down.copy_kind = fb::CopyKind::deviceToHost;
     return builder;
   }
-  std::shared_ptr<Runtime> runtimeWith(std::vector<std::string> texts) const {
-    RuntimeOptions options{.threads = 1};
-    for (const std::string &text : texts)
-      options.memory.push_back(MemorySetting::parse(text).take());
-    return createRuntime(std::move(options), GetParam().emulate);
-  }
   Status loadOf(uint64_t bytes, std::vector<std::string> texts) const {
-    return planOf(bytes).load(runtimeWith(std::move(texts))).status();
+    return planOf(bytes).load(makeRuntime(std::move(texts))).status();
   }
   static Status run(const std::shared_ptr<const LoadedPlan> &plan, Session &session) {
     auto bindings = Bindings::create(plan, 0u);
@@ -63,12 +41,10 @@ protected:
     GANTRY_RETURN_IF_ERROR(session.run(**bindings));
     return y.dataAs<float>()[15] == 3.0f ? Status() : Status::corrupt("y is not x");
   }
-
-  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
 };
 
 TEST_P(MemorySettings, m4_a_limit_holds_to_the_byte) {
-  auto plan = planOf(MiB).load(runtimeWith({"GPU:0=limit:1MiB"}));
+  auto plan = planOf(MiB).load(makeRuntime({"GPU:0=limit:1MiB"}));
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto session = Session::create(*plan).take();
   EXPECT_OK(run(*plan, *session));
@@ -87,7 +63,7 @@ TEST_P(MemorySettings, m4_a_fraction_is_of_what_the_device_has) {
 }
 
 TEST_P(MemorySettings, m4_growth_lets_plans_in_and_the_session_fails) {
-  auto runtime = runtimeWith({"GPU:0=limit:1MiB,growth"});
+  auto runtime = makeRuntime({"GPU:0=limit:1MiB,growth"});
   auto one = planOf(MiB).load(runtime), other = planOf(MiB).load(runtime);
   ASSERT_TRUE(one.ok() && other.ok()) << other.status().message();
   auto session = Session::create(*one).take();
@@ -103,7 +79,7 @@ TEST_P(MemorySettings, m4_growth_lets_plans_in_and_the_session_fails) {
 TEST_P(MemorySettings, m4_reserve_takes_memory_at_once) {
   for (std::string others : {"limit:8MiB", "limit:8MiB,growth", "limit:8MiB,serial",
                              "fraction:0.25,limit:8MiB", "fraction:0.9,limit:8MiB"}) {
-    auto runtime = runtimeWith({"GPU:0=reserve," + others});
+    auto runtime = makeRuntime({"GPU:0=reserve," + others});
     auto plan = planOf(3 * MiB).load(runtime);
     ASSERT_TRUE(plan.ok()) << others << plan.status().message();
     Device &device = *(*plan)->device(1);
@@ -119,7 +95,7 @@ TEST_P(MemorySettings, m4_reserve_takes_memory_at_once) {
 
 TEST_P(MemorySettings, m4_plans_are_let_in_together_or_serial) {
   for (bool serial : {false, true}) {
-    auto runtime = runtimeWith({std::string("GPU:0=limit:1MiB") + (serial ? ",serial" : "")});
+    auto runtime = makeRuntime({std::string("GPU:0=limit:1MiB") + (serial ? ",serial" : "")});
     auto one = planOf(MiB).load(runtime), other = planOf(MiB / 2).load(runtime);
     ASSERT_TRUE(one.ok()) << one.status().message();
     EXPECT_EQ(other.ok(), serial) << other.status().message();
@@ -213,12 +189,10 @@ TEST(MemoryReserved, isTakenOfTheCard) {
   }
 }
 
-std::string nameOf(const ::testing::TestParamInfo<DriverOfGPUs> &info) { return info.param.name; }
-
 INSTANTIATE_TEST_SUITE_P(, MemorySettings,
-                         ::testing::Values(DriverOfGPUs{"cudaOnFake", "cuda", {}},
-                                           DriverOfGPUs{"emulated", "cuda", EmulatorChecks::all},
-                                           DriverOfGPUs{"sim", "sim", {}}),
+                         ::testing::Values(DriverOfPlans{"cudaOnFake", "cuda", {}},
+                                           DriverOfPlans{"emulated", "cuda", EmulatorChecks::all},
+                                           DriverOfPlans{"sim", "sim", {}}),
                          nameOf);
 
 /// Whichever allocation of the device or of pinned memory fails: DOES_NOT_FIT, and the same plan

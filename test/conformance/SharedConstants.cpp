@@ -1,8 +1,7 @@
 // Constants that plans have in common are there once (spec M1), on each driver, wherever they lie
 // in the plans' arenas; what only one plan has goes with it.
+#include "EachDriverTest.h"
 #include "Runtime/PlanBuilder.h"
-#include "fake_cuda/Client.h"
-#include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Runtime/Session.h"
 
 #include <atomic>
@@ -13,23 +12,8 @@ namespace {
 
 constexpr uint64_t large = 512 << 10, few = 64;
 
-struct DriverOfConstants {
-  const char *name;
-  const char *inPlans;
-  std::optional<EmulatorChecks> emulate;
-};
-
-class SharedConstants : public ::testing::TestWithParam<DriverOfConstants> {
+class SharedConstants : public EachDriverTest {
 protected:
-  void SetUp() override {
-    const fake_cuda_options_t options = fakeOptions();
-    fake.reset(&options);
-  }
-  void TearDown() override {
-    EXPECT_STREQ(fake.faults(), "");
-    EXPECT_STREQ(fake.leaks(), "");
-  }
-
   bool isOnHost() const { return std::string(GetParam().inPlans) == "host"; }
 
   /// A constant of floats that are all the value, at least as large as two of them that differ.
@@ -64,13 +48,6 @@ protected:
     return builder;
   }
 
-  std::shared_ptr<Runtime> makeRuntime(std::vector<std::string> texts = {}) const {
-    RuntimeOptions options{.threads = 1};
-    for (const std::string &text : texts)
-      options.memory.push_back(MemorySetting::parse(text).take());
-    return createRuntime(std::move(options), GetParam().emulate);
-  }
-
   static uint64_t taken(Runtime &runtime) {
     uint64_t bytes = 0;
     for (Device *device : runtime.devices())
@@ -92,8 +69,6 @@ protected:
                                std::to_string(y->dataAs<float>()[15]));
     return {};
   }
-
-  const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
 };
 
 TEST_P(SharedConstants, m1_are_there_once_wherever_they_lie) {
@@ -185,16 +160,11 @@ TEST_P(SharedConstants, m1_come_and_go_on_many_threads) {
   EXPECT_EQ(taken(*runtime), 0u);
 }
 
-std::string nameOf(const ::testing::TestParamInfo<DriverOfConstants> &info) {
-  return info.param.name;
-}
-
 INSTANTIATE_TEST_SUITE_P(, SharedConstants,
-                         ::testing::Values(DriverOfConstants{"host", "host", {}},
-                                           DriverOfConstants{"cudaOnFake", "cuda", {}},
-                                           DriverOfConstants{"emulated", "cuda",
-                                                             EmulatorChecks::all},
-                                           DriverOfConstants{"sim", "sim", {}}),
+                         ::testing::Values(DriverOfPlans{"host", "host", {}},
+                                           DriverOfPlans{"cudaOnFake", "cuda", {}},
+                                           DriverOfPlans{"emulated", "cuda", EmulatorChecks::all},
+                                           DriverOfPlans{"sim", "sim", {}}),
                          nameOf);
 
 } // namespace

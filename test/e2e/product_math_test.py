@@ -17,7 +17,7 @@ import numpy as np
 
 import groups
 from product_bits_test import CASES_OF_A_FILE, make_case, multiply_add
-from products_test import pack
+from products_test import pack, round_to_bf16
 
 LEAST = np.float32(2.0**-126)  # of the normal numbers
 
@@ -25,12 +25,6 @@ LEAST = np.float32(2.0**-126)  # of the normal numbers
 def flush(x):
     """Subnormal numbers as zeros of their sign."""
     return np.where(np.abs(x) < LEAST, np.copysign(np.float32(0), x), x)
-
-
-def round_to_bf16(x):
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
-    bits = bits + 0x7fff + (bits >> 16 & 1) & 0xffff0000
-    return bits.astype(np.uint32).view(np.float32).reshape(x.shape)
 
 
 def sums(x, y, order, after=lambda x: x):

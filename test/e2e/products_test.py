@@ -26,8 +26,9 @@ def tensor(shape, element):
 
 def round_to_bf16(values):
     """To the nearest, ties to even, as f32."""
-    bits = np.atleast_1d(values).astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32).reshape(values.shape)
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    bits = bits + 0x7fff + (bits >> 16 & 1) & 0xffff0000
+    return bits.astype(np.uint32).view(np.float32).reshape(values.shape)
 
 
 # To 11 bits, in front of products. Those that are drawn for products and convolutions have no more.
