@@ -4,7 +4,8 @@ carries its instructions out where it does not, and counts them.
 
 Products of bf16 are the cases of product_bits_test.py against a scalar loop of what Intel's manual says of TDPBF16PS:
 32 terms at a time, the even ones and the odd ones a chain of fused multiply-adds from zero each, both added up and then
-added to the sum, subnormal numbers being zeros. Products and convolutions of bytes are exact. Code is for AVX-512 and
+added to the sum, subnormal numbers being zeros. Attention, as one kernel and as ops one by one, has the same bits;
+expected is what NumPy gives, nearly. Products and convolutions of bytes are exact. Code is for AVX-512 and
 AMX, so a processor needs AVX-512 at least; else nothing is run. The cases of quantized_test.py give the same by AMX.
 
 Usage: amx_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
@@ -20,6 +21,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+import attention_bits_test
+import attention_math_test
 import gantry_api
 import groups
 import quantized_test
@@ -137,13 +140,15 @@ def main():
     if " amx_bf16" in pathlib.Path("/proc/cpuinfo").read_text():
         # Whether a processor adds in the order of Intel's text has not been seen: there sums are judged, not bits.
         cases = [dataclasses.replace(case, tolerance=(1e-4, 1e-4)) for case in cases]
+    attention = [attention_math_test.make_case(arguments.seed, number) for number in numbers[::2]]
     outcomes = Suite(cases, library).run(CASES_OF_A_FILE, arguments.jobs)
+    outcomes |= Suite(attention, library).run(attention_bits_test.CASES_OF_A_FILE, arguments.jobs)
     checked = workers.run_all(Bytes(arguments.seed, library).check, numbers[:len(numbers) // 2], arguments.jobs,
                               groups.SECONDS_PER_GROUP, on_crash=lambda why: f"crash: {why}",
                               on_timeout=lambda: f"more than {groups.SECONDS_PER_GROUP} s")
     of_bytes = [(number, what) for number, what in checked]
     outcomes.update((f"bytes {number}", what) for number, what in of_bytes if what)
-    return groups.report("amx", len(cases) + len(of_bytes), outcomes, arguments.json)
+    return groups.report("amx", len(cases) + len(attention) + len(of_bytes), outcomes, arguments.json)
 
 
 if __name__ == "__main__":

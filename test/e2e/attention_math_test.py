@@ -3,7 +3,8 @@
 
 The cases of attention_bits_test.py. Expected is nearly what NumPy gives of factors that are rounded, the weights of
 softmax as well; a weight may be rounded the other way where it lies in the middle, 2^-9 of it. Sums of the products are
-those of product_math_test.py, which knows them bit for bit. Every other case is code for x86-64-v3.
+those of product_math_test.py, which knows them bit for bit. A third of the cases is code for x86-64-v3, and one for it
+that was cut for a processor with AMX, which comes first in the plan; amx_test.py has the code of that.
 
 Usage: attention_math_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -12,24 +13,26 @@ import sys
 
 import numpy as np
 
+import attention_bits_test
 import groups
-from attention_bits_test import CASES_OF_A_FILE, make_case
+from attention_bits_test import CASES_OF_A_FILE
 from product_math_test import cpu_of_vectors, round_to_bf16
 from products_test import pack
 
-CPUS = (cpu_of_vectors(), "x86-64-v3")
+CPUS = (cpu_of_vectors(), "x86-64-v3", "x86-64-v4+amx_bf16,x86-64-v3")
 
 
 def round_factors(values):
     return round_to_bf16(np.asarray(values, np.float32))
 
 
-def main():
-    def of(seed, number):
-        # Every fourth case there is no attention.
-        return number, make_case(seed, number // 3 * 4 + number % 3, ("f32",), round_factors, {"f32": (1e-2, 1e-2)})
+def make_case(seed, number):
+    # Every fourth case there is no attention.
+    return attention_bits_test.make_case(seed, number // 3 * 4 + number % 3, ("f32",), round_factors, {"f32": (1e-2, 1e-2)})
 
-    arguments, cases = groups.drawn_cases(__doc__, of, count=40)
+
+def main():
+    arguments, cases = groups.drawn_cases(__doc__, lambda seed, number: (number, make_case(seed, number)), count=40)
     outcomes = {}
     for kind, cpu in enumerate(CPUS):
         own = [case for number, case in cases if number % len(CPUS) == kind]

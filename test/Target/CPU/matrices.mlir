@@ -6,6 +6,11 @@
 // TILES-DAG: call @gantry_matrices_bf16_16x48_
 // TILES-DAG: call @gantry_matrices_bf16_1x64_
 // TILES-DAG: call @gantry_matrices_bytes_32x64_
+
+// Attention: rows that have room on the stack, 16 of 900 keys. Of 40 queries it has 14, or 13 and one that fills them up.
+// TILES-DAG: call @gantry_matrices_bf16_14x48_0
+// TILES-DAG: call @gantry_matrices_bf16_14x64_0
+// TILES-NOT: call @gantry_matrices_bf16_13x
 // TILES-NOT: gantry_tile_
 // RUN: gantry compile %s --target-cpu=sapphirerapids --stop-after=kernel -o - | FileCheck %s --check-prefix=F32
 // F32: call @gantry_tile_f32_
@@ -42,13 +47,17 @@
 // RUN: not gantry compile %s --target-cpu=x86-64-v4+amx -o %t.none.gantry 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: gantry: error: {{.*}}unknown feature 'amx' of x86-64 in --target-cpu
 
-func.func @main(%x: tensor<33x70xf32>, %y: tensor<1x70xf32>, %z: tensor<64x72xui8>)
-    -> (tensor<33x48xf32>, tensor<1x64xf32>, tensor<64x64xi32>) {
+func.func @main(%x: tensor<33x70xf32>, %y: tensor<1x70xf32>, %z: tensor<64x72xui8>,
+                %queries: tensor<2x40x64xf32>, %keys: tensor<2x900x64xf32>, %values: tensor<2x900x64xf32>)
+    -> (tensor<33x48xf32>, tensor<1x64xf32>, tensor<64x64xi32>, tensor<2x40x64xf32>) {
   %w48 = gantry.constant dense<1.0> : tensor<70x48xf32>
   %w64 = gantry.constant dense<2.0> : tensor<70x64xf32>
   %bytes = gantry.constant dense<3> : tensor<72x64xi8>
   %0 = gantry.matmul %x, %w48 : (tensor<33x70xf32>, tensor<70x48xf32>) -> tensor<33x48xf32>
   %1 = gantry.matmul %y, %w64 : (tensor<1x70xf32>, tensor<70x64xf32>) -> tensor<1x64xf32>
   %2 = gantry.matmul %z, %bytes : (tensor<64x72xui8>, tensor<72x64xi8>) -> tensor<64x64xi32>
-  return %0, %1, %2 : tensor<33x48xf32>, tensor<1x64xf32>, tensor<64x64xi32>
+  %scores = gantry.matmul %queries, %keys {transpose_b} : (tensor<2x40x64xf32>, tensor<2x900x64xf32>) -> tensor<2x40x900xf32>
+  %weights = gantry.softmax %scores {axis = 2 : i64} : (tensor<2x40x900xf32>) -> tensor<2x40x900xf32>
+  %3 = gantry.matmul %weights, %values : (tensor<2x40x900xf32>, tensor<2x900x64xf32>) -> tensor<2x40x64xf32>
+  return %0, %1, %2, %3 : tensor<33x48xf32>, tensor<1x64xf32>, tensor<64x64xi32>, tensor<2x40x64xf32>
 }

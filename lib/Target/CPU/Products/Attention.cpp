@@ -28,13 +28,30 @@ bool gantry::cpu::suitsAttention(int64_t queries, int64_t keys, int64_t depth, i
          width > 1 && width <= kMostDepth && rowsOfTile(keys, width) >= 2;
 }
 
-static void chooseTiles(Attention &a) {
+/// Whole matrices of rows, or as many rows as have room on the stack beside no panels: scores, the
+/// rounded weights, sums of both products, queries. Few rows still multiply faster than vectors do.
+static int64_t rowsOfMatrixTile(const Attention &a) {
+  const int64_t bytesOfRow = a.keys * int64_t(sizeof(float) + a.factorBytes()) +
+                             (a.keyWidth + a.valueWidth) * int64_t(sizeof(float)) +
+                             a.depth * a.factorBytes();
+  const int64_t most = std::min(kMostMatrixTileRows, kStackBytes / bytesOfRow);
+  return most > kMatrixRows ? most / kMatrixRows * kMatrixRows : most;
+}
+
+static void chooseTiles(Attention &a, const Registers &registers) {
   a.keyWidth = panelWidth(a.keys);
   a.keyPanels = llvm::divideCeil(a.keys, a.keyWidth);
   a.valueWidth = panelWidth(a.width);
   a.valuePanels = llvm::divideCeil(a.width, a.valueWidth);
-  static_cast<RowTiles &>(a) =
-      RowTiles::of(a.scores.count(a.scores.rows), rowsOfTile(a.keys, a.width));
+  const bool matrices = multipliesMatrices(a.factors, registers);
+  static_cast<RowTiles &>(a) = RowTiles::of(
+      a.scores.count(a.scores.rows), matrices ? rowsOfMatrixTile(a) : rowsOfTile(a.keys, a.width));
+  a.matrices = matrices;
+  // More rows than a matrix has are two of them, which overlap.
+  a.filled = matrices && a.tileRows <= kMatrixRows && a.tallTiles != a.tiles;
+  // The row that fills a tile up need not be there to be read.
+  if (a.filled)
+    a.queries.reset();
   int64_t chunks = a.batch < kFewItems ? llvm::divideCeil(kFewItems, a.batch) : 1;
   a.chunks = std::clamp<int64_t>(std::min(chunks, a.rows / kFewestOfItem), 1, a.tiles);
 }
@@ -55,7 +72,7 @@ static std::optional<Factors> takeFactors(AttentionForm &form) {
   return std::nullopt;
 }
 
-std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func) {
+std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func, const Registers &registers) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
   if (results.size() != 1 || !hasElements(func))
     return std::nullopt;
@@ -79,6 +96,6 @@ std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func) {
     return std::nullopt;
   a.keysByTerms = isByTerms(a.scores, a.scores.right, a.scores.columns);
   a.valuesByTerms = isByTerms(a.context, a.context.right, a.context.columns);
-  chooseTiles(a);
+  chooseTiles(a, registers);
   return a;
 }

@@ -26,11 +26,16 @@ struct Attention : AttentionForm, RowTiles { ///< the rows are queries
   }
 };
 
+/// An item has its panels on its stack where all that it works in is not more: what a kernel puts
+/// there at most (FinishKernelBuffers), less a little for numbers of rows.
+inline constexpr int64_t kStackBytes = 126 << 10;
+
 /// Whether attention of such sizes is worth a kernel: enough queries to share packed keys, rows of
 /// scores that fit the cache.
 bool suitsAttention(int64_t queries, int64_t keys, int64_t depth, int64_t width);
 
-/// What the function computes, if that is attention in f32, or of bf16 with sums in it.
-std::optional<Attention> findAttention(mlir::func::FuncOp func);
+/// What the function computes, if that is attention in f32, or of bf16 with sums in it, cut for
+/// processors with these registers.
+std::optional<Attention> findAttention(mlir::func::FuncOp func, const Registers &registers);
 
 } // namespace gantry::cpu

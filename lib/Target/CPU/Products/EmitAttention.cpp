@@ -25,10 +25,6 @@ namespace gantry {
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
-/// An item has its panels on its stack where all that it works in is not more: what a kernel puts
-/// there at most (FinishKernelBuffers), less a little for numbers of rows.
-static constexpr int64_t kStackBytes = 126 << 10;
-
 namespace {
 class AttentionEmitter : TileBuilder {
 public:
@@ -346,10 +342,14 @@ private:
 struct EmitAttention : gantry::impl::EmitAttentionPassBase<EmitAttention> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels(getOperation().getOps<func::FuncOp>());
+    auto target = getOperation()->getAttrOfType<TargetAttr>(kTargetAttr);
+    FailureOr<Registers> registers = registersFor(getOperation().getLoc(), target);
+    if (failed(registers))
+      return signalPassFailure();
     for (func::FuncOp kernel : kernels) {
       if (kernel.isExternal())
         continue;
-      if (std::optional<Attention> attention = findAttention(kernel))
+      if (std::optional<Attention> attention = findAttention(kernel, *registers))
         AttentionEmitter(kernel, *attention).emit();
     }
   }

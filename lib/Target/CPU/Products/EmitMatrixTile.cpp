@@ -28,11 +28,14 @@ static constexpr int64_t kRegisters = 8, kLeftOfOne = 5, kMostSumsOfTwo = 6;
 /// Of a row of a register, of a sum, and of a group of terms.
 static constexpr int64_t kRowBytes = 64, kUnitBytes = 4;
 
+bool gantry::cpu::multipliesMatrices(Factors factors, const Registers &registers) {
+  return factors == Factors::bf16    ? registers.matricesBF16
+         : factors == Factors::bytes ? registers.matricesBytes
+                                     : false;
+}
+
 bool gantry::cpu::multipliesMatrices(const Tile &tile, const Registers &registers) {
-  const bool has = tile.factors == Factors::bf16    ? registers.matricesBF16
-                   : tile.factors == Factors::bytes ? registers.matricesBytes
-                                                    : false;
-  return has && tile.matrices;
+  return tile.matrices && multipliesMatrices(tile.factors, registers);
 }
 
 void gantry::cpu::configureMatrices(llvm::IRBuilder<> &b, int64_t rows) {

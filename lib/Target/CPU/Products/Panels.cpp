@@ -213,7 +213,7 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
 static void chooseTiles(PanelProduct &p, const Registers &registers) {
   p.width = p.right ? p.right->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
-  const bool matrices = p.factors == Factors::bf16 && registers.matricesBF16;
+  const bool matrices = multipliesMatrices(p.factors, registers);
   static_cast<RowTiles &>(p) =
       RowTiles::of(p.rows, matrices ? kMostMatrixTileRows : mostRows(p.width));
   p.matrices = matrices;

@@ -66,6 +66,9 @@ struct PackedPanels {
 struct RowTiles {
   int64_t rows = 0, tileRows = 0, tiles = 0, tallTiles = 0;
   bool matrices = false; ///< whether tiles are cut for processors that multiply matrices
+  /// Whether tiles of one row less are computed with one more, the sums of which nobody reads:
+  /// registers of matrices have one shape in a kernel.
+  bool filled = false;
 
   static RowTiles of(int64_t rows, int64_t mostOfTile);
 };

@@ -23,6 +23,10 @@
 #include <optional>
 #include <string>
 
+namespace gantry {
+struct Registers; // Machine.h
+} // namespace gantry
+
 namespace gantry::cpu {
 
 /// What is multiplied. Sums have 32 bits.
@@ -49,6 +53,10 @@ constexpr int64_t groupOf(Factors factors) {
 }
 /// "bf16"
 llvm::StringRef nameOf(Factors factors);
+
+/// Whether a processor multiplies matrices of them (AMX). All that a plan multiplies in tiles is
+/// cut for it then, or nothing: sums have one order, whatever kernel they are in.
+bool multipliesMatrices(Factors factors, const Registers &registers);
 
 struct Tile {
   Factors factors;

@@ -177,7 +177,7 @@ void TileBuilder::callTile(Factors factors, Value tile, int64_t width, int64_t l
   auto call = [&](int64_t rows) {
     cpu::callTile(b, module, {factors, rows, width, linesAhead, tiles.matrices}, arguments);
   };
-  if (allTall())
+  if (allTall() || tiles.filled)
     return call(tiles.tileRows);
   choose(
       less(tile, constant(tiles.tallTiles)), [&] { call(tiles.tileRows); },
