@@ -194,12 +194,18 @@ struct Piece {
 };
 } // namespace
 
+/// Whether words are pairs of bf16 that no instruction multiplies.
+static bool comeApart(const Convolution &convolution, const Registers &registers) {
+  return convolution.isPairs() && !registers.dotBF16;
+}
+
 /// Registers that are taken beside the sums, where so many hold a row of the panel. Pairs of bf16
-/// that no instruction multiplies come apart into two numbers, as words of bytes do.
+/// that no instruction multiplies come apart into two numbers, as words of bytes do: those of the
+/// row, a pixel's word, its halves, and what takes them apart.
 static int64_t besideSums(int64_t vectors, const Convolution &convolution,
                           const Registers &registers) {
-  if (convolution.isPairs() && !registers.dotBF16)
-    return 2 * vectors + 2;
+  if (comeApart(convolution, registers))
+    return 2 * vectors + 4;
   return convolution.isBytes() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
 }
 
@@ -210,7 +216,8 @@ Piece::Piece(const Convolution &convolution, const Registers &registers) {
   const int64_t vectors = llvm::divideCeil(columns, lanes);
   const int64_t free = registers.count - besideSums(vectors, convolution, registers);
   pixels = std::max<int64_t>(1, free / vectors);
-  isTight = convolution.isBytes() && registers.mostByteLanes == 0;
+  isTight =
+      comeApart(convolution, registers) || (convolution.isBytes() && registers.mostByteLanes == 0);
 }
 
 static bool hasBorders(const Convolution &convolution) {
