@@ -38,3 +38,20 @@ func.func @main(%x: tensor<5x7xui8>) -> tensor<5x16xui8> {
   %y = gantry.cast %3 : (tensor<5x16xf32>) -> tensor<5x16xui8>
   return %y : tensor<5x16xui8>
 }
+
+// Outputs that no panel divides, and many of them, are filled up to panels of 64, what is added with them, and cut off
+// behind all that follows; without that they are one panel.
+// FUSE-LABEL: func.func @many(
+// FUSE-DAG: gantry.constant {{.*}} tensor<33x1x2x64x4xi8>
+// FUSE: %[[SUMS:.*]] = gantry.launch @kernels_cpu::@conv_add_cast_mul_0({{.*}} -> tensor<1x5x2112xf32>
+// FUSE: gantry.launch @kernels_cpu::@slice_0(%[[SUMS]]) {{.*}} -> tensor<1x5x2053xf32>
+func.func @many(%x: tensor<5x8xui8>) -> tensor<5x2053xf32> {
+  %w = gantry.constant dense<1> : tensor<8x2053xi8>
+  %bias = gantry.constant dense<3> : tensor<2053xi32>
+  %s = gantry.constant dense<0.5> : tensor<f32>
+  %0 = gantry.matmul %x, %w : (tensor<5x8xui8>, tensor<8x2053xi8>) -> tensor<5x2053xi32>
+  %1 = gantry.add %0, %bias : (tensor<5x2053xi32>, tensor<2053xi32>) -> tensor<5x2053xi32>
+  %2 = gantry.cast %1 : (tensor<5x2053xi32>) -> tensor<5x2053xf32>
+  %y = gantry.mul %2, %s : (tensor<5x2053xf32>, tensor<f32>) -> tensor<5x2053xf32>
+  return %y : tensor<5x2053xf32>
+}

@@ -2,7 +2,8 @@
 // four channels side by side.
 //
 //   matmul [..., m, k] x [k, n]    a convolution of m pixels with a window of one, k filled up to
-//                                  whole words
+//                                  whole words; many outputs that no panel divides to whole
+//                                  panels, which are cut off behind what follows
 //   conv                           channels filled up; it gets its form with all others
 //   conv in groups                 without whole words in each group, as depthwise ones: in f32,
 //                                  where sums of so few terms are exact
@@ -83,6 +84,15 @@ struct Former {
     return {1, ShapedType::getNumElements(own.drop_back()), own.back()};
   }
 
+  /// Outputs of which no divisor fills registers are one panel (panelOfColumns), where rows of a
+  /// register's length lie far apart in memory. Of many, such as the words of a language, few more
+  /// make whole panels.
+  static int64_t wholePanels(int64_t outputs, int64_t words) {
+    constexpr int64_t many = 2048, panel = kPanelLanes * kPanelRegisters;
+    const bool isOne = outputs >= many && panelOfColumns(outputs, words) == outputs;
+    return isOne ? llvm::alignTo(outputs, panel) : outputs;
+  }
+
   void convolve(MatmulOp matmul) {
     builder.setInsertionPoint(matmul);
     const bool isTurned = !matmul.getTransposeB();
@@ -91,12 +101,14 @@ struct Former {
       filter = reorder.permute(matmul, filter, {1, 0}, "/filter");
     Shape shape = imageShape(matmul);
     const size_t spatial = shape.size() - 2;
-    const int64_t outputs = shapeOf(filter)[0], channels = wholeWords(shape.back());
+    const int64_t channels = wholeWords(shape.back()), words = channels / kBytesTogether;
+    const int64_t outputs = wholePanels(shapeOf(filter)[0], words);
     filter = reorder.fill(matmul, filter, 1, channels);
+    filter = reorder.fill(matmul, filter, 0, outputs);
     Shape window{outputs, channels}, ones(spatial, 1), none(spatial, 0);
     window.append(spatial, 1);
     filter = reorder.packFilter(matmul, reorder.reshape(matmul, filter, window),
-                                panelOfColumns(outputs, channels / kBytesTogether));
+                                panelOfColumns(outputs, words));
     Value image = reorder.reshape(matmul, matmul.getLhs(), shape);
     image = reorder.fill(matmul, image, spatial + 1, channels);
     shape.back() = outputs;
@@ -116,23 +128,69 @@ struct Former {
   /// that no view parts them.
   void follow(Value old, Value made) {
     Operation *user = old.hasOneUse() ? *old.user_begin() : nullptr;
-    if (!user || shapeOf(made).drop_front() != shapeOf(old) ||
-        !isElementwiseUse(*old.use_begin()) || isa<BatchNormOp>(user) ||
-        user->getNumResults() != 1 || shapeOf(user->getResult(0)) != shapeOf(old)) {
+    if (!user || !isLike(made, old) || !isElementwiseUse(*old.use_begin()) ||
+        isa<BatchNormOp>(user) || user->getNumResults() != 1 ||
+        shapeOf(user->getResult(0)) != shapeOf(old) || !fitOthers(user, old, made)) {
       builder.setInsertionPointAfterValue(made);
-      old.replaceAllUsesWith(reorder.reshape(made.getDefiningOp(), made, shapeOf(old)));
+      Operation *like = made.getDefiningOp();
+      made = cut(like, made, shapeOf(old).back());
+      old.replaceAllUsesWith(reorder.reshape(like, made, shapeOf(old)));
       return;
     }
     builder.setInsertionPoint(user);
     SmallVector<Value> operands;
     for (Value operand : user->getOperands())
-      operands.push_back(operand == old ? made : withBatch(user, operand, shapeOf(old).size()));
+      operands.push_back(operand == old ? made : fit(user, operand, old, made));
     Operation *again = builder.clone(*user);
     again->setOperands(operands);
     Value result = again->getResult(0);
     result.setType(typeOf(made).clone(typeOf(result).getElementType()));
     follow(user->getResult(0), result);
     user->erase();
+  }
+
+  /// Whether the shape of the convolution is that of the product, but for a batch of one before it
+  /// and outputs that fill it up.
+  static bool isLike(Value made, Value old) {
+    ArrayRef<int64_t> own = shapeOf(old).drop_back(), all = shapeOf(made).drop_back();
+    return all == own || all.drop_front() == own;
+  }
+
+  /// Outputs that fill it up are for no one.
+  Value cut(Operation *like, Value made, int64_t outputs) {
+    Shape sizes(shapeOf(made));
+    if (sizes.back() == outputs)
+      return made;
+    sizes.back() = outputs;
+    const Shape starts(sizes.size(), 0), steps(sizes.size(), 1);
+    auto slice = SliceOp::create(builder, like->getLoc(), typeOf(made).clone(sizes), made, starts,
+                                 sizes, steps);
+    reorder.placeLike(like, slice, "/outputs");
+    return slice;
+  }
+
+  /// Whether an operand has a number for each output, which may be more now.
+  static bool isOfOutputs(Value operand, Value old, Value made) {
+    return shapeOf(made).back() != shapeOf(old).back() && !shapeOf(operand).empty() &&
+           shapeOf(operand).back() == shapeOf(old).back();
+  }
+
+  /// Only rows of outputs are filled up, whole results are not worth it.
+  static bool fitOthers(Operation *user, Value old, Value made) {
+    return llvm::all_of(user->getOperands(), [&](Value operand) {
+      return operand == old || !isOfOutputs(operand, old, made) ||
+             typeOf(operand).getNumElements() == shapeOf(operand).back();
+    });
+  }
+
+  /// Another operand of what follows a product.
+  Value fit(Operation *user, Value operand, Value old, Value made) {
+    if (shapeOf(made).size() != shapeOf(old).size())
+      operand = withBatch(user, operand, shapeOf(old).size());
+    if (isOfOutputs(operand, old, made))
+      operand =
+          reorder.fill(user, operand, int64_t(shapeOf(operand).size()) - 1, shapeOf(made).back());
+    return operand;
   }
 
   /// An operand of so many dimensions with a batch of one before them.
