@@ -11,6 +11,7 @@
 
 #include "Blocks.h"
 #include "Patterns.h"
+#include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Linalg/PackedConvolution.h"
@@ -48,6 +49,7 @@ struct Convolution {
   int64_t groups;
   Shape resultSpatial;
   Signs signs;
+  bool addsPlusZero = false;
 
   Value emit(Emitter &b);
 };
@@ -62,6 +64,13 @@ static Value sumOfWindows(Emitter &b, ArrayRef<int64_t> shape, AffineMap resultM
     e.mathFlags = arith::FastMathFlags::contract;
     return e.add(x[2], signs.product(e, x[0], x[1]));
   });
+}
+
+/// The sums of a convolution that had a border (Borders.h).
+static Value plusZero(Emitter &b, Value sums) {
+  return b.elementwise(
+      shapeOf(sums), elementOf(sums), {b.identity(sums)},
+      [](Emitter &e, ValueRange x) { return e.add(x[0], e.number(0, x[0].getType())); });
 }
 
 /// Splits dimension `position` of size s into [groups, s / groups].
@@ -118,6 +127,8 @@ Value Convolution::emit(Emitter &b) {
   Value result = sumOfWindows(b, shape, loops.map(b.dims(0, parallel)),
                               {{image, loops.map(inputAt)}, {weights, loops.map(filterAt)}},
                               loops.iterators, signs);
+  if (addsPlusZero)
+    result = plusZero(b, result);
   Shape flat{n, groups * outer};
   llvm::append_range(flat, resultSpatial);
   return b.reshape(b.convertTo(result, Signs::resultType(elementOf(input))), flat);
@@ -146,11 +157,13 @@ static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
   SmallVector<AffineMap> maps = convolution.maps(b.getContext());
   Value sum = sumOfWindows(b, result, maps[2], {{image, maps[0]}, {in.getFilter(), maps[1]}},
                            convolution.iterators(), Signs::of(op.getInput(), op.getFilter()));
-  if (isWide(op)) {
+  if (skipsBorder(op))
+    setSkipsBorder(sum.getDefiningOp());
+  if (isWide(op))
     setWide(sum.getDefiningOp());
-    return sum;
-  }
-  return b.convertTo(sum, Signs::resultType(elementOf(in.getInput())));
+  if (addsPlusZero(op))
+    sum = plusZero(b, sum);
+  return isWide(op) ? sum : b.convertTo(sum, Signs::resultType(elementOf(in.getInput())));
 }
 
 static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
@@ -164,7 +177,8 @@ static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
                           op.getPadsHigh(),
                           int64_t(op.getGroups()),
                           Shape(op.getType().getShape().drop_front(2)),
-                          Signs::of(op.getInput(), op.getFilter())};
+                          Signs::of(op.getInput(), op.getFilter()),
+                          addsPlusZero(op)};
   return convolution.emit(b);
 }
 

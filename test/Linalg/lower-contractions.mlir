@@ -64,6 +64,32 @@ gantry.kernel @conv {
   gantry.yield %0 : tensor<1x4x4x4xf32>
 }
 
+// What had a border adds +0 to its sums: to those of f32 before they are rounded, and before groups
+// are joined.
+// CHECK-LABEL: func.func private @plus_zero(
+// CHECK:         %[[SUMS:.*]] = linalg.generic {{.*}}"reduction"]
+// CHECK:         %[[MORE:.*]] = linalg.generic {{.*}} ins(%[[SUMS]] : tensor<1x2x2x4xf32>)
+// CHECK:           %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK:           arith.addf %{{.*}}, %[[ZERO]] : f32
+// CHECK:         linalg.generic {{.*}} ins(%[[MORE]] : tensor<1x2x2x4xf32>)
+// CHECK:           arith.truncf
+gantry.kernel @plus_zero {
+^bb0(%x: tensor<1x6x6xf16>, %w: tensor<4x3x3xf16>):
+  %0 = gantry.conv %x, %w {gantry.plus_zero, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 2 : i64} : (tensor<1x6x6xf16>, tensor<4x3x3xf16>) -> tensor<1x4x4xf16>
+  gantry.yield %0 : tensor<1x4x4xf16>
+}
+
+// That a border may be left out goes with the sums.
+// CHECK-LABEL: func.func private @skips_border(
+// CHECK:         linalg.generic {{.*}}gantry.skips_border
+// CHECK-NOT:     linalg.generic
+// CHECK:         return
+gantry.kernel @skips_border {
+^bb0(%x: tensor<1x8x2xf32>, %w: tensor<1x3x2x4xf32>):
+  %0 = gantry.conv %x, %w {gantry.channels_last, gantry.skips_border, strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x2xf32>, tensor<1x3x2x4xf32>) -> tensor<1x8x4xf32>
+  gantry.yield %0 : tensor<1x8x4xf32>
+}
+
 // A 1x1 window has no loops: this is a matrix product.
 // CHECK-LABEL: func.func private @pointwise(
 // CHECK-NOT:     tensor.pad

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Convolutions of f32, transposed ones as well, on CPUs against a chain of fused multiply-adds in the order of window and channels: bit for bit,
 in networks that the compiler turns and as ops alone, fused or not, by one and several threads, and on simulated GPUs,
-which keep the form with the channels first.
+which keep the form with the channels first. Every fifth case has sums that underflow to zeros, whose signs count, too:
+there also the code of emulated GPUs runs.
 
 Usage: convolutions_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -56,6 +57,7 @@ def convolve(x, w, strides, low, high, dilations, groups):
 class Graph:
     """Text of a chain of convolutions with what follows them, and its results."""
 
+    LEAST_BORDER = 0
     convolve = staticmethod(convolve)  # also for transposed ones that the compiler makes convolutions
 
     def __init__(self, seed):
@@ -109,6 +111,7 @@ class Graph:
         strides = [self.pick((1, 1, 2)) for _ in spatial]
         dilations = [self.pick((1, 1, 1, 2)) for _ in spatial]
         low = [self.pick((0, 1, k - 1)) for k in window]
+        low[0] = max(low[0], self.LEAST_BORDER)
         high = [max(self.pick((0, 1, k - 1)), d * (k - 1) + 1 - s - l) for s, k, d, l in
                 zip(spatial, window, dilations, low)]
         w = self.draw((outputs, x.shape[1] // groups, *window))
@@ -118,8 +121,10 @@ class Graph:
         array = lambda values: "array<i64: " + ", ".join(map(str, values)) + ">"
         attributes = (f"{{{{strides = {array(strides)}, pads_low = {array(low)}, pads_high = {array(high)}, "
                       f"dilations = {array(dilations)}, groups = {groups} : i64}}}}")
+        # With a border no sum is -0.
+        plus = np.float32(0 if any(low) or any(high) else -0.0)
         self.add("conv {} " + attributes, [(self.name, x), (make(w), w)],
-                 self.convolve(x, w, strides, low, high, dilations, groups))
+                 self.convolve(x, w, strides, low, high, dilations, groups) + plus)
 
     def transposed(self):
         """As a convolution of the image with zeros between its pixels."""
@@ -161,6 +166,22 @@ class Graph:
                 f"    {body}\n    return {self.name} : {self.type(self.value)}\n}}\n")
 
 
+class Underflow(Graph):
+    """Products are too small for numbers, and a sum is the zero of the last one's sign, but for the border's +0."""
+
+    LEAST_BORDER = 1
+
+    def draw(self, shape):
+        sign = np.where(self.random.random(shape) < 0.5, -1, 1)
+        return (sign * self.random.choice((2.0**-80, 2.0**-130), shape)).astype(np.float32)
+
+    def follow(self):
+        if self.random.random() < 0.5:
+            zeros = np.where(self.random.random((1, self.value.shape[1]) + (1,) * (self.value.ndim - 2)) < 0.5,
+                             np.float32(0), np.float32(-0.0))
+            self.add("add {}", [(self.name, self.value), (self.constant(zeros), zeros)], self.value + zeros)
+
+
 def same(actual, expected):
     """Of two NaNs either may be there, and of two zeros behind a maximum."""
     return actual.shape == expected.shape and bool(
@@ -171,6 +192,8 @@ def same(actual, expected):
 SLOW = "topology"
 FORMS = (((), 2), ((SLOW,), 1), ((SLOW, "target-cpu=x86-64-v3"), 3), ((SLOW, "no-fuse"), 2), ((SLOW, "place=op:Relu=CPU:1"), 2),
          (("devices=CPU:0,GPU:0", "simulate", "place=op:Conv2D=GPU:0"), 2))
+
+SIGNED_FORMS = ((), 2), ((SLOW,), 1), ((SLOW, "no-fuse"), 2), (("devices=CPU:0,GPU:0", "place=op:Conv2D=GPU:0"), 1)
 
 
 def slow_topology(folder):
@@ -185,6 +208,11 @@ def slow_topology(folder):
 
 
 def check(seed):
+    if (seed[-1] if isinstance(seed, tuple) else seed) % 5 == 4:
+        graph = Underflow(seed)
+        graph.convolution()
+        graph.follow()
+        return compare(graph, SIGNED_FORMS, groups.same_bits)
     return check_forms(Graph(seed), FORMS)
 
 
@@ -192,6 +220,10 @@ def check_forms(graph, forms):
     for _ in range(int(graph.random.integers(1, 4))):
         graph.transposed() if graph.random.random() < 0.25 else graph.convolution()
         graph.follow()
+    return compare(graph, forms, same)
+
+
+def compare(graph, forms, are_same):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "graph.mlir"
         file.write_text(graph.text())
@@ -203,8 +235,9 @@ def check_forms(graph, forms):
                 actual = plan.run({name: graph.inputs[name] for name in plan.inputs})["y"]
             except (gantry_api.Refused, gantry_api.ApiError) as error:
                 return f"{flags}: {error}"
-            if not same(actual, graph.value):
-                wrong = np.argwhere((actual != graph.value) & ~(np.isnan(actual) & np.isnan(graph.value)))
+            if not are_same(actual, graph.value):
+                wrong = np.argwhere((actual != graph.value) & ~(np.isnan(actual) & np.isnan(graph.value)) |
+                                    (np.signbit(actual) != np.signbit(graph.value)))
                 where = tuple(int(i) for i in wrong[0])
                 return (f"{flags}, {threads} threads: {len(wrong)} of {actual.size} elements differ, first at {where}: "
                         f"{actual[where]!r}, expected {graph.value[where]!r}")
@@ -213,6 +246,7 @@ def check_forms(graph, forms):
 
 def main():
     np.seterr(invalid="ignore")  # some weights are infinite
+    gantry_api.EMULATE = 2  # plans that have code of GPUs
     options, count, failures = groups.drawn_checks(__doc__, check, 40, SECONDS_PER_CASE)
     return groups.report("convolutions", count, failures, options.json)
 

@@ -1,5 +1,6 @@
 // Expresses rare ops and padding by common ones, and takes away what works on nothing.
 
+#include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
@@ -130,7 +131,8 @@ static LogicalResult addInGroups(AddNOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Zero borders of a convolution become a value of their own.
+/// Zero borders of a convolution become a value of their own; of floating point the convolution
+/// keeps a mark of them, since +0 is added behind its sums.
 static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
   auto isZero = [](int64_t p) { return p == 0; };
   if (llvm::all_of(op.getPadsLow(), isZero) && llvm::all_of(op.getPadsHigh(), isZero))
@@ -159,6 +161,8 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
     op.getInputMutable().assign(pad);
     op.setPadsLow(none);
     op.setPadsHigh(none);
+    if (isa<FloatType>(type.getElementType()))
+      setPlusZero(op);
   });
   return success();
 }

@@ -325,3 +325,19 @@ func.func @wide(%x: tensor<4x8xbf16>, %y: tensor<8x4xbf16>) {
   %r = gantry.matmul %x, %y {gantry.wide = 1 : i64} : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @plus_zero(%x: tensor<1x2x4xf32>, %w: tensor<2x2x3xf32>) {
+  // expected-error @below {{'gantry.conv' op attribute 'gantry.plus_zero' must be a unit attribute, got true}}
+  %r = gantry.conv %x, %w {gantry.plus_zero = true, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @skips_border(%x: tensor<1x2x4xf32>, %w: tensor<2x2x3xf32>) {
+  // expected-error @below {{'gantry.conv' op attribute 'gantry.skips_border' must be a unit attribute, got true}}
+  %r = gantry.conv %x, %w {gantry.skips_border = true, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x2xf32>
+  return
+}

@@ -17,7 +17,7 @@
 // PARTS-NOT: @llvm.fma
 // PARTS: ret void
 
-func.func @main(%x: tensor<1x33x8x4xf32>, %w: tensor<33x1x4x4xf32>) -> tensor<1x33x5x3xf32> {
-  %0 = gantry.conv %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 1, 3>, pads_high = array<i64: 3, 1>, dilations = array<i64: 1, 1>, groups = 33 : i64} : (tensor<1x33x8x4xf32>, tensor<33x1x4x4xf32>) -> tensor<1x33x5x3xf32>
+func.func @main(%x: tensor<1x33x12x8xf32>, %w: tensor<33x1x4x4xf32>) -> tensor<1x33x5x3xf32> {
+  %0 = gantry.conv %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 33 : i64} : (tensor<1x33x12x8xf32>, tensor<33x1x4x4xf32>) -> tensor<1x33x5x3xf32>
   return %0 : tensor<1x33x5x3xf32>
 }

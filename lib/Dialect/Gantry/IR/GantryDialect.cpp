@@ -3,6 +3,7 @@
 #include "Fold.h"
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
+#include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
@@ -91,6 +92,8 @@ static constexpr struct {
     {kLibrariesAttr, isArrayOf<StringAttr>, "an array of strings"},
     {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
     {kWideAttr, is<UnitAttr>, "a unit attribute"},
+    {kPlusZeroAttr, is<UnitAttr>, "a unit attribute"},
+    {kSkipsBorderAttr, is<UnitAttr>, "a unit attribute"},
 };
 
 bool gantry::asksForLibrary(Operation *op, StringRef library) {
