@@ -12,6 +12,7 @@
 #include "Panels.h"
 #include "Placed.h"
 #include "Reorder.h"
+#include "SkipBorders.h"
 #include "Transposed.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
@@ -310,6 +311,7 @@ struct Rewriter {
     setChannelsLast(copy);
     if (!pad)
       return copy;
+    allowSkippedBorder(conv, copy);
     Shape low(conv.getPadsLow()), high(conv.getPadsHigh());
     for (size_t i = 0; i < low.size(); ++i) {
       low[i] += pad.getLow()[i + 2];

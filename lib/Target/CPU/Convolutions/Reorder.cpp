@@ -51,7 +51,7 @@ static size_t byteWidth(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-static ArrayRef<char> bytesOf(ElementsAttr value) {
+ArrayRef<char> gantry::bytesOf(ElementsAttr value) {
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return dense.getRawData();
   auto resource = dyn_cast<DenseResourceElementsAttr>(value);

@@ -19,6 +19,10 @@ llvm::SmallVector<int64_t> permuted(llvm::ArrayRef<int64_t> values,
 /// Whether a permutation leaves the elements of that shape where they are.
 bool movesNothing(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> permutation);
 
+/// The bytes of a constant's elements, of one that stands for all of them where they are equal;
+/// none where they are not at hand.
+llvm::ArrayRef<char> bytesOf(mlir::ElementsAttr value);
+
 /// Makes values in another order. What it makes is where `like` is, and has its name with `suffix`.
 class Reorder {
 public:

@@ -1,0 +1,78 @@
+// A product with a zero of the border changes a sum in two cases: the weight is infinite or no
+// number, or the sum is -0, which only a sum that underflowed is. Weights have to be known to be
+// finite; a sum of -0 and one of +0 have to be the same to all that read it, which they are when
+// anything but -0 is added to both.
+
+#include "SkipBorders.h"
+
+#include "Reorder.h"
+#include "gantry/Dialect/Gantry/IR/Borders.h"
+
+using namespace mlir;
+using namespace gantry;
+
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+/// Whether no number of a floating-point constant has these bits under the mask; false where they
+/// are not at hand.
+template <typename Word>
+static bool hasNone(ArrayRef<char> bytes, Word mask, Word bits) {
+  ArrayRef<Word> words(reinterpret_cast<const Word *>(bytes.data()), bytes.size() / sizeof(Word));
+  bool found = words.empty();
+  for (Word word : words) // without an end before the last one, so that vectors do it
+    found |= (word & mask) == bits;
+  return !found;
+}
+
+/// The same of all elements, where the bits are those of `like` in the element's type.
+static bool hasNone(Value value, function_ref<APFloat(const llvm::fltSemantics &)> like,
+                    bool exponentAlone) {
+  ElementsAttr elements = getConstantElements(value);
+  auto type = elements ? dyn_cast<FloatType>(elementOf(value)) : FloatType();
+  if (!type)
+    return false;
+  const unsigned width = type.getWidth();
+  const uint64_t bits = like(type.getFloatSemantics()).bitcastToAPInt().getZExtValue();
+  const uint64_t mask = exponentAlone ? bits : llvm::maskTrailingOnes<uint64_t>(width);
+  if (width == 32)
+    return hasNone<uint32_t>(bytesOf(elements), mask, bits);
+  return width == 16 && hasNone<uint16_t>(bytesOf(elements), mask, bits);
+}
+
+/// Whether all weights are constants, and numbers: also once f32 is made of shorter ones at load.
+static bool isFinite(Value filter) {
+  auto cast = filter.getDefiningOp<CastOp>();
+  if (cast && elementOf(cast).isF32() && elementOf(cast.getInput()).getIntOrFloatBitWidth() == 16)
+    filter = cast.getInput();
+  return hasNone(
+      filter, [](const llvm::fltSemantics &type) { return APFloat::getInf(type); },
+      /*exponentAlone=*/true);
+}
+
+static bool hasNoNegativeZero(Value value) {
+  return hasNone(
+      value, [](const llvm::fltSemantics &type) { return APFloat::getZero(type, true); },
+      /*exponentAlone=*/false);
+}
+
+/// Whether all that read a value add to it what tells no zero from the other.
+static bool hidesSignOfZero(Value sums) {
+  return !sums.use_empty() && llvm::all_of(sums.getUses(), [](OpOperand &use) {
+    if (auto cast = dyn_cast<CastOp>(use.getOwner()))
+      return isa<FloatType>(elementOf(cast)) && hidesSignOfZero(cast);
+    auto add = dyn_cast<AddOp>(use.getOwner());
+    return add && hasNoNegativeZero(add->getOperand(1 - use.getOperandNumber()));
+  });
+}
+
+void gantry::allowSkippedBorder(ConvOp conv, ConvOp made) {
+  if (isa<IntegerType>(elementOf(made)))
+    return setSkipsBorder(made); // sums of integers are exact
+  const bool isHidden = hidesSignOfZero(conv);
+  if (isHidden)
+    made->removeDiscardableAttr(kPlusZeroAttr);
+  if ((isHidden || addsPlusZero(made)) && isFinite(conv.getFilter()))
+    setSkipsBorder(made);
+}

@@ -1,0 +1,13 @@
+// Which convolutions may leave their borders out (docs/decisions/0070).
+#pragma once
+
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+namespace gantry {
+
+/// Marks `made`, which is what `conv` becomes, if its border's zeros may be left out: where that
+/// changes a bit, it is the sign of a sum of zero, and that must not be seen. What adds +0 for
+/// that alone is dropped where the next addition hides the sign as well.
+void allowSkippedBorder(ConvOp conv, ConvOp made);
+
+} // namespace gantry
