@@ -21,6 +21,7 @@
 // reads the one at its place, else gathered on the stack.
 
 #include "Convolution.h"
+#include "Cut.h"
 #include "Dot.h"
 
 #include "Panels.h"
@@ -114,25 +115,7 @@ static int64_t mostPixels(int64_t registers, bool isBytes) {
 // Work items
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// How pixels and panels are cut, by shapes alone.
-struct Cut {
-  int64_t pixelsOfBlock; ///< of the first `large` blocks; the others have one less
-  int64_t blocks, large;
-  SmallVector<Lanes> bands; ///< columns of a panel that all blocks pass at a time
-  int64_t panels;
-  int64_t chunks, parts; ///< items are a chunk of the blocks and a part of all panels' bands
-
-  Cut(const Convolution &convolution, bool matrices);
-  int64_t items() const { return parts * chunks; }
-  /// The first pixel of a block, or of the end.
-  int64_t firstPixel(int64_t block) const {
-    return block * (pixelsOfBlock - 1) + std::min(block, large);
-  }
-};
-} // namespace
-
-static int64_t registersOf(int64_t panel) {
+int64_t gantry::registersOf(int64_t panel) {
   // Of a wide panel three at a time.
   return panel > kPanelLanes * kPanelRegisters ? 3 : llvm::divideCeil(panel, kPanelLanes);
 }
@@ -152,15 +135,26 @@ static SmallVector<Lanes> bandsOf(int64_t panel) {
 }
 
 Cut::Cut(const Convolution &convolution, bool matrices) {
+  const int64_t pixels = convolution.pixels();
+  const int64_t registers = registersOf(convolution.form.panel);
+  blocks = llvm::divideCeil(pixels, matrices ? cpu::kMostMatrixTileRows
+                                             : mostPixels(registers, convolution.isBytes()));
+  pixelsOfBlock = llvm::divideCeil(pixels, blocks);
+  large = pixels - (pixelsOfBlock - 1) * blocks;
+  cutItems(convolution);
+}
+
+Cut::Cut(const Convolution &convolution, int64_t rows, int64_t blocksOfRow)
+    : pixelsOfBlock(llvm::divideCeil(convolution.form.out.back(), blocksOfRow)),
+      blocks(rows * blocksOfRow), large(blocks) {
+  cutItems(convolution);
+}
+
+void Cut::cutItems(const Convolution &convolution) {
   constexpr int64_t imageBytes = 192 << 10, filterBytes = 256 << 10;
   constexpr int64_t mostItems = 16, leastWork = 1 << 19, evenFor = 4;
   const PackedConvolution &form = convolution.form;
-  int64_t pixels = convolution.pixels();
-  blocks = llvm::divideCeil(pixels,
-                            matrices ? cpu::kMostMatrixTileRows
-                                     : mostPixels(registersOf(form.panel), convolution.isBytes()));
-  pixelsOfBlock = llvm::divideCeil(pixels, blocks);
-  large = pixels - (pixelsOfBlock - 1) * blocks;
+  const int64_t pixels = convolution.pixels();
   panels = form.outputs / form.panel;
   bands = bandsOf(form.panel);
 
@@ -183,17 +177,6 @@ Cut::Cut(const Convolution &convolution, bool matrices) {
   chunks = std::min(blocks, chunks);
 }
 
-namespace {
-/// What of a block is in registers at a time.
-struct Piece {
-  int64_t columns; ///< of a panel
-  int64_t pixels;  ///< at most
-  bool isTight;    ///< leaves no registers for what a next step begins with
-
-  Piece(const Convolution &convolution, const Registers &registers);
-};
-} // namespace
-
 /// Whether words are pairs of bf16 that no instruction multiplies.
 static bool comeApart(const Convolution &convolution, const Registers &registers) {
   return convolution.isPairs() && !registers.dotBF16;
@@ -209,10 +192,10 @@ static int64_t besideSums(int64_t vectors, const Convolution &convolution,
   return convolution.isBytes() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
 }
 
-Piece::Piece(const Convolution &convolution, const Registers &registers) {
+Piece::Piece(const Convolution &convolution, const Registers &registers, int64_t panelRegisters) {
   const int64_t lanes = registers.bytes / int64_t(sizeof(float));
   // Of shorter registers several are one of the panel's, one of which is computed at a time.
-  columns = lanes >= kPanelLanes ? registersOf(convolution.form.panel) * kPanelLanes : kPanelLanes;
+  columns = lanes >= kPanelLanes ? panelRegisters * kPanelLanes : kPanelLanes;
   const int64_t vectors = llvm::divideCeil(columns, lanes);
   const int64_t free = registers.count - besideSums(vectors, convolution, registers);
   pixels = std::max<int64_t>(1, free / vectors);
@@ -233,9 +216,8 @@ static bool isProduct(const Convolution &convolution) {
          llvm::all_of(convolution.form.strides, isOne) && !hasBorders(convolution);
 }
 
-/// Whether blocks are multiplied as matrices: panels are as wide as some of those, and the rows
-/// that are gathered fit the second cache.
-static bool multipliesMatrices(const Convolution &convolution, const Registers &registers) {
+// Panels are as wide as some matrices, and the rows that are gathered fit the second cache.
+bool gantry::multipliesMatrices(const Convolution &convolution, const Registers &registers) {
   constexpr int64_t mostBytes = 256 << 10, wordBytes = 4;
   const int64_t bytes = cpu::kMostMatrixTileRows * convolution.terms() * wordBytes;
   return convolution.isBytes() && registers.matricesBytes && convolution.form.groups == 1 &&
@@ -243,9 +225,6 @@ static bool multipliesMatrices(const Convolution &convolution, const Registers &
          convolution.form.panel <= kPanelLanes * kPanelRegisters &&
          (isProduct(convolution) || bytes <= mostBytes);
 }
-
-/// Work that is worth a thread, in multiply-adds.
-static constexpr int64_t kThreadWork = 1 << 17;
 
 namespace {
 struct Blocks {
@@ -267,7 +246,8 @@ struct Blocks {
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
       : b(b), convolution(convolution), form(convolution.form), index{b},
-        cut(convolution, multipliesMatrices(convolution, registers)), piece(convolution, registers),
+        cut(convolution, multipliesMatrices(convolution, registers)),
+        piece(convolution, registers, registersOf(form.panel)),
         image(flattenFactors(b, convolution, convolution.image)),
         filter(flattenFactors(b, convolution, convolution.filter)),
         matrices(multipliesMatrices(convolution, registers)), epilogue(b, convolution),
@@ -614,8 +594,7 @@ SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Val
   return loopWith(b, form.window[dim], 1, sums, at);
 }
 
-/// How many steps of a run are written out.
-static int64_t unrolled(int64_t length) {
+int64_t gantry::unrolled(int64_t length) {
   if (length <= 8)
     return length;
   for (int64_t steps : {4, 3, 2})

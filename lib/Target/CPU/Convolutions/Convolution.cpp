@@ -252,6 +252,16 @@ SmallVector<Value> gantry::loopWith(ImplicitLocOpBuilder &b, int64_t to, int64_t
   return SmallVector<Value>(op.getResults());
 }
 
+SmallVector<Value> gantry::loopBetween(ImplicitLocOpBuilder &b, Value from, Value to,
+                                       ValueRange carried,
+                                       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(b, from, to, IndexBuilder{b}.constant(1), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  scf::YieldOp::create(b, body(op.getInductionVar(), op.getRegionIterArgs()));
+  return SmallVector<Value>(op.getResults());
+}
+
 Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {
   ReassociationIndices all;
   for (int64_t d = 0; d < typeOf(buffer).getRank(); ++d)

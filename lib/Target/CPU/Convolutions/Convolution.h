@@ -64,6 +64,12 @@ llvm::SmallVector<mlir::Value>
 loopWith(mlir::ImplicitLocOpBuilder &b, int64_t to, int64_t step, mlir::ValueRange carried,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
+/// The same between two numbers that are known at run time.
+llvm::SmallVector<mlir::Value>
+loopBetween(mlir::ImplicitLocOpBuilder &b, mlir::Value from, mlir::Value to,
+            mlir::ValueRange carried,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
 /// The elements of a buffer without gaps, in one dimension.
 mlir::Value flatten(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
 /// The factors of a convolution, likewise: bytes as words of four.
@@ -142,6 +148,7 @@ private:
 /// The two kinds of kernels. Both make one scf.forall.
 void emitBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
                 const Registers &registers);
-void emitDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
+void emitDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                   const Registers &registers);
 
 } // namespace gantry

@@ -2,11 +2,15 @@
 //
 // A work item is some rows of the result. Where the whole window lies in the image, a few pixels
 // side by side share what they load; elsewhere each pixel finds its places in the image or the row
-// of zeros. Channels are the inner loop, so that whole pixels are read.
+// of zeros. Where the border may be left out, all rows are such pixels: what of the window is in
+// the image is known for each of a row's blocks, and computed for each row. Channels are the inner
+// loop, so that whole pixels are read.
 
 #include "Convolution.h"
 
 #include "Panels.h"
+#include "Taps.h"
+#include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,15 +37,23 @@ struct Depthwise {
   Value image, filter; ///< flat
   Epilogue epilogue;
   Borders borders;
-  SmallVector<Tap> taps; ///< in the order of the sums
-  unsigned last;         ///< spatial dimension
+  SmallVector<Tap> taps;          ///< in the order of the sums
+  unsigned last;                  ///< spatial dimension
+  SmallVector<BlocksOfRow> kinds; ///< where the border is left out
 
-  Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution);
+  Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers);
 
   void emit();
   void emitRow(Value row);
   void emitPixel(Value row, Value column);
   void emitTile(Value row, Value column, int64_t pixels);
+  void emitRowOfBlocks(Value row);
+  void emitBlock(Value row, Value firstPixel, const BlocksOfRow &kind, bool isWhole);
+  using Sums = SmallVector<Value>;
+  Sums addPlaces(unsigned dim, const Pixel &first, Value imageRow, Value tap, Value channel,
+                 Lanes lanes, const BlocksOfRow &kind, bool isWhole, Sums sums);
+  Sums addRow(Value imagePixel, Value tap, Value channel, Lanes lanes, const BlocksOfRow &kind,
+              Sums sums);
   void forChannels(function_ref<void(Value, Lanes)> body);
 
   Value isInside(const Pixel &pixel);
@@ -56,7 +68,16 @@ struct Depthwise {
 };
 } // namespace
 
-Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution)
+/// Whether rows are cut into blocks whose places of the window are known.
+static bool leavesBorderOut(const Convolution &convolution) {
+  constexpr int64_t mostPlaces = 16;
+  return skipsBorder(convolution.op) && convolution.form.window.back() <= mostPlaces &&
+         llvm::any_of(llvm::seq(convolution.form.spatial()),
+                      [&](unsigned dim) { return convolution.hasBorder(dim); });
+}
+
+Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                     const Registers &registers)
     : b(b), convolution(convolution), form(convolution.form), index{b},
       image(flatten(b, convolution.image)), filter(flatten(b, convolution.filter)),
       epilogue(b, convolution), borders(b, convolution, image, form.channels), taps{Tap()},
@@ -70,6 +91,10 @@ Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution)
       }
     taps = std::move(longer);
   }
+  // Sums and what they share are in registers; of shorter ones two hold the lanes of one.
+  const int64_t mostPixels = registers.bytes >= int64_t(kPanelLanes * sizeof(float)) ? 8 : 5;
+  if (leavesBorderOut(convolution))
+    kinds = cutRow(convolution, llvm::divideCeil(columns(), mostPixels));
 }
 
 void Depthwise::emit() {
@@ -80,9 +105,11 @@ void Depthwise::emit() {
   auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(items.getBody());
-  borders.clear();
+  if (kinds.empty())
+    borders.clear();
   Value from = index.mul(items.getInductionVar(0), rowsOfItem), to = index.add(from, rowsOfItem);
-  loop(b, from, index.min(to, index.constant(rows)), 1, [&](Value row) { emitRow(row); });
+  loop(b, from, index.min(to, index.constant(rows)), 1,
+       [&](Value row) { kinds.empty() ? emitRow(row) : emitRowOfBlocks(row); });
   auto func = items->getParentOfType<func::FuncOp>();
   func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(std::max<int64_t>(
                                1, kThreadWork / std::max<int64_t>(rowsOfItem * workOfRow, 1))));
@@ -222,6 +249,91 @@ void Depthwise::emitTile(Value row, Value column, int64_t pixels) {
   });
 }
 
-void gantry::emitDepthwise(ImplicitLocOpBuilder &b, const Convolution &convolution) {
-  Depthwise(b, convolution).emit();
+//===----------------------------------------------------------------------===//
+// Without the border
+//===----------------------------------------------------------------------===//
+
+void Depthwise::emitRowOfBlocks(Value row) {
+  // Small windows that lie in the image along the other dimensions have no loops.
+  constexpr size_t mostUnrolled = 9;
+  const bool isSmall = taps.size() <= mostUnrolled;
+  Pixel start = pixelAt(convolution, index, index.mul(row, columns()));
+  Value inside = isSmall ? isInside(start) : Value();
+  auto blocks = [&](bool isWhole) {
+    for (const BlocksOfRow &kind : kinds)
+      loop(b, index.constant(0), index.constant(kind.count), 1, [&](Value block) {
+        Value first = index.add(index.mul(block, kind.pixels), kind.firstPixel);
+        emitBlock(row, first, kind, isWhole);
+      });
+  };
+  if (!inside)
+    return blocks(/*isWhole=*/isSmall);
+  auto choice = scf::IfOp::create(b, inside, /*withElseRegion=*/true);
+  for (bool isWhole : {true, false}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&choice->getRegion(isWhole ? 0 : 1).front());
+    blocks(isWhole);
+  }
+}
+
+void Depthwise::emitBlock(Value row, Value firstPixel, const BlocksOfRow &kind, bool isWhole) {
+  SmallVector<Pixel> pixels;
+  Value first = index.add(index.mul(row, columns()), firstPixel);
+  for (int64_t i = 0; i < kind.pixels; ++i)
+    pixels.push_back(pixelAt(convolution, index, index.add(first, i)));
+  forChannels([&](Value channel, Lanes lanes) {
+    Sums sums = addPlaces(0, pixels[0], pixels[0].at[0], index.constant(0), channel, lanes, kind,
+                          isWhole, Sums(kind.pixels, zeroSum(lanes)));
+    for (auto [pixel, sum] : llvm::zip_equal(pixels, sums))
+      epilogue.store(sum, pixel, channel, lanes);
+  });
+}
+
+/// From the first dimension to the last. `imageRow` is the number of the image's place in the
+/// dimensions so far among all, `tap` that of the window's.
+Depthwise::Sums Depthwise::addPlaces(unsigned dim, const Pixel &first, Value imageRow, Value tap,
+                                     Value channel, Lanes lanes, const BlocksOfRow &kind,
+                                     bool isWhole, Sums sums) {
+  Value start = index.add(index.mul(first.at[dim + 1], form.strides[dim]), -convolution.low[dim]);
+  imageRow = index.mul(imageRow, convolution.imageSize(dim));
+  tap = index.mul(tap, form.window[dim]);
+  if (dim == last)
+    return addRow(index.add(imageRow, start), tap, channel, lanes, kind, std::move(sums));
+  auto at = [&](Value place, ValueRange carried) {
+    Value row = index.add(start, index.mul(place, form.dilations[dim]));
+    return addPlaces(dim + 1, first, index.add(imageRow, row), index.add(tap, place), channel,
+                     lanes, kind, isWhole, Sums(carried));
+  };
+  if (!isWhole) {
+    auto [from, to] = tapsInside(b, convolution, dim, first.at[dim + 1]);
+    return loopBetween(b, from, to, sums, at);
+  }
+  for (int64_t place = 0; place < form.window[dim]; ++place)
+    sums = at(index.constant(place), sums);
+  return sums;
+}
+
+/// The window's places along the last dimension, for pixels side by side.
+Depthwise::Sums Depthwise::addRow(Value imagePixel, Value tap, Value channel, Lanes lanes,
+                                  const BlocksOfRow &kind, Sums sums) {
+  Value base = index.add(index.mul(imagePixel, form.channels), channel);
+  Value weights = index.add(index.mul(tap, form.outputs), channel);
+  DenseMap<int64_t, Value> loaded; // by distance from the first pixel's window
+  for (const TapGroup &group : kind.groups)
+    for (int64_t at = group.taps.first; at < group.taps.second; ++at) {
+      Value factor = loadLanes(b, filter, index.add(weights, at * form.outputs), lanes.live);
+      for (int64_t p = group.pixels.first; p < group.pixels.second; ++p) {
+        const int64_t place = at * form.dilations[last] + p * form.strides[last];
+        Value &element = loaded[place];
+        if (!element)
+          element = loadLanes(b, image, index.add(base, place * form.channels), lanes.live);
+        sums[p] = vector::FMAOp::create(b, element, factor, sums[p]);
+      }
+    }
+  return sums;
+}
+
+void gantry::emitDepthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                           const Registers &registers) {
+  Depthwise(b, convolution, registers).emit();
 }

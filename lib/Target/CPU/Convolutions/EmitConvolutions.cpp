@@ -1,6 +1,7 @@
 // The pass; the kinds of kernels are in Blocks.cpp and Depthwise.cpp.
 
 #include "Convolution.h"
+#include "Rows.h"
 #include "gantry/Target/CPU/Passes.h"
 
 using namespace mlir;
@@ -34,8 +35,11 @@ struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolution
   static void emit(const Convolution &convolution, const Registers &registers) {
     Operation *last = convolution.replaced.front();
     ImplicitLocOpBuilder b(last->getLoc(), last);
-    if (convolution.form.isDepthwise() && convolution.form.groups > 1)
-      emitDepthwise(b, convolution);
+    const bool isDepthwise = convolution.form.isDepthwise() && convolution.form.groups > 1;
+    if (isDepthwise)
+      emitDepthwise(b, convolution, registers);
+    else if (auto rows = cutRows(convolution); rows && !multipliesMatrices(convolution, registers))
+      emitRows(b, convolution, *rows, registers);
     else
       emitBlocks(b, convolution, registers);
     for (Operation *op : convolution.replaced)

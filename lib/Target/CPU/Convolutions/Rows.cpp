@@ -1,0 +1,428 @@
+// Convolutions that mix channels and leave their border out: blocks of pixels of one row, by panels
+// of output channels, in registers.
+//
+//   for a work item, some blocks of some panels, or bands of a wide one:
+//     sums[pixel][lanes] = 0
+//     for the places of the window in the image, in all dimensions but the last
+//       for groups of places along the last, which lie in the image for the same pixels:
+//         for the channels: sums += channel of the pixel * row of the panel
+//     store what the epilogue makes of the sums
+//
+// Where in its row a block is, is known when code is made: blocks at the ends of rows have code of
+// their own, in which each place of the window has the pixels for which it is in the image. The
+// other dimensions' ranges are computed for each row. Pixels lie at known distances from the first
+// one, so that no address but that is needed.
+
+#include "Rows.h"
+
+#include "Dot.h"
+#include "Panels.h"
+#include "Taps.h"
+#include "gantry/Dialect/Gantry/IR/Borders.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace gantry;
+
+//===----------------------------------------------------------------------===//
+// How rows are cut
+//===----------------------------------------------------------------------===//
+
+/// The last dimension's places and the channels are one run of memory.
+static bool isRun(const Convolution &convolution) {
+  return convolution.form.dilations.back() == 1 && convolution.form.groups == 1;
+}
+
+/// Most pixels of a block of that many registers each. Their addresses need no registers.
+static int64_t mostPixels(int64_t registers, bool isBytes) {
+  constexpr int64_t most[] = {20, 14, 9, 6}, ofBytes[] = {14, 12, 8, 6};
+  return (isBytes ? ofBytes : most)[registers - 1];
+}
+
+/// Cycles of a step of so many pixels by registers: each multiply-add one, but rows of the panel
+/// come from the second cache, and sums wait for each other.
+static double cyclesOfStep(int64_t pixels, int64_t registers) {
+  constexpr double waits[] = {1.15, 1.03, 1, 1};
+  constexpr int64_t least = 8, ofLoad = 4;
+  return waits[registers - 1] * double(std::max({pixels * registers, ofLoad * registers, least}));
+}
+
+/// Of a run of that many steps, its begin included.
+static double cyclesOfRun(int64_t steps, int64_t pixels, int64_t registers) {
+  constexpr double begin = 12;
+  return begin + double(steps) * cyclesOfStep(pixels, registers);
+}
+
+/// Cycles for all columns of a panel, `registers` at a time.
+static double forPanel(const Convolution &convolution, int64_t registers,
+                       function_ref<double(int64_t)> cycles) {
+  const int64_t all = llvm::divideCeil(convolution.form.panel, kPanelLanes);
+  const int64_t rest = all % registers;
+  return double(all / registers) * cycles(registers) + (rest ? cycles(rest) : 0);
+}
+
+/// Of a row whose windows lie in the image in the other dimensions, for each place in those.
+static double cyclesOfRow(const Convolution &convolution, const RowCut &rows) {
+  return forPanel(convolution, rows.registers, [&](int64_t registers) {
+    double cycles = 0;
+    for (const BlocksOfRow &kind : cutRow(convolution, rows.blocks))
+      for (const TapGroup &group : kind.groups)
+        cycles += double(kind.count) *
+                  cyclesOfRun((group.taps.second - group.taps.first) * convolution.form.inner(),
+                              group.pixels.second - group.pixels.first, registers);
+    return cycles;
+  });
+}
+
+/// Places of the window in all dimensions but the last, of all rows.
+static int64_t placesOfRows(const Convolution &convolution) {
+  const unsigned last = convolution.form.spatial() - 1;
+  int64_t along = 0;
+  for (int64_t pixel = 0; pixel < convolution.form.out[last]; ++pixel) {
+    auto [from, to] = tapsInside(convolution, last, pixel);
+    along += to - from;
+  }
+  return along ? countTapsInside(convolution) / along * convolution.form.batch : 0;
+}
+
+/// Blocks that go on from row to row, each with all places.
+static double cyclesInLine(const Convolution &convolution) {
+  constexpr int64_t most[] = {14, 12, 9, 6};
+  const int64_t registers = registersOf(convolution.form.panel), pixels = most[registers - 1];
+  const double blocks = double(llvm::divideCeil(convolution.pixels(), pixels));
+  const int64_t window = convolution.form.window.back();
+  return forPanel(convolution, registers, [&](int64_t registers) {
+    return blocks * double(convolution.terms() / convolution.form.inner() / window) *
+           cyclesOfRun(window * convolution.form.inner(), pixels, registers);
+  });
+}
+
+std::optional<RowCut> gantry::cutRows(const Convolution &convolution) {
+  // Places of the window that are written out, at most.
+  constexpr int64_t mostPlaces = 16, mostKinds = 6;
+  const unsigned last = convolution.form.spatial() - 1;
+  const bool hasBorder = llvm::any_of(llvm::seq(convolution.form.spatial()),
+                                      [&](unsigned dim) { return convolution.hasBorder(dim); });
+  if (!hasBorder || !skipsBorder(convolution.op) || convolution.form.window[last] > mostPlaces)
+    return std::nullopt;
+  const double places = double(placesOfRows(convolution));
+  double least = cyclesInLine(convolution);
+  std::optional<RowCut> best;
+  for (int64_t registers = registersOf(convolution.form.panel); registers > 0; --registers) {
+    RowCut rows{registers, int64_t(llvm::divideCeil(convolution.form.out[last],
+                                                    mostPixels(registers, convolution.isBytes())))};
+    const double cycles = cyclesOfRow(convolution, rows) * places;
+    if (cycles < least && int64_t(cutRow(convolution, rows.blocks).size()) <= mostKinds) {
+      least = cycles;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Work items
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Rows {
+  ImplicitLocOpBuilder &b;
+  const Convolution &convolution;
+  const PackedConvolution &form;
+  IndexBuilder index;
+  RowCut rows;
+  Cut cut;
+  Piece piece;
+  SmallVector<BlocksOfRow> kinds;
+  Value image, filter; ///< flat
+  Value kept;          ///< the sums of a block on the stack, where what follows reads them
+  Epilogue epilogue;
+  unsigned last; ///< spatial dimension
+
+  /// What a block is computed of: a part of a panel's columns.
+  Value panel, column;
+  SmallVector<Lanes> lanes;
+
+  Rows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowCut &rows,
+       const Registers &registers)
+      : b(b), convolution(convolution), form(convolution.form), index{b}, rows(rows),
+        cut(convolution, convolution.pixels() / form.out.back(), rows.blocks),
+        piece(convolution, registers, rows.registers), kinds(cutRow(convolution, rows.blocks)),
+        image(flattenFactors(b, convolution, convolution.image)),
+        filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution),
+        last(form.spatial() - 1) {}
+
+  void emit();
+  void emitItem(Value panelItem, Value blockItem);
+  void emitBand(Value number, Value first, Value end);
+  void emitPart(Value column, int64_t columns, Value first, Value end);
+  void emitColumns(Value column, int64_t columns, Value first, Value end);
+  void emitBlock(Value block);
+
+  //===--- One block -------------------------------------------------------===//
+
+  /// A row of the result: its number among all, and its place.
+  struct Row {
+    Value number;
+    SmallVector<Value> at; ///< batch, then one for each spatial dimension but the last
+  };
+  void emitPixels(const Row &row, Value firstPixel, ArrayRef<TapGroup> groups, Interval pixels);
+  SmallVector<Value> addPlaces(unsigned dim, const Row &row, Value imageRow, Value tap,
+                               Value firstPixel, ArrayRef<TapGroup> groups, Interval pixels,
+                               ValueRange sums);
+  SmallVector<Value> addGroup(Value imageRow, Value tap, Value firstPixel, const TapGroup &group,
+                              Interval pixels, ValueRange sums);
+  SmallVector<Value> addRun(Value from, Value term, int64_t length, Interval pixels,
+                            ValueRange sums);
+  void store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums);
+  void storeByRows(Value firstNumber, int64_t pixels, ValueRange sums);
+
+  Type sumType() const { return cast<MemRefType>(convolution.sums.getType()).getElementType(); }
+  Value multiplyAdd(Value channel, Value weights, Value sums) {
+    if (convolution.together == 1)
+      return vector::FMAOp::create(b, channel, weights, sums);
+    auto module = convolution.op->getParentOfType<ModuleOp>();
+    return cpu::callDot(b, module, channel, weights, sums);
+  }
+};
+} // namespace
+
+void Rows::emit() {
+  if (convolution.isBytes() && convolution.epilogue) {
+    OpBuilder::InsertionGuard guard(b);
+    auto function = convolution.op->getParentOfType<func::FuncOp>();
+    b.setInsertionPointToStart(&function.getBody().front());
+    kept = memref::AllocaOp::create(
+        b, MemRefType::get({cut.pixelsOfBlock * rows.registers * kPanelLanes}, sumType()),
+        b.getI64IntegerAttr(64));
+  }
+  SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
+  auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(items.getBody());
+  emitItem(items.getInductionVar(0), items.getInductionVar(1));
+  auto func = items->getParentOfType<func::FuncOp>();
+  const int64_t work =
+      form.batch * countTapsInside(convolution) * form.inner() * form.outputs / cut.items();
+  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
+                               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
+}
+
+void Rows::emitItem(Value panelItem, Value blockItem) {
+  auto range = [&](Value item, int64_t items, int64_t all) {
+    Value from = index.mul(item, all), to = index.add(from, all);
+    return std::pair(index.div(from, items), index.div(to, items));
+  };
+  auto [band, endBand] = range(panelItem, cut.parts, cut.panels * int64_t(cut.bands.size()));
+  auto [block, endBlock] = range(blockItem, cut.chunks, cut.blocks);
+  loop(b, band, endBand, 1,
+       [&, block = block, endBlock = endBlock](Value at) { emitBand(at, block, endBlock); });
+}
+
+/// One of all panels' bands, by its number.
+void Rows::emitBand(Value number, Value first, Value end) {
+  const int64_t count = cut.bands.size();
+  panel = index.div(number, count);
+  if (count == 1)
+    return emitPart(index.constant(0), form.panel, first, end);
+  Value band = index.rem(number, count);
+  // All of the same width have their loops in common.
+  for (int64_t from = 0, to = 0; from < count; from = to) {
+    const int64_t columns = cut.bands[from].live;
+    while (to < count && cut.bands[to].live == columns)
+      ++to;
+    Value past = b.createOrFold<arith::SubIOp>(band, index.constant(from));
+    auto isOne = scf::IfOp::create(b, index.less(past, to - from), /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isOne.thenBlock());
+    emitPart(index.add(index.mul(past, columns), cut.bands[from].first), columns, first, end);
+  }
+}
+
+/// Some columns of a panel, as many at a time as there are registers for.
+void Rows::emitPart(Value from, int64_t columns, Value first, Value end) {
+  const int64_t whole = columns / piece.columns * piece.columns;
+  if (whole)
+    loop(b, index.constant(0), index.constant(whole), piece.columns,
+         [&](Value at) { emitColumns(index.add(from, at), piece.columns, first, end); });
+  if (whole < columns)
+    emitColumns(index.add(from, whole), columns - whole, first, end);
+}
+
+void Rows::emitColumns(Value from, int64_t columns, Value first, Value end) {
+  column = from;
+  lanes = lanesOf(columns);
+  loop(b, first, end, 1, [&](Value block) { emitBlock(block); });
+}
+
+//===----------------------------------------------------------------------===//
+// One block
+//===----------------------------------------------------------------------===//
+
+void Rows::emitBlock(Value block) {
+  Row row{index.div(block, rows.blocks), {}};
+  Value inRow = index.rem(block, rows.blocks), rest = row.number;
+  for (int64_t size : llvm::reverse(ArrayRef(form.out).drop_back())) {
+    row.at.push_back(index.rem(rest, size));
+    rest = index.div(rest, size);
+  }
+  row.at.push_back(rest);
+  std::reverse(row.at.begin(), row.at.end());
+  for (const BlocksOfRow &kind : kinds) {
+    OpBuilder::InsertionGuard guard(b);
+    Value past = b.createOrFold<arith::SubIOp>(inRow, index.constant(kind.first));
+    if (kinds.size() > 1) {
+      auto isOne = scf::IfOp::create(b, index.less(past, kind.count), /*withElseRegion=*/false);
+      b.setInsertionPointToStart(isOne.thenBlock());
+    }
+    Value first = index.add(index.mul(past, kind.pixels), kind.firstPixel);
+    const int64_t pieces = llvm::divideCeil(kind.pixels, piece.pixels);
+    for (int64_t i = 0; i < pieces; ++i)
+      emitPixels(row, first, kind.groups,
+                 {kind.pixels * i / pieces, kind.pixels * (i + 1) / pieces});
+  }
+}
+
+void Rows::emitPixels(const Row &row, Value firstPixel, ArrayRef<TapGroup> groups,
+                      Interval pixels) {
+  SmallVector<Value> sums;
+  for (int64_t i = pixels.first; i < pixels.second; ++i)
+    for (Lanes part : lanes)
+      sums.push_back(arith::ConstantOp::create(
+          b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, sumType()))));
+  sums = addPlaces(0, row, row.at[0], index.constant(0), firstPixel, groups, pixels, sums);
+  store(row, index.add(firstPixel, pixels.first), pixels.second - pixels.first, sums);
+}
+
+/// From the first dimension to the last. `imageRow` is the number of the image's place in the
+/// dimensions so far among all, `tap` that of the window's.
+SmallVector<Value> Rows::addPlaces(unsigned dim, const Row &row, Value imageRow, Value tap,
+                                   Value firstPixel, ArrayRef<TapGroup> groups, Interval pixels,
+                                   ValueRange sums) {
+  imageRow = index.mul(imageRow, convolution.imageSize(dim));
+  tap = index.mul(tap, form.window[dim]);
+  if (dim == last) {
+    SmallVector<Value> next(sums);
+    for (const TapGroup &group : groups)
+      next = addGroup(imageRow, tap, firstPixel, group, pixels, next);
+    return next;
+  }
+  Value start = index.add(index.mul(row.at[dim + 1], form.strides[dim]), -convolution.low[dim]);
+  auto [first, end] = tapsInside(b, convolution, dim, row.at[dim + 1]);
+  return loopBetween(b, first, end, sums, [&](Value at, ValueRange carried) {
+    Value place = index.add(start, index.mul(at, form.dilations[dim]));
+    return addPlaces(dim + 1, row, index.add(imageRow, place), index.add(tap, at), firstPixel,
+                     groups, pixels, carried);
+  });
+}
+
+/// The places of a group, for those of its pixels that are among `pixels`.
+SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
+                                  const TapGroup &group, Interval pixels, ValueRange sums) {
+  const Interval live{std::max(pixels.first, group.pixels.first),
+                      std::min(pixels.second, group.pixels.second)};
+  if (live.first >= live.second)
+    return SmallVector<Value>(sums);
+  const auto [from, to] = group.taps;
+  auto addFrom = [&](Value first, int64_t length, ValueRange carried) {
+    Value place = index.add(index.mul(firstPixel, form.strides[last]),
+                            live.first * form.strides[last] - convolution.low[last]);
+    place = index.add(place, index.mul(first, form.dilations[last]));
+    Value channel = index.mul(index.add(imageRow, place), form.channels);
+    if (form.groups > 1) {
+      const int64_t panelsOfGroup = form.outputs / form.groups / form.panel;
+      channel = index.add(channel, index.mul(index.div(panel, panelsOfGroup), form.inner()));
+    }
+    const size_t one = lanes.size(), before = size_t(live.first - pixels.first) * one,
+                 count = size_t(live.second - live.first) * one;
+    SmallVector<Value> next(carried);
+    SmallVector<Value> added = addRun(channel, index.mul(index.add(tap, first), form.inner()),
+                                      length, live, carried.slice(before, count));
+    llvm::copy(added, next.begin() + before);
+    return next;
+  };
+  if (isRun(convolution) || to - from == 1)
+    return addFrom(index.constant(from), (to - from) * form.inner(), sums);
+  return loopBetween(
+      b, index.constant(from), index.constant(to), sums,
+      [&](Value at, ValueRange carried) { return addFrom(at, form.inner(), carried); });
+}
+
+/// Terms `term` onwards of the panel, of the pixels' channels from `from` on.
+SmallVector<Value> Rows::addRun(Value from, Value term, int64_t length, Interval pixels,
+                                ValueRange sums) {
+  // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
+  constexpr int64_t rowsAhead = 12;
+  const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
+  const int64_t steps = piece.isTight ? 1 : unrolled(length);
+  Value rowOfPanel = index.add(index.mul(panel, convolution.terms()), term);
+  Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
+  return loopWith(b, length, steps, sums, [&](Value at, ValueRange carried) {
+    SmallVector<Value> next(carried);
+    Value rowAt = index.add(filterAt, index.mul(at, form.panel)), channelAt = index.add(from, at);
+    for (int64_t k = 0; k < steps; ++k) {
+      SmallVector<Value> weights;
+      for (Lanes part : lanes) {
+        weights.push_back(loadWords(b, convolution, filter,
+                                    index.add(rowAt, k * form.panel + part.first), part.live));
+        if (prefetches) {
+          Value ahead = index.add(rowAt, (k + rowsAhead) * form.panel + part.first);
+          memref::PrefetchOp::create(b, filter, index.mul(ahead, elementsOfWord(convolution)),
+                                     /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+        }
+      }
+      for (int64_t i = 0; i < pixels.second - pixels.first; ++i) {
+        Value place = index.add(channelAt, k + i * form.strides[last] * form.channels);
+        Value channel = loadWord(b, convolution, image, place);
+        for (auto [j, weight] : llvm::enumerate(weights)) {
+          Value &sum = next[i * lanes.size() + j];
+          Value spread = vector::BroadcastOp::create(b, weight.getType(), channel);
+          sum = multiplyAdd(spread, weight, sum);
+        }
+      }
+    }
+    return next;
+  });
+}
+
+void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums) {
+  Value first = index.add(index.mul(row.number, form.out[last]), firstPixel);
+  if (kept)
+    return storeByRows(first, pixels, sums);
+  Value firstColumn = index.add(index.mul(panel, form.panel), column);
+  for (int64_t i = 0; i < pixels; ++i) {
+    Pixel pixel{index.add(first, i), row.at};
+    pixel.at.push_back(index.add(firstPixel, i));
+    for (auto [j, part] : llvm::enumerate(lanes))
+      epilogue.store(sums[i * lanes.size() + j], pixel, firstColumn, part);
+  }
+}
+
+/// A pixel after the other: what follows sums of bytes is long, and code for each register of a
+/// block longer than all else.
+void Rows::storeByRows(Value firstNumber, int64_t pixels, ValueRange sums) {
+  const int64_t width = int64_t(lanes.size()) * kPanelLanes;
+  for (int64_t i = 0; i < pixels; ++i)
+    for (auto [j, part] : llvm::enumerate(lanes))
+      vector::StoreOp::create(b, sums[i * lanes.size() + j], kept,
+                              index.constant(i * width + part.first));
+  Value firstColumn = index.add(index.mul(panel, form.panel), column);
+  loop(b, index.constant(0), index.constant(pixels), 1, [&](Value at) {
+    Pixel pixel = pixelAt(convolution, index, index.add(firstNumber, at));
+    for (Lanes part : lanes) {
+      auto type = VectorType::get({widthOf(part.live)}, sumType());
+      Value from = index.add(index.mul(at, width), part.first);
+      epilogue.store(vector::LoadOp::create(b, type, kept, from), pixel, firstColumn, part);
+    }
+  });
+}
+
+void gantry::emitRows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowCut &rows,
+                      const Registers &registers) {
+  Rows(b, convolution, rows, registers).emit();
+}
