@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Single ONNX nodes against NumPy: what ONNX's test data of the distribution do not have.
 
-That is opsets 18 to 24 of ai.onnx, written down from the operator specification, and the ops of
+That is opsets 18 to 27 of ai.onnx, written down from the operator specification, and the ops of
 com.microsoft that exporters and quantisers write, from ONNX Runtime's description of them. A case is a
 line in CASES: a node, its inputs (a value, "const" of a value that shapes depend on, or None for one that
 is left out) and what its outputs have to be.
@@ -639,6 +639,33 @@ for make, dtype, za, zb, zc in ((u8, np.uint8, 128, 3, 120), (i8, np.int8, -5, 0
     other = make(2, 3, 2)
     microsoft(f"qlinear_concat_{name}", "QLinearConcat", [*tail, a, scale(0.02), za, other, scale(0.1), zb],
               [quantize(np.concatenate((da, dequantize(other, 0.1, zb)), 2), np.float32(0.05), zc, dtype)], axis=2)
+
+# ---------------------------------------------------------------------------------------------------------
+# Opsets 26 and 27: running products, convolutions that carry a state
+# ---------------------------------------------------------------------------------------------------------
+
+for x in (f32(2, 13, 3), RANDOM.integers(-2, 3, (1, 6, 2)).astype(np.int32), f32(1, 1, 5), f32(2, 0, 3)):
+    running, ones = np.cumprod(x, 1).astype(x.dtype), np.ones_like(x[:, :1])
+    backwards = np.cumprod(x[:, ::-1], 1).astype(x.dtype)[:, ::-1]
+    name = f"cumprod_{x.dtype}_{x.shape[1]}"
+    case(name, "CumProd", [x, Const(np.array(1))], [running], opset=26)
+    case(f"{name}_reverse", "CumProd", [x, Const(np.array(-2))], [backwards], opset=26, reverse=1)
+    if x.shape[1]:
+        case(f"{name}_exclusive", "CumProd", [x, Const(np.array(1))],
+             [np.concatenate((ones, running[:, :-1]), 1)], opset=26, exclusive=1)
+        case(f"{name}_exclusive_reverse", "CumProd", [x, Const(np.array(1))],
+             [np.concatenate((backwards[:, 1:], ones), 1)], opset=26, exclusive=1, reverse=1)
+
+weight, bias = f32(3, 1, 4), f32(3)
+for length in (1, 2, 9):
+    x, past = f32(2, 3, length), f32(2, 3, 3)
+    for name, state, activation in (("zeros", None, "none"), ("past", past, "silu"), ("swish", past, "swish")):
+        both = np.concatenate((np.zeros_like(past) if state is None else state, x), 2)
+        y = np.stack([(both[:, :, i:i + 4] * weight[:, 0]).sum(-1) for i in range(length)], -1) + bias[:, None]
+        case(f"causal_conv_{name}_{length}", "CausalConvWithState", [x, weight, bias, state],
+             [y if activation == "none" else y * sigmoid(y), both[:, :, -3:]], opset=27, activation=activation)
+x = f32(2, 3, 5)
+case("causal_conv_window_1", "CausalConvWithState", [x, weight[:, :, :1].copy()], [x * weight[:, 0, :1], x[:, :, :0]], opset=27)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def onnx_page(folder):
             refused.update(dict.fromkeys(re.findall(r'"(\w+)"', group), why))
         refused.update(re.findall(r'table\.refuse\("(\w+)",\s*"([^"]*)', text))
     page = ["# ONNX ops\n", NOTE.format(source=f"`{folder}/*.cpp`").rstrip() + "\n",
-            "Opsets 7 to 24 of `ai.onnx` (older ones as far as they agree), and what stands with a domain.\n"]
+            "Opsets 7 to 27 of `ai.onnx` (older ones as far as they agree), and what stands with a domain.\n"]
     for stem, (head, names) in supported.items():
         page.append(f"## {stem}\n\n{head}\n\n" + ", ".join(f"`{name}`" for name in names) + "\n")
     page.append("## Refused by name\n\n| op | because |\n|---|---|\n" +

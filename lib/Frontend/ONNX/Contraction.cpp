@@ -61,6 +61,31 @@ static Values conv(NodeContext &n) {
   return {addChannelBias(n, buildConv(n, n.input(0), n.input(1)), n.input(2))};
 }
 
+/// A filter for each channel over what came before: the state are the last window - 1 elements.
+static Values causalConv(NodeContext &n) {
+  Value x = n.input(0), w = n.input(1), past = n.input(3);
+  StringRef activation = n.stringAttr("activation", "none");
+  if (n.rankOf(x) != 3 || n.rankOf(w) != 3 || n.shapeOf(w)[1] != 1 ||
+      n.shapeOf(w)[0] != n.shapeOf(x)[1] || n.shapeOf(w)[2] < 1)
+    return {n.fail("operands [batch, channels, length] and [channels, 1, window] are needed")};
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    return {n.fail("activation '" + activation + "' is not supported; none, silu and swish are")};
+  Ints shape = n.shapeOf(x);
+  int64_t kept = n.shapeOf(w)[2] - 1;
+  Ints state{shape[0], shape[1], kept};
+  if (!past)
+    past = n.full(state, n.elementOf(x), 0);
+  else if (n.shapeOf(past) != state)
+    return {n.fail("operand 3 (past_state) must be [batch, channels, window - 1]")};
+  Value all = n.concat({past, x}, 2);
+  Value y = n.make<ConvOp>(all, w, IntsRef({1}), IntsRef({0}), IntsRef({0}), IntsRef({1}),
+                           uint64_t(shape[1]));
+  y = addChannelBias(n, y, n.input(2));
+  if (activation != "none")
+    y = n.make<SiluOp>(y);
+  return {y, n.sliceAxis(all, 2, shape[2], kept)};
+}
+
 Value gantry::onnx::buildConv(NodeContext &n, Value x, Value w) {
   if (!x || !w)
     return {};
@@ -136,6 +161,7 @@ static Values convTranspose(NodeContext &n) {
 void gantry::onnx::addContractionOps(OpTable &table) {
   table.add("MatMul", matmul, {2, 2, 1});
   table.add("Gemm", gemm, {2, 3, 1});
+  table.add("CausalConvWithState", causalConv, {2, 4, 2});
   table.add("Conv", conv, {2, 3, 1});
   table.add("ConvTranspose", convTranspose, {2, 3, 1});
 }

@@ -191,6 +191,33 @@ static Values cumSum(NodeContext &n) {
               : Values{};
 }
 
+/// What stands `by` places before along `axis` (behind, when `reverse`), and 1 where nothing does.
+static Value shifted(NodeContext &n, Value v, int64_t axis, int64_t by, bool reverse) {
+  if (!v)
+    return {};
+  Ints low(n.rankOf(v), 0), high(n.rankOf(v), 0);
+  (reverse ? high : low)[axis] = by;
+  Value kept = n.sliceAxis(v, axis, reverse ? by : 0, n.shapeOf(v)[axis] - by);
+  return n.make<PadOp>(kept, n.scalar(n.elementOf(v), 1), IntsRef(low), IntsRef(high),
+                       PadMode::Constant);
+}
+
+/// Products of the last 1, 2, 4, ... elements, until they reach back to the first.
+static Values cumProd(NodeContext &n) {
+  bool exclusive = n.intAttr("exclusive", 0) != 0, reverse = n.intAttr("reverse", 0) != 0;
+  auto given = n.shapeScalar(1, "axis");
+  auto axis = given ? n.axis(*given, n.rankOf(n.input(0))) : std::nullopt;
+  if (!axis)
+    return {};
+  Value y = n.input(0);
+  int64_t size = n.shapeOf(y)[*axis];
+  if (exclusive && size > 0)
+    y = shifted(n, y, *axis, 1, reverse);
+  for (int64_t reach = 1; reach < size; reach *= 2)
+    y = n.mul(y, shifted(n, y, *axis, reach, reverse));
+  return {y};
+}
+
 static Values topK(NodeContext &n) {
   auto axis = n.axis(n.intAttr("axis", -1), n.rankOf(n.input(0)));
   bool smallest = n.opset() >= 11 && n.intAttr("largest", 1) == 0;
@@ -222,5 +249,6 @@ void gantry::onnx::addReductionOps(OpTable &table) {
   table.add("LogSoftmax", logSoftmax);
   table.add("Hardmax", hardmax);
   table.add("CumSum", cumSum, {2, 2, 1}).shapeOperands = {1};
+  table.add("CumProd", cumProd, {2, 2, 1}).shapeOperands = {1};
   table.add("TopK", topK, {1, 2, 2}).shapeOperands = {1};
 }
