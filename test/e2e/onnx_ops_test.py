@@ -50,6 +50,28 @@ class Const:
         self.value = np.asarray(value)
 
 
+class FewBits(Const):
+    """An initializer of 2 or 4 bits, of the sign of the array."""
+
+    def __init__(self, value, bits):
+        super().__init__(value)
+        self.bits = bits
+
+    def tensor(self, name):
+        # Numbers of ONNX's TensorProto, which python3-onnx of the distribution does not have.
+        types = {(4, "u"): 21, (4, "i"): 22, (2, "u"): 25, (2, "i"): 26}
+        return onnx.TensorProto(name=name, dims=self.value.shape, data_type=types[self.bits, self.value.dtype.kind],
+                                raw_data=pack(self.value.reshape(-1), self.bits).tobytes())
+
+
+def pack(values, bits):
+    """Numbers of a few bits along the last dimension in bytes, the first in the lowest bits."""
+    each = 8 // bits
+    values = np.pad(values.astype(np.uint8) & ((1 << bits) - 1), [(0, 0)] * (values.ndim - 1) + [(0, -values.shape[-1] % each)])
+    parts = values.reshape(*values.shape[:-1], -1, each).astype(np.uint16)
+    return (parts << (bits * np.arange(each))).sum(-1).astype(np.uint8)
+
+
 CASES = []
 
 
@@ -667,6 +689,56 @@ for length in (1, 2, 9):
 x = f32(2, 3, 5)
 case("causal_conv_window_1", "CausalConvWithState", [x, weight[:, :, :1].copy()], [x * weight[:, 0, :1], x[:, :, :0]], opset=27)
 
+# ---------------------------------------------------------------------------------------------------------
+# Weights of few bits, in blocks
+# ---------------------------------------------------------------------------------------------------------
+
+for bits, sign in ((4, -1), (4, 0), (2, -1), (2, 0)):
+    low, high, dtype = (-(1 << bits - 1), 1 << bits - 1, np.int8) if sign else (0, 1 << bits, np.uint8)
+    draw = lambda *shape: RANDOM.integers(low, high, shape).astype(dtype)
+    q, zero, scale = draw(5, 7), draw(5, 3), f32(5, 3)
+    spread = lambda v, axis, block, size: np.repeat(v, block, axis).take(range(size), axis).astype(np.float32)
+    name = f"{'i' if sign else 'u'}{bits}"
+    case(f"dequantize_{name}", "DequantizeLinear", [FewBits(q, bits), np.float32(0.25)], [q * np.float32(0.25)], opset=25)
+    case(f"dequantize_{name}_axis", "DequantizeLinear", [FewBits(q, bits), f32(5) * 0 + 3, FewBits(zero[:, 0], bits)],
+         [(q - zero[:, :1].astype(np.float32)) * 3], opset=25, axis=0)
+    case(f"dequantize_{name}_blocks", "DequantizeLinear", [FewBits(q, bits), scale, FewBits(zero, bits)],
+         [(q - spread(zero, 1, 3, 7)) * spread(scale, 1, 3, 7)], opset=25, axis=1, block_size=3)
+    case(f"dequantize_{name}_blocks_of_rows", "DequantizeLinear", [FewBits(q, bits), scale[:3].T.copy().repeat(3, 1)[:, :7]],
+         [q * spread(scale[:3].T.repeat(3, 1)[:, :7], 0, 2, 5)], opset=25, axis=0, block_size=2)
+    case(f"cast_{name}", "Cast", [FewBits(q, bits)], [q.astype(np.float32)], opset=25, to=TensorProto.FLOAT)
+    case(f"cast_{name}_to_i32", "Cast", [FewBits(q, bits)], [q.astype(np.int32)], opset=25, to=TensorProto.INT32)
+x, scale, zero = f32(6, 8), np.abs(f32(6, 4)) * 0.02 + 0.01, u8(6, 4)
+units, zeros = x / np.repeat(scale, 2, 1), np.repeat(zero, 2, 1)
+case("quantize_blocks", "QuantizeLinear", [x, scale, zero], [np.clip(np.rint(units) + zeros, 0, 255).astype(np.uint8)],
+     opset=25, axis=1, block_size=2)
+
+for bits, size in ((4, 16), (4, 32), (8, 16), (2, 16)):
+    for terms in (32, 41):
+        blocks = -(-terms // size)
+        a, q = f32(2, 3, terms), RANDOM.integers(0, 1 << bits, (7, blocks, size)).astype(np.uint8)
+        zero, scale, bias = RANDOM.integers(0, 1 << bits, (7, blocks)).astype(np.uint8), f32(7, blocks), f32(7)
+        weights = lambda zero: ((q - zero.astype(np.float32)) * scale[..., None]).reshape(7, -1)[:, :terms].T
+        given = [a, Const(pack(q, bits)), Const(scale)]
+        keys = dict(K=terms, N=7, bits=bits, block_size=size)
+        name = f"matmul_bits_{bits}_{size}_{terms}"
+        microsoft(name, "MatMulNBits", given, [a @ weights(np.float32(1 << bits - 1))], **keys)
+        microsoft(f"{name}_vector", "MatMulNBits", [a[0, 0], *given[1:]], [a[0, 0] @ weights(np.float32(1 << bits - 1))], **keys)
+        microsoft(f"{name}_zero", "MatMulNBits", [*given, Const(pack(zero, bits)), None, bias],
+                  [a @ weights(zero[..., None]) + bias], accuracy_level=1, **keys)
+        microsoft(f"{name}_zero_float", "MatMulNBits", [a, pack(q, bits), scale.reshape(-1), zero.reshape(-1).astype(np.float32)],
+                  [a @ weights(zero[..., None])], **keys)
+    data = RANDOM.integers(0, 1 << bits, (11, 48)).astype(np.uint8)
+    scale, zero = f32(11, 48 // size + (48 % size > 0)), RANDOM.integers(0, 1 << bits, (11, -(-48 // size))).astype(np.uint8)
+    ids = RANDOM.integers(0, 11, (2, 3))
+    spread = lambda v: np.repeat(v, size, -1)[..., :48].astype(np.float32)
+    microsoft(f"gather_bits_{bits}_{size}", "GatherBlockQuantized", [Const(pack(data, bits)), ids, scale],
+              [((data - np.float32(1 << bits - 1)) * spread(scale))[ids]], bits=bits, block_size=size)
+    microsoft(f"gather_bits_{bits}_{size}_zero", "GatherBlockQuantized", [Const(pack(data, bits)), ids, scale, pack(zero, bits)],
+              [((data - spread(zero)) * spread(scale))[ids]], bits=bits, block_size=size)
+data = RANDOM.integers(-8, 8, (11, 48)).astype(np.int8)
+microsoft("gather_i4", "GatherBlockQuantized", [FewBits(data, 4), ids, scale], [(data * spread(scale))[ids]], block_size=16)
+
 
 # ---------------------------------------------------------------------------------------------------------
 # Running them
@@ -677,7 +749,9 @@ def build(op, inputs, expected, opset, domain, attributes):
     names, given, constants, arrays = [], [], [], {}
     for i, value in enumerate(inputs):
         names.append("" if value is None else f"x{i}")
-        if isinstance(value, Const):
+        if isinstance(value, FewBits):
+            constants.append(value.tensor(f"x{i}"))
+        elif isinstance(value, Const):
             constants.append(numpy_helper.from_array(value.value, f"x{i}"))
         elif value is not None:
             value = np.asarray(value)

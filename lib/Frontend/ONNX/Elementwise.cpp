@@ -306,9 +306,9 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Swish", swish, one);
   table.add("Clip", clip, {1, 3, 1});
   table.add("Dropout", dropout, {1, 3, 2}).shapeOperands = {1, 2};
-  table.add("Cast", castTo, one);
+  table.add("Cast", castTo, one).narrow = Narrow::reads;
   table.add("CastLike", castLike, two);
-  table.add("Identity", identity, one);
+  table.add("Identity", identity, one).narrow = Narrow::moves;
 
   table.add("Add", binary<AddOp>, two);
   table.add("Sub", binary<SubOp>, two);

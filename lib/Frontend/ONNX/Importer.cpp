@@ -59,6 +59,7 @@ public:
   /// A tensor of the file as a constant; null after a diagnostic.
   Value makeConstant(const Tensor &tensor, Location loc);
   TensorReader &getTensors() { return tensors; }
+  bool isNarrow(Value value) const { return narrow.contains(value); }
   Location locationOf(StringRef name) {
     return NameLoc::get(StringAttr::get(context, name.empty() ? "?" : name), file);
   }
@@ -108,6 +109,8 @@ private:
   Location file;
   llvm::StringMap<int64_t> dims;
   llvm::StringMap<const Function *> functions;
+  /// Values whose elements have less than the 8 bits that they are held in.
+  llvm::DenseSet<Value> narrow;
   size_t nodesImported = 0, opsMade = 0;
   int64_t tableElements = 0;
   /// Nodes left out because one that they need failed and was reported.
@@ -171,9 +174,10 @@ const OpTable &gantry::onnx::getOpTable() {
     OpTable made;
     for (auto add : {addElementwiseOps, addShapeOps,         addContractionOps, addPoolingOps,
                      addReductionOps,   addNormalizationOps, addIndexingOps,    addEinsumOp,
-                     addImageOps,       addQuantizedOps,     addRecurrentOps,   addLossOps,
-                     addGeneratorOps,   addControlFlowOps,   addTrainingOps,    addSignalOps,
-                     addSamplingOps,    addAttentionOps,     addMicrosoftOps,   addRefusedOps})
+                     addImageOps,       addQuantizedOps,     addPackedOps,      addRecurrentOps,
+                     addLossOps,        addGeneratorOps,     addControlFlowOps, addTrainingOps,
+                     addSignalOps,      addSamplingOps,      addAttentionOps,   addMicrosoftOps,
+                     addRefusedOps})
       add(made);
     return made;
   }();
@@ -429,6 +433,8 @@ Value Importer::makeConstant(const Tensor &tensor, Location loc) {
   auto op = ConstantOp::create(builder, loc, *attr);
   if (!tensor.name.empty())
     op->setAttr(kNameAttr, builder.getStringAttr(tensor.name));
+  if (narrowBits(tensor.type))
+    narrow.insert(op);
   return op;
 }
 
@@ -566,6 +572,11 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
   if (std::string wrong = checkArity(node, entry->arity, inputs); !wrong.empty())
     return refuse(wrong);
+  auto isNarrow = [&](Value value) { return this->isNarrow(value); };
+  bool anyNarrow = llvm::any_of(inputs, isNarrow);
+  if (anyNarrow && entry->narrow == Narrow::refuses)
+    return refuse("an operand of less than 8 bits is not supported; DequantizeLinear, Cast and ops "
+                  "that only move elements take it");
   Values results = entry->handler(context);
   if (context.hasFailed())
     return {};
@@ -575,6 +586,8 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   for (Value &value : results)
     if (request && value && llvm::is_contained(inputs, value) && !isShapeConstant(value))
       value = CopyOp::create(builder, loc, value, request, /*force=*/false, StringAttr());
+  if (anyNarrow && entry->narrow == Narrow::moves)
+    narrow.insert_range(results);
   return results;
 }
 
@@ -923,6 +936,8 @@ void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
   importer.askFor(loc, inputs, why, issuesBefore);
   failed = true;
 }
+
+bool NodeContext::isNarrow(size_t i) const { return input(i) && importer.isNarrow(input(i)); }
 
 bool NodeContext::hasReported() const { return importer.issueCount() > issuesBefore; }
 

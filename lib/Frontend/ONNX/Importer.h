@@ -45,6 +45,10 @@ struct Arity {
   unsigned minInputs = 1, maxInputs = 1, maxOutputs = 1;
 };
 
+/// What an op does with values of less than 8 bits, which are held in bytes: nothing (it is
+/// refused), takes their numbers, or gives them back elsewhere.
+enum class Narrow { refuses, reads, moves };
+
 /// The ops known, by domain and name.
 class OpTable {
 public:
@@ -55,6 +59,7 @@ public:
     llvm::SmallVector<unsigned, 4> shapeOperands;
     /// When set, they do so only in nodes for which this holds.
     bool (*decidesShapes)(const Node &node) = nullptr;
+    Narrow narrow = Narrow::refuses;
     std::string refusal;
   };
 
@@ -83,6 +88,7 @@ void addIndexingOps(OpTable &table);
 void addEinsumOp(OpTable &table);
 void addImageOps(OpTable &table);
 void addQuantizedOps(OpTable &table);
+void addPackedOps(OpTable &table);
 void addRecurrentOps(OpTable &table);
 void addLossOps(OpTable &table);
 void addGeneratorOps(OpTable &table);
@@ -128,6 +134,8 @@ public:
   /// Operand `i`, or null when the node leaves it out.
   Value input(size_t i) const { return i < inputs.size() ? inputs[i] : Value(); }
   llvm::ArrayRef<Value> allInputs() const { return inputs; }
+  /// Whether operand `i` is of less than 8 bits, of which each is held in a byte.
+  bool isNarrow(size_t i) const;
   size_t numOutputs() const { return node.outputs.size(); }
   bool wantsOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
   llvm::StringRef outputName(size_t i) const {

@@ -1,5 +1,6 @@
 // Quantised ops, composed: integers are computed in i32, scales applied in f32.
 
+#include "Packed.h"
 #include "Window.h"
 
 #include <limits>
@@ -45,53 +46,89 @@ static bool checkQuantized(NodeContext &n, mlir::Type element) {
   return false;
 }
 
-/// The axis of per-axis scales; ignored for one scale.
-static std::optional<int64_t> quantAxis(NodeContext &n) {
-  int64_t given = n.intAttr("axis", 1), rank = n.rankOf(n.input(0));
-  if (n.intAttr("block_size", 0) != 0) {
-    n.fail("blocked quantisation is not supported; one scale, or one per axis, is");
+namespace {
+/// What of the operand has a scale of its own: everything, what lies at one place of an axis, or
+/// blocks along it.
+struct Granularity {
+  int64_t axis = 0, block = 0; ///< 0: no blocks
+};
+} // namespace
+
+static std::optional<Granularity> readGranularity(NodeContext &n) {
+  Value x = n.input(0), scale = n.input(1);
+  int64_t given = n.intAttr("axis", 1), block = n.intAttr("block_size", 0), rank = n.rankOf(x);
+  if (block == 0 && n.typeOf(scale).getNumElements() == 1)
+    return Granularity{};
+  auto axis = n.axis(given, rank);
+  if (!axis || block == 0)
+    return axis ? std::optional(Granularity{*axis}) : std::nullopt;
+  Ints shape = n.shapeOf(x);
+  if (block > 0)
+    shape[*axis] = llvm::divideCeil(shape[*axis], block);
+  if (block < 0 || n.shapeOf(scale) != shape) {
+    n.fail("scales of blocks of " + Twine(block) +
+           " must be of the operand's shape, with one for "
+           "each block along axis " +
+           Twine(*axis));
     return std::nullopt;
   }
-  return n.typeOf(n.input(1)).getNumElements() == 1 ? 0 : n.axis(given, rank);
+  return Granularity{*axis, block};
+}
+
+Value gantry::onnx::repeatBlocks(NodeContext &n, Value v, int64_t axis, int64_t block,
+                                 int64_t size) {
+  if (!v)
+    return {};
+  Ints shape = n.shapeOf(v), wide = shape, flat = shape;
+  shape.insert(shape.begin() + axis + 1, 1);
+  wide.insert(wide.begin() + axis + 1, block);
+  flat[axis] *= block;
+  v = n.reshape(n.broadcast(n.reshape(v, shape), wide), flat);
+  return n.sliceAxis(v, axis, 0, size);
+}
+
+/// A scale or zero point as it is broadcast to the operand.
+static Value spread(NodeContext &n, Value v, Granularity of) {
+  Ints shape = n.shapeOf(n.input(0));
+  if (!of.block)
+    return alongAxis(n, v, of.axis, shape.size());
+  return repeatBlocks(n, v, of.axis, of.block, shape[of.axis]);
 }
 
 static Values quantizeLinear(NodeContext &n) {
   Value x = n.input(0), scale = n.input(1), zero = n.input(2);
-  auto axis = quantAxis(n);
+  auto of = readGranularity(n);
   n.ignoreAttrs({"saturate"}); // of 8-bit floats
   mlir::Type element =
       zero ? n.elementOf(zero) : n.elementType(n.intAttr("output_dtype", int64_t(DataType::Uint8)));
   if (zero)
     n.ignoreAttrs({"output_dtype"});
-  if (!axis || !checkQuantized(n, element))
+  if (!of || !checkQuantized(n, element))
     return {};
-  int64_t rank = n.rankOf(x);
   // The division is in the type of the scale, unless the node names another one (opset 23).
   mlir::Type precise = n.elementOf(scale);
   if (int64_t given = n.intAttr("precision", 0))
     precise = n.elementType(given);
   if (!precise || !isa<FloatType>(precise) || !isa<FloatType>(n.elementOf(scale)))
     return {n.fail("the scale and the precision must be of floating-point types")};
-  Value units = n.div(n.cast(x, precise), alongAxis(n, n.cast(scale, precise), *axis, rank));
-  return {saturate(n, units, alongAxis(n, zero, *axis, rank), element)};
+  Value units = n.div(n.cast(x, precise), spread(n, n.cast(scale, precise), *of));
+  return {saturate(n, units, zero ? spread(n, zero, *of) : Value(), element)};
 }
 
 static Values dequantizeLinear(NodeContext &n) {
   Value x = n.input(0), scale = n.input(1), zero = n.input(2);
-  auto axis = quantAxis(n);
+  auto of = readGranularity(n);
   mlir::Type result = n.elementOf(scale);
   if (int64_t given = n.intAttr("output_dtype", 0))
     result = n.elementType(given);
-  if (!axis || !checkQuantized(n, n.elementOf(x)))
+  if (!of || !checkQuantized(n, n.elementOf(x)))
     return {};
   if (!result || !isa<FloatType>(result) || !n.isFloat(scale))
     return {n.fail("the scale and the result must be of floating-point types")};
-  int64_t rank = n.rankOf(x);
   Value steps = n.cast(x, n.i32());
   if (zero)
-    steps = n.sub(steps, alongAxis(n, n.cast(zero, n.i32()), *axis, rank));
-  return {
-      n.cast(n.mul(n.cast(steps, n.elementOf(scale)), alongAxis(n, scale, *axis, rank)), result)};
+    steps = n.sub(steps, spread(n, n.cast(zero, n.i32()), *of));
+  return {n.cast(n.mul(n.cast(steps, n.elementOf(scale)), spread(n, scale, *of)), result)};
 }
 
 static Values dynamicQuantizeLinear(NodeContext &n) {
@@ -257,7 +294,7 @@ static Values qLinearConcat(NodeContext &n) {
 
 void gantry::onnx::addQuantizedOps(OpTable &table) {
   table.add("QuantizeLinear", quantizeLinear, {2, 3, 1});
-  table.add("DequantizeLinear", dequantizeLinear, {2, 3, 1});
+  table.add("DequantizeLinear", dequantizeLinear, {2, 3, 1}).narrow = Narrow::reads;
   table.add("DynamicQuantizeLinear", dynamicQuantizeLinear, {1, 1, 3});
   table.add("MatMulInteger", matMulInteger, {2, 4, 1});
   table.add("ConvInteger", convInteger, {2, 4, 1});

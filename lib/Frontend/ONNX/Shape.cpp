@@ -400,11 +400,15 @@ static Values size(NodeContext &n) {
 }
 
 void gantry::onnx::addShapeOps(OpTable &table) {
-  table.add("Reshape", reshape, {1, 2, 1}).shapeOperands = {1};
-  table.add("Flatten", flatten);
-  table.add("Squeeze", squeeze, {1, 2, 1}).shapeOperands = {1};
-  table.add("Unsqueeze", unsqueeze, {1, 2, 1}).shapeOperands = {1};
-  table.add("Transpose", transpose);
+  auto moves = [&](OpTable::Entry &entry) -> OpTable::Entry & {
+    entry.narrow = Narrow::moves;
+    return entry;
+  };
+  moves(table.add("Reshape", reshape, {1, 2, 1})).shapeOperands = {1};
+  moves(table.add("Flatten", flatten));
+  moves(table.add("Squeeze", squeeze, {1, 2, 1})).shapeOperands = {1};
+  moves(table.add("Unsqueeze", unsqueeze, {1, 2, 1})).shapeOperands = {1};
+  moves(table.add("Transpose", transpose));
   table.add("Concat", concat, {1, kAny, 1});
   table.add("Split", split, {1, 2, kAny}).shapeOperands = {1};
   table.add("Slice", slice, {1, 5, 1}).shapeOperands = {1, 2, 3, 4};
@@ -413,6 +417,6 @@ void gantry::onnx::addShapeOps(OpTable &table) {
   table.add("Pad", pad, {1, 4, 1}).shapeOperands = {1, 3};
   table.add("CenterCropPad", centerCropPad, {2, 2, 1}).shapeOperands = {1};
   table.add("ReverseSequence", reverseSequence, {2, 2, 1});
-  table.add("Shape", shape);
-  table.add("Size", size);
+  table.add("Shape", shape).narrow = Narrow::reads;
+  table.add("Size", size).narrow = Narrow::reads;
 }

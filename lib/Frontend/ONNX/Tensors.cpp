@@ -126,16 +126,14 @@ gantry::Expected<TensorReader::Bytes> TensorReader::externalBytes(const Tensor &
   return Bytes{ArrayRef<char>((*mapping)->data + offset, length), *mapping};
 }
 
-gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor,
-                                                            RankedTensorType type) {
-  uint64_t expected = getByteSize(type);
+gantry::Expected<TensorReader::Bytes> TensorReader::bytesOf(const Tensor &tensor, uint64_t expected,
+                                                            size_t width) {
   if (tensor.isExternal)
     return externalBytes(tensor, expected);
   Bytes bytes;
   if (tensor.hasRaw) {
     bytes = {ArrayRef<char>(tensor.raw.data(), tensor.raw.size()), model};
   } else {
-    size_t width = std::max(type.getElementTypeBitWidth() / 8, 1u);
     auto owned = std::make_shared<std::vector<char>>(packTypedElements(tensor, width));
     bytes = {*owned, owned};
   }
@@ -154,7 +152,42 @@ gantry::Expected<ElementsAttr> TensorReader::read(const Tensor &tensor) {
   return made;
 }
 
+std::optional<unsigned> gantry::onnx::narrowBits(DataType type) {
+  switch (type) {
+  case DataType::Int2:
+  case DataType::Uint2:
+    return 2;
+  case DataType::Int4:
+  case DataType::Uint4:
+    return 4;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Several elements lie in a byte, the first in its lowest bits.
+gantry::Expected<ElementsAttr> TensorReader::makeNarrow(const Tensor &tensor, unsigned bits) {
+  bool isSigned = tensor.type == DataType::Int2 || tensor.type == DataType::Int4;
+  ElementType element = isSigned ? ElementType::i8 : ElementType::u8;
+  auto type = makeTensorType(tensor.dims, makeElementType(element, context));
+  if (!type)
+    return type.status();
+  uint64_t count = getByteSize(*type), each = 8 / bits;
+  auto packed = bytesOf(tensor, llvm::divideCeil(count, each), /*width=*/1);
+  if (!packed)
+    return packed.status();
+  auto elements = std::make_shared<std::vector<char>>(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    // Moved to the top and back, which copies the sign where there is one.
+    auto top = uint8_t(uint8_t(packed->data[i / each]) << (8 - bits - i % each * bits));
+    (*elements)[i] = isSigned ? char(int8_t(top) >> (8 - bits)) : char(top >> (8 - bits));
+  }
+  return makeConstant(*type, *elements, [elements]() mutable { elements.reset(); }, tensor.name);
+}
+
 gantry::Expected<ElementsAttr> TensorReader::make(const Tensor &tensor) {
+  if (auto bits = narrowBits(tensor.type); bits && !tensor.isSegment)
+    return makeNarrow(tensor, *bits);
   mlir::Type element = makeElementType(tensor.type, context);
   if (!element || tensor.hasStrings)
     return Status::unsupported("element type " + std::string(nameOf(tensor.type)) +
@@ -164,7 +197,8 @@ gantry::Expected<ElementsAttr> TensorReader::make(const Tensor &tensor) {
   auto type = makeTensorType(tensor.dims, element);
   if (!type)
     return type.status();
-  auto bytes = bytesOf(tensor, *type);
+  size_t width = std::max(type->getElementTypeBitWidth() / 8, 1u);
+  auto bytes = bytesOf(tensor, getByteSize(*type), width);
   if (!bytes)
     return bytes.status();
   auto release = [owner = bytes->owner]() mutable { owner.reset(); };

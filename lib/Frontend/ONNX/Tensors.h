@@ -17,10 +17,12 @@
 
 namespace gantry::onnx {
 
-/// The element type for `type`, or null for one that Gantry has not (strings, complex, 4 and 8
-/// bits).
+/// The element type for `type`, or null for one that Gantry has not (strings, complex, floats of 8
+/// bits, integers of less).
 mlir::Type makeElementType(DataType type, mlir::MLIRContext *context);
 mlir::Type makeElementType(ElementType type, mlir::MLIRContext *context);
+/// How many bits an integer of less than 8 has; such tensors are read into bytes of its sign.
+std::optional<unsigned> narrowBits(DataType type);
 /// "f32, f64, ..." for messages.
 llvm::StringRef supportedElementTypes();
 
@@ -66,7 +68,9 @@ private:
     llvm::ArrayRef<char> data;
     std::shared_ptr<const void> owner; ///< keeps `data` alive; a buffer made here, or a mapping
   };
-  Expected<Bytes> bytesOf(const Tensor &tensor, mlir::RankedTensorType type);
+  /// So many bytes; of elements in typed fields, each has `width`.
+  Expected<Bytes> bytesOf(const Tensor &tensor, uint64_t expected, size_t width);
+  Expected<mlir::ElementsAttr> makeNarrow(const Tensor &tensor, unsigned bits);
   Expected<Bytes> externalBytes(const Tensor &tensor, uint64_t expected);
 
   std::shared_ptr<llvm::MemoryBuffer> model;

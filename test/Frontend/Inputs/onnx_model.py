@@ -3,7 +3,7 @@
 
 Usage: onnx_model.py OUT [--opset N] [--domain D] --input x=f32[2,n] ... --init to=i64[2]:3,-1 ...
                      --output y ... OP in,in,... out,out,... [attribute=value ...]
-Outputs are declared f32 without a shape; --output y=i64[2] declares another type, y=? none.
+An initialiser of i4 is given by its bytes, two elements in each. Outputs are declared f32 without a shape; --output y=i64[2] declares another type, y=? none.
 --node "OP in,in out,out attribute=value" adds nodes after the first, called node_1, node_2, ...
 --import DOMAIN:VERSION, instead of --opset, lists opsets ("none" lists none); --ir N is the IR version.
 Device configurations (IR version 11, which this onnx package does not know) are written as raw fields:
@@ -20,7 +20,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "i64": TensorProto.INT64, "i32": TensorProto.INT32,
-         "u8": TensorProto.UINT8, "i8": TensorProto.INT8, "i1": TensorProto.BOOL, "string": TensorProto.STRING}
+         "u8": TensorProto.UINT8, "i8": TensorProto.INT8, "i1": TensorProto.BOOL, "string": TensorProto.STRING,
+         "i4": 22}  # which this onnx package does not know
 
 
 def typed(text):
@@ -108,6 +109,10 @@ def main():
     for text in a.init:
         kind, numbers = text.split(":")
         name, element, dims = typed(kind)
+        if element == TYPES["i4"]:
+            packed = bytes(int(x) for x in numbers.split(","))
+            initializers.append(onnx.TensorProto(name=name, dims=dims, data_type=element, raw_data=packed))
+            continue
         data = np.array([float(x) for x in numbers.split(",") if x], helper.mapping.TENSOR_TYPE_TO_NP_TYPE[element])
         # One number stands for all.
         values = np.full(dims, data[0]) if data.size == 1 else data.reshape(dims)
