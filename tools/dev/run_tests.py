@@ -38,6 +38,8 @@ LONG = {"ctest": 230, "lit": 78, "python": 60, "kernel-table": 57, "auto": 55, "
         "models-cuda": 45, "static-compiler": 42, "convolutions": 38, "random-ops": 36, "products-gpu": 26, "graphs-gpu": 26,
         "onnx": 25, "onnx-ops": 24, "quantized": 23, "replicate": 23}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
+MOST_TOLD = 40  # failures of a suite
 GRACE = 5  # seconds that suites have to tidy up when a signal stops the run
 
 
@@ -45,6 +47,7 @@ GRACE = 5  # seconds that suites have to tidy up when a signal stops the run
 class Result:
     passed: int = 0
     failures: list = dataclasses.field(default_factory=list)  # names, each with what is known
+    outputs: dict = dataclasses.field(default_factory=dict)  # what failing tests said, by name, where it is kept apart
     skips: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # by reason
 
     @property
@@ -63,9 +66,26 @@ def read_junit(file, is_skip=lambda message: True):
             result.skips[skip_reason(case, skipped)] += 1
         elif skipped is not None or failure is not None or case.find("error") is not None:
             result.failures.append(name)
+            result.outputs[name] = said_by(case)
         else:
             result.passed += 1
     return result
+
+
+def said_by(case):
+    """The output of a failing test: ctest's stands beside the failure, lit's in it."""
+    texts = [case.findtext("system-out"), case.findtext("failure"), case.findtext("error")]
+    return "\n".join(text.strip("\n") for text in texts if text and text.strip())
+
+
+def shortened(text):
+    """Its lines, those between the first ones, which say what was run, and the last ones, where it went wrong, only
+    counted."""
+    lines = text.splitlines()
+    left_out = len(lines) - FIRST_LINES - LAST_LINES
+    if left_out <= 0:
+        return lines
+    return [*lines[:FIRST_LINES], f"... {left_out} lines ...", *lines[-LAST_LINES:]]
 
 
 def skip_reason(case, skipped):
@@ -212,8 +232,12 @@ def finish(suite, usage):
         result.failures.append("no test was found")
     print(f"{suite.name:14} {result.passed:5} passed {len(result.failures):4} failed {result.skipped:5} skipped"
           f"  {seconds:6.1f} s, {usage.ru_utime + usage.ru_stime:6.1f} of processors")
-    for failure in result.failures[:40]:
+    for failure in result.failures[:MOST_TOLD]:
         print(f"  FAILED {suite.name}: {failure}")
+        for line in shortened(result.outputs.get(failure, "")):
+            print(f"    | {line}")
+    if len(result.failures) > MOST_TOLD:
+        print(f"  and {len(result.failures) - MOST_TOLD} more failures")
     for reason, count in result.skips.most_common(12):
         print(f"  skipped {count}: {reason}")
     if len(result.skips) > 12:

@@ -41,6 +41,23 @@ class RunTestsTest(unittest.TestCase):
         self.assertEqual((result.passed, result.failures), (1, ["a.two", "a.four"]))
         self.assertEqual(dict(result.skips), {"no PyTorch": 1})
 
+    def test_what_a_failing_test_said_is_told(self):
+        said = [f"line {i}" for i in range(61)]
+        file = self.folder / "junit.xml"
+        file.write_text('<testsuite><testcase classname="a" name="one"><system-out>fine</system-out></testcase>'
+                        '<testcase classname="a" name="ctest"><failure message="Failed"/><system-out>'
+                        + "\n".join(said) + '</system-out></testcase>'
+                        '<testcase classname="a" name="lit"><failure><![CDATA[expected < got]]></failure></testcase>'
+                        '</testsuite>')
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            list(run_tests.run([("x", ["true"], lambda: run_tests.read_junit(file))], 1, self.folder))
+        lines = told.getvalue().splitlines()
+        at = lines.index("  FAILED x: a.ctest")
+        expected = [f"    | {line}" for line in said[:20] + ["... 1 lines ..."] + said[21:]]
+        self.assertEqual(lines[at + 1:at + 62], expected)
+        self.assertEqual(lines[at + 62:], ["  FAILED x: a.lit", "    | expected < got"])
+        self.assertNotIn("fine", told.getvalue())
+
     def test_missing_result_file_is_a_failure(self):
         result = self.run_suite("", lambda: run_tests.read_json(self.folder / "none.json"))
         self.assertEqual(len(result.failures), 1)
