@@ -152,9 +152,10 @@ struct Compilation {
   Compiled result;
   std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
-  bool isPlaced = false;                  ///< the module, as far as it came
-  std::vector<std::string> gpuArchs = {}; ///< that kernels are for; none: the default
-  std::vector<std::string> limitSteps;    ///< what made the plan fit, for the plan
+  bool isPlaced = false;                    ///< the module, as far as it came
+  std::vector<std::string> gpuArchs = {};   ///< that kernels are for; none: the default
+  std::vector<std::string> limitSteps = {}; ///< what made the plan fit, for the plan
+  LoweredKernels lowered = {};              ///< of plans that are thrown away
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
   bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
@@ -258,8 +259,9 @@ struct Compilation {
       watch.progress(phase);
   }
 
-  LogicalResult runPhases(const CompileOptions &passes, Phase first, Phase last) {
-    return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last, first); });
+  LogicalResult runPhases(const CompileOptions &passes, Phase first, Phase last,
+                          LoweredKernels *known = nullptr) {
+    return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last, first, known); });
   }
 
   /// The phases up to Place, and what a search has to suggest.
@@ -291,9 +293,11 @@ struct Compilation {
     if (!options.writePlacementLock.empty() && failed(writePlacementLock()))
       return failure();
     predictSeconds(*module, options.fuse, predictions);
-    auto runRest = [&](const CompileOptions &rest) { return runPhases(rest, Phase::copy, last); };
     if (!options.fixOverLimit || last != Phase::memory)
-      return runRest(passes);
+      return runPhases(passes, Phase::copy, last);
+    auto runRest = [&](const CompileOptions &rest) {
+      return runPhases(rest, Phase::copy, last, &lowered);
+    };
     LogicalResult ran =
         runUntilItFits(module, passes, runRest, [&](StringRef step) { tell(step); }, limitSteps);
     // What was predicted before is of another plan.

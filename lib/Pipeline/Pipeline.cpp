@@ -187,10 +187,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
 // Schedule and Memory have to know
 //===----------------------------------------------------------------------===//
 
-static void addKernel(OpPassManager &pm, const CompileOptions &options) {
-  LowerKernelsPassOptions lower;
-  llvm::append_range(lower.targets, options.targets);
-  pm.addPass(createLowerKernelsPass(lower));
+static void addKernel(OpPassManager &pm, const CompileOptions &options, LoweredKernels *known) {
+  pm.addPass(createLowerKernelsPass(options.targets, known));
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,7 +223,7 @@ static void addMemory(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Phase last,
-                           Phase first) {
+                           Phase first, LoweredKernels *known) {
   auto includes = [&](Phase phase) { return first <= phase && phase <= last; };
   if (includes(Phase::simplify))
     addSimplify(pm, options);
@@ -238,7 +236,7 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
   if (includes(Phase::fuse))
     addFuse(pm, options);
   if (includes(Phase::kernel))
-    addKernel(pm, options);
+    addKernel(pm, options, known);
   if (includes(Phase::schedule))
     addSchedule(pm, options);
   if (includes(Phase::memory))

@@ -9,6 +9,7 @@
 #include "gantry/Support/Cancel.h"
 #include "gantry/Support/File.h"
 #include "gantry/Target/Assembler.h"
+#include "gantry/Transforms/LoweredKernels.h"
 #include "gantry/Transforms/Placement.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -138,9 +139,10 @@ PlacementRequests placementRequests(const CompileOptions &options);
 /// Dialects and interface implementations that the passes need.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Adds the passes of all phases from `first` up to and including `last`.
+/// Adds the passes of all phases from `first` up to and including `last`. What is known of kernels
+/// that were lowered before saves time and changes nothing.
 void buildPipeline(mlir::OpPassManager &pm, const CompileOptions &options, Phase last,
-                   Phase first = Phase::import);
+                   Phase first = Phase::import, LoweredKernels *known = nullptr);
 
 /// Registers the whole pipeline as --gantry-pipeline for gantry-opt, and its parts.
 void registerPipelines();

@@ -1,6 +1,7 @@
 // Runs the passes of each target on the module of its kernels.
 
 #include "gantry/Target/Target.h"
+#include "gantry/Transforms/LoweredKernels.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -23,6 +24,9 @@ namespace {
 /// Dialects take time to load, so those of GPUs are there when GPUs are.
 struct LowerKernels : gantry::impl::LowerKernelsPassBase<LowerKernels> {
   using Base::Base;
+  LowerKernels(ArrayRef<std::string> names, LoweredKernels *known) : known(known) {
+    targets = names;
+  }
 
   void getDependentDialects(DialectRegistry &registry) const override {
     for (const Target *target : allTargets())
@@ -47,10 +51,30 @@ struct LowerKernels : gantry::impl::LowerKernelsPassBase<LowerKernels> {
                            << "', which is not among those whose dialects were loaded";
         return signalPassFailure();
       }
-      OpPassManager pm = pipelineOf(*target);
-      if (failed(runPipeline(pm, module)))
+      if (failed(lower(module, *target)))
         return signalPassFailure();
     }
   }
+
+  LogicalResult lower(ModuleOp module, const Target &target) {
+    SmallVector<LoweredKernels::Taken> taken;
+    if (known)
+      taken = known->take(module);
+    if (!known || !module.getOps<KernelOp>().empty()) {
+      OpPassManager pm = pipelineOf(target);
+      if (failed(runPipeline(pm, module)))
+        return failure();
+    }
+    if (known)
+      known->putBack(module, taken);
+    return success();
+  }
+
+  LoweredKernels *known = nullptr; ///< of those who run the pass again
 };
 } // namespace
+
+std::unique_ptr<Pass> gantry::createLowerKernelsPass(ArrayRef<std::string> targets,
+                                                     LoweredKernels *known) {
+  return std::make_unique<LowerKernels>(targets, known);
+}
