@@ -36,7 +36,7 @@ def shared(path):
     return file
 
 
-def made(runner, name, variable):
+def made(runner, name, variable, *flags):
     """The ONNX file of a network of make_models.py: from the folder that the environment variable names,
     or made by the script, which wants PyTorch, once for all cases of a suite, or of all suites that are given a
     folder for that (GANTRY_MADE_FOLDER)."""
@@ -44,14 +44,15 @@ def made(runner, name, variable):
     if folder and (file := pathlib.Path(folder) / f"{name}.onnx").exists():
         return file
     script = str(shared("make_models.py"))
-    folder = pathlib.Path(os.environ.get("GANTRY_MADE_FOLDER", runner.made)) / "made"
+    folder = pathlib.Path(os.environ.get("GANTRY_MADE_FOLDER", runner.made)) / f"made{''.join(flags)}"
     folder.mkdir(exist_ok=True)
     file = folder / f"{name}.onnx"
     with open(folder / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
             with tempfile.TemporaryDirectory(dir=folder) as making:  # whoever is stopped leaves no half of a network
-                result = subprocess.run(["/usr/bin/python3", script, making, name], capture_output=True, text=True)
+                command = ["/usr/bin/python3", script, *flags, making, name]
+                result = subprocess.run(command, capture_output=True, text=True)
                 if result.returncode:
                     raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
                 os.replace(pathlib.Path(making) / file.name, file)
@@ -93,15 +94,19 @@ def run(case, runner):
         return "failed", f"{type(error).__name__}: {error}"
 
 
-def main(suite, cases, description, runner=Runner):
-    """Runs the cases whose names --filter is in, by name; the exit status."""
+def main(suite, cases, description, runner=Runner, more=None):
+    """Runs the cases whose names --filter is in, by name, and with --all those of `more`; the exit status."""
     parser = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=2, help="cases that run at once")
     parser.add_argument("--filter", default="", help="only cases with this in their names")
     parser.add_argument("--json", type=pathlib.Path, help="write the result there (run_tests.py reads it)")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line for each case")
+    if more:
+        parser.add_argument("--all", action="store_true", help="the cases that take long, too")
     arguments = parser.parse_args()
+    if more and arguments.all:
+        cases = {**cases, **more}
     passed, failures, skips = 0, [], {}
     with tempfile.TemporaryDirectory() as made_here:
         def serve(name):

@@ -121,7 +121,7 @@ def suites(build, results, jobs):
                          ("models", "models_test.py"), ("auto", "auto_test.py"), ("replicate", "replicate_test.py"),
                          ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
-                         ("over-limit", "over_limit_test.py"),
+                         ("over-limit", "over_limit_test.py"), ("limits", "limits_test.py"),
                          ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),
                          ("convolution-math", "convolution_math_test.py"),
                          ("attention-bits", "attention_bits_test.py"), ("attention-math", "attention_math_test.py"),
