@@ -135,19 +135,28 @@ static bool computesAtLoad(ModuleOp module) {
                       [](commands::FuncOp func) { return func.getAtLoad(); });
 }
 
+static std::vector<int64_t> constantsByDevice(ModuleOp module) {
+  std::vector<int64_t> bytes;
+  for (auto device : module.getOps<commands::DeviceOp>()) {
+    bytes.push_back(0);
+    for (auto constant : module.getOps<commands::ConstantOp>())
+      if (constant.getDeviceAttr().getAttr() == device.getSymNameAttr())
+        bytes.back() += constant.getSize();
+  }
+  return bytes;
+}
+
 /// More weights on the host: what is missing, times `factor`, and a little for what copies need in
 /// transient memory. False when no device that lacks room has a host to keep its weights, or any
-/// more of them.
-static bool askForMore(const Attempt &attempt, int64_t factor, std::vector<int64_t> &streamed) {
+/// more of them than were asked for: `all` are there when none is on the host.
+static bool askForMore(const Attempt &attempt, ArrayRef<int64_t> all, int64_t factor,
+                       std::vector<int64_t> &streamed) {
   ModuleOp module = *attempt.module;
+  const std::vector<int64_t> constants = constantsByDevice(module);
   streamed.resize(attempt.missing.size());
   bool isAny = false;
   for (auto [i, device] : llvm::enumerate(module.getOps<commands::DeviceOp>())) {
-    int64_t constants = 0;
-    for (auto constant : module.getOps<commands::ConstantOp>())
-      if (constant.getDeviceAttr().getAttr() == device.getSymNameAttr())
-        constants += constant.getSize();
-    if (attempt.missing[i] == 0 || constants == 0 ||
+    if (attempt.missing[i] == 0 || constants[i] == 0 || streamed[i] >= all[i] ||
         device.getDevice().getName().type == DeviceType::CPU)
       continue;
     streamed[i] += factor * (attempt.missing[i] + attempt.missing[i] / 8);
@@ -423,11 +432,12 @@ struct Repair {
   std::optional<Attempt> stream(const Attempt &from) {
     Attempt last;
     const Attempt *before = &from;
+    const std::vector<int64_t> all = constantsByDevice(*from.module);
     // What is asked for may be a part of a weight that comes in already, or there is nothing left.
     int stalls = 0;
     for (int round = 0; round < kRounds && stalls < kMostStalls; ++round) {
       CompileOptions options = before->options;
-      if (!askForMore(*before, int64_t(1) << stalls, options.streamed))
+      if (!askForMore(*before, all, int64_t(1) << stalls, options.streamed))
         break;
       Attempt made = attempt(options);
       if (made.isAnswer())

@@ -150,7 +150,7 @@ class OverLimit(memory_test.Poisoned):
 
 
 def main():
-    arguments, cases = groups.drawn_cases(__doc__, make_case, 16)
+    arguments, cases = groups.drawn_cases(__doc__, make_case, 24)
     with tempfile.TemporaryDirectory() as folder:
         repaired = pathlib.Path(folder) / "repaired"
         repaired.touch()
