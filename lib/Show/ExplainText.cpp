@@ -33,6 +33,21 @@ void printRemarks(Page &page, const Subject &subject) {
     page.print("  … and %zu more remarks (--all)\n", folded.size() - shown);
 }
 
+/// What --math rounded: ops that multiply narrow factors say so behind their name, "Conv2D(bf16)".
+/// To tf32 devices round while they multiply, which no op says.
+std::string mathOf(const fb::Plan &plan) {
+  const std::string type(textOf(plan.math())), suffix = "(" + type + ")";
+  size_t narrow = 0, all = 0;
+  for (const auto *function : listOf(plan.functions()))
+    for (const auto *op : listOf(function->placed_ops())) {
+      all += textOf(op->kind()) == "contraction";
+      narrow += textOf(op->log_name()).ends_with(suffix);
+    }
+  std::string text = "math: products of f32 round their factors to " + type;
+  return type == "tf32" ? text
+                        : text + "; " + format("%zu of %zu", narrow, all) + " contractions do";
+}
+
 void printHeader(Page &page, const Subject &subject) {
   const std::string source(textOf(subject.plan.source()));
   std::string line = "plan of " + formatBytes(subject.planBytes) +
@@ -43,7 +58,7 @@ void printHeader(Page &page, const Subject &subject) {
   if (!textOf(subject.plan.placement()).empty())
     page.print("placement: %s\n", subject.plan.placement()->c_str());
   if (!textOf(subject.plan.math()).empty())
-    page.print("math: products of f32 round their factors to %s\n", subject.plan.math()->c_str());
+    page.paragraph(mathOf(subject.plan));
   for (const auto *constraint : listOf(subject.plan.constraints()))
     page.paragraph("constraint: " + constraint->str());
   // Who has just compiled the graph has read them.
