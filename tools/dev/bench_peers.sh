@@ -7,10 +7,13 @@
 #        tools/dev/bench_peers.sh --ops MODEL.onnx ...  the models' products and convolutions one by one, hot and
 #                                                       cold, and 200 sizes drawn at random, against oneDNN,
 #                                                       PyTorch and ONNX Runtime: writes docs/benchmarks/cpu.md
+#        tools/dev/bench_peers.sh --math TYPE MODEL.onnx ...  whole models with --math=TYPE (bf16, f16) against f32, in
+#                                                       turn; with WRITE=docs/benchmarks/math that page and its figures
 #
 # Peers that are not here are left out, and that is said: ONNX Runtime comes from npm (onnxruntime-node) into
 # build/peers, oneDNN from libdnnl-dev, PyTorch from python3-torch. Environment: THREADS ("1 2" by default, of --ops
-# the first one counts), GANTRY (the tool), PYTHON (python3), WRITE (where to, without ending), ROUNDS (3, of models).
+# the first one counts), GANTRY (the tool), PYTHON (python3), WRITE (where to, without ending), ROUNDS (of models: 3,
+# with --math 5).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 gantry=${GANTRY:-$root/build/release/bin/gantry}
@@ -18,8 +21,15 @@ python=${PYTHON:-python3}
 peers=$root/build/peers
 
 if [[ $# -eq 0 || $1 == --help ]]; then
-  sed -n '2,13s/^# \{0,1\}//p' "$0"
+  sed -n '2,16s/^# \{0,1\}//p' "$0"
   exit $(($# == 0 ? 2 : 0))
+fi
+write=()
+[[ ! ${WRITE:-} ]] || write=(--write "$WRITE")
+if [[ $1 == --math ]]; then
+  read -ra threads <<<"${THREADS:-1}"
+  exec "$python" "$root/tools/dev/peers/modes.py" --gantry "$gantry" --math "$2" --threads "${threads[@]}" \
+    --rounds "${ROUNDS:-5}" "${write[@]}" -- "${@:3}"
 fi
 mkdir -p "$peers"
 left_out() { echo "bench_peers: without $1: $2" >&2; }
@@ -53,8 +63,6 @@ if [[ $1 == --ops ]]; then
 fi
 
 [[ $has_ort ]] || exit 1
-write=()
-[[ ! ${WRITE:-} ]] || write=(--write "$WRITE")
 read -ra threads <<<"${THREADS:-1 2}"
 exec "$python" "$root/tools/dev/peers/models.py" --gantry "$gantry" --ort "$peers" --threads "${threads[@]}" \
   --rounds "${ROUNDS:-3}" "${write[@]}" -- "$@"

@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "peers"))
 import measuring
 import models
+import modes
 
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
 if HAS_ONNX:
@@ -84,6 +85,20 @@ class WholeModelsTest(unittest.TestCase):
             measuring.write(path, {"rounds": 3, "parts": parts}, parts, "# A page")
             self.assertEqual(json.loads(path.with_suffix(".json").read_text()), {"rounds": 3, "parts": parts})
             self.assertEqual(path.with_suffix(".md").read_text(), "# A page")
+
+
+class BenchModesTest(unittest.TestCase):
+    def test_the_error_is_the_largest_of_outputs_that_are_not_zero(self):
+        said = ("gantry: output 'a' with --math=bf16 against f32: max abs error 0.01, 0.002 of the largest value, 5; max\n"
+                "gantry: output 'b' with --math=bf16 against f32: max abs error 0.03, 0.004 of the largest value, 7; max\n"
+                "gantry: output 'c' with --math=bf16 against f32: max abs error 0, nan of the largest value, 0; max\n")
+        self.assertEqual(modes.largest_error(said), 0.004)
+        self.assertIsNone(modes.largest_error(said.splitlines()[2]))
+
+    def test_a_ratio_is_of_pairs(self):
+        row = {"model": "m", "threads": 1, "ms": {"f32": [10, 30, 10], "bf16": [5, 10, 8]}, "plan_bytes": {"f32": 4e6, "bf16": 2e6},
+               "error": 0.0031, "ratio": 2.0}
+        self.assertIn("| m | 1 | 10 | 5 | 2.00 | 1.25 to 3.00 | 0.0031 | 4, 2 |", modes.table([row], "bf16"))
 
 
 if __name__ == "__main__":
