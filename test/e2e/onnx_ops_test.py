@@ -739,6 +739,36 @@ for bits, size in ((4, 16), (4, 32), (8, 16), (2, 16)):
 data = RANDOM.integers(-8, 8, (11, 48)).astype(np.int8)
 microsoft("gather_i4", "GatherBlockQuantized", [FewBits(data, 4), ids, scale], [(data * spread(scale))[ids]], block_size=16)
 
+# ---------------------------------------------------------------------------------------------------------
+# GroupQueryAttention that goes on from a cache
+# ---------------------------------------------------------------------------------------------------------
+
+# ONNX Runtime wants heads of 16 to turn them.
+cos, sin = f32(12, 8), f32(12, 8)
+for name, steps, room, total, last, window in (
+        ("grows", 1, 4, 5, (4, 4), -1), ("shorter", 1, 4, 5, (4, 2), -1), ("has_room", 1, 9, 5, (4, 3), -1),
+        ("several", 3, 4, 7, (6, 6), -1), ("window", 1, 6, 7, (6, 4), 3), ("window_several", 3, 4, 7, (6, 6), 2),
+        ("prompt_window", 5, 0, 5, (4, 4), 2), ("prompt_with_room", 3, 6, 3, (2, 2), -1)):
+    q, k, v = f32(2, steps, 64), f32(2, steps, 32), f32(2, steps, 32)
+    past_k, past_v = f32(2, 2, room, 16), f32(2, 2, room, 16)
+    starts = np.zeros(2, int) if steps == total else np.array(last) + 1 - steps
+    at = starts[:, None] + np.arange(steps)
+    turned_q, turned_k = rotate(split_heads(q, 4), cos[at], sin[at]), rotate(split_heads(k, 2), cos[at], sin[at])
+    caches = [np.concatenate((past, np.zeros((2, 2, max(total - room, 0), 16), np.float32)), 2) for past in (past_k, past_v)]
+    for b in range(2):
+        for cache, fresh in zip(caches, (turned_k, split_heads(v, 2))):
+            cache[b, :, starts[b]:starts[b] + steps] = fresh[b]
+    places = np.arange(caches[0].shape[2])
+    hide = places > at[:, None, :, None]
+    if window > 0:
+        hide |= places <= at[:, None, :, None] - window
+    y = join_heads(attention(turned_q, *caches, hide=hide)[0])
+    last, total = np.array(last, np.int32), Const(np.array(total, np.int32))
+    # What stands behind the last key is anybody's.
+    shown = caches if name in ("grows", "several") else [None, None]
+    microsoft(f"gqa_cache_{name}", "GroupQueryAttention", [q, k, v, past_k, past_v, last, total, cos, sin], [y, *shown],
+              num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=window)
+
 
 # ---------------------------------------------------------------------------------------------------------
 # Running them

@@ -451,24 +451,40 @@ static Values rotaryWithPositions(NodeContext &n) {
   return {joined ? joinHeads(n, y) : y};
 }
 
-/// Without a cache that is filled already: the first step of generating text.
+/// Keys or values with those of the steps before, operand `at`: as many places as that has, or as
+/// all steps take, if these are more.
+static Value continueCache(NodeContext &n, size_t at, Value fresh, Value places, int64_t total) {
+  Value past = n.input(at);
+  Ints shape = n.shapeOf(past), like = n.shapeOf(fresh), none(4, 0), missing(4, 0);
+  if (n.rankOf(past) != 4 || shape[0] != like[0] || shape[1] != like[1] || shape[3] != like[3])
+    return n.fail("operand " + Twine(at) + " must be [batch, heads, places, size]");
+  missing[2] = std::max<int64_t>(total - shape[2], 0);
+  if (shape[2] + missing[2] < like[2])
+    return n.fail("total_sequence_length is " + Twine(total) +
+                  ", less than the steps of the query");
+  if (missing[2] > 0)
+    past = n.make<PadOp>(past, n.scalar(n.elementOf(past), 0), IntsRef(none), IntsRef(missing),
+                         PadMode::Constant);
+  return writeSteps(n, past, fresh, places, 2, /*circular=*/false);
+}
+
+/// The first step of generating text, or, with a cache, one that goes on.
 static Values groupQueryAttention(NodeContext &n) {
   int64_t heads = n.intAttr("num_heads", 0), keyHeads = n.intAttr("kv_num_heads", 0);
   bool turns = n.intAttr("do_rotary", 0) != 0,
        interleaved = n.intAttr("rotary_interleaved", 0) != 0;
-  if (n.intAttr("local_window_size", -1) != -1 || n.intAttr("smooth_softmax", 0) > 0)
-    return {n.fail("local_window_size and smooth_softmax are not supported")};
-  for (size_t i : {size_t(3), size_t(4)})
-    if (n.input(i) && n.typeOf(n.input(i)).getNumElements() > 0)
-      return {n.fail("operand " + Twine(i) +
-                     " (a filled cache) is not supported; without one, or "
-                     "with an empty one, the op is")};
+  int64_t window = n.intAttr("local_window_size", -1);
+  if (n.intAttr("smooth_softmax", 0) > 0)
+    return {n.fail("smooth_softmax is not supported")};
+  bool hasPast = n.input(3) && n.typeOf(n.input(3)).getNumElements() > 0;
   Value query = n.input(0), key = n.input(1), value = n.input(2), lengths = n.input(5);
   if (refuseOperandsFrom(n, 9) || heads < 1 || keyHeads < 1 || n.rankOf(query) != 3 ||
       bool(key) != bool(value))
     return {n.fail("num_heads, kv_num_heads and operands [batch, steps, hidden] are needed")};
   if (!lengths)
     return {n.fail("operand 5 (seqlens_k) is missing")};
+  if (hasPast && !n.input(4))
+    return {n.fail("operand 4 (past_value) is missing")};
   if (!key) {
     int64_t size = n.shapeOf(query)[2] / (heads + 2 * keyHeads);
     if (size < 1 || size * (heads + 2 * keyHeads) != n.shapeOf(query)[2])
@@ -485,10 +501,19 @@ static Values groupQueryAttention(NodeContext &n) {
   Ints s = n.shapeOf(q);
   if (n.shapeOf(k)[2] != s[2] || n.shapeOf(lengths) != Ints{s[0]})
     return {n.fail("keys must be as many as queries, and seqlens_k one for each batch")};
+  // seqlens_k is the index of the last key that is no padding. Where all steps are in the query,
+  // nothing was before, whatever a cache has.
+  Value last = n.reshape(n.cast(lengths, n.i64()), {s[0], 1, 1, 1});
+  std::optional<int64_t> total = hasPast ? n.shapeScalar(6, "total_sequence_length") : s[2];
+  if (!total)
+    return {};
+  Value before = *total == s[2] ? Value() : n.addScalar(last, double(1 - s[2]));
   if (turns) {
     if (!n.input(7) || !n.input(8) || n.rankOf(n.input(7)) != 2 || n.rankOf(n.input(8)) != 2)
       return {n.fail("do_rotary needs caches of cosines and sines of 2 dimensions")};
     Value positions = n.iota({1, s[2]}, n.i64(), 1);
+    if (before)
+      positions = n.add(positions, n.reshape(before, {s[0], 1}));
     Value cosines = overHeads(n, n.make<GatherOp>(n.input(7), positions, uint64_t(0)));
     Value sines = overHeads(n, n.make<GatherOp>(n.input(8), positions, uint64_t(0)));
     q = rotate(n, q, cosines, sines, interleaved);
@@ -496,11 +521,23 @@ static Values groupQueryAttention(NodeContext &n) {
   }
   scores.softcap = n.floatAttr("softcap", 0);
   scores.causal = true;
-  // seqlens_k is the index of the last key that is no padding.
-  Value last = n.reshape(n.cast(lengths, n.i64()), {s[0], 1, 1, 1});
-  Value isKey = n.compare(CompareDirection::LE, n.iota({1, 1, 1, s[2]}, n.i64(), 3), last);
-  if (!q || !k)
+  if (hasPast) {
+    Value places = before ? n.reshape(before, {s[0]}) : Value();
+    k = continueCache(n, 3, k, places, *total);
+    v = continueCache(n, 4, v, places, *total);
+  }
+  if (!q || !k || !v)
     return {};
+  scores.offset = before;
+  Value keyAt = n.iota({1, 1, 1, n.shapeOf(k)[2]}, n.i64(), 3);
+  Value isKey = n.compare(CompareDirection::LE, keyAt, last);
+  if (window > 0) {
+    Value queryAt = n.iota({1, 1, s[2], 1}, n.i64(), 2);
+    if (before)
+      queryAt = n.add(queryAt, before);
+    Value isNear = n.compare(CompareDirection::GT, keyAt, n.addScalar(queryAt, -double(window)));
+    isKey = n.make<LogicalAndOp>(isKey, isNear);
+  }
   scores.bias = hideWhereNot(n, isKey, n.elementOf(q), -std::numeric_limits<double>::infinity());
   scores.mayHideAll = true;
   return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
@@ -512,5 +549,10 @@ void gantry::onnx::addAttentionOps(OpTable &table) {
   table.add("Attention", packedAttention, {2, 7, 2}, kMicrosoft);
   table.add("MultiHeadAttention", multiHeadAttention, {1, 10, 3}, kMicrosoft);
   table.add("RotaryEmbedding", rotaryWithPositions, {4, 4, 1}, kMicrosoft);
-  table.add("GroupQueryAttention", groupQueryAttention, {1, 12, 3}, kMicrosoft);
+  OpTable::Entry &grouped =
+      table.add("GroupQueryAttention", groupQueryAttention, {1, 12, 3}, kMicrosoft);
+  grouped.shapeOperands = {6};
+  grouped.decidesShapes = [](const Node &node) {
+    return node.inputs.size() > 3 && !node.inputs[3].empty();
+  };
 }

@@ -24,6 +24,12 @@ Value attend(NodeContext &n, Value q, Value k, Value v, Scores scores);
 Value splitHeads(NodeContext &n, Value v, int64_t heads);
 Value joinHeads(NodeContext &n, Value v);
 
+/// `cache` with the steps of `update` along `axis`, from a place of each batch on (the first one
+/// without `places`); a circular cache goes on at its start. Place t of it is step t - place, where
+/// there is one.
+Value writeSteps(NodeContext &n, Value cache, Value update, Value places, int64_t axis,
+                 bool circular);
+
 /// 0 where `keep` holds, `hidden` elsewhere.
 Value hideWhereNot(NodeContext &n, Value keep, mlir::Type element, double hidden);
 

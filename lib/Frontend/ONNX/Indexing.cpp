@@ -1,6 +1,6 @@
 // Reading and writing at computed indices.
 
-#include "Importer.h"
+#include "Attention.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -50,8 +50,30 @@ static Values scatterNd(NodeContext &n) {
                    : Values{};
 }
 
-/// Writes steps of a sequence into a cache, from a place of each batch on; a circular cache goes on
-/// at its start. Place t of the cache is step t - place, where there is one.
+Value gantry::onnx::writeSteps(NodeContext &n, Value cache, Value update, Value places,
+                               int64_t axis, bool circular) {
+  if (!cache || !update)
+    return {};
+  Ints shape = n.shapeOf(cache);
+  int64_t rank = n.rankOf(cache), length = shape[axis], steps = n.shapeOf(update)[axis];
+  if (steps == 0 || length == 0)
+    return cache;
+  Ints along(rank, 1), perBatch(rank, 1);
+  along[axis] = length;
+  perBatch[0] = shape[0];
+  Value step = n.iota(along, n.i64(), axis);
+  if (places)
+    step = n.sub(step, n.reshape(n.cast(places, n.i64()), perBatch));
+  if (circular)
+    step = n.make<ModOp>(step, n.scalarInt(n.i64(), length));
+  Value last = n.scalarInt(n.i64(), steps - 1), first = n.scalarInt(n.i64(), 0);
+  Value isNew = n.make<LogicalAndOp>(n.compare(CompareDirection::GE, step, first),
+                                     n.compare(CompareDirection::LE, step, last));
+  Value index = n.broadcast(n.make<ClampOp>(step, first, last), shape);
+  Value written = n.make<GatherElementsOp>(update, index, uint64_t(axis));
+  return n.select(isNew, written, cache);
+}
+
 static Values tensorScatter(NodeContext &n) {
   Value cache = n.input(0), update = n.input(1), places = n.input(2);
   int64_t rank = n.rankOf(cache);
@@ -60,29 +82,14 @@ static Values tensorScatter(NodeContext &n) {
   if (!axis)
     return {};
   Ints shape = n.shapeOf(cache), like = shape;
-  int64_t length = shape[*axis], steps = n.rankOf(update) == rank ? n.shapeOf(update)[*axis] : 0;
+  int64_t steps = n.rankOf(update) == rank ? n.shapeOf(update)[*axis] : 0;
   like[*axis] = steps;
   if (mode != "linear" && mode != "circular")
     return {n.fail("mode '" + mode + "' is not supported; linear and circular are")};
-  if (n.shapeOf(update) != like || steps > length || *axis == 0 ||
+  if (n.shapeOf(update) != like || steps > shape[*axis] || *axis == 0 ||
       (places && n.shapeOf(places) != Ints{shape[0]}))
     return {n.fail("cache, update and write_indices do not fit each other")};
-  if (steps == 0 || length == 0)
-    return {cache};
-  Ints along(rank, 1), perBatch(rank, 1);
-  along[*axis] = length;
-  perBatch[0] = shape[0];
-  Value step = n.iota(along, n.i64(), *axis);
-  if (places)
-    step = n.sub(step, n.reshape(n.cast(places, n.i64()), perBatch));
-  if (mode == "circular")
-    step = n.make<ModOp>(step, n.scalarInt(n.i64(), length));
-  Value last = n.scalarInt(n.i64(), steps - 1), first = n.scalarInt(n.i64(), 0);
-  Value isNew = n.make<LogicalAndOp>(n.compare(CompareDirection::GE, step, first),
-                                     n.compare(CompareDirection::LE, step, last));
-  Value index = n.broadcast(n.make<ClampOp>(step, first, last), shape);
-  Value written = n.make<GatherElementsOp>(update, index, uint64_t(*axis));
-  return {n.select(isNew, written, cache)};
+  return {writeSteps(n, cache, update, places, *axis, mode == "circular")};
 }
 
 static Values oneHot(NodeContext &n) {
