@@ -494,7 +494,9 @@ struct Repair {
       return false; // it breaks another rule
     const bool fits = made.isAnswer();
     const int64_t bytes = fits ? 0 : made.bytesWhereShort(first);
-    if (!fits && !isWorthIt(state.bytes - bytes, first))
+    const bool isStep = fits || isWorthIt(state.bytes - bytes, first);
+    // Where nothing fits yet, what is held may be less once weights are out of the way.
+    if (!isStep && state.best)
       return false;
     std::optional<Attempt> found = fits ? std::move(made) : stream(made);
     if (found && !found->outcome.ran)
@@ -503,9 +505,9 @@ struct Repair {
       improve(*found);
     const bool isBetter = found && (!state.best || found->seconds < state.best->seconds);
     // Before anything fits, what takes bytes off is a step on the way.
-    if (isBetter || (!found && !state.best))
+    if (isBetter || (isStep && !found && !state.best))
       state = {isBetter ? std::move(found) : std::nullopt, options, bytes};
-    return !fits && (isBetter || !state.best);
+    return !fits && (isBetter || (isStep && !state.best));
   }
 
   /// With weights on the host first, then with all else, cheapest first as far as can be told
