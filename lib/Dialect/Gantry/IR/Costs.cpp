@@ -1,5 +1,6 @@
 // What ops cost, and how dimensions of elementwise ops correspond: the bodies of the interfaces.
 
+#include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 
@@ -96,7 +97,30 @@ uint64_t MatmulOp::getFlops() {
   return 2 * countElements(getResult()) * k;
 }
 
+/// Places of windows in the image, of all pixels: without those of a border that is left out.
+static uint64_t placesInside(ConvOp op) {
+  const auto image = op.getInput().getType(), result = op.getType();
+  uint64_t count = 1;
+  for (int64_t d = 0; d + 2 < result.getRank(); ++d) {
+    uint64_t along = 0;
+    for (int64_t pixel = 0; pixel < result.getDimSize(d + 1); ++pixel) {
+      auto [from, to] =
+          tapsInside(pixel * op.getStrides()[d] - op.getPadsLow()[d], image.getDimSize(d + 1),
+                     op.getFilter().getType().getDimSize(d + 1), op.getDilations()[d]);
+      along += to - from;
+    }
+    count *= along;
+  }
+  return count;
+}
+
 uint64_t ConvOp::getFlops() {
+  // These have their channels last.
+  if (skipsBorder(*this)) {
+    const auto image = getInput().getType(), result = getType();
+    const uint64_t inner = image.getShape().back() / getGroups();
+    return 2 * placesInside(*this) * result.getDimSize(0) * result.getShape().back() * inner;
+  }
   auto w = getFilter().getType();
   int64_t columns = w.getRank() - (channelsTogether(w.getElementType()) > 1 ? 2 : 1);
   int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(columns) : 1);

@@ -1,5 +1,7 @@
 #include "Taps.h"
 
+#include "gantry/Dialect/Gantry/IR/Borders.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -7,13 +9,8 @@ using namespace gantry;
 
 Interval gantry::tapsInside(const Convolution &convolution, unsigned dim, int64_t pixel) {
   const PackedConvolution &form = convolution.form;
-  const int64_t dilation = form.dilations[dim],
-                start = pixel * form.strides[dim] - convolution.low[dim];
-  auto tapsBelow = [&](int64_t place) {
-    return std::min(llvm::divideCeil(std::max<int64_t>(0, place - start), dilation),
-                    uint64_t(form.window[dim]));
-  };
-  return {tapsBelow(0), tapsBelow(convolution.imageSize(dim))};
+  return tapsInside(pixel * form.strides[dim] - convolution.low[dim], convolution.imageSize(dim),
+                    form.window[dim], form.dilations[dim]);
 }
 
 std::pair<Value, Value> gantry::tapsInside(ImplicitLocOpBuilder &b, const Convolution &convolution,

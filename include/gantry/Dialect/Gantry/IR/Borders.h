@@ -4,6 +4,9 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace gantry {
 
 /// On a convolution of floating point with a border, once that is a value of its own: +0 is added
@@ -23,6 +26,17 @@ inline void setPlusZero(mlir::Operation *op) {
 inline bool skipsBorder(mlir::Operation *op) { return op->hasAttr(kSkipsBorderAttr); }
 inline void setSkipsBorder(mlir::Operation *op) {
   op->setDiscardableAttr(kSkipsBorderAttr, mlir::UnitAttr::get(op->getContext()));
+}
+
+/// The places of a window along one dimension that lie in an image of `size`, from the first up to
+/// the second, where the window begins `start` behind the image's first place.
+inline std::pair<int64_t, int64_t> tapsInside(int64_t start, int64_t size, int64_t window,
+                                              int64_t dilation) {
+  auto tapsBefore = [&](int64_t place) {
+    const int64_t distance = std::max<int64_t>(0, place - start);
+    return std::min(window, (distance + dilation - 1) / dilation);
+  };
+  return {tapsBefore(0), tapsBefore(size)};
 }
 
 } // namespace gantry
