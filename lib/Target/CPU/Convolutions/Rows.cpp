@@ -129,6 +129,36 @@ std::optional<RowCut> gantry::cutRows(const Convolution &convolution) {
 // Work items
 //===----------------------------------------------------------------------===//
 
+/// Places of windows in the image in all dimensions but the last, of a row by its number.
+static int64_t placesOfRow(const Convolution &convolution, int64_t row) {
+  int64_t places = 1;
+  for (unsigned d = convolution.form.spatial() - 1; d-- > 0;) {
+    auto [from, to] = tapsInside(convolution, d, row % convolution.form.out[d]);
+    places *= to - from;
+    row /= convolution.form.out[d];
+  }
+  return places;
+}
+
+/// The first block of each chunk, and the end: even shares of the places in the image, since rows
+/// at its ends have fewer.
+static SmallVector<int64_t> shareBlocks(const Convolution &convolution, const Cut &cut,
+                                        int64_t blocksOfRow) {
+  SmallVector<int64_t> before{0};
+  for (int64_t block = 0; block < cut.blocks; ++block)
+    before.push_back(before.back() + placesOfRow(convolution, block / blocksOfRow));
+  SmallVector<int64_t> first{0};
+  for (int64_t chunk = 1; chunk <= cut.chunks; ++chunk) {
+    // As many of the blocks as come nearest to the share.
+    const double share = double(before.back()) * double(chunk) / double(cut.chunks);
+    int64_t block = first.back();
+    while (block < cut.blocks && double(before[block] + before[block + 1]) < 2 * share)
+      ++block;
+    first.push_back(chunk == cut.chunks ? cut.blocks : block);
+  }
+  return first;
+}
+
 namespace {
 struct Rows {
   ImplicitLocOpBuilder &b;
@@ -159,6 +189,8 @@ struct Rows {
 
   void emit();
   void emitItem(Value panelItem, Value blockItem);
+  std::pair<Value, Value> share(Value item, int64_t items, int64_t all) const;
+  std::pair<Value, Value> blocksOf(Value chunk) const;
   void emitBand(Value number, Value first, Value end);
   void emitPart(Value column, int64_t columns, Value first, Value end);
   void emitColumns(Value column, int64_t columns, Value first, Value end);
@@ -214,14 +246,32 @@ void Rows::emit() {
 }
 
 void Rows::emitItem(Value panelItem, Value blockItem) {
-  auto range = [&](Value item, int64_t items, int64_t all) {
-    Value from = index.mul(item, all), to = index.add(from, all);
-    return std::pair(index.div(from, items), index.div(to, items));
-  };
-  auto [band, endBand] = range(panelItem, cut.parts, cut.panels * int64_t(cut.bands.size()));
-  auto [block, endBlock] = range(blockItem, cut.chunks, cut.blocks);
+  auto [band, endBand] = share(panelItem, cut.parts, cut.panels * int64_t(cut.bands.size()));
+  auto [block, endBlock] = blocksOf(blockItem);
   loop(b, band, endBand, 1,
        [&, block = block, endBlock = endBlock](Value at) { emitBand(at, block, endBlock); });
+}
+
+/// What one of `items` has of `all`: no item has more than one more than another.
+std::pair<Value, Value> Rows::share(Value item, int64_t items, int64_t all) const {
+  Value from = index.mul(item, all), to = index.add(from, all);
+  return {index.div(from, items), index.div(to, items)};
+}
+
+/// The blocks of a chunk: from the first up to the second.
+std::pair<Value, Value> Rows::blocksOf(Value chunk) const {
+  // Of so many chunks none is long enough for its rows to matter.
+  constexpr int64_t mostShares = 64;
+  if (cut.chunks > mostShares)
+    return share(chunk, cut.chunks, cut.blocks);
+  SmallVector<int64_t> first = shareBlocks(convolution, cut, rows.blocks);
+  Value from = index.constant(first[0]), to = index.constant(first[1]);
+  for (int64_t i = 1; i < cut.chunks; ++i) {
+    Value before = index.less(chunk, i);
+    from = arith::SelectOp::create(b, before, from, index.constant(first[i]));
+    to = arith::SelectOp::create(b, before, to, index.constant(first[i + 1]));
+  }
+  return {from, to};
 }
 
 /// One of all panels' bands, by its number.
