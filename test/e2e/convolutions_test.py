@@ -193,7 +193,9 @@ SLOW = "topology"
 FORMS = (((), 2), ((SLOW,), 1), ((SLOW, "target-cpu=x86-64-v3"), 3), ((SLOW, "no-fuse"), 2), ((SLOW, "place=op:Relu=CPU:1"), 2),
          (("devices=CPU:0,GPU:0", "simulate", "place=op:Conv2D=GPU:0"), 2))
 
-SIGNED_FORMS = ((), 2), ((SLOW,), 1), ((SLOW, "no-fuse"), 2), (("devices=CPU:0,GPU:0", "place=op:Conv2D=GPU:0"), 1)
+SIGNED_FORMS = [((), 2), ((SLOW,), 1), ((SLOW, "no-fuse"), 2)]
+if not gantry_api.AARCH64:
+    SIGNED_FORMS.append((("devices=CPU:0,GPU:0", "place=op:Conv2D=GPU:0"), 1))
 
 
 def slow_topology(folder):
