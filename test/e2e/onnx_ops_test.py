@@ -769,6 +769,104 @@ for name, steps, room, total, last, window in (
     microsoft(f"gqa_cache_{name}", "GroupQueryAttention", [q, k, v, past_k, past_v, last, total, cos, sin], [y, *shown],
               num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=window)
 
+# ---------------------------------------------------------------------------------------------------------
+# ai.onnx.ml
+# ---------------------------------------------------------------------------------------------------------
+
+def learned(name, op, inputs, expected, **attributes):
+    CASES.append((name, op, inputs, expected, 21, "ai.onnx.ml", None, attributes))
+
+
+x = f32(6, 4)
+x[2] = 0
+learned("scaler", "Scaler", [x], [(x - [1, 2, 3, 4]) * [0.5, 1, 2, 3]], offset=[1.0, 2.0, 3.0, 4.0], scale=[0.5, 1.0, 2.0, 3.0])
+learned("scaler_ints", "Scaler", [np.arange(8).reshape(2, 4)], [(np.arange(8).reshape(2, 4) - 3) * 0.5], offset=[3.0], scale=[0.5])
+safe = lambda v: np.where(v == 0, 1, v)
+learned("normalizer_max", "Normalizer", [x], [x / safe(x.max(1, keepdims=True))], norm="MAX")
+learned("normalizer_l1", "Normalizer", [x], [x / safe(np.abs(x).sum(1, keepdims=True))], norm="L1")
+learned("normalizer_l2", "Normalizer", [x], [x / safe(np.sqrt((x * x).sum(1, keepdims=True)))], norm="L2")
+learned("binarizer", "Binarizer", [x], [(x > 0.25).astype(np.float32)], threshold=0.25)
+learned("feature_extractor", "ArrayFeatureExtractor", [x, i64(3, 0, 0)], [x[:, [3, 0, 0]]])
+learned("feature_extractor_vector", "ArrayFeatureExtractor", [x[0], i64(1)], [x[:1, [1]]])
+weights, base = f32(3, 4), f32(3)
+scores = x @ weights.T + base
+given = dict(coefficients=weights.reshape(-1).tolist(), intercepts=base.tolist())
+learned("linear_regressor", "LinearRegressor", [x], [scores], targets=3, **given)
+for post, shown in (("NONE", scores), ("LOGISTIC", sigmoid(scores)), ("SOFTMAX", softmax(scores))):
+    learned(f"linear_classifier_{post}", "LinearClassifier", [x], [i64(7, 5, 9)[scores.argmax(1)], shown],
+            classlabels_ints=[7, 5, 9], post_transform=post, **given)
+
+
+def grow(trees, depth, features):
+    """Random trees: (nodes, parts), a node a dict, the leaves of each tree at different depths."""
+    nodes = []
+    for tree in range(trees):
+        free, count = [(0, 0)], 1
+        while free:
+            node, level = free.pop()
+            leaf = level == depth or (level > 0 and RANDOM.random() < 0.2)
+            children = (0, 0) if leaf else (count, count + 1)
+            if not leaf:
+                count += 2
+                free += [(child, level + 1) for child in children]
+            nodes.append(dict(tree=tree, node=node, leaf=leaf, children=children, feature=int(RANDOM.integers(0, features)),
+                              value=float(np.float32(RANDOM.standard_normal() * 0.5)), missing=int(RANDOM.integers(0, 2))))
+    # Roots come first.
+    return sorted(nodes, key=lambda node: (node["tree"], node["node"]))
+
+
+def forest(nodes, mode):
+    return dict(nodes_treeids=[n["tree"] for n in nodes], nodes_nodeids=[n["node"] for n in nodes],
+                nodes_featureids=[n["feature"] for n in nodes], nodes_values=[n["value"] for n in nodes],
+                nodes_modes=["LEAF" if n["leaf"] else mode for n in nodes],
+                nodes_truenodeids=[n["children"][0] for n in nodes], nodes_falsenodeids=[n["children"][1] for n in nodes])
+
+
+def reached(nodes, row, tree, compare, missing):
+    """Where in `nodes` the leaf of a row is."""
+    at = {n["node"]: (i, n) for i, n in enumerate(nodes) if n["tree"] == tree}
+    i, node = at[0]
+    while not node["leaf"]:
+        value = row[node["feature"]]
+        holds = bool(compare(value, np.float32(node["value"]))) or (missing and node["missing"] and np.isnan(value))
+        i, node = at[node["children"][0 if holds else 1]]
+    return i
+
+
+for mode, compare, missing in (("BRANCH_LEQ", np.less_equal, False), ("BRANCH_LT", np.less, True), ("BRANCH_GTE", np.greater_equal, False),
+                               ("BRANCH_EQ", np.equal, False)):
+    nodes = grow(5, 4, 4)
+    x = f32(9, 4)
+    x[3, 1] = x[4, 2] = nodes[0]["value"]
+    if missing:
+        x[5] = x[6, 2] = np.nan
+    leaf = np.array([[reached(nodes, row, tree, compare, missing) for tree in range(5)] for row in x])
+    given = forest(nodes, mode) | (dict(nodes_missing_value_tracks_true=[n["missing"] for n in nodes]) if missing else {})
+    leaves = [i for i, n in enumerate(nodes) if n["leaf"]]
+    for outputs in (1, 3):
+        table = np.zeros((len(nodes), outputs), np.float32)
+        table[leaves] = f32(len(leaves), outputs)
+        places = [(i, j) for i in leaves for j in range(outputs)]
+        named = lambda what: {f"{what}_treeids": [nodes[i]["tree"] for i, _ in places], f"{what}_nodeids": [nodes[i]["node"] for i, _ in places],
+                              f"{what}_ids": [j for _, j in places], f"{what}_weights": [float(table[p]) for p in places]}
+        total = table[leaf].sum(1)
+        learned(f"tree_regressor_{mode}_{outputs}", "TreeEnsembleRegressor", [x], [total + 0.5], n_targets=outputs,
+                base_values=[0.5] * outputs, **given, **named("target"))
+        learned(f"tree_regressor_mean_{mode}_{outputs}", "TreeEnsembleRegressor", [x], [total / 5], n_targets=outputs,
+                aggregate_function="AVERAGE", **given, **named("target"))
+    learned(f"tree_classifier_{mode}", "TreeEnsembleClassifier", [x], [i64(4, 2, 8)[total.argmax(1)], softmax(total)],
+            classlabels_int64s=[4, 2, 8], post_transform="SOFTMAX", **given, **named("class"))
+    table, places = table[:, :1], [(i, 0) for i in leaves]
+    total = table[leaf].sum(1)
+    learned(f"tree_two_classes_{mode}", "TreeEnsembleClassifier", [x],
+            [i64(3, 6)[(total[:, 0] > 0).astype(int)], np.concatenate((sigmoid(-total), sigmoid(total)), 1)],
+            classlabels_int64s=[3, 6], post_transform="LOGISTIC", **given, **named("class"))
+    table = np.abs(table) / np.abs(table).max() / 3
+    total = table[leaf].sum(1)
+    learned(f"tree_probabilities_{mode}", "TreeEnsembleClassifier", [x],
+            [i64(0, 1)[(total[:, 0] > 0.5).astype(int)], np.concatenate((1 - total, total), 1)],
+            classlabels_int64s=[0, 1], **given, **named("class"))
+
 
 # ---------------------------------------------------------------------------------------------------------
 # Running them

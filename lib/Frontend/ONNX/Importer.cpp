@@ -3,6 +3,7 @@
 // functions do not.
 
 #include "Importer.h"
+#include "MachineLearning.h"
 #include "NodeOrder.h"
 
 #include "gantry/Device/DeviceName.h"
@@ -172,11 +173,13 @@ std::vector<std::string> OpTable::supported() const {
 const OpTable &gantry::onnx::getOpTable() {
   static const OpTable table = [] {
     OpTable made;
-    for (auto add : {addElementwiseOps, addShapeOps,         addContractionOps, addPoolingOps,
-                     addReductionOps,   addNormalizationOps, addIndexingOps,    addEinsumOp,
-                     addImageOps,       addQuantizedOps,     addPackedOps,      addRecurrentOps,
-                     addLossOps,        addGeneratorOps,     addControlFlowOps, addTrainingOps,
-                     addSignalOps,      addSamplingOps,      addAttentionOps,   addMicrosoftOps,
+    for (auto add : {addElementwiseOps, addShapeOps,     addContractionOps,
+                     addPoolingOps,     addReductionOps, addNormalizationOps,
+                     addIndexingOps,    addEinsumOp,     addImageOps,
+                     addQuantizedOps,   addPackedOps,    addRecurrentOps,
+                     addLossOps,        addGeneratorOps, addControlFlowOps,
+                     addTrainingOps,    addSignalOps,    addSamplingOps,
+                     addAttentionOps,   addMicrosoftOps, addMachineLearningOps,
                      addRefusedOps})
       add(made);
     return made;

@@ -1,0 +1,12 @@
+// Ops of the domain ai.onnx.ml.
+#pragma once
+
+#include "Importer.h"
+
+namespace gantry::onnx {
+
+inline constexpr llvm::StringLiteral kMachineLearning = "ai.onnx.ml";
+
+void addMachineLearningOps(OpTable &table);
+
+} // namespace gantry::onnx
