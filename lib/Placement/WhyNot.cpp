@@ -19,18 +19,33 @@ struct Part {
   uint32_t op = none;        ///< the one in question
 };
 
-Part takeClass(const Problem &whole, const std::vector<Decision> &decisions, uint32_t op) {
-  Groups groups(whole);
-  std::span<const uint32_t> members = groups.members(groups.classOf(op));
-  Part part{whole, {members.begin(), members.end()}, none};
-  part.problem.ops.clear();
+/// What all questions about a problem have in common.
+struct Whole {
+  const Problem &problem;
+  Outcome now = solve(problem);
+  Groups groups{problem};
+  Problem withoutOps = [this] {
+    Problem copy = problem;
+    copy.ops.clear();
+    return copy;
+  }();
+
+  bool isOn(uint32_t op, uint32_t device) const {
+    auto fails = [&](const Failure &failure) { return failure.op() == op; };
+    return std::ranges::none_of(now.failures, fails) && now.decisions[op].device == device;
+  }
+};
+
+Part takeClass(const Whole &whole, uint32_t op) {
+  std::span<const uint32_t> members = whole.groups.members(whole.groups.classOf(op));
+  Part part{whole.withoutOps, {members.begin(), members.end()}, none};
   for (uint32_t member : members) {
     if (member == op)
       part.op = static_cast<uint32_t>(part.problem.ops.size());
-    Op copy = whole.ops[member];
+    Op copy = whole.problem.ops[member];
     for (Operand &operand : copy.operands)
       if (operand.op != none) {
-        operand.device = decisions[operand.op].device;
+        operand.device = whole.now.decisions[operand.op].device;
         operand.op = none;
       }
     part.problem.ops.push_back(std::move(copy));
@@ -77,21 +92,17 @@ std::vector<Member> inTheWay(const Part &part, uint32_t device, bool own) {
   return found;
 }
 
-} // namespace
-
-WhyNot whyNot(const Problem &problem, uint32_t op, uint32_t device) {
+WhyNot whyNot(const Whole &whole, uint32_t op, uint32_t device) {
   WhyNot answer;
-  Outcome now = solve(problem);
-  auto fails = [&](const Failure &failure) { return failure.op() == op; };
-  if (std::ranges::none_of(now.failures, fails) && now.decisions[op].device == device) {
+  if (whole.isOn(op, device)) {
     answer.isThere = true;
     return answer;
   }
-  if (!problem.kernelSets[problem.ops[op].kernels][device]) {
+  if (!whole.problem.kernelSets[whole.problem.ops[op].kernels][device]) {
     answer.hasKernel = false;
     return answer;
   }
-  Part part = takeClass(problem, now.decisions, op);
+  Part part = takeClass(whole, op);
   std::vector<Member> own = inTheWay(part, device, true), together = inTheWay(part, device, false);
   std::vector<Member> apart;
   for (uint32_t group : part.problem.ops[part.op].groups)
@@ -124,6 +135,20 @@ WhyNot whyNot(const Problem &problem, uint32_t op, uint32_t device) {
   for (Member &member : answer.drop)
     member.op = part.ops[member.op];
   return answer;
+}
+
+} // namespace
+
+std::vector<WhyNot> whyNot(const Problem &problem, std::span<const uint32_t> ops, uint32_t device) {
+  const Whole whole{problem};
+  std::vector<WhyNot> answers;
+  for (uint32_t op : ops)
+    answers.push_back(whyNot(whole, op, device));
+  return answers;
+}
+
+WhyNot whyNot(const Problem &problem, uint32_t op, uint32_t device) {
+  return whyNot(problem, std::span(&op, 1), device).front();
 }
 
 } // namespace gantry::placement

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,9 @@ struct Changes {
 
 /// A minimal set of changes: leaving out any one of them, `op` is not on `device`.
 WhyNot whyNot(const Problem &problem, uint32_t op, uint32_t device);
+
+/// The same of each op alone; the problem is solved once for all of them.
+std::vector<WhyNot> whyNot(const Problem &problem, std::span<const uint32_t> ops, uint32_t device);
 
 /// Devices that match a perhaps partial name.
 DeviceSet matching(const Problem &problem, const DeviceName &name);

@@ -6,6 +6,7 @@
 #include "gantry/Placement/FoldNames.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace gantry;
@@ -137,11 +138,12 @@ FailureOr<WhyNotAnswer> gantry::explainWhyNot(ModuleOp module, const PlacementRe
     return reportNoSuchOp(in, ops);
   std::map<Alike, SmallVector<uint32_t>> nodesOf;
   std::vector<decltype(nodesOf)::iterator> inOrder;
-  for (uint32_t node : found) {
-    placement::WhyNot why = placement::whyNot(in.problem, node, at);
+  std::set<placement::Member> dropped;
+  std::vector<placement::WhyNot> whys = placement::whyNot(in.problem, found, at);
+  for (auto [node, why] : llvm::zip_equal(found, whys)) {
     WhyNotWords words = describeWhyNot(in, node, at, why, outcome.decisions[node]);
     for (const placement::Member &member : why.drop)
-      if (!llvm::is_contained(answer.changes.drop, member))
+      if (dropped.insert(member).second)
         answer.changes.drop.push_back(member);
     if (why.askFor)
       answer.changes.ask.push_back({node, at});

@@ -580,6 +580,14 @@ TEST(PlacementProperty, WhyNotIsMinimalAndWorks) {
       continue;
     uint32_t op = random() % b.problem.ops.size(), device = random() % b.problem.devices.size();
     WhyNot answer = whyNot(b.problem, op, device);
+    // Asked of several, each is answered as if alone.
+    std::vector<uint32_t> both = {uint32_t((op + 1) % b.problem.ops.size()), op};
+    std::vector<WhyNot> answered = whyNot(b.problem, both, device);
+    ASSERT_EQ(answered.size(), 2u);
+    EXPECT_EQ(answered[1].isThere, answer.isThere);
+    EXPECT_EQ(answered[1].hasKernel, answer.hasKernel);
+    EXPECT_EQ(answered[1].drop, answer.drop);
+    EXPECT_EQ(answered[1].askFor, answer.askFor);
     if (answer.isThere || !answer.hasKernel)
       continue;
     auto lands = [&](size_t without, bool ask) {
