@@ -1,7 +1,8 @@
 // After Simplify: every value is a tensor of a type that memory can be planned for: known elements,
-// a known shape of a sane size.
+// a known shape of a sane size. Branches and loops nest no deeper than in plans.
 
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Plan/Validate.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -45,6 +46,18 @@ static LogicalResult checkType(Operation *op, Type type) {
   return success();
 }
 
+static LogicalResult checkNesting(Operation *op) {
+  if (!isa<IfOp, WhileOp>(op))
+    return success();
+  unsigned depth = 0;
+  for (Operation *at = op->getParentOp(); at; at = at->getParentOp())
+    depth += isa<IfOp, WhileOp>(at);
+  if (depth >= plan::maxBlockDepth)
+    return op->emitOpError() << "is a branch or loop in " << plan::maxBlockDepth
+                             << " others; plans hold no more";
+  return success();
+}
+
 namespace {
 struct VerifySimplified : gantry::impl::VerifySimplifiedPassBase<VerifySimplified> {
   void runOnOperation() override {
@@ -56,6 +69,8 @@ struct VerifySimplified : gantry::impl::VerifySimplifiedPassBase<VerifySimplifie
                              "leave it out";
         return WalkResult::interrupt();
       }
+      if (failed(checkNesting(op)))
+        return WalkResult::interrupt();
       for (Type type : op->getResultTypes())
         if (failed(checkType(op, type)))
           return WalkResult::interrupt();

@@ -70,3 +70,28 @@ func.func @layout(%x: tensor<1x2x8x8xf32>) -> tensor<1x1x8x8xf32> {
   %0 = gantry.max_pool %x {gantry.channels_last, window = array<i64: 2, 1>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>) -> tensor<1x1x8x8xf32>
   return %0 : tensor<1x1x8x8xf32>
 }
+
+// -----
+
+// Branches in one another, more than a plan holds.
+func.func @nested(%c: tensor<i1>) {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+  gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c { gantry.if %c {
+    // expected-error @below {{'gantry.if' op is a branch or loop in 64 others; plans hold no more}}
+    gantry.if %c { } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
+  return
+}
