@@ -22,10 +22,18 @@ std::string systemReason(int error) {
   return reason;
 }
 
-Status FileBytes::readStream(int descriptor, const std::string &path) {
+uint64_t FileBytes::quarterOfMemory() {
+  return uint64_t(::sysconf(_SC_PHYS_PAGES)) / 4 * uint64_t(::sysconf(_SC_PAGESIZE));
+}
+
+Status FileBytes::readStream(int descriptor, const std::string &path, uint64_t most) {
   for (;;) {
+    if (used > most)
+      return Status::doesNotFit("'" + path + "' goes on after " + formatBytes(most) +
+                                "; what is larger has to be a file");
     if (used == owned.size()) {
-      auto larger = AlignedBuffer::allocate(std::max<uint64_t>(owned.size() * 2, 1 << 16));
+      auto larger = AlignedBuffer::allocate(
+          std::min(std::max<uint64_t>(owned.size() * 2, 1 << 16), most + 1));
       if (!larger.data())
         return Status::doesNotFit("no memory to read '" + path + "'");
       if (used)
@@ -43,7 +51,7 @@ Status FileBytes::readStream(int descriptor, const std::string &path) {
   }
 }
 
-Expected<FileBytes> FileBytes::open(const std::string &path) {
+Expected<FileBytes> FileBytes::open(const std::string &path, uint64_t mostOfStream) {
   FileBytes file;
   struct stat info;
   // Pipes and terminals cannot be mapped; whatever else is wrong is told by MappedFile.
@@ -59,7 +67,7 @@ Expected<FileBytes> FileBytes::open(const std::string &path) {
   const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return Status::invalidArgument("cannot open '" + path + "': " + systemReason(errno));
-  Status status = file.readStream(descriptor, path == "-" ? "standard input" : path);
+  Status status = file.readStream(descriptor, path == "-" ? "standard input" : path, mostOfStream);
   if (descriptor != STDIN_FILENO)
     ::close(descriptor);
   if (!status.ok())
@@ -103,6 +111,9 @@ Status writeNpy(const std::string &path, const ArrayView &array) {
 
 Expected<NamedArray> parseArray(ByteSpan bytes, const std::string &path) {
   const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  if (bytes.empty())
+    return Status::corrupt("'" + path +
+                           "' is empty; expected a .npy or .npz file or an ONNX TensorProto");
   // A file that calls itself .npy is told what is wrong with it as one.
   if (!text.starts_with("\x93NUMPY") && !path.ends_with(".npy"))
     return parseTensorProto(bytes, path);

@@ -29,12 +29,15 @@ std::string systemReason(int error);
 /// A file's bytes: mapped where that is possible, else read. "-" is standard input.
 class FileBytes {
 public:
-  /// Errors: NOT_FOUND, INVALID_ARGUMENT (a folder, no permission), DOES_NOT_FIT.
-  static Expected<FileBytes> open(const std::string &path);
+  /// Of pipes and devices at most `mostOfStream` bytes: some of them never end. Errors: NOT_FOUND,
+  /// INVALID_ARGUMENT (a folder, no permission), DOES_NOT_FIT.
+  static Expected<FileBytes> open(const std::string &path,
+                                  uint64_t mostOfStream = quarterOfMemory());
   ByteSpan bytes() const { return mapped ? mapped->bytes() : owned.bytes().first(used); }
 
 private:
-  Status readStream(int descriptor, const std::string &path);
+  static uint64_t quarterOfMemory();
+  Status readStream(int descriptor, const std::string &path, uint64_t most);
   std::optional<MappedFile> mapped;
   AlignedBuffer owned;
   size_t used = 0;

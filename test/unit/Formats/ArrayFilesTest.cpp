@@ -42,6 +42,18 @@ std::vector<int64_t> integers(const Array &array) {
 
 } // namespace
 
+TEST(ArrayFiles, SaysWhatIsEmptyAndWhatNeverEnds) {
+  auto empty = readArray("/dev/null");
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.status().message(),
+            "'/dev/null' is empty; expected a .npy or .npz file or an ONNX TensorProto");
+  auto endless = FileBytes::open("/dev/zero", 100 << 10);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.status().code(), StatusCode::doesNotFit);
+  EXPECT_EQ(endless.status().message(),
+            "'/dev/zero' goes on after 100 KiB; what is larger has to be a file");
+}
+
 TEST(Npy, ReadsEveryVersion) {
   for (int version : {1, 2, 3}) {
     auto array = parseNpy(npy(dict("<i2", "(2,)"), {1, 0, 2, 0}, version), "x.npy");
