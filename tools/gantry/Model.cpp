@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +91,10 @@ Status checkNoCompileFlags(const Options &options) {
 } // namespace
 
 bool isPlanFile(const std::string &path) {
+  if (isStream(path)) {
+    auto content = streamContent(path);
+    return content && plan::PlanFile::looksLikePlan(*content);
+  }
   uint8_t start[sizeof(plan::fileMagic)] = {};
   std::ifstream in(path, std::ios::binary);
   in.read(reinterpret_cast<char *>(start), sizeof start);
@@ -129,19 +135,49 @@ Status checkCanBeWritten(const std::string &path) {
   return ::access(folder.c_str(), W_OK) == 0 ? Status() : cannot(arrays::systemReason(errno));
 }
 
-Expected<std::span<const uint8_t>> standardInput() {
-  static const Expected<arrays::FileBytes> content = arrays::FileBytes::open("-");
-  if (!content)
-    return content.status();
-  return content->bytes();
+Status checkOutputs(const Options &options, std::vector<std::string> files) {
+  constexpr std::string_view lock = "write-placement-lock=";
+  for (const std::string &flag : options.compileFlags)
+    if (flag.starts_with(lock))
+      files.push_back(flag.substr(lock.size()));
+  const auto real = [](const std::string &path) {
+    std::error_code error;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error)
+        .string();
+  };
+  std::set<std::string> written;
+  for (const std::string &path : files) {
+    GANTRY_RETURN_IF_ERROR(checkCanBeWritten(path));
+    if (isStream(path))
+      continue;
+    for (const std::string &input : {options.file, options.other})
+      if (!input.empty() && !isStream(input) && real(input) == real(path))
+        return Status::invalidArgument("cannot write '" + path + "': it is what is read");
+    if (!written.insert(real(path)).second)
+      return Status::invalidArgument("cannot write '" + path + "': it is given for two outputs");
+  }
+  return {};
+}
+
+bool isStream(const std::string &path) {
+  struct stat info;
+  return path == "-" ||
+         (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+Expected<std::span<const uint8_t>> streamContent(const std::string &path) {
+  static std::map<std::string, Expected<arrays::FileBytes>> contents;
+  auto place = contents.find(path);
+  if (place == contents.end())
+    place = contents.emplace(path, arrays::FileBytes::open(path)).first;
+  if (!place->second)
+    return place->second.status();
+  return place->second->bytes();
 }
 
 Expected<CompileRequest> requestFor(const Options &options) {
   GANTRY_RETURN_IF_ERROR(checkIsFile(options.file));
-  constexpr std::string_view lock = "write-placement-lock=";
-  for (const std::string &flag : options.compileFlags)
-    if (flag.starts_with(lock))
-      GANTRY_RETURN_IF_ERROR(checkCanBeWritten(flag.substr(lock.size())));
+  GANTRY_RETURN_IF_ERROR(checkOutputs(options, {}));
   CompileRequest request;
   request.file = options.file;
   request.flags = options.compileFlags;
@@ -151,8 +187,8 @@ Expected<CompileRequest> requestFor(const Options &options) {
   // In front, since the last one holds.
   if (!codeCache->empty())
     request.flags.insert(request.flags.begin(), "code-cache=" + *codeCache);
-  if (options.file == "-") {
-    auto content = standardInput();
+  if (isStream(options.file)) {
+    auto content = streamContent(options.file);
     if (!content)
       return content.status();
     request.bytes = *content;
@@ -196,8 +232,8 @@ show::Subject Model::subject(const Options &options) const {
 
 Expected<Model> Model::load(const Options &options, std::vector<Candidate> candidates) {
   std::optional<std::span<const uint8_t>> bytes;
-  if (options.file == "-") {
-    auto input = standardInput();
+  if (isStream(options.file)) {
+    auto input = streamContent(options.file);
     if (!input)
       return input.status();
     bytes = *input;

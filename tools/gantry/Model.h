@@ -44,8 +44,15 @@ Status checkIsFile(const std::string &path);
 /// Whoever works long for a result asks first. "-" is standard output.
 Status checkCanBeWritten(const std::string &path);
 
-/// What standard input holds: read at the first call, kept for the later ones.
-Expected<std::span<const uint8_t>> standardInput();
+/// The same of all files that a command writes, the placement lock included. None of them may be
+/// the graph or plan that is read, and no two the same.
+Status checkOutputs(const Options &options, std::vector<std::string> files);
+
+/// Whether it can be read only once: "-", a pipe, a terminal or other device.
+bool isStream(const std::string &path);
+
+/// What a stream holds: read at the first call, kept for the later ones.
+Expected<std::span<const uint8_t>> streamContent(const std::string &path);
 
 /// What to ask the compiler for FILE and its flags. Says first what needs no compiler: no such
 /// file, a lock that cannot be written.

@@ -171,6 +171,7 @@ public:
       : app("Gantry compiles a dataflow graph for the devices you have and runs it.", "gantry") {
     app.set_version_flag("--version", std::string("gantry ") + GANTRY_VERSION_STRING);
     app.require_subcommand(1);
+    app.option_defaults()->disable_flag_override(); // a flag has no value
     app.formatter(std::make_shared<HelpFormatter>());
     app.footer(
         "`gantry COMMAND --help` shows a command's flags with examples.\n"
@@ -265,6 +266,7 @@ private:
     sub->add_flag("--log-device-placement{text}", placementLog,
                   "print the device of every op to standard error; =json: one object a line")
         ->option_text("[=json]")
+        ->disable_flag_override(false)
         ->group("Placement")
         ->check(CLI::IsMember({"text", "json"}));
     sub->parse_complete_callback([this] {

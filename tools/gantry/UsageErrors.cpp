@@ -79,11 +79,11 @@ std::string describeUsageError(const CLI::App &app, const CLI::ParseError &error
     return describeExtra(command, text.substr(text.find(": ") + 2));
   if (is(CLI::ExitCodes::RequiredError))
     return text.substr(0, text.find(' ')) + " is missing";
+  if (text.ends_with("disallowed flag override"))
+    return "--" + text.substr(0, text.find(' ')) + " takes no value";
   if (const CLI::Option *option = command.get_option_no_throw(name))
     if (is(CLI::ExitCodes::ArgumentMismatch))
       return describeMismatch(*option, name, text);
-  if (is(CLI::ExitCodes::ConversionError)) // our validators leave only switches to CLI11
-    return "a switch takes no value: " + printable(text.substr(text.find(": ") + 2));
   return text;
 }
 

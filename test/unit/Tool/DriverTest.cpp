@@ -232,6 +232,51 @@ TEST_F(GantryTool, AGraphOnStandardInputIsReadOnceAndGivenAsBytes) {
   EXPECT_EQ(gantry("check - < m.onnx").status, 0);
 }
 
+TEST_F(GantryTool, APipeIsReadOnceWhereverItIsGiven) {
+  compiler = fake;
+  const std::string graph = "flags\nplan " + (folder / "p.gantry");
+  write(folder / "m.onnx", graph);
+  const auto piped = [&](const std::string &arguments, const std::string &file) {
+    return gantry(arguments, "cat " + file + " |");
+  };
+  EXPECT_HAS(piped("run /dev/stdin --fill ones", "m.onnx").out, "[[4. 4.]");
+  EXPECT_HAS(piped("run /dev/stdin --fill ones", "p.gantry").out, "[[4. 4.]");
+  EXPECT_EQ(piped("diff p.gantry /dev/stdin", "p.gantry").status, 0);
+  EXPECT_HAS(piped("explain /dev/stdin", "p.gantry").out, "2 kernels, 2 launches");
+  EXPECT_EQ(piped("run p.gantry --input a=/dev/stdin --fill ones", "ramp.npy").status, 0);
+  EXPECT_EQ(piped("compile /dev/stdin -o m.gantry", "p.gantry").err,
+            "gantry: error: '/dev/stdin' is a plan already; `gantry run` runs it, `gantry "
+            "plan-text` prints it\n");
+  EXPECT_EQ(piped("report /dev/stdin", "p.gantry").err,
+            "gantry: error: a graph from standard input has no name for its report; say where to "
+            "with -o, or -o - for standard output\n");
+}
+
+TEST_F(GantryTool, WhatIsReadIsNotOverwritten) {
+  compiler = fake;
+  const std::string graph = "note compiling\nplan " + (folder / "p.gantry");
+  write(folder / "m.onnx", graph);
+  std::filesystem::create_symlink("m.onnx", folder / "link.onnx");
+  const auto isRead = [](const std::string &file) {
+    return "gantry: error: cannot write '" + file + "': it is what is read\n";
+  };
+  EXPECT_EQ(gantry("compile m.onnx -o ./m.onnx").err, isRead("./m.onnx"));
+  EXPECT_EQ(gantry("compile m.onnx -o link.onnx").err, isRead("link.onnx"));
+  EXPECT_EQ(gantry("compile m.onnx --write-placement-lock m.onnx").err, isRead("m.onnx"));
+  EXPECT_EQ(gantry("report m.onnx -o m.onnx").err, isRead("m.onnx"));
+  EXPECT_EQ(gantry("run m.onnx --fill ones --output m.onnx").err, isRead("m.onnx"));
+  EXPECT_EQ(gantry("plan-text p.gantry -o p.gantry").err, isRead("p.gantry"));
+  EXPECT_EQ(gantry("diff p.gantry m.onnx --write-placement-lock p.gantry").err, isRead("p.gantry"));
+  EXPECT_EQ(contentOf(folder / "m.onnx"), graph);
+  EXPECT_EQ(gantry("run m.onnx --fill ones --output y=y.npy --trace ./y.npy").err,
+            "gantry: error: cannot write './y.npy': it is given for two outputs\n");
+  EXPECT_EQ(gantry("compile m.onnx -o a --write-placement-lock a").err,
+            "gantry: error: cannot write 'a': it is given for two outputs\n");
+  EXPECT_EQ(gantry("run p.gantry --fill ones --output y=/dev/null --trace /dev/null").status, 0);
+  // Inputs are read before outputs are written.
+  EXPECT_EQ(gantry("run p.gantry --input a=ramp.npy --fill ones --output y=ramp.npy").status, 0);
+}
+
 TEST_F(GantryTool, ChecksAGraph) {
   compiler = fake;
   write(folder / "m.onnx", "text Foo (opset 17) is not supported\nfail 4 1 op is not supported");

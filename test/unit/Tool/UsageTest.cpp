@@ -43,6 +43,9 @@ TEST_F(Usage, SpeaksOfFlagsAndFilesInItsOwnVoice) {
   EXPECT_EQ(wrong("explain p.gantry --why-not conv", " explain"),
             "--why-not needs a value: --why-not PATTERN DEVICE");
   EXPECT_EQ(wrong("diff p.gantry", " diff"), "B is missing");
+  EXPECT_EQ(wrong("run p.gantry --verbose=99999999999999999999"), "--verbose takes no value");
+  EXPECT_EQ(wrong("explain p.gantry --json=false", " explain"), "--json takes no value");
+  EXPECT_EQ(wrong("run p.gantry --soft-placement=off"), "--soft-placement takes no value");
 }
 
 TEST_F(Usage, TakesOnlyValuesThatThereAre) {

@@ -19,7 +19,7 @@ namespace {
 Expected<std::string> outputPath(const Options &options) {
   if (!options.output.empty())
     return options.output;
-  if (options.file == "-" || options.stopsEarly)
+  if (isStream(options.file) || options.stopsEarly)
     return std::string("-");
   std::filesystem::path path = options.file;
   path.replace_extension(".gantry");
@@ -56,7 +56,7 @@ void describePlan(const Options &options, const std::string &path, std::span<con
 } // namespace
 
 int compileCommand(const Options &options) {
-  if (options.file != "-" && isPlanFile(options.file))
+  if (isPlanFile(options.file))
     return report(Status::invalidArgument("'" + options.file +
                                           "' is a plan already; `gantry run` runs it, `gantry "
                                           "plan-text` prints it"));
@@ -65,7 +65,7 @@ int compileCommand(const Options &options) {
     return report(path.status());
   if (*path == "-" && !options.stopsEarly && ::isatty(STDOUT_FILENO))
     return report(Status::invalidArgument("a plan is not for a terminal; give a file with -o"));
-  if (Status status = checkCanBeWritten(*path); !status.ok())
+  if (Status status = checkOutputs(options, {*path}); !status.ok())
     return report(status);
   // A plan goes straight to its file, so that weights are not copied in memory on the way.
   auto request = requestFor(options);
@@ -92,7 +92,7 @@ int compileCommand(const Options &options) {
 }
 
 int checkCommand(const Options &options) {
-  if (options.file != "-" && isPlanFile(options.file))
+  if (isPlanFile(options.file))
     return report(Status::invalidArgument(
         "'" + options.file +
         "' is a plan, whose graph was supported; `gantry check` takes a graph"));
@@ -110,6 +110,9 @@ int checkCommand(const Options &options) {
 }
 
 int planTextCommand(const Options &options) {
+  const std::string path = options.output.empty() ? "-" : options.output;
+  if (Status status = checkOutputs(options, {path}); !status.ok())
+    return report(status);
   auto file = arrays::FileBytes::open(options.file);
   if (!file)
     return report(file.status());
@@ -123,7 +126,7 @@ int planTextCommand(const Options &options) {
   const Outcome outcome = compiler->planToText(file->bytes());
   if (!outcome.status.ok())
     return report(outcome.status);
-  return report(write(options.output.empty() ? "-" : options.output, outcome.artifact->bytes()));
+  return report(write(path, outcome.artifact->bytes()));
 }
 
 } // namespace gantry::tool

@@ -15,8 +15,7 @@ namespace {
 Expected<Model> loadOne(const Options &options, const std::string &file, const std::string &other) {
   Options one = options;
   one.file = file;
-  const bool isPlan = file != "-" && isPlanFile(file);
-  if (isPlan && !(other != "-" && isPlanFile(other)))
+  if (isPlanFile(file) && !isPlanFile(other))
     one.compileFlags.clear();
   return Model::load(one);
 }
@@ -26,6 +25,8 @@ Expected<Model> loadOne(const Options &options, const std::string &file, const s
 int diffCommand(const Options &options) {
   if (options.file == "-" && options.other == "-")
     return report(Status::invalidArgument("only one of the two can be standard input"));
+  if (Status status = checkOutputs(options, {}); !status.ok())
+    return report(status);
   auto before = loadOne(options, options.file, options.other);
   if (!before)
     return report(before.status());

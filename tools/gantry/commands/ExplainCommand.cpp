@@ -14,7 +14,7 @@ namespace {
 
 /// --why-not: the compiler knows the graph, a plan does not.
 int explainWhyNot(const Options &options) {
-  if (options.file != "-" && isPlanFile(options.file))
+  if (isPlanFile(options.file))
     return report(Status::invalidArgument("'" + options.file +
                                           "' is a plan; --why-not needs the graph, whose "
                                           "constraints the plan does not keep"));

@@ -20,11 +20,11 @@ std::string defaultPath(const std::string &file) {
 } // namespace
 
 int reportCommand(const Options &options) {
-  if (options.output.empty() && options.file == "-")
+  if (options.output.empty() && isStream(options.file))
     return report(Status::invalidArgument("a graph from standard input has no name for its report; "
                                           "say where to with -o, or -o - for standard output"));
   const std::string path = options.output.empty() ? defaultPath(options.file) : options.output;
-  if (Status status = checkCanBeWritten(path); !status.ok())
+  if (Status status = checkOutputs(options, {path}); !status.ok())
     return report(status);
   auto model = Model::load(options);
   if (!model)

@@ -55,12 +55,13 @@ Status runRepeatedly(TracedRuns &runs, Execution &execution, uint64_t times) {
 
 /// Before anything is compiled or run for them.
 Status checkOutputFiles(const Options &options) {
+  std::vector<std::string> files;
   for (const std::string &text : options.outputs)
-    GANTRY_RETURN_IF_ERROR(checkCanBeWritten(parseNamedFile(text).file));
+    files.push_back(parseNamedFile(text).file);
   for (const std::string &file : {options.saveState, options.trace})
     if (!file.empty())
-      GANTRY_RETURN_IF_ERROR(checkCanBeWritten(file));
-  return {};
+      files.push_back(file);
+  return checkOutputs(options, std::move(files));
 }
 
 Status writeOutput(const std::string &file, const std::string &name,
