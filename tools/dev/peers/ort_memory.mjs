@@ -1,5 +1,5 @@
-// Runs ONNX Runtime on one model three times without its arena, so that each block that it plans is one allocation,
-// and marks in the trace (trace_memory.c) where the third run begins and ends: node ort_memory.mjs MODEL
+// Runs ONNX Runtime on one model three times without its arena (with it where ORT_ARENA is 1), so that each block that it
+// plans is one allocation, and marks in the trace (trace_memory.c) where the third run begins and ends: node ort_memory.mjs MODEL
 // Prints the bytes of each output, as JSON: those are the caller's and in no plan.
 import fs from 'node:fs';
 import ort from 'onnxruntime-node';
@@ -10,7 +10,7 @@ const session = await ort.InferenceSession.create(model, {
   graphOptimizationLevel: 'all',
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
-  enableCpuMemArena: false,
+  enableCpuMemArena: process.env.ORT_ARENA === '1',
   enableMemPattern: true,
 });
 const feeds = {};
