@@ -384,7 +384,8 @@ def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
     Ops whose values are used by one group only, on the same device, join it where the target of the
     device lets them. Each group becomes a `gantry.kernel` in the target's module of kernels, which
     carries `gantry.target`, and a `gantry.launch` in its place; equal groups share a kernel. Views
-    and constants stay outside, but for constants of one element, which are cloned in.
+    and constants stay outside, but for constants of one element, which are cloned in. Where four
+    kernels or more differ in such numbers alone, these are arguments of one kernel.
 
     Kernels say in `gantry.work` which arguments their result may overwrite. With `also`, groups are
     made that the targets of those drivers let share a kernel, too, and each has its own.

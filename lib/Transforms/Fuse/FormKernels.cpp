@@ -3,9 +3,11 @@
 //
 // Kernels belong to targets: that of the device that they run on, and those of the other drivers
 // that the plan is to run with. Each target has a module for its kernels; what is computed in the
-// same way has one kernel there, and one name in all modules.
+// same way has one kernel there, and one name in all modules. What differs in numbers alone is
+// computed in the same way, too, if there is much of it (LooseNumbers.h).
 
-#include "gantry/Analysis/KernelGroups.h"
+#include "LooseNumbers.h"
+
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/Topology.h"
@@ -108,6 +110,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   DenseMap<Attribute, Targets> targets; ///< by device
   /// The layout that some kernel wants of a constant that several read, by its value and device.
   DenseMap<std::pair<Attribute, Attribute>, Attribute> wanted;
+  LooseNumbers loose;
   Topology topology;
 
   void runOnOperation() override {
@@ -116,11 +119,18 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     nameCounts.clear();
     targets.clear();
     wanted.clear();
+    loose = LooseNumbers();
     topology = getTopology(getOperation());
     // That of the host is there even when it has nothing to do.
     moduleOf(findTarget(driverName(Driver::host)));
+    std::vector<std::vector<KernelGroup>> blocks;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      func.walk([&](Block *block) { formIn(*block); });
+      func.walk([&](Block *block) { blocks.push_back(groupsOf(*block)); });
+    for (const std::vector<KernelGroup> &groups : blocks)
+      for (const KernelGroup &group : groups)
+        noteNumbers(group);
+    for (const std::vector<KernelGroup> &groups : blocks)
+      form(groups);
   }
 
   /// Of "TARGET=VALUE"s the values for this one.
@@ -166,13 +176,25 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return entry->second;
   }
 
-  void formIn(Block &block) {
+  std::vector<KernelGroup> groupsOf(Block &block) {
     auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
       return fuse && op->getAttr(kDeviceAttr) == group.front()->getAttr(kDeviceAttr) &&
              llvm::all_of(targetsOf(op),
                           [&](const Target *target) { return target->mayJoin(op, group); });
     };
-    std::vector<KernelGroup> groups = groupIntoKernels(block, mayJoin);
+    return groupIntoKernels(block, mayJoin);
+  }
+
+  void noteNumbers(const KernelGroup &ops) {
+    llvm::SetVector<Value> numbers = LooseNumbers::find(ops);
+    if (numbers.empty())
+      return;
+    llvm::SetVector<Value> operands = operandsOf(ops);
+    operands.insert_range(numbers);
+    loose.add(ops.back(), numbers.getArrayRef(), textOf(*makeBody(ops, operands.getArrayRef())));
+  }
+
+  void form(const std::vector<KernelGroup> &groups) {
     // Those that can read a constant as others want it may come before them.
     for (const KernelGroup &group : groups)
       noteWishes(group);
@@ -181,12 +203,13 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   }
 
   /// What a kernel of these ops has as arguments.
-  static llvm::SetVector<Value> operandsOf(const KernelGroup &ops) {
+  llvm::SetVector<Value> operandsOf(const KernelGroup &ops) const {
     llvm::SetVector<Value> operands;
     llvm::SmallPtrSet<Operation *, 8> inside(ops.begin(), ops.end());
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
-        if (!inside.contains(operand.getDefiningOp()) && !belongsInKernel(operand))
+        if (!inside.contains(operand.getDefiningOp()) &&
+            (!belongsInKernel(operand) || loose.has(ops.back(), operand)))
           operands.insert(operand);
     return operands;
   }
@@ -269,15 +292,19 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return b.getArrayAttr(entries);
   }
 
+  static std::string textOf(KernelOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernel->print(os, OpPrintingFlags().useLocalScope());
+    return text;
+  }
+
   /// What computes `ops` from `operands`, for each target: kernels made before or new ones.
   SmallVector<Attribute> getKernels(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
                                     const Targets &targets) {
     OwningOpRef<KernelOp> body = makeBody(ops, operands);
     chooseLayouts(*body, operands, ops.back());
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    (*body)->print(os, OpPrintingFlags().useLocalScope());
-    Known &entry = known[text];
+    Known &entry = known[textOf(*body)];
     if (entry.name.empty())
       entry.name = makeName(ops);
     SmallVector<Attribute> symbols;
@@ -365,8 +392,11 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     builder.setInsertionPointToEnd(body);
     for (Operation *op : ops) {
       for (Value operand : op->getOperands())
-        if (belongsInKernel(operand) && !mapping.contains(operand))
-          mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
+        if (belongsInKernel(operand) && !mapping.contains(operand)) {
+          Operation *number = builder.clone(*operand.getDefiningOp());
+          number->setDiscardableAttrs(builder.getDictionaryAttr({})); // its name
+          mapping.map(operand, number->getResult(0));
+        }
       Operation *copy = builder.clone(*op, mapping);
       for (StringRef attr : kPlacementAttrs)
         copy->removeAttr(attr);
