@@ -80,6 +80,30 @@ TEST(CopyTest, othersNeedTheWaitAndABarrier) {
             "test.ptx:21:1: error: shared-race:");
 }
 
+/// A tile's place is taken by the next one when nobody reads it any more.
+TEST(CopyTest, whatOthersReadIsNotOverwrittenBeforeABarrier) {
+  std::string begin = "st.shared.u64 [%r1], 5;\nbar.sync 0;\n";
+  std::string read =
+      "xor.b32 %r2, %r1, 8;\nld.shared.u64 %rd5, [%r2];\nst.global.u64 [%rd4], %rd5;\n";
+  std::string end = std::string(copy) + "cp.async.wait_all;";
+  EXPECT_EQ(texts(runBody(begin + read + "bar.sync 0;\n" + end).outcome), "");
+  EXPECT_EQ(texts(runBody(begin + read + end).outcome).substr(0, 34),
+            "test.ptx:23:1: error: shared-race:");
+}
+
+/// Matrices of a warp are read like anything else.
+TEST(CopyTest, matricesNeedTheWaitAsWell) {
+  std::string read =
+      "mov.u32 %r2, s;\nand.b32 %r3, %r0, 7;\nmad.lo.u32 %r2, %r3, 16, %r2;\n"
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r2];\nst.global.u32 [%rd4], %r4;";
+  std::string close = "cp.async.commit_group;\n";
+  EXPECT_EQ(texts(runBody(copy + close + "cp.async.wait_group 0;\nbar.sync 0;\n" + read).outcome),
+            "");
+  EXPECT_EQ(texts(runBody(copy + close + "cp.async.wait_group 1;\nbar.sync 0;\n" + read).outcome)
+                .substr(0, 38),
+            "test.ptx:25:1: error: unfinished-copy:");
+}
+
 TEST(CopyTest, whatIsNotReadIsZero) {
   std::string size = "and.b32 %r2, %r0, 1;\nshl.b32 %r2, %r2, 2;\n";
   Ran ran = runBody(
