@@ -13,6 +13,7 @@
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Plan/AllReducePart.h"
 #include "gantry/Support/Hash.h"
+#include "gantry/Target/CUDA/Stages.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
@@ -171,6 +172,7 @@ struct Compilation {
     if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
     setLibraries();
+    setStages();
     FailureOr<std::vector<std::string>> archs = findGPUArchs(*module, options);
     if (failed(archs))
       return failure();
@@ -202,6 +204,11 @@ struct Compilation {
     if (!names.empty())
       (*module)->setAttr(kLibrariesAttr,
                          Builder(&context).getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
+  }
+
+  void setStages() {
+    if (options.gpuStages)
+      (*module)->setAttr(kGPUStagesAttr, Builder(&context).getI64IntegerAttr(*options.gpuStages));
   }
 
   /// Sizes that the importer has used up name no open dimension any more, and the topology says

@@ -226,6 +226,17 @@ struct FlagReader {
     return fail("--math=" + value + " is not known; it is f32, tf32, bf16 or f16");
   }
 
+  LogicalResult readStages(StringRef value) {
+    int64_t count;
+    if (value == "auto" || value == "off")
+      options.gpuStages = value == "off" ? std::optional<int64_t>(0) : std::nullopt;
+    else if (value.getAsInteger(10, count) || count < 2 || count > 4)
+      return fail("--gpu-stages=" + value + " is not known; it is auto, off, 2, 3 or 4");
+    else
+      options.gpuStages = count;
+    return llvm::success();
+  }
+
   /// "none", or a list of libraries.
   LogicalResult readLibraries(StringRef value) {
     options.libraries.emplace();
@@ -393,6 +404,8 @@ struct FlagReader {
       return readCubins(value);
     else if (name == "math")
       return readMath(value);
+    else if (name == "gpu-stages")
+      return readStages(value);
     else if (name == "libraries")
       return readLibraries(value);
     else if (name == "collectives")

@@ -102,6 +102,9 @@ struct CompileOptions {
   std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest
   Assembler assembler;                 ///< of machine code for GPUs
   Math math = Math::f32;               ///< what products of f32 round their factors to
+  /// Parts of a product that copies bring to the shared memory of GPUs, 0 for none by copies; if
+  /// not said, what is estimated to be best.
+  std::optional<int64_t> gpuStages;
   /// That kernels of GPUs get variants of, as plans name them; if not said, those of the text.
   std::optional<std::vector<std::string>> libraries;
   /// Whether a library may do collectives of GPUs; if not said, what the text says.

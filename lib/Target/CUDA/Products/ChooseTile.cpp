@@ -94,6 +94,10 @@ Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
 // Tensor cores
 //===----------------------------------------------------------------------===//
 
+/// Of memory, and of a barrier with the first reads behind it, in cycles; and what of the latter no
+/// other block fills. Of tiles in stages nothing was measured (docs/decisions/0071).
+static constexpr double kLatency = 570, kBarrier = 60, kUnfilled = 40;
+
 BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,
                               const CoreShape &shape, int64_t bytes) {
   const double threads = double(tile.threads()), warps = threads / kWarp;
@@ -103,43 +107,36 @@ BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,
   const double reads = double(tile.warpRows + tile.warpColumns) / 16 * (bytes > 2 ? 4 : 1);
   const double filled = double((tile.rows + tile.columns) * tile.terms);
   const double filledBytes = filled * double(bytes);
-  const double issue = warps * steps * (multiplies + 3 * reads) + 1.8 * filled / kWarp;
+  const double stages = double(tile.stages);
+  // A copy is a place and an instruction for 16 bytes, and passes no registers.
+  const double fill = tile.stages ? 5 * filledBytes / 16 / kWarp : 1.8 * filled / kWarp;
+  const double passesOfFill = (tile.stages ? 2 : 7) * filledBytes / 128;
+  const double issue = warps * steps * (multiplies + 3 * reads) + fill;
   BlockCost cost;
   cost.blocks = double(TileGrid(sizes, tile.rows, tile.columns).blocks());
   cost.rounds = double(llvm::divideCeil(sizes.terms, tile.terms));
   cost.threads = threads;
-  cost.sharedBytes = 2 * filledBytes +
+  cost.sharedBytes = std::max(2.0, stages) * filledBytes +
                      (tile.slices > 1 ? 4.0 * double(tile.slices * tile.rows * tile.columns) : 0);
   cost.registersOfThread = 40 + double(tile.warpRows * tile.warpColumns) / kWarp +
                            double(tile.warpRows + tile.warpColumns) / 4 +
-                           0.3 * filledBytes / threads;
-  cost.work =
-      std::max({warps * steps * multiplies * 2, warps * steps * reads * 3.1 + 7 * filledBytes / 128,
-                issue / 4, filledBytes / 16});
-  cost.latency = 570 + steps * (8.6 * multiplies + 37);
+                           (tile.stages ? 0 : 0.3 * filledBytes / threads);
+  cost.work = std::max({warps * steps * multiplies * 2, warps * steps * reads * 3.1 + passesOfFill,
+                        issue / 4, filledBytes / 16}) +
+              (tile.stages ? kUnfilled : 0);
+  const double own = steps * (8.6 * multiplies + 37);
+  // What a round waits for came on its way some rounds before.
+  cost.latency =
+      tile.stages > 1 ? std::max(kLatency / (stages - 1), kBarrier + own) : kLatency + own;
   cost.start = 1500;
   cost.finish = double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
   return cost;
 }
 
-CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape &shape,
-                                     int64_t bytes) {
-  CoreTile best{};
-  double least = 0;
-  auto consider = [&](const CoreTile &tile) {
-    int64_t data = (tile.rows + tile.columns) * tile.terms * bytes;
-    int64_t lines = std::max(tile.rows, tile.terms) + std::max(tile.columns, tile.terms);
-    int64_t sums =
-        tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * 4 : 0;
-    if (tile.threads() > kMostThreads ||
-        2 * (data + lines * kMostCorePadding) + sums > kMostTileBytes)
-      return;
-    double cycles = costOf(tile, sizes, shape, bytes).cycles();
-    if (!best.rows || cycles < least) {
-      best = tile;
-      least = cycles;
-    }
-  };
+/// Calls `consider` for all ways to cut the product. Sums of a thread are so many registers at
+/// most.
+static void forCoreTiles(const ProductSizes &sizes, const CoreShape &shape, int64_t mostSums,
+                         llvm::function_ref<void(const CoreTile &)> consider) {
   for (int64_t warpRows : {16, 32, 64})
     for (int64_t warpColumns : {16, 32, 64})
       for (int64_t down : {1, 2, 4})
@@ -150,11 +147,62 @@ CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape 
                             warpRows,        warpColumns,          slices};
               bool isLarge = tile.rows >= 2 * sizes.rows && down > 1;
               isLarge |= tile.columns >= 2 * sizes.columns && across > 1;
-              // Sums of a thread are 32 or 64 registers at most.
-              if (!isLarge && warpRows * warpColumns <= 32 * 64)
+              if (!isLarge && warpRows * warpColumns <= mostSums * kWarp &&
+                  tile.threads() <= kMostThreads)
                 consider(tile);
             }
-  return best;
+}
+
+/// The tile of the least time among those that `consider` is told.
+struct BestCoreTile {
+  const ProductSizes &sizes;
+  const CoreShape &shape;
+  int64_t bytes;
+  CoreTile tile{};
+  double least = 0;
+
+  void consider(const CoreTile &next) {
+    double cycles = costOf(next, sizes, shape, bytes).cycles();
+    if (!tile.rows || cycles < least) {
+      tile = next;
+      least = cycles;
+    }
+  }
+};
+
+static int64_t bytesOfJoinedSums(const CoreTile &tile) {
+  return tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * 4 : 0;
+}
+
+CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape &shape,
+                                     int64_t bytes) {
+  constexpr int64_t mostSums = 64;
+  BestCoreTile best{sizes, shape, bytes};
+  forCoreTiles(sizes, shape, mostSums, [&](const CoreTile &tile) {
+    int64_t data = (tile.rows + tile.columns) * tile.terms * bytes;
+    int64_t lines = std::max(tile.rows, tile.terms) + std::max(tile.columns, tile.terms);
+    if (2 * (data + lines * kMostCorePadding) + bytesOfJoinedSums(tile) <= kMostTileBytes)
+      best.consider(tile);
+  });
+  return best.tile;
+}
+
+/// Slices are parts of the sums, cut by the terms of a round: so these stay where there are slices.
+CoreTile gantry::gpu::chooseStagedTile(const CoreTile &other, const ProductSizes &sizes,
+                                       const CoreShape &shape, int64_t bytes,
+                                       std::optional<int64_t> stages) {
+  constexpr int64_t mostSums = 128, fewestStages = 2, mostStages = 4;
+  BestCoreTile best{sizes, shape, bytes};
+  forCoreTiles(sizes, shape, mostSums, [&](CoreTile tile) {
+    if (tile.slices != other.slices || (tile.slices > 1 && tile.terms != other.terms))
+      return;
+    const int64_t data = (tile.rows + tile.columns) * tile.terms * bytes;
+    for (tile.stages = stages.value_or(fewestStages); tile.stages <= stages.value_or(mostStages);
+         ++tile.stages)
+      if (tile.stages * data + bytesOfJoinedSums(tile) <= kSharedBytes)
+        best.consider(tile);
+  });
+  return best.tile.rows ? best.tile : other;
 }
 
 CoreTile gantry::gpu::chooseCoreTile(const Product &product, const CoreShape &shape,

@@ -27,7 +27,7 @@ static SmallVector<Value> fieldsOf(ImplicitLocOpBuilder &b, Value record) {
 
 SmallVector<Value> gantry::gpu::loadMatrices(ImplicitLocOpBuilder &b, Value memory, Value place,
                                              bool turned) {
-  constexpr int64_t bytes = 2;
+  const int64_t bytes = cast<MemRefType>(memory.getType()).getElementTypeBitWidth() / 8;
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
   Value address = addIndex(b, base, mulIndex(b, place, bytes));
   Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), address);

@@ -15,8 +15,9 @@ enum class CoreKind { f16, bf16, tf32 };
 /// f16 or bf16; nothing for other types.
 std::optional<CoreKind> coreKindOf(mlir::Type element);
 
-/// Four matrices of 8 x 8 numbers of 16 bits, a word of each for every lane: of every eight lanes
-/// each says at which element of `memory` a line of one begins. Turned, lines are columns.
+/// Four matrices of 8 x 8 numbers of 16 bits, or 8 x 4 of 32, a word of each for every lane: of
+/// every eight lanes each says at which element of `memory` a line of one begins. Turned, lines are
+/// columns; that is for 16 bits alone.
 llvm::SmallVector<Value> loadMatrices(mlir::ImplicitLocOpBuilder &b, Value memory, Value place,
                                       bool turned);
 

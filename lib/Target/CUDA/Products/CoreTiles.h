@@ -15,6 +15,10 @@ inline constexpr int64_t kFewestCoreRows = 8;
 
 /// The tile of which a product of these sizes takes the least time, and what a tile costs.
 CoreTile chooseCoreTile(const ProductSizes &sizes, const CoreShape &shape, int64_t bytes);
+/// The best one that copies bring in `stages` stages, or in as many as are best if that is not
+/// said, and that adds up in the order of `other`. That one where nothing fits.
+CoreTile chooseStagedTile(const CoreTile &other, const ProductSizes &sizes, const CoreShape &shape,
+                          int64_t bytes, std::optional<int64_t> stages);
 BlockCost costOf(const CoreTile &tile, const ProductSizes &sizes, const CoreShape &shape,
                  int64_t bytes);
 

@@ -2,7 +2,7 @@
 //
 // f16 and bf16 lie in shared memory as they do in memory, in lines along whichever side is
 // contiguous there; `ldmatrix` turns what has to be turned. f32 is rounded to tf32 on its way
-// there, where the graph was compiled for that.
+// there, where the graph was compiled for that, or on its way from there, where copies bring it.
 
 #include "CoreTiles.h"
 
@@ -42,12 +42,14 @@ private:
 
   Fragments readLeft(Value term, Value stage);
   Fragments readRight(Value term, Value stage);
+  bool hasMatrices(const TileMemory &from) const;
   SmallVector<Value> loadHalves(const TileMemory &from, Value first, Value half, Value term,
                                 Value far, Value line, Value stage);
   Value loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage);
-  Value placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value stage);
+  Value placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value ownLine, Value stage);
   SmallVector<Run> runsOf(ArrayRef<Value> sums);
   Value roundToTF32(Value x);
+  Value roundWord(Value word);
 
   Launch &launch;
   const CoreOperands operands;
@@ -63,7 +65,9 @@ CoreEmitter::CoreEmitter(KernelEmitter &kernel, const Product &product,
                          const CoreOperands &operands, const CoreTile &tile)
     : launch(kernel.launch()), operands(operands), tile(tile), b(kernel.builder()),
       pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.terms}) {
-  if (operands.kind == Kind::tf32)
+  if (tile.stages > 0)
+    pair.useStages(tile.stages);
+  else if (operands.kind == Kind::tf32)
     pair.fillLeft.round = pair.fillRight.round = [this](Value x) { return roundToTF32(x); };
 }
 
@@ -83,9 +87,11 @@ void CoreEmitter::findPlace() {
   member = arith::RemUIOp::create(b, lane, indexConstant(b, 4));
 }
 
-/// Lines as they lie in memory; for tf32 lines of rows, since no instruction turns 32 bits.
+/// Lines as they lie in memory; for tf32 lines of rows, since no instruction turns 32 bits, unless
+/// copies bring what is in lines of terms already.
 TilePair::Layout CoreEmitter::layoutOf(const FillTile &fill, int64_t pieces) const {
-  bool linesOfTerms = operands.kind != Kind::tf32 && fill.readsTerms();
+  const bool isTF32 = operands.kind == Kind::tf32;
+  bool linesOfTerms = (!isTF32 || tile.stages > 0) && fill.readsTerms();
   int64_t bytes = operands.bytes();
   auto passesToRead = [=, this](int64_t stride) {
     int64_t steps = tile.terms / tile.slices / operands.shape().terms;
@@ -101,12 +107,18 @@ TilePair::Layout CoreEmitter::layoutOf(const FillTile &fill, int64_t pieces) con
     };
     return steps * pieces * countPasses(line, 16);
   };
-  return {linesOfTerms, 16 / bytes, kMostCorePadding / bytes, passesToRead};
+  return {linesOfTerms, 16 / bytes, kMostCorePadding / bytes, passesToRead,
+          isTF32 && !linesOfTerms ? 2 : 1};
 }
 
-Value CoreEmitter::placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value stage) {
+/// `ownLine` is what of the line's number tells the lanes of a warp apart. The rest is a multiple
+/// of all lines whose pieces have places of their own.
+Value CoreEmitter::placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value ownLine,
+                           Value stage) {
   Value line = memory.linesOfTerms ? extentAt : termAt;
   Value column = memory.linesOfTerms ? termAt : extentAt;
+  if (memory.swizzle)
+    column = arith::XOrIOp::create(b, column, memory.swizzle->of(b, ownLine));
   return addIndex(b, addIndex(b, mulIndex(b, line, memory.stride), column), stage);
 }
 
@@ -120,20 +132,38 @@ Value CoreEmitter::roundToTF32(Value x) {
   return arith::BitcastOp::create(b, b.getF32Type(), rounded);
 }
 
+Value CoreEmitter::roundWord(Value word) {
+  Value number = arith::BitcastOp::create(b, b.getF32Type(), word);
+  return arith::BitcastOp::create(b, b.getI32Type(), roundToTF32(number));
+}
+
+/// Whether pieces are read as matrices: what is turned has to have 16 bits.
+bool CoreEmitter::hasMatrices(const TileMemory &from) const {
+  return operands.kind != Kind::tf32 || from.linesOfTerms;
+}
+
 /// Four matrices of 8 x 8, in the halves from `first` on and the near and far terms from `term` on:
 /// of every eight lanes each says where a line of one begins.
 SmallVector<Value> CoreEmitter::loadHalves(const TileMemory &from, Value first, Value half,
                                            Value term, Value far, Value line, Value stage) {
   Value extentAt = addIndex(b, first, mulIndex(b, half, 8));
-  Value termAt = addIndex(b, term, mulIndex(b, far, 8));
+  Value termAt = addIndex(b, term, mulIndex(b, far, operands.shape().terms / 2));
   Value &moving = from.linesOfTerms ? extentAt : termAt;
   moving = addIndex(b, moving, line);
-  return loadMatrices(b, from.memory, placeIn(from, extentAt, termAt, stage), !from.linesOfTerms);
+  SmallVector<Value> words = loadMatrices(
+      b, from.memory, placeIn(from, extentAt, termAt, line, stage), !from.linesOfTerms);
+  if (operands.kind == Kind::tf32)
+    for (Value &word : words)
+      word = roundWord(word);
+  return words;
 }
 
 Value CoreEmitter::loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage) {
-  Value word = memref::LoadOp::create(b, from.memory, placeIn(from, extentAt, termAt, stage));
-  return arith::BitcastOp::create(b, b.getI32Type(), word);
+  Value number =
+      memref::LoadOp::create(b, from.memory, placeIn(from, extentAt, termAt, member, stage));
+  if (tile.stages > 0)
+    number = roundToTF32(number);
+  return arith::BitcastOp::create(b, b.getI32Type(), number);
 }
 
 /// Pieces of 16 rows by the terms of a step.
@@ -142,7 +172,7 @@ Fragments CoreEmitter::readLeft(Value term, Value stage) {
   Value eight = indexConstant(b, 8);
   for (int64_t row = 0; row < tile.warpRows; row += 16) {
     Value first = addIndex(b, warpRow, indexConstant(b, row));
-    if (operands.kind == Kind::tf32) {
+    if (!hasMatrices(pair.left)) {
       Value upper = addIndex(b, first, group), lower = addIndex(b, upper, eight);
       Value near = addIndex(b, term, member), far = addIndex(b, near, indexConstant(b, 4));
       fragments.push_back(
@@ -162,7 +192,7 @@ Fragments CoreEmitter::readRight(Value term, Value stage) {
   Fragments fragments;
   for (int64_t column = 0; column < tile.warpColumns; column += 16) {
     Value first = addIndex(b, warpColumn, indexConstant(b, column));
-    if (operands.kind == Kind::tf32) {
+    if (!hasMatrices(pair.right)) {
       Value near = addIndex(b, term, member), far = addIndex(b, near, indexConstant(b, 4));
       for (int64_t piece : {0, 8}) {
         Value at = addIndex(b, addIndex(b, first, group), indexConstant(b, piece));
@@ -283,7 +313,11 @@ class CoreTilesWay : public Way {
 public:
   CoreTilesWay(const Output &output, Product product, const CoreOperands &operands)
       : Way(output), product(std::move(product)), operands(operands),
-        tile(chooseCoreTile(this->product, operands.shape(), operands.bytes())) {}
+        tile(chooseCoreTile(this->product, operands.shape(), operands.bytes())) {
+    if (output.stages != 0 && mayBeStaged())
+      tile = chooseStagedTile(tile, ProductSizes::of(this->product), operands.shape(),
+                              operands.bytes(), output.stages);
+  }
   int64_t threads() const override { return tile.threads(); }
   void emit(KernelEmitter &kernel) override {
     StoreSums store(kernel, output, product, tile.rows, tile.columns);
@@ -292,6 +326,11 @@ public:
   }
 
 private:
+  bool mayBeStaged() const {
+    return mayBeCopied(product, product.left, operands.left, product.rows) &&
+           mayBeCopied(product, product.right, operands.right, product.columns);
+  }
+
   Product product;
   CoreOperands operands;
   CoreTile tile;

@@ -50,24 +50,51 @@ void FillTile::chooseComputed() {
   lanesAlongRows = !alongTerms;
 }
 
-/// How many neighbours along the rows, or the terms, are there to be read at once: where they
-/// follow each other in memory, and begin where such an access may.
-int64_t FillTile::widthAlong(bool ofTerms) const {
+/// How many neighbours of a walk are there to be read at once, at most `most`: where they follow
+/// each other in memory, and begin where such an access may.
+static int64_t widthAlong(const Product &product, const Side &side, const Places &places,
+                          const Walk &own, const Walk &other, int64_t most) {
   linalg::GenericOp op = product.op;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  const Walk &own = ofTerms ? *termWalk : *rowWalk, &other = ofTerms ? *rowWalk : *termWalk;
-  Type element = elementOf(side.operand->get());
-  if (own.last().step != 1 || own.last().meetsBorder() || element.isInteger(1))
+  if (own.last().step != 1 || own.last().meetsBorder() ||
+      elementOf(side.operand->get()).isInteger(1))
     return 1;
-  Walk outer(*places, sizes, product.batch);
+  Walk outer(places, sizes, product.batch);
   auto fits = [&](int64_t width) {
-    return places->start % width == 0 && own.isMultipleOf(width, /*along=*/true) &&
+    return places.start % width == 0 && own.isMultipleOf(width, /*along=*/true) &&
            other.isMultipleOf(width, /*along=*/false) && outer.isMultipleOf(width, false);
   };
-  int64_t most = std::min(kAccessBytes / bytesOfElement(), ofTerms ? depth : extent), width = 1;
+  int64_t width = 1;
   while (width < most && fits(2 * width))
     width *= 2;
   return width;
+}
+
+/// Terms, where they are nearer to each other than rows are. Of patches, too: a row of a window is
+/// nearer than the next window.
+static bool isReadAlongTerms(const Walk &rows, const Walk &terms, int64_t bytes) {
+  const int64_t rowStep = rows.last().step;
+  return terms.last().step == 1 || rows.loops.empty() || rowStep > terms.last().step ||
+         (rowStep * bytes >= kSectorBytes &&
+          llvm::any_of(terms.loops, [&](const Walk::Loop &loop) { return loop.step < rowStep; }));
+}
+
+bool gantry::gpu::mayBeCopied(const Product &product, const Side &side, Value factor,
+                              ArrayRef<unsigned> loops) {
+  constexpr int64_t leastBytes = 4;
+  linalg::GenericOp op = product.op;
+  std::optional<Places> places = Places::of(product, side);
+  if (!places || !places->bodies.empty() || factor != op.getMatchingBlockArgument(side.operand) ||
+      (!places->borders.empty() && !matchPattern(places->outside, m_PosZeroFloat())))
+    return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  Walk rows(*places, sizes, loops), terms(*places, sizes, product.terms);
+  const int64_t bytes = factor.getType().getIntOrFloatBitWidth() / 8;
+  const bool alongTerms = isReadAlongTerms(rows, terms, bytes);
+  return widthAlong(product, side, *places, alongTerms ? terms : rows, alongTerms ? rows : terms,
+                    kAccessBytes / bytes) *
+             bytes >=
+         leastBytes;
 }
 
 /// What is together in memory is read at once. Where rows are, but not evenly enough, a thread
@@ -78,15 +105,11 @@ void FillTile::chooseRead() {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   rowWalk.emplace(*places, sizes, loops);
   termWalk.emplace(*places, sizes, product.terms);
-  const int64_t rowStep = rowWalk->last().step;
-  alongTerms =
-      termWalk->last().step == 1 || rowWalk->loops.empty() || rowStep > termWalk->last().step;
-  // Patches: a row of a window is nearer than the next window.
-  if (rowStep * bytesOfElement() >= kSectorBytes)
-    alongTerms |=
-        llvm::any_of(termWalk->loops, [&](const Walk::Loop &loop) { return loop.step < rowStep; });
+  alongTerms = isReadAlongTerms(*rowWalk, *termWalk, bytesOfElement());
   lanesAlongRows = !alongTerms;
-  values = widthAlong(alongTerms);
+  const Walk &own = alongTerms ? *termWalk : *rowWalk, &other = alongTerms ? *rowWalk : *termWalk;
+  values = widthAlong(product, side, *places, own, other,
+                      std::min(kAccessBytes / bytesOfElement(), alongTerms ? depth : extent));
   if (alongTerms || values > 1 || termWalk->last().meetsBorder())
     return;
   auto fits = [&](int64_t width) {
@@ -106,12 +129,16 @@ SmallVector<FillTile::Digit, 4> FillTile::digits() const {
   if (!alongTerms) {
     int64_t across = extent / values;
     // Eight threads write at a time. Where a line has less for them, each has a line.
-    int64_t lines = values > 1 && across < kThreadsOfPass ? std::min(depth, kThreadsOfPass) : 1;
+    bool isShort = values > 1 && across < kThreadsOfPass && !copies;
+    int64_t lines = isShort ? std::min(depth, kThreadsOfPass) : 1;
     return {{1, lines, 1, true},
             {lines, across, values, false},
             {lines * across, depth / lines, lines, true}};
   }
   int64_t across = depth / values;
+  // What goes to shared memory by itself needs no order of its own there.
+  if (copies)
+    return {{1, across, values, true}, {across, extent, 1, false}};
   if (lanesAlongRows)
     return {{1, extent, 1, false}, {extent, across, values, true}};
   int64_t lanesOfRow =

@@ -14,6 +14,18 @@
 
 namespace gantry::gpu {
 
+/// Lines without space between them, whose pieces of 16 bytes have other places in each, so that
+/// lanes which read the same piece of several lines want different banks: the piece at `column` of
+/// `line` is at column ^ ((line / lines * step) & mask) * piece.
+struct Swizzle {
+  int64_t piece, lines, step, mask;
+
+  /// For lines of so many bytes, a power of two. With `step` 2, lanes read two pieces of a line.
+  static Swizzle of(int64_t lineBytes, int64_t elementBytes, int64_t step);
+  /// What is to be combined with columns of a line.
+  Value of(mlir::ImplicitLocOpBuilder &b, Value line) const;
+};
+
 /// A tile in shared memory: lines of terms for each row, or of rows for each term.
 struct TileMemory {
   Value memory; ///< one-dimensional, for all stages
@@ -21,10 +33,16 @@ struct TileMemory {
   bool linesOfTerms;
   int64_t stride; ///< from line to line, in elements
   int64_t stages;
+  std::optional<Swizzle> swizzle;
 
   int64_t lines() const { return linesOfTerms ? extent : depth; }
   int64_t stageSize() const { return lines() * stride; }
 };
+
+/// Whether a side is read from memory in pieces that may be copied as they are: `factor` is its
+/// element itself, and what is outside of an image is zero.
+bool mayBeCopied(const Product &product, const Side &side, Value factor,
+                 llvm::ArrayRef<unsigned> loops);
 
 /// As many values as `memory` wants are computed for `values`.
 class FillTile {
@@ -33,6 +51,12 @@ public:
   /// product's rows or its columns, whichever the side has.
   FillTile(KernelEmitter &kernel, const Product &product, const Side &side, Value factor,
            llvm::ArrayRef<unsigned> loops, int64_t extent, int64_t depth);
+
+  /// From now on it is `copy` that brings the tile, where `mayBeCopied`.
+  void useCopies();
+  /// Asks for copies of the `depth` terms from `term` on to a stage that begins at `offset`, which
+  /// arrive later (AsyncCopy.h).
+  void copy(Value term, const TileMemory &to, Value offset);
 
   /// What of each element is kept instead of it; of the same type.
   std::function<Value(Value)> round;
@@ -83,7 +107,6 @@ private:
 
   void chooseComputed();
   void chooseRead();
-  int64_t widthAlong(bool ofTerms) const;
 
   /// Runs `read` where the condition, which may be null, holds; elsewhere so many pieces are what
   /// `otherwise` gives for one.
@@ -103,6 +126,17 @@ private:
   Spot spotOfRow(int64_t offset);
   Value factorOf(Value element);
   llvm::SmallVector<Value> readPiece(Value address);
+  /// Where pieces of one row are, and whether there are such; null for yes.
+  struct Reach {
+    Spot spot;
+    Value isTerm, isInside;
+  };
+  Reach reachOf(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term);
+  /// From there, in elements.
+  int64_t distanceOf(int64_t turn) const;
+  /// Turns whose pieces have one place to begin at, by the offset of their row.
+  using Groups = llvm::MapVector<std::pair<int64_t, int64_t>, llvm::SmallVector<int64_t>>;
+  Groups groupsOfTurns() const;
   llvm::SmallVector<Value> readRow(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term);
   llvm::SmallVector<Value> readAll(Value term);
 
@@ -117,6 +151,7 @@ private:
   /// neighbours among rows.
   bool alongTerms = false, lanesAlongRows = true;
   int64_t values = 1;
+  bool copies = false; ///< pieces go to shared memory by themselves
 
   std::optional<Places> places; ///< nothing for what is computed
   std::optional<Walk> rowWalk, termWalk;

@@ -232,16 +232,14 @@ SmallVector<Value> FillTile::readPiece(Value address) {
   return piece;
 }
 
-/// Pieces of one row; outside of the image they are what is there.
-SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value term) {
+FillTile::Reach FillTile::reachOf(const Spot &row, ArrayRef<int64_t> turns, Value term) {
   ImplicitLocOpBuilder &b = launch.builder();
-  int64_t step = termWalk->last().step;
-  Value isTerm;
+  Value isTerm, isInside;
   Spot spot = row;
   if (isEven()) {
     // One place for all, from which each is a constant away.
     spot.add(b, spotOf(*termWalk, term));
-    spot.move(b, {depth, step, {}}, threadTerm);
+    spot.move(b, {depth, termWalk->last().step, {}}, threadTerm);
   } else if (int64_t offset = offsetOf(turns.front(), true); table) {
     Value k = addIndex(b, term, addIndex(b, threadTerm, indexConstant(b, offset)));
     int64_t terms = product.count(product.terms);
@@ -251,35 +249,48 @@ SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, V
   } else {
     spot.add(b, spotOf(*termWalk, termAt(term, offset, isTerm)));
   }
-  // Behind the last term the table is outside of the image.
-  bool isOutside = table && !places->borders.empty();
-  auto read = [&] {
-    SmallVector<Value> loaded;
-    for (int64_t turn : turns) {
-      int64_t offset = isEven() ? offsetOf(turn, true) * step : 0;
-      for (Value value : readPiece(addIndex(b, spot.address, indexConstant(b, offset))))
-        loaded.push_back(isOutside ? value : whereTerm(b, isTerm, value));
-    }
-    return loaded;
-  };
-  Value isInside;
   for (auto [border, index] : llvm::zip(places->borders, spot.borders)) {
     Value isBetween = isBelow(b, index, border.size);
     isInside = isInside ? arith::AndIOp::create(b, isInside, isBetween).getResult() : isBetween;
   }
-  return where(isInside, turns.size(), read, [&](Type type) -> Value {
+  return {spot, isTerm, isInside};
+}
+
+int64_t FillTile::distanceOf(int64_t turn) const {
+  return isEven() ? offsetOf(turn, true) * termWalk->last().step : 0;
+}
+
+/// Pieces of one row; outside of the image they are what is there.
+SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value term) {
+  ImplicitLocOpBuilder &b = launch.builder();
+  auto [spot, isTerm, isInside] = reachOf(row, turns, term);
+  // Behind the last term the table is outside of the image.
+  bool isOutside = table && !places->borders.empty();
+  auto read = [&, address = spot.address, isTerm = isTerm] {
+    SmallVector<Value> loaded;
+    for (int64_t turn : turns)
+      for (Value value : readPiece(addIndex(b, address, indexConstant(b, distanceOf(turn)))))
+        loaded.push_back(isOutside ? value : whereTerm(b, isTerm, value));
+    return loaded;
+  };
+  return where(isInside, turns.size(), read, [&, isTerm = isTerm](Type type) -> Value {
     Value outside = whereTerm(b, isTerm, factorOf(kernel.elements().scalar(places->outside)));
     return values == 1 ? outside : Value(vector::BroadcastOp::create(b, type, outside));
   });
 }
 
-/// In the order of turns. Those of one row are read together where they can.
-SmallVector<Value> FillTile::readAll(Value term) {
-  llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<int64_t>> groups;
+/// Those of one row are read together where they can.
+FillTile::Groups FillTile::groupsOfTurns() const {
+  Groups groups;
   for (int64_t turn = 0; turn < turns(); ++turn)
     groups[{offsetOf(turn, false), isEven() ? 0 : turn}].push_back(turn);
+  return groups;
+}
+
+/// In the order of turns.
+SmallVector<Value> FillTile::readAll(Value term) {
   SmallVector<Value> all(turns() * values);
-  for (auto &[key, group] : groups) {
+  for (auto &[key, group] : groupsOfTurns()) {
     SmallVector<Value> loaded = readRow(spots.find(key.first)->second, group, term);
     for (auto [i, turn] : llvm::enumerate(group))
       llvm::copy(ArrayRef(loaded).slice(i * values, values), all.begin() + turn * values);

@@ -51,6 +51,8 @@ struct CoreTile {
   int64_t rows, columns, terms;
   int64_t warpRows, warpColumns;
   int64_t slices;
+  int64_t stages = 0; ///< parts of the terms that are in shared memory or on their way there by
+                      ///< themselves; 0: two, through registers
 
   int64_t warpsOfSlice() const { return rows / warpRows * (columns / warpColumns); }
   int64_t threads() const { return warpsOfSlice() * slices * 32; }

@@ -1,5 +1,6 @@
 #include "TilePair.h"
 
+#include "AsyncCopy.h"
 #include "Banks.h"
 #include "Tile.h"
 
@@ -27,28 +28,99 @@ TilePlace gantry::gpu::placeOfBlock(KernelEmitter &kernel, const Product &produc
   return place;
 }
 
+void TilePair::useStages(int64_t count) {
+  stages = count;
+  fillLeft.useCopies();
+  fillRight.useCopies();
+}
+
 void TilePair::moveTo(const TilePlace &place) {
   fillLeft.moveTo(place.batch, place.row);
   fillRight.moveTo(place.batch, place.column);
 }
 
+int64_t TilePair::rounds() const {
+  return llvm::divideCeil(product.count(product.terms), sizes.terms);
+}
+
 TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout &layout) {
   int64_t length = layout.linesOfTerms ? sizes.terms : extent;
-  int64_t stages = product.count(product.terms) > sizes.terms ? 2 : 1;
+  if (stages > 0) {
+    const int64_t bytes = fill.type().getIntOrFloatBitWidth() / 8;
+    TileMemory memory{Value(),
+                      extent,
+                      sizes.terms,
+                      layout.linesOfTerms,
+                      length,
+                      std::min(stages, rounds()),
+                      Swizzle::of(length * bytes, bytes, layout.piecesAtOnce)};
+    memory.memory = kernel.launch().allocate(memory.stages * memory.stageSize(), fill.type(), 1);
+    return memory;
+  }
+  int64_t stages = rounds() > 1 ? 2 : 1;
   int64_t step = std::max(layout.step, fill.valuesOfStore(layout.linesOfTerms));
   int64_t stride = chooseStride(length, step, layout.mostPadding, [&](int64_t stride) {
     return fill.passesToStore(layout.linesOfTerms, stride) + layout.passesToRead(stride);
   });
-  TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, stride, stages};
+  TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, stride, stages, {}};
   memory.memory = kernel.launch().allocate(stages * memory.stageSize(), fill.type(), 1);
   return memory;
 }
+
+//===----------------------------------------------------------------------===//
+// In stages
+//===----------------------------------------------------------------------===//
+
+/// The part of a round, on its way to a stage from here on.
+void TilePair::copy(Value round, Value stage) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  Value term = mulIndex(b, round, sizes.terms);
+  fillLeft.copy(term, left, mulIndex(b, stage, left.stageSize()));
+  fillRight.copy(term, right, mulIndex(b, stage, right.stageSize()));
+}
+
+/// A round waits for its own part and for all threads: then everybody sees that part, and nobody
+/// reads the one before it any more, whose place the next copies take. Groups of copies are counted
+/// also where there is nothing left to copy.
+SmallVector<Value> TilePair::addUpInStages(ValueRange zeros, Multiply multiply) {
+  ImplicitLocOpBuilder &b = kernel.builder();
+  const int64_t count = left.stages, ahead = std::max<int64_t>(1, count - 1);
+  for (int64_t round = 0; round < ahead; ++round) {
+    copy(indexConstant(b, round), indexConstant(b, round));
+    closeCopies(b);
+  }
+  Value zero = indexConstant(b, 0);
+  if (count == 1) {
+    waitForCopies(b, 0);
+    kernel.launch().barrier();
+    return multiply(zeros, zero, zero);
+  }
+  auto loop = scf::ForOp::create(b, zero, indexConstant(b, rounds()), indexConstant(b, 1), zeros);
+  Elements::Region inside(kernel.elements(), loop.getBody());
+  Value round = loop.getInductionVar(), next = addIndex(b, round, indexConstant(b, ahead));
+  Value stages = indexConstant(b, count), now = arith::RemUIOp::create(b, round, stages);
+  waitForCopies(b, ahead - 1);
+  kernel.launch().barrier();
+  kernel.onlyIf(isBelow(b, next, rounds()),
+                [&] { copy(next, arith::RemUIOp::create(b, next, stages)); });
+  closeCopies(b);
+  SmallVector<Value> sums = multiply(loop.getRegionIterArgs(), mulIndex(b, now, left.stageSize()),
+                                     mulIndex(b, now, right.stageSize()));
+  scf::YieldOp::create(b, sums);
+  return loop.getResults();
+}
+
+//===----------------------------------------------------------------------===//
+// Through registers
+//===----------------------------------------------------------------------===//
 
 SmallVector<Value> TilePair::addUp(const Layout &ofLeft, const Layout &ofRight, ValueRange zeros,
                                    Multiply multiply) {
   ImplicitLocOpBuilder &b = kernel.builder();
   left = allocate(fillLeft, sizes.rows, ofLeft);
   right = allocate(fillRight, sizes.columns, ofRight);
+  if (stages > 0)
+    return addUpInStages(zeros, multiply);
   Value zero = indexConstant(b, 0);
   fillLeft.store(fillLeft.load(zero, Value()), left, zero);
   fillRight.store(fillRight.load(zero, Value()), right, zero);
@@ -56,13 +128,12 @@ SmallVector<Value> TilePair::addUp(const Layout &ofLeft, const Layout &ofRight, 
   if (left.stages == 1)
     return multiply(zeros, zero, zero);
 
-  int64_t rounds = llvm::divideCeil(product.count(product.terms), sizes.terms);
-  auto loop = scf::ForOp::create(b, zero, indexConstant(b, rounds), indexConstant(b, 1), zeros);
+  auto loop = scf::ForOp::create(b, zero, indexConstant(b, rounds()), indexConstant(b, 1), zeros);
   Elements::Region inside(kernel.elements(), loop.getBody());
   Value round = loop.getInductionVar();
   Value two = indexConstant(b, 2), next = addIndex(b, round, indexConstant(b, 1));
   Value now = arith::RemUIOp::create(b, round, two), later = arith::RemUIOp::create(b, next, two);
-  Value isMore = isBelow(b, next, rounds), term = mulIndex(b, next, sizes.terms);
+  Value isMore = isBelow(b, next, rounds()), term = mulIndex(b, next, sizes.terms);
   SmallVector<Value> loadedLeft = fillLeft.load(term, isMore);
   SmallVector<Value> loadedRight = fillRight.load(term, isMore);
   SmallVector<Value> sums = multiply(loop.getRegionIterArgs(), mulIndex(b, now, left.stageSize()),

@@ -11,6 +11,7 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Passes.h"
+#include "gantry/Target/CUDA/Stages.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -40,6 +41,13 @@ static std::unique_ptr<Way> findWay(const Output &output) {
 // What there is to compute
 //===----------------------------------------------------------------------===//
 
+std::optional<int64_t> gantry::gpuStagesFor(ModuleOp module) {
+  for (; module; module = module->getParentOfType<ModuleOp>())
+    if (auto stages = module->getAttrOfType<IntegerAttr>(kGPUStagesAttr))
+      return stages.getInt();
+  return std::nullopt;
+}
+
 LogicalResult KernelEmitter::checkOps() {
   for (Operation &op : func.getBody().front()) {
     bool hasTensors = llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
@@ -57,13 +65,13 @@ void KernelEmitter::findOutputs() {
     Value root = skipReshapes(value);
     auto joined = root.getDefiningOp<tensor::ConcatOp>();
     if (!joined) {
-      outputs.push_back({root, unsigned(i), std::nullopt, 0});
+      outputs.emplace_back(root, unsigned(i), std::nullopt);
       continue;
     }
     unsigned axis = joined.getDim();
     int64_t start = 0;
     for (Value piece : joined.getInputs()) {
-      outputs.push_back({piece, unsigned(i), axis, start});
+      outputs.emplace_back(piece, unsigned(i), axis, start);
       start += shapeOf(piece)[axis];
     }
   }
@@ -72,6 +80,7 @@ void KernelEmitter::findOutputs() {
     output.isOnly = outputs.size() == 1;
     output.arch = oldestGPUArch(module);
     output.mayBeTF32 = target && target.getMath() && target.getMath() == "tf32";
+    output.stages = gpuStagesFor(module);
   }
 }
 

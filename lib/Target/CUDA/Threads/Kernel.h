@@ -26,6 +26,9 @@ struct Output {
   bool isOnly = false;          ///< of its kernel
   int64_t arch = 75;            ///< what the GPUs have at least
   bool mayBeTF32 = false;       ///< products of f32
+  /// Parts of products that copies bring to shared memory, 0 for none by copies; if not said, as
+  /// many as are best.
+  std::optional<int64_t> stages;
 
   llvm::ArrayRef<int64_t> shape() const {
     return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
