@@ -50,6 +50,7 @@ struct Convolution {
   Shape resultSpatial;
   Signs signs;
   bool addsPlusZero = false;
+  bool isWide = false; ///< the result is the sums
 
   Value emit(Emitter &b);
 };
@@ -131,7 +132,9 @@ Value Convolution::emit(Emitter &b) {
     result = plusZero(b, result);
   Shape flat{n, groups * outer};
   llvm::append_range(flat, resultSpatial);
-  return b.reshape(b.convertTo(result, Signs::resultType(elementOf(input))), flat);
+  if (!isWide)
+    result = b.convertTo(result, Signs::resultType(elementOf(input)));
+  return b.reshape(result, flat);
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,7 +181,7 @@ static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
                           int64_t(op.getGroups()),
                           Shape(op.getType().getShape().drop_front(2)),
                           Signs::of(op.getInput(), op.getFilter()),
-                          addsPlusZero(op)};
+                          addsPlusZero(op), isWide(op)};
   return convolution.emit(b);
 }
 

@@ -9,6 +9,7 @@
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Passes.h"
 #include "gantry/Transforms/CheckCopyBudget.h"
 #include "gantry/Transforms/OverLimit/Passes.h"
@@ -159,12 +160,19 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.math == Math::tf32)
     form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
-  // Before groups, which are made of ops in their last form. GPUs keep attention and convolutions
-  // in f32, so that what is rounded there is known once ops have devices.
+  // Before groups, which are made of ops in their last form. What is rounded of attention and
+  // convolutions depends on devices: CPUs round to bf16, GPUs with tensor cores to both types.
   if (options.math == Math::bf16) {
     NarrowAttentionPassOptions narrow;
     llvm::append_range(narrow.also, options.also);
     pm.addPass(createNarrowAttentionPass(narrow));
+  }
+  if (options.math == Math::bf16 || options.math == Math::f16) {
+    NarrowGPUFactorsPassOptions narrow;
+    narrow.type = nameOf(options.math).str();
+    llvm::append_range(narrow.archs, options.gpuArchs);
+    llvm::append_range(narrow.also, options.also);
+    pm.addPass(createNarrowGPUFactorsPass(narrow));
   }
   PutChannelsLastPassOptions layout;
   llvm::append_range(layout.also, options.also);

@@ -4,7 +4,8 @@
 The cases of attention_bits_test.py. Expected is nearly what NumPy gives of factors that are rounded, the weights of
 softmax as well; a weight may be rounded the other way where it lies in the middle, 2^-9 of it. Sums of the products are
 those of product_math_test.py, which knows them bit for bit. A third of the cases is code for x86-64-v3, and one for it
-that was cut for a processor with AMX, which comes first in the plan; amx_test.py has the code of that.
+that was cut for a processor with AMX, which comes first in the plan; amx_test.py has the code of that. With
+GANTRY_TEST_EMULATE=all and --flag=gpu-arch=sm_80 the kernels of GPUs run, where --flag=math=f16 is another type.
 
 Usage: attention_math_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -22,13 +23,18 @@ from products_test import pack
 CPUS = (cpu_of_vectors(), "x86-64-v3", "x86-64-v4+amx_bf16,x86-64-v3")
 
 
+# Of GPUs alone.
+ROUNDS_F16 = "--flag=math=f16" in sys.argv
+OFF = 2e-3 if ROUNDS_F16 else 1e-2
+
+
 def round_factors(values):
-    return round_to_bf16(np.asarray(values, np.float32))
+    return np.asarray(values, np.float16).astype(np.float32) if ROUNDS_F16 else round_to_bf16(np.asarray(values, np.float32))
 
 
 def make_case(seed, number):
     # Every fourth case there is no attention.
-    return attention_bits_test.make_case(seed, number // 3 * 4 + number % 3, ("f32",), round_factors, {"f32": (1e-2, 1e-2)})
+    return attention_bits_test.make_case(seed, number // 3 * 4 + number % 3, ("f32",), round_factors, {"f32": (OFF, OFF)})
 
 
 def main():

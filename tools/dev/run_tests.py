@@ -157,6 +157,9 @@ def suites(build, results, jobs):
     # What ran on the CPU, again with them.
     for name, script, checks, *more in (("functions-gpu", "unary_math_test.py", "all"),
                                         ("onnx-ops-gpu", "onnx_ops_test.py", "all"),
+                                        ("stages-gpu", "stages_test.py", "all"),
+                                        ("attention-math-gpu", "attention_math_test.py", "all", "--count", "9",
+                                         "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
                                         ("empty-gpu", "empty_dims_test.py", "memory"),
                                         ("random-ops-gpu", "random_ops_test.py", "all", "--count", "1000")):
         out = results / f"{name}.json"

@@ -303,11 +303,14 @@ static std::optional<gantry::gpu::CoreKind> coresFor(Operation *op, Type element
 }
 
 static bool suitsAttention(MatmulOp second, const AttentionSizes &sizes) {
-  Type element = cast<RankedTensorType>(second.getResult().getType()).getElementType();
+  // Of rounded factors, scores are sums of f32.
+  Type element = getElementTypeOrSelf(second.getLhs()),
+       score = getElementTypeOrSelf(second.getType());
   if (standsAlone(second))
     return false;
   if (std::optional<gantry::gpu::CoreKind> kind = coresFor(second, element))
-    return gantry::gpu::chooseAttention(sizes, *kind).has_value();
+    return gantry::gpu::chooseAttention(sizes, *kind, score.getIntOrFloatBitWidth() / 8)
+        .has_value();
   return element.isF32() && gantry::gpu::chooseAttention(sizes).has_value();
 }
 

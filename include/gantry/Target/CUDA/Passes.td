@@ -4,6 +4,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp"> {
+  let summary = "convolutions and attention on GPUs with factors of bf16 or f16, for tensor cores";
+  let description = [{
+    A convolution of f32 on a GPU gets an image and a filter of `type` and keeps sums of f32 (`gantry.wide`), where its
+    matrices have at least eight rows and columns and sums of sixteen terms. So do the products of attention: those whose
+    left operand is a softmax, and those that this is computed from element by element. Constants are rounded here, other
+    values by a `gantry.cast` behind what makes them, once for all that read them; for attention in front of transposes,
+    slices and reshapes that are for the product alone. Constant borders in front of a convolution stay there.
+
+    Nothing changes unless all architectures that kernels are for have tensor cores (sm_80 on). Depthwise and transposed
+    convolutions stay as they are, and so does what runs on simulated GPUs or is to run there as well.
+
+    Precondition: ops are placed, copies made, shapes static.
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">,
+    ListOption<"archs", "archs", "std::string", "architectures that kernels are for">,
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
   let summary = "turn kernels with an order of their own into the code of GPU threads";
   let description = [{

@@ -295,8 +295,6 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   bool last = isChannelsLast(op.getAttributes());
   if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
     return failure();
-  if (isWide(op.getAttributes()) && !last)
-    return fail(loc, name, "with '", kWideAttr, "' needs '", kChannelsLastAttr, "'");
   // Of the packed form the first and the last dimension are the output channels.
   const int64_t together = last ? channelsTogether(w.getElementType()) : 1;
   int64_t rank = w.getRank() - (together > 1 ? 1 : 0);

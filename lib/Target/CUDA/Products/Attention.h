@@ -22,7 +22,8 @@ struct AttentionTiles {
 /// shared memory, or where kernels for each of its ops are taken to be faster.
 std::optional<AttentionTiles<Tile>> chooseAttention(const AttentionSizes &sizes);
 
-/// How tensor cores do.
-std::optional<AttentionTiles<CoreTile>> chooseAttention(const AttentionSizes &sizes, CoreKind kind);
+/// How tensor cores do; scores have so many bytes, as many as factors or four.
+std::optional<AttentionTiles<CoreTile>> chooseAttention(const AttentionSizes &sizes, CoreKind kind,
+                                                        int64_t bytesOfScore);
 
 } // namespace gantry::gpu

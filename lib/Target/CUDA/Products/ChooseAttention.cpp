@@ -55,7 +55,7 @@ namespace {
 /// Products of f32 on lanes.
 struct Lanes {
   using TileOf = Tile;
-  static constexpr int64_t bytes = 4;
+  static constexpr int64_t bytes = 4, bytesOfScore = 4;
 
   bool fits(const AttentionSizes &) const { return true; }
   Tile alone(const ProductSizes &sizes) const { return gantry::gpu::chooseTile(sizes, bytes); }
@@ -85,6 +85,7 @@ struct Lanes {
 struct Cores {
   using TileOf = CoreTile;
   CoreKind kind;
+  int64_t bytesOfScore;
   int64_t bytes = kind == CoreKind::tf32 ? 4 : 2;
   CoreShape shape = coreShapeOf(kind);
 
@@ -167,13 +168,13 @@ static std::optional<AttentionTiles<typename Kind::TileOf>> choose(const Kind &k
   const auto ofScores = kind.alone(scores), ofContext = kind.alone(context);
   const double elements = double(sizes.batch * sizes.queries * sizes.keys);
   double least = kind.cost(ofScores, scores).cycles() + kind.cost(ofContext, context).cycles() +
-                 3 * kKernelCycles + 4 * double(kind.bytes) * elements / kBytesOfCycle;
-  const int64_t stride = strideOf(sizes.keys, kind.bytes);
+                 3 * kKernelCycles + 4 * double(kind.bytesOfScore) * elements / kBytesOfCycle;
+  const int64_t stride = strideOf(sizes.keys, kind.bytesOfScore);
   std::optional<AttentionTiles<typename Kind::TileOf>> best;
   const int64_t lanes = orderOfRow(sizes.keys, sizes.keys, kSumBits).lanes;
   for (int64_t rows = 8; rows <= 64; rows *= 2)
     for (int64_t threads = std::max(lanes, kWarp); threads <= kMostThreads; threads *= 2) {
-      int64_t rest = rows * stride * kind.bytes + kJoinBytes;
+      int64_t rest = rows * stride * kind.bytesOfScore + kJoinBytes;
       auto first = chooseOf(kind, scores, ofScores, rows, threads, rest, {});
       if (!first)
         continue;
@@ -197,7 +198,7 @@ std::optional<AttentionTiles<Tile>> gantry::gpu::chooseAttention(const Attention
   return choose(Lanes(), sizes);
 }
 
-std::optional<AttentionTiles<CoreTile>> gantry::gpu::chooseAttention(const AttentionSizes &sizes,
-                                                                     CoreKind kind) {
-  return choose(Cores{kind}, sizes);
+std::optional<AttentionTiles<CoreTile>>
+gantry::gpu::chooseAttention(const AttentionSizes &sizes, CoreKind kind, int64_t bytesOfScore) {
+  return choose(Cores{kind, bytesOfScore}, sizes);
 }

@@ -133,6 +133,8 @@ void AttentionWay<Products>::computeWeights(KernelEmitter &kernel) {
   kernel.elements().provide(form.first, [&](ValueRange at) -> Value {
     return memref::LoadOp::create(b, memory, addIndex(b, line, at.back()));
   });
+  // Rounded weights take the places of scores, which may be wider.
+  const bool isWider = elementOf(form.first) != elementOf(form.weights);
   Team team{lanes, 1, arith::RemUIOp::create(b, launch.thread(), indexConstant(b, lanes)),
             blocks()};
   Value own = arith::DivUIOp::create(b, launch.thread(), indexConstant(b, lanes));
@@ -141,6 +143,8 @@ void AttentionWay<Products>::computeWeights(KernelEmitter &kernel) {
     Rows::Row row{place.batch, isThere, Rows::Overwrites::row};
     row.at.push_back(addIndex(b, place.row, number));
     rows.emit(kernel, team, row, [&](const Indices &at, Value value) {
+      if (isWider)
+        value = arith::ExtFOp::create(b, elementOf(form.first), value);
       memref::StoreOp::create(b, value, memory, addIndex(b, line, at.back()));
     });
   };
@@ -164,7 +168,9 @@ void AttentionWay<Products>::computeContext(KernelEmitter &kernel) {
   kernel.elements().provide(form.weights, [&](ValueRange at) -> Value {
     Value row = arith::SubIOp::create(b, at[at.size() - 2], place.row);
     Value element = addIndex(b, mulIndex(b, row, tiles.stride), at.back());
-    return memref::LoadOp::create(b, memory, element);
+    Value weight = memref::LoadOp::create(b, memory, element);
+    const Type own = elementOf(form.weights);
+    return weight.getType() == own ? weight : arith::TruncFOp::create(b, own, weight).getResult();
   });
   StoreSums store(kernel, output, form.context, tiles.context.rows, tiles.context.columns);
   forTiles(kernel, form.context, tiles.context, store);
@@ -207,16 +213,21 @@ makeWay(const Output &output, AttentionForm form,
 
 std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
   std::optional<AttentionForm> form = output.isOnly ? findAttention(output.tensor) : std::nullopt;
-  if (!form || elementOf(form->first) != elementOf(form->weights))
+  if (!form)
+    return nullptr;
+  const Type score = elementOf(form->first), weight = elementOf(form->weights);
+  if (score != weight && !(score.isF32() && coreKindOf(weight)))
     return nullptr;
   const AttentionSizes sizes = sizesOf(*form);
   std::optional<CoreOperands> ofScores = coreOperandsOf(form->scores, output),
                               ofContext = coreOperandsOf(form->context, output);
   if (ofScores && ofContext && ofScores->kind == ofContext->kind)
-    return makeWay(output, std::move(*form), chooseAttention(sizes, ofScores->kind),
+    return makeWay(output, std::move(*form),
+                   chooseAttention(sizes, ofScores->kind, score.getIntOrFloatBitWidth() / 8),
                    OnCores{output});
   auto isF32 = [](const Value &tensor) { return elementOf(tensor).isF32(); };
-  if (ofScores || ofContext || !isF32(form->first) || !form->scores.type().isF32() ||
+  if (ofScores || ofContext || !isF32(form->first) || !isF32(form->weights) ||
+      !form->scores.type().isF32() ||
       !llvm::all_of(std::array{form->scores.left.operand, form->scores.right.operand,
                                form->context.right.operand},
                     [&](OpOperand *operand) { return isF32(operand->get()); }))

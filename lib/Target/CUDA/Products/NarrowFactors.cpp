@@ -1,0 +1,175 @@
+// Convolutions and attention of rounded factors on GPUs (--math=bf16, f16): what they multiply is
+// rounded, sums stay f32, so that they are products for tensor cores like those of matrices.
+//
+// What is rounded depends on shapes, devices and architectures alone, never on what is fused. A
+// value is rounded by a cast of its own behind what makes it, once for all that read it, so that it
+// goes into the kernel that makes it where it can. Constants are rounded here.
+
+#include "CoreTiles.h"
+#include "gantry/Analysis/AttentionProducts.h"
+#include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/RoundElements.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_NARROWGPUFACTORSPASS
+#include "gantry/Target/CUDA/Passes.h.inc"
+} // namespace gantry
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static bool isF32(Value value) { return typeOf(value).getElementType().isF32(); }
+
+/// Ops that only move elements of their first operand.
+static bool isMove(Operation *op) { return op && (isa<TransposeOp, SliceOp>(op) || isView(op)); }
+
+static void eraseUnused(Operation *op) {
+  while (op && op->use_empty() && (isMove(op) || isa<PadOp>(op))) {
+    Operation *from = op->getOperand(0).getDefiningOp();
+    op->erase();
+    op = from;
+  }
+}
+
+/// As large as products for tensor cores have to be; depthwise convolutions are not.
+static bool suits(ConvOp conv) {
+  constexpr int64_t fewestTerms = 16;
+  ArrayRef<int64_t> filter = typeOf(conv.getFilter()).getShape(),
+                    result = conv.getType().getShape();
+  const int64_t columns = result[0] * ShapedType::getNumElements(result.drop_front(2));
+  return isF32(conv.getInput()) && isF32(conv.getFilter()) &&
+         filter[0] / int64_t(conv.getGroups()) >= gantry::gpu::kFewestCoreRows &&
+         columns >= gantry::gpu::kFewestCoreRows &&
+         ShapedType::getNumElements(filter.drop_front()) >= fewestTerms;
+}
+
+namespace {
+/// Rounded values, each made once.
+class Rounder {
+public:
+  Rounder(MLIRContext *context, FloatType element) : builder(context), element(element) {}
+
+  void narrow(ConvOp conv) {
+    Operation *image = conv.getInput().getDefiningOp();
+    conv.getInputMutable().assign(imageOf(conv));
+    conv.getFilterMutable().assign(round(conv.getFilter(), conv, "/filter"));
+    setWide(conv);
+    eraseUnused(image);
+  }
+
+  /// Of attention. Rounding stands in front of moves that are for the product alone.
+  void narrow(MatmulOp product) {
+    constexpr StringLiteral suffixes[] = {"/left", "/right"};
+    for (OpOperand &operand : product->getOpOperands()) {
+      Operation *moved = operand.get().getDefiningOp();
+      operand.set(roundBeforeMoves(operand.get(), product, suffixes[operand.getOperandNumber()]));
+      eraseUnused(moved);
+    }
+    setWide(product);
+  }
+
+private:
+  RankedTensorType narrowed(Value value) { return typeOf(value).clone(element); }
+
+  /// Borders in front of the convolution stay there: they go into its kernel.
+  Value imageOf(ConvOp conv) {
+    auto pad = conv.getInput().getDefiningOp<PadOp>();
+    if (!pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant)
+      return round(conv.getInput(), conv, "/image");
+    Value inside = round(pad.getInput(), conv, "/image"), around = round(pad.getValue(), conv, "");
+    builder.setInsertionPoint(pad);
+    Operation *again = builder.clone(*pad);
+    again->setOperands({inside, around});
+    again->getResult(0).setType(narrowed(pad));
+    return again->getResult(0);
+  }
+
+  Value roundBeforeMoves(Value value, Operation *user, StringRef suffix) {
+    Operation *move = value.getDefiningOp();
+    if (!isMove(move) || !value.hasOneUse() || rounded.contains(value))
+      return round(value, user, suffix);
+    IRMapping mapping;
+    mapping.map(move->getOperand(0), roundBeforeMoves(move->getOperand(0), user, suffix));
+    builder.setInsertionPoint(move);
+    Operation *again = builder.clone(*move, mapping);
+    again->getResult(0).setType(narrowed(value));
+    return again->getResult(0);
+  }
+
+  Value round(Value value, Operation *user, StringRef suffix) {
+    if (Value made = rounded.lookup(value))
+      return made;
+    if (auto constant = value.getDefiningOp<ConstantOp>())
+      if (ElementsAttr narrow = roundElements(constant.getValue(), element)) {
+        builder.setInsertionPoint(constant);
+        auto copy = ConstantOp::create(builder, constant.getLoc(), narrow);
+        copy->setDiscardableAttrs(constant->getDiscardableAttrDictionary());
+        return rounded[value] = copy;
+      }
+    builder.setInsertionPointAfterValue(value);
+    auto cast = CastOp::create(builder, user->getLoc(), narrowed(value), value);
+    for (StringRef attribute : kPlacementAttrs)
+      if (Attribute own = user->getAttr(attribute); own && attribute != kSourceOpAttr)
+        cast->setAttr(attribute, own);
+    if (auto name = user->getAttrOfType<StringAttr>(kNameAttr); name && !suffix.empty())
+      cast->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + suffix));
+    return rounded[value] = cast;
+  }
+
+  OpBuilder builder;
+  FloatType element;
+  DenseMap<Value, Value> rounded;
+};
+
+struct NarrowGPUFactors : gantry::impl::NarrowGPUFactorsPassBase<NarrowGPUFactors> {
+  using NarrowGPUFactorsPassBase::NarrowGPUFactorsPassBase;
+
+  Topology topology;
+
+  void runOnOperation() override {
+    topology = getTopology(getOperation());
+    const bool haveCores = !archs.empty() && llvm::all_of(archs, [](const std::string &arch) {
+      return gpuArchNumber(arch) >= kTensorCoreArch;
+    });
+    if (!haveCores)
+      return;
+    FloatType element = type == "f16" ? FloatType(Float16Type::get(&getContext()))
+                                      : FloatType(BFloat16Type::get(&getContext()));
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      Rounder rounder(&getContext(), element);
+      SmallVector<ConvOp> convolutions;
+      func.walk([&](ConvOp conv) {
+        if (isOurs(conv) && suits(conv))
+          convolutions.push_back(conv);
+      });
+      for (ConvOp conv : convolutions)
+        rounder.narrow(conv);
+      for (MatmulOp product : productsOfAttention(func))
+        if (isOurs(product) && llvm::all_of(product->getOperands(), isF32))
+          rounder.narrow(product);
+    }
+  }
+
+  /// On a GPU whose kernels nobody else makes: what stands in for one keeps f32.
+  bool isOurs(Operation *op) {
+    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+    if (!device)
+      return false;
+    Driver own = driverOf(topology, device);
+    const Target *target = findTarget(driverName(own));
+    return target && target->getName() == kCUDATarget &&
+           llvm::all_of(also, [&](const std::string &driver) {
+             return !mayStandIn(driver, own) || findTarget(driver) == target;
+           });
+  }
+};
+} // namespace
