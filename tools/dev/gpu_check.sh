@@ -29,7 +29,7 @@ rehearse() {
   if [[ ${1:-} == --stage=* ]]; then stage=${1#--stage=}; shift; fi
   export GPU_CHECK_REHEARSE=1 GPU_CHECK_BUNDLE=${GPU_CHECK_BUNDLE:-$PWD/build/gpu-check-rehearsal}
   export OUT=${OUT:-$GPU_CHECK_BUNDLE/out}
-  "$python" $scripts/bundle.py --small --sizes 33 --products 24 --attention 12 "$@" || return 1
+  "$python" $scripts/bundle.py --small --sizes 33 --products 24 --attention 12 --staged 6 "$@" || return 1
   export GANTRY_CUDA_LIB=$GPU_CHECK_BUNDLE/lib/libfake-cuda.so GANTRY_CUBLASLT_LIB=$GPU_CHECK_BUNDLE/lib/libfake-cuda.so
   export FAKE_CUDA_DEVICES=1 FAKE_CUDA_MEMORY=$((1 << 30)) FAKE_CUDA_SEED=1
   # Stages that go on where a call was cut off: a call that may take two steps, then one that goes on.

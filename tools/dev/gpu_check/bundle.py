@@ -7,7 +7,7 @@ seeds; and expected bits, by the interpreter, as hashes. Not carried: the compil
 library must find the same glibc, and plans are what a user ships, too.
 
 Usage: bundle.py [--build BUILD] [--runtime BUILD] [--arch sm_90] [--sizes N,N] [--ops OP,OP] [--products N] [--attention N]
-                 [--parts PART,PART] [--networks NAME,NAME] [--small]
+                 [--staged N] [--parts PART,PART] [--networks NAME,NAME] [--small]
 """
 
 import argparse
@@ -92,7 +92,7 @@ class Bundle:
         names = self.groups[index]
         with tempfile.TemporaryDirectory() as scratch:
             _, file, inputs, outputs = kernel_cases.packed(names, scratch)
-            content = gantry_api.compile_model(file, self.flags, inputs)
+            content = gantry_api.compile_model(file, [*self.flags, *kernel_cases.flags_of(names)], inputs)
             plan_file = pathlib.Path(scratch) / "plan.gantry"
             plan_file.write_bytes(content)
             plan = runtime.Plan(runtime.Runtime(emulate="nothing"), plan_file)
@@ -106,7 +106,9 @@ class Bundle:
     def bits(self):
         names = kernel_cases.names(self.arguments.sizes, self.arguments.ops)
         self.groups = [*kernel_cases.groups(names), *kernel_cases.drawn_groups("product", "mixed", self.arguments.products),
-                       *kernel_cases.drawn_groups("attention-of-ops", "f32", self.arguments.attention)]
+                       *kernel_cases.drawn_groups("attention-of-ops", "f32", self.arguments.attention),
+                       *kernel_cases.drawn_groups("staged", "mixed", self.arguments.staged),
+                       *kernel_cases.drawn_groups("rounded", "mixed", self.arguments.staged)]
         print(f"bits: {sum(map(len, self.groups))} cases in {len(self.groups)} plans", flush=True)
         made, left_out = [], []
         for index, entry in workers.run_all(self.try_group, range(len(self.groups)), self.arguments.jobs, 300,
@@ -247,6 +249,8 @@ def main():
     parser.add_argument("--sizes", type=numbers, default=(1, 33, 197, 1025))
     parser.add_argument("--products", type=int, default=200, help="random products, convolutions, attention")
     parser.add_argument("--attention", type=int, default=90, help="random attention that is written as ops")
+    parser.add_argument("--staged", type=int, default=24, help="random products and convolutions whose tiles come in stages, and as "
+                        "many of rounded factors")
     parser.add_argument("--ops", type=lambda text: text.split(","), default=())
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help="besides bits: " + ", ".join(PARTS))
     parser.add_argument("--networks", type=lambda text: text.split(","), default=(), help="instead of " + ", ".join(networks.NAMES))

@@ -2,7 +2,7 @@
 their bits.
 
 A case is drawn from the hash of its name (test/e2e/kernel_table_test.py) or from seed and number
-(products_test.py, attention_bits_test.py), so that names are all that is carried of inputs; a hash of the inputs tells whether
+(products_test.py, attention_bits_test.py, stages_test.py), so that names are all that is carried of inputs; a hash of the inputs tells whether
 another NumPy drew others. The products are of sizes for which there are kernels on tensor cores.
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 import attention_bits_test
 import kernel_table_test
 import products_test
+import stages_test
 from kernel_forms import forms
 
 warnings.simplefilter("ignore")  # NumPy's, of what it computes of NaN
@@ -31,7 +32,9 @@ _FORMS = forms()
 
 
 # Of random cases, who makes them; attention is written as ops, as exporters do.
-DRAWN = {"product": products_test, "attention-of-ops": attention_bits_test}
+DRAWN = {"product": products_test, "attention-of-ops": attention_bits_test, "staged": stages_test, "rounded": stages_test}
+# What their plans are compiled with besides: convolutions of f32 are rounded on GPUs, too.
+FLAGS = {"staged": ("math=tf32",), "rounded": ("math=bf16",)}
 
 
 def case_of(name):
@@ -39,6 +42,10 @@ def case_of(name):
         return dataclasses.replace(suite.make_case(SEED, int(name.split()[2])), name=name)
     op, element, n, number = re.fullmatch(r"(\w+) (\w+) (\d+) \[(\d+)\]", name).groups()
     return kernel_table_test.make_case(op, _FORMS[op][int(number)], element, int(n), int(number), DEVICE)
+
+
+def flags_of(case_names):
+    return FLAGS.get(case_names[0].split()[0], ())
 
 
 def names(sizes, ops=()):

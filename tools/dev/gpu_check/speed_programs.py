@@ -33,6 +33,16 @@ def matmul(element, m, n, k, device="GPU:0"):
     return program(element, [(m, k), (k, n)], (m, n), [f"%y = gantry.matmul %a, %b : ({a}, {b}) -> {y}"], device)
 
 
+def convolution(element, n, c, size, o, window):
+    """Of a filter that is a constant, with borders that keep the size."""
+    x, w, y = tensor((n, c, size, size), element), tensor((o, c, window, window), element), tensor((n, o, size, size), element)
+    pads = f"array<i64: {window // 2}, {window // 2}>"
+    return program(element, [(n, c, size, size)], (n, o, size, size), [
+        f"%w = gantry.constant dense<0.5> : {w}",
+        f"%y = gantry.conv %a, %w {{strides = array<i64: 1, 1>, pads_low = {pads}, pads_high = {pads}, dilations = array<i64: 1, 1>, "
+        f"groups = 1 : i64}} : ({x}, {w}) -> {y}"])
+
+
 def elementwise(element, m, n):
     t = tensor((m, n), element)
     two = lambda op, a, b, y: f"%{y} = gantry.{op} %{a}, %{b} : ({t}, {t}) -> {t}"
@@ -112,6 +122,26 @@ def of_heads(is_small):
                 yield f"product of heads {name}", {**what, "kind": "product of heads"}, product_of_heads(element, b, h, t, d), ()
 
 
+def in_stages(is_small):
+    """Products on tensor cores by how their tiles come: through registers, or by copies in so many stages."""
+    for size in (64,) if is_small else (1024, 4096, 8192):
+        for element, name, flags in (("f32", "tf32", ("math=tf32",)), ("f16", "f16", ()), ("bf16", "bf16", ())):
+            for mode in ("off", "2", "3", "4"):
+                yield (f"matmul-{name}-{size}, gpu-stages={mode}",
+                       {"kind": "matmul", "dtype": name, "m": size, "n": size, "k": size, "apart": True},
+                       matmul(element, size, size, size), (*flags, f"gpu-stages={mode}"))
+
+
+def convolutions(is_small):
+    """Of f32, as they are and with rounded factors; sizes of resnet50."""
+    for n, c, size, o, window in ((1, 16, 8, 16, 3),) if is_small else ((8, 64, 56, 64, 3), (8, 256, 14, 256, 3), (8, 256, 56, 64, 1)):
+        text = convolution("f32", n, c, size, o, window)
+        for math in ("f32", "tf32", "bf16", "f16"):
+            yield (f"conv {n}x{c}x{size}x{size} by {o}x{window}x{window}, math={math}",
+                   {"kind": "conv", "dtype": "f32", "apart": True, "operations": 2 * n * size * size * c * o * window * window}, text,
+                   (f"math={math}",))
+
+
 def programs(is_small):
     """Yields (name, what, text, flags)."""
     for size in (64,) if is_small else (512, 1024, 2048, 4096, 8192):
@@ -132,5 +162,7 @@ def programs(is_small):
                                          "bytes": passes[kind] * rows * columns * ELEMENT_BYTES[element]},
                    make(element, rows, columns), ())
     yield from of_heads(is_small)
+    yield from in_stages(is_small)
+    yield from convolutions(is_small)
     for length in (1, 8) if is_small else (1, 101):
         yield f"launch-{length}", {"kind": "launch", "kernels": length}, chain(length), ("no-fuse",)

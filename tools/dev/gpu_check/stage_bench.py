@@ -192,6 +192,8 @@ def single(stage, peers, entry, scratch, bandwidth):
     elif "h" in entry:
         products = 1 if entry["kind"] == "product of heads" else 2
         figures["tflops"] = round(2 * products * entry["b"] * entry["h"] * entry["t"] ** 2 * entry["d"] / median / 1e12, 3)
+    elif "operations" in entry:
+        figures["tflops"] = round(entry["operations"] / median / 1e12, 3)
     elif "bytes" in entry:
         figures["gb_per_s"] = round(entry["bytes"] / median / 1e9, 2)
         figures["of_copy"] = round(entry["bytes"] / median / 1e9 / bandwidth, 3)

@@ -29,7 +29,7 @@ def chosen(content, of_each, most_networks):
     found, of_type = [], {}
     for entry in content["bits"]:
         kind, element = entry["cases"][0].split()[:2]
-        key = kind == "attention-of-ops", element, entry["tensor_cores"]
+        key = kind in ("attention-of-ops", "staged", "rounded") and kind, element, entry["tensor_cores"]
         of_type[key] = of_type.get(key, 0) + 1
         if of_type[key] <= of_each:
             found.append(entry["plan"])
