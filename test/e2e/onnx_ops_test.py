@@ -867,6 +867,18 @@ for mode, compare, missing in (("BRANCH_LEQ", np.less_equal, False), ("BRANCH_LT
             [i64(0, 1)[(total[:, 0] > 0.5).astype(int)], np.concatenate((1 - total, total), 1)],
             classlabels_int64s=[0, 1], **given, **named("class"))
 
+# ---------------------------------------------------------------------------------------------------------
+# DFT from a half of the spectrum to a real signal
+# ---------------------------------------------------------------------------------------------------------
+
+for opset in (19, 20):
+    for length in (None, 1, 7, 9, 10, 16):
+        x = f32(2, 6, 3, 2)
+        y = np.fft.irfft(x[..., 0] + 1j * x[..., 1], n=length or 10, axis=1)[..., None].astype(np.float32)
+        inputs = [x, None if length is None else Const(np.array(length))] + [Const(np.array(1))] * (opset == 20)
+        case(f"dft_real_signal_{opset}_{length}", "DFT", inputs, [y], opset=opset, inverse=1, onesided=1,
+             **({} if opset == 20 else {"axis": 1}))
+
 
 # ---------------------------------------------------------------------------------------------------------
 # Running them

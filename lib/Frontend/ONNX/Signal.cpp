@@ -83,6 +83,32 @@ static Value transform(NodeContext &n, Value x, int64_t bins, bool inverse) {
   return n.concat({n.reshape(real, out), n.reshape(imaginary, out)}, rank - 1);
 }
 
+/// The real signal of `length` whose spectrum begins with [..., bins, 2]: bins that have a mirror
+/// image count twice.
+static Value realSignal(NodeContext &n, Value x, int64_t length) {
+  if (!x)
+    return {};
+  Ints shape = n.shapeOf(x), out = shape;
+  int64_t rank = int64_t(shape.size()), bins = shape[rank - 2];
+  auto part = [&](int64_t which) {
+    Ints row(shape.begin(), shape.end() - 2);
+    row.append({1, bins});
+    return n.reshape(n.sliceAxis(x, rank - 1, which, 1), row);
+  };
+  auto weights = [&](double (*wave)(double), double sign) {
+    return table(n, {bins, length}, n.elementOf(x), [&](int64_t i) {
+      int64_t bin = i / length, at = i % length;
+      double scale = (bin == 0 || 2 * bin == length ? sign : 2 * sign) / double(length);
+      return scale * wave(2 * kPi * double(bin * at % length) / double(length));
+    });
+  };
+  Value real = n.matmul(part(0), weights(std::cos, 1));
+  Value y = n.add(real, n.matmul(part(1), weights(std::sin, -1)));
+  out[rank - 2] = length;
+  out.back() = 1;
+  return n.reshape(y, out);
+}
+
 static Values dft(NodeContext &n) {
   Value x = n.input(0);
   int64_t rank = n.rankOf(x);
@@ -94,31 +120,35 @@ static Values dft(NodeContext &n) {
   auto axis = given ? n.axis(*given, rank) : std::nullopt;
   if (!axis)
     return {};
-  if (rank < 2 || *axis == rank - 1 || (n.shapeOf(x).back() != 1 && n.shapeOf(x).back() != 2) ||
-      (inverse && onesided))
-    return {
-        n.fail("the input must be [..., 1] or [..., 2] and not transformed along its last axis")};
-  int64_t length = n.shapeOf(x)[*axis];
+  bool toReal = inverse && onesided;
+  if (rank < 2 || *axis == rank - 1 ||
+      (n.shapeOf(x).back() != 2 && (toReal || n.shapeOf(x).back() != 1)))
+    return {n.fail(Twine("the input must be ") + (toReal ? "" : "[..., 1] or ") +
+                   "[..., 2] and not transformed along its last axis")};
+  int64_t places = n.shapeOf(x)[*axis], length = toReal ? 2 * (places - 1) : places;
   if (n.input(1)) {
     auto wanted = n.shapeScalar(1, "dft_length");
     if (!wanted)
       return {};
-    if (*wanted > length) {
+    length = *wanted;
+    int64_t used = toReal ? length / 2 + 1 : length;
+    if (used > places) {
       Ints low(rank, 0), high(rank, 0);
-      high[*axis] = *wanted - length;
+      high[*axis] = used - places;
       x = n.make<PadOp>(x, n.scalar(n.elementOf(x), 0), IntsRef(low), IntsRef(high),
                         PadMode::Constant);
-    } else if (*wanted > 0) {
-      x = n.sliceAxis(x, *axis, 0, *wanted);
+    } else if (length > 0) {
+      x = n.sliceAxis(x, *axis, 0, used);
     }
-    length = *wanted;
   }
   if (length < 1 || length > kMaxLength)
     return {n.fail("transforms of length " + Twine(length) + " are not supported; 1 to " +
                    Twine(kMaxLength) + " are")};
   Ints order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::swap(order[*axis], order[rank - 2]);
-  Value y = transform(n, n.transpose(x, order), onesided ? length / 2 + 1 : length, inverse);
+  x = n.transpose(x, order);
+  Value y = toReal ? realSignal(n, x, length)
+                   : transform(n, x, onesided ? length / 2 + 1 : length, inverse);
   return {n.transpose(y, order)};
 }
 
