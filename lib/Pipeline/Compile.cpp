@@ -154,6 +154,7 @@ struct Compilation {
   std::vector<std::string> remarks; ///< a line each, for the plan
   Predictions predictions;
   bool isPlaced = false;                    ///< the module, as far as it came
+  bool isSized = false;                     ///< by the importer, open dimensions included
   std::vector<std::string> gpuArchs = {};   ///< that kernels are for; none: the default
   std::vector<std::string> limitSteps = {}; ///< what made the plan fit, for the plan
   LoweredKernels lowered = {};              ///< of plans that are thrown away
@@ -169,6 +170,7 @@ struct Compilation {
     module = importer.import(*import);
     if (!module)
       return failure();
+    isSized = !importer.inputsToSize().empty();
     if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
       return failure();
     setLibraries();
@@ -217,13 +219,7 @@ struct Compilation {
     CompileOptions passes = options;
     passes.gpuArchs = gpuArchs;
     passes.targets = findTargets(*module, options);
-    auto isOpen = [](Type type) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && !tensor.hasStaticShape();
-    };
-    if (llvm::none_of(module->getOps<func::FuncOp>(), [&](func::FuncOp func) {
-          return llvm::any_of(func.getArgumentTypes(), isOpen);
-        }))
+    if (isSized)
       passes.graph.dims.clear();
     return passes;
   }
