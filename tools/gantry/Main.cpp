@@ -45,9 +45,7 @@ int main(int argc, char **argv) {
   makeStreamsSafe();
   endInOrderWithoutMemory();
   const ParsedOptions parsed = parseOptions(argc, argv);
-  if (!parsed.options)
-    return parsed.exitStatus;
-  const int status = dispatch(*parsed.options);
+  const int status = parsed.options ? dispatch(*parsed.options) : parsed.exitStatus;
   // A full disk behind standard output shows at the last flush.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     printError("cannot write standard output: " + gantry::arrays::systemReason(errno));

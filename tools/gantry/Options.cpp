@@ -13,7 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <iostream>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <sstream>
@@ -193,6 +193,7 @@ public:
   ParsedOptions parse(int argc, char **argv) {
     try {
       app.parse(argc, argv);
+      refuseEmptyValues();
     } catch (const CLI::ParseError &error) {
       return finish(error, argc, argv);
     }
@@ -207,11 +208,22 @@ public:
   }
 
 private:
+  /// The value of a shell's variable that is not set: the flag would be as if it was not there.
+  void refuseEmptyValues() const {
+    for (const CLI::App *sub : app.get_subcommands())
+      for (const CLI::Option *option : sub->get_options())
+        for (const std::string &value : option->results())
+          if (value.empty() && !option->get_positional() && option->get_items_expected_max() > 0)
+            throw CLI::ArgumentMismatch(option->get_name() + ": empty");
+  }
+
   /// Help and version are no errors; anything else is wrong usage.
   ParsedOptions finish(const CLI::ParseError &error, int argc, char **argv) {
     ParsedOptions result;
     if (error.get_exit_code() == 0) {
-      app.exit(error, std::cout, std::cerr);
+      std::ostringstream text;
+      app.exit(error, text, text);
+      std::fputs(text.str().c_str(), stdout);
       return result;
     }
     std::string command;

@@ -321,8 +321,10 @@ TEST_F(GantryTool, EveryCommandHasHelpWithExamples) {
 }
 
 TEST_F(GantryTool, ReportsAFullDisk) {
-  const Result run = gantry("run p.gantry --fill ones >/dev/full; test $? = 1; echo $?");
-  EXPECT_EQ(run.out, "0\n");
+  for (const char *command : {"run p.gantry --fill ones", "--help", "run --help", "--version"}) {
+    const Result run = gantry(command + std::string(" >/dev/full; test $? = 1; echo $?"));
+    EXPECT_EQ(run.out, "0\n") << command;
+  }
   const Result written = gantry("run p.gantry --fill ones --output y=/dev/full");
   EXPECT_EQ(written.status, 1);
   EXPECT_HAS(written.err, "/dev/full");

@@ -43,6 +43,12 @@ TEST_F(Usage, SpeaksOfFlagsAndFilesInItsOwnVoice) {
   EXPECT_EQ(wrong("explain p.gantry --why-not conv", " explain"),
             "--why-not needs a value: --why-not PATTERN DEVICE");
   EXPECT_EQ(wrong("diff p.gantry", " diff"), "B is missing");
+  EXPECT_EQ(wrong("run p.gantry --output ''"), "--output needs a value: --output NAME=FILE");
+  EXPECT_EQ(wrong("run p.gantry --function ''"), "--function needs a value: --function NAME");
+  EXPECT_EQ(wrong("compile m.onnx --devices ''", " compile"),
+            "--devices needs a value: --devices LIST");
+  EXPECT_EQ(wrong("explain p.gantry --why-not '' CPU:0", " explain"),
+            "--why-not needs a value: --why-not PATTERN DEVICE");
   EXPECT_EQ(wrong("run p.gantry --verbose=99999999999999999999"), "--verbose takes no value");
   EXPECT_EQ(wrong("explain p.gantry --json=false", " explain"), "--json takes no value");
   EXPECT_EQ(wrong("run p.gantry --soft-placement=off"), "--soft-placement takes no value");
