@@ -187,3 +187,5 @@ def check_source(source):
     """Why a source is no graph, before anything is opened."""
     if isinstance(source, (str, os.PathLike)) and not os.path.exists(source):
         raise InvalidArgumentError(f"there is no file '{os.fspath(source)}'")
+    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+        raise InvalidArgumentError(f"'{os.fspath(source)}' is a folder, expected a graph")

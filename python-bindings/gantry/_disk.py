@@ -17,6 +17,7 @@ import stat
 import threading
 
 from . import _library
+from ._files import whole_file
 
 _SIZE = re.compile(r"\s*(\d+)\s*(B|KiB|MiB|GiB|TiB)?\s*$")
 _FEATURES = re.compile(rb"^(flags|Features)\b.*$", re.MULTILINE)
@@ -121,9 +122,8 @@ def keep(request, data, files=(), said=()):
         return
     try:
         for ending, content in ((".gantry", data), (".json", json.dumps(manifest).encode())):
-            part = path.with_suffix(f"{ending}.{os.getpid()}.{threading.get_ident()}.part")
-            part.write_bytes(content)
-            os.replace(part, path.with_suffix(ending))
+            with whole_file(path.with_suffix(ending)) as file:
+                file.write(content)
     except OSError:
         forget(path)
         return

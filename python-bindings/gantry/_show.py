@@ -5,10 +5,10 @@ Texts are `Text`: a str that prints as it is, also in a notebook. What is for pr
 
 import ctypes
 import json
-import os
 import threading
 
 from . import _c, _library, _notebook
+from ._files import whole_file
 from .array import _known
 from .errors import FailedPreconditionError
 
@@ -183,10 +183,8 @@ class Shown:
     def report(self, path, function=None):
         """Writes a page for the browser, whole or not at all: the graph by device, queues over time, memory. It loads
         nothing from elsewhere."""
-        part = f"{os.fspath(path)}.part"
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(self._tell(_c.SHOW_REPORT, _c.FORM_TEXT, function=function))
-        os.replace(part, path)
+        with whole_file(path) as file:
+            file.write(self._tell(_c.SHOW_REPORT, _c.FORM_TEXT, function=function).encode())
 
     def diff(self, other, all=False, width=None):
         """What changes from this plan to another, in placement, copies, memory and prediction, as a dict; its "same"

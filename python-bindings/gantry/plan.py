@@ -19,6 +19,7 @@ import numpy as np
 from . import _c, _disk, _library, _notebook, _runtime
 from ._compile import check_options, check_source, compile_source, flags_of, request_of
 from ._donate import Donated, Gift, take
+from ._files import whole_file
 from ._show import Shown, timeline_of
 from ._wait import interruptible
 from .array import Array, GivenTo, _known, array as make_array, as_numpy, borrow, type_of
@@ -230,10 +231,8 @@ class Plan(Shown):
 
     def save(self, path):
         """Writes the plan file, whole or not at all."""
-        part = f"{os.fspath(path)}.part"
-        with open(part, "wb") as file:
+        with whole_file(path) as file:
             file.write(self.to_bytes())
-        os.replace(part, path)
 
     # ---- running ----
 
@@ -497,10 +496,8 @@ class State:
 
     def save(self, path):
         """Writes all variables to an .npz file, whole or not at all."""
-        part = f"{os.fspath(path)}.part"
-        with open(part, "wb") as file:
+        with whole_file(path) as file:
             np.savez(file, **{name: self[name].numpy() for name in self})
-        os.replace(part, path)
 
 
 def fit(value, port):

@@ -68,6 +68,7 @@ class Sources(unittest.TestCase):
     def test_wrong_sources(self):
         for source, error, text in (
                 ("missing.onnx", gt.InvalidArgumentError, "there is no file 'missing.onnx'"),
+                ("/", gt.InvalidArgumentError, "'/' is a folder, expected a graph"),
                 (3, TypeError, "a source is a path, bytes or a Graph, not int"),
                 (MATMUL.replace(b"3x2xf32", b"4x2xf32"), gt.InvalidArgumentError, None)):
             with self.assertRaises(error) as caught:

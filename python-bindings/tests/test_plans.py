@@ -1,6 +1,8 @@
 """Plans that are loaded, sessions and states: without the compiler."""
 
 import concurrent.futures
+import os
+import pathlib
 import tempfile
 import unittest
 
@@ -8,6 +10,47 @@ import numpy as np
 
 import gantry as gt
 from tests.support import PLANS
+
+
+class Saving(unittest.TestCase):
+    """Files appear whole, under their name alone."""
+
+    def setUp(self):
+        self.plan = gt.load(PLANS / "hello.gantry")
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def names(self):
+        return sorted(os.listdir(self.folder))
+
+    def test_nothing_is_left_of_what_failed(self):
+        (self.folder / "taken").mkdir()
+        with self.assertRaises(IsADirectoryError):
+            self.plan.save(self.folder / "taken")
+        with self.assertRaises(FileNotFoundError) as caught:
+            self.plan.save("/nonexistent/p.gantry")
+        self.assertEqual(caught.exception.filename, "/nonexistent/p.gantry")
+        with self.assertRaises(ZeroDivisionError), gt._files.whole_file(self.folder / "half") as file:
+            file.write(b"half")
+            1 / 0
+        self.assertEqual(self.names(), ["taken"])
+
+    def test_other_files_stay(self):
+        (self.folder / "p.gantry.part").write_text("mine")
+        (self.folder / "link").symlink_to("p.gantry")
+        self.plan.save(self.folder / "link")
+        self.assertEqual(self.names(), ["link", "p.gantry", "p.gantry.part"])
+        self.assertEqual((self.folder / "p.gantry.part").read_text(), "mine")
+        self.assertEqual(gt.load(self.folder / "p.gantry").run(x=[0, 1, 2, 3])["y"].tolist(), [10, 14, 18, 22])
+
+    def test_a_pipe_is_written_not_replaced(self):
+        os.mkfifo(self.folder / "pipe")
+        reader = os.open(self.folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        with gt._files.whole_file(self.folder / "pipe") as file:
+            file.write(b"through")
+        self.assertEqual((os.read(reader, 100), (self.folder / "pipe").is_fifo()), (b"through", True))
 
 
 class Running(unittest.TestCase):
