@@ -47,11 +47,11 @@ static LogicalResult checkType(Operation *op, Type type) {
 }
 
 static LogicalResult checkNesting(Operation *op) {
-  if (!isa<IfOp, WhileOp>(op))
+  if (!isa<RegionBranchOpInterface>(op))
     return success();
   unsigned depth = 0;
   for (Operation *at = op->getParentOp(); at; at = at->getParentOp())
-    depth += isa<IfOp, WhileOp>(at);
+    depth += isa<RegionBranchOpInterface>(at);
   if (depth >= plan::maxBlockDepth)
     return op->emitOpError() << "is a branch or loop in " << plan::maxBlockDepth
                              << " others; plans hold no more";
