@@ -19,7 +19,7 @@ import numpy as np
 from . import _c, _disk, _library, _notebook, _runtime
 from ._compile import check_options, check_source, compile_source, flags_of, request_of
 from ._donate import Donated, Gift, take
-from ._files import whole_file
+from ._files import content_of, whole_file
 from ._show import Shown, timeline_of
 from ._wait import interruptible
 from .array import Array, GivenTo, _known, array as make_array, as_numpy, borrow, type_of
@@ -169,6 +169,8 @@ class Plan(Shown):
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) is not None and _may_release():
             self._library.gantry_plan_destroy(self._handle)
+            if self._file is not None:
+                self._file.close()
 
     # ---- looking ----
 
@@ -221,7 +223,7 @@ class Plan(Shown):
     def to_bytes(self):
         """The plan file."""
         if self._file is not None:
-            return os.pread(self._file.fileno(), os.fstat(self._file.fileno()).st_size, 0)
+            return content_of(self._file)
         if self._data is not None:
             return self._data
         if self._bytes_at is not None:

@@ -5,6 +5,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -51,6 +52,13 @@ class Saving(unittest.TestCase):
         with gt._files.whole_file(self.folder / "pipe") as file:
             file.write(b"through")
         self.assertEqual((os.read(reader, 100), (self.folder / "pipe").is_fifo()), (b"through", True))
+
+
+    def test_a_file_that_is_read_in_pieces(self):
+        with open(PLANS / "hello.gantry", "rb") as file:
+            whole, pread = file.read(), os.pread
+            with unittest.mock.patch("os.pread", lambda descriptor, size, at: pread(descriptor, min(size, 1000), at)):
+                self.assertEqual(gt._files.content_of(file), whole)
 
 
 class Running(unittest.TestCase):
