@@ -3,6 +3,7 @@
 // Upstream's pass would also move reshapes through the ops, giving them dimensions that their
 // producers do not have; then a convolution could not be tiled together with its bias.
 
+#include "gantry/Linalg/PackedConvolution.h"
 #include "gantry/Linalg/Passes.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -20,9 +21,12 @@ namespace {
 struct FuseGenerics : gantry::impl::FuseGenericsPassBase<FuseGenerics> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    // A producer with other users would be computed twice.
-    linalg::populateElementwiseOpsFusionPatterns(
-        patterns, [](OpOperand *fused) { return fused->get().hasOneUse(); });
+    // A producer with other users would be computed twice, and one of a convolution once for each
+    // place of the window.
+    linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *fused) {
+      return fused->get().hasOneUse() &&
+             !PackedConvolution::match(cast<linalg::LinalgOp>(fused->getOwner()));
+    });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -347,6 +347,18 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readChains(StringRef text) {
+    auto chains = llvm::StringSwitch<std::optional<Chains>>(text)
+                      .Case("none", Chains::none)
+                      .Case("time", Chains::time)
+                      .Case("memory", Chains::memory)
+                      .Default(std::nullopt);
+    if (!chains)
+      return fail("--chains " + text + ": expected time, memory or none");
+    options.chains = *chains;
+    return llvm::success();
+  }
+
   LogicalResult readOnce(StringRef text) {
     if (text != "load" && text != "run")
       return fail("--once " + text + ": expected load or run");
@@ -414,6 +426,8 @@ struct FlagReader {
       options.fuse = false;
     else if (name == "over-limit")
       return readOverLimit(value);
+    else if (name == "chains")
+      return readChains(value);
     else if (name == "once")
       return readOnce(value);
     else if (name == "no-reuse")

@@ -179,6 +179,13 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.math == Math::bf16)
     layout.math = nameOf(options.math).str();
   pm.addPass(createPutChannelsLastPass(layout));
+  // Before groups, which are told here what joins them.
+  if (options.chains != Chains::none) {
+    ChainConvolutionsPassOptions chain;
+    llvm::append_range(chain.also, options.also);
+    chain.all = options.chains == Chains::memory;
+    pm.addPass(createChainConvolutionsPass(chain));
+  }
   // The layouts of weights that are made at load are made there, too.
   if (options.once)
     pm.addPass(createEvaluateOncePass());

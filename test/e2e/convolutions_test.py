@@ -114,6 +114,10 @@ class Graph:
         low[0] = max(low[0], self.LEAST_BORDER)
         high = [max(self.pick((0, 1, k - 1)), d * (k - 1) + 1 - s - l) for s, k, d, l in
                 zip(spatial, window, dilations, low)]
+        self.convolve_by(outputs, window, strides, low, high, dilations, groups)
+
+    def convolve_by(self, outputs, window, strides, low, high, dilations, groups):
+        x = self.value
         w = self.draw((outputs, x.shape[1] // groups, *window))
         if self.random.random() < 0.1:
             w.ravel()[0] = np.inf
@@ -125,6 +129,41 @@ class Graph:
         plus = np.float32(0 if any(low) or any(high) else -0.0)
         self.add("conv {} " + attributes, [(self.name, x), (make(w), w)],
                  self.convolve(x, w, strides, low, high, dilations, groups) + plus)
+
+    def block(self):
+        """Of each channel by itself, between convolutions of pixels: what CPUs compute row by row."""
+        self.inputs.clear()
+        wide = self.random.random() < 0.2  # more than the stack has room for
+        rows, columns = (int(self.random.integers(*sizes)) for sizes in (((3, 9), (60, 70)) if wide else ((1, 15), (1, 15))))
+        self.value = self.draw((self.pick((1, 1, 2, 3)), self.pick(CHANNELS), rows, columns))
+        self.inputs["x"], self.name = self.value, "%x"
+        first, (expands, projects) = self.value, self.pick(((True, True), (True, True), (False, True), (True, False)))
+        ones, zeros = (1, 1), (0, 0)
+        if expands or first.shape[1] == 1:
+            self.convolve_by(130 if wide else self.pick(CHANNELS[1:]), ones, ones, zeros, zeros, ones, 1)
+            self.activate()
+        channels, spatial = self.value.shape[1], self.value.shape[2:]
+        window = [self.pick((1, 3, 3, 5)) for _ in spatial]
+        dilations = [self.pick((1, 1, 1, 2)) for _ in spatial]
+        low = [self.pick((0, k // 2, k - 1)) for k in window]
+        high = [max(self.pick((0, k // 2, k - 1)), d * (k - 1) + 1 - s - l) for s, k, d, l in
+                zip(spatial, window, dilations, low)]
+        self.convolve_by(channels, window, [self.pick((1, 1, 2, 3)) for _ in spatial], low, high, dilations, channels)
+        self.activate()
+        if projects:
+            outputs = first.shape[1] if self.value.shape[2:] == first.shape[2:] else self.pick(CHANNELS)
+            self.convolve_by(outputs, ones, ones, zeros, zeros, ones, 1)
+            self.activate()
+        if self.value.shape == first.shape:
+            self.add("add {}", [(self.name, self.value), ("%x", first)], self.value + first)
+
+    def activate(self):
+        """A bias, and what reads its result more than once."""
+        self.follow(whole=False)
+        if self.random.random() < 0.3:
+            name, value = self.name, self.value
+            self.add("relu {}", [(name, value)], np.maximum(value, np.float32(0)))
+            self.add("mul {}", [(name, value), (self.name, self.value)], value * self.value)
 
     def transposed(self):
         """As a convolution of the image with zeros between its pixels."""
@@ -148,11 +187,11 @@ class Graph:
                  compute(spread, turned, ones, [k - 1 - l for k, l in zip(window, low)],
                          [k - 1 - h + m for k, h, m in zip(window, high, more)], ones, 1))
 
-    def follow(self):
+    def follow(self, whole=True):
         if self.random.random() < 0.7:
             bias = self.draw((1, self.value.shape[1]) + (1,) * (self.value.ndim - 2))
             self.add("add {}", [(self.name, self.value), (self.constant(bias), bias)], self.value + bias)
-        if self.random.random() < 0.3:
+        if whole and self.random.random() < 0.3:
             other = self.draw(self.value.shape)
             self.add("add {}", [(self.name, self.value), (self.operand(other), other)], self.value + other)
         if self.random.random() < 0.5:
@@ -209,13 +248,23 @@ def slow_topology(folder):
     return file
 
 
+# Chains are rarely worth it for small images, but for their memory.
+CHAINED = (((SLOW, "chains=memory"), 1), ((SLOW, "chains=memory"), 2), ((SLOW, "chains=memory"), 8),
+           ((SLOW, "chains=memory", "target-cpu=x86-64-v3"), 3), ((SLOW, "chains=none"), 2), ((SLOW, "chains=memory", "no-fuse"), 2))
+
+
 def check(seed):
-    if (seed[-1] if isinstance(seed, tuple) else seed) % 5 == 4:
+    number = seed[-1] if isinstance(seed, tuple) else seed
+    if number % 5 == 4:
         graph = Underflow(seed)
         graph.convolution()
         graph.follow()
         return compare(graph, SIGNED_FORMS, groups.same_bits)
-    return check_forms(Graph(seed), FORMS)
+    graph = Graph(seed)
+    if number % 3 == 0:
+        graph.block()
+        return compare(graph, CHAINED, same)
+    return check_forms(graph, FORMS)
 
 
 def check_forms(graph, forms):

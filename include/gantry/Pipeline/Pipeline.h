@@ -63,6 +63,13 @@ enum class Math {
 /// "tf32"
 llvm::StringRef nameOf(Math math);
 
+/// Which depthwise convolutions CPUs compute row by row with their neighbours (--chains).
+enum class Chains : uint8_t {
+  none,
+  time,   ///< where that takes no longer
+  memory, ///< where it takes memory off as well
+};
+
 /// Everything that decides what a graph is compiled to; nothing else does. Text and files have been
 /// read when there are CompileOptions.
 struct CompileOptions {
@@ -113,6 +120,7 @@ struct CompileOptions {
   std::optional<Phase> stopAfter;
   bool withWeights = false; ///< put constants into the text of stopAfter, however large
   bool fuse = true;
+  Chains chains = Chains::time;
   bool reuse = true; ///< a byte may hold one value after the other
   bool once = true;  ///< what depends on constants alone is computed when the plan is loaded
   bool checkIndices = false; ///< an index out of range ends the run

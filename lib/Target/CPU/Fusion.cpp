@@ -1,10 +1,11 @@
 // Chains of ops on elements, with the product or the reduction in front of them; chains along rows;
-// and attention.
+// attention; and convolutions that are computed row by row.
 
 #include "Fusion.h"
 
 #include "Products/Attention.h"
 #include "RowChains.h"
+#include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Target/AttentionPolicy.h"
 #include "gantry/Target/FusionPolicy.h"
 
@@ -17,6 +18,9 @@ static bool suits(MatmulOp second, const AttentionSizes &sizes) {
 }
 
 bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
+  // They were chosen before (gantry-chain-convolutions), with the op that reads them.
+  if (op->hasAttr(kByRowsAttr))
+    return true;
   if (fitsAttention(op, group, suits, AttentionOperands::parts))
     return true;
   if (RowChain chain = findRowChain(group.front()); !chain.empty())

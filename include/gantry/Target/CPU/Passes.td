@@ -33,6 +33,27 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def ChainConvolutionsPass : Pass<"gantry-chain-convolutions", "::mlir::ModuleOp"> {
+  let summary = "choose depthwise convolutions on CPUs that are computed row by row with their neighbours";
+  let description = [{
+    A convolution of each channel by itself often stands between two of one pixel: one that makes the channels,
+    one that mixes them again. Their ops, and what stands between them element by element, get
+    `gantry.by_rows`, so that they join the kernel of the last one: it makes a row of the result after
+    the other, and of the images between them there are a few rows at a time.
+
+    Chosen are chains that take no longer so, by the cost model: what is saved is moving images that do not fit the
+    second cache; what it costs are rows that several work items make for themselves, and registers that
+    short rows leave unused. With `all`, chains that take somewhat longer are chosen as well where they
+    take memory off.
+
+    Results are the same in every bit. Precondition: behind `gantry-put-channels-last`.
+  }];
+  let options = [
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
+    Option<"all", "all", "bool", "false", "chains that save memory, too, where they cost time">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
   let summary = "attention on CPUs with factors of bf16";
   let description = [{

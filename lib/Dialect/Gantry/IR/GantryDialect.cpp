@@ -94,6 +94,7 @@ static constexpr struct {
     {kWideAttr, is<UnitAttr>, "a unit attribute"},
     {kPlusZeroAttr, is<UnitAttr>, "a unit attribute"},
     {kSkipsBorderAttr, is<UnitAttr>, "a unit attribute"},
+    {kByRowsAttr, is<UnitAttr>, "a unit attribute"},
 };
 
 bool gantry::asksForLibrary(Operation *op, StringRef library) {

@@ -254,6 +254,7 @@ struct Blocks {
         strip(b, convolution) {}
 
   void emit();
+  void emitRow();
   void emitItem(Value panelItem, Value blockItem);
   Value firstPixel(Value block) const;
   void emitBand(Value number, Value first, Value end);
@@ -341,6 +342,13 @@ void Blocks::emit() {
   int64_t work = convolution.pixels() * form.outputs * convolution.terms() / cut.items();
   func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
                                std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
+}
+
+/// All there is, here.
+void Blocks::emitRow() {
+  cut.parts = cut.chunks = 1;
+  borders.emplace(b, convolution, image, runLength());
+  emitItem(index.constant(0), index.constant(0));
 }
 
 void Blocks::emitItem(Value panelItem, Value blockItem) {
@@ -525,7 +533,7 @@ void Blocks::gather(Value firstPixel, int64_t pixels) {
 SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
   SmallVector<Reader> readers;
   for (const Pixel &pixel : pixels) {
-    Reader reader{{}, isProduct() ? pixel.number : pixel.at[0], {}};
+    Reader reader{{}, isProduct() ? pixel.read : pixel.at[0], {}};
     for (unsigned d = 0; d < form.spatial() && !isProduct(); ++d)
       reader.start.push_back(index.add(index.mul(pixel.at[d + 1], form.strides[d]),
                                        strip.elements() ? 0 : -convolution.low[d]));
@@ -662,4 +670,9 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
 void gantry::emitBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution,
                         const Registers &registers) {
   Blocks(b, convolution, registers).emit();
+}
+
+void gantry::emitRowOfBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                             const Registers &registers) {
+  Blocks(b, convolution, registers).emitRow();
 }

@@ -37,8 +37,7 @@ static bool hasTypes(linalg::GenericOp op, int64_t together) {
          (together == kBytesTogether ? sums.isInteger(32) : sums.isF32());
 }
 
-/// Whether an op writes +0 everywhere in its one result.
-static bool writesZeros(Operation *op, Value buffer) {
+bool gantry::writesZeros(Operation *op, Value buffer) {
   auto isZero = [](Value value) {
     APFloat constant(0.0f);
     return matchPattern(value, m_Zero()) ||
@@ -147,6 +146,21 @@ static bool addsProducts(linalg::GenericOp op, int64_t together) {
   return are(x, y) || are(y, x);
 }
 
+/// The one op that reads sums. Where it writes to their place, those behind it read what it wrote.
+static linalg::GenericOp onlyReaderOf(Value sums, ArrayRef<Operation *> readers) {
+  for (Operation *reader : readers) {
+    auto op = dyn_cast<linalg::GenericOp>(reader);
+    const bool isInPlace = op && op.getNumDpsInits() == 1 && op.getOutputs()[0] == sums;
+    auto isBehind = [&](Operation *other) {
+      return other == reader || (isInPlace && other->getBlock() == reader->getBlock() &&
+                                 reader->isBeforeInBlock(other));
+    };
+    if (op && llvm::all_of(readers, isBehind))
+      return op;
+  }
+  return {};
+}
+
 std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
   auto form = PackedConvolution::match(op);
   const int64_t together = form ? form->depth : 1;
@@ -169,7 +183,7 @@ std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
       readers.push_back(user);
   if (!zeros)
     return std::nullopt;
-  auto reader = readers.size() == 1 ? dyn_cast<linalg::GenericOp>(readers[0]) : linalg::GenericOp();
+  linalg::GenericOp reader = onlyReaderOf(sums, readers);
   if (reader && reader->getBlock() == op->getBlock() && op->isBeforeInBlock(reader) &&
       isEpilogue(reader, sums, form->spatial() + 2)) {
     found.epilogue = reader;
@@ -340,7 +354,12 @@ Value gantry::loadWords(ImplicitLocOpBuilder &b, const Convolution &convolution,
 }
 
 Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index, Value number) {
-  Pixel pixel{number, {}};
+  if (const std::optional<ResultRow> &only = convolution.only)
+    return {index.add(only->first, number),
+            {only->image, only->row, number},
+            index.add(only->read, number),
+            index.add(only->stored, number)};
+  Pixel pixel{number, {}, number, number};
   Value rest = number;
   for (int64_t size : llvm::reverse(convolution.form.out)) {
     pixel.at.push_back(index.rem(rest, size));

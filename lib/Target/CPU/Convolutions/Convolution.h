@@ -10,6 +10,13 @@
 
 namespace gantry {
 
+/// One row of a convolution's result that is computed by itself, by the kernel of a chain.
+struct ResultRow {
+  mlir::Value image, row;   ///< which it is: of what image of the batch, and where in that
+  mlir::Value first;        ///< number of its first pixel among all of the whole result
+  mlir::Value read, stored; ///< the pixels that its first one reads (of a 1x1 window), and is
+};
+
 struct Convolution {
   mlir::linalg::GenericOp op;
   PackedConvolution form;
@@ -22,6 +29,7 @@ struct Convolution {
   /// Channels of a word of 32 bits: four bytes, two of bf16, or one of f32. Channels, terms and
   /// panels are counted in words, and `form` with them.
   int64_t together = 1;
+  std::optional<ResultRow> only; ///< all that is computed here; pixels are counted in it
 
   bool isBytes() const { return together == kBytesTogether; }
   bool isPairs() const { return together == 2; }
@@ -40,6 +48,9 @@ struct Convolution {
   /// Whether some window reaches over the image's ends along a spatial dimension.
   bool hasBorder(unsigned dim) const;
 };
+
+/// Whether an op writes +0 everywhere in its one result.
+bool writesZeros(mlir::Operation *op, mlir::Value buffer);
 
 /// An unsigned index of a loop and arithmetic on it, with constants that fold.
 struct IndexBuilder {
@@ -101,6 +112,7 @@ void storeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Value bu
 struct Pixel {
   mlir::Value number;
   llvm::SmallVector<mlir::Value> at; ///< batch, then one for each spatial dimension
+  mlir::Value read, stored;          ///< the number, but in a chain, as ResultRow has it
 };
 Pixel pixelAt(const Convolution &convolution, const IndexBuilder &index, mlir::Value number);
 
@@ -144,6 +156,14 @@ private:
   mlir::Value flatImage, zeros;
   int64_t length;
 };
+
+/// What is computed of a convolution's one row, in the kernel of a chain. Of the image of a
+/// depthwise one there may be just the rows that its window reaches, without borders: where in it
+/// they begin, in elements.
+void emitRowOfBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                     const Registers &registers);
+void emitRowOfDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                        const Registers &registers, llvm::ArrayRef<mlir::Value> windowRows);
 
 /// The two kinds of kernels. Both make one scf.forall.
 void emitBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,

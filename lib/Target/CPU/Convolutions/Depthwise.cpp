@@ -39,9 +39,11 @@ struct Depthwise {
   Borders borders;
   SmallVector<Tap> taps;          ///< in the order of the sums
   unsigned last;                  ///< spatial dimension
+  ArrayRef<Value> windowRows;     ///< where they are, if that is all of the image
   SmallVector<BlocksOfRow> kinds; ///< where the border is left out
 
-  Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers);
+  Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers,
+            ArrayRef<Value> windowRows = {});
 
   void emit();
   void emitRow(Value row);
@@ -61,6 +63,7 @@ struct Depthwise {
   Value zeroSum(Lanes lanes);
   /// Of the image, in pixels, where the window of a pixel begins; and from there to a tap.
   Value startOf(const Pixel &pixel);
+  SmallVector<Value> rowsOf(const Pixel &pixel);
   int64_t distance(const Tap &tap) const;
   int64_t columns() const { return form.out[last]; }
   /// The columns of a row whose windows lie in the image: from the first up to the second.
@@ -77,11 +80,11 @@ static bool leavesBorderOut(const Convolution &convolution) {
 }
 
 Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
-                     const Registers &registers)
+                     const Registers &registers, ArrayRef<Value> windowRows)
     : b(b), convolution(convolution), form(convolution.form), index{b},
       image(flatten(b, convolution.image)), filter(flatten(b, convolution.filter)),
       epilogue(b, convolution), borders(b, convolution, image, form.channels), taps{Tap()},
-      last(form.spatial() - 1) {
+      last(form.spatial() - 1), windowRows(windowRows) {
   for (int64_t size : form.window) {
     SmallVector<Tap> longer;
     for (const Tap &tap : taps)
@@ -152,14 +155,16 @@ void Depthwise::emitRow(Value row) {
     loop(b, from, to, 1, [&](Value column) { emitPixel(row, column); });
   };
   Value all = index.constant(columns());
-  if (tiled == first)
+  if (tiled == first && windowRows.empty())
     return pixels(index.constant(0), all);
   if (first > 0 || inside)
     pixels(index.constant(0), where(first));
   Value tilesEnd = index.constant(tiled);
   loop(b, where(first), tilesEnd, kTile, [&](Value column) { emitTile(row, column, kTile); });
-  if (tiled < columns())
+  if (tiled < columns() && windowRows.empty())
     pixels(where(tiled), all);
+  else if (tiled < columns())
+    emitTile(row, tilesEnd, columns() - tiled);
 }
 
 void Depthwise::forChannels(function_ref<void(Value, Lanes)> body) {
@@ -187,6 +192,21 @@ Value Depthwise::startOf(const Pixel &pixel) {
                              index.mul(pixel.at[d + 1], form.strides[d])),
                    -convolution.low[d]);
   return at;
+}
+
+/// Where the rows of a window that lies in the image begin, in elements.
+SmallVector<Value> Depthwise::rowsOf(const Pixel &pixel) {
+  SmallVector<Value> rows;
+  if (!windowRows.empty()) {
+    Value start = index.mul(pixel.at.back(), form.strides[last] * form.channels);
+    for (Value row : windowRows)
+      rows.push_back(index.add(row, start));
+    return rows;
+  }
+  Value start = index.mul(startOf(pixel), form.channels);
+  for (size_t i = 0; i < taps.size(); i += form.window[last])
+    rows.push_back(index.add(start, distance(taps[i]) * form.channels));
+  return rows;
 }
 
 int64_t Depthwise::distance(const Tap &tap) const {
@@ -229,18 +249,19 @@ void Depthwise::emitTile(Value row, Value column, int64_t pixels) {
   Value first = index.add(index.mul(row, columns()), column);
   for (int64_t i = 0; i < pixels; ++i)
     places.push_back(pixelAt(convolution, index, index.add(first, i)));
-  Value start = index.mul(startOf(places[0]), form.channels);
+  SmallVector<Value> rows = rowsOf(places[0]);
   forChannels([&](Value channel, Lanes lanes) {
-    Value base = index.add(start, channel);
-    DenseMap<int64_t, Value> loaded; // by distance from the start
+    DenseMap<std::pair<int64_t, int64_t>, Value> loaded; // by rows and pixels from the start
     SmallVector<Value> sums(pixels, zeroSum(lanes));
     for (auto [i, tap] : llvm::enumerate(taps)) {
       Value factor = weight(i, channel, lanes);
+      const int64_t row = int64_t(i) / form.window[last];
       for (int64_t p = 0; p < pixels; ++p) {
-        int64_t at = distance(tap) + p * form.strides[last];
-        Value &element = loaded[at];
+        const int64_t at = tap[last] * form.dilations[last] + p * form.strides[last];
+        Value &element = loaded[{row, at}];
         if (!element)
-          element = loadLanes(b, image, index.add(base, at * form.channels), lanes.live);
+          element = loadLanes(
+              b, image, index.add(index.add(rows[row], channel), at * form.channels), lanes.live);
         sums[p] = vector::FMAOp::create(b, element, factor, sums[p]);
       }
     }
@@ -336,4 +357,12 @@ Depthwise::Sums Depthwise::addRow(Value imagePixel, Value tap, Value channel, La
 void gantry::emitDepthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
                            const Registers &registers) {
   Depthwise(b, convolution, registers).emit();
+}
+
+void gantry::emitRowOfDepthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                                const Registers &registers, ArrayRef<Value> windowRows) {
+  Depthwise depthwise(b, convolution, registers, windowRows);
+  if (windowRows.empty())
+    depthwise.borders.clear();
+  depthwise.emitRow(depthwise.index.constant(0));
 }

@@ -1,8 +1,12 @@
-// The pass; the kinds of kernels are in Blocks.cpp and Depthwise.cpp.
+// The pass; the kinds of kernels are in Blocks.cpp, Depthwise.cpp and EmitChain.cpp.
 
-#include "Convolution.h"
+#include "Chain.h"
 #include "Rows.h"
 #include "gantry/Target/CPU/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -15,6 +19,7 @@ namespace gantry {
 namespace {
 struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolutions> {
   void runOnOperation() override {
+    getOperation().walk([](memref::CopyOp copy) { repeatZeros(copy); });
     // What stands around one of them goes with it.
     SmallVector<linalg::GenericOp> packed;
     getOperation().walk([&](linalg::GenericOp op) {
@@ -27,9 +32,55 @@ struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolution
     FailureOr<Registers> registers = registersFor(getOperation().getLoc(), target);
     if (failed(registers))
       return signalPassFailure();
+    llvm::MapVector<Operation *, SmallVector<Convolution, 3>> ofKernels;
     for (linalg::GenericOp op : packed)
       if (auto convolution = Convolution::match(op))
-        emit(*convolution, *registers);
+        ofKernels[op->getParentOp()].push_back(*convolution);
+    for (auto &[kernel, convolutions] : ofKernels) {
+      if (auto chain = ConvolutionChain::match(convolutions))
+        emit(*chain, convolutions, *registers);
+      else
+        for (const Convolution &before : convolutions) // what one writes may be another's image
+          if (auto convolution = Convolution::match(before.op))
+            emit(*convolution, *registers);
+    }
+  }
+
+  /// Zeros that several sums of one shape begin with are one value, and a copy of it for each sum
+  /// but one: zeros for each again.
+  static void repeatZeros(memref::CopyOp copy) {
+    if (copy.getSource().getType() != copy.getTarget().getType())
+      return;
+    Operation *zeros = nullptr;
+    for (Operation *user : copy.getSource().getUsers()) {
+      if (user == copy || (user->getBlock() == copy->getBlock() && copy->isBeforeInBlock(user)))
+        continue;
+      if (zeros || !writesZeros(user, copy.getSource()) || user->getBlock() != copy->getBlock())
+        return;
+      zeros = user;
+    }
+    if (!zeros)
+      return;
+    IRMapping mapping;
+    mapping.map(copy.getSource(), copy.getTarget());
+    OpBuilder(copy).clone(*zeros, mapping);
+    copy.erase();
+  }
+
+  static void emit(const ConvolutionChain &chain, ArrayRef<Convolution> convolutions,
+                   const Registers &registers) {
+    Operation *last = chain.last().replaced.front();
+    ImplicitLocOpBuilder b(last->getLoc(), last);
+    emitChain(b, chain, registers);
+    llvm::SmallSetVector<Operation *, 2> between; // which nobody makes as a whole
+    for (const Convolution &each : convolutions.drop_back())
+      between.insert(each.result.getDefiningOp());
+    for (const Convolution &each : llvm::reverse(convolutions))
+      for (Operation *op : each.replaced)
+        if (!between.contains(op))
+          op->erase();
+    for (Operation *buffer : between)
+      buffer->erase();
   }
 
   static void emit(const Convolution &convolution, const Registers &registers) {

@@ -25,23 +25,23 @@ Epilogue::Epilogue(ImplicitLocOpBuilder &b, const Convolution &convolution)
   }
 }
 
-/// Where in the result a pixel's channel is.
-static Value placeOf(ImplicitLocOpBuilder &b, const Convolution &convolution, const Pixel &pixel,
+/// Where the channel of a pixel is, by the number of that.
+static Value placeOf(ImplicitLocOpBuilder &b, const Convolution &convolution, Value pixel,
                      Value column, Lanes lanes) {
   IndexBuilder index{b};
-  return index.add(index.add(index.mul(pixel.number, convolution.form.outputs), column),
-                   lanes.first);
+  return index.add(index.add(index.mul(pixel, convolution.form.outputs), column), lanes.first);
 }
 
 void Epilogue::store(Value sum, const Pixel &pixel, Value column, Lanes lanes) {
   Value value = convolution.epilogue ? compute(sum, pixel, column, lanes) : sum;
-  storeLanes(b, value, flatResult, placeOf(b, convolution, pixel, column, lanes), lanes.live);
+  storeLanes(b, value, flatResult, placeOf(b, convolution, pixel.stored, column, lanes),
+             lanes.live);
 }
 
 Value Epilogue::operand(unsigned input, const Pixel &pixel, Value column, Lanes lanes) {
   linalg::GenericOp op = convolution.epilogue;
   if (flatInputs[input])
-    return loadLanes(b, flatInputs[input], placeOf(b, convolution, pixel, column, lanes),
+    return loadLanes(b, flatInputs[input], placeOf(b, convolution, pixel.number, column, lanes),
                      lanes.live);
   OpOperand *operand = op.getDpsInputOperand(input);
   AffineMap map = op.getMatchingIndexingMap(operand);

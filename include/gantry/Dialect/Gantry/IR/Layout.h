@@ -14,6 +14,10 @@ namespace gantry {
 /// makes ops of that form for targets that have kernels for it; graphs have none.
 inline constexpr llvm::StringLiteral kChannelsLastAttr = "gantry.channels_last";
 
+/// On an op between two convolutions, or the first of them: its result is made row by row in the
+/// kernel of the op that reads it, and never there as a whole.
+inline constexpr llvm::StringLiteral kByRowsAttr = "gantry.by_rows";
+
 /// Bytes that processors multiply and add up at a time.
 inline constexpr int64_t kBytesTogether = 4;
 
