@@ -130,6 +130,15 @@ static bool keepsTwice(ModuleOp module) {
   return false;
 }
 
+/// Whether there is something that CPUs can compute row by row with its neighbours.
+static bool hasDepthwise(ModuleOp module) {
+  return module
+      .walk([](ConvOp conv) {
+        return conv.getGroups() > 1 ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static bool computesAtLoad(ModuleOp module) {
   return llvm::any_of(module.getOps<commands::FuncOp>(),
                       [](commands::FuncOp func) { return func.getAtLoad(); });
@@ -413,14 +422,16 @@ struct Repair {
   std::optional<Attempt> takeWhatIsFree(const Attempt &first) {
     std::optional<Attempt> best;
     auto last = [&]() -> const Attempt & { return best ? *best : first; };
-    auto tryOut = [&](bool CompileOptions::*option, bool value) {
+    auto tryOut = [&](auto CompileOptions::*option, auto value) {
       CompileOptions options = last().options;
       options.*option = value;
       if (Attempt made = attempt(options);
           made.isAnswer() || made.allMissing() < last().allMissing())
         best = std::move(made);
     };
-    if (keepsTwice(*first.module))
+    if (first.options.chains == Chains::time && hasDepthwise(*placed))
+      tryOut(&CompileOptions::chains, Chains::memory);
+    if (!last().isAnswer() && keepsTwice(*first.module))
       tryOut(&CompileOptions::keepOnce, true);
     // What is computed at load takes room in each run, too.
     if (!last().isAnswer() && computesAtLoad(*first.module))
@@ -573,6 +584,8 @@ struct Repair {
       if (isDone && !text.empty())
         taken.push_back({text, [&options, &done, option] { options.*option = done.*option; }});
     };
+    add(options.chains != done.chains,
+        "convolutions are computed row by row with those around them", &CompileOptions::chains);
     add(options.keepOnce != done.keepOnce, "weights that are read in two layouts are kept in one",
         &CompileOptions::keepOnce);
     add(options.once != done.once, "what depends on constants alone is computed in each run",
