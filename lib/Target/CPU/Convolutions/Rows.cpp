@@ -446,7 +446,8 @@ void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange su
     return storeByRows(first, pixels, sums);
   Value firstColumn = index.add(index.mul(panel, form.panel), column);
   for (int64_t i = 0; i < pixels; ++i) {
-    Pixel pixel{index.add(first, i), row.at};
+    Value number = index.add(first, i);
+    Pixel pixel{number, row.at, number, number};
     pixel.at.push_back(index.add(firstPixel, i));
     for (auto [j, part] : llvm::enumerate(lanes))
       epilogue.store(sums[i * lanes.size() + j], pixel, firstColumn, part);
