@@ -409,7 +409,11 @@ SmallVector<Value> Rows::addRun(Value from, Value term, int64_t length, Interval
   // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
   constexpr int64_t rowsAhead = 12;
   const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
-  const int64_t steps = piece.isTight ? 1 : unrolled(length);
+  // Words that two pixels read in steps that are written out would be kept: f32 is read again by
+  // what multiplies it, pairs are not.
+  const bool sharesWords =
+      convolution.isPairs() && form.strides[last] * form.channels < unrolled(length);
+  const int64_t steps = piece.isTight || sharesWords ? 1 : unrolled(length);
   Value rowOfPanel = index.add(index.mul(panel, convolution.terms()), term);
   Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
   return loopWith(b, length, steps, sums, [&](Value at, ValueRange carried) {
