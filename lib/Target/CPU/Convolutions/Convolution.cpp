@@ -218,6 +218,10 @@ bool Convolution::hasBorder(unsigned dim) const {
   return low[dim] > 0 || reach - low[dim] > imageSize(dim);
 }
 
+bool Convolution::hasBorder() const {
+  return llvm::any_of(llvm::seq(form.spatial()), [&](unsigned dim) { return hasBorder(dim); });
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -377,10 +381,7 @@ Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index,
 Borders::Borders(ImplicitLocOpBuilder &b, const Convolution &convolution, Value flatImage,
                  int64_t length)
     : b(b), flatImage(flatImage), length(length) {
-  bool hasAny = false;
-  for (unsigned i = 0; i < convolution.form.spatial(); ++i)
-    hasAny |= convolution.hasBorder(i);
-  if (!hasAny)
+  if (!convolution.hasBorder())
     return;
   auto function = convolution.op->getParentOfType<func::FuncOp>();
   OpBuilder::InsertionGuard guard(b);

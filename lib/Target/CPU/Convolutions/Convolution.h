@@ -29,7 +29,7 @@ struct Convolution {
   /// Channels of a word of 32 bits: four bytes, two of bf16, or one of f32. Channels, terms and
   /// panels are counted in words, and `form` with them.
   int64_t together = 1;
-  std::optional<ResultRow> only; ///< all that is computed here; pixels are counted in it
+  std::optional<ResultRow> only = {}; ///< all that is computed here; pixels are counted in it
 
   bool isBytes() const { return together == kBytesTogether; }
   bool isPairs() const { return together == 2; }
@@ -47,6 +47,7 @@ struct Convolution {
   int64_t terms() const;
   /// Whether some window reaches over the image's ends along a spatial dimension.
   bool hasBorder(unsigned dim) const;
+  bool hasBorder() const; ///< along any
 };
 
 /// Whether an op writes +0 everywhere in its one result.

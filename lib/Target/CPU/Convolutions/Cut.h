@@ -41,6 +41,15 @@ struct Piece {
 /// Registers of a panel, or of a wide one those that are computed at a time.
 int64_t registersOf(int64_t panel);
 
+/// Most pixels in a block, whatever rows they are of, of that many registers a pixel: sums, a row
+/// of the panel and a pixel's channel are in registers at a time. Words of bytes are read into one
+/// register more: the instruction takes only the other factor from memory.
+int64_t mostPixelsInLine(int64_t registers, bool isBytes);
+
+/// Whether each pixel reads the one at its place: a product of matrices. With a border the result
+/// has other places than the image, also for blocks inside.
+bool isProduct(const Convolution &convolution);
+
 /// Whether blocks are multiplied as matrices (AMX).
 bool multipliesMatrices(const Convolution &convolution, const Registers &registers);
 

@@ -49,7 +49,7 @@ struct Depthwise {
   void emitRow(Value row);
   void emitPixel(Value row, Value column);
   void emitTile(Value row, Value column, int64_t pixels);
-  void emitRowOfBlocks(Value row);
+  void emitRowInBlocks(Value row);
   void emitBlock(Value row, Value firstPixel, const BlocksOfRow &kind, bool isWhole);
   using Sums = SmallVector<Value>;
   Sums addPlaces(unsigned dim, const Pixel &first, Value imageRow, Value tap, Value channel,
@@ -75,8 +75,7 @@ struct Depthwise {
 static bool leavesBorderOut(const Convolution &convolution) {
   constexpr int64_t mostPlaces = 16;
   return skipsBorder(convolution.op) && convolution.form.window.back() <= mostPlaces &&
-         llvm::any_of(llvm::seq(convolution.form.spatial()),
-                      [&](unsigned dim) { return convolution.hasBorder(dim); });
+         convolution.hasBorder();
 }
 
 Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
@@ -112,7 +111,7 @@ void Depthwise::emit() {
     borders.clear();
   Value from = index.mul(items.getInductionVar(0), rowsOfItem), to = index.add(from, rowsOfItem);
   loop(b, from, index.min(to, index.constant(rows)), 1,
-       [&](Value row) { kinds.empty() ? emitRow(row) : emitRowOfBlocks(row); });
+       [&](Value row) { kinds.empty() ? emitRow(row) : emitRowInBlocks(row); });
   auto func = items->getParentOfType<func::FuncOp>();
   func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(std::max<int64_t>(
                                1, kThreadWork / std::max<int64_t>(rowsOfItem * workOfRow, 1))));
@@ -274,7 +273,7 @@ void Depthwise::emitTile(Value row, Value column, int64_t pixels) {
 // Without the border
 //===----------------------------------------------------------------------===//
 
-void Depthwise::emitRowOfBlocks(Value row) {
+void Depthwise::emitRowInBlocks(Value row) {
   // Small windows that lie in the image along the other dimensions have no loops.
   constexpr size_t mostUnrolled = 9;
   const bool isSmall = taps.size() <= mostUnrolled;

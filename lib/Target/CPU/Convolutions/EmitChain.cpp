@@ -14,6 +14,7 @@
 
 #include "Chain.h"
 
+#include "Cut.h"
 #include "Panels.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -23,9 +24,6 @@
 
 using namespace mlir;
 using namespace gantry;
-
-/// Multiply-adds that are worth a thread.
-static constexpr int64_t kThreadWork = 1 << 17;
 
 int64_t ChainSizes::items() const {
   // For four threads, unless rows would be made twice that are many beside all.
@@ -49,7 +47,7 @@ std::optional<ConvolutionChain> ConvolutionChain::match(ArrayRef<Convolution> co
     auto isOne = [](int64_t size) { return size == 1; };
     const bool isOfPixels = llvm::all_of(each.form.window, isOne) &&
                             llvm::all_of(each.form.strides, isOne) && each.form.groups == 1 &&
-                            !each.hasBorder(0) && !each.hasBorder(1);
+                            !each.hasBorder();
     if (each.form.spatial() != spatial || each.together != 1 || (&each != depthwise && !isOfPixels))
       return std::nullopt;
   }

@@ -15,8 +15,8 @@
 
 #include "Rows.h"
 
-#include "Dot.h"
 #include "Panels.h"
+#include "PixelBlocks.h"
 #include "Taps.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
@@ -92,8 +92,8 @@ static int64_t placesOfRows(const Convolution &convolution) {
 
 /// Blocks that go on from row to row, each with all places.
 static double cyclesInLine(const Convolution &convolution) {
-  constexpr int64_t most[] = {14, 12, 9, 6};
-  const int64_t registers = registersOf(convolution.form.panel), pixels = most[registers - 1];
+  const int64_t registers = registersOf(convolution.form.panel),
+                pixels = mostPixelsInLine(registers, convolution.isBytes());
   const double blocks = double(llvm::divideCeil(convolution.pixels(), pixels));
   const int64_t window = convolution.form.window.back();
   return forPanel(convolution, registers, [&](int64_t registers) {
@@ -106,9 +106,8 @@ std::optional<RowCut> gantry::cutRows(const Convolution &convolution) {
   // Places of the window that are written out, at most.
   constexpr int64_t mostPlaces = 16, mostKinds = 6;
   const unsigned last = convolution.form.spatial() - 1;
-  const bool hasBorder = llvm::any_of(llvm::seq(convolution.form.spatial()),
-                                      [&](unsigned dim) { return convolution.hasBorder(dim); });
-  if (!hasBorder || !skipsBorder(convolution.op) || convolution.form.window[last] > mostPlaces)
+  if (!convolution.hasBorder() || !skipsBorder(convolution.op) ||
+      convolution.form.window[last] > mostPlaces)
     return std::nullopt;
   const double places = double(placesOfRows(convolution));
   double least = cyclesInLine(convolution);
@@ -160,18 +159,9 @@ static SmallVector<int64_t> shareBlocks(const Convolution &convolution, const Cu
 }
 
 namespace {
-struct Rows {
-  ImplicitLocOpBuilder &b;
-  const Convolution &convolution;
-  const PackedConvolution &form;
-  IndexBuilder index;
+struct Rows : PixelBlocks {
   RowCut rows;
-  Cut cut;
-  Piece piece;
   SmallVector<BlocksOfRow> kinds;
-  Value image, filter; ///< flat
-  Value kept;          ///< the sums of a block on the stack, where what follows reads them
-  Epilogue epilogue;
   unsigned last; ///< spatial dimension
 
   /// What a block is computed of: a part of a panel's columns.
@@ -180,20 +170,15 @@ struct Rows {
 
   Rows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowCut &rows,
        const Registers &registers)
-      : b(b), convolution(convolution), form(convolution.form), index{b}, rows(rows),
-        cut(convolution, convolution.pixels() / form.out.back(), rows.blocks),
-        piece(convolution, registers, rows.registers), kinds(cutRow(convolution, rows.blocks)),
-        image(flattenFactors(b, convolution, convolution.image)),
-        filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution),
-        last(form.spatial() - 1) {}
+      : PixelBlocks(
+            b, convolution,
+            Cut(convolution, convolution.pixels() / convolution.form.out.back(), rows.blocks),
+            Piece(convolution, registers, rows.registers)),
+        rows(rows), kinds(cutRow(convolution, rows.blocks)), last(form.spatial() - 1) {}
 
   void emit();
   void emitItem(Value panelItem, Value blockItem);
-  std::pair<Value, Value> share(Value item, int64_t items, int64_t all) const;
   std::pair<Value, Value> blocksOf(Value chunk) const;
-  void emitBand(Value number, Value first, Value end);
-  void emitPart(Value column, int64_t columns, Value first, Value end);
-  void emitColumns(Value column, int64_t columns, Value first, Value end);
   void emitBlock(Value block);
 
   //===--- One block -------------------------------------------------------===//
@@ -212,50 +197,26 @@ struct Rows {
   SmallVector<Value> addRun(Value from, Value term, int64_t length, Interval pixels,
                             ValueRange sums);
   void store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums);
-  void storeByRows(Value firstNumber, int64_t pixels, ValueRange sums);
-
-  Type sumType() const { return cast<MemRefType>(convolution.sums.getType()).getElementType(); }
-  Value multiplyAdd(Value channel, Value weights, Value sums) {
-    if (convolution.together == 1)
-      return vector::FMAOp::create(b, channel, weights, sums);
-    auto module = convolution.op->getParentOfType<ModuleOp>();
-    return cpu::callDot(b, module, channel, weights, sums);
-  }
 };
 } // namespace
 
 void Rows::emit() {
-  if (convolution.isBytes() && convolution.epilogue) {
-    OpBuilder::InsertionGuard guard(b);
-    auto function = convolution.op->getParentOfType<func::FuncOp>();
-    b.setInsertionPointToStart(&function.getBody().front());
-    kept = memref::AllocaOp::create(
-        b, MemRefType::get({cut.pixelsOfBlock * rows.registers * kPanelLanes}, sumType()),
-        b.getI64IntegerAttr(64));
-  }
-  SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
-  auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(items.getBody());
-  emitItem(items.getInductionVar(0), items.getInductionVar(1));
-  auto func = items->getParentOfType<func::FuncOp>();
-  const int64_t work =
-      form.batch * countTapsInside(convolution) * form.inner() * form.outputs / cut.items();
-  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
-                               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
+  if (convolution.isBytes() && convolution.epilogue)
+    keepSums(rows.registers * kPanelLanes);
+  const int64_t work = form.batch * countTapsInside(convolution) * form.inner() * form.outputs;
+  forItems(work / cut.items(),
+           [&](Value panelItem, Value blockItem) { emitItem(panelItem, blockItem); });
 }
 
 void Rows::emitItem(Value panelItem, Value blockItem) {
-  auto [band, endBand] = share(panelItem, cut.parts, cut.panels * int64_t(cut.bands.size()));
-  auto [block, endBlock] = blocksOf(blockItem);
-  loop(b, band, endBand, 1,
-       [&, block = block, endBlock = endBlock](Value at) { emitBand(at, block, endBlock); });
-}
-
-/// What one of `items` has of `all`: no item has more than one more than another.
-std::pair<Value, Value> Rows::share(Value item, int64_t items, int64_t all) const {
-  Value from = index.mul(item, all), to = index.add(from, all);
-  return {index.div(from, items), index.div(to, items)};
+  const std::pair<Value, Value> bands = bandsOf(panelItem);
+  auto [first, end] = blocksOf(blockItem);
+  forColumns(bands, [&, first = first, end = end](Value ofPanel, Value from, int64_t columns) {
+    panel = ofPanel;
+    column = from;
+    lanes = lanesOf(columns);
+    loop(b, first, end, 1, [&](Value block) { emitBlock(block); });
+  });
 }
 
 /// The blocks of a chunk: from the first up to the second.
@@ -272,42 +233,6 @@ std::pair<Value, Value> Rows::blocksOf(Value chunk) const {
     to = arith::SelectOp::create(b, before, to, index.constant(first[i + 1]));
   }
   return {from, to};
-}
-
-/// One of all panels' bands, by its number.
-void Rows::emitBand(Value number, Value first, Value end) {
-  const int64_t count = cut.bands.size();
-  panel = index.div(number, count);
-  if (count == 1)
-    return emitPart(index.constant(0), form.panel, first, end);
-  Value band = index.rem(number, count);
-  // All of the same width have their loops in common.
-  for (int64_t from = 0, to = 0; from < count; from = to) {
-    const int64_t columns = cut.bands[from].live;
-    while (to < count && cut.bands[to].live == columns)
-      ++to;
-    Value past = b.createOrFold<arith::SubIOp>(band, index.constant(from));
-    auto isOne = scf::IfOp::create(b, index.less(past, to - from), /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(isOne.thenBlock());
-    emitPart(index.add(index.mul(past, columns), cut.bands[from].first), columns, first, end);
-  }
-}
-
-/// Some columns of a panel, as many at a time as there are registers for.
-void Rows::emitPart(Value from, int64_t columns, Value first, Value end) {
-  const int64_t whole = columns / piece.columns * piece.columns;
-  if (whole)
-    loop(b, index.constant(0), index.constant(whole), piece.columns,
-         [&](Value at) { emitColumns(index.add(from, at), piece.columns, first, end); });
-  if (whole < columns)
-    emitColumns(index.add(from, whole), columns - whole, first, end);
-}
-
-void Rows::emitColumns(Value from, int64_t columns, Value first, Value end) {
-  column = from;
-  lanes = lanesOf(columns);
-  loop(b, first, end, 1, [&](Value block) { emitBlock(block); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -340,11 +265,7 @@ void Rows::emitBlock(Value block) {
 
 void Rows::emitPixels(const Row &row, Value firstPixel, ArrayRef<TapGroup> groups,
                       Interval pixels) {
-  SmallVector<Value> sums;
-  for (int64_t i = pixels.first; i < pixels.second; ++i)
-    for (Lanes part : lanes)
-      sums.push_back(arith::ConstantOp::create(
-          b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, sumType()))));
+  SmallVector<Value> sums = zeroSums(pixels.second - pixels.first, lanes);
   sums = addPlaces(0, row, row.at[0], index.constant(0), firstPixel, groups, pixels, sums);
   store(row, index.add(firstPixel, pixels.first), pixels.second - pixels.first, sums);
 }
@@ -384,10 +305,8 @@ SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
                             live.first * form.strides[last] - convolution.low[last]);
     place = index.add(place, index.mul(first, form.dilations[last]));
     Value channel = index.mul(index.add(imageRow, place), form.channels);
-    if (form.groups > 1) {
-      const int64_t panelsOfGroup = form.outputs / form.groups / form.panel;
-      channel = index.add(channel, index.mul(index.div(panel, panelsOfGroup), form.inner()));
-    }
+    if (Value first = firstChannelOf(panel))
+      channel = index.add(channel, first);
     const size_t one = lanes.size(), before = size_t(live.first - pixels.first) * one,
                  count = size_t(live.second - live.first) * one;
     SmallVector<Value> next(carried);
@@ -406,49 +325,23 @@ SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
 /// Terms `term` onwards of the panel, of the pixels' channels from `from` on.
 SmallVector<Value> Rows::addRun(Value from, Value term, int64_t length, Interval pixels,
                                 ValueRange sums) {
-  // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
-  constexpr int64_t rowsAhead = 12;
-  const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
   // Words that two pixels read in steps that are written out would be kept: f32 is read again by
   // what multiplies it, pairs are not.
   const bool sharesWords =
       convolution.isPairs() && form.strides[last] * form.channels < unrolled(length);
   const int64_t steps = piece.isTight || sharesWords ? 1 : unrolled(length);
-  Value rowOfPanel = index.add(index.mul(panel, convolution.terms()), term);
-  Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
-  return loopWith(b, length, steps, sums, [&](Value at, ValueRange carried) {
-    SmallVector<Value> next(carried);
-    Value rowAt = index.add(filterAt, index.mul(at, form.panel)), channelAt = index.add(from, at);
-    for (int64_t k = 0; k < steps; ++k) {
-      SmallVector<Value> weights;
-      for (Lanes part : lanes) {
-        weights.push_back(loadWords(b, convolution, filter,
-                                    index.add(rowAt, k * form.panel + part.first), part.live));
-        if (prefetches) {
-          Value ahead = index.add(rowAt, (k + rowsAhead) * form.panel + part.first);
-          memref::PrefetchOp::create(b, filter, index.mul(ahead, elementsOfWord(convolution)),
-                                     /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-        }
-      }
-      for (int64_t i = 0; i < pixels.second - pixels.first; ++i) {
-        Value place = index.add(channelAt, k + i * form.strides[last] * form.channels);
-        Value channel = loadWord(b, convolution, image, place);
-        for (auto [j, weight] : llvm::enumerate(weights)) {
-          Value &sum = next[i * lanes.size() + j];
-          Value spread = vector::BroadcastOp::create(b, weight.getType(), channel);
-          sum = multiplyAdd(spread, weight, sum);
-        }
-      }
-    }
-    return next;
-  });
+  return addTerms(panel, term, column, lanes, length, steps, pixels.second - pixels.first, sums,
+                  [&](int64_t pixel, Value at, int64_t k) {
+                    const int64_t ahead = k + pixel * form.strides[last] * form.channels;
+                    return loadWord(b, convolution, image, index.add(index.add(from, at), ahead));
+                  });
 }
 
 void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums) {
   Value first = index.add(index.mul(row.number, form.out[last]), firstPixel);
+  Value firstColumn = columnOf(panel, column);
   if (kept)
-    return storeByRows(first, pixels, sums);
-  Value firstColumn = index.add(index.mul(panel, form.panel), column);
+    return storeByRows(sums, lanes, first, pixels, firstColumn);
   for (int64_t i = 0; i < pixels; ++i) {
     Value number = index.add(first, i);
     Pixel pixel{number, row.at, number, number};
@@ -456,25 +349,6 @@ void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange su
     for (auto [j, part] : llvm::enumerate(lanes))
       epilogue.store(sums[i * lanes.size() + j], pixel, firstColumn, part);
   }
-}
-
-/// A pixel after the other: what follows sums of bytes is long, and code for each register of a
-/// block longer than all else.
-void Rows::storeByRows(Value firstNumber, int64_t pixels, ValueRange sums) {
-  const int64_t width = int64_t(lanes.size()) * kPanelLanes;
-  for (int64_t i = 0; i < pixels; ++i)
-    for (auto [j, part] : llvm::enumerate(lanes))
-      vector::StoreOp::create(b, sums[i * lanes.size() + j], kept,
-                              index.constant(i * width + part.first));
-  Value firstColumn = index.add(index.mul(panel, form.panel), column);
-  loop(b, index.constant(0), index.constant(pixels), 1, [&](Value at) {
-    Pixel pixel = pixelAt(convolution, index, index.add(firstNumber, at));
-    for (Lanes part : lanes) {
-      auto type = VectorType::get({widthOf(part.live)}, sumType());
-      Value from = index.add(index.mul(at, width), part.first);
-      epilogue.store(vector::LoadOp::create(b, type, kept, from), pixel, firstColumn, part);
-    }
-  });
 }
 
 void gantry::emitRows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowCut &rows,
