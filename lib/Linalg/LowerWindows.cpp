@@ -142,24 +142,13 @@ Value Convolution::emit(Emitter &b) {
 //===----------------------------------------------------------------------===//
 
 static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
-  ArrayRef<int64_t> result = op.getType().getShape(), filter = shapeOf(in.getFilter());
-  unsigned spatial = result.size() - 2;
-  const bool isNarrow = channelsTogether(elementOf(in.getFilter())) > 1;
-  PackedConvolution convolution{result[0],
-                                shapeOf(in.getInput()).back(),
-                                int64_t(op.getGroups()),
-                                result.back(),
-                                isNarrow ? filter.drop_back().back() : filter.back(),
-                                llvm::to_vector<3>(result.slice(1, spatial)),
-                                llvm::to_vector<3>(filter.slice(1, spatial)),
-                                llvm::to_vector<3>(op.getStrides()),
-                                llvm::to_vector<3>(op.getDilations()),
-                                isNarrow ? filter.back() : 1};
+  const PackedConvolution convolution = PackedConvolution::of(op);
   Value image = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(),
                       b.number(0, elementOf(in.getInput())), 1);
   SmallVector<AffineMap> maps = convolution.maps(b.getContext());
-  Value sum = sumOfWindows(b, result, maps[2], {{image, maps[0]}, {in.getFilter(), maps[1]}},
-                           convolution.iterators(), Signs::of(op.getInput(), op.getFilter()));
+  Value sum = sumOfWindows(b, op.getType().getShape(), maps[2],
+                           {{image, maps[0]}, {in.getFilter(), maps[1]}}, convolution.iterators(),
+                           Signs::of(op.getInput(), op.getFilter()));
   if (skipsBorder(op))
     setSkipsBorder(sum.getDefiningOp());
   if (isWide(op))
@@ -181,7 +170,8 @@ static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
                           int64_t(op.getGroups()),
                           Shape(op.getType().getShape().drop_front(2)),
                           Signs::of(op.getInput(), op.getFilter()),
-                          addsPlusZero(op), isWide(op)};
+                          addsPlusZero(op),
+                          isWide(op)};
   return convolution.emit(b);
 }
 

@@ -1,9 +1,28 @@
 #include "gantry/Linalg/PackedConvolution.h"
 
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+
 using namespace mlir;
 using namespace gantry;
 
 using utils::IteratorType;
+
+PackedConvolution PackedConvolution::of(ConvOp op) {
+  ArrayRef<int64_t> image = op.getInput().getType().getShape(), result = op.getType().getShape(),
+                    filter = op.getFilter().getType().getShape();
+  const unsigned spatial = result.size() - 2;
+  const bool isNarrow = channelsTogether(op.getFilter().getType().getElementType()) > 1;
+  return {result[0],
+          image.back(),
+          int64_t(op.getGroups()),
+          result.back(),
+          isNarrow ? filter.drop_back().back() : filter.back(),
+          llvm::to_vector<3>(result.slice(1, spatial)),
+          llvm::to_vector<3>(filter.slice(1, spatial)),
+          llvm::to_vector<3>(op.getStrides()),
+          llvm::to_vector<3>(op.getDilations()),
+          isNarrow ? filter.back() : 1};
+}
 
 SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
   auto dim = [&](unsigned d) { return getAffineDimExpr(d, context); };

@@ -2,6 +2,8 @@
 // look for.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
@@ -30,6 +32,8 @@ struct PackedConvolution {
   llvm::SmallVector<mlir::AffineMap> maps(mlir::MLIRContext *context) const;
   llvm::SmallVector<mlir::utils::IteratorType> iterators() const;
 
+  /// That of an op with its channels last.
+  static PackedConvolution of(ConvOp op);
   /// What an op of this form computes; nothing for others.
   static std::optional<PackedConvolution> match(mlir::linalg::LinalgOp op);
 };

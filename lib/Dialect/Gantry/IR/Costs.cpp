@@ -101,16 +101,10 @@ uint64_t MatmulOp::getFlops() {
 static uint64_t placesInside(ConvOp op) {
   const auto image = op.getInput().getType(), result = op.getType();
   uint64_t count = 1;
-  for (int64_t d = 0; d + 2 < result.getRank(); ++d) {
-    uint64_t along = 0;
-    for (int64_t pixel = 0; pixel < result.getDimSize(d + 1); ++pixel) {
-      auto [from, to] =
-          tapsInside(pixel * op.getStrides()[d] - op.getPadsLow()[d], image.getDimSize(d + 1),
-                     op.getFilter().getType().getDimSize(d + 1), op.getDilations()[d]);
-      along += to - from;
-    }
-    count *= along;
-  }
+  for (int64_t d = 0; d + 2 < result.getRank(); ++d)
+    count *= countTapsInside(result.getDimSize(d + 1), op.getStrides()[d], op.getPadsLow()[d],
+                             image.getDimSize(d + 1), op.getFilter().getType().getDimSize(d + 1),
+                             op.getDilations()[d]);
   return count;
 }
 

@@ -29,6 +29,11 @@ struct ChainSizes {
   int64_t channels;
   bool expands, projects;
 
+  /// Of a depthwise convolution of pictures, whose image has a border of `low` columns before its
+  /// own.
+  static ChainSizes of(const PackedConvolution &form, int64_t low, int64_t imageColumns,
+                       bool expands, bool projects);
+
   /// What an item has on its stack at most; more is memory of the plan, a part for each item.
   static constexpr int64_t kStackBytes = 112 << 10;
 

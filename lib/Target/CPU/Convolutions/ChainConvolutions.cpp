@@ -164,7 +164,9 @@ struct Chooser {
     const uint32_t device = machines.numberOf(made.depthwise);
     const double byteRate = machines.costs.byteRate(device),
                  flopRate = machines.costs.flopRate(device);
-    const ChainSizes sizes = sizesOf(made);
+    const ChainSizes sizes = ChainSizes::of(
+        PackedConvolution::of(made.depthwise), made.depthwise.getPadsLow()[1],
+        typeOf(made.depthwise.getInput()).getDimSize(2), bool(made.expand), bool(made.project));
     made.saved = -sizes.scratchBytes();
     for (ConvOp gone : {made.expand, made.project ? made.depthwise : ConvOp()}) {
       if (!gone)
@@ -184,25 +186,6 @@ struct Chooser {
       const double again = conv == made.expand ? sizes.shareMadeTwice() : 0;
       made.worth -= (unused + again) * double(conv.getFlops()) / flopRate;
     }
-  }
-
-  static ChainSizes sizesOf(const Candidate &made) {
-    ConvOp depthwise = made.depthwise;
-    ArrayRef<int64_t> image = typeOf(depthwise.getInput()).getShape(),
-                      window = typeOf(depthwise.getFilter()).getShape().slice(1, 2),
-                      result = typeOf(depthwise.getResult()).getShape();
-    auto reach = [&](unsigned dim) {
-      return (window[dim] - 1) * depthwise.getDilations()[dim] + 1;
-    };
-    const int64_t across = (result[2] - 1) * depthwise.getStrides()[1] + reach(1);
-    return {result[0] * result[1],
-            result[2],
-            reach(0),
-            depthwise.getStrides()[0],
-            std::max(across, depthwise.getPadsLow()[1] + image[2]),
-            image[3],
-            bool(made.expand),
-            bool(made.project)};
   }
 };
 

@@ -25,6 +25,20 @@
 using namespace mlir;
 using namespace gantry;
 
+ChainSizes ChainSizes::of(const PackedConvolution &form, int64_t low, int64_t imageColumns,
+                          bool expands, bool projects) {
+  auto reach = [&](unsigned dim) { return (form.window[dim] - 1) * form.dilations[dim] + 1; };
+  const int64_t across = (form.out[1] - 1) * form.strides[1] + reach(1);
+  return {form.batch * form.out[0],
+          form.out[1],
+          reach(0),
+          form.strides[0],
+          std::max(across, low + imageColumns),
+          form.channels,
+          expands,
+          projects};
+}
+
 int64_t ChainSizes::items() const {
   // For four threads, unless rows would be made twice that are many beside all.
   constexpr int64_t wanted[] = {8, 4, 2}, leastShare[] = {20, 4, 1};
@@ -73,21 +87,6 @@ std::optional<ConvolutionChain> ConvolutionChain::match(ArrayRef<Convolution> co
   return chain;
 }
 
-static ChainSizes sizesOf(const ConvolutionChain &chain) {
-  const Convolution &depthwise = chain.depthwise;
-  const PackedConvolution &form = depthwise.form;
-  auto reach = [&](unsigned dim) { return (form.window[dim] - 1) * form.dilations[dim] + 1; };
-  const int64_t across = (form.out[1] - 1) * form.strides[1] + reach(1);
-  return {form.batch * form.out[0],
-          form.out[1],
-          reach(0),
-          form.strides[0],
-          std::max(across, depthwise.low[1] + depthwise.imageSize(1)),
-          form.channels,
-          chain.expand.has_value(),
-          chain.project.has_value()};
-}
-
 namespace {
 struct ChainEmitter {
   ImplicitLocOpBuilder &b;
@@ -99,7 +98,10 @@ struct ChainEmitter {
   Value part;            ///< the item's in both
 
   ChainEmitter(ImplicitLocOpBuilder &b, const ConvolutionChain &chain, const Registers &registers)
-      : b(b), chain(chain), registers(registers), index{b}, sizes(sizesOf(chain)) {}
+      : b(b), chain(chain), registers(registers), index{b},
+        sizes(ChainSizes::of(chain.depthwise.form, chain.depthwise.low[1],
+                             chain.depthwise.imageSize(1), chain.expand.has_value(),
+                             chain.project.has_value())) {}
 
   void emit();
   void makeBuffers(int64_t parts);

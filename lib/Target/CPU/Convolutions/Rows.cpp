@@ -81,12 +81,7 @@ static double cyclesOfRow(const Convolution &convolution, const RowCut &rows) {
 
 /// Places of the window in all dimensions but the last, of all rows.
 static int64_t placesOfRows(const Convolution &convolution) {
-  const unsigned last = convolution.form.spatial() - 1;
-  int64_t along = 0;
-  for (int64_t pixel = 0; pixel < convolution.form.out[last]; ++pixel) {
-    auto [from, to] = tapsInside(convolution, last, pixel);
-    along += to - from;
-  }
+  const int64_t along = countTapsInside(convolution, convolution.form.spatial() - 1);
   return along ? countTapsInside(convolution) / along * convolution.form.batch : 0;
 }
 

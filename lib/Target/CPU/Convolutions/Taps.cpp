@@ -70,15 +70,15 @@ SmallVector<BlocksOfRow> gantry::cutRow(const Convolution &convolution, int64_t 
   return kinds;
 }
 
+int64_t gantry::countTapsInside(const Convolution &convolution, unsigned dim) {
+  const PackedConvolution &form = convolution.form;
+  return countTapsInside(form.out[dim], form.strides[dim], convolution.low[dim],
+                         convolution.imageSize(dim), form.window[dim], form.dilations[dim]);
+}
+
 int64_t gantry::countTapsInside(const Convolution &convolution) {
   int64_t count = 1;
-  for (unsigned d = 0; d < convolution.form.spatial(); ++d) {
-    int64_t along = 0;
-    for (int64_t pixel = 0; pixel < convolution.form.out[d]; ++pixel) {
-      auto [from, to] = tapsInside(convolution, d, pixel);
-      along += to - from;
-    }
-    count *= along;
-  }
+  for (unsigned d = 0; d < convolution.form.spatial(); ++d)
+    count *= countTapsInside(convolution, d);
   return count;
 }

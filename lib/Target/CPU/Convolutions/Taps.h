@@ -32,7 +32,9 @@ struct BlocksOfRow {
 /// A row in so many blocks, as even as can be.
 llvm::SmallVector<BlocksOfRow> cutRow(const Convolution &convolution, int64_t blocks);
 
-/// Places of windows in the image, of all pixels of an image.
+/// Places of windows in the image along a spatial dimension, of all pixels along it.
+int64_t countTapsInside(const Convolution &convolution, unsigned dim);
+/// The same in all dimensions, of all pixels of an image.
 int64_t countTapsInside(const Convolution &convolution);
 
 } // namespace gantry

@@ -39,4 +39,16 @@ inline std::pair<int64_t, int64_t> tapsInside(int64_t start, int64_t size, int64
   return {tapsBefore(0), tapsBefore(size)};
 }
 
+/// Their number for all of `pixels` side by side, whose windows begin `stride` apart, the first of
+/// them `low` before the image.
+inline int64_t countTapsInside(int64_t pixels, int64_t stride, int64_t low, int64_t size,
+                               int64_t window, int64_t dilation) {
+  int64_t count = 0;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    auto [from, to] = tapsInside(pixel * stride - low, size, window, dilation);
+    count += to - from;
+  }
+  return count;
+}
+
 } // namespace gantry
