@@ -37,3 +37,11 @@ void gantry::inheritRequest(Operation *from, Operation *to) {
   if (Attribute origin = from->getAttr(kOriginAttr))
     to->setAttr(kOriginAttr, origin);
 }
+
+void gantry::placeLike(Operation *like, Operation *op, StringRef suffix) {
+  for (StringRef attribute : kPlacementAttrs)
+    if (Attribute own = like->getAttr(attribute); own && attribute != kSourceOpAttr)
+      op->setAttr(attribute, own);
+  if (auto name = like->getAttrOfType<StringAttr>(kNameAttr); name && !suffix.empty())
+    op->setAttr(kNameAttr, StringAttr::get(op->getContext(), name.getValue() + suffix));
+}

@@ -15,6 +15,7 @@
 #include "Reorder.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -165,7 +166,7 @@ struct Former {
     const Shape starts(sizes.size(), 0), steps(sizes.size(), 1);
     auto slice = SliceOp::create(builder, like->getLoc(), typeOf(made).clone(sizes), made, starts,
                                  sizes, steps);
-    reorder.placeLike(like, slice, "/outputs");
+    placeLike(like, slice, "/outputs");
     return slice;
   }
 

@@ -5,30 +5,32 @@
 
 #include "InF32.h"
 
+#include "gantry/Dialect/Gantry/IR/Requests.h"
+
 using namespace mlir;
 using namespace gantry;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-static Value castLike(OpBuilder &builder, Reorder &reorder, Operation *like, Value value,
-                      Type element, StringRef suffix) {
+static Value castLike(OpBuilder &builder, Operation *like, Value value, Type element,
+                      StringRef suffix) {
   auto cast = CastOp::create(builder, like->getLoc(), typeOf(value).clone(element), value);
-  reorder.placeLike(like, cast, suffix);
+  placeLike(like, cast, suffix);
   return cast;
 }
 
 void gantry::computeInF32(OpBuilder &builder, Reorder &reorder, ConvOp conv, Value filter) {
   builder.setInsertionPoint(conv);
   Type f32 = builder.getF32Type();
-  Value image = castLike(builder, reorder, conv, conv.getInput(), f32, "/image");
+  Value image = castLike(builder, conv, conv.getInput(), f32, "/image");
   if (!filter)
-    filter = castLike(builder, reorder, conv, conv.getFilter(), f32, "/filter");
+    filter = castLike(builder, conv, conv.getFilter(), f32, "/filter");
   auto again = cast<ConvOp>(builder.clone(*conv));
   again.getInputMutable().assign(image);
   again.getFilterMutable().assign(filter);
   again.getResult().setType(typeOf(conv).clone(f32));
   Type element = typeOf(conv).getElementType();
-  conv.replaceAllUsesWith(castLike(builder, reorder, conv, again, element, "/sums"));
+  conv.replaceAllUsesWith(castLike(builder, conv, again, element, "/sums"));
   conv.erase();
 }
 

@@ -8,9 +8,10 @@
 #include "Narrow.h"
 
 #include "Panels.h"
-#include "Rounder.h"
+#include "Reorder.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Target/Rounder.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -27,8 +28,10 @@ static bool suits(ConvOp conv) {
 }
 
 namespace {
-struct Narrower : cpu::Rounder {
+struct Narrower : Rounder {
   using Rounder::Rounder;
+
+  Reorder reorder{builder};
 
   /// The image of a convolution, with so many channels. Borders in front of it stay there: they go
   /// into the convolution.
@@ -52,6 +55,7 @@ struct Narrower : cpu::Rounder {
     return again;
   }
 
+  using Rounder::narrow;
   void narrow(ConvOp conv) {
     const int64_t together = channelsTogether(element);
     const int64_t size = llvm::alignTo(typeOf(conv.getFilter()).getDimSize(1), together);
@@ -70,7 +74,7 @@ struct Narrower : cpu::Rounder {
 } // namespace
 
 void gantry::narrowConvolutions(func::FuncOp func, function_ref<bool(Operation *)> isOurs) {
-  Narrower narrower(func.getContext());
+  Narrower narrower(BFloat16Type::get(func.getContext()));
   SmallVector<ConvOp> convolutions;
   func.walk([&](ConvOp conv) {
     if (isOurs(conv) && suits(conv))

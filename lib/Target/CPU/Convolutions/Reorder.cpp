@@ -3,6 +3,7 @@
 #include "Reorder.h"
 
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -126,14 +127,6 @@ Value Reorder::constantLike(Value old, Attribute key, function_ref<ElementsAttr(
   for (NamedAttribute attribute : constant->getDiscardableAttrs())
     copy->setDiscardableAttr(attribute.getName(), attribute.getValue());
   return made = copy;
-}
-
-void Reorder::placeLike(Operation *like, Operation *op, StringRef suffix) {
-  for (StringRef attribute : kPlacementAttrs)
-    if (Attribute own = like->getAttr(attribute); own && attribute != kSourceOpAttr)
-      op->setAttr(attribute, own);
-  if (auto name = like->getAttrOfType<StringAttr>(kNameAttr); name && !suffix.empty())
-    op->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + suffix));
 }
 
 Value Reorder::reshape(Operation *like, Value value, ArrayRef<int64_t> shape) {

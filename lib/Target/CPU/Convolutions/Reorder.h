@@ -36,9 +36,6 @@ public:
   /// [o, c, window...] as [o / panel, window..., c, panel], of bytes as [..., c / 4, panel, 4].
   mlir::Value packFilter(mlir::Operation *like, mlir::Value filter, int64_t panel);
 
-  /// What is asked for `like` counts for `op`, too, and its name with a suffix.
-  void placeLike(mlir::Operation *like, mlir::Operation *op, llvm::StringRef suffix);
-
 private:
   /// One for every value and form, since a weight may have several users.
   using Known = llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value>;

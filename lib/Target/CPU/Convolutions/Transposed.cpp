@@ -11,6 +11,7 @@
 #include "Transposed.h"
 
 #include "Reorder.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -72,7 +73,7 @@ static Value makeFilter(const Blocks &of, OpBuilder &b, Reorder &reorder) {
   auto backwards =
       SliceOp::create(b, op.getLoc(), turned.getType(), turned, b.getDenseI64ArrayAttr(starts),
                       b.getDenseI64ArrayAttr(flat), b.getDenseI64ArrayAttr(steps));
-  reorder.placeLike(op, backwards, "/backwards");
+  placeLike(op, backwards, "/backwards");
   return backwards;
 }
 
@@ -124,7 +125,7 @@ void gantry::replaceByConvolution(ConvTransposeOp op) {
     auto box = SliceOp::create(b, op.getLoc(), op.getType().clone(sizes), image,
                                b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(sizes),
                                b.getDenseI64ArrayAttr(steps));
-    reorder.placeLike(op, box, "/box");
+    placeLike(op, box, "/box");
     image = box;
   }
   op.replaceAllUsesWith(reorder.permute(op, image, toChannelsFirst(rank), "/channels_first"));

@@ -6,12 +6,9 @@
 // this is computed from, element by element.
 
 #include "Placed.h"
-#include "Rounder.h"
 #include "gantry/Analysis/AttentionProducts.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CPU/Passes.h"
-
-#include "llvm/ADT/SetVector.h"
+#include "gantry/Target/Rounder.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -26,18 +23,6 @@ static bool isF32(MatmulOp op) {
                       [](Value value) { return getElementTypeOrSelf(value.getType()).isF32(); });
 }
 
-/// Moves that nobody reads any more.
-static void eraseMoves(func::FuncOp func) {
-  SmallVector<Operation *> moves;
-  func.walk([&](Operation *op) {
-    if (isa<TransposeOp, SliceOp, ReshapeOp>(op))
-      moves.push_back(op);
-  });
-  for (Operation *op : llvm::reverse(moves))
-    if (op->use_empty())
-      op->erase();
-}
-
 namespace {
 struct NarrowAttention : gantry::impl::NarrowAttentionPassBase<NarrowAttention> {
   using NarrowAttentionPassBase::NarrowAttentionPassBase;
@@ -45,20 +30,12 @@ struct NarrowAttention : gantry::impl::NarrowAttentionPassBase<NarrowAttention> 
   void runOnOperation() override {
     cpu::Placed placed(getOperation(), std::vector<std::string>(also.begin(), also.end()));
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      cpu::Rounder rounder(&getContext());
+      Rounder rounder(BFloat16Type::get(&getContext()));
       for (MatmulOp op : productsOfAttention(func))
         if (isF32(op) && placed.targetOf(op))
-          narrow(op, rounder);
-      eraseMoves(func);
+          rounder.narrow(op);
+      Rounder::eraseUnused(func);
     }
-  }
-
-  static void narrow(MatmulOp op, cpu::Rounder &rounder) {
-    constexpr StringLiteral suffixes[] = {"/left", "/right"};
-    for (OpOperand &operand : op->getOpOperands())
-      operand.set(
-          rounder.roundBeforeMoves(operand.get(), op, suffixes[operand.getOperandNumber()]));
-    setWide(op);
   }
 };
 } // namespace

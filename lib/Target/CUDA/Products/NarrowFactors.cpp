@@ -8,14 +8,10 @@
 #include "CoreTiles.h"
 #include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Device/Topology.h"
-#include "gantry/Dialect/Gantry/IR/Requests.h"
-#include "gantry/Dialect/Gantry/IR/RoundElements.h"
-#include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
-
-#include "mlir/IR/IRMapping.h"
+#include "gantry/Target/Rounder.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -28,17 +24,6 @@ namespace gantry {
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static bool isF32(Value value) { return typeOf(value).getElementType().isF32(); }
-
-/// Ops that only move elements of their first operand.
-static bool isMove(Operation *op) { return op && (isa<TransposeOp, SliceOp>(op) || isView(op)); }
-
-static void eraseUnused(Operation *op) {
-  while (op && op->use_empty() && (isMove(op) || isa<PadOp>(op))) {
-    Operation *from = op->getOperand(0).getDefiningOp();
-    op->erase();
-    op = from;
-  }
-}
 
 /// As large as products for tensor cores have to be; depthwise convolutions are not.
 static bool suits(ConvOp conv) {
@@ -53,32 +38,15 @@ static bool suits(ConvOp conv) {
 }
 
 namespace {
-/// Rounded values, each made once.
-class Rounder {
-public:
-  Rounder(MLIRContext *context, FloatType element) : builder(context), element(element) {}
+struct Narrower : Rounder {
+  using Rounder::narrow;
+  using Rounder::Rounder;
 
   void narrow(ConvOp conv) {
-    Operation *image = conv.getInput().getDefiningOp();
     conv.getInputMutable().assign(imageOf(conv));
     conv.getFilterMutable().assign(round(conv.getFilter(), conv, "/filter"));
     setWide(conv);
-    eraseUnused(image);
   }
-
-  /// Of attention. Rounding stands in front of moves that are for the product alone.
-  void narrow(MatmulOp product) {
-    constexpr StringLiteral suffixes[] = {"/left", "/right"};
-    for (OpOperand &operand : product->getOpOperands()) {
-      Operation *moved = operand.get().getDefiningOp();
-      operand.set(roundBeforeMoves(operand.get(), product, suffixes[operand.getOperandNumber()]));
-      eraseUnused(moved);
-    }
-    setWide(product);
-  }
-
-private:
-  RankedTensorType narrowed(Value value) { return typeOf(value).clone(element); }
 
   /// Borders in front of the convolution stay there: they go into its kernel.
   Value imageOf(ConvOp conv) {
@@ -87,47 +55,11 @@ private:
       return round(conv.getInput(), conv, "/image");
     Value inside = round(pad.getInput(), conv, "/image"), around = round(pad.getValue(), conv, "");
     builder.setInsertionPoint(pad);
-    Operation *again = builder.clone(*pad);
+    auto again = cast<PadOp>(builder.clone(*pad));
     again->setOperands({inside, around});
-    again->getResult(0).setType(narrowed(pad));
-    return again->getResult(0);
+    again.getResult().setType(typeOf(pad).clone(element));
+    return again;
   }
-
-  Value roundBeforeMoves(Value value, Operation *user, StringRef suffix) {
-    Operation *move = value.getDefiningOp();
-    if (!isMove(move) || !value.hasOneUse() || rounded.contains(value))
-      return round(value, user, suffix);
-    IRMapping mapping;
-    mapping.map(move->getOperand(0), roundBeforeMoves(move->getOperand(0), user, suffix));
-    builder.setInsertionPoint(move);
-    Operation *again = builder.clone(*move, mapping);
-    again->getResult(0).setType(narrowed(value));
-    return again->getResult(0);
-  }
-
-  Value round(Value value, Operation *user, StringRef suffix) {
-    if (Value made = rounded.lookup(value))
-      return made;
-    if (auto constant = value.getDefiningOp<ConstantOp>())
-      if (ElementsAttr narrow = roundElements(constant.getValue(), element)) {
-        builder.setInsertionPoint(constant);
-        auto copy = ConstantOp::create(builder, constant.getLoc(), narrow);
-        copy->setDiscardableAttrs(constant->getDiscardableAttrDictionary());
-        return rounded[value] = copy;
-      }
-    builder.setInsertionPointAfterValue(value);
-    auto cast = CastOp::create(builder, user->getLoc(), narrowed(value), value);
-    for (StringRef attribute : kPlacementAttrs)
-      if (Attribute own = user->getAttr(attribute); own && attribute != kSourceOpAttr)
-        cast->setAttr(attribute, own);
-    if (auto name = user->getAttrOfType<StringAttr>(kNameAttr); name && !suffix.empty())
-      cast->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + suffix));
-    return rounded[value] = cast;
-  }
-
-  OpBuilder builder;
-  FloatType element;
-  DenseMap<Value, Value> rounded;
 };
 
 struct NarrowGPUFactors : gantry::impl::NarrowGPUFactorsPassBase<NarrowGPUFactors> {
@@ -145,17 +77,18 @@ struct NarrowGPUFactors : gantry::impl::NarrowGPUFactorsPassBase<NarrowGPUFactor
     FloatType element = type == "f16" ? FloatType(Float16Type::get(&getContext()))
                                       : FloatType(BFloat16Type::get(&getContext()));
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      Rounder rounder(&getContext(), element);
+      Narrower narrower(element);
       SmallVector<ConvOp> convolutions;
       func.walk([&](ConvOp conv) {
         if (isOurs(conv) && suits(conv))
           convolutions.push_back(conv);
       });
       for (ConvOp conv : convolutions)
-        rounder.narrow(conv);
+        narrower.narrow(conv);
       for (MatmulOp product : productsOfAttention(func))
         if (isOurs(product) && llvm::all_of(product->getOperands(), isF32))
-          rounder.narrow(product);
+          narrower.narrow(product);
+      Rounder::eraseUnused(func);
     }
   }
 

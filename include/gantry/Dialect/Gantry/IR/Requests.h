@@ -25,4 +25,8 @@ mlir::OpFoldResult unlessRequested(mlir::Operation *op, mlir::OpFoldResult folde
 /// Gives `to` the request of `from`, and what says where that came from.
 void inheritRequest(mlir::Operation *from, mlir::Operation *to);
 
+/// What is asked for `like` counts for `op`, which is made for it, too; so does its name, with a
+/// suffix, if there is one.
+void placeLike(mlir::Operation *like, mlir::Operation *op, llvm::StringRef suffix);
+
 } // namespace gantry

@@ -1,16 +1,18 @@
-#include "Rounder.h"
+#include "gantry/Target/Rounder.h"
 
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace gantry;
-using namespace gantry::cpu;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Ops that only move elements of their first operand.
 static bool isMove(Operation *op) { return op && (isa<TransposeOp, SliceOp>(op) || isView(op)); }
 
 Value Rounder::moveAgain(Operation *move, Value source) {
@@ -45,7 +47,7 @@ Value Rounder::round(Value value, Operation *user, StringRef suffix) {
     return constant;
   builder.setInsertionPointAfterValue(value);
   auto cast = CastOp::create(builder, user->getLoc(), typeOf(value).clone(element), value);
-  reorder.placeLike(user, cast, suffix);
+  placeLike(user, cast, suffix);
   return rounded[value] = cast;
 }
 
@@ -54,4 +56,22 @@ Value Rounder::roundBeforeMoves(Value value, Operation *user, StringRef suffix) 
   if (!isMove(op) || !value.hasOneUse() || rounded.contains(value))
     return round(value, user, suffix);
   return moveAgain(op, roundBeforeMoves(op->getOperand(0), user, suffix));
+}
+
+void Rounder::narrow(MatmulOp product) {
+  constexpr StringLiteral suffixes[] = {"/left", "/right"};
+  for (OpOperand &operand : product->getOpOperands())
+    operand.set(roundBeforeMoves(operand.get(), product, suffixes[operand.getOperandNumber()]));
+  setWide(product);
+}
+
+void Rounder::eraseUnused(func::FuncOp func) {
+  SmallVector<Operation *> moves;
+  func.walk([&](Operation *op) {
+    if (isMove(op) || isa<PadOp>(op))
+      moves.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(moves))
+    if (op->use_empty())
+      op->erase();
 }
