@@ -176,10 +176,7 @@ def main():
     result = {"machine": measuring.machine(), "threads": options.threads, "peak": bench.peak, "versions": bench.versions(),
               "date": datetime.date.today().isoformat(), "rounds": options.rounds, "load": os.getloadavg()[0],
               "parts": parts}
-    if options.write:
-        measuring.write(options.write, result, parts, page(result))
-    else:
-        print(page(result))
+    measuring.give(options, result, page)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""What the benchmarks against peers share: the tool, the machine and the pair of files that they write."""
+"""What the benchmarks against peers share: the tool, the machine, flags and the pair of files that they write."""
 
+import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -41,3 +43,29 @@ def write(path, result, parts, text):
     body = ",\n".join(f"{json.dumps(name)}: {rows(part)}" for name, part in parts.items())
     path.with_suffix(".json").write_text(head + ', "parts": {\n' + body + "\n}}\n")
     path.with_suffix(".md").write_text(text)
+
+
+def parser_of_models(doc, threads, rounds, seconds):
+    """The flags of those who measure whole models; numbers are what is taken where a flag is not given."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", type=pathlib.Path)
+    parser.add_argument("--gantry", required=True)
+    parser.add_argument("--threads", nargs="+", type=int, default=threads)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=seconds)
+    parser.add_argument("--write", type=pathlib.Path, help="a .md and a .json of that name")
+    return parser
+
+
+def result_of_models(options, load, rows, **more):
+    """What was measured how; `load` is the machine's before."""
+    return {"machine": machine(), "date": datetime.date.today().isoformat(), **more, "rounds": options.rounds,
+            "seconds": options.seconds, "load": [load, os.getloadavg()[0]], "parts": {"models": rows}}
+
+
+def give(options, result, page):
+    """Writes the page and the figures where --write says, else prints the page."""
+    if options.write:
+        write(options.write, result, result["parts"], page(result))
+    else:
+        print(page(result))

@@ -9,8 +9,6 @@ that adds up the same products in f32, so that ONNX Runtime's time over it is th
 this machine. Started by tools/dev/bench_peers.sh, which looks for ONNX Runtime.
 """
 
-import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -84,14 +82,8 @@ def page(result):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path)
-    parser.add_argument("--gantry", required=True)
+    parser = measuring.parser_of_models(__doc__, threads=[1, 2], rounds=3, seconds=2)
     parser.add_argument("--ort", required=True, type=pathlib.Path)
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--write", type=pathlib.Path, help="a .md and a .json of that name")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     tools = [measuring.Gantry(options.gantry, count) for count in options.threads]
@@ -104,13 +96,7 @@ def main():
                                        peaks[str(tool.threads)])
                 rows.append(row)
         versions = [tools[0]("--version").splitlines()[0], f"ONNX Runtime {version}"]
-    result = {"machine": measuring.machine(), "versions": versions, "date": datetime.date.today().isoformat(), "peaks": peaks,
-              "rounds": options.rounds, "seconds": options.seconds, "load": [load, os.getloadavg()[0]],
-              "parts": {"models": rows}}
-    if options.write:
-        measuring.write(options.write, result, result["parts"], page(result))
-    else:
-        print(page(result))
+    measuring.give(options, measuring.result_of_models(options, load, rows, versions=versions, peaks=peaks), page)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ the largest of any output, as a part of that output's largest value, for inputs 
 tools/dev/bench_peers.sh --math.
 """
 
-import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -78,26 +76,15 @@ def page(result):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path)
-    parser.add_argument("--gantry", required=True)
+    parser = measuring.parser_of_models(__doc__, threads=[1], rounds=5, seconds=1)
     parser.add_argument("--math", required=True, choices=("bf16", "f16"))
-    parser.add_argument("--threads", nargs="+", type=int, default=[1])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1)
-    parser.add_argument("--write", type=pathlib.Path, help="a .md and a .json of that name")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     tools = [measuring.Gantry(options.gantry, count) for count in options.threads]
     with tempfile.TemporaryDirectory() as folder:
         rows = [measure(model, tool, options, pathlib.Path(folder)) for model in options.models for tool in tools]
-    result = {"machine": measuring.machine(), "version": tools[0]("--version").splitlines()[0],
-              "date": datetime.date.today().isoformat(), "math": options.math, "rounds": options.rounds,
-              "seconds": options.seconds, "load": [load, os.getloadavg()[0]], "parts": {"models": rows}}
-    if options.write:
-        measuring.write(options.write, result, result["parts"], page(result))
-    else:
-        print(page(result))
+    measuring.give(options, measuring.result_of_models(options, load, rows, math=options.math,
+                                                       version=tools[0]("--version").splitlines()[0]), page)
 
 
 if __name__ == "__main__":
