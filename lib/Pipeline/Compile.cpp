@@ -382,8 +382,7 @@ struct Compilation {
     info.remarks = remarks;
     for (const std::string &step : limitSteps)
       info.constraints.push_back("over the limit: " + step);
-    if (options.math != Math::f32)
-      info.math = nameOf(options.math).str();
+    info.math = nameOf(options.math).str();
     info.placement = placementName(options);
     info.predictions = predictions;
     info.cancel = watch.cancel;

@@ -33,10 +33,12 @@ void printRemarks(Page &page, const Subject &subject) {
     page.print("  … and %zu more remarks (--all)\n", folded.size() - shown);
 }
 
-/// What --math rounded: ops that multiply narrow factors say so behind their name, "Conv2D(bf16)".
-/// To tf32 devices round while they multiply, which no op says.
+/// What --math rounded; nothing without it. Ops that multiply narrow factors say so behind their
+/// name, "Conv2D(bf16)". To tf32 devices round while they multiply, which no op says.
 std::string mathOf(const fb::Plan &plan) {
   const std::string type(textOf(plan.math())), suffix = "(" + type + ")";
+  if (type.empty() || type == "f32")
+    return "";
   size_t narrow = 0, all = 0;
   for (const auto *function : listOf(plan.functions()))
     for (const auto *op : listOf(function->placed_ops())) {
@@ -57,8 +59,8 @@ void printHeader(Page &page, const Subject &subject) {
   page.paragraph(line);
   if (!textOf(subject.plan.placement()).empty())
     page.print("placement: %s\n", subject.plan.placement()->c_str());
-  if (!textOf(subject.plan.math()).empty())
-    page.paragraph(mathOf(subject.plan));
+  if (const std::string math = mathOf(subject.plan); !math.empty())
+    page.paragraph(math);
   for (const auto *constraint : listOf(subject.plan.constraints()))
     page.paragraph("constraint: " + constraint->str());
   // Who has just compiled the graph has read them.
