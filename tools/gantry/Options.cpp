@@ -2,9 +2,10 @@
 
 #include "CommandTable.h"
 #include "Console.h"
+#include "FlagValues.h"
+#include "HelpFormatter.h"
 #include "UsageErrors.h"
 
-#include "gantry/Arrays/Values.h"
 #include "gantry/Placement/OpPattern.h"
 #include "gantry/Runtime/Runtime.h"
 #include "gantry/Support/Names.h"
@@ -12,7 +13,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -22,148 +22,8 @@ namespace gantry::tool {
 
 namespace {
 
-/// A flag that the tool passes on to the compiler.
-struct CompileFlag {
-  std::string name;
-  std::string metavar; ///< empty: a switch
-  bool repeatable;
-  std::string help;
-  std::string group;
-  std::vector<std::string> values; ///< all that there are; empty: any
-};
-
-/// The words of "a, b, c".
-std::vector<std::string> listOf(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  return CLI::detail::split(text, ',');
-}
-
-const std::vector<CompileFlag> &compileFlagTable() {
-  static const std::vector<CompileFlag> table = [] {
-    std::vector<CompileFlag> flags;
-    std::string group;
-#define GANTRY_COMPILE_FLAG_GROUP(title) group = title;
-#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help)                                       \
-  flags.push_back({name, metavar, repeatable, help, group, {}});
-#define GANTRY_COMPILE_FLAG_VALUES(name, listed) flags.back().values = listOf(listed);
-#include "gantry/Support/CompileFlags.def"
-    return flags;
-  }();
-  return table;
-}
-
 /// One occurrence takes one value, so that a file behind it is not swallowed: `--input a=b model`.
 CLI::Option *repeatable(CLI::Option *option) { return option->allow_extra_args(false); }
-
-/// The whole of `text` as a decimal number.
-template <typename Number>
-std::optional<Number> numberIn(const std::string &text) {
-  Number value{};
-  const char *end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
-}
-
-constexpr uint64_t atMost = uint64_t(1) << 30; ///< of what is counted
-
-CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
-  return CLI::Validator(
-      [least, most](std::string &text) {
-        const auto value = numberIn<uint64_t>(text);
-        if (!value || *value < least || *value > most)
-          return "expected a whole number from " + std::to_string(least) + " to " +
-                 std::to_string(most) + ", got '" + printable(text) + "'";
-        text = std::to_string(*value); // CLI11 takes a leading zero for octal
-        return std::string();
-      },
-      "");
-}
-
-CLI::Validator numberUpTo(double most) {
-  return CLI::Validator(
-      [most](const std::string &text) {
-        const auto value = numberIn<double>(text);
-        return value && *value >= 0 && *value <= most
-                   ? std::string()
-                   : format("expected a number from 0 to %g, got '%s'", most,
-                            printable(text).c_str());
-      },
-      "");
-}
-
-/// What `parse` says of the value, or of what stands behind its first "=".
-template <typename Parse>
-CLI::Validator readableBy(Parse parse) {
-  return CLI::Validator(
-      [parse](const std::string &text) { return printable(parse(text).status().message()); }, "");
-}
-
-CLI::Validator readableFill() {
-  return readableBy(
-      [](const std::string &text) { return arrays::parseFill(text.substr(text.find('=') + 1)); });
-}
-
-constexpr uint64_t mostThreads = 1024;
-constexpr double largestTolerance = 1e30, day = 86400;
-
-/// What the text of a compile flag's value can be told by itself; the rest is the compiler's.
-CLI::Validator valueOf(const CompileFlag &flag) {
-  return CLI::Validator(
-      [&flag](const std::string &text) -> std::string {
-        const auto got = [&](const std::string &what) {
-          return "expected " + what + ", got '" + printable(text) + "'";
-        };
-        const auto &known = flag.values;
-        if (!known.empty() && std::find(known.begin(), known.end(), text) == known.end())
-          return got("one of " + CLI::detail::join(known, ", ")) + didYouMean(text, known);
-        if (flag.metavar == "N" && numberIn<uint64_t>(text).value_or(atMost + 1) > atMost)
-          return got("a whole number from 0 to " + std::to_string(atMost));
-        const size_t equals = text.rfind('=');
-        if (flag.metavar == "NAME=N" &&
-            (equals == 0 || equals == text.npos ||
-             numberIn<int64_t>(text.substr(equals + 1)).value_or(-1) < 0))
-          return got("NAME=N, N being a whole number from 0 on");
-        return {};
-      },
-      "");
-}
-
-/// Help of at most 100 columns, without CLI11's notes on types.
-class HelpFormatter : public CLI::Formatter {
-public:
-  HelpFormatter() { column_width(nameColumn); }
-
-private:
-  static constexpr size_t nameColumn = 30, lineWidth = 100;
-
-  static std::string wrapped(const std::string &text) {
-    std::istringstream words(text);
-    std::string out, word;
-    size_t used = 0;
-    while (words >> word) {
-      const bool fits = used + 1 + word.size() <= lineWidth - nameColumn;
-      out += (used == 0 ? "" : fits ? " " : "\n") + word;
-      used = (fits && used ? used + 1 : 0) + word.size();
-    }
-    return out;
-  }
-
-  std::string make_option_name(const CLI::Option *option, bool isPositional) const override {
-    std::string name = CLI::Formatter::make_option_name(option, isPositional);
-    return name.substr(0, name.find('{')); // the default of a flag without a value
-  }
-  std::string make_option_desc(const CLI::Option *option) const override {
-    return wrapped(option->get_description());
-  }
-  std::string make_option_opts(const CLI::Option *option) const override {
-    return option->get_positional() ? "" : CLI::Formatter::make_option_opts(option);
-  }
-  std::string make_subcommand(const CLI::App *sub) const override {
-    std::ostringstream out;
-    CLI::detail::format_help(out, sub->get_name(), wrapped(sub->get_description()), nameColumn);
-    return out.str();
-  }
-};
 
 class Parser {
 public:

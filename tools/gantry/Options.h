@@ -1,4 +1,5 @@
-// The command line, parsed into one plain struct; only Options.cpp and UsageErrors.cpp know CLI11.
+// The command line, parsed into one plain struct; only what parses it (Options.cpp, FlagValues,
+// HelpFormatter, UsageErrors) knows CLI11.
 #pragma once
 
 #include <cstdint>
