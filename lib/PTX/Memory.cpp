@@ -42,6 +42,7 @@ Expected<uint64_t> Memory::beginTracking(unsigned granule) {
       return Status::doesNotFit("records of '" + printable(region.name) + "' need " +
                                 formatBytes(region.size / granule * 2 * sizeof(Record)) +
                                 "; run with fewer checks");
+    region.shadow->forgetTouches();
     if (wrapped)
       region.shadow->clear();
   }
@@ -54,7 +55,9 @@ std::vector<TouchedRange> Memory::touched() const {
     const Shadow *shadow = region.shadow.get();
     if (!shadow || !shadow->written)
       continue;
-    for (size_t cell = 0; cell * shadow->granule < region.size; ++cell) {
+    const uint64_t behind = std::min(shadow->endByte, region.size);
+    for (size_t cell = shadow->firstByte / shadow->granule; cell * shadow->granule < behind;
+         ++cell) {
       const bool isWritten = record::epoch(shadow->written[cell]) == epoch;
       if (!isWritten && record::epoch(shadow->read[cell]) != epoch)
         continue;

@@ -258,6 +258,10 @@ void Runner::checkSharedLane(Warp &warp, const Touch &touch, unsigned lane) {
 void Runner::checkGlobal(Warp &warp, const Touch &touch, const CachedRegion &region) {
   if (!region.shadow)
     return;
+  // Of lanes that are in another region, the nearest that this one has.
+  const AddressSummary &all = touch.addresses.summary;
+  region.shadow->noteTouch(std::max(all.low, region.begin) - region.begin,
+                           std::min(all.high + touch.bytes, region.end) - region.begin);
   CellCheck check = cellCheck(warp, touch, *region.shadow, state.epoch, block & record::blockMask);
   check.origin = region.begin;
   check.mustNotBeWritten = touch.access.nonCoherent;

@@ -11,6 +11,7 @@
 // threads are in it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,7 +42,15 @@ struct Shadow {
   unsigned granule = 0; ///< bytes
   size_t cells = 0;
   std::unique_ptr<Record[], void (*)(void *)> written{nullptr, nullptr}, read{nullptr, nullptr};
+  /// Of global memory: the launch that is tracked has touched nothing before and behind these
+  /// bytes, so that a large buffer of which it reads a little is not looked through.
+  uint64_t firstByte = UINT64_MAX, endByte = 0;
 
+  void forgetTouches() { firstByte = UINT64_MAX, endByte = 0; }
+  void noteTouch(uint64_t begin, uint64_t end) {
+    firstByte = std::min(firstByte, begin);
+    endByte = std::max(endByte, end);
+  }
   /// False when there is no memory for it.
   bool resize(uint64_t bytes, unsigned granule);
   void clear();

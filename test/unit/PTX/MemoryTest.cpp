@@ -309,4 +309,38 @@ TEST(MemoryTest, randomAccessesMoveTheBytesOfTheModel) {
     runCase(seed, seed % 2 ? Checks::memory : Checks::all);
 }
 
+/// Which bytes of a region the last launch touched, and "w" where it wrote them.
+std::string touchesOf(const Memory &memory, const void *region) {
+  std::string text;
+  for (const TouchedRange &range : memory.touched())
+    text += std::to_string(int64_t(range.begin - reinterpret_cast<uint64_t>(region))) + "-" +
+            std::to_string(int64_t(range.end - reinterpret_cast<uint64_t>(region))) +
+            (range.isWritten ? "w " : " ");
+  return text;
+}
+
+TEST(MemoryTest, tellsWhatTheLastLaunchTouched) {
+  const std::string text = kernel("ld.global.u64 %rd5, [%rd3];\nst.global.u64 [%rd4], %rd5;");
+  auto loaded = load(text);
+  std::vector<uint64_t> all(4096);
+  ASSERT_TRUE(loaded->memory.add(all.data(), all.size() * 8, "all").ok());
+  std::vector<uint64_t> other(4096);
+  ASSERT_TRUE(loaded->memory.add(other.data(), other.size() * 8, "other").ok());
+  const auto launchAt = [&](size_t from, size_t to, unsigned threads) {
+    const void *arguments[] = {all.data() + from, all.data() + to};
+    Launch launch;
+    launch.kernel = "k";
+    launch.block = {threads, 1, 1};
+    launch.arguments = std::as_bytes(std::span(arguments));
+    auto outcome = run(*loaded->image, launch);
+    ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+    ASSERT_EQ(texts(*outcome), "");
+  };
+  EXPECT_EQ(touchesOf(loaded->memory, all.data()), "");
+  launchAt(4095, 0, 1); // the last byte and the first one
+  EXPECT_EQ(touchesOf(loaded->memory, all.data()), "0-8w 32760-32768 ");
+  launchAt(100, 164, 64); // several warps; nothing is left of the launch before
+  EXPECT_EQ(touchesOf(loaded->memory, all.data()), "800-1312 1312-1824w ");
+}
+
 } // namespace
