@@ -152,6 +152,8 @@ private:
   }
 
   Status checkInSegment(uint32_t segment, SegmentKind kind, uint64_t offset, uint64_t size) const {
+    if (segment == nothingSaid && segments.empty()) // of an outline
+      return {};
     GANTRY_RETURN_IF_ERROR(checkIndex(segment, segments.size(), "segment"));
     if (segments[segment].kind != kind)
       return fail("segment " + number(segment) + " is of another kind");
@@ -296,6 +298,8 @@ private:
         return fail("unknown kind " + number(static_cast<uint8_t>(code->kind())));
       GANTRY_RETURN_IF_ERROR(
           checkInSegment(code->segment(), SegmentKind::code, code->segment_offset(), code->size()));
+      if (code->segment() == nothingSaid && code->size() != 0)
+        return fail("it has bytes, and lies in no segment");
       GANTRY_RETURN_IF_ERROR(visit(code->features()));
     }
     return {};

@@ -1,6 +1,7 @@
 // Pieces of a file that have a checksum each, the largest first, so that threads end together.
 #include "gantry/Plan/VerifyBytes.h"
 
+#include "gantry/Plan/Outline.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Support/Hash.h"
 
@@ -77,6 +78,8 @@ bool isCovered(Bytes segment, const std::vector<const fb::Constant *> &constants
 
 std::vector<Piece> piecesOf(const PlanFile &file, BytesOf which) {
   std::vector<Piece> pieces;
+  if (isOutline(file.plan()))
+    return pieces;
   std::vector<std::vector<const fb::Constant *>> inSegment(file.numSegments());
   uint32_t index = 0;
   for (const fb::Constant *constant : each(file.plan().constants())) {

@@ -5,6 +5,7 @@
 #include "ConstantPool.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Plan/Ledger.h"
+#include "gantry/Plan/Outline.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Driver.h"
@@ -101,6 +102,9 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
   std::shared_ptr<LoadedPlan> loaded(
       new LoadedPlan(std::move(runtime), std::move(file), std::move(name)));
   auto run = [&]() -> Status {
+    if (plan::isOutline(loaded->metadata()))
+      return Status::invalidArgument("an outline, which has neither weights nor code, cannot be "
+                                     "run; compile the graph to a plan");
     GANTRY_RETURN_IF_ERROR(loaded->findDevices());
     GANTRY_RETURN_IF_ERROR(loaded->chooseKernels());
     GANTRY_RETURN_IF_ERROR(loaded->verify(plan::BytesOf::allButConstants));

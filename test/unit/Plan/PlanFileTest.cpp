@@ -1,6 +1,7 @@
 // Plan files: written, read back, cut off, damaged.
 #include "SamplePlan.h"
 
+#include "gantry/Plan/Outline.h"
 #include "gantry/Plan/Views.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,57 @@ TEST(PlanFile, GivesAlignedBlobsInPlace) {
   EXPECT_EQ(file->numSegments(), 2u);
   EXPECT_EQ((file->segment(1).data() - file->bytes().data()) % 4096, 0);
   EXPECT_EQ(file->bytesOf(*file->plan().code()->Get(0)).size(), 1000u);
+}
+
+std::vector<uint64_t> metadataOf(const Sample &sample) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Plan::Pack(builder, &sample.plan), fb::PlanIdentifier());
+  std::vector<uint64_t> words(builder.GetSize() / 8 + 1);
+  std::memcpy(words.data(), builder.GetBufferPointer(), builder.GetSize());
+  return words;
+}
+
+/// The sample without what lies in segments.
+Sample makeOutline() {
+  Sample sample = makeSample();
+  for (auto &constant : sample.plan.constants)
+    if (constant->made == nothingSaid)
+      constant->segment = nothingSaid, constant->segment_offset += bufferAlignment;
+  for (auto &code : sample.plan.code)
+    code->segment = nothingSaid, code->size = 0;
+  sample.writer = PlanWriter();
+  return sample;
+}
+
+TEST(PlanFile, OpensOutlines) {
+  EXPECT_FALSE(isOutline(PlanFile::copyOf(makeSample().bytes())->plan()));
+  Expected<PlanFile> file = PlanFile::copyOf(makeOutline().bytes());
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE(isOutline(file->plan()));
+  EXPECT_EQ(file->numSegments(), 0u);
+  EXPECT_EQ(bytesLeftOut(file->plan()), 64u + 128 + 100); // two constants, the second of 100 bytes
+  EXPECT_GT(useEverything(*file), 0u);
+}
+
+TEST(PlanFile, KnowsAnOutlineByItsCodeAlone) {
+  Sample sample = makeOutline();
+  std::erase_if(sample.plan.constants,
+                [](auto &constant) { return constant->made == nothingSaid; });
+  EXPECT_TRUE(isOutline(*fb::GetPlan(metadataOf(sample).data())));
+  sample.plan.code[0]->segment = 0;
+  EXPECT_FALSE(isOutline(*fb::GetPlan(metadataOf(sample).data())));
+}
+
+TEST(PlanFile, RefusesHalfAnOutline) {
+  Sample withBytes = makeOutline();
+  withBytes.plan.code[0]->size = 64;
+  Status refused = withBytes.writer.toBytes(withBytes.plan).status();
+  EXPECT_EQ(refused.message(), "the compiler made an invalid plan: plan metadata: code[0]: it has "
+                               "bytes, and lies in no segment");
+  Sample inSegment = makeOutline();
+  inSegment.plan.constants[0]->segment = 0;
+  EXPECT_EQ(inSegment.writer.toBytes(inSegment.plan).status().message(),
+            "the compiler made an invalid plan: plan metadata: constants[0]: segment 0 of 0");
 }
 
 TEST(PlanFile, FileAndMemoryAreTheSameBytes) {
