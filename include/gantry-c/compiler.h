@@ -124,6 +124,10 @@ typedef struct gantry_compile_request_t {
   /** Receives diagnostics in parts, beside `log`; may be null. */
   gantry_diagnostic_callback_t diagnose;
   void *diagnose_context;
+
+  /** Not 0: gantry_compile makes an outline of the plan, a plan file to be told of (show.h) and not
+   * to be run, in a fraction of the time: without code, and without the bytes of weights. */
+  uint32_t outline;
 } gantry_compile_request_t;
 
 /* ---- compiling --------------------------------------------------------------------------------

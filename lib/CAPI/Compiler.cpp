@@ -294,7 +294,8 @@ gantry_status_t gantry_compile(const gantry_compile_request_t *given,
   Session session(request);
   if (failed(session.open()))
     return session.failWithDiagnostic("the request could not be read");
-  const PlanOutput output{request.output ? request.output : "", request.scratch_above};
+  const PlanOutput output{request.output ? request.output : "", request.scratch_above,
+                          request.outline != 0};
   FailureOr<Compiled> compiled =
       compileGraph(session.file, session.options, output, session.mlir, session.watch());
   if (failed(compiled))

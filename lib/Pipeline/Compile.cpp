@@ -353,6 +353,15 @@ struct Compilation {
     }
   }
 
+  /// What there would be code of.
+  LogicalResult outlineCode() {
+    PlanCode code(*module, options.assembler);
+    for (auto [kernels, name] : kernelModules(*module))
+      if (failed(findTarget(name)->outlineCode(kernels, name, code)))
+        return failure();
+    return success();
+  }
+
   /// Code of the kernels of every target in the plan, or its text when that was asked for.
   LogicalResult generateCode() {
     PlanCode code(*module, options.assembler);
@@ -386,12 +395,15 @@ struct Compilation {
     info.placement = placementName(options);
     info.predictions = predictions;
     info.cancel = watch.cancel;
+    info.isOutline = output.isOutline;
     if (!output.file.empty())
       return writePlanFile(*module, info, output.file);
     return isForScratch() ? keepInScratchFile(info) : keepInMemory(info);
   }
 
   bool isForScratch() {
+    if (output.isOutline)
+      return false;
     uint64_t constants = 0;
     for (auto constant : module->getOps<commands::ConstantOp>())
       constants += constant.getSize();
@@ -456,9 +468,14 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
     compilation.result.text = printGraph(*compilation.module, {options.withWeights, false});
     return std::move(compilation.result);
   }
-  compilation.tell("generate code");
-  if (failed(compilation.generateCode()))
-    return failure();
+  if (output.isOutline && !compilation.stopsAtCode()) {
+    if (failed(compilation.outlineCode()))
+      return failure();
+  } else {
+    compilation.tell("generate code");
+    if (failed(compilation.generateCode()))
+      return failure();
+  }
   if (!compilation.stopsAtCode()) {
     compilation.tell("write");
     if (failed(compilation.writePlan()))

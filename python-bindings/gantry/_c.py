@@ -358,6 +358,7 @@ class gantry_compile_request_t(Structure):
         ("topology", c_char_p),
         ("diagnose", gantry_diagnostic_callback_t),
         ("diagnose_context", c_void_p),
+        ("outline", c_uint32),
     ]
 
 

@@ -80,6 +80,30 @@ static void test_through_memory(gantry_runtime_t *runtime, const char *graph,
   EXPECT(released == 1); /* the plan was the artifact's owner */
 }
 
+/* An outline is smaller than its plan by code and weights, and no runtime takes it. */
+static void test_outline(gantry_runtime_t *runtime, const char *graph) {
+  gantry_compile_request_t request = request_for(graph, NULL);
+  gantry_artifact_t *whole = NULL, *outline = NULL;
+  NEED(gantry_compile(&request, &whole) == GANTRY_OK);
+  struct log log = {{0}, ""};
+  request.outline = 1;
+  request.log = receive;
+  request.log_context = &log;
+  NEED(gantry_compile(&request, &outline) == GANTRY_OK);
+  size_t size = 0, whole_size = 0;
+  const void *data = gantry_artifact_data(outline, &size);
+  gantry_artifact_data(whole, &whole_size);
+  EXPECT(data != NULL && size > 0 && size < whole_size);
+  gantry_plan_t *plan = NULL;
+  EXPECT(gantry_plan_load_memory(runtime, data, size, NULL, NULL, &plan) ==
+         GANTRY_INVALID_ARGUMENT);
+  EXPECT(plan == NULL);
+  EXPECT(strstr(gantry_last_error(), "an outline, which has neither weights nor code, cannot be "
+                                     "run; compile the graph to a plan"));
+  gantry_artifact_destroy(outline);
+  gantry_artifact_destroy(whole);
+}
+
 static void test_through_a_file(gantry_runtime_t *runtime, const char *graph, const char *folder) {
   char path[4000];
   snprintf(path, sizeof path, "%s/compiled.gantry", folder);
@@ -362,6 +386,7 @@ int main(int argc, char **argv) {
   NEED(gantry_runtime_create(NULL, &runtime) == GANTRY_OK);
   test_through_memory(runtime, argv[1], 0);
   test_through_memory(runtime, argv[1], 1);
+  test_outline(runtime, argv[1]);
   test_through_a_file(runtime, argv[1], argv[2]);
   test_cancelling(argv[1], argv[2]);
   test_text(argv[1]);

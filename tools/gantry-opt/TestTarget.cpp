@@ -23,6 +23,10 @@ struct TestTarget : Target {
     return kernels.emitError("the test target makes no code");
   }
 
+  LogicalResult outlineCode(ModuleOp kernels, TargetAttr, PlanCode &) const override {
+    return kernels.emitError("the test target makes no code");
+  }
+
   LogicalResult emitCode(ModuleOp kernels, TargetAttr, PlanCode &) const override {
     return kernels.emitError("the test target makes no code");
   }

@@ -173,6 +173,8 @@ struct PlanOutput {
   /// A plan that is kept and whose constants take at least so many bytes is kept in a nameless file
   /// in TMPDIR, mapped; 0: in memory, whatever its size.
   uint64_t scratchAbove = 0;
+  /// Only an outline of the plan, to be told of: no code is made, and weights are not written.
+  bool isOutline = false;
 };
 
 /// What a compilation made.

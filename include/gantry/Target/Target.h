@@ -115,6 +115,11 @@ public:
   virtual llvm::FailureOr<std::string> printCode(mlir::ModuleOp kernels, TargetAttr target,
                                                  Text form) const = 0;
 
+  /// For a plan that is told of and not run: adds the variants that emitCode would, with objects
+  /// without bytes, and tells what lacks. It takes the kernels as buildKernelPipeline leaves them.
+  virtual llvm::LogicalResult outlineCode(mlir::ModuleOp kernels, TargetAttr target,
+                                          PlanCode &code) const = 0;
+
   /// Makes code of the kernels for each machine of `target`, best first. Diagnostics go to the
   /// module's context.
   virtual llvm::LogicalResult emitCode(mlir::ModuleOp kernels, TargetAttr target,

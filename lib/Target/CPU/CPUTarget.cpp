@@ -53,8 +53,25 @@ struct CPUTarget : Target {
     return printLLVMIR(kernels, machinesOf(target).front());
   }
 
-  /// An object for each CPU; the simulator's devices run the host's.
+  LogicalResult outlineCode(ModuleOp kernels, TargetAttr target, PlanCode &code) const override {
+    return addCode(kernels, target, code, [&](ArrayRef<std::string>, const std::string &machine) {
+      return outlineCPUCode(kernels, machine);
+    });
+  }
+
   LogicalResult emitCode(ModuleOp kernels, TargetAttr target, PlanCode &code) const override {
+    return addCode(kernels, target, code,
+                   [&](ArrayRef<std::string> symbols, const std::string &machine) {
+                     return emitCPUCode(kernels, symbols, machine);
+                   });
+  }
+
+private:
+  using Maker =
+      function_ref<FailureOr<CPUCode>(ArrayRef<std::string> symbols, const std::string &machine)>;
+
+  /// An object for each CPU; the simulator's devices run the host's.
+  LogicalResult addCode(ModuleOp kernels, TargetAttr target, PlanCode &code, Maker make) const {
     std::vector<std::string> symbols;
     SymbolTable here(kernels);
     for (const std::string &name : code.kernels())
@@ -63,7 +80,7 @@ struct CPUTarget : Target {
     if (symbols.empty())
       return success();
     for (const std::string &machine : machinesOf(target)) {
-      FailureOr<CPUCode> made = emitCPUCode(kernels, symbols, machine);
+      FailureOr<CPUCode> made = make(symbols, machine);
       if (failed(made))
         return failure();
       auto object = code.addObject(commands::CodeKind::ElfSharedObject, made->target,

@@ -13,6 +13,7 @@
 
 #include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -350,8 +351,8 @@ static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string
 /// Adds what the code uses of what plans name only then: the system has to permit it.
 static void nameMatrixFeatures(ModuleOp module, Machine &machine) {
   bool bf16 = false, bytes = false;
-  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-    if (std::optional<cpu::Tile> tile = cpu::Tile::of(func.getSymName());
+  for (auto func : module.getOps<FunctionOpInterface>())
+    if (std::optional<cpu::Tile> tile = cpu::Tile::of(func.getName());
         tile && cpu::multipliesMatrices(*tile, machine.registers))
       (tile->factors == cpu::Factors::bf16 ? bf16 : bytes) = true;
   for (const std::string &feature : machine.matrixFeatures)
@@ -365,10 +366,18 @@ static bool callsTiles(ModuleOp module) {
                       [](LLVM::LLVMFuncOp func) { return cpu::Tile::of(func.getSymName()); });
 }
 
-FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> kernels,
-                                       const std::string &cpu) {
+FailureOr<CPUCode> gantry::outlineCPUCode(ModuleOp module, const std::string &cpu) {
   FailureOr<Machine> machine = describeMachine(module.getLoc(), cpu);
   if (failed(machine))
+    return failure();
+  nameMatrixFeatures(module, *machine);
+  return CPUCode{{}, std::move(machine->architecture), std::move(machine->features)};
+}
+
+FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> kernels,
+                                       const std::string &cpu) {
+  FailureOr<CPUCode> code = outlineCPUCode(module, cpu);
+  if (failed(code))
     return failure();
   registerTranslations(*module.getContext());
 
@@ -396,11 +405,7 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   if (failed(emitParts(module.getContext(), parts.size(), compile)))
     return failure();
 
-  nameMatrixFeatures(module, *machine);
-  CPUCode code;
-  code.target = std::move(machine->architecture);
-  code.features = std::move(machine->features);
-  if (failed(link(module.getLoc(), objects, code.sharedObject)))
+  if (failed(link(module.getLoc(), objects, code->sharedObject)))
     return failure();
   return code;
 }

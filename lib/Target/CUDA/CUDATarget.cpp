@@ -73,29 +73,42 @@ struct CUDATarget : Target {
     return printGPUCode(kernels, archsOf(target).front(), form);
   }
 
-  /// Machine code first, which is for its architecture alone; PTX runs on all newer ones.
+  LogicalResult outlineCode(ModuleOp kernels, TargetAttr target, PlanCode &plan) const override {
+    if (kernels.getOps<func::FuncOp>().empty())
+      return success();
+    FailureOr<bool> cubins = hasAssembler(kernels, newestFirst(target), plan.assembler());
+    if (failed(cubins))
+      return failure();
+    addLibraries(kernels, plan);
+    for (const std::string &arch : newestFirst(target))
+      addTo(plan, kernels, arch, *cubins, {}, {});
+    return success();
+  }
+
   LogicalResult emitCode(ModuleOp kernels, TargetAttr target, PlanCode &plan) const override {
-    std::vector<std::string> archs = archsOf(target);
-    std::reverse(archs.begin(), archs.end());
-    FailureOr<std::vector<GPUCode>> codes = emitGPUCode(kernels, archs, plan.assembler());
+    FailureOr<std::vector<GPUCode>> codes =
+        emitGPUCode(kernels, newestFirst(target), plan.assembler());
     if (failed(codes))
       return failure();
     addLibraries(kernels, plan);
-    for (const GPUCode &code : *codes) {
-      int64_t arch = gpuArchNumber(code.arch);
-      if (!code.cubin.empty())
-        addTo(plan, code, commands::CodeKind::Cubin, code.cubin, {arch, arch});
-      addTo(plan, code, commands::CodeKind::PTX, ArrayRef(code.ptx.data(), code.ptx.size()),
-            {arch, 0});
-    }
+    for (const GPUCode &code : *codes)
+      addTo(plan, code.module, code.arch, !code.cubin.empty(), code.cubin,
+            ArrayRef(code.ptx.data(), code.ptx.size()));
     return success();
+  }
+
+private:
+  static std::vector<std::string> newestFirst(TargetAttr target) {
+    std::vector<std::string> archs = archsOf(target);
+    std::reverse(archs.begin(), archs.end());
+    return archs;
   }
 
   /// First of all, where somebody has asked for them: what the machine lacks is passed over.
   static void addLibraries(ModuleOp kernels, PlanCode &plan) {
-    kernels.walk([&](LLVM::LLVMFuncOp func) {
+    kernels.walk([&](FunctionOpInterface func) {
       if (auto product = func->getAttrOfType<StringAttr>(kLibraryProductAttr))
-        plan.addVariant(func.getSymName(), libraryVariant(product));
+        plan.addVariant(func.getName(), libraryVariant(product));
     });
   }
 
@@ -108,19 +121,26 @@ struct CUDATarget : Target {
         DenseI64ArrayAttr(), 0, 0, scratch, DenseI64ArrayAttr(), DenseI64ArrayAttr(), 0);
   }
 
-  static void addTo(PlanCode &plan, const GPUCode &code, commands::CodeKind kind,
-                    ArrayRef<char> bytes, std::array<int64_t, 2> archs) {
-    FlatSymbolRefAttr object = plan.addObject(kind, code.arch, {}, bytes);
-    ::mlir::gpu::GPUModuleOp module = code.module;
-    module.walk([&](LLVM::LLVMFuncOp func) {
+  /// Machine code first, which is for its architecture alone; PTX runs on all newer ones.
+  static void addTo(PlanCode &plan, Operation *module, const std::string &name, bool hasCubin,
+                    ArrayRef<char> cubin, ArrayRef<char> ptx) {
+    const int64_t arch = gpuArchNumber(name);
+    if (hasCubin)
+      addTo(plan, module, plan.addObject(commands::CodeKind::Cubin, name, {}, cubin), {arch, arch});
+    addTo(plan, module, plan.addObject(commands::CodeKind::PTX, name, {}, ptx), {arch, 0});
+  }
+
+  static void addTo(PlanCode &plan, Operation *module, FlatSymbolRefAttr object,
+                    std::array<int64_t, 2> archs) {
+    module->walk([&](FunctionOpInterface func) {
       if (func->hasAttr(kGridSizeAttr))
-        plan.addVariant(func.getSymName(), variantOf(func, object, archs));
+        plan.addVariant(func.getName(), variantOf(func, object, archs));
     });
   }
 
-  static commands::VariantAttr variantOf(LLVM::LLVMFuncOp func, FlatSymbolRefAttr object,
+  static commands::VariantAttr variantOf(Operation *func, FlatSymbolRefAttr object,
                                          ArrayRef<int64_t> archs) {
-    MLIRContext *context = func.getContext();
+    MLIRContext *context = func->getContext();
     return commands::VariantAttr::get(
         context, "cuda", object, "", "", false, "", ArrayAttr(),
         DenseI64ArrayAttr::get(context, archs), 0, 0, 0,

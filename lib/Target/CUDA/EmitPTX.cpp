@@ -197,6 +197,19 @@ static LogicalResult checkCubins(Location loc, const Assembler &assembler,
   return success();
 }
 
+FailureOr<bool> gantry::hasAssembler(ModuleOp kernels, ArrayRef<std::string> archs,
+                                     const Assembler &assembler) {
+  if (assembler.use == Assembler::Use::never)
+    return false;
+  Expected<Ptxas> ptxas = startPtxas(assembler);
+  if (ptxas)
+    return true;
+  for (const std::string &arch : archs)
+    if (failed(diagnoseNoCubins(kernels.getLoc(), assembler, arch, ptxas.status())))
+      return failure();
+  return false;
+}
+
 FailureOr<std::vector<GPUCode>> gantry::emitGPUCode(ModuleOp kernels, ArrayRef<std::string> archs,
                                                     const Assembler &assembler) {
   registerTranslations(*kernels.getContext());

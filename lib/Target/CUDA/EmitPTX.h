@@ -20,6 +20,11 @@ struct GPUCode {
 mlir::FailureOr<std::vector<GPUCode>>
 emitGPUCode(mlir::ModuleOp kernels, llvm::ArrayRef<std::string> archs, const Assembler &assembler);
 
+/// Whether emitGPUCode would have machine code made, as far as is known before there is PTX; says
+/// so, as it does, where it cannot.
+mlir::FailureOr<bool> hasAssembler(mlir::ModuleOp kernels, llvm::ArrayRef<std::string> archs,
+                                   const Assembler &assembler);
+
 /// PTX of all modules as one text, which ptxas takes, or the LLVM IR of one after the other.
 mlir::FailureOr<std::string> printGPUCode(mlir::ModuleOp kernels, llvm::StringRef arch,
                                           Target::Text form);

@@ -62,11 +62,14 @@ struct Writer {
   ModuleOp module;
   plan::PlanWriter file;
   fb::PlanT plan;
+  const PlanInfo &info;
+  uint64_t leftOut =
+      bufferAlignment; ///< where what an outline leaves out would go on; 0 is no place
   llvm::StringMap<uint32_t> devices, arenas, constants, variables, codes, kernels, strings;
 
-  Writer(ModuleOp module, const Cancel *cancel) : module(module), file(cancel) {}
+  Writer(ModuleOp module, const PlanInfo &info) : module(module), file(info.cancel), info(info) {}
 
-  LogicalResult build(const PlanInfo &info) {
+  LogicalResult build() {
     plan.producer = "gantry " GANTRY_VERSION_STRING;
     plan.source = info.source;
     plan.source_hash = info.sourceHash;
@@ -162,8 +165,22 @@ struct Writer {
     return Bytes(made);
   }
 
+  uint32_t addSegment(plan::SegmentKind kind) {
+    return info.isOutline ? plan::nothingSaid : file.addSegment(kind);
+  }
+
+  /// In the place of a blob, for an outline (Plan/Outline.h).
+  plan::BlobRef leaveOut(uint64_t size) {
+    const uint64_t offset = std::exchange(leftOut, alignTo(leftOut + size, bufferAlignment));
+    return {plan::nothingSaid, offset, 0, 0};
+  }
+
   template <typename Op>
   LogicalResult addBlob(Op op, uint32_t segment, plan::BlobRef &blob) {
+    if (info.isOutline) {
+      blob = leaveOut(op.getSize());
+      return success();
+    }
     std::vector<uint8_t> made;
     FailureOr<Bytes> bytes = bytesOf(op, op.getValueAttr(), op.getSize(), made);
     if (failed(bytes))
@@ -175,6 +192,10 @@ struct Writer {
   /// In panels, packed on the way: only the plain bytes are in memory, or mapped.
   LogicalResult addPacked(commands::ConstantOp op, const PanelLayout &layout, uint32_t segment,
                           plan::BlobRef &blob) {
+    if (info.isOutline) {
+      blob = leaveOut(op.getSize());
+      return success();
+    }
     auto type = cast<ShapedType>(op.getType());
     unsigned elementBytes = type.getElementTypeBitWidth() / 8;
     auto made = std::make_shared<std::vector<uint8_t>>();
@@ -195,7 +216,7 @@ struct Writer {
     SmallVector<commands::ConstantOp> ops(module.getOps<commands::ConstantOp>());
     if (ops.empty())
       return success();
-    uint32_t segment = file.addSegment(plan::SegmentKind::constants);
+    uint32_t segment = addSegment(plan::SegmentKind::constants);
     DenseMap<std::pair<Attribute, Attribute>, plan::BlobRef> blobs; // by value and layout
     plan.constants.resize(ops.size());
     for (uint32_t device = 0; device < plan.devices.size(); ++device)
@@ -250,7 +271,7 @@ struct Writer {
       variable->mirror_of = op.getMirrorOf().str();
       if (op.getValueAttr() && !isZero(op.getValueAttr())) {
         if (!segment)
-          segment = file.addSegment(plan::SegmentKind::constants);
+          segment = addSegment(plan::SegmentKind::constants);
         auto [blob, isNew] = blobs.try_emplace(op.getValueAttr());
         if (isNew && failed(addBlob(op, *segment, blob->second)))
           return failure();
@@ -284,7 +305,7 @@ struct Writer {
     std::optional<uint32_t> segment;
     for (auto op : module.getOps<commands::CodeOp>()) {
       if (!segment)
-        segment = file.addSegment(plan::SegmentKind::code);
+        segment = addSegment(plan::SegmentKind::code);
       plan::BlobRef blob;
       if (failed(addBlob(op, *segment, blob)))
         return failure();
@@ -621,22 +642,22 @@ static LogicalResult report(ModuleOp module, const Status &status) {
 
 LogicalResult gantry::writePlanFile(ModuleOp module, const PlanInfo &info,
                                     const std::string &path) {
-  Writer writer(module, info.cancel);
-  if (failed(writer.build(info)))
+  Writer writer(module, info);
+  if (failed(writer.build()))
     return failure();
   return report(module, writer.file.writeFile(writer.plan, path));
 }
 
 LogicalResult gantry::writePlanTo(ModuleOp module, const PlanInfo &info, const PlanSink &sink) {
-  Writer writer(module, info.cancel);
-  if (failed(writer.build(info)))
+  Writer writer(module, info);
+  if (failed(writer.build()))
     return failure();
   return report(module, writer.file.writeTo(writer.plan, sink));
 }
 
 FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo &info) {
-  Writer writer(module, info.cancel);
-  if (failed(writer.build(info)))
+  Writer writer(module, info);
+  if (failed(writer.build()))
     return failure();
   Expected<AlignedBuffer> bytes = writer.file.toBytes(writer.plan);
   if (!bytes) {
@@ -647,8 +668,10 @@ FailureOr<AlignedBuffer> gantry::writePlanBytes(ModuleOp module, const PlanInfo 
 }
 
 FailureOr<AlignedBuffer> gantry::planMetadata(ModuleOp module, const PlanInfo &info) {
-  Writer writer(module, info.cancel);
-  if (failed(writer.build(info)))
+  PlanInfo outline = info; // so that nobody reads and sums up weights
+  outline.isOutline = true;
+  Writer writer(module, outline);
+  if (failed(writer.build()))
     return failure();
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Plan::Pack(builder, &writer.plan), fb::PlanIdentifier());

@@ -29,6 +29,7 @@ struct PlanInfo {
   std::string placement;                ///< policy: default, follow, auto
   std::map<std::string, PredictedSteps> predictions; ///< by function
   const Cancel *cancel = nullptr;                    ///< ends the writing; may be null
+  bool isOutline = false;                            ///< Plan/Outline.h
 };
 
 /// Writes `module` (plan dialect after Memory, with code) to `path`, whole or not at all; weights
@@ -45,7 +46,7 @@ llvm::LogicalResult writePlanTo(mlir::ModuleOp module, const PlanInfo &info, con
 /// The same file in memory.
 llvm::FailureOr<AlignedBuffer> writePlanBytes(mlir::ModuleOp module, const PlanInfo &info);
 
-/// Its metadata alone, as in the file: for reading what a plan would come to. The module may be one
+/// The metadata of its outline: for reading what a plan would come to. The module may be one
 /// without code.
 llvm::FailureOr<AlignedBuffer> planMetadata(mlir::ModuleOp module, const PlanInfo &info);
 
