@@ -1,5 +1,6 @@
 #include "gantry/Show/Explain.h"
 
+#include "gantry/Plan/Outline.h"
 #include "gantry/Plan/PlanTopology.h"
 #include "gantry/Show/PlacementLog.h"
 #include "gantry/Support/Names.h"
@@ -13,9 +14,9 @@ namespace gantry::show {
 
 using namespace plan;
 
-Subject::Subject(const fb::Plan &plan, uint64_t planBytes, Question question)
-    : question(std::move(question)), plan(plan), planBytes(planBytes),
-      costs(CostModel::of(topologyOf(plan))) {}
+Subject::Subject(const fb::Plan &plan, uint64_t fileBytes, Question question)
+    : question(std::move(question)), plan(plan), planBytes(fileBytes + bytesLeftOut(plan)),
+      isOutline(plan::isOutline(plan)), costs(CostModel::of(topologyOf(plan))) {}
 
 std::vector<const fb::Function *> Subject::functions() const {
   std::vector<const fb::Function *> chosen;

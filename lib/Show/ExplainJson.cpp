@@ -186,6 +186,8 @@ std::string explanation(const Subject &subject, const MoreOfFunction &more) {
       .member("source", textOf(subject.plan.source()))
       .member("producer", textOf(subject.plan.producer()))
       .member("plan_bytes", uint64_t(subject.planBytes))
+      .key("has_code")
+      .boolean(!subject.isOutline)
       .member("placement", textOf(subject.plan.placement()));
   addTexts(json, "constraints", subject.plan.constraints());
   addTexts(json, "remarks", subject.plan.remarks());

@@ -53,6 +53,7 @@ std::string mathOf(const fb::Plan &plan) {
 void printHeader(Page &page, const Subject &subject) {
   const std::string source(textOf(subject.plan.source()));
   std::string line = "plan of " + formatBytes(subject.planBytes) +
+                     (subject.isOutline ? " without its code" : "") +
                      (source.empty() ? "" : " from '" + source + "'") + ", made by " +
                      (subject.plan.producer() ? subject.plan.producer()->str()
                                               : std::string("an unknown compiler"));

@@ -176,6 +176,23 @@ class CacheTest(ToolTest):
         self.assertTrue(self.run_once(*self.SOFT))
         self.assertTrue(self.run_once(*self.SOFT, "--no-fuse"))
 
+    def test_what_is_only_told_of_is_kept_apart(self):
+        def explain():
+            result = self.succeed("explain", "g.mlir", *self.SOFT, "-v", GANTRY_CACHE_DIR=str(self.cache),
+                                  GANTRY_CACHE_SIZE="1GiB")
+            return "compiled before, found" in result.err, result.out
+
+        first, told = explain()
+        self.assertEqual((first, explain()), (False, (True, told)))
+        outline, = self.plans()
+        refused = self.gantry("run", outline, "--fill", "ones")
+        self.assertEqual((refused.status, refused.err), (1, (
+            f"gantry: error: '{outline}': an outline, which has neither weights nor code, cannot be run; compile the "
+            "graph to a plan\n")))
+        self.assertFalse(self.run_once(*self.SOFT))
+        self.assertTrue(self.run_once(*self.SOFT))
+        self.assertEqual(explain(), (True, told))
+
     def test_files_that_flags_name_are_looked_at(self):
         rules = self.folder / "rules"
         rules.write_text("op:Add=GPU:0\n", encoding="ascii")

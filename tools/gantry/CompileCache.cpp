@@ -126,6 +126,8 @@ std::optional<std::string> describe(const CompileRequest &request) {
           "\ncontent " + std::to_string(size) + " " + hex(hash);
   for (const std::string &flag : request.flags)
     text += "\nflag " + flag;
+  if (request.isOutline)
+    text += "\noutline";
   if (mayAssemble(request.flags))
     if (auto ptxas = findPtxas())
       text += "\nptxas " + *ptxas + " " + identityOf(*ptxas);

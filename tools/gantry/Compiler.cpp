@@ -64,6 +64,7 @@ struct CRequest : gantry_compile_request_t {
     num_flags = flagPointers.size();
     output = from.output.empty() ? nullptr : from.output.c_str();
     scratch_above = from.scratchAbove;
+    outline = from.isOutline;
     log = &CompilerLog::receive;
     log_context = &lines;
   }

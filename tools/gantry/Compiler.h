@@ -63,6 +63,7 @@ struct CompileRequest {
   std::vector<Candidate> candidates;
   std::string output;        ///< file for the plan; empty: into the artifact
   uint64_t scratchAbove = 0; ///< bytes of weights from which on the artifact is a mapped file
+  bool isOutline = false;    ///< of a plan that is told of and not run
 };
 
 /// libgantry-compiler by its C API; its lines go to standard error.

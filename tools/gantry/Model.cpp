@@ -47,11 +47,13 @@ std::optional<Model> takeFromCache(const Options &options, const CompileCache &c
   return model;
 }
 
-Expected<Model> compileModel(const Options &options, std::vector<Candidate> candidates) {
+Expected<Model> compileModel(const Options &options, Purpose purpose,
+                             std::vector<Candidate> candidates) {
   Stopwatch watch;
   auto request = requestFor(options);
   if (!request)
     return request.status();
+  request->isOutline = purpose == Purpose::tell;
   auto cache = CompileCache::of(options, *request);
   if (!cache)
     return cache.status();
@@ -230,7 +232,8 @@ show::Subject Model::subject(const Options &options) const {
   return show::Subject(plan(), file.bytes().size(), std::move(question));
 }
 
-Expected<Model> Model::load(const Options &options, std::vector<Candidate> candidates) {
+Expected<Model> Model::load(const Options &options, Purpose purpose,
+                            std::vector<Candidate> candidates) {
   std::optional<std::span<const uint8_t>> bytes;
   if (isStream(options.file)) {
     auto input = streamContent(options.file);
@@ -239,7 +242,7 @@ Expected<Model> Model::load(const Options &options, std::vector<Candidate> candi
     bytes = *input;
   }
   const bool isPlan = bytes ? plan::PlanFile::looksLikePlan(*bytes) : isPlanFile(options.file);
-  return isPlan ? openPlan(options, bytes) : compileModel(options, std::move(candidates));
+  return isPlan ? openPlan(options, bytes) : compileModel(options, purpose, std::move(candidates));
 }
 
 } // namespace gantry::tool

@@ -11,6 +11,9 @@
 
 namespace gantry::tool {
 
+/// What a plan is wanted for: an outline is there in a fraction of the time.
+enum class Purpose { run, tell };
+
 /// A plan, and what it took to get it.
 struct Model {
   plan::PlanFile file;
@@ -23,7 +26,8 @@ struct Model {
   /// memory, or with large weights into a nameless file in TMPDIR, from which they are mapped. The
   /// compiler's diagnostics have been printed when this fails. Of `candidates` a graph takes the
   /// values that decide shapes.
-  static Expected<Model> load(const Options &options, std::vector<Candidate> candidates = {});
+  static Expected<Model> load(const Options &options, Purpose purpose,
+                              std::vector<Candidate> candidates = {});
 
   /// "compiled in 1.234 s"; empty for a plan.
   std::string describeCompilation() const;

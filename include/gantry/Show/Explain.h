@@ -90,12 +90,14 @@ struct DeviceMemory {
 struct Subject {
   const Question question;
   const plan::fb::Plan &plan; ///< checked, and outlives the subject
-  const uint64_t planBytes;   ///< of the file
+  const uint64_t planBytes;   ///< of the file; of an outline, of the whole plan without its code
+  const bool isOutline;       ///< Plan/Outline.h
   CostModel costs;
   placement::OpPattern pattern;              ///< of Question.op
   std::vector<std::string> quotedNames = {}; ///< of what it describes, as causes of copies say them
 
-  Subject(const plan::fb::Plan &plan, uint64_t planBytes, Question question);
+  /// `fileBytes` are those of the file that the plan is read from.
+  Subject(const plan::fb::Plan &plan, uint64_t fileBytes, Question question);
 
   /// Those that are asked for.
   std::vector<const plan::fb::Function *> functions() const;

@@ -17,7 +17,7 @@ Expected<Model> loadOne(const Options &options, const std::string &file, const s
   one.file = file;
   if (isPlanFile(file) && !isPlanFile(other))
     one.compileFlags.clear();
-  return Model::load(one);
+  return Model::load(one, Purpose::tell);
 }
 
 } // namespace

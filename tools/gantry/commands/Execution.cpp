@@ -415,7 +415,7 @@ static Options forThisMachine(const Options &options) {
 }
 
 Expected<Prepared> Prepared::from(const Options &options, GivenArrays inputs) {
-  auto model = Model::load(forThisMachine(options), candidatesOf(inputs));
+  auto model = Model::load(forThisMachine(options), Purpose::run, candidatesOf(inputs));
   if (!model)
     return model.status();
   leaveOut(model->shapeValues, options.quietInputs, inputs);

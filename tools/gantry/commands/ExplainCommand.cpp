@@ -62,7 +62,8 @@ Expected<std::vector<plan::Moment>> runOnVirtualClock(const Options &options, co
 int explainCommand(const Options &options) {
   if (!options.whyNot.empty())
     return explainWhyNot(options);
-  auto model = Model::load(options);
+  // The simulator runs kernels: what branches and loops do depends on what they compute.
+  auto model = Model::load(options, options.timeline ? Purpose::run : Purpose::tell);
   if (!model)
     return report(model.status());
   Subject subject = model->subject(options);

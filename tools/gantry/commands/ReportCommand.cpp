@@ -26,7 +26,7 @@ int reportCommand(const Options &options) {
   const std::string path = options.output.empty() ? defaultPath(options.file) : options.output;
   if (Status status = checkOutputs(options, {path}); !status.ok())
     return report(status);
-  auto model = Model::load(options);
+  auto model = Model::load(options, Purpose::tell);
   if (!model)
     return report(model.status());
   const show::Subject subject = model->subject(options);
