@@ -34,9 +34,9 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Processor seconds of the long suites, which start first; only their order matters.
-LONG = {"ctest": 230, "lit": 78, "python": 60, "kernel-table": 57, "auto": 55, "models": 54, "shared-memory": 50,
+LONG = {"ctest": 210, "lit": 75, "python": 60, "kernel-table": 53, "models": 46, "shared-memory": 50,
         "models-cuda": 45, "static-compiler": 42, "convolutions": 38, "random-ops": 36, "products-gpu": 26, "graphs-gpu": 26,
-        "onnx": 25, "onnx-ops": 24, "quantized": 23, "replicate": 23}
+        "onnx": 25, "onnx-ops": 24, "auto": 24, "quantized": 23, "replicate": 23}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
 MOST_TOLD = 40  # failures of a suite
