@@ -4,51 +4,143 @@
 // stands in the way with and without a request for the device, each once by moving the whole class
 // and once by taking the op out of its groups. The shortest that works is made minimal by leaving
 // out one change after the other.
+//
+// Classes can be the whole graph, and all of their ops may be asked about. Ops that are alike are
+// one to the solver, so an answer costs as much as the class has ops that differ.
 #include "Groups.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
 
 namespace gantry::placement {
 
 namespace {
 
-/// The class of one op as a problem of its own.
+/// What the solver sees of an op, but for what it reads.
+using Likeness =
+    std::tuple<uint32_t, std::vector<uint32_t>, std::vector<std::tuple<Kind, Softness, uint32_t>>>;
+
+Likeness likenessOf(const Op &op) {
+  Likeness likeness{op.kernels, op.groups, {}};
+  for (const Constraint &c : op.constraints)
+    std::get<2>(likeness).emplace_back(c.kind, c.softness, c.name);
+  return likeness;
+}
+
+/// Ops of a class that are alike.
+struct Alike {
+  struct Reads {
+    uint64_t operands = 0, bytes = 0;
+  };
+  std::vector<uint32_t> ops;       ///< of the whole, ascending
+  std::map<uint32_t, Reads> reads; ///< by the device where it is
+};
+
+/// The class of one op as a problem of its own: first the op in question, then one op for all
+/// others that are alike.
 struct Part {
+  static constexpr uint32_t asked = 0;
+
   Problem problem;
-  std::vector<uint32_t> ops; ///< of the whole
-  uint32_t op = none;        ///< the one in question
+  uint32_t op;                                      ///< of the whole, the one in question
+  std::vector<std::span<const uint32_t>> standsFor; ///< of the whole, by op; `op` is left out
+
+  size_t count(const Member &member) const {
+    std::span<const uint32_t> ops = standsFor[member.op];
+    return ops.size() - (member.op != asked && std::ranges::binary_search(ops, op));
+  }
+  uint32_t lastOf(uint32_t other) const {
+    std::span<const uint32_t> ops = standsFor[other];
+    return ops.back() == op ? ops[ops.size() - 2] : ops.back();
+  }
 };
 
 /// What all questions about a problem have in common.
-struct Whole {
-  const Problem &problem;
-  Outcome now = solve(problem);
-  Groups groups{problem};
-  Problem withoutOps = [this] {
-    Problem copy = problem;
-    copy.ops.clear();
-    return copy;
-  }();
+class Whole {
+public:
+  explicit Whole(const Problem &problem) : problem(problem), withoutOps(problem) {
+    withoutOps.ops.clear();
+  }
 
   bool isOn(uint32_t op, uint32_t device) const {
     auto fails = [&](const Failure &failure) { return failure.op() == op; };
     return std::ranges::none_of(now.failures, fails) && now.decisions[op].device == device;
   }
+  bool hasKernel(uint32_t op, uint32_t device) const {
+    return problem.kernelSets[problem.ops[op].kernels][device];
+  }
+  Part takeClass(uint32_t op);
+
+private:
+  void countReads(uint32_t op, std::map<uint32_t, Alike::Reads> &reads) const;
+  const std::vector<Alike> &sortClass(uint32_t which);
+
+  const Problem &problem;
+  Problem withoutOps;
+  Outcome now = solve(problem);
+  Groups groups{problem};
+  std::map<uint32_t, std::vector<Alike>> classes; ///< those that were asked about
 };
 
-Part takeClass(const Whole &whole, uint32_t op) {
-  std::span<const uint32_t> members = whole.groups.members(whole.groups.classOf(op));
-  Part part{whole.withoutOps, {members.begin(), members.end()}, none};
-  for (uint32_t member : members) {
-    if (member == op)
-      part.op = static_cast<uint32_t>(part.problem.ops.size());
-    Op copy = whole.problem.ops[member];
-    for (Operand &operand : copy.operands)
-      if (operand.op != none) {
-        operand.device = whole.now.decisions[operand.op].device;
-        operand.op = none;
-      }
-    part.problem.ops.push_back(std::move(copy));
+void Whole::countReads(uint32_t op, std::map<uint32_t, Alike::Reads> &reads) const {
+  for (const Operand &operand : problem.ops[op].operands) {
+    uint32_t device = operand.op == none ? operand.device : now.decisions[operand.op].device;
+    ++reads[device].operands;
+    reads[device].bytes += operand.bytes;
+  }
+}
+
+const std::vector<Alike> &Whole::sortClass(uint32_t which) {
+  auto [sorted, isNew] = classes.try_emplace(which);
+  if (!isNew)
+    return sorted->second;
+  std::map<Likeness, Alike> found;
+  for (uint32_t op : groups.members(which)) {
+    Alike &alike = found[likenessOf(problem.ops[op])];
+    alike.ops.push_back(op);
+    countReads(op, alike.reads);
+  }
+  for (auto &[likeness, alike] : found)
+    sorted->second.push_back(std::move(alike));
+  return sorted->second;
+}
+
+Part Whole::takeClass(uint32_t op) {
+  const std::vector<Alike> &alikes = sortClass(groups.classOf(op));
+  Part part{withoutOps, op, {}};
+  auto add = [&](std::span<const uint32_t> ops, const std::map<uint32_t, Alike::Reads> &reads) {
+    Op made = problem.ops[ops.front()];
+    made.operands.clear();
+    for (const auto &[device, read] : reads)
+      made.operands.push_back({none, device, read.bytes});
+    part.problem.ops.push_back(std::move(made));
+    part.standsFor.push_back(ops);
+  };
+  std::map<uint32_t, Alike::Reads> own;
+  countReads(op, own);
+  for (const Alike &alike : alikes)
+    if (auto found = std::ranges::lower_bound(alike.ops, op);
+        found != alike.ops.end() && *found == op)
+      add({found, 1}, own);
+  for (const Alike &alike : alikes) {
+    if (!std::ranges::binary_search(alike.ops, op)) {
+      add(alike.ops, alike.reads);
+      continue;
+    }
+    if (alike.ops.size() == 1)
+      continue;
+    std::map<uint32_t, Alike::Reads> reads = alike.reads;
+    for (const auto &[device, read] : own) {
+      Alike::Reads &left = reads[device];
+      left.operands -= read.operands;
+      left.bytes -= read.bytes;
+      if (!left.operands)
+        reads.erase(device);
+    }
+    add(alike.ops, reads);
   }
   return part;
 }
@@ -69,46 +161,80 @@ Problem apply(const Part &part, const std::vector<Member> &drop, bool askFor, ui
                   [&](uint32_t group) { return isDropped(Member::Type::group, group); });
   }
   if (askFor)
-    changed.ops[part.op].constraints.push_back(
+    changed.ops[Part::asked].constraints.push_back(
         {Kind::requested, Softness::strict, changed.intern(changed.devices[device]), none});
   return changed;
 }
 
 bool works(const Part &part, const std::vector<Member> &drop, bool askFor, uint32_t device) {
   Outcome outcome = solve(apply(part, drop, askFor, device));
-  return outcome.ok() && outcome.decisions[part.op].device == device;
+  return outcome.ok() && outcome.decisions[Part::asked].device == device;
 }
 
-/// Constraints that do not allow the device: the op's own, or those of the other ops.
-std::vector<Member> inTheWay(const Part &part, uint32_t device, bool own) {
+/// Constraints of an op of the part that do not allow the device.
+std::vector<Member> inTheWay(const Part &part, uint32_t op, uint32_t device) {
   std::vector<Member> found;
-  for (uint32_t op = 0; op < part.problem.ops.size(); ++op) {
-    const std::vector<Constraint> &constraints = part.problem.ops[op].constraints;
-    for (uint32_t i = 0; i < constraints.size(); ++i)
-      if ((op == part.op) == own &&
-          !part.problem.names[constraints[i].name].matches(part.problem.devices[device]))
-        found.push_back({Member::Type::constraint, op, i});
-  }
+  const std::vector<Constraint> &constraints = part.problem.ops[op].constraints;
+  for (uint32_t i = 0; i < constraints.size(); ++i)
+    if (!part.problem.names[constraints[i].name].matches(part.problem.devices[device]))
+      found.push_back({Member::Type::constraint, op, i});
   return found;
 }
 
-WhyNot whyNot(const Whole &whole, uint32_t op, uint32_t device) {
+/// Those of all ops but the one in question, in the order of the last ops that have them: what is
+/// left out first is what stands last.
+std::vector<Member> inTheWayOfOthers(const Part &part, uint32_t device) {
+  std::vector<Member> found;
+  for (uint32_t op = Part::asked + 1; op < part.problem.ops.size(); ++op)
+    std::ranges::copy(inTheWay(part, op, device), std::back_inserter(found));
+  std::ranges::sort(found, {}, [&](const Member &member) {
+    return std::pair(part.lastOf(member.op), member.index);
+  });
+  return found;
+}
+
+/// How many changes of the whole these are.
+size_t countOf(const Part &part, const std::vector<Member> &drop) {
+  size_t count = 0;
+  for (const Member &member : drop)
+    count += part.count(member);
+  return count;
+}
+
+/// The same changes in the whole: those of the op in question, then those of the others in order.
+std::vector<Member> inTheWhole(const Part &part, const std::vector<Member> &drop) {
+  std::vector<Member> own, others;
+  for (const Member &member : drop)
+    if (member.op == Part::asked)
+      own.push_back({member.type, part.op, member.index});
+    else
+      for (uint32_t op : part.standsFor[member.op])
+        if (op != part.op)
+          others.push_back({member.type, op, member.index});
+  std::ranges::sort(others);
+  own.insert(own.end(), others.begin(), others.end());
+  return own;
+}
+
+WhyNot whyNot(Whole &whole, uint32_t op, uint32_t device) {
   WhyNot answer;
   if (whole.isOn(op, device)) {
     answer.isThere = true;
     return answer;
   }
-  if (!whole.problem.kernelSets[whole.problem.ops[op].kernels][device]) {
+  if (!whole.hasKernel(op, device)) {
     answer.hasKernel = false;
     return answer;
   }
-  Part part = takeClass(whole, op);
-  std::vector<Member> own = inTheWay(part, device, true), together = inTheWay(part, device, false);
+  const Part part = whole.takeClass(op);
+  const std::vector<Member> own = inTheWay(part, Part::asked, device),
+                            together = inTheWayOfOthers(part, device);
   std::vector<Member> apart;
-  for (uint32_t group : part.problem.ops[part.op].groups)
-    apart.push_back({Member::Type::group, part.op, group});
+  for (uint32_t group : part.problem.ops[Part::asked].groups)
+    apart.push_back({Member::Type::group, Part::asked, group});
 
-  bool found = false;
+  std::optional<size_t> least;
+  std::vector<Member> best;
   auto consider = [&](const std::vector<Member> &others, bool askFor) {
     std::vector<Member> drop = own;
     drop.insert(drop.end(), others.begin(), others.end());
@@ -120,10 +246,11 @@ WhyNot whyNot(const Whole &whole, uint32_t op, uint32_t device) {
       if (works(part, fewer, askFor, device))
         drop = std::move(fewer);
     }
-    if (found && drop.size() + askFor >= answer.drop.size() + answer.askFor)
+    const size_t changes = countOf(part, drop) + askFor;
+    if (least && changes >= *least)
       return;
-    found = true;
-    answer.drop = std::move(drop);
+    least = changes;
+    best = std::move(drop);
     answer.askFor = askFor;
   };
   for (bool askFor : {false, true}) {
@@ -132,15 +259,14 @@ WhyNot whyNot(const Whole &whole, uint32_t op, uint32_t device) {
     consider(apart, askFor);
     consider(together, askFor);
   }
-  for (Member &member : answer.drop)
-    member.op = part.ops[member.op];
+  answer.drop = inTheWhole(part, best);
   return answer;
 }
 
 } // namespace
 
 std::vector<WhyNot> whyNot(const Problem &problem, std::span<const uint32_t> ops, uint32_t device) {
-  const Whole whole{problem};
+  Whole whole(problem);
   std::vector<WhyNot> answers;
   for (uint32_t op : ops)
     answers.push_back(whyNot(whole, op, device));

@@ -432,6 +432,21 @@ TEST(WhyNot, LeavingTheGroupIsShorterThanMovingIt) {
   EXPECT_EQ(answer.drop, (std::vector<Member>{{Member::Type::group, op, 0}}));
 }
 
+TEST(WhyNot, OpsThatAreAlikeAreNamedOneByOne) {
+  Builder b;
+  uint32_t first = b.op({0, 1, 2, 3}), op = b.op({0, 1, 2, 3}), last = b.op({0, 1, 2, 3});
+  for (uint32_t other : {first, last})
+    b.want(other, Kind::requested, "CPU:0");
+  WhyNot answer = whyNot(b.problem, op, 1);
+  EXPECT_FALSE(answer.askFor);
+  EXPECT_EQ(answer.drop, (std::vector<Member>{{Member::Type::constraint, first, 0},
+                                              {Member::Type::constraint, last, 0}}));
+  // One that asks itself is alike, too, and its own request comes first.
+  EXPECT_EQ(whyNot(b.problem, last, 1).drop,
+            (std::vector<Member>{{Member::Type::constraint, last, 0},
+                                 {Member::Type::constraint, first, 0}}));
+}
+
 TEST(WhyNot, AStaleLockIsWhatToRemove) {
   Builder b;
   uint32_t op = b.asking("GPU:0", Softness::prefer);
