@@ -3,7 +3,7 @@
 #include "gantry/Frontend/Frontend.h"
 
 #include "MlirReader.h"
-#include "ONNX/Importer.h"
+#include "ONNX/ImportModel.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"

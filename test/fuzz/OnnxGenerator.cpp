@@ -3,7 +3,7 @@
 #include "OnnxGenerator.h"
 
 #include "ModelWriter.h"
-#include "ONNX/Importer.h"
+#include "ONNX/Handlers.h"
 
 #include <array>
 #include <cstring>

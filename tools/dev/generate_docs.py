@@ -97,7 +97,7 @@ def plan_format_page(schema):
 def onnx_page(folder):
     """The ops in the importer's tables: table.add("Op", ...) and table.refuse("Op", "why")."""
     supported, refused = {}, {}
-    domains = re.findall(r'StringLiteral (k\w+) = ("[\w.]+");', (ROOT / folder / "Importer.h").read_text(encoding="utf-8"))
+    domains = re.findall(r'StringLiteral (k\w+) = ("[\w.]+");', (ROOT / folder / "Handlers.h").read_text(encoding="utf-8"))
     for file in sorted((ROOT / folder).glob("*.cpp")):
         text = file.read_text(encoding="utf-8")
         for constant, domain in domains:

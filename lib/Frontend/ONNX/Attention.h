@@ -1,7 +1,7 @@
 // What the ops of the attention family are composed of.
 #pragma once
 
-#include "Importer.h"
+#include "Handlers.h"
 
 namespace gantry::onnx {
 

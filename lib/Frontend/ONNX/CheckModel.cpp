@@ -1,7 +1,7 @@
 // What is wrong with a model as a whole, before its nodes are looked at: versions that do not
 // exist, names that are given twice. What common exporters write all the same is a warning.
 
-#include "Importer.h"
+#include "ImportModel.h"
 
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 // Matrix products and convolutions.
 
-#include "Importer.h"
+#include "Handlers.h"
 #include "Window.h"
 
 using namespace mlir;

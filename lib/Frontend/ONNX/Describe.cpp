@@ -1,6 +1,7 @@
 // What a model says about itself: ports, ops, what is still open. Nothing is imported here.
 
-#include "Importer.h"
+#include "Handlers.h"
+#include "ImportModel.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -4,7 +4,7 @@
 // both have and that are needed later are the batch, names that nobody needs later are summed, the
 // others are rows and columns. "..." stands for names of its own.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include "llvm/ADT/StringExtras.h"
 

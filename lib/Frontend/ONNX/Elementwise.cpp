@@ -1,6 +1,6 @@
 // Ops that compute each element by itself: arithmetic, activations, comparisons, logic, casts.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace mlir;
 using namespace gantry;

@@ -1,6 +1,6 @@
 // Ops that make values from attributes and shapes: constants, ranges, random numbers, triangles.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Ops on images: blocks to channels and back, resizing.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include <cmath>
 

@@ -1,14 +1,10 @@
-// Walks a model: inputs and initialisers first, then the nodes in the order of their use, each
-// through its handler. Names live in scopes; bodies of If and Loop see the scopes around them,
-// functions do not.
+// Nodes in the order of their use, each through its handler; bodies and functions within them; and
+// the function that a model becomes. What goes in and out is in Ports.cpp.
 
 #include "Importer.h"
-#include "MachineLearning.h"
 #include "NodeOrder.h"
 
 #include "gantry/Device/DeviceName.h"
-#include "gantry/Dialect/Gantry/IR/Ports.h"
-#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,105 +16,7 @@ using namespace gantry::onnx;
 
 /// Functions that call functions, bodies inside bodies.
 static constexpr int kMaxDepth = 64;
-/// Ops of one module; unrolled loops of hostile files end here.
-static constexpr size_t kMaxNodes = 500'000, kMaxOps = 5'000'000;
-static constexpr int64_t kMaxTableElements = int64_t(1) << 25;
-
-namespace gantry::onnx {
-
-/// The names that nodes of one graph, body or function see.
-struct Scope {
-  Scope *parent = nullptr;
-  const Opsets *opsets = nullptr;
-  /// Attributes of the call when this is a function's body.
-  const llvm::StringMap<const onnx::Attribute *> *callAttributes = nullptr;
-  int depth = 0;
-  /// Null for outputs of nodes that failed.
-  llvm::StringMap<Value> values = {};
-  /// The nodes of the graph or function, for messages.
-  ArrayRef<Node> nodes = {};
-
-  /// The entry for `name`, or null when no scope has it.
-  const Value *find(StringRef name) const {
-    for (const Scope *scope = this; scope; scope = scope->parent)
-      if (auto it = scope->values.find(name); it != scope->values.end())
-        return &it->second;
-    return nullptr;
-  }
-};
-
-class Importer {
-public:
-  Importer(const ImportRequest &request, MLIRContext *context)
-      : model(*request.model), options(*request.options), tensors(*request.tensors),
-        report(request.report), context(context), builder(context),
-        file(FileLineColLoc::get(context, request.file, 0, 0)) {}
-
-  OwningOpRef<ModuleOp> run();
-
-  std::optional<Values> importBody(Scope &around, const Graph &graph, ArrayRef<Value> arguments);
-  /// A tensor of the file as a constant; null after a diagnostic.
-  Value makeConstant(const Tensor &tensor, Location loc);
-  TensorReader &getTensors() { return tensors; }
-  bool isNarrow(Value value) const { return narrow.contains(value); }
-  Location locationOf(StringRef name) {
-    return NameLoc::get(StringAttr::get(context, name.empty() ? "?" : name), file);
-  }
-
-  OpBuilder &getBuilder() { return builder; }
-  /// See NodeContext.
-  std::string whyFails(function_ref<bool()> build);
-  bool attempt(function_ref<bool()> build, std::string &why);
-  void askFor(Location loc, ArrayRef<std::string> inputs, StringRef why, size_t issues);
-  size_t issueCount() const { return report ? report->issues.size() : 0; }
-  /// Whether one more op may be made.
-  bool countOp() { return ++opsMade <= kMaxOps; }
-  /// Whether that many more elements may be computed.
-  bool countTable(int64_t elements) { return (tableElements += elements) <= kMaxTableElements; }
-
-private:
-  LogicalResult checkModel();
-  std::optional<int64_t> sizeOf(const ValueInfo &input, size_t axis) const;
-  LogicalResult checkOpenDims(ArrayRef<const ValueInfo *> inputs);
-  /// All attributes of an input or output of the function; those of all are set at once, since one
-  /// at a time would copy all of them each time.
-  DictionaryAttr nameAttribute(StringRef name) {
-    return builder.getDictionaryAttr(builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)));
-  }
-  LogicalResult checkOutput(const ValueInfo &output, Value value);
-  void warn(const Twine &about);
-  LogicalResult resolveDims();
-  FailureOr<RankedTensorType> typeOfInput(const ValueInfo &input);
-  FailureOr<Value> bindValue(const ValueInfo &input, const InputValue &value);
-  LogicalResult importInputs(func::FuncOp function, Scope &scope);
-  LogicalResult importInitializers(const Graph &graph, Scope &scope);
-  LogicalResult importNodes(ArrayRef<Node> nodes, Scope &scope);
-  LogicalResult importNode(const Node &node, Scope &scope);
-  DeviceAttr readRequest(const Node &node, std::string &wrong) const;
-  Values dispatch(const Node &node, Scope &scope, int64_t opset, Location loc, DeviceAttr request);
-  Values callFunction(const Function &callee, NodeContext &call, const Node &node, Scope &scope);
-  const Function *findFunction(const Node &node) const;
-  /// Says what is wrong with a node, or notes it in the report. Success means: go on.
-  LogicalResult reportNode(const Node &node, int64_t opset, StringRef message);
-
-  const Model &model;
-  const ImportOptions &options;
-  TensorReader &tensors;
-  GraphReport *report;
-  MLIRContext *context;
-  OpBuilder builder;
-  Location file;
-  llvm::StringMap<int64_t> dims;
-  llvm::StringMap<const Function *> functions;
-  /// Values whose elements have less than the 8 bits that they are held in.
-  llvm::DenseSet<Value> narrow;
-  size_t nodesImported = 0, opsMade = 0;
-  int64_t tableElements = 0;
-  /// Nodes left out because one that they need failed and was reported.
-  size_t nodesLeftOut = 0;
-};
-
-} // namespace gantry::onnx
+static constexpr size_t kMaxNodes = 500'000;
 
 static int64_t opsetOf(const Opsets &opsets, std::string_view domain) {
   for (auto &[name, version] : opsets)
@@ -129,81 +27,8 @@ static int64_t opsetOf(const Opsets &opsets, std::string_view domain) {
 
 static StringRef displayDomain(StringRef domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-static StringRef nameOfNode(const Node &node) {
-  if (!node.name.empty())
-    return node.name;
-  for (StringRef output : node.outputs)
-    if (!output.empty())
-      return output;
-  return node.op;
-}
-
-//===----------------------------------------------------------------------===//
-// The op table
-//===----------------------------------------------------------------------===//
-
-static std::string keyOf(StringRef domain, StringRef op) { return (domain + ":" + op).str(); }
-
-OpTable::Entry &OpTable::add(StringRef op, Handler handler, Arity arity, StringRef domain) {
-  Entry &entry = entries[keyOf(domain, op)];
-  entry.handler = std::move(handler);
-  entry.arity = arity;
-  return entry;
-}
-
-void OpTable::refuse(StringRef op, StringRef why, StringRef domain) {
-  entries[keyOf(domain, op)].refusal = why.str();
-}
-
-const OpTable::Entry *OpTable::find(StringRef domain, StringRef op) const {
-  auto it = entries.find(keyOf(domain, op));
-  return it == entries.end() ? nullptr : &it->second;
-}
-
-std::vector<std::string> OpTable::supported() const {
-  std::vector<std::string> names;
-  for (const auto &entry : entries)
-    if (entry.second.handler)
-      names.push_back(entry.first().starts_with(":") ? entry.first().drop_front().str()
-                                                     : entry.first().str());
-  llvm::sort(names);
-  return names;
-}
-
-const OpTable &gantry::onnx::getOpTable() {
-  static const OpTable table = [] {
-    OpTable made;
-    for (auto add : {addElementwiseOps, addShapeOps,     addContractionOps,
-                     addPoolingOps,     addReductionOps, addNormalizationOps,
-                     addIndexingOps,    addEinsumOp,     addImageOps,
-                     addQuantizedOps,   addPackedOps,    addRecurrentOps,
-                     addLossOps,        addGeneratorOps, addControlFlowOps,
-                     addTrainingOps,    addSignalOps,    addSamplingOps,
-                     addAttentionOps,   addMicrosoftOps, addMachineLearningOps,
-                     addRefusedOps})
-      add(made);
-    return made;
-  }();
-  return table;
-}
-
-//===----------------------------------------------------------------------===//
-// Inputs and initialisers
-//===----------------------------------------------------------------------===//
-
 static std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
   return (domain + ":" + name + ":" + overload).str();
-}
-
-LogicalResult Importer::checkModel() {
-  ModelFindings findings = onnx::checkModel(model);
-  for (const std::string &warning : findings.warnings)
-    warn(warning);
-  if (!findings.error.empty())
-    return emitError(file) << findings.error;
-  for (const Function &function : model.functions)
-    functions[functionKey(function.domain, function.name, function.overload)] = &function;
-  return success();
 }
 
 void Importer::warn(const Twine &about) {
@@ -211,249 +36,6 @@ void Importer::warn(const Twine &about) {
     report->warnings.push_back(about.str());
   else
     emitWarning(file) << about;
-}
-
-/// A dimension by its place; nameless ones are given so.
-static std::string placeOf(const ValueInfo &input, size_t axis) {
-  return std::string(input.name) + ":" + std::to_string(axis);
-}
-
-/// The name under which --dim gives a dimension.
-static std::string dimKey(const ValueInfo &input, size_t axis) {
-  std::string_view param = input.type.dims[axis].param;
-  return param.empty() ? placeOf(input, axis) : std::string(param);
-}
-
-LogicalResult Importer::resolveDims() {
-  llvm::StringSet<> open, places;
-  for (const ValueInfo &input : model.graph.inputs)
-    for (size_t i = 0; i < input.type.dims.size(); ++i) {
-      std::string byPlace = placeOf(input, i);
-      const Dim &dim = input.type.dims[i];
-      places.insert(byPlace);
-      if (!dim.isKnown())
-        open.insert(dimKey(input, i));
-      for (auto &[name, size] : options.dims)
-        if (dim.isKnown() && name == byPlace && dim.size != size)
-          return emitError(file) << "dimension '" << name << "' is fixed to " << dim.size
-                                 << " in the file and cannot be " << size;
-    }
-  for (auto &[name, size] : options.dims) {
-    if (size < 0)
-      return emitError(file) << "dimension '" << name << "' cannot have size " << size;
-    auto [it, fresh] = dims.try_emplace(name, size);
-    if (!fresh && it->second != size)
-      return emitError(file) << "dimension '" << name << "' is given twice, as " << it->second
-                             << " and " << size;
-    if (!open.contains(name) && !places.contains(name)) {
-      auto error = emitError(file) << "no open dimension is named '" << name << "'; ";
-      if (open.empty())
-        return error << "the file leaves none open";
-      SmallVector<StringRef> names(open.keys());
-      llvm::sort(names);
-      return error << "open are " << llvm::join(names, ", ");
-    }
-  }
-  return success();
-}
-
-/// Null after an error.
-static mlir::Type elementOfInput(const ValueInfo &input, Location file) {
-  mlir::Type element = makeElementType(input.type.element, file.getContext());
-  if (!element)
-    emitError(file) << "input '" << input.name << "' has the element type "
-                    << nameOf(input.type.element) << ", which is not supported; "
-                    << supportedElementTypes() << " are";
-  return element;
-}
-
-std::optional<int64_t> Importer::sizeOf(const ValueInfo &input, size_t axis) const {
-  for (const std::string &name : {placeOf(input, axis), dimKey(input, axis)})
-    if (auto it = dims.find(name); it != dims.end())
-      return it->second;
-  return std::nullopt;
-}
-
-/// "f32[batch,3]", as the file declares it.
-static std::string declaredType(const ValueInfo &value) {
-  if (!value.type.hasShape)
-    return std::string(nameOf(value.type.element)) + "[...]";
-  std::string text = std::string(nameOf(value.type.element)) + "[";
-  for (auto [i, dim] : llvm::enumerate(value.type.dims))
-    text += (i ? "," : "") + (dim.isKnown()       ? std::to_string(dim.size)
-                              : dim.param.empty() ? "?"
-                                                  : std::string(dim.param));
-  return text + "]";
-}
-
-/// Asks for the sizes of all open dimensions at once, with the flags to paste.
-LogicalResult Importer::checkOpenDims(ArrayRef<const ValueInfo *> inputs) {
-  std::vector<std::string> missing, types;
-  for (const ValueInfo *input : inputs) {
-    bool isOpen = false;
-    for (size_t i = 0; i < input->type.dims.size(); ++i)
-      if (!input->type.dims[i].isKnown() && !sizeOf(*input, i)) {
-        isOpen = true;
-        if (std::string name = dimKey(*input, i); !llvm::is_contained(missing, name))
-          missing.push_back(name);
-      }
-    if (isOpen)
-      types.push_back("'" + std::string(input->name) + "': " + declaredType(*input));
-  }
-  if (missing.empty())
-    return success();
-  return emitError(file) << "the inputs have open dimensions (" << llvm::join(types, ", ")
-                         << "); give their sizes with " << dimFlags(missing);
-}
-
-static LogicalResult checkKind(const ValueInfo &input, Location file) {
-  if (input.type.kind == onnx::Type::TensorType)
-    return success();
-  return emitError(file) << "input '" << input.name
-                         << "' is not a tensor; sequences, maps, optional and "
-                         << "sparse values are not supported";
-}
-
-FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
-  mlir::Type element = elementOfInput(input, file);
-  if (!element)
-    return failure();
-  if (!input.type.hasShape)
-    return emitError(file) << "input '" << input.name
-                           << "' has no declared shape, which is not supported; "
-                           << "declare its dimensions in the model (they may be open)";
-  Ints shape;
-  for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
-    if (dim.isKnown()) {
-      shape.push_back(dim.size);
-      continue;
-    }
-    shape.push_back(*sizeOf(input, i)); // checkOpenDims has asked for those that are missing
-  }
-  auto type = makeTensorType(shape, element);
-  if (!type)
-    return emitError(file) << "input '" << input.name << "': " << type.status().message();
-  return *type;
-}
-
-/// An input given by value: its sizes may also settle open dimensions.
-FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &value) {
-  if (failed(checkKind(input, file)))
-    return failure();
-  if (input.type.hasShape) {
-    bool fits = input.type.dims.size() == value.shape.size();
-    for (size_t i = 0; fits && i < value.shape.size(); ++i)
-      if (input.type.dims[i].isKnown())
-        fits = input.type.dims[i].size == value.shape[i];
-      else
-        fits = dims.try_emplace(dimKey(input, i), value.shape[i]).first->second == value.shape[i];
-    if (!fits) {
-      auto error = emitError(file) << "the value for input '" << input.name << "' has the shape [";
-      llvm::interleaveComma(value.shape, error);
-      error << "], the input has [";
-      llvm::interleaveComma(llvm::seq(input.type.dims.size()), error, [&](size_t i) {
-        const Dim &dim = input.type.dims[i];
-        dim.isKnown() ? error << dim.size : error << dimKey(input, i);
-      });
-      return error << "]";
-    }
-  }
-  mlir::Type element = elementOfInput(input, file);
-  if (!element)
-    return failure();
-  auto type = makeTensorType(value.shape, element);
-  if (!type)
-    return emitError(file) << "the value for input '" << input.name
-                           << "': " << type.status().message();
-  Elements elements;
-  elements.isFloat = std::holds_alternative<std::vector<double>>(value.elements);
-  if (elements.isFloat)
-    elements.floats = std::get<std::vector<double>>(value.elements);
-  else
-    elements.ints = std::get<std::vector<int64_t>>(value.elements);
-  if (elements.isFloat && isa<IntegerType>(element))
-    return emitError(file) << "the value for input '" << input.name
-                           << "' holds floating-point numbers, the input is of type "
-                           << nameOf(input.type.element);
-  if (int64_t(elements.size()) != type->getNumElements())
-    return emitError(file) << "the value for input '" << input.name << "' has " << elements.size()
-                           << " elements, its shape " << type->getNumElements();
-  return Value(ConstantOp::create(builder, locationOf(input.name),
-                                  ElementsAttr(makeElements(*type, elements))));
-}
-
-LogicalResult Importer::importInputs(func::FuncOp function, Scope &scope) {
-  for (const InputValue &value : options.values)
-    if (llvm::none_of(model.graph.inputs, [&](const ValueInfo &i) { return i.name == value.name; }))
-      return emitError(file) << "a value is given for '" << value.name
-                             << "', which is no input of the graph";
-  SmallVector<mlir::Type> types;
-  SmallVector<const ValueInfo *> arguments;
-  // Values first: their shapes may settle open dimensions of the others.
-  for (const InputValue &value : options.values)
-    for (const ValueInfo &input : model.graph.inputs)
-      if (input.name == value.name) {
-        FailureOr<Value> constant = bindValue(input, value);
-        if (failed(constant))
-          return failure();
-        scope.values[input.name] = *constant;
-      }
-  llvm::StringSet<> initializers;
-  for (const Tensor &tensor : model.graph.initializers)
-    initializers.insert(tensor.name);
-  for (const ValueInfo &input : model.graph.inputs) {
-    // Before IR version 4 every initialiser is listed among the inputs, too.
-    if (initializers.contains(input.name) || scope.values.contains(input.name))
-      continue;
-    arguments.push_back(&input);
-  }
-  for (const ValueInfo *input : arguments)
-    if (failed(checkKind(*input, file)))
-      return failure();
-  if (failed(checkOpenDims(arguments)))
-    return failure();
-  for (const ValueInfo *input : arguments) {
-    FailureOr<RankedTensorType> type = typeOfInput(*input);
-    if (failed(type))
-      return failure();
-    types.push_back(*type);
-  }
-  Block &entry = function.getBody().front();
-  for (auto [type, input] : llvm::zip(types, arguments))
-    scope.values[input->name] = entry.addArgument(type, locationOf(input->name));
-  function.setFunctionType(builder.getFunctionType(types, {}));
-  function.setAllArgAttrs(llvm::map_to_vector(
-      arguments, [&](const ValueInfo *input) { return nameAttribute(input->name); }));
-  return success();
-}
-
-Value Importer::makeConstant(const Tensor &tensor, Location loc) {
-  auto attr = tensors.read(tensor);
-  if (!attr) {
-    emitError(file) << "tensor '" << tensor.name << "': " << attr.status().message();
-    return {};
-  }
-  auto op = ConstantOp::create(builder, loc, *attr);
-  if (!tensor.name.empty())
-    op->setAttr(kNameAttr, builder.getStringAttr(tensor.name));
-  if (narrowBits(tensor.type))
-    narrow.insert(op);
-  return op;
-}
-
-LogicalResult Importer::importInitializers(const Graph &graph, Scope &scope) {
-  for (StringRef name : graph.sparseInitializers)
-    return emitError(file) << "initializer '" << name
-                           << "' is sparse, which is not supported; dense ones are";
-  for (const Tensor &tensor : graph.initializers) {
-    if (scope.values.contains(tensor.name))
-      continue;
-    Value value = makeConstant(tensor, locationOf(tensor.name));
-    if (!value)
-      return failure();
-    scope.values[tensor.name] = value;
-  }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -547,11 +129,6 @@ DeviceAttr Importer::readRequest(const Node &node, std::string &wrong) const {
     return refuse(Twine("its device configuration '") + asked.id + "' names the device '" + device +
                   "': " + name.status().message());
   return DeviceAttr::get(context, *name);
-}
-
-/// What shape arithmetic is made of: it is folded wherever it was to run (spec P7).
-static bool isShapeConstant(Value value) {
-  return getConstantIntegers(getConstantElements(value)).has_value();
 }
 
 Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc,
@@ -686,6 +263,10 @@ LogicalResult Importer::importNodes(ArrayRef<Node> nodes, Scope &scope) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Bodies and functions
+//===----------------------------------------------------------------------===//
+
 std::optional<Values> Importer::importBody(Scope &around, const Graph &graph,
                                            ArrayRef<Value> arguments) {
   if (around.depth >= kMaxDepth) {
@@ -719,17 +300,6 @@ std::optional<Values> Importer::importBody(Scope &around, const Graph &graph,
     outputs.push_back(*value);
   }
   return outputs;
-}
-
-bool Importer::attempt(function_ref<bool()> build, std::string &why) {
-  size_t issuesBefore = issueCount(), leftOutBefore = nodesLeftOut;
-  why = whyFails(build);
-  if (why.empty())
-    return true;
-  if (report)
-    report->issues.resize(issuesBefore);
-  nodesLeftOut = leftOutBefore;
-  return false;
 }
 
 Values Importer::callFunction(const Function &callee, NodeContext &call, const Node &node,
@@ -776,8 +346,68 @@ Values Importer::callFunction(const Function &callee, NodeContext &call, const N
 }
 
 //===----------------------------------------------------------------------===//
+// What may fail
+//===----------------------------------------------------------------------===//
+
+std::string Importer::whyFails(function_ref<bool()> build) {
+  size_t issuesBefore = issueCount(), leftOutBefore = nodesLeftOut;
+  std::string why;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && why.empty())
+      why = diagnostic.str();
+    return success();
+  });
+  bool built = build();
+  if (issueCount() > issuesBefore)
+    return report->issues[issuesBefore].message;
+  if (built && nodesLeftOut == leftOutBefore)
+    return {};
+  return why.empty() ? "a node before it is not supported" : why;
+}
+
+bool Importer::attempt(function_ref<bool()> build, std::string &why) {
+  size_t issuesBefore = issueCount(), leftOutBefore = nodesLeftOut;
+  why = whyFails(build);
+  if (why.empty())
+    return true;
+  if (report)
+    report->issues.resize(issuesBefore);
+  nodesLeftOut = leftOutBefore;
+  return false;
+}
+
+void Importer::askFor(Location loc, ArrayRef<std::string> inputs, StringRef why, size_t issues) {
+  if (report) {
+    // What is wrong inside may be in the branch that never runs.
+    report->issues.resize(issues);
+    ++nodesLeftOut;
+    for (const std::string &input : inputs)
+      if (!llvm::is_contained(report->shapeInputs, input))
+        report->shapeInputs.push_back(input);
+    return;
+  }
+  std::vector<std::string> flags;
+  for (const std::string &input : inputs)
+    flags.push_back("--value " + input + "=VALUE");
+  emitError(loc) << "the value of input '" << inputs.front()
+                 << "' decides which branch runs, and not both can be compiled (" << why
+                 << "); give it with " << llvm::join(flags, " ");
+}
+
+//===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
+
+LogicalResult Importer::checkModel() {
+  ModelFindings findings = onnx::checkModel(model);
+  for (const std::string &warning : findings.warnings)
+    warn(warning);
+  if (!findings.error.empty())
+    return emitError(file) << findings.error;
+  for (const Function &function : model.functions)
+    functions[functionKey(function.domain, function.name, function.overload)] = &function;
+  return success();
+}
 
 /// A symbol name made of the graph's name.
 static std::string symbolFor(StringRef name) {
@@ -802,38 +432,6 @@ static void eraseDeadOps(Block &block) {
       for (Block &inner : region)
         eraseDeadOps(inner);
   }
-}
-
-static std::string typeText(RankedTensorType type) {
-  std::string element;
-  llvm::raw_string_ostream(element) << type.getElementType();
-  std::string text =
-      (StringRef(element).starts_with("ui") ? "u" + element.substr(2) : element) + "[";
-  for (auto [i, size] : llvm::enumerate(type.getShape()))
-    text += (i ? "," : "") + std::to_string(size);
-  return text + "]";
-}
-
-/// What the file declares against what its nodes compute. Another element type means that the file
-/// is wrong somewhere; sizes are often left over from an earlier state of a model.
-LogicalResult Importer::checkOutput(const ValueInfo &output, Value value) {
-  auto type = llvm::cast<RankedTensorType>(value.getType());
-  const onnx::Type &declared = output.type;
-  if (declared.kind == onnx::Type::None || declared.element == DataType::Undefined)
-    return success();
-  if (declared.kind != onnx::Type::TensorType ||
-      makeElementType(declared.element, context) != type.getElementType())
-    return emitError(file) << "output '" << output.name << "' is declared as "
-                           << (declared.kind == onnx::Type::TensorType ? declaredType(output)
-                                                                       : "something but a tensor")
-                           << ", and the graph computes " << typeText(type);
-  bool fits = !declared.hasShape || int64_t(declared.dims.size()) == type.getRank();
-  for (size_t i = 0; fits && declared.hasShape && i < declared.dims.size(); ++i)
-    fits = !declared.dims[i].isKnown() || declared.dims[i].size == type.getDimSize(i);
-  if (!fits)
-    warn("output '" + Twine(output.name) + "' is declared as " + declaredType(output) +
-         ", and the graph computes " + typeText(type) + "; the declaration is ignored");
-  return success();
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
@@ -876,145 +474,4 @@ OwningOpRef<ModuleOp> Importer::run() {
 OwningOpRef<ModuleOp> gantry::onnx::importModel(const ImportRequest &request,
                                                 MLIRContext *context) {
   return Importer(request, context).run();
-}
-
-//===----------------------------------------------------------------------===//
-// NodeContext: what needs the importer
-//===----------------------------------------------------------------------===//
-
-NodeContext::NodeContext(Importer &importer, Scope &scope, const Node &node, int64_t opset,
-                         Location loc, ArrayRef<Value> inputs)
-    : builder(importer.getBuilder()), importer(importer), scope(scope), node(node), version(opset),
-      loc(loc), name(builder.getStringAttr(nameOfNode(node))), inputs(inputs),
-      issuesBefore(importer.issueCount()) {
-  for (const onnx::Attribute &attr : node.attributes) {
-    const onnx::Attribute *meant = &attr;
-    if (!attr.reference.empty()) {
-      // Stands for an attribute of the function's caller; absent there, it is absent here.
-      meant = scope.callAttributes ? scope.callAttributes->lookup(attr.reference) : nullptr;
-      if (!meant)
-        continue;
-    }
-    attrs[attr.name] = meant;
-  }
-}
-
-std::string Importer::whyFails(function_ref<bool()> build) {
-  size_t issuesBefore = issueCount(), leftOutBefore = nodesLeftOut;
-  std::string why;
-  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && why.empty())
-      why = diagnostic.str();
-    return success();
-  });
-  bool built = build();
-  if (issueCount() > issuesBefore)
-    return report->issues[issuesBefore].message;
-  if (built && nodesLeftOut == leftOutBefore)
-    return {};
-  return why.empty() ? "a node before it is not supported" : why;
-}
-
-void Importer::askFor(Location loc, ArrayRef<std::string> inputs, StringRef why, size_t issues) {
-  if (report) {
-    // What is wrong inside may be in the branch that never runs.
-    report->issues.resize(issues);
-    ++nodesLeftOut;
-    for (const std::string &input : inputs)
-      if (!llvm::is_contained(report->shapeInputs, input))
-        report->shapeInputs.push_back(input);
-    return;
-  }
-  std::vector<std::string> flags;
-  for (const std::string &input : inputs)
-    flags.push_back("--value " + input + "=VALUE");
-  emitError(loc) << "the value of input '" << inputs.front()
-                 << "' decides which branch runs, and not both can be compiled (" << why
-                 << "); give it with " << llvm::join(flags, " ");
-}
-
-std::string NodeContext::whyFails(function_ref<bool()> build) { return importer.whyFails(build); }
-
-void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
-  importer.askFor(loc, inputs, why, issuesBefore);
-  failed = true;
-}
-
-bool NodeContext::isNarrow(size_t i) const { return input(i) && importer.isNarrow(input(i)); }
-
-bool NodeContext::hasReported() const { return importer.issueCount() > issuesBefore; }
-
-std::optional<Values> NodeContext::importBody(const Graph &graph, ArrayRef<Value> arguments) {
-  return importer.importBody(scope, graph, arguments);
-}
-
-bool NodeContext::attempt(llvm::function_ref<bool()> build, std::string *why) {
-  std::string reason;
-  bool succeeded = importer.attempt(build, reason);
-  failed &= succeeded;
-  if (why)
-    *why = reason;
-  return succeeded;
-}
-
-Value NodeContext::tensor(const Tensor &tensor) {
-  auto attr = importer.getTensors().read(tensor);
-  return attr ? constant(*attr) : fail("attribute tensor: " + attr.status().message());
-}
-
-bool NodeContext::countTable(int64_t elements) {
-  if (importer.countTable(elements))
-    return true;
-  fail("windows, transforms and filters of the model have more than " + Twine(kMaxTableElements) +
-       " elements, which is not supported");
-  return false;
-}
-
-Value NodeContext::constant(ElementsAttr attr) {
-  auto op = ConstantOp::create(builder, loc, attr);
-  op->setAttr(kNameAttr, name);
-  return op;
-}
-
-const onnx::Attribute *NodeContext::find(StringRef name) {
-  read.insert(name);
-  return attrs.lookup(name);
-}
-
-Values NodeContext::finish(OperationState &state) {
-  if (!importer.countOp()) {
-    fail("the graph unrolls to more than " + Twine(kMaxOps) + " ops");
-    return {};
-  }
-  for (mlir::Type type : state.types) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      return failWith();
-    if (!tensor.hasStaticShape()) {
-      fail("the shape of the result is not known");
-      return {};
-    }
-    if (auto checked = makeTensorType(tensor.getShape(), tensor.getElementType()); !checked) {
-      fail(checked.status().message());
-      return {};
-    }
-  }
-  state.addAttribute(kNameAttr, name);
-  state.addAttribute(kSourceOpAttr, builder.getStringAttr(node.op));
-  Operation *op = builder.create(state);
-  if (mlir::failed(op->getName().verifyInvariants(op))) {
-    op->erase();
-    return failWith();
-  }
-  // A request counts, but for shape arithmetic.
-  SmallVector<Value> folded;
-  bool isFolded = succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
-                  folded.front() != op->getResult(0);
-  if (request)
-    op->setAttr(kDeviceAttr, request);
-  if (isFolded && (isShapeConstant(folded.front()) || mayGiveWay(op, folded.front()))) {
-    op->erase();
-    return Values(folded.begin(), folded.end());
-  }
-  return Values(op->result_begin(), op->result_end());
 }

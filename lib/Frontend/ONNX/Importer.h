@@ -1,361 +1,123 @@
-// What turns ONNX nodes into ops of the gantry dialect.
-//
-// One handler per ONNX op, found by name in an OpTable; handlers are grouped by family, one file
-// each (Elementwise.cpp, Shape.cpp, ...). A handler sees its node through a NodeContext: operands
-// as values, attributes with defaults, and `make` to build ops. Everything a handler does is
-// checked there once: types are inferred before an op exists, a null operand gives a null result,
-// so that a handler only looks at null where it wants to read a shape.
+// Walks a model and makes a function of it. Names live in scopes; bodies of If and Loop see the
+// scopes around them, functions do not.
 #pragma once
 
-#include "Tensors.h"
-#include "gantry/Formats/ONNX/Model.h"
+#include "Handlers.h"
+#include "ImportModel.h"
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Frontend/Frontend.h"
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
-
-#include <functional>
-#include <optional>
 
 namespace gantry::onnx {
 
-using mlir::Value;
-using Ints = llvm::SmallVector<int64_t>;
-using IntsRef = llvm::ArrayRef<int64_t>;
-using Values = llvm::SmallVector<Value, 2>;
+/// Ops of one module; unrolled loops of hostile files end here.
+inline constexpr size_t kMaxOps = 5'000'000;
+/// Elements of tables that are computed while importing.
+inline constexpr int64_t kMaxTableElements = int64_t(1) << 25;
 
-class Importer;
-class NodeContext;
-struct Scope;
+/// The names that nodes of one graph, body or function see.
+struct Scope {
+  Scope *parent = nullptr;
+  const Opsets *opsets = nullptr;
+  /// Attributes of the call when this is a function's body.
+  const llvm::StringMap<const Attribute *> *callAttributes = nullptr;
+  int depth = 0;
+  /// Null for outputs of nodes that failed.
+  llvm::StringMap<Value> values = {};
+  /// The nodes of the graph or function, for messages.
+  llvm::ArrayRef<Node> nodes = {};
 
-/// Makes the values of a node's outputs, in order; trailing ones that nobody asked for may be
-/// missing. A null value means failure, with a diagnostic emitted.
-using Handler = std::function<Values(NodeContext &)>;
-
-/// The domain of ONNX Runtime's own ops.
-inline constexpr llvm::StringLiteral kMicrosoft = "com.microsoft";
-
-/// How many operands and outputs an op has; kAny is no limit.
-inline constexpr unsigned kAny = ~0u;
-struct Arity {
-  unsigned minInputs = 1, maxInputs = 1, maxOutputs = 1;
+  /// The entry for `name`, or null when no scope has it.
+  const Value *find(llvm::StringRef name) const {
+    for (const Scope *scope = this; scope; scope = scope->parent)
+      if (auto it = scope->values.find(name); it != scope->values.end())
+        return &it->second;
+    return nullptr;
+  }
 };
 
-/// What an op does with values of less than 8 bits, which are held in bytes: nothing (it is
-/// refused), takes their numbers, or gives them back elsewhere.
-enum class Narrow { refuses, reads, moves };
-
-/// The ops known, by domain and name.
-class OpTable {
+class Importer {
 public:
-  struct Entry {
-    Handler handler; ///< empty when refused
-    Arity arity;
-    /// Operands whose values decide shapes, for `check`.
-    llvm::SmallVector<unsigned, 4> shapeOperands;
-    /// When set, they do so only in nodes for which this holds.
-    bool (*decidesShapes)(const Node &node) = nullptr;
-    Narrow narrow = Narrow::refuses;
-    std::string refusal;
-  };
+  Importer(const ImportRequest &request, mlir::MLIRContext *context)
+      : model(*request.model), options(*request.options), tensors(*request.tensors),
+        report(request.report), context(context), builder(context),
+        file(mlir::FileLineColLoc::get(context, request.file, 0, 0)) {}
 
-  Entry &add(llvm::StringRef op, Handler handler, Arity arity = {}, llvm::StringRef domain = "");
-  /// An op that is known and not supported, and why.
-  void refuse(llvm::StringRef op, llvm::StringRef why, llvm::StringRef domain = "");
-  const Entry *find(llvm::StringRef domain, llvm::StringRef op) const;
-  size_t size() const { return entries.size(); }
-  std::vector<std::string> supported() const;
+  mlir::OwningOpRef<mlir::ModuleOp> run();
 
-private:
-  llvm::StringMap<Entry> entries;
-};
+  //===--- What handlers ask for, through NodeContext ---===//
 
-/// The table of everything, made once.
-const OpTable &getOpTable();
-
-// One per family.
-void addElementwiseOps(OpTable &table);
-void addShapeOps(OpTable &table);
-void addContractionOps(OpTable &table);
-void addPoolingOps(OpTable &table);
-void addReductionOps(OpTable &table);
-void addNormalizationOps(OpTable &table);
-void addIndexingOps(OpTable &table);
-void addEinsumOp(OpTable &table);
-void addImageOps(OpTable &table);
-void addQuantizedOps(OpTable &table);
-void addPackedOps(OpTable &table);
-void addRecurrentOps(OpTable &table);
-void addLossOps(OpTable &table);
-void addGeneratorOps(OpTable &table);
-void addControlFlowOps(OpTable &table);
-void addTrainingOps(OpTable &table);
-void addSignalOps(OpTable &table);
-void addSamplingOps(OpTable &table);
-void addAttentionOps(OpTable &table);
-void addMicrosoftOps(OpTable &table);
-void addRefusedOps(OpTable &table);
-
-/// An operand that may be absent: null does not stop `make`.
-struct Maybe {
-  Value value;
-  operator Value() const { return value; }
-};
-
-namespace detail {
-inline bool isMissing(Value value) { return !value; }
-inline bool isMissing(llvm::ArrayRef<Value> values) { return llvm::is_contained(values, Value()); }
-inline bool isMissing(const Values &values) { return llvm::is_contained(values, Value()); }
-template <typename T>
-bool isMissing(const T &) {
-  return false;
-}
-} // namespace detail
-
-/// One node while it is imported.
-class NodeContext {
-public:
-  NodeContext(Importer &importer, Scope &scope, const Node &node, int64_t opset, mlir::Location loc,
-              llvm::ArrayRef<Value> inputs);
-
-  /// The device that the node asks for, of every op it becomes; null for none.
-  DeviceAttr request;
-
-  //===--- The node ---===//
-
-  llvm::StringRef op() const { return node.op; }
-  int64_t opset() const { return version; }
-  mlir::Location getLoc() const { return loc; }
-  size_t numInputs() const { return inputs.size(); }
-  /// Operand `i`, or null when the node leaves it out.
-  Value input(size_t i) const { return i < inputs.size() ? inputs[i] : Value(); }
-  llvm::ArrayRef<Value> allInputs() const { return inputs; }
-  /// Whether operand `i` is of less than 8 bits, of which each is held in a byte.
-  bool isNarrow(size_t i) const;
-  size_t numOutputs() const { return node.outputs.size(); }
-  bool wantsOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
-  llvm::StringRef outputName(size_t i) const {
-    return i < node.outputs.size() ? llvm::StringRef(node.outputs[i]) : "";
-  }
-
-  //===--- Attributes; reading one marks it as known ---===//
-
-  bool hasAttr(llvm::StringRef name) { return find(name) != nullptr; }
-  int64_t intAttr(llvm::StringRef name, int64_t otherwise);
-  double floatAttr(llvm::StringRef name, double otherwise);
-  llvm::StringRef stringAttr(llvm::StringRef name, llvm::StringRef otherwise);
-  std::optional<Ints> intsAttr(llvm::StringRef name);
-  std::optional<std::vector<float>> floatsAttr(llvm::StringRef name);
-  std::vector<llvm::StringRef> stringsAttr(llvm::StringRef name);
-  const Tensor *tensorAttr(llvm::StringRef name);
-  const Graph *graphAttr(llvm::StringRef name);
-  void ignoreAttrs(std::initializer_list<llvm::StringRef> names);
-  /// The attributes read so far, for the message about one that nobody read.
-  const llvm::StringSet<> &readAttrs() const { return read; }
-  /// Attributes of the node, references to a function's caller resolved.
-  const llvm::StringMap<const Attribute *> &attributes() const { return attrs; }
-
-  //===--- Failure ---===//
-
-  /// Emits `message` at the node; null, to return at once.
-  Value fail(const llvm::Twine &message);
-  bool hasFailed() const { return failed; }
-  /// Whether `build` succeeds. When it does not, nothing is reported, as if it had not been tried;
-  /// `why`, when there, is what would have been.
-  bool attempt(llvm::function_ref<bool()> build, std::string *why = nullptr);
-
-  //===--- Types ---===//
-
-  static mlir::RankedTensorType typeOf(Value v) {
-    return mlir::cast<mlir::RankedTensorType>(v.getType());
-  }
-  static Ints shapeOf(Value v) { return Ints(typeOf(v).getShape()); }
-  static int64_t rankOf(Value v) { return typeOf(v).getRank(); }
-  static mlir::Type elementOf(Value v) { return typeOf(v).getElementType(); }
-  static bool isFloat(Value v) { return mlir::isa<mlir::FloatType>(elementOf(v)); }
-  static bool isBool(Value v) { return elementOf(v).isInteger(1); }
-  mlir::Type i64() { return builder.getI64Type(); }
-  mlir::Type i32() { return builder.getI32Type(); }
-  mlir::Type i1() { return builder.getI1Type(); }
-  mlir::Type f32() { return builder.getF32Type(); }
-  /// The element type of an ONNX type number; fails for one that Gantry has not.
-  mlir::Type elementType(int64_t onnxType);
-
-  //===--- Values known now ---===//
-
-  /// Elements of a value that constants decide; evaluates shape arithmetic in floating point too.
-  std::optional<Elements> known(Value value);
-  std::optional<Ints> knownInts(Value value);
-  /// Integers of operand `i`, which must be known because shapes depend on it. Fails otherwise.
-  std::optional<Ints> shapeOperand(size_t i, llvm::StringRef what);
-  std::optional<Elements> knownOperand(size_t i, llvm::StringRef what);
-  /// A scalar among them.
-  std::optional<int64_t> shapeScalar(size_t i, llvm::StringRef what);
-  /// `axis` counted from the front, or failure when it is outside [-rank, rank).
-  std::optional<int64_t> axis(int64_t axis, int64_t rank);
-  std::optional<Ints> axes(IntsRef axes, int64_t rank);
-
-  //===--- Building ---===//
-
-  /// Builds an op whose result type is inferred, folds it, and gives its only result. Null when an
-  /// operand is null or the types do not fit (a diagnostic was emitted).
-  template <typename Op, typename... Args>
-  Value make(Args &&...args) {
-    Values results = makeAll<Op>(std::forward<Args>(args)...);
-    return results.empty() ? Value() : results.front();
-  }
-  /// The same for several results; empty after a failure.
-  template <typename Op, typename... Args>
-  Values makeAll(Args &&...args) {
-    if ((detail::isMissing(args) || ...) || failed)
-      return {};
-    mlir::OperationState state(loc, Op::getOperationName());
-    Op::build(builder, state, placeholder<Op>(), std::forward<Args>(args)...);
-    state.types.clear();
-    if (mlir::failed(Op::inferReturnTypes(builder.getContext(), loc, state.operands,
-                                          state.attributes.getDictionary(builder.getContext()),
-                                          state.getRawProperties(), state.regions, state.types)))
-      return failWith();
-    return finish(state);
-  }
-  /// An op whose result type has to be given.
-  template <typename Op, typename... Args>
-  Value makeTyped(IntsRef shape, mlir::Type element, Args &&...args) {
-    if ((detail::isMissing(args) || ...) || failed || !element)
-      return {};
-    gantry::Expected<mlir::RankedTensorType> type = makeTensorType(shape, element);
-    if (!type)
-      return fail(type.status().message());
-    mlir::OperationState state(loc, Op::getOperationName());
-    Op::build(builder, state, mlir::Type(*type), std::forward<Args>(args)...);
-    Values results = finish(state);
-    return results.empty() ? Value() : results.front();
-  }
-  /// Verifies, names and folds what `state` describes.
-  Values finish(mlir::OperationState &state);
-
-  Value constant(mlir::ElementsAttr attr);
-  /// Asked before that many elements are computed: whether those of the whole model, each step of
-  /// an unrolled loop included, stay within reason. Fails the node otherwise.
-  bool countTable(int64_t elements);
-  Value tensor(const Tensor &tensor);                  ///< of an attribute
-  Value ints(IntsRef values, mlir::Type element = {}); ///< 1-D, i64 unless said
-  Value scalar(mlir::Type element, double value);      ///< rank 0
-  Value scalarInt(mlir::Type element, int64_t value);
-  Value full(IntsRef shape, mlir::Type element, double value);
-  Value cast(Value v, mlir::Type element);
-  Value reshape(Value v, IntsRef shape);
-  Value broadcast(Value v, IntsRef shape);
-  Value transpose(Value v, IntsRef permutation);
-  Value slice(Value v, IntsRef starts, IntsRef sizes, IntsRef steps = {});
-  /// Elements `start` to `start + size` along one axis.
-  Value sliceAxis(Value v, int64_t axis, int64_t start, int64_t size, int64_t step = 1);
-  Value concat(llvm::ArrayRef<Value> values, int64_t axis);
-  Value iota(IntsRef shape, mlir::Type element, int64_t axis);
-  Value compare(CompareDirection direction, Value a, Value b) {
-    return make<CompareOp>(direction, a, b);
-  }
-  Value select(Value c, Value a, Value b) { return make<SelectOp>(c, a, b); }
-  Value add(Value a, Value b) { return make<AddOp>(a, b); }
-  Value sub(Value a, Value b) { return make<SubOp>(a, b); }
-  Value mul(Value a, Value b) { return make<MulOp>(a, b); }
-  Value div(Value a, Value b) { return make<DivOp>(a, b); }
-  /// With a constant of the same element type.
-  Value addScalar(Value a, double b) { return a ? add(a, scalar(elementOf(a), b)) : Value(); }
-  Value mulScalar(Value a, double b) { return a ? mul(a, scalar(elementOf(a), b)) : Value(); }
-  Value matmul(Value a, Value b, bool transposeA = false, bool transposeB = false);
-  template <typename Op>
-  Value reduce(Value v, IntsRef axes, bool keepDims) {
-    return make<Op>(v, axes, keepDims);
-  }
-  /// `v` with dimensions of size 1 put before and after, so that dimension 0 stands at `axis` of
-  /// `rank`.
-  Value alignChannels(Value v, int64_t axis, int64_t rank);
-
-  /// Builds the body of `graph` here, in a scope inside this node's. Nothing after a failure.
-  std::optional<Values> importBody(const Graph &graph, llvm::ArrayRef<Value> arguments);
-  /// Whether the report got something about this node, or one in its bodies.
-  bool hasReported() const;
-
-  /// Names of the graph's inputs that `value` is computed from, if they are a few integers all of
-  /// them; empty otherwise, and where `value` is known.
-  std::vector<std::string> decidingInputs(Value value);
-  /// Builds what may fail, and says why it does; empty when it does not.
+  mlir::OpBuilder &getBuilder() { return builder; }
+  TensorReader &getTensors() { return tensors; }
+  bool isNarrow(Value value) const { return narrow.contains(value); }
+  std::optional<Values> importBody(Scope &around, const Graph &graph,
+                                   llvm::ArrayRef<Value> arguments);
   std::string whyFails(llvm::function_ref<bool()> build);
-  /// Fails because not all branches can be built: the user hears, or the report gets, that the
-  /// inputs that decide between them could be given by value.
-  void askFor(llvm::ArrayRef<std::string> inputs, llvm::StringRef why);
-
-  mlir::OpBuilder &builder;
+  bool attempt(llvm::function_ref<bool()> build, std::string &why);
+  /// `issues`: how many the report had when the node began.
+  void askFor(mlir::Location loc, llvm::ArrayRef<std::string> inputs, llvm::StringRef why,
+              size_t issues);
+  size_t issueCount() const { return report ? report->issues.size() : 0; }
+  /// Whether one more op may be made.
+  bool countOp() { return ++opsMade <= kMaxOps; }
+  /// Whether that many more elements may be computed.
+  bool countTable(int64_t elements) { return (tableElements += elements) <= kMaxTableElements; }
 
 private:
-  /// What the generated builders want for result types before they are inferred: any type for one
-  /// result, as many for two.
-  template <typename Op>
-  auto placeholder() {
-    mlir::Type any = mlir::RankedTensorType::get({}, builder.getF32Type());
-    if constexpr (Op::template hasTrait<mlir::OpTrait::OneResult>())
-      return any;
-    else
-      return llvm::SmallVector<mlir::Type, 2>(2, any);
-  }
-  const Attribute *find(llvm::StringRef name);
-  const Attribute *find(llvm::StringRef name, Attribute::Type type, llvm::StringRef what);
-  Values failWith() {
-    failed = true;
-    return {};
+  //===--- The model as a whole ---===//
+
+  mlir::LogicalResult checkModel();
+  void warn(const llvm::Twine &about);
+  mlir::Location locationOf(llvm::StringRef name) {
+    return mlir::NameLoc::get(mlir::StringAttr::get(context, name.empty() ? "?" : name), file);
   }
 
-  Importer &importer;
-  Scope &scope;
-  const Node &node;
-  int64_t version;
-  mlir::Location loc;
-  mlir::StringAttr name;
-  llvm::SmallVector<Value> inputs;
-  llvm::StringMap<const Attribute *> attrs;
-  llvm::StringSet<> read;
-  size_t issuesBefore; ///< in the report, when this node began
-  bool failed = false;
+  //===--- Inputs, initialisers and outputs (Ports.cpp) ---===//
+
+  mlir::LogicalResult resolveDims();
+  mlir::LogicalResult checkOpenDims(llvm::ArrayRef<const ValueInfo *> inputs);
+  std::optional<int64_t> sizeOf(const ValueInfo &input, size_t axis) const;
+  mlir::FailureOr<mlir::RankedTensorType> typeOfInput(const ValueInfo &input);
+  mlir::FailureOr<Value> bindValue(const ValueInfo &input, const InputValue &value);
+  mlir::LogicalResult importInputs(mlir::func::FuncOp function, Scope &scope);
+  mlir::LogicalResult importInitializers(const Graph &graph, Scope &scope);
+  /// A tensor of the file as a constant; null after a diagnostic.
+  Value makeConstant(const Tensor &tensor, mlir::Location loc);
+  mlir::LogicalResult checkOutput(const ValueInfo &output, Value value);
+  /// All attributes of an input or output of the function; those of all are set at once, since one
+  /// at a time would copy all of them each time.
+  mlir::DictionaryAttr nameAttribute(llvm::StringRef name) {
+    return builder.getDictionaryAttr(builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)));
+  }
+
+  //===--- Nodes ---===//
+
+  mlir::LogicalResult importNodes(llvm::ArrayRef<Node> nodes, Scope &scope);
+  mlir::LogicalResult importNode(const Node &node, Scope &scope);
+  DeviceAttr readRequest(const Node &node, std::string &wrong) const;
+  Values dispatch(const Node &node, Scope &scope, int64_t opset, mlir::Location loc,
+                  DeviceAttr request);
+  const Function *findFunction(const Node &node) const;
+  Values callFunction(const Function &callee, NodeContext &call, const Node &node, Scope &scope);
+  /// Says what is wrong with a node, or notes it in the report. Success means: go on.
+  mlir::LogicalResult reportNode(const Node &node, int64_t opset, llvm::StringRef message);
+
+  const Model &model;
+  const ImportOptions &options;
+  TensorReader &tensors;
+  GraphReport *report;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder;
+  mlir::Location file;
+  llvm::StringMap<int64_t> dims;
+  llvm::StringMap<const Function *> functions;
+  /// Values whose elements have less than the 8 bits that they are held in.
+  llvm::DenseSet<Value> narrow;
+  size_t nodesImported = 0, opsMade = 0;
+  int64_t tableElements = 0;
+  /// Nodes left out because one that they need failed and was reported.
+  size_t nodesLeftOut = 0;
 };
-
-/// Handlers that only build one op of the same operands.
-template <typename Op>
-Values unary(NodeContext &n) {
-  return {n.make<Op>(n.input(0))};
-}
-
-/// Imports or checks the model in `file`.
-struct ImportRequest {
-  const Model *model = nullptr;
-  TensorReader *tensors = nullptr;
-  const ImportOptions *options = nullptr;
-  std::string file; ///< for locations
-  /// When set, a node that fails is noted here and the import goes on with the others.
-  GraphReport *report = nullptr;
-};
-mlir::OwningOpRef<mlir::ModuleOp> importModel(const ImportRequest &request,
-                                              mlir::MLIRContext *context);
-
-/// What is wrong with a model as a whole; no error means that importing may begin.
-struct ModelFindings {
-  std::string error;
-  std::vector<std::string> warnings;
-};
-ModelFindings checkModel(const Model &model);
-
-/// The name of the input that `name` means: its own, or "arg2" for the third, counting those that
-/// are no initializers. Other names are given back.
-std::string nameOfInput(const Model &model, llvm::StringRef name);
-
-/// Fills `report` with what the file says, without importing: ports, ops, open dimensions.
-void describeModel(const Model &model, const ImportOptions &options, GraphReport &report);
-/// Whether an input whose value is not given decides a branch of the graph, as far as can be told
-/// without importing.
-bool hasOpenBranch(const Model &model, const ImportOptions &options);
 
 } // namespace gantry::onnx

@@ -1,6 +1,6 @@
 // Losses, composed of a softmax, a gather and reductions.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace mlir;
 using namespace gantry;

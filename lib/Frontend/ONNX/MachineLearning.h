@@ -1,7 +1,7 @@
 // Ops of the domain ai.onnx.ml.
 #pragma once
 
-#include "Importer.h"
+#include "Handlers.h"
 
 namespace gantry::onnx {
 

@@ -1,7 +1,7 @@
 // Ops of com.microsoft that exporters and optimisers write for groups of ops of ai.onnx: products,
 // activations, normalisations. Each is composed of what it stands for.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include <cmath>
 

@@ -1,14 +1,46 @@
-// What handlers use to read their node and to build ops; see Importer.h.
+// What handlers use to read their node and to build ops; see NodeContext.h.
 
 #include "Importer.h"
 
-#include "gantry/Dialect/Gantry/IR/Ports.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
+
+//===----------------------------------------------------------------------===//
+// The node
+//===----------------------------------------------------------------------===//
+
+StringRef gantry::onnx::nameOfNode(const Node &node) {
+  if (!node.name.empty())
+    return node.name;
+  for (StringRef output : node.outputs)
+    if (!output.empty())
+      return output;
+  return node.op;
+}
+
+NodeContext::NodeContext(Importer &importer, Scope &scope, const Node &node, int64_t opset,
+                         Location loc, ArrayRef<Value> inputs)
+    : builder(importer.getBuilder()), importer(importer), scope(scope), node(node), version(opset),
+      loc(loc), name(builder.getStringAttr(nameOfNode(node))), inputs(inputs),
+      issuesBefore(importer.issueCount()) {
+  for (const onnx::Attribute &attr : node.attributes) {
+    const onnx::Attribute *meant = &attr;
+    if (!attr.reference.empty()) {
+      // Stands for an attribute of the function's caller; absent there, it is absent here.
+      meant = scope.callAttributes ? scope.callAttributes->lookup(attr.reference) : nullptr;
+      if (!meant)
+        continue;
+    }
+    attrs[attr.name] = meant;
+  }
+}
+
+bool NodeContext::isNarrow(size_t i) const { return input(i) && importer.isNarrow(input(i)); }
 
 //===----------------------------------------------------------------------===//
 // Failure
@@ -22,9 +54,32 @@ Value NodeContext::fail(const Twine &message) {
   return {};
 }
 
+bool NodeContext::attempt(llvm::function_ref<bool()> build, std::string *why) {
+  std::string reason;
+  bool succeeded = importer.attempt(build, reason);
+  failed &= succeeded;
+  if (why)
+    *why = reason;
+  return succeeded;
+}
+
+std::string NodeContext::whyFails(function_ref<bool()> build) { return importer.whyFails(build); }
+
+void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
+  importer.askFor(loc, inputs, why, issuesBefore);
+  failed = true;
+}
+
+bool NodeContext::hasReported() const { return importer.issueCount() > issuesBefore; }
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
+
+const onnx::Attribute *NodeContext::find(StringRef name) {
+  read.insert(name);
+  return attrs.lookup(name);
+}
 
 const onnx::Attribute *NodeContext::find(StringRef name, onnx::Attribute::Type type,
                                          StringRef what) {
@@ -99,6 +154,10 @@ mlir::Type NodeContext::elementType(int64_t onnxType) {
 //===----------------------------------------------------------------------===//
 // Values known now
 //===----------------------------------------------------------------------===//
+
+bool gantry::onnx::isShapeConstant(Value value) {
+  return getConstantIntegers(getConstantElements(value)).has_value();
+}
 
 std::optional<Elements> NodeContext::known(Value value) {
   return value ? evaluateValue(value) : std::nullopt;
@@ -219,6 +278,63 @@ std::optional<Ints> NodeContext::axes(IntsRef axes, int64_t rank) {
 // Building
 //===----------------------------------------------------------------------===//
 
+Values NodeContext::finish(OperationState &state) {
+  if (!importer.countOp()) {
+    fail("the graph unrolls to more than " + Twine(kMaxOps) + " ops");
+    return {};
+  }
+  for (mlir::Type type : state.types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return failWith();
+    if (!tensor.hasStaticShape()) {
+      fail("the shape of the result is not known");
+      return {};
+    }
+    if (auto checked = makeTensorType(tensor.getShape(), tensor.getElementType()); !checked) {
+      fail(checked.status().message());
+      return {};
+    }
+  }
+  state.addAttribute(kNameAttr, name);
+  state.addAttribute(kSourceOpAttr, builder.getStringAttr(node.op));
+  Operation *op = builder.create(state);
+  if (mlir::failed(op->getName().verifyInvariants(op))) {
+    op->erase();
+    return failWith();
+  }
+  // A request counts, but for shape arithmetic.
+  SmallVector<Value> folded;
+  bool isFolded = succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
+                  folded.front() != op->getResult(0);
+  if (request)
+    op->setAttr(kDeviceAttr, request);
+  if (isFolded && (isShapeConstant(folded.front()) || mayGiveWay(op, folded.front()))) {
+    op->erase();
+    return Values(folded.begin(), folded.end());
+  }
+  return Values(op->result_begin(), op->result_end());
+}
+
+bool NodeContext::countTable(int64_t elements) {
+  if (importer.countTable(elements))
+    return true;
+  fail("windows, transforms and filters of the model have more than " + Twine(kMaxTableElements) +
+       " elements, which is not supported");
+  return false;
+}
+
+Value NodeContext::constant(ElementsAttr attr) {
+  auto op = ConstantOp::create(builder, loc, attr);
+  op->setAttr(kNameAttr, name);
+  return op;
+}
+
+Value NodeContext::tensor(const Tensor &tensor) {
+  auto attr = importer.getTensors().read(tensor);
+  return attr ? constant(*attr) : fail("attribute tensor: " + attr.status().message());
+}
+
 Value NodeContext::ints(IntsRef values, mlir::Type element) {
   Elements elements;
   elements.ints.assign(values.begin(), values.end());
@@ -308,4 +424,8 @@ Value NodeContext::alignChannels(Value v, int64_t axis, int64_t rank) {
   Ints shape(rank, 1);
   shape[axis] = typeOf(v).getNumElements();
   return reshape(v, shape);
+}
+
+std::optional<Values> NodeContext::importBody(const Graph &graph, ArrayRef<Value> arguments) {
+  return importer.importBody(scope, graph, arguments);
 }

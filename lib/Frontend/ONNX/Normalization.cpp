@@ -1,6 +1,6 @@
 // Normalisations.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace mlir;
 using namespace gantry;

@@ -1,7 +1,7 @@
 // What the ops on blocks of few bits share.
 #pragma once
 
-#include "Importer.h"
+#include "Handlers.h"
 
 namespace gantry::onnx {
 

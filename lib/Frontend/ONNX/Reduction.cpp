@@ -1,6 +1,6 @@
 // Ops that combine the elements of some dimensions: reductions, softmax, searches.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace mlir;
 using namespace gantry;

@@ -1,7 +1,7 @@
 // Ops that are known and not supported, with the reason, so that the message can say more than
 // that.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace gantry;
 using namespace gantry::onnx;

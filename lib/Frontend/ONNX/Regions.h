@@ -1,7 +1,7 @@
 // Regions of the ops that branch and loop, of which the generated builders know too little.
 #pragma once
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include <memory>
 

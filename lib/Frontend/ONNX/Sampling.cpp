@@ -1,6 +1,6 @@
 // Ops that read an image at computed places, or write one: grids, boxes, unpooling, windows.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace mlir;
 using namespace gantry;

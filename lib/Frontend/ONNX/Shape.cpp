@@ -1,7 +1,7 @@
 // Ops that move elements or change the shape: Reshape, Slice, Pad, Concat and their like. What they
 // need to know about shapes is read from constants now; the dialect has static attributes for it.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 

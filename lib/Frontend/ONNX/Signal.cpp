@@ -1,7 +1,7 @@
 // Windows and Fourier transforms. Everything but the signal is known when compiling: a transform is
 // a product with a constant matrix of cosines and sines.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 #include <cmath>
 

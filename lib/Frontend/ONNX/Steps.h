@@ -7,7 +7,7 @@
 // in both forms, and so are the bits (docs/decisions/0021).
 #pragma once
 
-#include "Importer.h"
+#include "Handlers.h"
 
 namespace gantry::onnx {
 

@@ -1,7 +1,7 @@
 // Optimiser steps of ai.onnx.preview.training: learning rate, step count, then for each of several
 // tensors its value, gradient and moments. The results are the new values, then the new moments.
 
-#include "Importer.h"
+#include "Handlers.h"
 
 using namespace mlir;
 using namespace gantry;

@@ -1,7 +1,7 @@
 // Strides, pads and dilations of convolutions and pools, and what several families build of them.
 #pragma once
 
-#include "Importer.h"
+#include "Handlers.h"
 
 namespace gantry::onnx {
 

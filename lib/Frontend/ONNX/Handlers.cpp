@@ -1,0 +1,53 @@
+// The table of all ops; see Handlers.h.
+
+#include "Handlers.h"
+#include "MachineLearning.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::onnx;
+
+static std::string keyOf(StringRef domain, StringRef op) { return (domain + ":" + op).str(); }
+
+OpTable::Entry &OpTable::add(StringRef op, Handler handler, Arity arity, StringRef domain) {
+  Entry &entry = entries[keyOf(domain, op)];
+  entry.handler = std::move(handler);
+  entry.arity = arity;
+  return entry;
+}
+
+void OpTable::refuse(StringRef op, StringRef why, StringRef domain) {
+  entries[keyOf(domain, op)].refusal = why.str();
+}
+
+const OpTable::Entry *OpTable::find(StringRef domain, StringRef op) const {
+  auto it = entries.find(keyOf(domain, op));
+  return it == entries.end() ? nullptr : &it->second;
+}
+
+std::vector<std::string> OpTable::supported() const {
+  std::vector<std::string> names;
+  for (const auto &entry : entries)
+    if (entry.second.handler)
+      names.push_back(entry.first().starts_with(":") ? entry.first().drop_front().str()
+                                                     : entry.first().str());
+  llvm::sort(names);
+  return names;
+}
+
+const OpTable &gantry::onnx::getOpTable() {
+  static const OpTable table = [] {
+    OpTable made;
+    for (auto add : {addElementwiseOps, addShapeOps,     addContractionOps,
+                     addPoolingOps,     addReductionOps, addNormalizationOps,
+                     addIndexingOps,    addEinsumOp,     addImageOps,
+                     addQuantizedOps,   addPackedOps,    addRecurrentOps,
+                     addLossOps,        addGeneratorOps, addControlFlowOps,
+                     addTrainingOps,    addSignalOps,    addSamplingOps,
+                     addAttentionOps,   addMicrosoftOps, addMachineLearningOps,
+                     addRefusedOps})
+      add(made);
+    return made;
+  }();
+  return table;
+}
