@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Products of bytes against NumPy's integers, byte for byte: MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv, and
 what quantisers write around Conv, MatMul and Add (DequantizeLinear in front, QuantizeLinear behind), of sizes from 0 on,
-with zero points at the ends of their types, scales for each channel, constant weights and weights that are inputs; by one
+with zero points at the ends of their types, scales for each channel, constant weights and weights that are inputs, batches
+of matrices on both sides and attention ("pair", "attention"); by one
 to eight threads, fused or not, and on simulated GPUs. A network made by quantize.py keeps its predictions.
 
 Usage: quantized_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
@@ -21,7 +22,8 @@ import groups
 import quantize
 
 SECONDS_PER_CASE = 120
-KINDS = ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv", "conv", "matmul", "block", "dynamicMatMul", "dynamicConv")
+KINDS = ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv", "conv", "matmul", "block", "dynamicMatMul", "dynamicConv",
+         "pair", "pair", "attention")
 SIZES = (1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 29, 31, 64, 67)
 MANY = 2053  # outputs that no panel divides
 FORMS = (((), 1), ((), 2), ((), 8), (("no-fuse",), 3), (("target-cpu=x86-64-v3",), 2), (("target-cpu=x86-64-v2",), 1),
@@ -122,6 +124,8 @@ class Case:
     def make(self):
         if self.kind.startswith("dynamic"):
             return self.dynamic()
+        if self.kind in ("pair", "attention"):
+            return self.pair() if self.kind == "pair" else self.attention()
         integer = self.kind.endswith("Integer")
         is_conv = "onv" in self.kind or self.kind == "block"
         if is_conv:
@@ -182,6 +186,58 @@ class Case:
                   **attributes)
         wide = w.astype(np.int64) - int(w_zero)
         return (convolve(steps, wide, *window) if is_conv else steps @ wide).astype(np.int32)
+
+    def dequantised(self, name, value, scale, zero):
+        return self.node("DequantizeLinear", [value, self.constant(name + "s", scale), self.constant(name + "z", zero)])
+
+    def quantised(self, name, value, scale, zero):
+        return self.node("QuantizeLinear", [value, self.constant(name + "s", scale), self.constant(name + "z", zero)])
+
+    def pair(self):
+        """Products of two values that are both computed, in batches that may be broadcast."""
+        m, k, n = self.pick((0,) + SIZES), self.pick(SIZES + (0, 200)), self.pick(SIZES + (0, 131))
+        left, right = self.pick((((), ()), ((2,), (2,)), ((3, 1), (2,)), ((2, 3), (2, 3)), ((), (2, 2))))
+        a_kind, b_kind = self.kind_of_bytes(), self.kind_of_bytes()
+        turned = self.random.random() < 0.5
+        a, b = self.bytes((*left, m, k), a_kind), self.bytes((*right, k, n), b_kind)
+        a_zero, b_zero = self.zero(a_kind), self.zero(b_kind)
+        sums = (a.astype(np.int64) - int(a_zero)) @ (b.astype(np.int64) - int(b_zero))
+        x = self.input("x", a)
+        w = self.input("w", np.swapaxes(b, -1, -2).copy() if turned else b)
+        form = self.pick(("MatMulInteger", "QLinearMatMul", "matmul"))
+        turn = lambda value: self.node("Transpose", [value], perm=[*range(b.ndim - 2), b.ndim - 1, b.ndim - 2]) if turned else value
+        if form == "MatMulInteger":
+            self.node(form, [x, turn(w), self.constant("xz", a_zero), self.constant("wz", b_zero)])
+            return sums.astype(np.int32)
+        a_scale, b_scale, y_scale, y_zero = self.scale(), self.scale(), np.float32(self.scale() * 100), self.zero(a_kind)
+        if form == "QLinearMatMul":
+            self.node(form, [x, self.constant("xs", a_scale), self.constant("xz", a_zero), turn(w), self.constant("ws", b_scale),
+                             self.constant("wz", b_zero), self.constant("ys", y_scale), self.constant("yz", y_zero)])
+        else:
+            product = self.node("MatMul", [self.dequantised("x", x, a_scale, a_zero), turn(self.dequantised("w", w, b_scale, b_zero))])
+            self.quantised("y", product, y_scale, y_zero)
+        return saturate(sums.astype(np.float32) * np.float32(np.float32(a_scale * b_scale) / y_scale), y_zero)
+
+    def attention(self):
+        """Its products, with the middle stored in bytes; moves and the same bytes again in between change nothing."""
+        queries, keys, depth, heads = self.pick(SIZES), self.pick(SIZES), self.pick(SIZES), self.pick((1, 2, 5))
+        kinds = [self.kind_of_bytes() for _ in range(4)]
+        parts = [self.bytes((2, rows, heads, depth), kind) for rows, kind in zip((queries, keys, keys), kinds)]
+        zeros, scales = [self.zero(kind) for kind in kinds], [self.scale() for _ in range(4)]
+        scales[3] = np.float32(scales[3] * 20)
+        moved = []
+        for name, part, scale, zero, perm in zip("qkv", parts, scales, zeros, ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3))):
+            value = self.dequantised(name, self.input(name, part), scale, zero)
+            again = self.node("Transpose", [value], perm=list(perm))
+            moved.append(self.dequantised(name, self.quantised(name, again, scale, zero), scale, zero))
+        scores = self.quantised("s", self.node("MatMul", moved[:2]), scales[3], zeros[3])
+        y_scale, y_zero = np.float32(self.scale() * 100), self.zero(np.uint8)
+        self.quantised("y", self.node("MatMul", [self.dequantised("s", scores, scales[3], zeros[3]), moved[2]]), y_scale, y_zero)
+        steps = lambda values, zero: values.astype(np.int64) - int(zero)
+        q, k, v = (np.transpose(steps(part, zero), (0, 2, 1, 3)) for part, zero in zip(parts, zeros))
+        units = (q @ np.swapaxes(k, -1, -2)).astype(np.float32) * np.float32(np.float32(scales[0] * scales[1]) / scales[3])
+        weights = steps(saturate(units, zeros[3]), zeros[3])
+        return saturate((weights @ v).astype(np.float32) * np.float32(np.float32(scales[3] * scales[2]) / y_scale), y_zero)
 
     def surrounded(self, is_conv, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, each, sums, scales, attributes,
                    along, outputs):

@@ -222,6 +222,33 @@ static LogicalResult saturateOnce(CastOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A single number that constants decide.
+static std::optional<double> knownNumber(Value value) {
+  auto known = typeOf(value).getNumElements() == 1 ? evaluateValue(value) : std::nullopt;
+  if (!known)
+    return std::nullopt;
+  return known->isFloat ? known->floats[0] : double(known->ints[0]);
+}
+
+/// Bytes that are scaled and quantised again with the same scale and zero point are the same: the
+/// quotient of a rounded product is nearer to the integer than to the middle between two.
+static LogicalResult quantiseOnce(CastOp op, PatternRewriter &rewriter) {
+  auto moved = op.getInput().getDefiningOp<AddOp>();
+  Value rounded = moved ? moved.getLhs() : op.getInput();
+  auto round = rounded.getDefiningOp<RoundOp>();
+  auto scaled = round ? Scaled::match(round.getInput()) : std::nullopt;
+  if (!scaled || scaled->centred.bytes.getType() != op.getType() ||
+      rounded.getType() != op.getInput().getType())
+    return failure();
+  const Value zero = scaled->centred.zero;
+  std::optional<double> before = zero ? knownNumber(zero) : 0,
+                        behind = moved ? knownNumber(moved.getRhs()) : 0;
+  if (!before || before != behind || knownNumber(scaled->scale) != 1)
+    return failure();
+  rewriter.replaceOp(op, scaled->centred.bytes);
+  return success();
+}
+
 void gantry::populateByteScalePatterns(RewritePatternSet &patterns) {
   patterns.add(evaluateScale);
   patterns.add(evaluateZero);
@@ -229,4 +256,5 @@ void gantry::populateByteScalePatterns(RewritePatternSet &patterns) {
   patterns.add(addOnce);
   patterns.add(divideScales);
   patterns.add(saturateOnce);
+  patterns.add(quantiseOnce);
 }

@@ -6,9 +6,11 @@
 //
 // The weights w are constants; unsigned ones with a zero point in their midst are moved by m to fit
 // i8. The sums are exact, whatever their order; a becomes unsigned by moving it and its zero point
-// up. What becomes of the scales is in ByteScales.cpp.
+// up. What becomes of the scales is in ByteScales.cpp, of products without weights in
+// ComputedBytes.cpp.
 
 #include "ByteScales.h"
+#include "ComputedBytes.h"
 
 #include "gantry/Transforms/Passes.h"
 
@@ -123,14 +125,17 @@ static std::optional<Weights> findWeights(const Centred &centred, int64_t dim) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Where the outputs are in the weights; nothing for products of several matrices of weights.
-static std::optional<int64_t> outputDim(Operation *op) {
+/// Where the outputs are in the right operand.
+static int64_t outputDim(Operation *op) {
   if (isa<ConvOp>(op))
     return 0;
   auto matmul = cast<MatmulOp>(op);
-  if (typeOf(matmul.getRhs()).getRank() != 2)
-    return std::nullopt;
-  return matmul.getTransposeB() ? 0 : 1;
+  return typeOf(matmul.getRhs()).getRank() - (matmul.getTransposeB() ? 2 : 1);
+}
+
+/// Products of several matrices of weights have none that all rows share.
+static bool hasOneMatrix(Operation *op) {
+  return isa<ConvOp>(op) || typeOf(op->getOperand(1)).getRank() == 2;
 }
 
 /// Where they are in the result.
@@ -268,12 +273,11 @@ static Value correct(Operation *op, Value sums, const Image &image, const Weight
 
 /// The sums of centred bytes times centred weights; null where there is no such form.
 static Value sumBytes(Operation *op, const Centred &left, const Centred &right, Maker &b) {
-  auto dim = outputDim(op);
-  if (!dim || !typeOf(left.bytes).getElementType().isInteger(8) ||
+  if (!hasOneMatrix(op) || !typeOf(left.bytes).getElementType().isInteger(8) ||
       (left.zero && typeOf(left.zero).getNumElements() != 1) || !mayMove(left.ops, op) ||
       !mayMove(right.ops, op) || !typeOf(op->getResult(0)).hasStaticShape())
     return {};
-  auto weights = findWeights(right, *dim);
+  auto weights = findWeights(right, outputDim(op));
   if (!weights)
     return {};
   Image image = makeUnsigned(left, b);
@@ -294,6 +298,13 @@ static Value sumBytes(Operation *op, const Centred &left, const Centred &right, 
   return correct(op, sums, image, *weights, b);
 }
 
+/// The same where no weights are known.
+static Value sumCentred(Operation *op, const Centred &left, const Centred &right, Maker &b) {
+  Value sums = sumBytes(op, left, right, b);
+  auto matmul = dyn_cast<MatmulOp>(op);
+  return sums || !matmul ? sums : sumComputedBytes(matmul, left, right, b);
+}
+
 /// As importers of integer products write them: centred operands in i32.
 template <typename Op>
 static LogicalResult multiplyCentred(Op op, PatternRewriter &rewriter) {
@@ -301,7 +312,7 @@ static LogicalResult multiplyCentred(Op op, PatternRewriter &rewriter) {
     return failure();
   auto left = Centred::match(op->getOperand(0)), right = Centred::match(op->getOperand(1));
   Maker b{rewriter, op};
-  Value sums = left && right ? sumBytes(op, *left, *right, b) : Value();
+  Value sums = left && right ? sumCentred(op, *left, *right, b) : Value();
   if (!sums)
     return failure();
   rewriter.replaceOp(op, sums);
@@ -314,15 +325,15 @@ static LogicalResult multiplyScaled(Op op, PatternRewriter &rewriter) {
   if (!typeOf(op).getElementType().isF32())
     return failure();
   auto left = Scaled::match(op->getOperand(0)), right = Scaled::match(op->getOperand(1));
-  auto dim = outputDim(op);
-  if (!left || !right || !dim || typeOf(left->scale).getNumElements() != 1)
+  if (!left || !right || typeOf(left->scale).getNumElements() != 1)
     return failure();
   auto leftScale = evaluateValue(left->scale);
-  auto rightScale = elementsAlong(right->scale, typeOf(op->getOperand(1)).getShape(), *dim);
+  auto rightScale =
+      elementsAlong(right->scale, typeOf(op->getOperand(1)).getShape(), outputDim(op));
   if (!leftScale || !rightScale)
     return failure();
   Maker b{rewriter, op};
-  Value sums = sumBytes(op, left->centred, right->centred, b);
+  Value sums = sumCentred(op, left->centred, right->centred, b);
   if (!sums)
     return failure();
   Elements scales{true, {}, {}};

@@ -79,7 +79,8 @@ private:
       item.panelAddress = packedPanel(item);
     else
       item.ownPanel = allocatePanel();
-    item.sums = allocate(p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width);
+    item.sums = allocate({p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
+                         sumType());
     return item;
   }
 
@@ -119,7 +120,12 @@ private:
 
   //===--- Tiles -----------------------------------------------------------------------------===//
 
-  Type leftType() { return p.leftBytes() == 2 ? Type(b.getBF16Type()) : Type(b.getF32Type()); }
+  Type leftType() {
+    if (p.factors == Factors::bytes)
+      return b.getI8Type();
+    return p.factors == Factors::bf16 ? Type(b.getBF16Type()) : Type(b.getF32Type());
+  }
+  Type sumType() { return p.product.type(); }
 
   /// Groups of `terms`, the last of which need not be full.
   Value groupsOf(Value terms) {
@@ -203,18 +209,22 @@ private:
   void packPanel(const Item &item, const Terms &terms) {
     if (p.right)
       return;
-    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(leftType(), 0));
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(leftType()));
     // The last group of all terms.
     if (p.terms % p.group() != 0)
       loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
         loop(p.width, [&](Value column) { storeInPanel(zero, item, term, column); });
       });
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
-      visit(terms.count, constant(columns), p.rightByTerms, [&](Value term, Value column) {
+      auto pack = [&](Value term, Value column) {
         Value element = factorAt(p.product.right, item, {}, add(item.firstColumn, column),
                                  add(terms.first, term));
         storeInPanel(element, item, term, column);
-      });
+      };
+      if (p.rightByTerms)
+        visit(terms.count, constant(columns), /*byTerms=*/true, pack);
+      else
+        visitGroups(terms.count, p.group(), constant(columns), pack);
       if (columns == p.width)
         return;
       loop(constant(0), terms.count, [&](Value term) {

@@ -241,7 +241,8 @@ static void chooseTermBlocks(PanelProduct &p) {
 /// A row times a matrix that lies column by column is that matrix, row by row, times a column:
 /// tiles read it where it lies.
 static void turnLine(PanelProduct &p, func::FuncOp func) {
-  if (p.right || p.product.count(p.product.rows) != 1)
+  // Of bytes the left ones have another sign than the right ones.
+  if (p.right || p.factors == Factors::bytes || p.product.count(p.product.rows) != 1)
     return;
   PanelProduct turned = p;
   std::swap(turned.product.left, turned.product.right);
@@ -262,6 +263,27 @@ bool gantry::cpu::takeNarrowFactors(Product &product) {
   return true;
 }
 
+/// The same of bytes: unsigned ones on the left, signed ones on the right.
+static bool takeBytes(Product &product) {
+  auto left = product.left.factor.getDefiningOp<arith::ExtUIOp>();
+  auto right = product.right.factor.getDefiningOp<arith::ExtSIOp>();
+  if (!left || !right || !left.getIn().getType().isInteger(8) ||
+      !right.getIn().getType().isInteger(8))
+    return false;
+  product.left.factor = left.getIn();
+  product.right.factor = right.getIn();
+  return true;
+}
+
+/// What tiles multiply; takes the factors as they are before they are widened. Nothing for others.
+static std::optional<Factors> takeFactors(Product &product) {
+  if (product.type().isInteger(32))
+    return takeBytes(product) ? std::optional(Factors::bytes) : std::nullopt;
+  if (!product.type().isF32())
+    return std::nullopt;
+  return isWide(product.op) && takeNarrowFactors(product) ? Factors::bf16 : Factors::f32;
+}
+
 std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
                                                           const Registers &registers) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
@@ -269,13 +291,15 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
     return std::nullopt;
   Value root = skipReshapes(results.front());
   std::optional<Product> product = findProduct(root);
-  if (!product || !product->type().isF32() || !isPlain(product->op, product->left.operand) ||
+  if (!product || !isPlain(product->op, product->left.operand) ||
       !isPlain(product->op, product->right.operand))
+    return std::nullopt;
+  std::optional<Factors> factors = takeFactors(*product);
+  if (!factors)
     return std::nullopt;
   keepOneColumnLoop(*product);
   PanelProduct p;
-  if (isWide(product->op) && takeNarrowFactors(*product))
-    p.factors = Factors::bf16;
+  p.factors = *factors;
   p.product = std::move(*product);
   p.root = root;
   p.left = findDirectRows(p.product, func);

@@ -211,3 +211,18 @@ void TileBuilder::visit(Value terms, Value others, bool byTerms,
     loop(mul(blocks, side), terms, [&](Value term) { body(term, other); });
   });
 }
+
+void TileBuilder::visitGroups(Value terms, int64_t group, Value others,
+                              function_ref<void(Value, Value)> body) {
+  if (group == 1)
+    return visit(terms, others, /*byTerms=*/false, body);
+  Value groups = arith::DivUIOp::create(b, terms, constant(group));
+  loop(constant(0), groups, [&](Value each) {
+    loop(constant(0), others, [&](Value other) {
+      for (int64_t i = 0; i < group; ++i)
+        body(add(mul(each, group), constant(i)), other);
+    });
+  });
+  loop(mul(groups, group), terms,
+       [&](Value term) { loop(constant(0), others, [&](Value other) { body(term, other); }); });
+}

@@ -82,6 +82,11 @@ protected:
   /// side are taken some at a time, of each of the others: as many as a cache line has.
   void visit(Value terms, Value others, bool byTerms, llvm::function_ref<void(Value, Value)> body);
 
+  /// The same of terms that lie far from each other: all of a group before the next of the others,
+  /// so that what is stored side by side is stored together.
+  void visitGroups(Value terms, int64_t group, Value others,
+                   llvm::function_ref<void(Value, Value)> body);
+
   mlir::func::FuncOp func;
   mlir::ImplicitLocOpBuilder b;
   Elements elements;
