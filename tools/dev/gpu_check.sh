@@ -3,7 +3,7 @@
 # and becomes one report, docs/benchmarks/gpu.md and gpu.html. docs/benchmarks/METHOD.md has the command lines.
 #
 # Usage: gpu_check.sh --bundle [options of gpu_check/bundle.py]   here: makes build/gpu-check
-#        gpu_check.sh --stage=bits,programs,sanitize,memory,bench,peers   there: results in $OUT (JSON)
+#        gpu_check.sh --stage=bits,programs,sanitize,memory,bench,peers,autotune   there: results in $OUT (JSON)
 #        gpu_check.sh --build                                     there: runtime and tests from source
 #        gpu_check.sh --report [FOLDER]                           here: the report from JSON files
 #        gpu_check.sh --rehearse [--stage=...] [options]          all of it on the fake libcuda
@@ -11,7 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 scripts=tools/dev/gpu_check
 python=${PYTHON:-python3}
-all=bits,programs,sanitize,memory,bench,peers
+all=bits,programs,sanitize,memory,bench,peers,autotune
 
 usage() { sed -n '5,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
@@ -34,7 +34,7 @@ rehearse() {
   export FAKE_CUDA_DEVICES=1 FAKE_CUDA_MEMORY=$((1 << 30)) FAKE_CUDA_SEED=1
   # Stages that go on where a call was cut off: a call that may take two steps, then one that goes on.
   local failed=0 going_on
-  for going_on in peers sanitize; do
+  for going_on in peers autotune sanitize; do
     [[ ,$stage, == *,$going_on,* ]] || continue
     GPU_CHECK_STEPS=2 "$python" $scripts/stage_$going_on.py || failed=1
   done

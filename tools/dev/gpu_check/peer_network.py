@@ -1,7 +1,8 @@
 """Times networks in PyTorch or ONNX Runtime on the GPU: for each line `NAME f32|bf16 MODE` of its input a line
-{"ms": median of single runs with a wait each, "flags": what was set} or {"failed": why}.
+{"ms": median of single runs with a wait each, "begin_s": seconds until the first result, "flags": what was set} or
+{"failed": why}.
 
-MODE: eager, reduce-overhead, max-autotune, max-autotune-triton or onnxruntime. One process for many, since importing
+MODE: eager, reduce-overhead, max-autotune, max-autotune-triton, max-autotune-whole or onnxruntime. One process for many, since importing
 PyTorch takes longer than most of the measurements; stage_peers.py ends it where one takes too long.
 """
 
@@ -37,6 +38,8 @@ def compiled(torch, net, mode):
         return net, "eager"
     if mode == "reduce-overhead":
         return torch.compile(net, mode=mode), "torch.compile(mode='reduce-overhead')"
+    if mode == "max-autotune-whole":
+        return torch.compile(net, mode="max-autotune"), "torch.compile(mode='max-autotune')"
     import torch._inductor.config as config
     options = autotune_options(mode, torch._inductor.list_mode_options("max-autotune"), lambda key: hasattr(config, key))
     text = ", ".join(f"{key}={value}" for key, value in sorted(options.items()))
@@ -51,9 +54,13 @@ def by_torch(name, dtype, mode):
     kind = torch.bfloat16 if dtype == "bf16" else torch.float32
     net, given = net.cuda(), [value.cuda() for value in networks.given(inputs, kind)]
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    start = time.monotonic()
     with torch.no_grad():
         run, flags = compiled(torch, net, mode)
-        return {"ms": stage_bench.timed(lambda: run(*given), torch.cuda.synchronize, seconds=0.7)[0],
+        run(*given)
+        torch.cuda.synchronize()
+        begin = round(time.monotonic() - start, 1)
+        return {"begin_s": begin, "ms": stage_bench.timed(lambda: run(*given), torch.cuda.synchronize, seconds=0.7)[0],
                 "flags": f"PyTorch {torch.__version__}, TF32 off, {flags}"}
 
 
@@ -83,7 +90,7 @@ def stand_in(name, mode):
         begun.parent.mkdir(parents=True, exist_ok=True)
         begun.touch()
         time.sleep(3600)
-    return {"ms": stage_bench.timed(lambda: None, lambda: None, seconds=0.01)[0], "flags": "nothing: a rehearsal"}
+    return {"ms": stage_bench.timed(lambda: None, lambda: None, seconds=0.01)[0], "begin_s": 0.0, "flags": "nothing: a rehearsal"}
 
 
 def answer(name, dtype, mode):

@@ -20,6 +20,7 @@ STAGES = {
     "memory": "Memory: planned and taken",
     "bench": "Speed",
     "peers": "Networks against PyTorch and ONNX Runtime",
+    "autotune": "Networks against PyTorch's max-autotune",
 }
 HEADER = """# On a GPU
 

@@ -127,12 +127,12 @@ def key_of(entry, mode):
     return f"{entry['name']} {entry['dtype']} {mode}"
 
 
-def measure(stage, kept, budget, worker, steps):
+def measure(stage, kept, budget, worker, steps, seconds_of_one=SECONDS_OF_ONE):
     """Those that nobody has measured, then those that were too slow, with twice the time, as long as there is time."""
     slow = [step for step in steps if "slow" in (kept.get(key_of(*step)) or {})]
     for entry, mode in [*(step for step in steps if kept.get(key_of(*step)) is None), *slow]:
-        limit = SECONDS_OF_ONE * (2 if (entry, mode) in slow else 1)
-        if (left := budget.left()) < min(10, SECONDS_OF_ONE):
+        limit = seconds_of_one * (2 if (entry, mode) in slow else 1)
+        if (left := budget.left()) < min(10, seconds_of_one):
             return
         budget.spend()
         found = kept.put(key_of(entry, mode), worker.ask(entry, mode, min(left, limit)))
@@ -148,12 +148,12 @@ def shown(found):
     return found["ms"] if "ms" in found else "failed: " + found["failed"][:100]
 
 
-def figures(kept, entry):
+def figures(kept, entry, modes=MODES):
     """The row of a network."""
     row = {"network": entry["name"], "dtype": "f32, TF32 off" if entry["dtype"] == "f32" else entry["dtype"],
            "gantry_ms": kept.get(key_of(entry, "gantry")), "gantry_cublaslt_ms": kept.get(key_of(entry, "gantry cublaslt"))}
-    row |= {mode: impossible(entry, mode) or shown(kept.get(key_of(entry, mode))) for mode in MODES}
-    times = [row[mode] for mode in MODES if not isinstance(row[mode], str)]
+    row |= {mode: impossible(entry, mode) or shown(kept.get(key_of(entry, mode))) for mode in modes}
+    times = [row[mode] for mode in modes if not isinstance(row[mode], str)]
     for who in ("gantry", "gantry_cublaslt"):
         own = row[f"{who}_ms"]
         row[f"{who}_times_best_measured"] = round(min(times) / own, 3) if times and isinstance(own, float) else "no peer"
@@ -181,23 +181,34 @@ def flags_of(kept, steps):
     return list(found)
 
 
-def main():
-    entries = [entry for entry in common.manifest()["networks"] if not (common.REHEARSED and entry["large"])]
+def timed_here():
+    """Plans of the bundle's networks, those that a rehearsal has no time for left out."""
+    return [entry for entry in common.manifest()["networks"] if not (common.REHEARSED and entry["large"])]
+
+
+def run(name, entries, steps, row, seconds_of_one=SECONDS_OF_ONE):
+    """A stage: the plans by Gantry, then `steps`, [(entry, mode)] of peers. `row` makes a network's of what is kept, which
+    stages that ask peers share."""
     own = [entry for entry in entries if not entry.get("by_library")]
-    steps = [step for step in order(own) if not impossible(*step)]
     kept, budget, worker = common.Kept("peers"), common.Budget(SECONDS), Worker()
-    with common.Stage("peers") as stage, tempfile.TemporaryDirectory() as scratch:
+    with common.Stage(name) as stage, tempfile.TemporaryDirectory() as scratch:
         # Written whenever a figure comes, with those of earlier calls.
-        stage.result = lambda: ([figures(kept, entry) for entry in own], flags_of(kept, steps))
+        stage.result = lambda: ([row(kept, entry) for entry in own], flags_of(kept, steps))
         try:
             time_gantry(kept, entries, scratch)
-            measure(stage, kept, budget, worker, steps)
+            measure(stage, kept, budget, worker, steps, seconds_of_one)
         finally:
             worker.end()
         missing = [key_of(*step) for step in steps if kept.get(key_of(*step)) is None or "slow" in kept.get(key_of(*step))]
         if missing:
-            stage.note(f"{len(missing)} of {len(steps)} without a figure, the next: {missing[0]}; --stage=peers again goes on")
+            stage.note(f"{len(missing)} of {len(steps)} without a figure, the next: {missing[0]}; --stage={name} again goes on")
     return stage.failed()
+
+
+def main():
+    entries = timed_here()
+    own = [entry for entry in entries if not entry.get("by_library")]
+    return run("peers", entries, [step for step in order(own) if not impossible(*step)], figures)
 
 
 if __name__ == "__main__":

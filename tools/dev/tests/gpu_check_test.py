@@ -19,6 +19,7 @@ import cublaslt
 import peer_network
 import pictures
 import report
+import stage_autotune
 import stage_bench
 import stage_memory
 import stage_peers
@@ -71,7 +72,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("- fake: rehearsal: 1 cases failed", text)
 
     def test_a_stage_that_has_not_run_says_so(self):
-        self.assertEqual(self.page(BITS).count("no GPU was used: this stage has not run."), 5)
+        self.assertEqual(self.page(BITS).count("no GPU was used: this stage has not run."), 6)
 
     def test_columns_of_another_kind_are_a_table_of_their_own_and_bars_do_no_harm(self):
         text = self.page(BENCH)
@@ -256,6 +257,14 @@ class KeptTest(unittest.TestCase):
         row = stage_peers.figures(kept, network("a"))
         self.assertEqual((row["gantry_times_best_measured"], row["gantry_cublaslt_times_best_measured"]), (1.5, "no peer"))
 
+    def test_what_peers_know_autotune_knows_with_what_its_search_took(self):
+        kept = common.Kept("peers")
+        for mode, value in (("gantry", 2.0), ("max-autotune", {"ms": 3.0}), ("max-autotune-whole", {"ms": 2.5, "begin_s": 140.2})):
+            kept.put(f"a f32 {mode}", value)
+        row = stage_autotune.figures(kept, network("a"))
+        self.assertEqual((row["max-autotune"], row["max-autotune-whole"], row["search_s"]), (3.0, 2.5, "-, -, 140.2"))
+        self.assertEqual(row["gantry_times_best_measured"], 1.25)
+
     def test_a_sanitizer_is_judged_over_all_its_processes(self):
         steps, kept = [("racecheck", ["a", "b"]), ("racecheck", ["c"])], common.Kept("sanitize")
         row = lambda: stage_sanitize.row(kept, "racecheck", steps)
@@ -279,6 +288,15 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(steps[8:12], [(*some, "eager") for some in first])
         self.assertEqual({mode for *_, mode in steps[-4:]}, {"max-autotune-triton"})
         self.assertEqual(len(set(steps)), len(steps))
+
+    def test_whole_searches_are_of_what_is_asked_for_and_go_network_by_network(self):
+        entries = [network("mlp"), network("resnet50"), network("bert_base"), network("bert_base", "bf16")]
+        steps = [(entry["name"], entry["dtype"], mode) for entry, mode in stage_autotune.order(stage_autotune.chosen(entries, []))]
+        self.assertEqual(steps, [(*some, mode) for some in (("bert_base", "bf16"), ("bert_base", "f32"), ("resnet50", "f32"))
+                                 for mode in ("max-autotune", "max-autotune-triton", "max-autotune-whole")])
+        self.assertEqual([entry["name"] for entry in stage_autotune.chosen(entries, ["mlp"])], ["mlp"])
+        with self.assertRaisesRegex(SystemExit, "GPU_CHECK_NETWORKS: the bundle has no nothing, vgg"):
+            stage_autotune.chosen(entries, ["vgg", "mlp", "nothing"])
 
     def test_autotuning_has_few_candidates_and_no_option_that_pytorch_does_not_know(self):
         found = peer_network.autotune_options("max-autotune", {"max_autotune": True, "coordinate_descent_tuning": True},
