@@ -1,6 +1,7 @@
 #include "gantry/Machine/Machine.h"
 
 #include "Nvml.h"
+#include "VisibleDevices.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Drivers/CPUFeatures.h"
@@ -8,7 +9,6 @@
 #include "gantry/Runtime/ThreadPool.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -46,31 +46,17 @@ void readHost(Machine &machine) {
   }
 }
 
-/// GPUs in the order of CUDA_VISIBLE_DEVICES: numbers, or the beginnings of UUIDs, up to the first
-/// that is neither; all without it.
+/// GPUs in the order of CUDA_VISIBLE_DEVICES; all without it.
 std::vector<NvmlDevice> letThrough(std::vector<NvmlDevice> devices) {
   const char *variable = std::getenv("CUDA_VISIBLE_DEVICES");
   if (!variable)
     return devices;
+  std::vector<std::string> uuids;
+  for (const NvmlDevice &device : devices)
+    uuids.push_back(device.uuid);
   std::vector<NvmlDevice> visible;
-  std::string_view rest = variable;
-  while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-    size_t index = devices.size();
-    const char *end = entry.data() + entry.size();
-    if (auto [at, error] = std::from_chars(entry.data(), end, index);
-        error != std::errc() || at != end)
-      index = static_cast<size_t>(std::find_if(devices.begin(), devices.end(),
-                                               [&](const NvmlDevice &device) {
-                                                 return entry.starts_with("GPU-") &&
-                                                        device.uuid.starts_with(entry);
-                                               }) -
-                                  devices.begin());
-    if (index >= devices.size())
-      break;
+  for (size_t index : visibleDevices(variable, uuids))
     visible.push_back(devices[index]);
-  }
   return visible;
 }
 

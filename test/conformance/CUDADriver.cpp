@@ -113,6 +113,38 @@ TEST_F(CUDADriver, honoursVisibleDevices_d8) {
   EXPECT_FALSE(fake.has_context(0));
 }
 
+/// As CUDA reads it: numbers with anything behind them, or beginnings of UUIDs; up to the first
+/// that is no GPU, and none at all where one comes twice.
+TEST_F(CUDADriver, readsVisibleDevicesAsCUDA_d8) {
+  const fake_cuda_options_t options = fakeOptions();
+  const std::string first = "GPU-00000000-0000-0000-0000-000000000001";
+  for (auto [text, count] : {std::pair<std::string, unsigned>{"", 0},
+                             {"-1", 0},
+                             {"1,-1,0", 1},
+                             {"0,x", 1},
+                             {"0,0", 0},
+                             {" 1, 0", 2},
+                             {"1gpu", 1},
+                             {"2", 0},
+                             {"0,", 1},
+                             {first, 1},
+                             {"GPU-", 0},
+                             {first + ",1", 1}}) {
+    ::setenv("CUDA_VISIBLE_DEVICES", text.c_str(), 1);
+    fake.reset(&options);
+    driver = createCUDADriver();
+    auto opened = driver->open({"GPU:0", 0, 0, 0});
+    EXPECT_EQ(opened.ok(), count > 0) << text;
+    EXPECT_EQ(driver->numDevices(DeviceType::GPU), count) << text;
+    if (!opened.ok()) {
+      EXPECT_EQ(opened.status().message(), "'GPU:0': NVIDIA's driver is installed, but it shows no "
+                                           "GPU (CUDA_VISIBLE_DEVICES is '" +
+                                               text + "')");
+    }
+  }
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 TEST_F(CUDADriver, growthMovesNothing_m3) {
   auto device = open(0);
   std::vector<Allocation> all;

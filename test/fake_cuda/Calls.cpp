@@ -4,10 +4,10 @@
 #include "gantry/PTX/Module.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace fake {
 
@@ -45,23 +45,54 @@ fake_cuda_options_t optionsOfEnvironment() {
   return options;
 }
 
-/// The devices that CUDA_VISIBLE_DEVICES names by their numbers, up to the first that is none.
+/// As NVML writes the bytes that cuDeviceGetUuid gives.
+std::string uuidOf(int device) {
+  char text[64];
+  std::snprintf(text, sizeof text, "GPU-00000000-0000-0000-0000-0000000000%02x", device + 1);
+  return text;
+}
+
+/// The device that an entry of CUDA_VISIBLE_DEVICES names, or -1: a number, as strtol reads it, or
+/// the beginning of one UUID.
+int named(const std::string &entry, bool isUUID) {
+  const int count = state().options.devices;
+  if (!isUUID) {
+    char *end = nullptr;
+    const long number = std::strtol(entry.c_str(), &end, 10);
+    return end == entry.c_str() || number < 0 || number >= count ? -1 : static_cast<int>(number);
+  }
+  int found = -1;
+  for (int i = 0; i < count; ++i)
+    if (entry.starts_with("GPU-") && uuidOf(i).starts_with(entry)) {
+      if (found >= 0)
+        return -1;
+      found = i;
+    }
+  return found;
+}
+
+/// The devices that CUDA_VISIBLE_DEVICES names, up to the first that is none; none if one comes
+/// twice.
 void findVisible() {
-  State &all = state();
-  all.visible.clear();
-  const char *text = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (!text) {
-    for (int i = 0; i < all.options.devices; ++i)
-      all.visible.push_back(i);
+  std::vector<int> &visible = state().visible;
+  visible.clear();
+  const char *variable = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!variable) {
+    for (int i = 0; i < state().options.devices; ++i)
+      visible.push_back(i);
     return;
   }
-  const char *end = text + std::strlen(text);
-  for (int number = 0; text < end; ++text) {
-    auto [at, error] = std::from_chars(text, end, number);
-    if (error != std::errc() || number < 0 || number >= all.options.devices)
+  std::istringstream entries(variable);
+  const bool areUUIDs = entries.str().starts_with("GPU-");
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    const int device = named(entry, areUUIDs);
+    if (device < 0)
       return;
-    all.visible.push_back(number);
-    text = at;
+    if (std::find(visible.begin(), visible.end(), device) != visible.end()) {
+      visible.clear();
+      return;
+    }
+    visible.push_back(device);
   }
 }
 

@@ -70,6 +70,20 @@ TEST_F(DevicesTool, d8_honours_CUDA_VISIBLE_DEVICES) {
   EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=0,7,1").out,
              "GPUs: 1 physical, 1 logical\n");
   EXPECT_HAS(onTwoGPUs("devices", "CUDA_VISIBLE_DEVICES=GPU-2000").out, "GPU-2000-fake");
+  for (auto [text, count] : {std::pair("-1", 0),
+                             {"1,-1,0", 1},
+                             {"0,x", 1},
+                             {"0,0", 0},
+                             {"' 1, 0'", 2},
+                             {"1gpu", 1},
+                             {"0,", 1},
+                             {"GPU-", 0},
+                             {"GPU-2000,GPU-2000-fake", 0},
+                             {"GPU-2000,0", 1},
+                             {"0,GPU-2000", 1}})
+    EXPECT_HAS(onTwoGPUs("devices", std::string("CUDA_VISIBLE_DEVICES=") + text).out,
+               "GPUs: " + std::to_string(count) + " physical")
+        << text;
   EXPECT_EQ(onTwoGPUs("devices --visible 1", "CUDA_VISIBLE_DEVICES=1").err,
             "gantry: error: --visible: '1': unknown device; the GPUs are GPU:0\n");
 }
