@@ -135,10 +135,13 @@ struct SplitBatch : gantry::impl::SplitBatchPassBase<SplitBatch> {
 
   static void tell(const RowRegion &region, int64_t count, const std::string &device) {
     Operation *first = region.ops.front(), *last = region.ops.back();
-    emitRemark(first->getLoc()) << "over the limit: " << device << ": " << region.ops.size()
-                                << " ops from '" << nameOf(first->getResult(0)) << "' to '"
-                                << nameOf(last->getResult(0)) << "' run once for each of " << count
-                                << " pieces of the batch";
+    auto remark = emitRemark(first->getLoc()) << "over the limit: " << device << ": ";
+    if (region.ops.size() == 1)
+      remark << "'" << nameOf(first->getResult(0)) << "' runs";
+    else
+      remark << region.ops.size() << " ops from '" << nameOf(first->getResult(0)) << "' to '"
+             << nameOf(last->getResult(0)) << "' run";
+    remark << " once for each of " << count << " pieces of the batch";
   }
 
   void split(func::FuncOp func, DeviceAttr device, int64_t count, const Homes &homes) {

@@ -5,6 +5,8 @@
 // RUN: gantry-opt %s --gantry-split-batch="pieces=1,2" --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: remark: over the limit: GPU:0: 6 ops from 'a' to 'd' run once for each of 2 pieces of the batch
 // REMARK-NOT: remark
+// RUN: gantry-opt %s --gantry-split-batch="pieces=1,4" --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: remark: over the limit: GPU:0: 'up' runs once for each of 4 pieces of the batch
 
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
@@ -63,5 +65,23 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu], {
     %s = gantry.softmax %a {axis = 0 : i64, gantry.device = #gpu, gantry.name = "s"} : (tensor<8x512xf32>) -> tensor<8x512xf32>
     %y = gantry.matmul %l, %s {gantry.device = #gpu, gantry.name = "y"} : (tensor<1x8xf32>, tensor<8x512xf32>) -> tensor<1x512xf32>
     return %y : tensor<1x512xf32>
+  }
+}
+
+// -----
+
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+#gpu = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
+
+// One op alone: of what it makes only the piece is held that is on its way to another device.
+// CHECK-LABEL: func.func @one(
+// CHECK-NOT: gantry.slice
+module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu], {
+    physical = [{driver = "host", name = "/physical_device:CPU:0"}, {driver = "sim", name = "/physical_device:GPU:0"}],
+    logical = [{physical = 0}, {physical = 1}]}>} {
+  func.func @one(%x: tensor<8x4xf32> {gantry.device = #gpu}) -> (tensor<8x512xf32> {gantry.device = #cpu}) {
+    %weights = gantry.constant {gantry.name = "weights"} dense<1.0> : tensor<4x512xf32>
+    %up = gantry.matmul %x, %weights {gantry.device = #gpu, gantry.name = "up"} : (tensor<8x4xf32>, tensor<4x512xf32>) -> tensor<8x512xf32>
+    return %up : tensor<8x512xf32>
   }
 }
