@@ -1,15 +1,12 @@
 // Where ops have their indices, and the dimensions that those go into.
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace gantry;
 
 using Sizes = SmallVector<int64_t>;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// As many dimensions as tuples have components, from `first` on.
 static Sizes addressedBy(Value indices, Value input, int64_t first) {

@@ -1,0 +1,242 @@
+// The shape rules of products, convolutions, windows and attention; see InferTypes.h.
+
+#include "InferTypes.h"
+
+#include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::infer;
+
+/// What a contraction gives: 8-bit integers, of either sign each, are summed in i32.
+static Type sumElement(Type a) { return a.isInteger(8) ? IntegerType::get(a.getContext(), 32) : a; }
+
+static LogicalResult checkFactors(Type a, Type b, StringRef name, Loc loc) {
+  if (a.isInteger(8) && b.isInteger(8))
+    return success();
+  return checkSameElement(a, b, name, loc);
+}
+
+/// The result of an op that multiplies such elements.
+template <typename Adaptor>
+static LogicalResult pushSums(Adaptor op, Type element, ArrayRef<int64_t> shape, StringRef name,
+                              Loc loc, Types &types) {
+  if (!isWide(op.getAttributes()))
+    return push(types, shape, sumElement(element));
+  if (!element.isF16() && !element.isBF16())
+    return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
+  return push(types, shape, Float32Type::get(element.getContext()));
+}
+
+static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+  auto a = typeOf(op.getLhs()), b = typeOf(op.getRhs());
+  if (a.getRank() < 2 || b.getRank() < 2)
+    return fail(loc, name, "operands need at least 2 dimensions, got ", text(a.getShape()), " and ",
+                text(b.getShape()));
+  if (failed(checkFactors(a.getElementType(), b.getElementType(), name, loc)))
+    return failure();
+  auto last = [](RankedTensorType t, bool transposed) {
+    int64_t m = t.getDimSize(t.getRank() - 2), n = t.getDimSize(t.getRank() - 1);
+    return transposed ? std::pair(n, m) : std::pair(m, n);
+  };
+  auto [m, k] = last(a, op.getTransposeA());
+  auto [k2, n] = last(b, op.getTransposeB());
+  if (differ(k, k2))
+    return fail(loc, name, "inner dimensions differ: ", text(a.getShape()), " and ",
+                text(b.getShape()), " give ", k, " against ", k2);
+  auto batch = broadcastShapes(a.getShape().drop_back(2), b.getShape().drop_back(2));
+  if (!batch)
+    return fail(loc, name,
+                "batch dimensions cannot be broadcast to each other: ", text(a.getShape()), " and ",
+                text(b.getShape()));
+  batch->append({m, n});
+  return pushSums(op, a.getElementType(), *batch, name, loc, types);
+}
+GANTRY_INFER(MatmulOp, inferMatmul)
+
+/// What conv, conv_transpose and the pools have in common: one entry per spatial dimension.
+template <typename Adaptor>
+static LogicalResult checkWindow(Adaptor op, RankedTensorType input, StringRef name, Loc loc) {
+  int64_t spatial = input.getRank() - 2;
+  if (spatial < 1 || spatial > 3)
+    return fail(loc, name, "input needs 1 to 3 spatial dimensions after batch and channels, got ",
+                text(input.getShape()));
+  auto check = [&](StringRef what, ArrayRef<int64_t> values, int64_t least) -> LogicalResult {
+    if (int64_t(values.size()) != spatial)
+      return fail(loc, name, what, " has ", values.size(), " entries, expected ", spatial);
+    for (int64_t v : values)
+      if (v < least || v > (int64_t(1) << 31))
+        return fail(loc, name, what, " has the entry ", v, ", expected at least ", least);
+    return success();
+  };
+  return success(succeeded(check("strides", op.getStrides(), 1)) &&
+                 succeeded(check("dilations", op.getDilations(), 1)) &&
+                 succeeded(check("pads_low", op.getPadsLow(), 0)) &&
+                 succeeded(check("pads_high", op.getPadsHigh(), 0)));
+}
+
+static int64_t windowed(int64_t in, int64_t low, int64_t high, int64_t window, int64_t dilation,
+                        int64_t stride, bool ceil) {
+  if (in == kOpen)
+    return kOpen;
+  int64_t span = in + low + high - dilation * (window - 1) - 1;
+  if (span < 0)
+    return -1;
+  int64_t out = (ceil ? (span + stride - 1) / stride : span / stride) + 1;
+  // A window must start inside the input or its low border.
+  if (ceil && (out - 1) * stride >= in + low)
+    --out;
+  return out;
+}
+
+/// Channels of input and filter and the number of groups must agree. `inner` is the filter's
+/// dimension that counts input channels of one group, `outer` the other one.
+static LogicalResult checkGroups(int64_t channels, int64_t inner, int64_t outer, int64_t groups,
+                                 StringRef name, Loc loc) {
+  if (groups < 1)
+    return fail(loc, name, "groups is ", groups, ", expected at least 1");
+  if (differ(channels, inner == kOpen ? kOpen : inner * groups))
+    return fail(loc, name, "input has ", channels, " channels, filter and groups expect ", inner,
+                " x ", groups);
+  if (outer != kOpen && outer % groups)
+    return fail(loc, name, outer, " output channels cannot be divided into ", groups, " groups");
+  return success();
+}
+
+static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter, StringRef name,
+                                 Loc loc, bool packed = false) {
+  const int64_t together = channelsTogether(filter.getElementType());
+  const bool isNarrow = together > 1;
+  if (packed && filter.getRank() != input.getRank() + (isNarrow ? 2 : 1))
+    return fail(loc, name, "packed filter ", text(filter.getShape()), " needs ",
+                isNarrow ? "two dimensions" : "one dimension", " more than the input ",
+                text(input.getShape()));
+  if (packed && isNarrow && filter.getShape().back() != together)
+    return fail(loc, name, "packed filter ", text(filter.getShape()), " of ",
+                filter.getElementType().isBF16() ? "bf16" : "bytes", " needs ", together,
+                " channels side by side");
+  if (!packed && filter.getRank() != input.getRank())
+    return fail(loc, name, "filter ", text(filter.getShape()),
+                " needs as many dimensions as the input ", text(input.getShape()));
+  return checkFactors(input.getElementType(), filter.getElementType(), name, loc);
+}
+
+static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+  auto x = typeOf(op.getInput()), w = typeOf(op.getFilter());
+  bool last = isChannelsLast(op.getAttributes());
+  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
+    return failure();
+  // Of the packed form the first and the last dimension are the output channels.
+  const int64_t together = last ? channelsTogether(w.getElementType()) : 1;
+  int64_t rank = w.getRank() - (together > 1 ? 1 : 0);
+  int64_t blocks = w.getDimSize(0), columns = w.getDimSize(rank - 1);
+  int64_t outer = !last ? blocks : blocks == kOpen || columns == kOpen ? kOpen : blocks * columns;
+  auto innerOf = [&](int64_t size) { return size == kOpen ? kOpen : size * together; };
+  if (failed(checkGroups(x.getDimSize(last ? x.getRank() - 1 : 1),
+                         innerOf(w.getDimSize(last ? rank - 2 : 1)), outer, op.getGroups(), name,
+                         loc)))
+    return failure();
+  ArrayRef<int64_t> window = last ? w.getShape().slice(1, rank - 3) : w.getShape().drop_front(2);
+  ArrayRef<int64_t> in = x.getShape().slice(last ? 1 : 2, window.size());
+  Shape shape{x.getDimSize(0)};
+  if (!last)
+    shape.push_back(outer);
+  for (size_t i = 0; i < window.size(); ++i) {
+    if (window[i] < 1)
+      return fail(loc, name, "filter ", text(w.getShape()), " has an empty or open window");
+    int64_t size = windowed(in[i], op.getPadsLow()[i], op.getPadsHigh()[i], window[i],
+                            op.getDilations()[i], op.getStrides()[i], false);
+    if (size != kOpen && size < 0)
+      return fail(loc, name, "window ", text(window), " is larger than the padded input ",
+                  text(x.getShape()));
+    shape.push_back(size);
+  }
+  if (last)
+    shape.push_back(outer);
+  return pushSums(op, x.getElementType(), shape, name, loc, types);
+}
+GANTRY_INFER(ConvOp, inferConv)
+
+static LogicalResult inferConvTranspose(ConvTransposeOp::Adaptor op, StringRef name, Loc loc,
+                                        Types &types) {
+  auto x = typeOf(op.getInput()), w = typeOf(op.getFilter());
+  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc)))
+    return failure();
+  int64_t groups = op.getGroups();
+  if (groups < 1 || differ(x.getDimSize(1), w.getDimSize(0)) ||
+      (x.getDimSize(1) != kOpen && x.getDimSize(1) % groups))
+    return fail(loc, name, "input ", text(x.getShape()), ", filter ", text(w.getShape()), " and ",
+                groups, " groups do not agree on the channels");
+  if (op.getOutputPads().size() != op.getStrides().size())
+    return fail(loc, name, "output_pads has ", op.getOutputPads().size(), " entries, expected ",
+                op.getStrides().size());
+  Shape shape{x.getDimSize(0), w.getDimSize(1) == kOpen ? kOpen : w.getDimSize(1) * groups};
+  for (int64_t i = 0; i < x.getRank() - 2; ++i) {
+    int64_t in = x.getDimSize(i + 2), window = w.getDimSize(i + 2);
+    int64_t size = in == kOpen || window == kOpen
+                       ? kOpen
+                       : op.getStrides()[i] * (in - 1) + op.getDilations()[i] * (window - 1) + 1 -
+                             op.getPadsLow()[i] - op.getPadsHigh()[i] + op.getOutputPads()[i];
+    if (size != kOpen && size < 0)
+      return fail(loc, name, "pads leave nothing of the output");
+    shape.push_back(size);
+  }
+  return push(types, shape, x.getElementType());
+}
+GANTRY_INFER(ConvTransposeOp, inferConvTranspose)
+
+template <typename Adaptor>
+static LogicalResult inferPool(Adaptor op, StringRef name, Loc loc, Types &types) {
+  auto x = typeOf(op.getInput());
+  if (failed(checkWindow(op, x, name, loc)))
+    return failure();
+  if (int64_t(op.getWindow().size()) != x.getRank() - 2)
+    return fail(loc, name, "window has ", op.getWindow().size(), " entries, expected ",
+                x.getRank() - 2);
+  Shape shape(x.getShape());
+  for (auto [i, window] : llvm::enumerate(op.getWindow())) {
+    if (window < 1)
+      return fail(loc, name, "window has the entry ", window, ", expected at least 1");
+    int64_t &size = shape[i + (isChannelsLast(op.getAttributes()) ? 1 : 2)];
+    size = windowed(size, op.getPadsLow()[i], op.getPadsHigh()[i], window, op.getDilations()[i],
+                    op.getStrides()[i], op.getCeilMode());
+    if (size != kOpen && size < 0)
+      return fail(loc, name, "window ", text(op.getWindow()), " is larger than the padded input ",
+                  text(x.getShape()));
+  }
+  return push(types, shape, x.getElementType());
+}
+GANTRY_INFER(MaxPoolOp, inferPool)
+GANTRY_INFER(AvgPoolOp, inferPool)
+GANTRY_INFER(LpPoolOp, inferPool)
+
+static LogicalResult inferAttention(AttentionOp::Adaptor op, StringRef name, Loc loc,
+                                    Types &types) {
+  auto q = typeOf(op.getQuery()), k = typeOf(op.getKey()), v = typeOf(op.getValue());
+  int64_t rank = q.getRank();
+  if (rank < 2 || k.getRank() != rank || v.getRank() != rank)
+    return fail(loc, name, "query, key and value need the same number of dimensions, at least 2");
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (differ(q.getDimSize(i), k.getDimSize(i)) || differ(q.getDimSize(i), v.getDimSize(i)))
+      return fail(loc, name, "batch dimensions differ: query ", text(q.getShape()), ", key ",
+                  text(k.getShape()), ", value ", text(v.getShape()));
+  if (differ(q.getDimSize(rank - 1), k.getDimSize(rank - 1)))
+    return fail(loc, name, "query ", text(q.getShape()), " and key ", text(k.getShape()),
+                " differ in the last dimension");
+  if (differ(k.getDimSize(rank - 2), v.getDimSize(rank - 2)))
+    return fail(loc, name, "key ", text(k.getShape()), " and value ", text(v.getShape()),
+                " differ in length");
+  Shape shape(q.getShape());
+  if (op.getMask()) {
+    Shape scores(q.getShape());
+    scores.back() = k.getDimSize(rank - 2);
+    auto both = broadcastShapes(scores, shapeOf(op.getMask()));
+    if (!both || *both != scores)
+      return fail(loc, name, "mask ", text(shapeOf(op.getMask())),
+                  " cannot be broadcast to the scores ", text(scores));
+  }
+  shape.back() = v.getDimSize(rank - 1);
+  return push(types, shape, q.getElementType());
+}
+GANTRY_INFER(AttentionOp, inferAttention)
