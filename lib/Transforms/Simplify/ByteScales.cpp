@@ -230,8 +230,8 @@ static std::optional<double> knownNumber(Value value) {
   return known->isFloat ? known->floats[0] : double(known->ints[0]);
 }
 
-/// Bytes that are scaled and quantised again with the same scale and zero point are the same: the
-/// quotient of a rounded product is nearer to the integer than to the middle between two.
+/// Bytes that are scaled and quantised again are the same where both zero points are, and one scale
+/// over the other is 1: nothing is rounded in between.
 static LogicalResult quantiseOnce(CastOp op, PatternRewriter &rewriter) {
   auto moved = op.getInput().getDefiningOp<AddOp>();
   Value rounded = moved ? moved.getLhs() : op.getInput();

@@ -132,4 +132,52 @@ func.func private @pairs(%a: tensor<11x9xbf16>, %b: tensor<48x11xbf16>) -> tenso
   return %0 : tensor<9x48xf32>
 }
 
+// Bytes of two computed factors: items pack the right one, four terms of a column side by side, and the left one where its
+// rows do not end with a group; sums are i32.
+// CHECK-LABEL: func.func private @bytes(
+// CHECK-SAME: %[[A:[a-z0-9]*]]: memref<40x62xi8> {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: %[[B:[a-z0-9]*]]: memref<62x48xi8>
+// CHECK-DAG: memref.alloc() : memref<8x64xi8>
+// CHECK-DAG: memref.alloc() : memref<16x48x4xi8>
+// CHECK-DAG: memref.alloc() : memref<8x48xi32>
+// CHECK: scf.for %{{.*}} = %c0 to %c15
+// CHECK-NEXT: scf.for %{{.*}} = %c0 to %c48
+// CHECK-COUNT-4: memref.store %{{.*}} : memref<16x48x4xi8>
+// CHECK: call @gantry_tile_bytes_8x48_0(
+// CHECK: memref.store %{{.*}} : memref<40x48xi32>
+func.func private @bytes(%a: tensor<40x62xi8>, %b: tensor<62x48xi8>) -> tensor<40x48xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<40x48xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%empty : tensor<40x48xi32>) -> tensor<40x48xi32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<40x62xi8>, tensor<62x48xi8>) outs(%start : tensor<40x48xi32>) {
+  ^bb0(%x: i8, %y: i8, %sum: i32):
+    %1 = arith.extui %x : i8 to i32
+    %2 = arith.extsi %y : i8 to i32
+    %3 = arith.muli %1, %2 : i32
+    %4 = arith.addi %sum, %3 : i32
+    linalg.yield %4 : i32
+  } -> tensor<40x48xi32>
+  return %0 : tensor<40x48xi32>
+}
+
+// Of other signs they are no tiles.
+// CHECK-LABEL: func.func private @both_signed(
+// CHECK: linalg.generic
+func.func private @both_signed(%a: tensor<40x62xi8>, %b: tensor<62x48xi8>) -> tensor<40x48xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<40x48xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%empty : tensor<40x48xi32>) -> tensor<40x48xi32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<40x62xi8>, tensor<62x48xi8>) outs(%start : tensor<40x48xi32>) {
+  ^bb0(%x: i8, %y: i8, %sum: i32):
+    %1 = arith.extsi %x : i8 to i32
+    %2 = arith.extsi %y : i8 to i32
+    %3 = arith.muli %1, %2 : i32
+    %4 = arith.addi %sum, %3 : i32
+    linalg.yield %4 : i32
+  } -> tensor<40x48xi32>
+  return %0 : tensor<40x48xi32>
+}
+
 // CHECK: func.func private @gantry_tile_f32_9x48_2(index, index, index, index, index, index, index)

@@ -257,3 +257,107 @@ func.func @elsewhere(%x: tensor<1x1xui8>) -> tensor<1x1xi32> {
   %y = gantry.matmul %0, %1 {gantry.device = #gantry.device<"CPU:1">} : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
   return %y : tensor<1x1xi32>
 }
+
+// -----
+
+// Both factors are computed: what their zero points add is taken off by the sums of the other one's bytes. The right one
+// becomes signed, and its zero point moves with it.
+
+// CHECK-LABEL: @both_computed(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xui8>, %[[W:.*]]: tensor<2x4x5xui8>
+// CHECK: %[[SIGNED:.*]] = gantry.cast %[[W]] : (tensor<2x4x5xui8>) -> tensor<2x4x5xi8>
+// CHECK: %[[BIT:.*]] = gantry.constant dense<-128> : tensor<i8>
+// CHECK: %[[TURNED:.*]] = gantry.bitwise_xor %[[SIGNED]], %[[BIT]]
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[X]], %[[TURNED]] : (tensor<2x3x4xui8>, tensor<2x4x5xi8>) -> tensor<2x3x5xi32>
+// CHECK: %[[ROW:.*]] = gantry.constant dense<1> : tensor<1x4xui8>
+// CHECK: %[[OF_W:.*]] = gantry.matmul %[[ROW]], %[[TURNED]] : (tensor<1x4xui8>, tensor<2x4x5xi8>) -> tensor<2x1x5xi32>
+// CHECK: %[[ZX:.*]] = gantry.constant dense<10> : tensor<i32>
+// CHECK: %[[BY_X:.*]] = gantry.mul %[[OF_W]], %[[ZX]]
+// CHECK: %[[LESS:.*]] = gantry.sub %[[SUMS]], %[[BY_X]]
+// CHECK: %[[COLUMN:.*]] = gantry.constant dense<1> : tensor<4x1xi8>
+// CHECK: %[[OF_X:.*]] = gantry.matmul %[[X]], %[[COLUMN]] : (tensor<2x3x4xui8>, tensor<4x1xi8>) -> tensor<2x3x1xi32>
+// CHECK: %[[ZW:.*]] = gantry.constant dense<3> : tensor<i32>
+// CHECK: %[[BY_W:.*]] = gantry.mul %[[OF_X]], %[[ZW]]
+// CHECK: %[[LESSER:.*]] = gantry.sub %[[LESS]], %[[BY_W]]
+// CHECK: %[[BOTH:.*]] = gantry.constant dense<120> : tensor<i32>
+// CHECK: %[[Y:.*]] = gantry.add %[[LESSER]], %[[BOTH]]
+// CHECK: return %[[Y]]
+func.func @both_computed(%x: tensor<2x3x4xui8>, %w: tensor<2x4x5xui8>) -> tensor<2x3x5xi32> {
+  %left = gantry.constant dense<10> : tensor<i32>
+  %right = gantry.constant dense<131> : tensor<i32>
+  %0 = gantry.cast %x : (tensor<2x3x4xui8>) -> tensor<2x3x4xi32>
+  %1 = gantry.sub %0, %left : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<2x3x4xi32>
+  %2 = gantry.cast %w : (tensor<2x4x5xui8>) -> tensor<2x4x5xi32>
+  %3 = gantry.sub %2, %right : (tensor<2x4x5xi32>, tensor<i32>) -> tensor<2x4x5xi32>
+  %y = gantry.matmul %1, %3 : (tensor<2x3x4xi32>, tensor<2x4x5xi32>) -> tensor<2x3x5xi32>
+  return %y : tensor<2x3x5xi32>
+}
+
+// -----
+
+// A zero point at the end of the type is 0 when the first bit is turned, and the scales are one behind the product.
+
+// CHECK-LABEL: @both_scaled(
+// CHECK-SAME: %[[X:.*]]: tensor<3x4xi8>, %[[W:.*]]: tensor<5x4xi8>
+// CHECK: %[[TURNED:.*]] = gantry.bitwise_xor %[[X]]
+// CHECK: %[[U:.*]] = gantry.cast %[[TURNED]] : (tensor<3x4xi8>) -> tensor<3x4xui8>
+// CHECK: %[[SUMS:.*]] = gantry.matmul %[[U]], %[[W]] {transpose_b} : (tensor<3x4xui8>, tensor<5x4xi8>) -> tensor<3x5xi32>
+// CHECK: %[[SCALE:.*]] = gantry.constant dense<1.250000e-01> : tensor<f32>
+// CHECK: %[[NUMBER:.*]] = gantry.cast %[[SUMS]]
+// CHECK: %[[Y:.*]] = gantry.mul %[[NUMBER]], %[[SCALE]]
+// CHECK: return %[[Y]]
+func.func @both_scaled(%x: tensor<3x4xi8>, %w: tensor<5x4xi8>) -> tensor<3x5xf32> {
+  %left = gantry.constant dense<-128> : tensor<i32>
+  %s = gantry.constant dense<0.5> : tensor<f32>
+  %t = gantry.constant dense<0.25> : tensor<f32>
+  %0 = gantry.cast %x : (tensor<3x4xi8>) -> tensor<3x4xi32>
+  %1 = gantry.sub %0, %left : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
+  %2 = gantry.cast %1 : (tensor<3x4xi32>) -> tensor<3x4xf32>
+  %3 = gantry.mul %2, %s : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  %4 = gantry.cast %w : (tensor<5x4xi8>) -> tensor<5x4xf32>
+  %5 = gantry.mul %4, %t : (tensor<5x4xf32>, tensor<f32>) -> tensor<5x4xf32>
+  %y = gantry.matmul %3, %5 {transpose_b} : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
+
+// -----
+
+// A zero point for each row stays with the integers.
+
+// CHECK-LABEL: @zero_of_rows(
+// CHECK: gantry.matmul {{.*}} : (tensor<3x4xi32>, tensor<4x5xi32>) -> tensor<3x5xi32>
+func.func @zero_of_rows(%x: tensor<3x4xui8>, %w: tensor<4x5xi8>) -> tensor<3x5xi32> {
+  %left = gantry.constant dense<[[1], [2], [3]]> : tensor<3x1xi32>
+  %0 = gantry.cast %x : (tensor<3x4xui8>) -> tensor<3x4xi32>
+  %1 = gantry.sub %0, %left : (tensor<3x4xi32>, tensor<3x1xi32>) -> tensor<3x4xi32>
+  %2 = gantry.cast %w : (tensor<4x5xi8>) -> tensor<4x5xi32>
+  %y = gantry.matmul %1, %2 : (tensor<3x4xi32>, tensor<4x5xi32>) -> tensor<3x5xi32>
+  return %y : tensor<3x5xi32>
+}
+
+// -----
+
+// Bytes that are scaled and quantised again are the same, but with another zero point they are not.
+
+// CHECK-LABEL: @quantised_again(
+// CHECK-SAME: %[[X:.*]]: tensor<4xui8>
+// CHECK: %[[MOVED:.*]] = gantry.add
+// CHECK: %[[OTHER:.*]] = gantry.cast %[[MOVED]]
+// CHECK: return %[[X]], %[[OTHER]]
+func.func @quantised_again(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>) {
+  %zero = gantry.constant dense<10> : tensor<i32>
+  %s = gantry.constant dense<0.3> : tensor<f32>
+  %same = gantry.constant dense<10.0> : tensor<f32>
+  %other = gantry.constant dense<11.0> : tensor<f32>
+  %0 = gantry.cast %x : (tensor<4xui8>) -> tensor<4xi32>
+  %1 = gantry.sub %0, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  %2 = gantry.cast %1 : (tensor<4xi32>) -> tensor<4xf32>
+  %3 = gantry.mul %2, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = gantry.div %3, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %5 = gantry.round %4 : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = gantry.add %5, %same : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %7 = gantry.cast %6 : (tensor<4xf32>) -> tensor<4xui8>
+  %8 = gantry.add %5, %other : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %9 = gantry.cast %8 : (tensor<4xf32>) -> tensor<4xui8>
+  return %7, %9 : tensor<4xui8>, tensor<4xui8>
+}

@@ -73,7 +73,7 @@ private:
     if (p.left) {
       item.leftOffset = offsetOf(*p.left, item.batch);
     } else {
-      item.ownRows = allocate({p.tileRows, p.termBlock}, leftType());
+      item.ownRows = allocate({p.tileRows, p.ownRowTerms()}, leftType());
     }
     if (p.right)
       item.panelAddress = packedPanel(item);
@@ -155,11 +155,12 @@ private:
     } else {
       packRows(item, terms, tile);
       arguments[Tile::left] = addressOf(item.ownRows);
-      arguments[Tile::leftStride] = constant(p.termBlock);
+      arguments[Tile::leftStride] = constant(p.ownRowTerms());
     }
     arguments[Tile::panel] = panelAt(item, terms);
     arguments[Tile::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
-    arguments[Tile::terms] = terms.count;
+    arguments[Tile::terms] =
+        p.factors == Factors::bytes ? mul(groupsOf(terms.count), p.group()) : terms.count;
     arguments[Tile::accumulate] = goesOn;
     arguments[Tile::next] = nextLines(item, terms, tile, arguments);
     TileBuilder::callTile(p.factors, tile, p.width, linesAhead(), arguments);
@@ -209,7 +210,7 @@ private:
   void packPanel(const Item &item, const Terms &terms) {
     if (p.right)
       return;
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(leftType()));
+    Value zero = zeroFactor();
     // The last group of all terms.
     if (p.terms % p.group() != 0)
       loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
@@ -234,8 +235,16 @@ private:
     });
   }
 
+  Value zeroFactor() { return arith::ConstantOp::create(b, b.getZeroAttr(leftType())); }
+
   void packRows(const Item &item, const Terms &terms, Value tile) {
     Value first = rowOf(tile);
+    if (p.factors == Factors::bytes && p.terms % p.group() != 0) {
+      Value zero = zeroFactor();
+      loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
+        loop(constant(0), rowsOf(tile), [&](Value row) { store(zero, item.ownRows, {row, term}); });
+      });
+    }
     visit(terms.count, rowsOf(tile), p.leftByTerms, [&](Value term, Value row) {
       Value element = factorAt(p.product.left, item, add(first, row), {}, add(terms.first, term));
       store(element, item.ownRows, {row, term});

@@ -298,7 +298,8 @@ private:
     llvm::Value *most = b.CreateAnd(full, b.getInt64(-kTermUnit));
     loop(piece, b.getInt64(0), most, kTermUnit, lines, nullptr, sums);
     loop(piece, most, full, 1, 0, nullptr, sums);
-    if (group > 1) {
+    // Of bytes all groups are full.
+    if (group > 1 && tile.factors != Factors::bytes) {
       llvm::Value *live = b.CreateURem(terms, b.getInt64(group));
       llvm::Value *all = b.CreateUDiv(b.CreateAdd(terms, b.getInt64(group - 1)), b.getInt64(group));
       loop(piece, full, all, 1, 0, live, sums);

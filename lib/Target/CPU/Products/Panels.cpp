@@ -302,7 +302,9 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   p.factors = *factors;
   p.product = std::move(*product);
   p.root = root;
-  p.left = findDirectRows(p.product, func);
+  const bool hasGroups = p.product.count(p.product.terms) % p.group() == 0;
+  if (p.factors != Factors::bytes || hasGroups)
+    p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
   if (p.right && elementOf(p.right->argument).isF16())
     p.factors = Factors::f16;

@@ -93,6 +93,10 @@ struct PanelProduct : RowTiles {
   int64_t group() const { return groupOf(factors); }
   /// Terms of a packed panel, those included that fill up the last group.
   int64_t panelTerms() const { return llvm::alignTo(terms, group()); }
+  /// Terms of a row that an item packs itself: bytes fill the last group there, too.
+  int64_t ownRowTerms() const {
+    return factors == Factors::bytes ? llvm::alignTo(termBlock, group()) : termBlock;
+  }
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
   /// Loops of the batch that the second operand has matrices for.
