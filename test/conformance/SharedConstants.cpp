@@ -160,6 +160,30 @@ TEST_P(SharedConstants, m1_come_and_go_on_many_threads) {
   EXPECT_EQ(taken(*runtime), 0u);
 }
 
+/// Loads that begin while the GPU's context goes with the last plan wait for its end. Then one of
+/// them places the constant that all of them hold, and none waits for that one's context to go.
+TEST_P(SharedConstants, m1_come_while_the_last_ones_go) {
+  fake_cuda_options_t options = fakeOptions();
+  options.unpin_milliseconds = 30;
+  fake.reset(&options);
+  const bool hasContext = std::string(GetParam().name) == "cudaOnFake";
+  auto runtime = makeRuntime();
+  auto last = planOf({{1, large}}).load(runtime);
+  ASSERT_TRUE(last.ok()) << last.status().message();
+  std::thread goes([&] { *last = nullptr; });
+  while (hasContext && fake.calls("cuMemFreeHost") == 0)
+    std::this_thread::yield();
+  std::atomic<unsigned> right{0};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 4; ++i)
+    threads.emplace_back([&] { right += planOf({{2, large}}).load(runtime).ok(); });
+  for (std::thread &thread : threads)
+    thread.join();
+  goes.join();
+  EXPECT_EQ(right, 4u);
+  EXPECT_EQ(taken(*runtime), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(, SharedConstants,
                          ::testing::Values(DriverOfPlans{"host", "host", {}},
                                            DriverOfPlans{"cudaOnFake", "cuda", {}},

@@ -25,6 +25,7 @@ typedef struct fake_cuda_options_t {
   int skips_kernels; /* launches do nothing: calls are counted of what takes too long to interpret
                       */
   int suggests_one;  /* cuBLASLt knows one algorithm for each product, of large tiles */
+  int unpin_milliseconds; /* what giving pinned memory back takes */
 } fake_cuda_options_t;
 
 /** Everything as new, with those options; nothing may be in use. */

@@ -3,6 +3,7 @@
 #include "Fake.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -200,7 +201,16 @@ FAKE_CUDA cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   return Result::success;
 }
 
+namespace {
+/// Waits when it goes, which is behind a call that was begun after it and locks others out.
+struct Delay {
+  int milliseconds;
+  ~Delay() { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+};
+} // namespace
+
 FAKE_CUDA cuMemFreeHost(void *data) {
+  const Delay afterwards{state().options.unpin_milliseconds};
   FAKE_BEGIN(Kind::frees);
   auto found = state().pinned.find(bits(data));
   if (found == state().pinned.end())

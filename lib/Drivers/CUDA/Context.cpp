@@ -48,17 +48,21 @@ bool Card::canAccess(const Card &other) {
   return known->second;
 }
 
-/// One that is about to go is waited for, since what it has lost is lost until it is gone.
+/// One that is about to go is waited for, since what it has lost is lost until it is gone. Of
+/// several that wait the first makes the next one and the others share it: what one of them has
+/// made may be kept by another that still waits.
 Expected<std::shared_ptr<Context>> Card::context() {
   std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock
   std::unique_lock lock(mutex);
   GANTRY_RETURN_IF_ERROR(checkNotForked());
-  known = current.lock();
+  gone.wait(lock, [&] {
+    known = current.lock();
+    return known || !isRetained;
+  });
   if (known) {
     GANTRY_RETURN_IF_ERROR(known->lost());
     return known;
   }
-  gone.wait(lock, [&] { return !isRetained; });
   ContextHandle handle = nullptr;
   GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, retainContext, &handle, device));
   isRetained = true;
