@@ -141,8 +141,6 @@ def measure(stage, kept, budget, worker, steps, seconds_of_one=SECONDS_OF_ONE):
 
 
 def shown(found):
-    if found is None:
-        return NO_TIME
     if "slow" in found:
         return f"more than {found['slow']} s"
     return found["ms"] if "ms" in found else "failed: " + found["failed"][:100]
@@ -152,7 +150,9 @@ def figures(kept, entry, modes=MODES):
     """The row of a network."""
     row = {"network": entry["name"], "dtype": "f32, TF32 off" if entry["dtype"] == "f32" else entry["dtype"],
            "gantry_ms": kept.get(key_of(entry, "gantry")), "gantry_cublaslt_ms": kept.get(key_of(entry, "gantry cublaslt"))}
-    row |= {mode: impossible(entry, mode) or shown(kept.get(key_of(entry, mode))) for mode in modes}
+    for mode in modes:
+        known = kept.get(key_of(entry, mode))
+        row[mode] = shown(known) if known else impossible(entry, mode) or NO_TIME
     times = [row[mode] for mode in modes if not isinstance(row[mode], str)]
     for who in ("gantry", "gantry_cublaslt"):
         own = row[f"{who}_ms"]

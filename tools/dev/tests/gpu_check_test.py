@@ -264,6 +264,8 @@ class KeptTest(unittest.TestCase):
         row = stage_autotune.figures(kept, network("a"))
         self.assertEqual((row["max-autotune"], row["max-autotune-whole"], row["search_s"]), (3.0, 2.5, "-, -, 140.2"))
         self.assertEqual(row["gantry_times_best_measured"], 1.25)
+        kept.put("a f32 max-autotune-triton", {"ms": 1.0})  # which the stage peers does not ask of this network
+        self.assertEqual(stage_autotune.figures(kept, network("a"))["max-autotune-triton"], 1.0)
 
     def test_a_sanitizer_is_judged_over_all_its_processes(self):
         steps, kept = [("racecheck", ["a", "b"]), ("racecheck", ["c"])], common.Kept("sanitize")
