@@ -1,6 +1,6 @@
 """Where things are, what machine this is, and how a stage writes its result.
 
-A stage leaves one file OUT/STAGE.json: {stage, seen, seconds, rows, notes}. `seen` says what the
+A stage leaves one file OUT/STAGE.json: {stage, seen, tree, seconds, rows, notes}. `seen` says what the
 figures were seen on, a GPU with driver and date or the fake libcuda; the report repeats it on every
 line of figures, so that no line can be taken for what it is not.
 
@@ -138,7 +138,7 @@ class Stage:
     def write(self):
         OUT.mkdir(parents=True, exist_ok=True)
         rows, notes = self.result()
-        result = {"stage": self.name, "seen": seen(), "seconds": round(self.seconds(), 1), "rows": rows + self.rows,
+        result = {"stage": self.name, "seen": seen(), "tree": manifest()["commit"], "seconds": round(self.seconds(), 1), "rows": rows + self.rows,
                   "notes": notes + self.notes}
         (OUT / f"{self.name}.json").write_text(json.dumps(result, indent=1) + "\n")
 

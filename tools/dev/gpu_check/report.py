@@ -40,6 +40,7 @@ def read(folder):
             try:
                 result = json.loads(file.read_text())
                 results[stage] = {key: result[key] for key in ("stage", "seen", "seconds", "rows", "notes")}
+                results[stage]["tree"] = result.get("tree")  # of the plans; the first reports did not say
             except (ValueError, KeyError) as error:
                 raise SystemExit(f"gpu_check: {file}: {type(error).__name__}: {error}") from None
     return results
@@ -68,6 +69,8 @@ def section(stage, result):
     if result is None:
         yield "no GPU was used: this stage has not run.\n"
         return
+    if result.get("tree"):
+        yield f"Plans of tree {result['tree']}.\n"
     verdicts = [row.get("verdict") for row in result["rows"]]
     if any(verdicts):
         yield (f"{verdicts.count('passed')} passed, {verdicts.count('failed')} failed, {verdicts.count('left out')} left out "

@@ -79,6 +79,11 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(text.count("| seen on |"), 2)
         self.assertIn("odd \\| name", text)
 
+    def test_the_tree_of_the_plans_is_named_where_it_is_known(self):
+        text = self.page({**BITS, "tree": "4ec7f70"}, BENCH)
+        self.assertEqual(text.count("Plans of tree"), 1)
+        self.assertIn("## Bits: the interpreter's and the GPU's, over the kernel table\n\nPlans of tree 4ec7f70.", text)
+
     def test_a_broken_file_is_an_error_that_names_it(self):
         (self.folder / "bits.json").write_text('{"stage": "bits"}')
         with self.assertRaisesRegex(SystemExit, "bits.json: KeyError"):
