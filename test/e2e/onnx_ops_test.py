@@ -661,6 +661,124 @@ for make, dtype, za, zb, zc in ((u8, np.uint8, 128, 3, 120), (i8, np.int8, -5, 0
     other = make(2, 3, 2)
     microsoft(f"qlinear_concat_{name}", "QLinearConcat", [*tail, a, scale(0.02), za, other, scale(0.1), zb],
               [quantize(np.concatenate((da, dequantize(other, 0.1, zb)), 2), np.float32(0.05), zc, dtype)], axis=2)
+    keep = RANDOM.integers(0, 2, (2, 3, 1)).astype(bool)
+    microsoft(f"qlinear_where_{name}", "QLinearWhere", [keep, a, scale(0.02), za, b, scale(0.03), zb, *tail],
+              [quantize(np.where(keep, da, db), np.float32(0.05), zc, dtype)])
+    microsoft(f"nhwc_max_pool_{name}", "NhwcMaxPool", [image],
+              [np.maximum.reduce([image[:, i:2 + i, j:4 + j] for i in (0, 1) for j in (0, 1)])], kernel_shape=[2, 2])
+    filters = i8(4, 7, 1, 1)
+    conv = np.einsum("bhwc,oc->bhwo", image.astype(np.int32) - za, filters[:, :, 0, 0].astype(np.int32))
+    microsoft(f"qlinear_conv_last_{name}", "QLinearConv",
+              [image, scale(0.02), za, filters, scale(0.01), np.int8(0), scale(0.05), zc],
+              [quantize(np.float32(conv) * np.float32(0.02 * 0.01), np.float32(0.05), zc, dtype)], channels_last=1)
+
+# ---------------------------------------------------------------------------------------------------------
+# com.microsoft: products of bytes between floats
+# ---------------------------------------------------------------------------------------------------------
+
+for sign, make, zeros in (("signed", i8, np.array([3, -7, 0, 1], np.int8)),
+                          ("unsigned", u8, np.array([128, 120, 0, 255], np.uint8))):
+    a, b, bias = u8(2, 3, 5), make(5, 4), f32(4)
+    scales = np.array([0.02, 0.03, 0.01, 0.05], np.float32)
+    product = (a.astype(np.int32) - 130) @ (b.astype(np.int32) - zeros)
+    microsoft(f"matmul_integer_to_float_{sign}", "MatMulIntegerToFloat",
+              [a, b, scale(0.04), scales, np.uint8(130), zeros, bias],
+              [product * (np.float32(0.04) * scales) + bias])
+    # Both ends of the range are steps of the scale, so that nothing lies between two of them.
+    x = RANDOM.permutation(np.linspace(-1, 1.55, 256, dtype=np.float32)[:240]).reshape(2, 24, 5)
+    x[0, 0, :2] = -1, 1.55
+    steps = np.clip(np.round(x / np.float32(0.01)) + 100, 0, 255).astype(np.int32) - 100
+    product = steps @ (b.astype(np.int32) - zeros)
+    microsoft(f"dynamic_quantize_matmul_{sign}", "DynamicQuantizeMatMul", [x, b, scales, zeros, bias],
+              [product * (np.float32(0.01) * scales) + bias])
+    a, c = u8(6, 5), RANDOM.integers(-900, 900, (4,)).astype(np.int32)
+    product = (a.astype(np.int32) - 130) @ (b.astype(np.int32) - zeros) + c
+    operands = [a, scale(0.04), np.uint8(130), b, scales, zeros, c]
+    microsoft(f"qgemm_{sign}", "QGemm", operands, [product * (np.float32(0.04) * scales)])
+    microsoft(f"qgemm_transposed_{sign}", "QGemm",
+              [a.T.copy(), scale(0.04), np.uint8(130), b.T.copy(), scales, zeros, c, scale(0.3), np.uint8(9)],
+              [quantize(product * (2 * np.float32(0.04) * scales), np.float32(0.3), 9, np.uint8)], transA=1, transB=1,
+              alpha=2.0)
+microsoft("dynamic_quantize_matmul_zeros", "DynamicQuantizeMatMul", [np.zeros((2, 5), np.float32), i8(5, 4), scale(0.1)],
+          [np.zeros((2, 4), np.float32)])
+case("dynamic_quantize_zeros", "DynamicQuantizeLinear", [np.zeros((2, 3), np.float32)],
+     [np.zeros((2, 3), np.uint8), np.float32(1), np.uint8(0)], opset=11)
+
+x, weight, bias = u8(2, 5, 6), i8(6, 24), f32(24)
+projected = (x.astype(np.int32) - 128) @ weight.astype(np.int32) * np.float32(0.01 * 0.02) + bias
+parts = [heads(part) for part in np.split(projected, 3, axis=-1)]
+mask = np.array([5, 2], np.int32)
+padding = np.where(np.arange(5)[None, :] < [[5], [2]], 0, -10000.0)[:, None, None]
+microsoft("qattention", "QAttention", [x, weight, bias, scale(0.01), scale(0.02), mask, np.uint8(128), np.int8(0)],
+          [join_heads(attention(*parts, bias=padding)[0])], num_heads=2)
+past = f32(2, 2, 2, 3, 4)
+keys, values = (np.concatenate((before, now), 2) for before, now in zip(past, parts[1:]))
+microsoft("qattention_past", "QAttention", [x, weight, bias, scale(0.01), scale(0.02), None, np.uint8(128), np.int8(0), past],
+          [join_heads(attention(parts[0], keys, values, hide=causal(5, 8, 3))[0]), np.stack((keys, values))], num_heads=2,
+          unidirectional=1)
+x, weight = f32(2, 5, 6), f32(6, 24)
+parts = [heads(part) for part in np.split(x @ weight + bias, 3, axis=-1)]
+keys, values = (np.concatenate((before, now), 2) for before, now in zip(past, parts[1:]))
+mask = RANDOM.integers(0, 2, (2, 8)).astype(np.int32)
+microsoft("attention_past", "Attention", [x, weight, bias, mask, past],
+          [join_heads(attention(parts[0], keys, values, bias=np.where(mask, 0, -10000.0)[:, None, None])[0]),
+           np.stack((keys, values))], num_heads=2)
+tables = [u8(30, 8), u8(9, 8), u8(2, 8), u8(8), u8(8)]
+scales, zeros = [scale(s) for s in (0.01, 0.02, 0.03, 0.04, 0.05)], [np.uint8(z) for z in (128, 120, 100, 90, 140)]
+words, places, kinds, gamma, beta = (dequantize(t, s, z) for t, s, z in zip(tables, scales, zeros))
+counted = (np.arange(5)[None, :] < [[5], [3]]).astype(np.int32)
+ids = RANDOM.integers(0, 30, (2, 5)).astype(np.int32)
+microsoft("q_embed_layer_norm", "QEmbedLayerNormalization", [ids, segments, *tables, counted, *scales, *zeros],
+          [layer_norm(words[ids] + places[:5] + kinds[segments], gamma, beta), np.array([5, 3], np.int32)])
+
+# ---------------------------------------------------------------------------------------------------------
+# com.microsoft: what is joined with convolutions, products and normalisations
+# ---------------------------------------------------------------------------------------------------------
+
+x, w, bias, added = f32(2, 3, 4, 5), f32(6, 3, 1, 1), f32(6), f32(2, 6, 4, 5)
+y = np.einsum("bchw,oc->bohw", x, w[:, :, 0, 0])
+microsoft("fused_conv", "FusedConv", [x, w], [np.maximum(y, 0)], activation="Relu")
+microsoft("fused_conv_sum", "FusedConv", [x, w, bias, added], [np.maximum(y + bias[:, None, None] + added, 0)], activation="Relu")
+microsoft("fused_conv_sum_alone", "FusedConv", [x, w, None, added], [y + added])
+for name, params, function in (("Sigmoid", [], sigmoid), ("Tanh", [], np.tanh),
+                               ("LeakyRelu", [0.3], lambda v: np.where(v < 0, 0.3 * v, v)),
+                               ("Clip", [-0.5, 1.5], lambda v: np.clip(v, -0.5, 1.5)),
+                               ("HardSigmoid", [0.25, 0.4], lambda v: np.clip(0.25 * v + 0.4, 0, 1))):
+    microsoft(f"fused_conv_{name}", "FusedConv", [x, w, bias], [function(y + bias[:, None, None])], activation=name,
+              **({"activation_params": params} if params else {}))
+last = lambda v: v.transpose(0, 2, 3, 1).copy()
+microsoft("nhwc_fused_conv", "NhwcFusedConv", [last(x), w, bias, last(added)],
+          [last(np.maximum(y + bias[:, None, None] + added, 0))], activation="Relu")
+a, b, c = f32(4, 5), f32(6, 5), f32(6)
+y = a @ b.T * 0.5 + c
+for name, params, function in (("Relu", {}, lambda v: np.maximum(v, 0)), ("Softsign", {}, lambda v: v / (1 + abs(v))),
+                               ("LeakyRelu", {"activation_alpha": 0.2}, lambda v: np.where(v < 0, 0.2 * v, v)),
+                               ("Elu", {"activation_alpha": 0.7}, lambda v: np.where(v < 0, 0.7 * np.expm1(v), v)),
+                               ("HardSigmoid", {"activation_alpha": 0.25, "activation_beta": 0.4},
+                                lambda v: np.clip(0.25 * v + 0.4, 0, 1)),
+                               ("Selu", {"activation_alpha": 1.5, "activation_gamma": 1.1},
+                                lambda v: 1.1 * np.where(v < 0, 1.5 * np.expm1(v), v))):
+    microsoft(f"fused_gemm_{name}", "FusedGemm", [a, b, c], [function(y)], activation=name, transB=1, alpha=0.5, **params)
+image, gamma, beta = f32(2, 3, 4, 8), f32(8), f32(8)
+
+
+def group_norm(x, groups):
+    grouped = x.astype(np.float64).reshape(*x.shape[:3], groups, -1)
+    mean, variance = (f(grouped, axis=(1, 2, 4), keepdims=True) for f in (np.mean, np.var))
+    return ((grouped - mean) / np.sqrt(variance + 1e-5)).reshape(x.shape) * gamma + beta
+
+
+y = group_norm(image, 4)
+microsoft("group_norm", "GroupNorm", [image, gamma, beta], [y], groups=4, activation=0)
+microsoft("group_norm_silu", "GroupNorm", [image, gamma, beta], [y * sigmoid(y)], groups=4, activation=1)
+skip, bias = f32(2, 8), f32(8)
+total = image + skip[:, None, None] + bias
+microsoft("skip_group_norm", "SkipGroupNorm", [image, gamma, beta, skip, bias], [group_norm(total, 2), total], groups=2, activation=0)
+x = f32(2, 3, 8)
+microsoft("bias_add", "BiasAdd", [x, bias, x], [x + bias + x])
+microsoft("trilu", "Trilu", [x], [np.triu(x)])
+microsoft("gather_nd", "GatherND", [x, np.array([[1, 2], [0, 1]])], [x[[1, 0], [2, 1]]])
+microsoft("bias_split_gelu", "BiasSplitGelu", [x, bias], [(x + bias)[..., :4] * gelu((x + bias)[..., 4:])])
 
 # ---------------------------------------------------------------------------------------------------------
 # Opsets 26 and 27: running products, convolutions that carry a state

@@ -369,24 +369,24 @@ static Values multiHeadAttention(NodeContext &n) {
   return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
 }
 
-/// The projections of queries, keys and values are one matrix.
-static Values packedAttention(NodeContext &n) {
+/// Keys (0) or values (1) of the steps before, which lie in one tensor, and those of now.
+static Value afterPast(NodeContext &n, Value past, int64_t which, Value fresh) {
+  if (!past || !fresh)
+    return fresh;
+  Ints shape = n.shapeOf(past);
+  Value one = n.reshape(n.sliceAxis(past, 0, which, 1), IntsRef(shape).drop_front());
+  return n.concat({one, fresh}, 2);
+}
+
+Values gantry::onnx::attendPacked(NodeContext &n, Value all, Value mask, Value past, Value bias) {
   int64_t heads = n.intAttr("num_heads", 0);
   double hidden = n.floatAttr("mask_filter_value", -10000);
   auto sizes = n.intsAttr("qkv_hidden_sizes");
   if (n.intAttr("do_rotary", 0) != 0 || n.intAttr("past_present_share_buffer", 0) != 0)
     return {n.fail("do_rotary and past_present_share_buffer are not supported")};
   n.ignoreAttrs({"rotary_embedding_dim"});
-  if (n.rankOf(n.input(0)) != 3 || n.rankOf(n.input(1)) != 2 || heads < 1)
-    return {n.fail("operands [batch, steps, width] and [width, hidden], and num_heads are needed")};
-  for (size_t i : {size_t(4), size_t(6)})
-    if (n.input(i))
-      return {n.fail("operand " + Twine(i) + " (of a cache) is not supported")};
-  if (refuseOperandsFrom(n, 7))
-    return {};
-  Value all = n.matmul(n.input(0), n.input(1));
-  if (n.input(2))
-    all = n.add(all, n.input(2));
+  if (heads < 1)
+    return {n.fail("num_heads must be 1 or more")};
   if (!all || n.rankOf(all) != 3)
     return {};
   int64_t wide = n.shapeOf(all)[2];
@@ -402,11 +402,19 @@ static Values packedAttention(NodeContext &n) {
   Scores scores;
   if (!defaultScale(n, q, scores) || !k || !v)
     return {};
+  if (past && (n.rankOf(past) != 5 || n.shapeOf(past)[0] != 2))
+    return {n.fail("the past must be [2, batch, heads, steps, size]")};
+  k = afterPast(n, past, 0, k);
+  v = afterPast(n, past, 1, v);
+  if (!k || !v)
+    return {};
   scores.causal = n.intAttr("unidirectional", 0) != 0;
-  if (n.input(3))
-    scores.bias = paddingBias(n, n.input(3), n.shapeOf(q)[0], n.shapeOf(q)[2], n.shapeOf(k)[2],
+  if (scores.causal && past)
+    scores.offset = n.scalarInt(n.i64(), n.shapeOf(past)[3]);
+  if (mask)
+    scores.bias = paddingBias(n, mask, n.shapeOf(q)[0], n.shapeOf(q)[2], n.shapeOf(k)[2],
                               n.elementOf(q), hidden);
-  scores.bias = addBias(n, scores.bias, n.input(5));
+  scores.bias = addBias(n, scores.bias, bias);
   if (n.hasFailed())
     return {};
   Values results{joinHeads(n, attend(n, q, k, v, scores))};
@@ -419,6 +427,19 @@ static Values packedAttention(NodeContext &n) {
     results.push_back(n.concat({lead(k), lead(v)}, 0));
   }
   return results;
+}
+
+/// The projections of queries, keys and values are one matrix.
+static Values packedAttention(NodeContext &n) {
+  if (n.rankOf(n.input(0)) != 3 || n.rankOf(n.input(1)) != 2)
+    return {n.fail("operands [batch, steps, width] and [width, hidden] are needed")};
+  if (n.input(6))
+    return {n.fail("operand 6 (past_sequence_length) is not supported: it is of a cache that is "
+                   "filled in place; export with a past that grows")};
+  Value all = n.matmul(n.input(0), n.input(1));
+  if (n.input(2))
+    all = n.add(all, n.input(2));
+  return attendPacked(n, all, n.input(3), n.input(4), n.input(5));
 }
 
 static Values rotaryWithPositions(NodeContext &n) {

@@ -30,6 +30,11 @@ Value joinHeads(NodeContext &n, Value v);
 Value writeSteps(NodeContext &n, Value cache, Value update, Value places, int64_t axis,
                  bool circular);
 
+/// The op Attention of com.microsoft from the projection [batch, steps, 3 * hidden] on: queries,
+/// keys and values lie side by side. Its attributes are the node's; mask, past and bias may be
+/// null.
+Values attendPacked(NodeContext &n, Value all, Value mask, Value past, Value bias);
+
 /// 0 where `keep` holds, `hidden` elsewhere.
 Value hideWhereNot(NodeContext &n, Value keep, mlir::Type element, double hidden);
 

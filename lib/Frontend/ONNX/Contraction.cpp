@@ -31,7 +31,7 @@ Value gantry::onnx::buildMatmul(NodeContext &n, Value a, Value b) {
 
 static Values matmul(NodeContext &n) { return {buildMatmul(n, n.input(0), n.input(1))}; }
 
-static Values gemm(NodeContext &n) {
+Values gantry::onnx::buildGemm(NodeContext &n) {
   double alpha = n.floatAttr("alpha", 1), beta = n.floatAttr("beta", 1);
   bool transposeA = n.intAttr("transA", 0), transposeB = n.intAttr("transB", 0);
   n.ignoreAttrs({"broadcast"});
@@ -160,7 +160,7 @@ static Values convTranspose(NodeContext &n) {
 
 void gantry::onnx::addContractionOps(OpTable &table) {
   table.add("MatMul", matmul, {2, 2, 1});
-  table.add("Gemm", gemm, {2, 3, 1});
+  table.add("Gemm", buildGemm, {2, 3, 1});
   table.add("CausalConvWithState", causalConv, {2, 4, 2});
   table.add("Conv", conv, {2, 3, 1});
   table.add("ConvTranspose", convTranspose, {2, 3, 1});

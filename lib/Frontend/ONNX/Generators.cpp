@@ -151,6 +151,7 @@ void gantry::onnx::addGeneratorOps(OpTable &table) {
   table.add("Range", range, {3, 3, 1}).shapeOperands = {0, 1, 2};
   table.add("EyeLike", eyeLike);
   table.add("Trilu", trilu, {1, 2, 1});
+  table.add("Trilu", trilu, {1, 2, 1}, kMicrosoft);
   table.add("RandomUniform", random<false>, {0, 0, 1});
   table.add("RandomNormal", random<true>, {0, 0, 1});
   table.add("RandomUniformLike", randomLike<false>);

@@ -76,6 +76,8 @@ void addSignalOps(OpTable &table);
 void addSamplingOps(OpTable &table);
 void addAttentionOps(OpTable &table);
 void addMicrosoftOps(OpTable &table);
+void addMicrosoftQuantizedOps(OpTable &table);
+void addFusedOps(OpTable &table);
 void addRefusedOps(OpTable &table);
 
 /// Handlers that only build one op of the same operands.

@@ -115,6 +115,7 @@ void gantry::onnx::addIndexingOps(OpTable &table) {
   table.add("Gather", gather, {2, 2, 1});
   table.add("GatherElements", gatherElements, {2, 2, 1});
   table.add("GatherND", gatherNd, {2, 2, 1});
+  table.add("GatherND", gatherNd, {2, 2, 1}, kMicrosoft);
   table.add("ScatterElements", scatterElements, {3, 3, 1});
   table.add("Scatter", scatterElements, {3, 3, 1});
   table.add("ScatterND", scatterNd, {3, 3, 1});

@@ -1,6 +1,7 @@
 // Ops of com.microsoft that exporters and optimisers write for groups of ops of ai.onnx: products,
 // activations, normalisations. Each is composed of what it stands for.
 
+#include "Embedding.h"
 #include "Handlers.h"
 
 #include <cmath>
@@ -112,11 +113,32 @@ static Values skipNorm(NodeContext &n) {
   return results;
 }
 
-/// Words, positions and segments looked up, added and normalised.
-static Values embedLayerNorm(NodeContext &n) {
-  Value words = n.input(0), segments = n.input(1), mask = n.input(7), positions = n.input(8);
+Values gantry::onnx::normaliseEmbedding(NodeContext &n, EmbeddedRows rows, Value scale,
+                                        Value bias) {
   double epsilon = n.floatAttr("epsilon", 1e-12f);
   n.ignoreAttrs({"mask_index_type"});
+  Value mask = n.input(7), sum = n.add(rows.words, rows.places);
+  if (rows.segments)
+    sum = n.add(sum, rows.segments);
+  if (!sum || n.rankOf(sum) != 3)
+    return {n.fail("the embeddings do not fit each other")};
+  Values results{n.make<LayerNormOp>(sum, scale, Maybe{bias}, uint64_t(2), APFloat(epsilon))};
+  // How many words of each row are none of the padding.
+  Ints s{n.shapeOf(sum)[0], n.shapeOf(sum)[1]};
+  Value counts = n.full({s[0]}, n.i32(), 0);
+  if (mask) {
+    if (n.shapeOf(mask) != s)
+      return {n.fail("operand 7 (mask) must have the shape of the input")};
+    Value isWord = n.compare(CompareDirection::EQ, mask, n.scalarInt(n.elementOf(mask), 1));
+    counts = n.reduce<ReduceSumOp>(n.cast(isWord, n.i32()), {1}, false);
+  }
+  results.append({counts, sum});
+  return results;
+}
+
+/// Words, positions and segments looked up, added and normalised.
+static Values embedLayerNorm(NodeContext &n) {
+  Value words = n.input(0), segments = n.input(1), positions = n.input(8);
   for (size_t i : {size_t(5), size_t(6)})
     if (!n.input(i))
       return {n.fail("operand " + Twine(i) + " is missing")};
@@ -127,26 +149,13 @@ static Values embedLayerNorm(NodeContext &n) {
   Ints s = n.shapeOf(words);
   if (n.shapeOf(n.input(3))[0] < s[1] && !positions)
     return {n.fail("the position embedding has fewer rows than the input steps")};
-  Value sum = n.make<GatherOp>(n.input(2), words, uint64_t(0));
-  Value place = positions ? n.make<GatherOp>(n.input(3), positions, uint64_t(0))
+  EmbeddedRows rows;
+  rows.words = n.make<GatherOp>(n.input(2), words, uint64_t(0));
+  rows.places = positions ? n.make<GatherOp>(n.input(3), positions, uint64_t(0))
                           : n.sliceAxis(n.input(3), 0, 0, s[1]);
-  sum = n.add(sum, place);
   if (segments)
-    sum = n.add(sum, n.make<GatherOp>(n.input(4), segments, uint64_t(0)));
-  if (!sum || n.rankOf(sum) != 3)
-    return {n.fail("the embeddings do not fit each other")};
-  Values results{
-      n.make<LayerNormOp>(sum, n.input(5), Maybe{n.input(6)}, uint64_t(2), APFloat(epsilon))};
-  // How many words of each row are none of the padding.
-  Value counts = n.full({s[0]}, n.i32(), 0);
-  if (mask) {
-    if (n.shapeOf(mask) != s)
-      return {n.fail("operand 7 (mask) must have the shape of the input")};
-    Value isWord = n.compare(CompareDirection::EQ, mask, n.scalarInt(n.elementOf(mask), 1));
-    counts = n.reduce<ReduceSumOp>(n.cast(isWord, n.i32()), {1}, false);
-  }
-  results.append({counts, sum});
-  return results;
+    rows.segments = n.make<GatherOp>(n.input(4), segments, uint64_t(0));
+  return normaliseEmbedding(n, rows, n.input(5), n.input(6));
 }
 
 void gantry::onnx::addMicrosoftOps(OpTable &table) {

@@ -192,8 +192,7 @@ static Value maxPoolIndices(NodeContext &n, const Pool &pool, Value x, IntsRef r
   return n.reshape(at, result);
 }
 
-static Values maxPool(NodeContext &n) {
-  Value x = n.input(0);
+Values gantry::onnx::buildMaxPool(NodeContext &n, Value x) {
   auto pool = readPool(n, x);
   n.intAttr("storage_order", 0); // how Indices count
   if (!pool || n.hasFailed())
@@ -246,6 +245,8 @@ static Values globalLpPool(NodeContext &n) {
                                     spatialAxes(x), true);
   return {n.make<PowOp>(sum, n.scalar(n.elementOf(x), 1 / p))};
 }
+
+static Values maxPool(NodeContext &n) { return buildMaxPool(n, n.input(0)); }
 
 void gantry::onnx::addPoolingOps(OpTable &table) {
   table.add("MaxPool", maxPool, {1, 1, 2});

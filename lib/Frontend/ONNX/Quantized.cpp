@@ -1,5 +1,7 @@
 // Quantised ops, composed: integers are computed in i32, scales applied in f32.
 
+#include "Quantized.h"
+
 #include "Packed.h"
 #include "Window.h"
 
@@ -9,8 +11,7 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
 
-/// A scale or zero point of one element stands for all, else there is one along `axis`.
-static Value alongAxis(NodeContext &n, Value v, int64_t axis, int64_t rank) {
+Value gantry::onnx::alongAxis(NodeContext &n, Value v, int64_t axis, int64_t rank) {
   if (!v)
     return {};
   return n.typeOf(v).getNumElements() == 1 ? n.reshape(v, {}) : n.alignChannels(v, axis, rank);
@@ -25,8 +26,7 @@ static std::pair<double, double> rangeOf(mlir::Type element) {
           double((uint64_t(1) << (type.getWidth() - 1)) - 1)};
 }
 
-/// round(x) + zero point, cut to the range of `element`. `x` is in units of the scale.
-static Value saturate(NodeContext &n, Value x, Value zeroPoint, mlir::Type element) {
+Value gantry::onnx::saturate(NodeContext &n, Value x, Value zeroPoint, mlir::Type element) {
   if (!x)
     return {};
   auto [low, high] = rangeOf(element);
@@ -37,8 +37,7 @@ static Value saturate(NodeContext &n, Value x, Value zeroPoint, mlir::Type eleme
   return n.cast(y, element);
 }
 
-/// Whether quantised values of this type are supported; 8 and 16 bits are.
-static bool checkQuantized(NodeContext &n, mlir::Type element) {
+bool gantry::onnx::checkQuantized(NodeContext &n, mlir::Type element) {
   auto type = dyn_cast_if_present<IntegerType>(element);
   if (type && (type.getWidth() == 8 || type.getWidth() == 16 || type.getWidth() == 32))
     return true;
@@ -131,25 +130,33 @@ static Values dequantizeLinear(NodeContext &n) {
   return {n.cast(n.mul(n.cast(steps, n.elementOf(scale)), spread(n, scale, *of)), result)};
 }
 
-static Values dynamicQuantizeLinear(NodeContext &n) {
-  Value x = n.input(0);
+DynamicallyQuantized gantry::onnx::quantizeDynamically(NodeContext &n, Value x) {
+  if (!x)
+    return {};
   mlir::Type element = n.elementOf(x), byte = n.elementType(int64_t(DataType::Uint8));
   Ints all = llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(x)));
   Value zero = n.scalar(element, 0);
   Value low = n.make<MinimumOp>(n.reduce<ReduceMinOp>(x, all, false), zero);
   Value high = n.make<MaximumOp>(n.reduce<ReduceMaxOp>(x, all, false), zero);
-  Value scale = n.div(n.sub(high, low), n.scalar(element, 255));
+  // Zeros alone have no range, and any scale serves them.
+  Value range = n.sub(high, low);
+  Value scale = n.select(n.compare(CompareDirection::EQ, range, zero), n.scalar(element, 1),
+                         n.div(range, n.scalar(element, 255)));
   Value zeroPoint = saturate(n, n.div(n.sub(zero, low), scale), {}, byte);
   return {saturate(n, n.div(x, scale), zeroPoint, byte), scale, zeroPoint};
 }
 
-/// An operand in i32 with its zero point taken off; `axis` is that of per-axis zero points.
-static Value centred(NodeContext &n, Value v, Value zero, int64_t axis) {
+static Values dynamicQuantizeLinear(NodeContext &n) {
+  DynamicallyQuantized y = quantizeDynamically(n, n.input(0));
+  return {y.values, y.scale, y.zeroPoint};
+}
+
+Value gantry::onnx::centred(NodeContext &n, Value v, Value zero, int64_t axis) {
   Value wide = n.cast(v, n.i32());
   return zero && wide ? n.sub(wide, alongAxis(n, n.cast(zero, n.i32()), axis, n.rankOf(v))) : wide;
 }
 
-static Value integerMatmul(NodeContext &n, Value a, Value aZero, Value b, Value bZero) {
+Value gantry::onnx::integerMatmul(NodeContext &n, Value a, Value aZero, Value b, Value bZero) {
   int64_t rank = n.rankOf(a), rankB = n.rankOf(b);
   return buildMatmul(n, centred(n, a, aZero, std::max<int64_t>(rank - 2, 0)),
                      centred(n, b, bZero, std::max<int64_t>(rankB - 1, 0)));
@@ -178,119 +185,18 @@ static Values qLinearMatMul(NodeContext &n) {
   return {saturate(n, units, alongAxis(n, n.input(7), rank - 1, rank), n.elementOf(n.input(7)))};
 }
 
-static Values qLinearConv(NodeContext &n) {
-  Value acc =
-      buildConv(n, centred(n, n.input(0), n.input(2), 0), centred(n, n.input(3), n.input(5), 0));
+Value gantry::onnx::buildQuantizedConv(NodeContext &n, Value x) {
+  Value acc = buildConv(n, centred(n, x, n.input(2), 0), centred(n, n.input(3), n.input(5), 0));
   acc = addChannelBias(n, acc, n.input(8));
   if (!acc || !checkQuantized(n, n.elementOf(n.input(7))))
     return {};
   int64_t rank = n.rankOf(acc);
   auto scaleOf = [&](size_t i) { return alongAxis(n, n.cast(n.input(i), n.f32()), 1, rank); };
   Value units = n.mul(n.cast(acc, n.f32()), n.div(n.mul(scaleOf(1), scaleOf(4)), scaleOf(6)));
-  return {saturate(n, units, alongAxis(n, n.input(7), 1, rank), n.elementOf(n.input(7)))};
+  return saturate(n, units, alongAxis(n, n.input(7), 1, rank), n.elementOf(n.input(7)));
 }
 
-//===----------------------------------------------------------------------===//
-// Of com.microsoft: an op in f32 between quantised operands and results
-//===----------------------------------------------------------------------===//
-
-/// Operands `at` (values), `at` + 1 (their scale) and `at` + 2 (their zero point, which may be left
-/// out), in f32.
-static Value dequantized(NodeContext &n, size_t at) {
-  Value x = n.input(at), scale = n.input(at + 1), zero = n.input(at + 2);
-  if (!x || !scale)
-    return n.fail("operands " + Twine(at) + " and " + Twine(at + 1) + " are needed");
-  if (!checkQuantized(n, n.elementOf(x)))
-    return {};
-  if (n.typeOf(scale).getNumElements() != 1 || (zero && n.typeOf(zero).getNumElements() != 1))
-    return n.fail("scales and zero points must be single numbers");
-  return n.mul(n.cast(centred(n, x, zero, 0), n.f32()), n.reshape(n.cast(scale, n.f32()), {}));
-}
-
-/// In units of operand `at`, about the zero point `at` + 1; of the type of `like`.
-static Value quantized(NodeContext &n, Value y, size_t at, Value like) {
-  Value scale = n.input(at), zero = n.input(at + 1);
-  if (!y || !scale)
-    return n.fail("operand " + Twine(at) + " (scale) is needed");
-  if (n.typeOf(scale).getNumElements() != 1 || (zero && n.typeOf(zero).getNumElements() != 1))
-    return n.fail("scales and zero points must be single numbers");
-  Value units = n.div(y, n.reshape(n.cast(scale, n.f32()), {}));
-  return saturate(n, units, zero ? n.reshape(zero, {}) : Value(), n.elementOf(like));
-}
-
-template <typename Op>
-static Values qLinearBinary(NodeContext &n) {
-  return {quantized(n, n.make<Op>(dequantized(n, 0), dequantized(n, 3)), 6, n.input(0))};
-}
-
-static Values qLinearSigmoid(NodeContext &n) {
-  return {quantized(n, n.make<SigmoidOp>(dequantized(n, 0)), 3, n.input(0))};
-}
-
-static Values qLinearLeakyRelu(NodeContext &n) {
-  llvm::APFloat alpha(n.floatAttr("alpha", 0.01f));
-  return {quantized(n, n.make<LeakyReluOp>(dequantized(n, 0), alpha), 3, n.input(0))};
-}
-
-static Values qLinearSoftmax(NodeContext &n) {
-  Value x = dequantized(n, 0);
-  auto axis = n.axis(n.intAttr("axis", -1), n.rankOf(n.input(0)));
-  int64_t opset = n.intAttr("opset", 13);
-  if (!axis || !x)
-    return {};
-  if (opset < 13 && *axis != n.rankOf(x) - 1)
-    return {n.fail("of opsets before 13, only the last axis is supported")};
-  return {quantized(n, n.make<SoftmaxOp>(x, uint64_t(*axis)), 3, n.input(0))};
-}
-
-/// Batch, height, width, channels as the ops of ai.onnx have them, or back.
-static Value moveChannels(NodeContext &n, Value v, bool toFront) {
-  if (!v || n.rankOf(v) < 3)
-    return v;
-  int64_t rank = n.rankOf(v);
-  Ints order{0};
-  if (toFront)
-    order.push_back(rank - 1);
-  for (int64_t i = toFront ? 1 : 2; i < (toFront ? rank - 1 : rank); ++i)
-    order.push_back(i);
-  if (!toFront)
-    order.push_back(1);
-  return n.transpose(v, order);
-}
-
-static Values qLinearAveragePool(NodeContext &n) {
-  bool channelsLast = n.intAttr("channels_last", 0) != 0;
-  Value x = dequantized(n, 0);
-  if (channelsLast)
-    x = moveChannels(n, x, true);
-  Value y = x ? buildAveragePool(n, x) : Value();
-  return {quantized(n, channelsLast ? moveChannels(n, y, false) : y, 3, n.input(0))};
-}
-
-static Values qLinearGlobalAveragePool(NodeContext &n) {
-  bool channelsLast = n.intAttr("channels_last", 0) != 0;
-  Value x = dequantized(n, 0);
-  if (!x || n.rankOf(x) < 3)
-    return {n.fail("the input needs batch, channel and spatial dimensions")};
-  int64_t first = channelsLast ? 1 : 2, rank = n.rankOf(x);
-  Ints axes = llvm::to_vector(llvm::seq<int64_t>(first, channelsLast ? rank - 1 : rank));
-  return {quantized(n, n.reduce<ReduceMeanOp>(x, axes, true), 3, n.input(0))};
-}
-
-/// The result's scale and zero point, then three operands for each part.
-static Values qLinearConcat(NodeContext &n) {
-  if (n.numInputs() < 5 || (n.numInputs() - 2) % 3)
-    return {n.fail("operands after the first two must come in threes")};
-  SmallVector<Value> parts;
-  for (size_t at = 2; at < n.numInputs(); at += 3)
-    parts.push_back(dequantized(n, at));
-  if (onnx::detail::isMissing(ArrayRef<Value>(parts)))
-    return {};
-  auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(parts.front()));
-  if (!axis)
-    return {};
-  return {quantized(n, n.concat(parts, *axis), 0, n.input(2))};
-}
+static Values qLinearConv(NodeContext &n) { return {buildQuantizedConv(n, n.input(0))}; }
 
 void gantry::onnx::addQuantizedOps(OpTable &table) {
   table.add("QuantizeLinear", quantizeLinear, {2, 3, 1});
@@ -302,12 +208,4 @@ void gantry::onnx::addQuantizedOps(OpTable &table) {
   table.add("QLinearConv", qLinearConv, {8, 9, 1});
   table.add("QuantizeLinear", quantizeLinear, {2, 3, 1}, kMicrosoft);
   table.add("DequantizeLinear", dequantizeLinear, {2, 3, 1}, kMicrosoft);
-  table.add("QLinearAdd", qLinearBinary<AddOp>, {2, 8, 1}, kMicrosoft);
-  table.add("QLinearMul", qLinearBinary<MulOp>, {2, 8, 1}, kMicrosoft);
-  table.add("QLinearSigmoid", qLinearSigmoid, {2, 5, 1}, kMicrosoft);
-  table.add("QLinearLeakyRelu", qLinearLeakyRelu, {2, 5, 1}, kMicrosoft);
-  table.add("QLinearSoftmax", qLinearSoftmax, {2, 5, 1}, kMicrosoft);
-  table.add("QLinearAveragePool", qLinearAveragePool, {2, 5, 1}, kMicrosoft);
-  table.add("QLinearGlobalAveragePool", qLinearGlobalAveragePool, {2, 5, 1}, kMicrosoft);
-  table.add("QLinearConcat", qLinearConcat, {1, kAny, 1}, kMicrosoft);
 }

@@ -18,6 +18,10 @@ std::optional<Window> readWindow(NodeContext &n, IntsRef spatial, IntsRef kernel
 Value buildMatmul(NodeContext &n, Value a, Value b);
 /// Convolution with the node's attributes.
 Value buildConv(NodeContext &n, Value x, Value w);
+/// The node's product of matrices, with its attributes and bias.
+Values buildGemm(NodeContext &n);
+/// Max pooling with the node's attributes, and the places of the maxima if they are asked for.
+Values buildMaxPool(NodeContext &n, Value x);
 /// Average pooling with the node's attributes.
 Value buildAveragePool(NodeContext &n, Value x);
 /// Adds a bias of shape [c] to [n, c, ...]; null `bias` adds nothing.
