@@ -47,7 +47,7 @@ RULES = [
          ("lib/Analysis", "lib/Pipeline", "lib/Target", "lib/Transforms"), {
              "lib/Transforms/Simplify/ExpandReplicas.cpp": 2,
              "lib/Transforms/Resolve/ResolveVariables.cpp": 2,
-             "lib/Transforms/Schedule/LowerToPlan.cpp": 2,
+             "lib/Transforms/Schedule/LowerCommands.cpp": 2,
          }),
     Rule("a file", "take bytes: Pipeline, Frontend and the plan's reader and writer open files",
          re.compile(r"\bMappedFile::open\(|\bFileBytes::open\(|\bwriteFile\(|\b[io]?fstream\b|\bfopen\(|::open\(|"
