@@ -1,0 +1,195 @@
+#include "OverLimitWords.h"
+
+#include "gantry/Analysis/LiveRanges.h"
+#include "gantry/Support/Bytes.h"
+#include "gantry/Support/Seconds.h"
+#include "gantry/Transforms/OverLimit.h"
+
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace gantry;
+using namespace gantry::overlimit;
+
+/// Calls `add` with what is said of each device; what is empty is not said.
+static std::string describeByDevice(ModuleOp module,
+                                    function_ref<std::string(commands::DeviceOp)> describe) {
+  std::string text;
+  for (auto device : module.getOps<commands::DeviceOp>())
+    if (std::string own = describe(device); !own.empty())
+      text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() + ": " + own;
+  return text;
+}
+
+namespace {
+struct Brought {
+  uint64_t bytes = 0, number = 0;
+};
+} // namespace
+
+/// What copies bring to the device because of its limit: weights, or values that were there before.
+static Brought broughtTo(commands::DeviceOp device, bool isWeight) {
+  Brought brought;
+  device->getParentOfType<ModuleOp>().walk([&](commands::CopyOp copy) {
+    for (unsigned i = 0; i < copy.getSources().size(); ++i) {
+      commands::CopyOp::Copied value = copy.getCopied(i);
+      auto target = value.target.getDefiningOp<commands::BufferDeclOp>();
+      if (value.cause != kOverLimitCause || !target ||
+          isa<commands::UseOp>(value.source.getDefiningOp()) != isWeight ||
+          target.getDeviceAttr().getAttr() != device.getSymNameAttr())
+        continue;
+      brought.bytes += target.getSize();
+      ++brought.number;
+    }
+  });
+  return brought;
+}
+
+/// "12 weights of 3.4 MiB in all", "one weight of 1 MiB"
+static std::string count(Brought brought, StringRef what) {
+  const bool isOne = brought.number == 1;
+  return std::to_string(brought.number) + " " + what.str() + (isOne ? "" : "s") + " of " +
+         formatBytes(brought.bytes) + (isOne ? "" : " in all");
+}
+
+std::string overlimit::describeStreamed(ModuleOp module) {
+  return describeByDevice(module, [](commands::DeviceOp device) -> std::string {
+    Brought brought = broughtTo(device, true);
+    if (brought.number == 0)
+      return "";
+    return count(brought, "weight") + (brought.number == 1 ? " stays" : " stay") +
+           " on the host and come" + (brought.number == 1 ? "s" : "") + " in each run";
+  });
+}
+
+std::string overlimit::describeSwapped(ModuleOp module) {
+  return describeByDevice(module, [](commands::DeviceOp device) -> std::string {
+    Brought brought = broughtTo(device, false);
+    if (brought.number == 0 || device.getDevice().getName().type == DeviceType::CPU)
+      return ""; // the way there
+    return count(brought, "value") + (brought.number == 1 ? " waits" : " wait") +
+           " on the host for " + (brought.number == 1 ? "its" : "their") + " next use";
+  });
+}
+
+static unsigned countPlaced(ModuleOp module, function_ref<bool(commands::PlacedAttr)> isMeant) {
+  unsigned number = 0;
+  for (auto func : module.getOps<commands::FuncOp>())
+    number += llvm::count_if(func.getPlaced().getAsRange<commands::PlacedAttr>(), isMeant);
+  return number;
+}
+
+std::string overlimit::describeRecomputed(ModuleOp module) {
+  return describeByDevice(module, [&](commands::DeviceOp device) -> std::string {
+    unsigned number = countPlaced(module, [&](commands::PlacedAttr op) {
+      return op.getDevice().getAttr() == device.getSymNameAttr() &&
+             op.getName().contains(kAgainSuffix);
+    });
+    return number == 0   ? ""
+           : number == 1 ? "an op runs again for a value that is read late"
+                         : std::to_string(number) + " ops run again for values that are read late";
+  });
+}
+
+std::string overlimit::describeMoved(ModuleOp module) {
+  return describeByDevice(module, [&](commands::DeviceOp device) -> std::string {
+    unsigned number = countPlaced(module, [&](commands::PlacedAttr op) {
+      return op.getDevice().getAttr() == device.getSymNameAttr() && op.getReason() == kMovedReason;
+    });
+    return number == 0 ? ""
+                       : std::to_string(number) + (number == 1 ? " op runs" : " ops run") +
+                             " there, where there is room";
+  });
+}
+
+std::string overlimit::describePieces(ModuleOp module, ArrayRef<int64_t> pieces) {
+  std::string text;
+  for (auto [device, count] : llvm::zip(module.getOps<commands::DeviceOp>(), pieces))
+    if (count > 1)
+      text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() +
+              ": the batch goes in " + std::to_string(count) + " pieces where most is held";
+  return text;
+}
+
+std::string overlimit::compare(int64_t saved, double seconds) {
+  std::string text = formatBytes(std::abs(saved)) + (saved < 0 ? " more, " : " less, ");
+  return text + formatSeconds(std::abs(seconds)) + (seconds < 0 ? " less" : " more") + " per run";
+}
+
+std::string overlimit::compareAll(double before, double after) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "predicted " << formatSeconds(before) << " -> " << formatSeconds(after) << " per run";
+  if (before > 0)
+    out << llvm::format(" (%.2fx)", after / before);
+  return text;
+}
+
+namespace {
+/// What a command has to have on a device.
+struct WorkingSet {
+  struct Part {
+    std::string name;
+    uint64_t bytes;
+    bool isWritten;
+  };
+  SmallVector<Part> parts;
+  uint64_t bytes = 0;
+};
+} // namespace
+
+/// Buffers and constants on the device, and scratch memory.
+static WorkingSet workingSetOf(commands::LaunchOp launch, StringAttr device,
+                               const SymbolTable &symbols) {
+  WorkingSet set;
+  llvm::SmallDenseSet<Value> seen;
+  auto add = [&](Value buffer, StringRef name, uint64_t bytes, bool isWritten) {
+    if (!seen.insert(buffer).second)
+      return;
+    set.parts.push_back({name.str(), bytes, isWritten});
+    set.bytes += bytes;
+  };
+  schedule::forEachBuffer(launch, [&](Value buffer, bool writes) {
+    if (auto declared = buffer.getDefiningOp<commands::BufferDeclOp>()) {
+      if (declared.getDeviceAttr().getAttr() == device)
+        add(buffer, declared.getValue(), declared.getSize(), writes);
+    } else if (auto use = buffer.getDefiningOp<commands::UseOp>()) {
+      auto constant = symbols.lookup<commands::ConstantOp>(use.getConstant());
+      if (constant && constant.getDeviceAttr().getAttr() == device)
+        add(buffer, constant.getName(), constant.getSize(), writes);
+    }
+  });
+  return set;
+}
+
+/// "reads 'x' (16 KiB) and writes 'y' (16 KiB)"; of many the largest.
+static std::string describe(WorkingSet set) {
+  constexpr size_t most = 4;
+  llvm::stable_sort(set.parts, [](auto &a, auto &b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (auto [i, part] : llvm::enumerate(ArrayRef(set.parts).take_front(most)))
+    text += (i == 0 ? "" : ", ") + std::string(part.isWritten ? "writes '" : "reads '") +
+            part.name + "' (" + formatBytes(part.bytes) + ")";
+  return text + (set.parts.size() > most ? ", and less of others" : "");
+}
+
+Refusal overlimit::refusalOf(ModuleOp module, size_t shortest, int64_t bytes, int64_t missing) {
+  commands::DeviceOp device = *std::next(module.getOps<commands::DeviceOp>().begin(), shortest);
+  commands::LaunchOp fullest;
+  WorkingSet most;
+  const SymbolTable symbols(module);
+  module.walk([&](commands::LaunchOp launch) {
+    if (WorkingSet set = workingSetOf(launch, device.getSymNameAttr(), symbols);
+        set.bytes > most.bytes) {
+      most = std::move(set);
+      fullest = launch;
+    }
+  });
+  std::string text =
+      "of what --over-limit=fix can do, the plan that needs least needs " + formatBytes(bytes);
+  if (fullest)
+    text += ", and '" +
+            (fullest.getName().empty() ? fullest.getKernel() : fullest.getName()).str() +
+            "' alone takes " + formatBytes(most.bytes) + ": it " + describe(most);
+  return {missing, fullest ? fullest.getLoc() : device.getLoc(), text};
+}
