@@ -292,6 +292,32 @@ void Runner::deadlock() {
   }
 }
 
+/// The lanes at the first place that one of `candidates` has, so that those ahead are met again.
+Runner::Group Runner::furthestBack(const Warp &warp, uint32_t candidates) {
+  const uint32_t alive = warp.live & ~warp.blocked;
+  if ((candidates & alive) == allLanes && areEqual(warp.pcs))
+    return {warp.pcs[0], noPc, allLanes};
+  Group group{noPc, noPc, 0};
+  for (uint32_t left = candidates; left; left &= left - 1)
+    group.pc = std::min(group.pc, warp.pcs[std::countr_zero(left)]);
+  for (uint32_t left = alive; left; left &= left - 1) {
+    unsigned lane = unsigned(std::countr_zero(left));
+    if (warp.pcs[lane] == group.pc)
+      group.mask |= 1u << lane;
+    else if (warp.pcs[lane] > group.pc)
+      group.limit = std::min(group.limit, warp.pcs[lane]);
+  }
+  return group;
+}
+
+void Runner::parkAt(Warp &warp, uint32_t lanes, uint32_t pc) {
+  if (lanes == allLanes)
+    std::fill(warp.pcs, warp.pcs + warpSize, pc);
+  else
+    for (; lanes; lanes &= lanes - 1)
+      warp.pcs[std::countr_zero(lanes)] = pc;
+}
+
 /// How many ops from `pc` on only compute, for all lanes of the group, before another group waits.
 uint32_t Runner::straightRun(uint32_t pc, uint32_t limit) const {
   return uint32_t(std::min<uint64_t>(std::min(program.straight[pc], limit - pc), uint64_t(steps)));
@@ -308,30 +334,9 @@ void Runner::runWarp(Warp &warp) {
       return;
     if (slice <= 0 && !oneRegisterFile && !forced)
       return;
-    uint32_t pc = noPc;
-    uint32_t group = warp.live & ~warp.blocked, mask = 0, limit = noPc;
-    if ((candidates & group) == allLanes && areEqual(warp.pcs)) {
-      pc = warp.pcs[0];
-      mask = allLanes;
-    } else {
-      for (uint32_t left = candidates; left; left &= left - 1)
-        pc = std::min(pc, warp.pcs[std::countr_zero(left)]);
-      for (uint32_t left = group; left; left &= left - 1) {
-        unsigned lane = unsigned(std::countr_zero(left));
-        if (warp.pcs[lane] == pc)
-          mask |= 1u << lane;
-        else if (warp.pcs[lane] > pc)
-          limit = std::min(limit, warp.pcs[lane]);
-      }
-    }
+    auto [pc, limit, mask] = furthestBack(warp, candidates);
     warp.waiting &= ~mask;
-    auto park = [&](uint32_t lanes, uint32_t at) {
-      if (lanes == allLanes)
-        std::fill(warp.pcs, warp.pcs + warpSize, at);
-      else
-        for (; lanes; lanes &= lanes - 1)
-          warp.pcs[std::countr_zero(lanes)] = at;
-    };
+    auto park = [&](uint32_t lanes, uint32_t at) { parkAt(warp, lanes, at); };
 
     for (;;) {
       if (uint32_t run = straightRun(pc, limit)) {

@@ -122,6 +122,12 @@ private:
   void startBlock(uint64_t block);
   void startWarp(Warp &warp);
   bool runWarps();
+  /// Lanes that run together: those at `pc`, up to where others are.
+  struct Group {
+    uint32_t pc, limit, mask;
+  };
+  static Group furthestBack(const Warp &warp, uint32_t candidates);
+  static void parkAt(Warp &warp, uint32_t lanes, uint32_t pc);
   uint32_t straightRun(uint32_t pc, uint32_t limit) const;
   void runWarp(Warp &warp);
   void watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t exec);
