@@ -156,3 +156,30 @@ func.func @halves(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -> tens
   %1 = gantry.relu %0 : (tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf16>
   return %1 : tensor<1x64x56x56xf16>
 }
+
+// Its borders of zeros go into it nevertheless.
+// CHECK-LABEL: @border_of_halves(
+// CHECK-SAME: %[[X:.*]]: tensor<1x64x56x56xf16>
+// CHECK-NOT: gantry.pad
+// CHECK: %[[N:.*]] = gantry.cast %[[X]] : (tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf32>
+// CHECK: %[[L:.*]] = gantry.transpose %[[N]] {{.*}} -> tensor<1x56x56x64xf32>
+// CHECK: gantry.conv %[[L]], {{.*}}pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>
+// CHECK: return
+func.func @border_of_halves(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16> {
+  %zero = gantry.constant dense<0.0> : tensor<f16>
+  %p = gantry.pad %x, %zero {mode = #gantry<pad_mode constant>, low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>} : (tensor<1x64x56x56xf16>, tensor<f16>) -> tensor<1x64x58x58xf16>
+  %0 = gantry.conv %p, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x58x58xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16>
+  return %0 : tensor<1x64x56x56xf16>
+}
+
+// Others do not.
+// CHECK-LABEL: @other_border(
+// CHECK: %[[P:.*]] = gantry.pad {{.*}} -> tensor<1x64x58x58xf16>
+// CHECK: gantry.cast %[[P]] : (tensor<1x64x58x58xf16>) -> tensor<1x64x58x58xf32>
+// CHECK: gantry.conv {{.*}}pads_high = array<i64: 0, 0>, pads_low = array<i64: 0, 0>
+func.func @other_border(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16> {
+  %one = gantry.constant dense<1.0> : tensor<f16>
+  %p = gantry.pad %x, %one {mode = #gantry<pad_mode constant>, low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>} : (tensor<1x64x56x56xf16>, tensor<f16>) -> tensor<1x64x58x58xf16>
+  %0 = gantry.conv %p, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x58x58xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16>
+  return %0 : tensor<1x64x56x56xf16>
+}

@@ -19,10 +19,35 @@ static Value castLike(OpBuilder &builder, Operation *like, Value value, Type ele
   return cast;
 }
 
+static bool isZero(Value value) {
+  auto elements = dyn_cast_if_present<DenseElementsAttr>(getConstantElements(value));
+  if (!elements)
+    return false;
+  return isa<FloatType>(elements.getElementType()) ? elements.getSplatValue<APFloat>().isPosZero()
+                                                   : elements.getSplatValue<APInt>().isZero();
+}
+
+/// The image of a convolution. Borders of zeros stay in front of that: they go into it.
+static Value imageInF32(OpBuilder &builder, ConvOp conv) {
+  Type f32 = builder.getF32Type();
+  auto pad = conv.getInput().getDefiningOp<PadOp>();
+  if (!pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant || !isZero(pad.getValue()))
+    return castLike(builder, conv, conv.getInput(), f32, "/image");
+  Value inside = castLike(builder, conv, pad.getInput(), f32, "/image");
+  auto zero = ConstantOp::create(
+      builder, pad.getLoc(),
+      cast<ElementsAttr>(builder.getZeroAttr(typeOf(pad.getValue()).clone(f32))));
+  auto again = cast<PadOp>(builder.clone(*pad));
+  again->setOperands({inside, zero});
+  again.getResult().setType(typeOf(pad).clone(f32));
+  return again;
+}
+
 void gantry::computeInF32(OpBuilder &builder, Reorder &reorder, ConvOp conv, Value filter) {
   builder.setInsertionPoint(conv);
   Type f32 = builder.getF32Type();
-  Value image = castLike(builder, conv, conv.getInput(), f32, "/image");
+  Value image = imageInF32(builder, conv);
+  Operation *border = conv.getInput().getDefiningOp<PadOp>();
   if (!filter)
     filter = castLike(builder, conv, conv.getFilter(), f32, "/filter");
   auto again = cast<ConvOp>(builder.clone(*conv));
@@ -32,6 +57,8 @@ void gantry::computeInF32(OpBuilder &builder, Reorder &reorder, ConvOp conv, Val
   Type element = typeOf(conv).getElementType();
   conv.replaceAllUsesWith(castLike(builder, conv, again, element, "/sums"));
   conv.erase();
+  if (border && border->use_empty())
+    border->erase();
 }
 
 static bool isOfHalves(ConvOp conv) {
