@@ -5,12 +5,14 @@ One chart for each comparison that somebody asks for; what each was seen on stan
 
 import html
 
-WIDTH, LABEL, BAR, GAP = 860, 230, 16, 6
+WIDTH, LABEL, BAR, GAP = 860, 260, 16, 6
 COLOURS = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a")
 PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Gantry on a GPU</title>
-<style>body {{ font: 15px/1.5 sans-serif; max-width: 900px; margin: 2em auto; color: #222 }}
-text {{ font: 12px sans-serif; fill: #222 }} figure {{ margin: 2em 0 }} figcaption {{ color: #555 }}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Gantry on a GPU</title>
+<style>:root {{ color-scheme: light dark; --ink: #222; --soft: #555; --ground: #fff }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e8ea; --soft: #9aa; --ground: #16191c }} }}
+body {{ font: 15px/1.5 sans-serif; max-width: 900px; margin: 2em auto; padding: 0 1em; color: var(--ink); background: var(--ground) }}
+text {{ font: 12px sans-serif; fill: var(--ink) }} figure {{ margin: 2em 0; overflow-x: auto }} figcaption {{ color: var(--soft) }}</style></head>
 <body><h1>Gantry on a GPU</h1>
 <p>The figures of <a href="gpu.md">gpu.md</a>; <a href="METHOD.md">METHOD.md</a> says how they are made. {notice}</p>
 {figures}
@@ -23,10 +25,12 @@ def is_number(value):
 
 
 def bars(rows, series, unit):
-    """SVG of a group of bars for each row, (name, {series: number}); the longest is as wide as there is room."""
-    most = max((value for _, values in rows for value in values.values()), default=0) or 1
+    """SVG of a group of bars for each row, (name, {series: number}); the longest is as wide as there is room. Times of
+    different rows are of different work, so that each row has a scale of its own."""
+    longest = [max(values.values()) for _, values in rows]
     lines, y = [], 0
-    for name, values in rows:
+    for (name, values), own in zip(rows, longest):
+        most = (own if unit == "ms" else max(longest)) or 1
         middle = y + len(values) * BAR / 2 + 4
         lines.append(f'<text x="{LABEL - 8}" y="{middle:.0f}" text-anchor="end">{html.escape(name)}</text>')
         for key, value in values.items():
@@ -44,7 +48,8 @@ def figure(title, result, rows, series, unit):
     if not rows:
         return ""
     seen = html.escape(result["seen"]["what"])
-    return f"<figure><h2>{title}</h2>{bars(rows, series, unit)}<figcaption>Seen on: {seen}</figcaption></figure>"
+    how = "shorter is better, each row has its own scale" if unit == "ms" else ""
+    return f"<figure><h2>{title}</h2>{how and f'<p>{how}</p>'}{bars(rows, series, unit)}<figcaption>Seen on: {seen}</figcaption></figure>"
 
 
 def chosen(result, key, columns):

@@ -99,6 +99,14 @@ class PicturesTest(unittest.TestCase):
         lengths = [float(part.split('"')[0]) for part in text.split("<figure>")[1].split(' width="')[2:]]
         self.assertEqual(lengths[0], 2 * lengths[1])
 
+    def test_times_of_different_work_have_scales_of_their_own(self):
+        rows = [{"what": "a", "median_ms": 1000.0, "torch_ms": 500.0}, {"what": "b", "median_ms": 0.25, "torch_ms": 1.0}]
+        text = pictures.page({"bench": {**BENCH, "rows": rows}})
+        lengths = [float(part.split('"')[0]) for part in text.split("<figure>")[1].split(' width="')[2:]]
+        self.assertEqual(lengths[0], lengths[3])
+        self.assertEqual(lengths[0], 2 * lengths[1])
+        self.assertEqual(lengths[0], 4 * lengths[2])
+
     def test_words_in_the_place_of_figures_are_left_out(self):
         rows = [{"network": "mlp", "gantry_ms": 3, "eager": "not in a rehearsal"}]
         text = pictures.page({"peers": {**BENCH, "stage": "peers", "seen": FAKE, "rows": rows}})
