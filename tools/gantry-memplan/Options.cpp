@@ -4,6 +4,7 @@
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
+#include "gantry/Support/Version.h"
 
 #include <bit>
 #include <charconv>
@@ -95,6 +96,11 @@ std::optional<Options> gantry::memplan::parseOptions(int argc, char **argv, int 
     std::string_view word = argv[i];
     if (word == "--help" || word == "-h") {
       std::fputs(helpText().c_str(), stdout);
+      *status = exitSuccess;
+      return std::nullopt;
+    }
+    if (word == "--version") {
+      std::puts("gantry-memplan " GANTRY_VERSION_STRING);
       *status = exitSuccess;
       return std::nullopt;
     }

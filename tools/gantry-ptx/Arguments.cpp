@@ -112,6 +112,12 @@ Status storeNumber(const std::string &text, const Parameter &parameter, std::byt
                                      "' is no number and no file (.npy)");
     value = int64_t(large);
   }
+  // As a signed or an unsigned number of the parameter's width.
+  const unsigned bits = 8 * unsigned(parameter.size);
+  if (bits < 64 && (value < -(int64_t(1) << (bits - 1)) || value >= int64_t(1) << bits || large))
+    return Status::invalidArgument("argument '" + printable(text) + "' does not fit into the " +
+                                   std::to_string(parameter.size) + " bytes of parameter '" +
+                                   printable(parameter.name) + "'");
   arrays::storeInteger(element, bytes, value);
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
+#include "gantry/Support/Version.h"
 
 #include <charconv>
 #include <cstdio>
@@ -126,6 +127,11 @@ std::optional<Options> gantry::ptx::tool::parseOptions(int argc, char **argv, in
     std::string_view word = argv[i];
     if (word == "--help" || word == "-h") {
       std::fputs(helpText().c_str(), stdout);
+      *status = exitSuccess;
+      return std::nullopt;
+    }
+    if (word == "--version") {
+      std::puts("gantry-ptx " GANTRY_VERSION_STRING);
       *status = exitSuccess;
       return std::nullopt;
     }
