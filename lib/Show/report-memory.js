@@ -10,16 +10,21 @@ const fillOf = (v, i) => `hsl(${hue(v.name || String(i))} 50% 55%)`;
 const valuesTold = 8; // largest values at the peak, in the table
 const sum = numbers => numbers.reduce((all, n) => all + n, 0);
 
+const ends = (f, m) => sum([...f.inputs, ...f.outputs].filter(e => e.device === m.device).map(e => e.bytes));
+// What one session needs of a device.
+const needs = (f, m) => m.constants + m.variables + m.transient + ends(f, m);
+
 function deviceMemory(f, root) {
-  const ends = m => sum([...f.inputs, ...f.outputs].filter(e => e.device === m.device).map(e => e.bytes));
-  const rows = data.memory.map((m, d) => ({ ...m, d, kept: m.constants + m.variables, ends: ends(m) }));
+  const rows = data.memory.map((m, d) => ({ ...m, d, ends: ends(f, m) }));
+  const limits = data.memory.some(m => m.limit) ? [
+    { title: "limit", n: 1, cell: m => m.limit ? bytes(m.limit) : "none" },
+    { title: "of the limit", n: 1, cell: m => m.limit ? (100 * needs(f, m) / m.limit).toFixed(0) + " %" : "" }] : [];
   return table([
-    { title: "memory", cell: m => chip(m.d) + esc(devices[m.d]) },
+    { title: "memory", cell: m => deviceCell(m.device) },
     { title: "constants", n: 1, cell: m => bytes(m.constants) }, { title: "variables", n: 1, cell: m => bytes(m.variables) },
     { title: "transient", n: 1, cell: m => bytes(m.transient) }, { title: "bound", n: 1, cell: m => m.lower_bound ? bytes(m.lower_bound) : "" },
     { title: "ratio", n: 1, cell: m => m.lower_bound ? (m.transient / m.lower_bound).toFixed(3) : "" },
-    { title: "in, out", n: 1, cell: m => bytes(m.ends) }, { title: "limit", n: 1, cell: m => m.limit ? bytes(m.limit) : "" },
-    { title: "of the limit", n: 1, cell: m => m.limit ? (100 * (m.kept + m.transient + m.ends) / m.limit).toFixed(0) + " %" : "" }], rows);
+    { title: "in, out", n: 1, cell: m => bytes(m.ends) }, ...limits], rows);
 }
 
 // Constants and variables are there once, the rest for each session.
@@ -94,7 +99,7 @@ function peakTable(f, atPeak) {
 }
 
 function drawMemory(f, root) {
-  const width = Math.max(500, root.clientWidth);
+  const width = Math.max(340, root.clientWidth);
   const steps = data.constraints.filter(c => c.startsWith("over the limit: "));
   let html = deviceMemory(f, root);
   if (steps.length)
@@ -106,9 +111,9 @@ function drawMemory(f, root) {
     const { peak } = f.arenas[arena];
     const atPeak = f.values.map((v, i) => [v, i]).filter(([v]) => v.arena === arena && v.first <= peak.at && peak.at <= v.last)
       .sort(([a], [b]) => b.bytes - a.bytes || a.offset - b.offset);
-    html += `<p>${chip(d)}<b>${esc(devices[d])}</b>: peak ${bytes(peak.bytes)} live at command ${peak.at + 1} of ${peak.live.length}` +
+    html += `<p style="margin-top:1rem">${chip(d)}<b>${esc(devices[d])}</b>: peak ${bytes(peak.bytes)} live at command ${peak.at + 1} of ${peak.live.length}` +
             (peak.name ? `, '${esc(peak.name)}'` : "") + "</p>" + drawLive(f, d, arena, atPeak, width, 150) +
-            peakTable(f, atPeak) + drawOffsets(f, d, arena, width, 210);
+            peakTable(f, atPeak) + "<p>where values lie:</p>" + drawOffsets(f, d, arena, width, 210);
   });
   root.innerHTML = html;
 }
