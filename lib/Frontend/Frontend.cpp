@@ -2,7 +2,9 @@
 
 #include "gantry/Frontend/Frontend.h"
 
+#include "CutGraph.h"
 #include "MlirReader.h"
+#include "ONNX/CutModel.h"
 #include "ONNX/ImportModel.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
@@ -74,15 +76,21 @@ static void loadDialects(MLIRContext *context) {
 struct GraphImporter::Decoded {
   GraphFile file;
   MLIRContext *context;
+  std::vector<std::string> outputs; ///< where the graph is to end; none: at its own
   std::optional<onnx::Model> model; ///< once it was needed
   onnx::TensorReader tensors;
 
   bool isOnnx() const { return tellFormat(file.bytes->getBuffer()) == Format::Onnx; }
 
   /// A graph in MLIR.
-  OwningOpRef<ModuleOp> read() {
-    return file.built ? OwningOpRef<ModuleOp>((*file.built)->clone())
-                      : readMlir(file.bytes, file.baseName(), context);
+  OwningOpRef<ModuleOp> read(StringRef entry) {
+    ValueNames names;
+    OwningOpRef<ModuleOp> module = file.built ? OwningOpRef<ModuleOp>((*file.built)->clone())
+                                              : readMlir(file.bytes, file.baseName(), context,
+                                                         outputs.empty() ? nullptr : &names);
+    if (module && !outputs.empty() && failed(cutGraph(*module, names, outputs, entry)))
+      return {};
+    return module;
   }
 
   LogicalResult decode() {
@@ -93,6 +101,8 @@ struct GraphImporter::Decoded {
     if (!onnx::decodeModel(file.bytes->getBuffer(), read, error))
       return emitError(placeOf(file, context))
              << "this is neither MLIR nor a valid ONNX model: " << error;
+    if (!outputs.empty() && !onnx::cutModel(read, outputs, error))
+      return emitError(placeOf(file, context)) << error;
     model = std::move(read);
     return success();
   }
@@ -115,8 +125,9 @@ struct GraphImporter::Decoded {
   }
 };
 
-GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context)
-    : decoded(new Decoded{file, context, {}, {file.bytes, file.folder, context}}) {
+GraphImporter::GraphImporter(const GraphFile &file, MLIRContext *context,
+                             ArrayRef<std::string> outputs)
+    : decoded(new Decoded{file, context, outputs.vec(), {}, {file.bytes, file.folder, context}}) {
   loadDialects(context);
 }
 
@@ -152,7 +163,7 @@ OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
     if (succeeded(decoded->decode()))
       module = decoded->importModel(decoded->byName(options));
   } else if (succeeded(refuseValues(decoded->file, options, decoded->context))) {
-    module = decoded->read();
+    module = decoded->read(options.entry);
   }
   if (module && (failed(checkEntry(*module, options.entry)) || failed(checkPortNames(*module))))
     return {};
@@ -197,6 +208,15 @@ static void findGaps(ModuleOp module, GraphReport &report) {
   });
   for (auto &[key, gap] : gaps)
     report.gaps.push_back(std::move(gap));
+}
+
+/// A file declares the types of its own outputs; those of other values are known from importing.
+static void describeOutputs(ModuleOp module, GraphReport &report) {
+  GraphReport imported;
+  describeMlir(module, imported);
+  for (auto [port, known] : llvm::zip(report.outputs, imported.outputs))
+    if (port.kind == onnx::kUndeclared)
+      port = known;
 }
 
 static GraphReport checkMlir(ModuleOp module) {
@@ -253,7 +273,9 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
   if (failed(checkContent(decoded->file, decoded->context)))
     return std::nullopt;
   if (!decoded->isOnnx()) {
-    auto module = import({});
+    ImportOptions options;
+    options.entry = given.entry;
+    auto module = import(options);
     return module ? std::optional(checkMlir(*module)) : std::nullopt;
   }
   if (failed(decoded->decode()))
@@ -272,12 +294,14 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
   // Of branches that a value to be given chooses from, the ops are all that is known.
   if (!report.shapeInputs.empty())
     report.issues = std::move(ofOps);
-  if (module)
+  if (module) {
     findGaps(*module, report);
+    describeOutputs(*module, report);
+  }
   return report;
 }
 
 std::optional<GraphReport> gantry::checkGraph(const GraphFile &file, const ImportOptions &options,
-                                              MLIRContext *context) {
-  return GraphImporter(file, context).check(options);
+                                              MLIRContext *context, ArrayRef<std::string> outputs) {
+  return GraphImporter(file, context, outputs).check(options);
 }

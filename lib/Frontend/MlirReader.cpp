@@ -9,6 +9,8 @@
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
@@ -125,8 +127,44 @@ static LogicalResult checkResources(ModuleOp module) {
                        << "'; write it with `gantry compile --stop-after=PHASE --with-weights`";
 }
 
+/// The parser hears what results are called, and forgets it when it is done.
+static void noteNames(ModuleOp module, const AsmParserState &parsed, ValueNames &names) {
+  module.walk([&](Operation *op) {
+    const auto *definition = parsed.getOpDef(op);
+    if (!definition)
+      return;
+    for (auto [i, group] : llvm::enumerate(definition->resultGroups)) {
+      const char *begin = group.definition.loc.Start.getPointer();
+      StringRef name(begin, group.definition.loc.End.getPointer() - begin);
+      name.consume_front("%");
+      const unsigned end = i + 1 < definition->resultGroups.size()
+                               ? definition->resultGroups[i + 1].startIndex
+                               : op->getNumResults();
+      for (unsigned result = group.startIndex; result < end; ++result)
+        names[op->getResult(result)] =
+            end - group.startIndex == 1
+                ? name.str()
+                : name.str() + "#" + std::to_string(result - group.startIndex);
+    }
+  });
+}
+
+/// A text may lack the module around its functions.
+static OwningOpRef<ModuleOp> parseWithNames(const llvm::SourceMgr &sources,
+                                            const ParserConfig &config, ValueNames &names) {
+  Block block;
+  AsmParserState parsed;
+  if (failed(parseAsmSourceFile(sources, &block, config, &parsed)))
+    return {};
+  OwningOpRef<ModuleOp> module = mlir::detail::constructContainerOpForParserIfNecessary<ModuleOp>(
+      &block, config.getContext(), UnknownLoc::get(config.getContext()));
+  if (module)
+    noteNames(*module, parsed, names);
+  return module;
+}
+
 OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
-                                       StringRef name, MLIRContext *context) {
+                                       StringRef name, MLIRContext *context, ValueNames *names) {
   if (failed(checkText(buffer->getBuffer(), name, context)))
     return {};
   auto sources = std::make_shared<llvm::SourceMgr>();
@@ -138,7 +176,9 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
                                   : llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
                               llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
+  OwningOpRef<ModuleOp> module = names && !bytes.starts_with("ML\xefR")
+                                     ? parseWithNames(*sources, config, *names)
+                                     : parseSourceFile<ModuleOp>(sources, config);
   const bool isSound =
       module && succeeded(checkSizes(*module)) && succeeded(checkResources(*module));
   return isSound ? std::move(module) : nullptr;

@@ -62,6 +62,10 @@ void gantry::printReport(const GraphReport &report, llvm::raw_ostream &os) {
   if (!report.isSupported())
     os << report.issues.size() << (report.issues.size() == 1 ? " thing is" : " things are")
        << " not supported\n";
+  const bool isOfNodes =
+      llvm::any_of(report.issues, [](const auto &issue) { return !issue.op.empty(); });
+  if (isOfNodes)
+    os << "what comes before can be compiled: --outputs=NAME ends the graph at that value\n";
 }
 
 void gantry::printReportAsJson(const GraphReport &report, llvm::raw_ostream &os) {

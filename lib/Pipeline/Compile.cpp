@@ -163,7 +163,7 @@ struct Compilation {
   bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
 
   LogicalResult importModule() {
-    GraphImporter importer(file, &context);
+    GraphImporter importer(file, &context, options.outputs);
     FailureOr<ImportOptions> import = addShapeValues(importer, options, result.shapeValues);
     if (failed(import))
       return failure();

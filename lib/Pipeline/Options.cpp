@@ -258,6 +258,13 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult readOutputs(StringRef value) {
+    if (value.empty())
+      return fail("--outputs lacks a name; it is the name of a value, or several: NAME,NAME");
+    options.outputs.push_back(value.str());
+    return llvm::success();
+  }
+
   /// NAME=FILE; whether the graph has such an input is the frontend's matter.
   LogicalResult readValue(StringRef text) {
     auto [name, file] = text.split('=');
@@ -442,6 +449,8 @@ struct FlagReader {
       return readRules(value);
     else if (name == "placement-lock")
       return readLock(value);
+    else if (name == "outputs")
+      return readOutputs(value);
     else if (name == "donate")
       options.donated.push_back(value.str());
     else if (name == "also")

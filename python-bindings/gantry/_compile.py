@@ -96,12 +96,13 @@ def check_options(options, caller):
 
 
 def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, max_copy=None, copies=None, soft=None,
-             donate=(), replicate=None, flags=()):
+             donate=(), replicate=None, outputs=(), flags=()):
     """The compile flags of the tool for what is said by name."""
     settings, made = _runtime.settings, []
     for name, sizes in (dims or {}).items():
         sizes = sizes if isinstance(sizes, (list, tuple)) else [sizes]
         made.append(f"dim={name}={','.join(str(size) for size in sizes)}")
+    made += [f"outputs={name}" for name in ([outputs] if isinstance(outputs, str) else outputs)]
     if devices is not None:
         made.append("devices=" + (devices if isinstance(devices, str) else ",".join(map(repr, devices))))
         if settings.simulate and re.search("gpu|cuda", made[-1], re.IGNORECASE):  # else there is nothing to simulate

@@ -42,11 +42,12 @@ class Port(collections.namedtuple("Port", "name dtype shape device")):
 _SHORT = 0.02
 
 
-def compile(source, *, dims=None, values=None, devices=None, **options):
+def compile(source, *, dims=None, values=None, outputs=(), devices=None, **options):
     """Compiles a graph, a path to an .onnx or .mlir file or its bytes, and loads the plan.
 
     dims       sizes of dimensions that the file leaves open: {"batch": 8}, or several: {"batch": [1, 8]}
     values     inputs that decide shapes, by name
+    outputs    values to end the graph at, instead of its own outputs: ["features"]
     devices    to compile for, instead of those of this process: "CPU:0,GPU:0"
     placement  "default", "follow", "auto";   rules  ["MatMul=GPU:1"];   lock  a file of placements
     copies     "auto", "explicit";   max_copy  bytes a run: {"d2h": 0};   soft  True: requests may soften
@@ -56,7 +57,7 @@ def compile(source, *, dims=None, values=None, devices=None, **options):
     Errors are the compiler's, with the place in the file; `diagnostics` of the exception has all of them.
     """
     check_options(options, "compile")
-    flags = flags_of(dims=dims, devices=devices, **options)
+    flags = flags_of(dims=dims, outputs=outputs, devices=devices, **options)
     if hasattr(source, "_compile"):
         return source._compile(flags, values)
     check_source(source)

@@ -77,7 +77,7 @@ class State:
     def save(self, path: Path) -> None: ...
 
 def compile(source: Union[Path, bytes, Graph], *, dims: Optional[Mapping[str, Union[int, Sequence[int]]]] = None,
-            values: Optional[Mapping[str, Any]] = None, devices: Optional[Union[str, Sequence[Device]]] = None,
+            values: Optional[Mapping[str, Any]] = None, outputs: Union[str, Sequence[str]] = (), devices: Optional[Union[str, Sequence[Device]]] = None,
             placement: Optional[str] = None, rules: Union[str, Sequence[str]] = (), lock: Optional[Path] = None,
             max_copy: Optional[Union[str, Mapping[str, Any]]] = None, copies: Optional[str] = None,
             soft: Optional[bool] = None, donate: Union[str, Sequence[str]] = (), replicate: Optional[Union[str, Sequence[Device]]] = None,

@@ -47,6 +47,17 @@ class Sources(unittest.TestCase):
         self.assertEqual(plan.log(), [f"Copying 24 bytes from {host} to {gpu}", f"Copying 24 bytes from {host} to {gpu}",
                                       f"Executing op MatMul in device {gpu}", f"Copying 16 bytes from {gpu} to {host}"])
 
+    def test_ends_at_other_values(self):
+        x, w = np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)
+        text = MATMUL.replace(b"%y", b"%sum").replace(
+            b"return %sum", b"%z = gantry.exp %sum : (tensor<2x2xf32>) -> tensor<2x2xf32>\n  return %z")
+        for outputs in ("%sum", ["%sum"]):
+            plan = gt.compile(text, outputs=outputs)
+            self.assertEqual([op["log_name"] for op in plan.ops], ["MatMul"])
+            np.testing.assert_array_equal(plan.run(x, w)["sum"], x @ w)
+        with self.assertRaisesRegex(gt.InvalidArgumentError, "no value 'sun'; did you mean 'sum'"):
+            gt.compile(text, outputs=["sun"])
+
     def test_copies_memory_and_differences(self):
         plan, other = gt.compile(MATMUL), gt.compile(MATMUL, rules=["MatMul=GPU:1"])
         self.assertEqual([copy["bytes"] for copy in plan.copies()], [24, 24, 16])

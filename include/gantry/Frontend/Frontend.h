@@ -130,13 +130,19 @@ struct GraphReport {
 /// Looks at all of the graph and collects what importGraph would refuse. Nothing after emitting
 /// diagnostics when the file cannot be read at all.
 std::optional<GraphReport> checkGraph(const GraphFile &file, const ImportOptions &options,
-                                      mlir::MLIRContext *context);
+                                      mlir::MLIRContext *context,
+                                      llvm::ArrayRef<std::string> outputs = {});
 
 /// A graph file that is decoded once and imported in several sizes. Weights that the modules have
 /// in common are one attribute.
 class GraphImporter {
 public:
-  GraphImporter(const GraphFile &file, mlir::MLIRContext *context);
+  /// With `outputs`, the graph ends at these values instead of its own outputs: what they do not
+  /// need is neither imported nor judged, and inputs that nothing needs are none. Each is the name
+  /// of a value or of a node with one output, "%product" or the name of an op in MLIR, or several
+  /// of them with commas between.
+  GraphImporter(const GraphFile &file, mlir::MLIRContext *context,
+                llvm::ArrayRef<std::string> outputs = {});
   ~GraphImporter();
 
   /// As importGraph and checkGraph.

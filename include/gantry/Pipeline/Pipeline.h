@@ -78,6 +78,7 @@ struct CompileOptions {
   /// Values of inputs, for those of them that shapes depend on; the others stay inputs.
   std::vector<InputValue> candidates;
 
+  std::vector<std::string> outputs; ///< where the graph is to end, as GraphImporter takes it
   std::vector<std::string> donated; ///< inputs whose arrays callers may give away, by name
 
   TopologyRequest devices; ///< Topology.cpp makes the module's topology of it

@@ -69,7 +69,7 @@ private:
     case Type::SparseTensorType:
       return "sparse tensor";
     default:
-      return "unknown";
+      return kUndeclared;
     }
   }
 

@@ -32,6 +32,9 @@ ModelFindings checkModel(const Model &model);
 /// are no initializers. Other names are given back.
 std::string nameOfInput(const Model &model, llvm::StringRef name);
 
+/// The kind of a port whose type the file does not say.
+inline constexpr llvm::StringLiteral kUndeclared = "unknown";
+
 /// Fills `report` with what the file says, without importing: ports, ops, open dimensions.
 void describeModel(const Model &model, const ImportOptions &options, GraphReport &report);
 /// Whether an input whose value is not given decides a branch of the graph, as far as can be told

@@ -9,8 +9,8 @@
 using namespace gantry;
 using namespace gantry::onnx;
 
-/// Calls `found` with every name that a node or one of its bodies reads.
-static void forNamesRead(const Node &node, llvm::function_ref<void(std::string_view)> found) {
+void gantry::onnx::forNamesRead(const Node &node,
+                                llvm::function_ref<void(std::string_view)> found) {
   for (std::string_view name : node.inputs)
     found(name);
   for (const Attribute &attr : node.attributes) {

@@ -1,13 +1,17 @@
-// The order in which nodes are imported.
+// What nodes read, and the order in which they are imported.
 #pragma once
 
 #include "gantry/Formats/ONNX/Model.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <vector>
 
 namespace gantry::onnx {
+
+/// Calls `found` with every name that a node or one of its bodies reads.
+void forNamesRead(const Node &node, llvm::function_ref<void(std::string_view)> found);
 
 /// The nodes with every one behind those whose results it or its bodies read. Nodes that stand so
 /// already stay as they are; others move no further than they must. ONNX asks for this order in
