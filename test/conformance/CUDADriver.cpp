@@ -101,6 +101,26 @@ TEST_F(CUDADriver, saysWhichGPUsThereAre) {
             "'GPU:2': this machine has 2 GPUs that CUDA can see, there is no number 2");
 }
 
+TEST_F(CUDADriver, saysWhatIsWrongWithItsLibrary_d9) {
+  auto why = [](const char *library) {
+    ::setenv("GANTRY_CUDA_LIB", library, 1);
+    auto opened = createCUDADriver()->open({"GPU:0", 0, 0, 0});
+    ::setenv("GANTRY_CUDA_LIB", GANTRY_FAKE_CUDA, 1);
+    EXPECT_EQ(opened.status().code(), StatusCode::unavailable);
+    return opened.status().message();
+  };
+  EXPECT_EQ(why("/etc/passwd").find("'GPU:0': NVIDIA's driver cannot be opened: /etc/passwd: "),
+            0u);
+  EXPECT_EQ(why("/etc").find("'GPU:0': NVIDIA's driver cannot be opened: /etc: "), 0u);
+  EXPECT_EQ(why("libc.so.6"), "'GPU:0': 'libc.so.6' has no function cuGetErrorName: a driver for "
+                              "CUDA 12 or newer is needed");
+  fake_cuda_options_t options = fakeOptions();
+  options.version = 11080;
+  fake.reset(&options);
+  EXPECT_EQ(why(GANTRY_FAKE_CUDA), "'GPU:0': '" GANTRY_FAKE_CUDA "' is for CUDA 11.8: a driver for "
+                                   "CUDA 12 or newer is needed");
+}
+
 TEST_F(CUDADriver, honoursVisibleDevices_d8) {
   ::setenv("CUDA_VISIBLE_DEVICES", "1", 1);
   const fake_cuda_options_t options = fakeOptions();

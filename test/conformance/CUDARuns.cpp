@@ -364,6 +364,36 @@ TEST_F(CUDARuns, countTheirPinnedMemory) {
   EXPECT_EQ(device->stats().pinnedBytes, 0u);
 }
 
+/// What runs take is taken by the first ones.
+TEST_F(CUDARuns, aThousandTakeNoMoreThanTwo_m1) {
+  constexpr uint64_t runs = 1000;
+  for (uint32_t cards : {1u, 2u}) {
+    Run run = onHost(load(false, cards));
+    Device *device = run.session->plan().device(1);
+    ASSERT_OK(runOnce(run, 1));
+    const DeviceStats one = device->stats();
+    ASSERT_OK(runOnce(run, 2));
+    const DeviceStats two = device->stats();
+    const uint64_t taken = fake.bytes(0);
+    fake.fail(0, 0); // counts from here
+    for (uint64_t i = 0; i < runs; ++i)
+      ASSERT_OK(runOnce(run, static_cast<float>(i % 100)));
+    EXPECT_LE(fake.calls(nullptr), (6 + 3 * (cards - 1)) * runs);
+    const DeviceStats all = device->stats();
+    EXPECT_EQ(all.allocations, two.allocations);
+    EXPECT_EQ(all.peakBytes, two.peakBytes);
+    EXPECT_EQ(all.pinnedBytes, two.pinnedBytes);
+    EXPECT_EQ(all.stagedCopies, two.stagedCopies);
+    EXPECT_EQ(all.copies - two.copies, (two.copies - one.copies) * runs);
+    EXPECT_EQ(all.copiedBytes - two.copiedBytes, (two.copiedBytes - one.copiedBytes) * runs);
+    EXPECT_EQ(fake.bytes(0), taken);
+    for (const char *never :
+         {"cuMemCreate", "cuMemHostAlloc", "cuEventCreate", "cuStreamCreate", "cuLaunchKernel",
+          "cuGraphInstantiateWithFlags", "cuStreamBeginCapture_v2"})
+      EXPECT_EQ(fake.calls(never), 0u) << never;
+  }
+}
+
 // ---- other processes ----
 
 /// What a child says that does `work`.

@@ -226,7 +226,7 @@ FAKE_CUDA cuInit(unsigned) {
 
 FAKE_CUDA cuDriverGetVersion(int *version) {
   FAKE_BEGIN(Kind::asks);
-  *version = 13000;
+  *version = state().options.version ? state().options.version : 13000;
   return Result::success;
 }
 

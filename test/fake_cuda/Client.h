@@ -11,13 +11,16 @@ namespace gantry::runtime::test {
 
 inline constexpr int outOfMemory = 2, illegalAddress = 700, launchFailed = 719;
 
-/// `path`: the library. The drivers of this process open it from now on.
+/// `path`: the library where it was built; where a program was carried elsewhere with it,
+/// GANTRY_CUDA_LIB names it. The drivers of this process open it from now on.
 inline const fake_cuda_control_t &fakeCUDA(const char *path) {
   static const auto *control = [&] {
-    ::setenv("GANTRY_CUDA_LIB", path, 1);
     void *library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (const char *named = std::getenv("GANTRY_CUDA_LIB"); !library && named)
+      library = ::dlopen(path = named, RTLD_NOW | RTLD_LOCAL);
     if (!library)
       std::abort();
+    ::setenv("GANTRY_CUDA_LIB", path, 1);
     return static_cast<const fake_cuda_control_t *>(::dlsym(library, "fake_cuda_control"));
   }();
   return *control;

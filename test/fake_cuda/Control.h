@@ -26,6 +26,7 @@ typedef struct fake_cuda_options_t {
                       */
   int suggests_one;  /* cuBLASLt knows one algorithm for each product, of large tiles */
   int unpin_milliseconds; /* what giving pinned memory back takes */
+  int version;            /* what the driver is for, as CUDA writes it; 0: 13000 */
 } fake_cuda_options_t;
 
 /** Everything as new, with those options; nothing may be in use. */
