@@ -9,6 +9,7 @@
 #include "gantry/Support/File.h"
 #include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
+#include "gantry/Target/MadeCode.h"
 #include "gantry/Target/Optimize.h"
 
 #include "lld/Common/Driver.h"
@@ -161,7 +162,6 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   if (usesBFloat(*llvmModule))
     addBFloatTruncation(*llvmModule);
   setAttributes(*llvmModule, machine);
-  optimize(*llvmModule, *machine.target);
   return llvmModule;
 }
 
@@ -216,7 +216,7 @@ static Expected<NamelessFile> fileOf(ArrayRef<char> content) {
 /// lld reads and writes files by name. These have names for this process alone, so that nothing is
 /// left of them when it is killed. The output is a pipe, because a file would be written beside its
 /// place and renamed.
-static LogicalResult link(Location loc, ArrayRef<llvm::SmallVector<char, 0>> objects,
+static LogicalResult link(Location loc, ArrayRef<CodeBytes> objects,
                           std::vector<char> &sharedObject) {
   Pipe output;
   if (!output.isOpen())
@@ -273,6 +273,7 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
     auto llvmModule = translate(module, {}, *machine, context, Tiles::inside);
     if (failed(llvmModule))
       return;
+    optimize(**llvmModule, *machine->target);
     llvm::raw_string_ostream stream(text);
     (*llvmModule)->print(stream, nullptr);
     result = success();
@@ -308,9 +309,24 @@ static std::vector<std::vector<std::string>> partition(ModuleOp module,
   return parts;
 }
 
+static FailureOr<CodeBytes> generateCode(ModuleOp module, llvm::Module &llvmModule,
+                                         Machine &machine) {
+  optimize(llvmModule, *machine.target);
+  CodeBytes object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager codegen;
+  if (machine.target->addPassesToEmitFile(codegen, stream, nullptr,
+                                          llvm::CodeGenFileType::ObjectFile)) {
+    module.emitError("internal error: this LLVM cannot write object files");
+    return failure();
+  }
+  codegen.run(llvmModule);
+  return object;
+}
+
 /// Object code of some of the kernels, from a copy of the module that holds only these.
-static FailureOr<llvm::SmallVector<char, 0>>
-compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &cpu, Tiles tiles) {
+static FailureOr<CodeBytes> compilePart(ModuleOp module, ArrayRef<std::string> kernels,
+                                        const std::string &cpu, Tiles tiles) {
   FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
@@ -318,16 +334,8 @@ compilePart(ModuleOp module, ArrayRef<std::string> kernels, const std::string &c
   auto llvmModule = translate(module, kernels, *machine, context, tiles);
   if (failed(llvmModule))
     return failure();
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager codegen;
-  if (machine->target->addPassesToEmitFile(codegen, stream, nullptr,
-                                           llvm::CodeGenFileType::ObjectFile)) {
-    module.emitError("internal error: this LLVM cannot write object files");
-    return failure();
-  }
-  codegen.run(**llvmModule);
-  return object;
+  return makeCodeOnce(**llvmModule, cpu,
+                      [&] { return generateCode(module, **llvmModule, *machine); });
 }
 
 /// A copy of `module` with the functions of `kernels` and the declarations and globals that all
@@ -360,10 +368,21 @@ static void nameMatrixFeatures(ModuleOp module, Machine &machine) {
       machine.features.push_back(feature);
 }
 
-/// Whether kernels call tiles.
-static bool callsTiles(ModuleOp module) {
-  return llvm::any_of(module.getOps<LLVM::LLVMFuncOp>(),
-                      [](LLVM::LLVMFuncOp func) { return cpu::Tile::of(func.getSymName()); });
+/// The tiles that kernels call.
+static SmallVector<LLVM::LLVMFuncOp> tilesOf(ModuleOp module) {
+  return llvm::filter_to_vector(module.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp func) {
+    return cpu::Tile::of(func.getSymName()).has_value();
+  });
+}
+
+/// A module that only declares a tile.
+static OwningOpRef<ModuleOp> declareTile(ModuleOp module, LLVM::LLVMFuncOp tile) {
+  OpBuilder builder(module.getContext());
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(builder, module.getLoc());
+  (*alone)->setAttrs(module->getDiscardableAttrDictionary());
+  builder.setInsertionPointToEnd(alone->getBody());
+  builder.clone(*tile);
+  return alone;
 }
 
 FailureOr<CPUCode> gantry::outlineCPUCode(ModuleOp module, const std::string &cpu) {
@@ -385,16 +404,16 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   std::vector<OwningOpRef<ModuleOp>> modules;
   for (const auto &part : parts)
     modules.push_back(selectKernels(module, part));
-  // Tiles are shared by all of them, and a part of their own.
-  const bool hasTiles = callsTiles(module);
-  if (hasTiles) {
+  // Tiles are shared by all of them, and each is a part of its own, which other plans have, too.
+  const size_t kernelParts = parts.size();
+  for (LLVM::LLVMFuncOp tile : tilesOf(module)) {
     parts.push_back({});
-    modules.push_back(selectKernels(module, {}));
+    modules.push_back(declareTile(module, tile));
   }
-  std::vector<llvm::SmallVector<char, 0>> objects(parts.size());
+  std::vector<CodeBytes> objects(parts.size());
   auto compile = [&](size_t i) -> LogicalResult {
-    FailureOr<llvm::SmallVector<char, 0>> object = failure();
-    Tiles tiles = hasTiles && i + 1 == parts.size() ? Tiles::inside : Tiles::elsewhere;
+    FailureOr<CodeBytes> object = failure();
+    Tiles tiles = i < kernelParts ? Tiles::elsewhere : Tiles::inside;
     if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); }))
       return diagnoseFatal(module.getLoc(), cpu, *fatal);
     if (failed(object))

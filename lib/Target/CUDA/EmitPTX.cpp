@@ -9,6 +9,7 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
+#include "gantry/Target/MadeCode.h"
 #include "gantry/Target/Optimize.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -121,6 +122,23 @@ static void makeNamesUnique(llvm::Module &module) {
       variable.setName(variable.getName() + "_" + module.getName());
 }
 
+static FailureOr<CodeBytes> generateCode(::mlir::gpu::GPUModuleOp module, llvm::Module &code,
+                                         llvm::TargetMachine &machine, Target::Text form) {
+  optimizeModule(code, machine, llvm::PipelineTuningOptions());
+  makeNamesUnique(code);
+  CodeBytes text;
+  llvm::raw_svector_ostream stream(text);
+  if (form == Target::Text::llvm) {
+    code.print(stream, nullptr);
+    return text;
+  }
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError("internal error: this LLVM cannot write PTX");
+  passes.run(code);
+  return text;
+}
+
 static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module, StringRef arch,
                                          Target::Text form) {
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(arch);
@@ -135,19 +153,13 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module, String
   inlineDeviceFunctions(*code);
   alignSharedMemory(*code);
   allowAllRegisters(*code);
-  optimizeModule(*code, *machine, llvm::PipelineTuningOptions());
-  makeNamesUnique(*code);
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  if (form == Target::Text::llvm) {
-    code->print(stream, nullptr);
-    return std::string(text);
-  }
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return module.emitError("internal error: this LLVM cannot write PTX");
-  passes.run(*code);
-  return std::string(text);
+  auto generate = [&] { return generateCode(module, *code, *machine, form); };
+  std::string made =
+      (arch + (form == Target::Text::llvm ? " llvm " : " ptx ") + module.getName()).str();
+  FailureOr<CodeBytes> text = makeCodeOnce(*code, made, generate);
+  if (failed(text))
+    return failure();
+  return std::string(text->begin(), text->end());
 }
 
 static FailureOr<std::string> emitModuleGuarded(::mlir::gpu::GPUModuleOp module, StringRef arch,
