@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,7 +57,7 @@ inline void printError(void *, gantry_severity_t severity, const char *text) {
     ADD_FAILURE() << text;
 }
 
-inline EditablePlan compile(const std::string &path, std::vector<std::string> flags) {
+inline plan::PlanFile compileFile(const std::string &path, const std::vector<std::string> &flags) {
   std::vector<const char *> pointers;
   for (const std::string &flag : flags)
     pointers.push_back(flag.c_str());
@@ -74,7 +75,16 @@ inline EditablePlan compile(const std::string &path, std::vector<std::string> fl
   if (!file) // nothing can go on, and the compiler has said why
     std::abort();
   gantry_artifact_destroy(artifact);
-  return EditablePlan(file.take());
+  return file.take();
+}
+
+/// A plan of its own of what several tests of a process compile alike, which is compiled once.
+inline EditablePlan compile(const std::string &path, const std::vector<std::string> &flags) {
+  static std::map<std::pair<std::string, std::vector<std::string>>, plan::PlanFile> compiled;
+  auto entry = compiled.find({path, flags});
+  if (entry == compiled.end())
+    entry = compiled.try_emplace({path, flags}, compileFile(path, flags)).first;
+  return EditablePlan(plan::PlanFile::copyOf(entry->second.bytes()).take());
 }
 
 /// Everything to run a plan's first function with made-up inputs.
