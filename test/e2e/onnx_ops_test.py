@@ -906,6 +906,32 @@ learned("normalizer_l2", "Normalizer", [x], [x / safe(np.sqrt((x * x).sum(1, kee
 learned("binarizer", "Binarizer", [x], [(x > 0.25).astype(np.float32)], threshold=0.25)
 learned("feature_extractor", "ArrayFeatureExtractor", [x, i64(3, 0, 0)], [x[:, [3, 0, 0]]])
 learned("feature_extractor_vector", "ArrayFeatureExtractor", [x[0], i64(1)], [x[:1, [1]]])
+gaps = np.where(x > 0.5, np.float32(np.nan), x)
+learned("imputer_nan", "Imputer", [gaps], [np.where(np.isnan(gaps), np.float32([1, 2, 3, 4]), gaps)],
+        imputed_value_floats=[1.0, 2.0, 3.0, 4.0], replaced_value_float=math.nan)
+learned("imputer_zero", "Imputer", [x], [np.where(x == 0, np.float32(9), x)], imputed_value_floats=[9.0], replaced_value_float=0.0)
+codes = RANDOM.integers(0, 5, (6, 3))
+learned("imputer_ints", "Imputer", [codes], [np.where(codes == 4, 7, codes)], imputed_value_int64s=[7], replaced_value_int64=4)
+learned("feature_vectorizer", "FeatureVectorizer", [x, codes], [np.concatenate((x, codes.astype(np.float32)), 1)],
+        inputdimensions=[4, 3])
+coded = lambda table, other: np.vectorize(lambda v: table.get(v, other))(codes)
+learned("label_encoder_ints", "LabelEncoder", [codes], [coded({3: 10, 0: 30, 1: 20}, -1)], keys_int64s=[3, 0, 1, 3],
+        values_int64s=[10, 30, 20, 99])
+learned("label_encoder_floats", "LabelEncoder", [codes], [coded({3: 0.5, 0: 1.5}, 0.25).astype(np.float32)], keys_int64s=[3, 0],
+        values_floats=[0.5, 1.5], default_float=0.25)
+learned("label_encoder_to_ints", "LabelEncoder", [codes * np.float32(0.5)], [coded({3: 2, 2: 1}, 8)], keys_floats=[1.5, 1.0],
+        values_int64s=[2, 1], default_int64=8)
+learned("one_hot_encoder", "OneHotEncoder", [codes], [(codes[..., None] == [0, 2, 4]).astype(np.float32)], cats_int64s=[0, 2, 4])
+vectors, dual = f32(5, 4), f32(5)
+squares = ((x[:, None] - vectors) ** 2).sum(-1)
+for kernel, near in (("LINEAR", x @ vectors.T), ("POLY", (0.5 * (x @ vectors.T) + 0.25) ** 3), ("RBF", np.exp(-0.5 * squares)),
+                     ("SIGMOID", np.tanh(0.5 * (x @ vectors.T) + 0.25))):
+    total = (near @ dual + 0.75)[:, None]
+    given = dict(support_vectors=vectors.reshape(-1).tolist(), coefficients=dual.tolist(), rho=[0.75], n_supports=5,
+                 kernel_type=kernel, kernel_params=[0.5, 0.25, 3.0])
+    learned(f"svm_regressor_{kernel}", "SVMRegressor", [x], [total], **given)
+    learned(f"svm_outliers_{kernel}", "SVMRegressor", [x], [np.where(total > 0, 1, -1).astype(np.float32)], one_class=1, **given)
+learned("svm_regressor_line", "SVMRegressor", [x], [(x @ vectors[0] + 0.5)[:, None]], coefficients=vectors[0].tolist(), rho=[0.5])
 weights, base = f32(3, 4), f32(3)
 scores = x @ weights.T + base
 given = dict(coefficients=weights.reshape(-1).tolist(), intercepts=base.tolist())

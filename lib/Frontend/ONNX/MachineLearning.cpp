@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
 
-static Value floats(NodeContext &n, ArrayRef<float> values, IntsRef shape, mlir::Type element) {
+Value gantry::onnx::floats(NodeContext &n, ArrayRef<float> values, IntsRef shape,
+                           mlir::Type element) {
   Elements elements;
   elements.isFloat = true;
   elements.floats.assign(values.begin(), values.end());
@@ -17,15 +18,14 @@ static Value floats(NodeContext &n, ArrayRef<float> values, IntsRef shape, mlir:
       makeConstantElements(RankedTensorType::get(shape, element), elements, n.outputName(0)));
 }
 
-static Value indices(NodeContext &n, IntsRef values) {
+Value gantry::onnx::indices(NodeContext &n, IntsRef values) {
   Elements elements;
   elements.ints.assign(values.begin(), values.end());
   auto type = RankedTensorType::get({int64_t(values.size())}, n.i64());
   return n.constant(makeConstantElements(type, elements, n.outputName(0)));
 }
 
-/// The input as rows of numbers in floating point.
-static Value rows(NodeContext &n) {
+Value gantry::onnx::rows(NodeContext &n) {
   Value x = n.input(0);
   if (n.rankOf(x) != 2)
     return n.fail("the input must be [batch, features]");
@@ -91,7 +91,7 @@ static Values arrayFeatureExtractor(NodeContext &n) {
 // Scores and labels
 //===----------------------------------------------------------------------===//
 
-static Value transform(NodeContext &n, Value scores, StringRef post) {
+Value gantry::onnx::transform(NodeContext &n, Value scores, StringRef post) {
   if (post == "NONE")
     return scores;
   if (post == "LOGISTIC")
@@ -399,6 +399,11 @@ void gantry::onnx::addMachineLearningOps(OpTable &table) {
   table.refuse("ZipMap",
                "values are tensors, not maps; converters leave it out when asked to (zipmap=False)",
                kMachineLearning);
-  for (StringRef op : {"LabelEncoder", "CategoryMapper", "DictVectorizer"})
+  for (StringRef op : {"CategoryMapper", "DictVectorizer", "CastMap"})
     table.refuse(op, "strings and maps are not tensors of numbers", kMachineLearning);
+  table.refuse("SVMClassifier",
+               "its classes vote by pairs, and no kernel does that; linear models and trees are "
+               "supported",
+               kMachineLearning);
+  addFeatureOps(table);
 }
