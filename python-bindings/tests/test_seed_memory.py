@@ -148,7 +148,7 @@ class Fractions(unittest.TestCase):
     def test_21_growth_alone(self):
         self.assertEqual(run(program("""
             from gantry.compat import tf
-            config = tf.ConfigProto()
+            config = tf.compat.v1.ConfigProto()
             config.gpu_options.allow_growth = True
             with tf.Session(config=config) as sess:
                 print(sess.run(tf.constant([1.0, 2.0])).tolist())

@@ -47,6 +47,7 @@ class Wheel(unittest.TestCase):
             self.assertIn("placed 1 op", python("-c", "import gantry as gt; f = gt.function(lambda x: x + x); "
                                                       "print(f.lower(gt.ones(2)).plan().explain())"))
             self.assertIn("gantry 0.", python("-m", "gantry", "--version"))
+            self.assertIn("gantry 0.", run(home / "bin/gantry", "--version", env=names, cwd=folder))
             where = "import gantry, json; from gantry import _library as l; l.compiler(); l.runtime(); " \
                     "print(json.dumps([gantry.__file__] + [each._name for each in l._opened.values()]))"
             for file in json.loads(python("-c", where)):

@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import gantry as gt
+from gantry.compat import tf
 from tests.support import HAS_COMPILER, NEEDS_COMPILER
 
 TASK = "/job:localhost/replica:0/task:0/"
@@ -93,6 +94,9 @@ CALLS = (
     (lambda x, m: gt.ops.top_k(x, 1, 9), ValueError, "LINE 'gantry.top_k' op k is 9, axis 1 has 3 elements"),
     (lambda x, m: gt.ops.gather(x, x, 0), ValueError,
      "LINE operand 'indices' of gantry.gather is 'tensor<2x3xf32>'; its elements may be i32, i64"),
+    (lambda x, m: tf.keras.layers.Dense(1), AttributeError, "gantry.compat.tf has no 'keras': Gantry does not train networks; "
+     "it runs graphs that TensorFlow exports to ONNX"),
+    (lambda x, m: tf.einsum("ij->ji", x), AttributeError, "gantry.compat.tf has no 'einsum': gantry.ops has every op"),
 )
 
 

@@ -57,6 +57,7 @@ def metadata(tag):
                                  "Summary: Tensors on devices that you choose, compiled graphs and functions\n"
                                  "License: Apache-2.0 WITH LLVM-exception\nRequires-Python: >=3.9\n"
                                  "Requires-Dist: numpy>=1.22\n")
+    yield f"{folder}/entry_points.txt", "[console_scripts]\ngantry = gantry.__main__:main\n"
     yield f"{folder}/WHEEL", f"Wheel-Version: 1.0\nGenerator: make_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n"
 
 

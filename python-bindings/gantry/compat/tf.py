@@ -4,6 +4,7 @@ Names only: every one stands for a thing of Gantry's own, which says what it doe
 """
 
 import collections
+import sys
 import types
 
 import gantry as gt
@@ -131,3 +132,13 @@ def zeros(shape, dtype="float32"):
 def identity(x):
     """A new array of the same contents, where the scope asks for it."""
     return x.copy_to(gt._device.request() or x.device)
+
+
+compat = types.SimpleNamespace(v1=sys.modules[__name__])  # tf.compat.v1.ConfigProto
+
+
+def __getattr__(name):
+    what = ("Gantry does not train networks; it runs graphs that TensorFlow exports to ONNX" if name in
+            ("keras", "distribute", "data", "GradientTape", "gradients", "train", "optimizers", "losses", "estimator")
+            else "gantry.ops has every op")
+    raise AttributeError(f"gantry.compat.tf has no '{name}': {what}")
