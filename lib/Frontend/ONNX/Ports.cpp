@@ -25,7 +25,11 @@ static std::string dimKey(const ValueInfo &input, size_t axis) {
 }
 
 LogicalResult Importer::resolveDims() {
-  llvm::StringSet<> open, places;
+  llvm::StringSet<> open, places, decided;
+  auto given = [&](StringRef name) -> std::optional<int64_t> {
+    auto it = llvm::find_if(options.dims, [&](const auto &dim) { return dim.first == name; });
+    return it == options.dims.end() ? std::nullopt : std::optional(it->second);
+  };
   for (const ValueInfo &input : model.graph.inputs)
     for (size_t i = 0; i < input.type.dims.size(); ++i) {
       std::string byPlace = placeOf(input, i);
@@ -33,6 +37,8 @@ LogicalResult Importer::resolveDims() {
       places.insert(byPlace);
       if (!dim.isKnown())
         open.insert(dimKey(input, i));
+      if (!dim.isKnown() && (!given(byPlace) || given(byPlace) == given(dimKey(input, i))))
+        decided.insert(dimKey(input, i));
       for (auto &[name, size] : options.dims)
         if (dim.isKnown() && name == byPlace && dim.size != size)
           return emitError(file) << "dimension '" << name << "' is fixed to " << dim.size
@@ -45,6 +51,11 @@ LogicalResult Importer::resolveDims() {
     if (!fresh && it->second != size)
       return emitError(file) << "dimension '" << name << "' is given twice, as " << it->second
                              << " and " << size;
+    // A place given by itself goes before its name, which may decide others.
+    if (open.contains(name) && !decided.contains(name))
+      return emitError(file) << "dimension '" << name
+                             << "' is given, and so is every place that has "
+                             << "it; leave one out";
     if (!open.contains(name) && !places.contains(name)) {
       auto error = emitError(file) << "no open dimension is named '" << name << "'; ";
       if (open.empty())
