@@ -25,7 +25,7 @@ DEVICES = ("CPU:0", "CPU:0,GPU:0")
 # Models with loops inside of kernels, which most interfaces are for.
 ALWAYS = ("attention", "averagepool", "concat", "conv", "gemm", "layer_normalization", "lrn", "lstm", "matmul", "maxpool",
           "reduce_mean", "softmax", "topk", "resize")
-LARGE = ("light_inception_v1", "light_resnet50", "light_vgg19")
+LARGE = ("light_inception_v1", "light_resnet50", "light_squeezenet", "light_vgg19")
 
 
 def models(every):
