@@ -1,6 +1,7 @@
 #include "gantry/Analysis/Rows.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -9,14 +10,12 @@ using namespace gantry;
 
 using Rows = SmallVector<unsigned>;
 
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// The operands of the result's rank that do not stretch along its rows.
 static Rows ofSameRows(Operation *op) {
-  RankedTensorType result = tensorOf(op->getResult(0));
+  RankedTensorType result = typeOf(op->getResult(0));
   Rows rows;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    RankedTensorType type = tensorOf(operand);
+    RankedTensorType type = typeOf(operand);
     if (type.getRank() == result.getRank() && type.getDimSize(0) == result.getDimSize(0))
       rows.push_back(i);
   }
@@ -50,7 +49,7 @@ static Rows ofSlice(SliceOp op) {
 
 SmallVector<unsigned> gantry::rowOperandsOf(Operation *op) {
   if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()) ||
-      tensorOf(op->getResult(0)).getRank() == 0)
+      rankOf(op->getResult(0)) == 0)
     return {};
   return llvm::TypeSwitch<Operation *, Rows>(op)
       .Case<MatmulOp>(ofProduct)
@@ -82,7 +81,7 @@ SmallVector<unsigned> gantry::rowOperandsOf(Operation *op) {
 }
 
 void gantry::setRows(Operation *op, int64_t rows) {
-  RankedTensorType type = tensorOf(op->getResult(0));
+  RankedTensorType type = typeOf(op->getResult(0));
   SmallVector<int64_t> shape(type.getShape());
   shape.front() = rows;
   op->getResult(0).setType(type.clone(shape));

@@ -1,4 +1,5 @@
 #include "gantry/Target/AttentionPolicy.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 
@@ -9,14 +10,6 @@ using Ops = SmallVector<Operation *, 16>;
 
 /// Attention of more ops stays in pieces.
 static constexpr size_t kMostOps = 24;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static Type elementOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
 
 /// What makes `value`, if it is for one op alone, and where that is computed.
 static Operation *ownMaker(Value value, Operation *user) {

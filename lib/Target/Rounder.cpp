@@ -1,4 +1,5 @@
 #include "gantry/Target/Rounder.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
@@ -9,8 +10,6 @@
 
 using namespace mlir;
 using namespace gantry;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Ops that only move elements of their first operand.
 static bool isMove(Operation *op) { return op && (isa<TransposeOp, SliceOp>(op) || isView(op)); }

@@ -12,6 +12,8 @@
 // which is both more exact and what vector units do well.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -145,11 +147,6 @@ public:
   Value convertTo(Value tensor, Type element);
 };
 
-inline mlir::RankedTensorType typeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
-inline mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElementType(); }
 /// Whether the elements of a tensor of the gantry dialect compare as unsigned; i1 does.
 inline bool isUnsigned(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);

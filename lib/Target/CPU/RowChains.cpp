@@ -10,6 +10,8 @@
 
 #include "RowChains.h"
 
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -24,8 +26,6 @@ static constexpr int64_t kLongestRow = 32768;
 static constexpr size_t kMostOps = 24;
 /// How far from the root the first value of a row must turn up.
 static constexpr int kNear = 4;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static bool isElementwise(Operation *op) {
   auto kernel = dyn_cast_or_null<KernelOpInterface>(op);

@@ -11,6 +11,7 @@
 
 #include "Products/Attention.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/FusionPolicy.h"
@@ -32,10 +33,6 @@ static constexpr int64_t kLongRow = 32768;
 static FusionKind kindOf(Operation *op) { return cast<KernelOpInterface>(op).getFusionKind(); }
 
 static bool isElementwise(Operation *op) { return kindOf(op) == FusionKind::Elementwise; }
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 static ArrayRef<int64_t> resultShapeOf(Operation *op) { return shapeOf(op->getResult(0)); }
 

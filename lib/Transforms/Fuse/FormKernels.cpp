@@ -11,6 +11,7 @@
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/Target.h"
@@ -31,10 +32,6 @@ namespace gantry {
 /// Whether what lies side by side along the axis lies one behind the other in memory.
 static bool isOutermost(ArrayRef<int64_t> shape, int64_t axis) {
   return llvm::all_of(shape.take_front(axis), [](int64_t size) { return size == 1; });
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 /// The operands that the result is, one behind the other; empty where it is something else.

@@ -9,6 +9,8 @@
 
 #include "ByteScales.h"
 
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+
 #include "mlir/IR/IRMapping.h"
 
 #include <cmath>
@@ -17,8 +19,6 @@ using namespace mlir;
 using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// A scale that constants decide is one.
 static LogicalResult evaluateScale(MulOp op, PatternRewriter &rewriter) {

@@ -1,12 +1,13 @@
 #include "Dequantised.h"
 
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+
 using namespace mlir;
 using namespace gantry;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static bool isBytes(Value value) { return typeOf(value).getElementType().isInteger(8); }
-static bool isI32(Value value) { return typeOf(value).getElementType().isSignlessInteger(32); }
-static bool isF32(Value value) { return typeOf(value).getElementType().isF32(); }
+static bool isBytes(Value value) { return elementOf(value).isInteger(8); }
+static bool isI32(Value value) { return elementOf(value).isSignlessInteger(32); }
+static bool isF32(Value value) { return elementOf(value).isF32(); }
 
 std::optional<Centred> Centred::match(Value value) {
   Centred found;
@@ -44,7 +45,7 @@ std::optional<ScaledInteger> ScaledInteger::match(Value value) {
   for (auto [number, scale] :
        {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
     auto cast = number.getDefiningOp<CastOp>();
-    if (cast && isa<IntegerType>(typeOf(cast.getInput()).getElementType()) &&
+    if (cast && isa<IntegerType>(elementOf(cast.getInput())) &&
         number.getType() == value.getType() && evaluateValue(scale))
       return ScaledInteger{cast, scale};
   }
@@ -61,7 +62,7 @@ std::optional<Scaled> Scaled::match(Value value) {
 }
 
 std::optional<Elements> gantry::elementsAlong(Value value, ArrayRef<int64_t> shape, int64_t dim) {
-  ArrayRef<int64_t> own = typeOf(value).getShape();
+  ArrayRef<int64_t> own = shapeOf(value);
   const int64_t skipped = shape.size() - own.size();
   if (skipped < 0)
     return std::nullopt;

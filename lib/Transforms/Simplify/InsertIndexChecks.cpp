@@ -9,6 +9,7 @@
 
 #include "Indices.h"
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -41,10 +42,6 @@ static BlockArgument givenByCaller(Value value) {
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   return func && !func.getArgAttr(argument.getArgNumber(), kVariableAttr) ? argument
                                                                           : BlockArgument();
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 namespace {

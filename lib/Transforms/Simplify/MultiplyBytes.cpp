@@ -12,6 +12,7 @@
 #include "ByteScales.h"
 #include "ComputedBytes.h"
 
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -26,8 +27,6 @@ namespace gantry {
 } // namespace gantry
 
 using Shape = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {
 /// The weights of a product: one row of terms for each output.

@@ -16,14 +16,12 @@
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
 
 static bool areBytes(Value left, Value right) {
   return typeOf(left).getElementType().isUnsignedInteger(8) &&

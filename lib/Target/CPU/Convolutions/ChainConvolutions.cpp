@@ -9,6 +9,7 @@
 #include "Chain.h"
 #include "Placed.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CPU/Passes.h"
 
@@ -21,8 +22,6 @@ namespace gantry {
 #define GEN_PASS_DEF_CHAINCONVOLUTIONSPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// A convolution of pictures of f32 in the form that has kernels.
 static bool isOurs(ConvOp conv) {

@@ -15,6 +15,7 @@
 #include "SkipBorders.h"
 #include "Transposed.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/Target.h"
@@ -32,9 +33,6 @@ namespace gantry {
 } // namespace gantry
 
 using Shape = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static int64_t rankOf(Value value) { return typeOf(value).getRank(); }
 
 /// The zero borders of a convolution that stand in front of it as an op of their own, if they are
 /// no one else's.

@@ -6,11 +6,10 @@
 #include "InF32.h"
 
 #include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace gantry;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static Value castLike(OpBuilder &builder, Operation *like, Value value, Type element,
                       StringRef suffix) {

@@ -10,13 +10,12 @@
 #include "Panels.h"
 #include "Reorder.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/Rounder.h"
 
 using namespace mlir;
 using namespace gantry;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// By shapes alone, so that what is rounded does not depend on what a reorder costs.
 static bool suits(ConvOp conv) {

@@ -4,6 +4,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -39,10 +40,6 @@ bool gantry::movesNothing(ArrayRef<int64_t> shape, ArrayRef<int64_t> permutation
     if (shape[d] != 1)
       moving.push_back(d);
   return llvm::is_sorted(moving);
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 /// Bytes of an element that has some of its own; 0 for others.

@@ -7,13 +7,10 @@
 
 #include "Reorder.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace gantry;
-
-static Type elementOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
 
 /// Whether no number of a floating-point constant has these bits under the mask; false where they
 /// are not at hand.

@@ -8,6 +8,7 @@
 #include "CoreTiles.h"
 #include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
@@ -20,8 +21,6 @@ namespace gantry {
 #define GEN_PASS_DEF_NARROWGPUFACTORSPASS
 #include "gantry/Target/CUDA/Passes.h.inc"
 } // namespace gantry
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static bool isF32(Value value) { return typeOf(value).getElementType().isF32(); }
 
