@@ -22,8 +22,6 @@ static constexpr llvm::StringLiteral phaseNames[] = {"import", "simplify", "repl
                                                      "copy",   "fuse",     "kernel",    "schedule",
                                                      "memory", "llvm",     "ptx"};
 
-llvm::StringRef gantry::phaseName(Phase phase) { return phaseNames[size_t(phase)]; }
-
 std::optional<Phase> gantry::parsePhase(llvm::StringRef name) {
   for (auto [i, known] : llvm::enumerate(phaseNames))
     if (name == known)

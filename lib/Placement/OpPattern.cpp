@@ -97,8 +97,6 @@ bool globMatches(std::string_view pattern, std::string_view text) {
   return true;
 }
 
-std::span<const std::string_view> opKinds() { return kinds; }
-
 std::string OpPattern::given() const {
   return of == Of::nameOrOp ? text : std::string(subjects[static_cast<size_t>(of)]) + ":" + text;
 }

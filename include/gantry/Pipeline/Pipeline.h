@@ -39,8 +39,7 @@ enum class Phase {
   ptx
 };
 
-/// "import", "simplify", ...
-llvm::StringRef phaseName(Phase phase);
+/// Of "import", "simplify", ...
 std::optional<Phase> parsePhase(llvm::StringRef name);
 
 /// Where ops without a request go (spec P6, P11). Unset is `default`, or `follow` with explicit

@@ -34,9 +34,6 @@ struct OpPattern {
   bool matches(const Subject &subject) const;
 };
 
-/// What patterns of subject `kind` may name; they must match one of them.
-std::span<const std::string_view> opKinds();
-
 /// Reads one. Errors: INVALID_ARGUMENT, whose message goes on after the pattern: "has no pattern".
 Expected<OpPattern> parseOpPattern(std::string_view text);
 
