@@ -2,7 +2,8 @@
 
 Section 9 of the specification is tested on simulated devices. Every graph that the test runs there is
 noted with its flags and its output; without `--simulate` the same becomes a plan for real GPUs, which must
-print the same. Several GPUs become several logical devices of one, so that one card is enough. Networks with
+print the same. Several GPUs become several logical devices of one, so that one card is enough. So do graphs of the
+driver's own tests, which print on the GPU what the interpreter of their kernels prints. Networks with
 reference outputs beside them come as they are.
 """
 
@@ -12,10 +13,13 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import unittest
 
 import common
+
+import numpy as np
 
 # Flags of `gantry run` that say nothing to a compiler, with and without a value of their own.
 OF_RUN_WITH_VALUE = ("--input", "--fill", "--seed", "--repeat", "--threads", "--rtol", "--atol")
@@ -97,6 +101,19 @@ def section9(build, scratch):
     return recorder.found
 
 
+def of_the_driver(build, data):
+    """Branches and loops, what waits for the other GPU, and an all-reduce; each run thrice, so that graphs are replayed."""
+    np.save(data / "passes.npy", np.int32(3))
+    for name, gpus in (("loop", 2), ("branch", 2), ("one", 1), ("chain", 2), ("exchange", 2), ("reuse", 2), ("pipeline", 3),
+                       ("all-reduce", 2)):
+        file = common.ROOT / f"test/conformance/Inputs/{name}.mlir"
+        flags = [f"--devices=CPU:0,{','.join(f'GPU:{number}' for number in range(gpus))}"]
+        run = ["--fill", "uniform:-1:1", "--seed", "1", "--repeat", "3", *(("--input", "n=data/passes.npy") if name == "loop" else ())]
+        done = subprocess.run([str(build / "bin/gantry"), "run", str(file), *on_one_gpu(flags), *run, "--emulate"],
+                              capture_output=True, text=True, cwd=data.parent, check=True)
+        yield {"name": f"driver/{name}", "file": file, "folder": file.parent, "compile": flags, "run": run, "stdout": done.stdout}
+
+
 def with_references(data):
     """mnist, ultraface and the digits of the examples: files that lie beside them say what is right."""
     models = pathlib.Path(os.environ.get("GANTRY_MODELS_DIR", common.ROOT.parent / "shared/models"))
@@ -132,4 +149,5 @@ def programs(build, scratch, data):
         program["run"] = [word.replace("=", f"=data/{program['folder'].name}-", 1) if word.endswith((".npy", ".npz")) else word
                           for word in program["run"]]
         yield program
+    yield from of_the_driver(build, data)
     yield from with_references(data)
