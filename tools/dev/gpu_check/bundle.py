@@ -209,6 +209,12 @@ class Bundle:
         plan.unlink()
         return [entry]
 
+    def on_device(self):
+        """A graph whose input and output are on the GPU, for arrays of the caller."""
+        file = common.ROOT / "test/conformance/Inputs/on-device.mlir"
+        content = gantry_api.compile_model(file, self.flags, {})
+        return [{"name": "arrays and a stream of the caller", "plan": self.keep(content, "programs/on-device.gantry")}]
+
     def speed(self):
         made = []
         with tempfile.TemporaryDirectory() as scratch:
@@ -231,7 +237,7 @@ class Bundle:
         parts = {part: getattr(self, part)() if part in self.arguments.parts else [] for part in PARTS}
         commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=common.ROOT)
         content = {"commit": commit.stdout.strip(), "arch": self.arguments.arch, "small": self.arguments.small,
-                   "bits": bits, "left_out": left_out, **parts, "split": self.split()}
+                   "bits": bits, "left_out": left_out, **parts, "split": self.split(), "on_device": self.on_device()}
         (self.folder / "manifest.json").write_text(json.dumps(content, indent=0))
 
 

@@ -64,10 +64,15 @@ class Device:
         self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
         return pointer
 
+    def pinned(self, size):
+        """Memory of the host that CUDA knows."""
+        made = ctypes.c_void_p()
+        self.call("cuMemHostAlloc", ctypes.byref(made), ctypes.c_size_t(size), 1)
+        return made
+
     def fill(self, pointer, size, numbers):
         """Writes the bytes of `numbers`, an array, again and again. Of zeros a GPU takes less power, and is faster."""
-        piece, stream, pinned = numbers.tobytes(), self.stream(), ctypes.c_void_p()
-        self.call("cuMemHostAlloc", ctypes.byref(pinned), ctypes.c_size_t(len(piece)), 1)
+        piece, stream, pinned = numbers.tobytes(), self.stream(), self.pinned(numbers.nbytes)
         ctypes.memmove(pinned, piece, len(piece))
         for at in range(0, size, len(piece)):
             self.call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(pointer.value + at), pinned, ctypes.c_size_t(min(len(piece), size - at)), stream)

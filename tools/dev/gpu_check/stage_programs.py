@@ -5,6 +5,7 @@ Recorded programs have to print what they printed on simulated devices, and to c
 ledger says (the tool counts under -v). GPUs are logical devices of one card (recorded.py).
 """
 
+import ctypes
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 
 import common
+import cuda
 import kernel_cases
 import networks
 import runtime
@@ -79,6 +81,41 @@ def counted(stage, entry, scratch):
               detail=f"kernels not run, being too much to interpret: loaded, copies as planned, no leak, {calls[1] - calls[0]} calls of the driver in a further run")
 
 
+def of_the_caller(stage, entry, scratch):
+    """Arrays on the GPU, used where they are: filled and read on a stream that the runs are ordered with."""
+    device, rounds = cuda.Device(), 5
+    machine = runtime.Runtime()
+    plan = runtime.Plan(machine, common.unpacked(entry["plan"], scratch))
+    bindings, stream = plan.bind(None), device.stream()
+    arrays = []
+    for kind in ("input", "output"):
+        (name, info), = plan.infos(kind).items()
+        arrays.append(device.take(info.size))
+        machine.call(f"bindings_set_device_{kind}", bindings, name.encode(), ctypes.c_void_p(arrays[-1].value), info.element,
+                     (ctypes.c_int64 * len(info.shape()))(*info.shape()), len(info.shape()))
+    machine.call("bindings_set_stream", bindings, stream)
+    numbers, pinned = np.linspace(-1, 1, info.size // 4, dtype=np.float32), device.pinned(info.size)
+    right = True
+    for number in range(1, rounds + 1):
+        ctypes.memmove(pinned, (numbers * number).tobytes(), info.size)
+        device.call("cuMemcpyHtoDAsync_v2", arrays[0], pinned, ctypes.c_size_t(info.size), stream)
+        machine.call("session_run", plan.session, bindings)
+        device.call("cuMemcpyDtoHAsync_v2", pinned, arrays[1], ctypes.c_size_t(info.size), stream)
+        device.wait(stream)
+        found = np.frombuffer(ctypes.string_at(pinned, info.size), np.float32)
+        right &= bool((found == np.maximum(2 * numbers * number, 0)).all())
+    copied = sum(count.copies for count in machine.devices()["GPU:0"].run_copies)
+    plan.close()
+    machine.close()
+    device.call("cuMemFreeHost", pinned)
+    device.call("cuStreamDestroy_v2", stream)
+    for array in arrays:
+        device.free(array)
+    device.close()
+    stage.row(program=entry["name"], verdict="passed" if right and not copied else "failed",
+              detail=f"{rounds} runs, {'right' if right else 'wrong'} numbers, {copied} copies by Gantry")
+
+
 def outcomes(text):
     """Names of the tests that passed and that failed, of what GoogleTest prints."""
     return [sorted(set(re.findall(rf"^\[ +{word} +\] (\S+/[^\s,]+)", text, re.MULTILINE))) for word in ("OK", "FAILED")]
@@ -114,6 +151,8 @@ def main():
         guarded(stage, "conformance suite", conformance)
         for program in content["programs"]:
             guarded(stage, program["name"], recorded, program, scratch)
+        for entry in content.get("on_device", ()):
+            guarded(stage, entry["name"], of_the_caller, entry, scratch)
         for entry in content["networks"]:
             guarded(stage, networks.title(entry), counted if entry["large"] and common.REHEARSED else network, entry, scratch)
     return stage.failed()
