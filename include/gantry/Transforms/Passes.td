@@ -133,9 +133,11 @@ def MultiplyBytesPass : Pass<"gantry-multiply-bytes", "::mlir::func::FuncOp"> {
     A `gantry.matmul` or `gantry.conv` in i32 of `cast(bytes) - zero point`, or in f32 of that times a
     scale, with constant weights, becomes the product of the bytes, ui8 by i8, with sums in i32; what the
     zero point of the left operand adds to the sums is taken off behind it, and so is the scale, the
-    product of both. A quantised bias with that scale is added to the sums. A division by the scale of
+    product of both. So does a `gantry.matmul` whose operands are both computed, with one zero point each:
+    then sums of rows and columns of the bytes are taken off. A quantised bias with that scale is added to the sums. A division by the scale of
     the result goes into the scales and constants in front of it, through sums, relu and clamps; a clamp
-    to the range of bytes goes where the cast behind it saturates. Maxima over windows and moves of
+    to the range of bytes goes where the cast behind it saturates; bytes that are scaled and quantised
+    again with the same numbers stay as they are. Maxima over windows and moves of
     values with one scale are those of the bytes.
 
     Sums are those of the integers, in every bit. In f32, results may differ from those of the ops as
