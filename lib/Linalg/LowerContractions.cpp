@@ -3,6 +3,7 @@
 #include "Blocks.h"
 #include "Patterns.h"
 
+#include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 
 using namespace mlir;
@@ -10,7 +11,57 @@ using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
 
+/// The weights of few bits as numbers, which whoever makes code of the product need not have in
+/// memory.
+static Value unpackWeights(const FewBits &form, Value packed, Emitter &b) {
+  const int64_t columns = shapeOf(packed).front();
+  auto unpack = [&](Emitter &e, ValueRange) -> Value {
+    Type i32 = e.getI32Type();
+    Value column = e.loopIndex(0), term = e.loopIndex(1);
+    auto over = [&](Value x, int64_t by) -> Value {
+      return arith::DivUIOp::create(e, x, e.index(by));
+    };
+    auto rest = [&](Value x, int64_t by) -> Value {
+      return arith::RemUIOp::create(e, x, e.index(by));
+    };
+    auto times = [&](Value x, int64_t by) -> Value {
+      return arith::MulIOp::create(e, x, e.index(by));
+    };
+    auto byteAt = [&](Value at) -> Value {
+      Value byte = tensor::ExtractOp::create(e, packed, ValueRange{column, at});
+      return arith::ExtUIOp::create(e, i32, byte);
+    };
+    auto numberAt = [&](Value at) -> Value {
+      Value bits = byteAt(at);
+      for (int64_t i = 1; i < FewBits::kWordBytes; ++i) {
+        Value byte = byteAt(arith::AddIOp::create(e, at, e.index(i)));
+        bits = arith::OrIOp::create(e, bits,
+                                    Value(arith::ShLIOp::create(e, byte, e.integer(8 * i, i32))));
+      }
+      return arith::BitcastOp::create(e, e.getF32Type(), bits);
+    };
+    Value record = times(over(term, form.block), form.recordWords() * FewBits::kWordBytes);
+    Value first = rest(term, form.block);
+    Value inRecord = over(times(first, form.bits), 8);
+    Value byte = byteAt(arith::AddIOp::create(e, Value(arith::AddIOp::create(e, record, inRecord)),
+                                              e.index(form.headWords() * FewBits::kWordBytes)));
+    Value shift = arith::IndexCastOp::create(e, i32, rest(times(first, form.bits), 8));
+    Value q = arith::AndIOp::create(e, Value(arith::ShRUIOp::create(e, byte, shift)),
+                                    e.integer((1 << form.bits) - 1, i32));
+    Value number = arith::SIToFPOp::create(e, e.getF32Type(), q);
+    Value zero = form.hasZeros()
+                     ? numberAt(arith::AddIOp::create(e, record, e.index(FewBits::kWordBytes)))
+                     : e.number(double(form.zero), e.getF32Type());
+    return e.mul(e.sub(number, zero), numberAt(record));
+  };
+  Value weights = b.elementwise({columns, form.terms}, b.getF32Type(), {}, unpack);
+  weights.getDefiningOp()->setDiscardableAttr(kFewBitsAttr, form.toAttr(b.getContext()));
+  return weights;
+}
+
 static Value lowerMatmul(MatmulOp op, MatmulOp::Adaptor in, Emitter &b) {
+  if (std::optional<FewBits> form = FewBits::of(op))
+    return multiplyMatrices(b, in.getLhs(), unpackWeights(*form, in.getRhs(), b), false, true);
   Value product = multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(),
                                    op.getTransposeB(), Signs::of(op.getLhs(), op.getRhs()));
   if (isWide(op)) {

@@ -138,6 +138,10 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   llvm::append_range(stream.bytes, options.streamed);
   pm.addPass(createStreamConstantsPass(stream));
   pm.addPass(createVerifyCopiesPass());
+  // Before what is made of constants moves to where a plan is loaded: these weights are not made.
+  KeepFewBitsPassOptions keep;
+  llvm::append_range(keep.also, options.also);
+  pm.addPass(createKeepFewBitsPass(keep));
   // Before copies are counted: what happens at load is not of the run.
   if (options.once)
     pm.addPass(createEvaluateOncePass());

@@ -124,6 +124,7 @@ def suites(build, results, jobs):
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
                          ("over-limit", "over_limit_test.py"), ("limits", "limits_test.py"),
                          ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),
+                         ("few-bits", "few_bits_test.py"),
                          ("convolution-math", "convolution_math_test.py"),
                          ("attention-bits", "attention_bits_test.py"), ("attention-math", "attention_math_test.py"),
                          ("amx", "amx_test.py"),

@@ -5,6 +5,7 @@
 #include "Convolutions/Dot.h"
 #include "Machine.h"
 #include "MultiplyAdds.h"
+#include "Products/BitsTile.h"
 #include "Products/EmitTile.h"
 #include "gantry/Support/File.h"
 #include "gantry/Target/EmitParts.h"
@@ -371,7 +372,7 @@ static void nameMatrixFeatures(ModuleOp module, Machine &machine) {
 /// The tiles that kernels call.
 static SmallVector<LLVM::LLVMFuncOp> tilesOf(ModuleOp module) {
   return llvm::filter_to_vector(module.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp func) {
-    return cpu::Tile::of(func.getSymName()).has_value();
+    return cpu::Tile::of(func.getSymName()) || cpu::BitsTile::of(func.getSymName());
   });
 }
 

@@ -341,3 +341,37 @@ func.func @skips_border(%x: tensor<1x2x4xf32>, %w: tensor<2x2x3xf32>) {
   %r = gantry.conv %x, %w {gantry.skips_border = true, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x2xf32>
   return
 }
+
+// -----
+
+// Weights of few bits are rows of bytes: a scale and 16 numbers of 4 bits are 12.
+func.func @few_bits(%x: tensor<3x16xf32>, %w: tensor<2x16xui8>) {
+  // expected-error @below {{'gantry.matmul' op operands [3,16] and [2,16] do not have 16 terms in rows of 12 bytes}}
+  %r = gantry.matmul %x, %w {gantry.few_bits = array<i64: 4, 16, 16, 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x16xui8>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @few_bits_of_floats(%x: tensor<3x16xf32>, %w: tensor<2x16xf32>) {
+  // expected-error @below {{'gantry.matmul' op with 'gantry.few_bits' multiplies f32 by rows of ui8, got 'f32' and 'f32'}}
+  %r = gantry.matmul %x, %w {gantry.few_bits = array<i64: 4, 16, 16, 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x16xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+// Blocks are whole words.
+func.func @few_bits_in_words(%x: tensor<3x16xf32>, %w: tensor<2x12xui8>) {
+  // expected-error @below {{'gantry.matmul' op 'gantry.few_bits' has no such weights: array<i64: 4, 12, 16, 8>}}
+  %r = gantry.matmul %x, %w {gantry.few_bits = array<i64: 4, 12, 16, 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x12xui8>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @few_bits_of_one_number(%x: tensor<3x16xf32>) {
+  // expected-error @below {{'gantry.relu' op attribute 'gantry.few_bits' must be an array of four integers, got 1 : i64}}
+  %r = gantry.relu %x {gantry.few_bits = 1 : i64} : (tensor<3x16xf32>) -> tensor<3x16xf32>
+  return
+}

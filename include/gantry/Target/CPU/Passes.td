@@ -70,6 +70,21 @@ def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def KeepFewBitsPass : Pass<"gantry-keep-few-bits", "::mlir::ModuleOp"> {
+  let summary = "leave the weights of products on CPUs in the few bits that they have";
+  let description = [{
+    A product of f32 on a CPU whose second operand is made of a constant of 2, 4 or 8 bits an element, with scales and
+    zero points of blocks that are constants, too, reads a constant of these bits, scales and zero points, block by
+    block, and says so (`gantry.few_bits`). All products that read a weight change, or none: it is not kept in two forms.
+
+    Results are the same in every bit. What runs on GPUs, simulated or not, stays as it is.
+    Precondition: ops are placed, copies made, shapes static.
+  }];
+  let options = [
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def TileKernelsPass : Pass<"gantry-tile-kernels", "::mlir::func::FuncOp"> {
   let summary = "cut the last op of a kernel into work items and fuse its producers";
   let description = [{

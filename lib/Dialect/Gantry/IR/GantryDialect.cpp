@@ -4,6 +4,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
+#include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
@@ -92,6 +93,7 @@ static constexpr struct {
     {kLibrariesAttr, isArrayOf<StringAttr>, "an array of strings"},
     {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
     {kWideAttr, is<UnitAttr>, "a unit attribute"},
+    {kFewBitsAttr, is<DenseI64ArrayAttr>, "an array of four integers"},
     {kPlusZeroAttr, is<UnitAttr>, "a unit attribute"},
     {kSkipsBorderAttr, is<UnitAttr>, "a unit attribute"},
     {kByRowsAttr, is<UnitAttr>, "a unit attribute"},

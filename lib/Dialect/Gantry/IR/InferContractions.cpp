@@ -2,6 +2,7 @@
 
 #include "InferTypes.h"
 
+#include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
 
@@ -29,7 +30,29 @@ static LogicalResult pushSums(Adaptor op, Type element, ArrayRef<int64_t> shape,
   return push(types, shape, Float32Type::get(element.getContext()));
 }
 
+/// A product with weights of few bits: what they are is in the attribute.
+static LogicalResult inferFewBits(MatmulOp::Adaptor op, Attribute attr, StringRef name, Loc loc,
+                                  Types &types) {
+  auto a = typeOf(op.getLhs()), b = typeOf(op.getRhs());
+  const FewBits form = FewBits::of(attr).value_or(FewBits{});
+  if (!form.isValid())
+    return fail(loc, name, "'", kFewBitsAttr, "' has no such weights: ", attr);
+  if (!a.getElementType().isF32() || !b.getElementType().isUnsignedInteger(8) ||
+      op.getTransposeA() || !op.getTransposeB())
+    return fail(loc, name, "with '", kFewBitsAttr, "' multiplies f32 by rows of ui8, got ",
+                a.getElementType(), " and ", b.getElementType());
+  if (a.getRank() < 2 || b.getRank() != 2 || differ(a.getShape().back(), form.terms) ||
+      differ(b.getShape().back(), form.columnBytes()))
+    return fail(loc, name, "operands ", text(a.getShape()), " and ", text(b.getShape()),
+                " do not have ", form.terms, " terms in rows of ", form.columnBytes(), " bytes");
+  Shape shape(a.getShape());
+  shape.back() = b.getDimSize(0);
+  return push(types, shape, a.getElementType());
+}
+
 static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+  if (Attribute form = op.getAttributes() ? op.getAttributes().get(kFewBitsAttr) : Attribute())
+    return inferFewBits(op, form, name, loc, types);
   auto a = typeOf(op.getLhs()), b = typeOf(op.getRhs());
   if (a.getRank() < 2 || b.getRank() < 2)
     return fail(loc, name, "operands need at least 2 dimensions, got ", text(a.getShape()), " and ",

@@ -2,7 +2,8 @@
 //
 //   for an item (a matrix, a chunk of tiles, a panel):
 //     for blocks of terms: (pack the panel's block, if nobody did when compiling)
-//       for tiles: sums (+)= rows of the left operand * panel       a call, see Tile.h
+//       for tiles: sums (+)= rows of the left operand * panel       a call, see Tile.h; weights of
+//                                                                   few bits: BitsTile.h
 //     for the rows of the sums: result = what follows from the sum, element by element
 //
 // Sums are in a buffer of the item's own that stays in the cache; the result is written once. What
@@ -44,11 +45,13 @@ public:
       : TileBuilder(func, product), p(product) {}
 
   void emit() {
-    begin(p.root, p.right ? p.right->argument : BlockArgument());
+    begin(p.root, p.right ? p.right->argument : p.bits ? p.bits->argument : BlockArgument());
     if (p.left)
       leftBase = addressOf(buffers.lookup(p.left->argument));
     if (p.right)
       rightBase = addressOf(buffers.lookup(p.right->argument));
+    if (p.bits)
+      rightBase = addressOf(buffers.lookup(p.bits->argument));
     forItems({p.batch, p.chunks, p.panels},
              [&](ValueRange at) { emitItem(describeItem(at[0], at[1], at[2])); });
     end(llvm::divideCeil(p.rows, p.chunks) * p.width * p.terms);
@@ -77,7 +80,7 @@ private:
     }
     if (p.right)
       item.panelAddress = packedPanel(item);
-    else
+    else if (!p.multipliesBits())
       item.ownPanel = allocatePanel();
     item.sums = allocate({p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
                          sumType());
@@ -96,6 +99,11 @@ private:
   }
 
   void emitItem(const Item &item) {
+    if (p.multipliesBits()) {
+      callBits(item, p.rows, add(leftBase, bytes(item.leftOffset)), item.sums,
+               {constant(0), constant(p.terms)});
+      return storeRows(item, constant(0), item.firstRow, constant(p.rows));
+    }
     if (p.termBlocks == 1) {
       Terms all{constant(0), constant(p.terms)};
       packPanel(item, all);
@@ -185,6 +193,22 @@ private:
     return arith::SelectOp::create(b, less(mine, size), there, arguments[Tile::left]);
   }
 
+  //===--- Weights of few bits ---------------------------------------------------------------===//
+
+  /// Multiplies `rows` rows from the address `left` on; without rows it unpacks the weights.
+  void callBits(const Item &item, int64_t rows, Value left, Value out, const Terms &terms) {
+    SmallVector<Value> arguments(BitsTile::numArguments);
+    arguments[BitsTile::left] = left;
+    arguments[BitsTile::leftStride] = constant(p.left ? p.left->rowStride : 0);
+    arguments[BitsTile::panel] =
+        add(rightBase, mul(item.panel, p.bits->form.columnBytes() * p.width));
+    arguments[BitsTile::out] = addressOf(out);
+    arguments[BitsTile::first] = terms.first;
+    arguments[BitsTile::end] = add(terms.first, terms.count);
+    const FewBits &form = p.bits->form;
+    TileBuilder::callBits({form.bits, form.block, form.zero, rows, p.width}, arguments);
+  }
+
   //===--- Packing ---------------------------------------------------------------------------===//
 
   Value factorAt(const Side &side, const Item &item, Value row, Value column, Value term) {
@@ -210,6 +234,8 @@ private:
   void packPanel(const Item &item, const Terms &terms) {
     if (p.right)
       return;
+    if (p.bits)
+      return callBits(item, /*rows=*/0, constant(0), item.ownPanel, terms);
     Value zero = zeroFactor();
     // The last group of all terms.
     if (p.terms % p.group() != 0)

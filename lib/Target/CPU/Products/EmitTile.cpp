@@ -4,6 +4,7 @@
 
 #include "EmitTile.h"
 
+#include "BitsTile.h"
 #include "Convolutions/Dot.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
@@ -324,7 +325,11 @@ private:
 
 void gantry::cpu::defineTiles(llvm::Module &module, const Registers &registers) {
   for (llvm::Function &function : module)
-    if (std::optional<Tile> tile = Tile::of(function.getName()); tile && function.isDeclaration()) {
+    if (auto bits = BitsTile::of(function.getName()); bits && function.isDeclaration()) {
+      emitBitsTile(function, *bits, registers);
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    } else if (std::optional<Tile> tile = Tile::of(function.getName());
+               tile && function.isDeclaration()) {
       if (multipliesMatrices(*tile, registers))
         emitMatrixTile(function, *tile);
       else
@@ -335,6 +340,6 @@ void gantry::cpu::defineTiles(llvm::Module &module, const Registers &registers) 
 
 void gantry::cpu::hideTiles(llvm::Module &module) {
   for (llvm::Function &function : module)
-    if (Tile::of(function.getName()))
+    if (Tile::of(function.getName()) || BitsTile::of(function.getName()))
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
 }

@@ -17,8 +17,9 @@ static constexpr int64_t kFewItems = 16, kFewestRows = 32;
 static constexpr int64_t kMostTerms = 1024, kTermsOfBlock = 768;
 /// A constant that would grow by more in panels stays as it is.
 static constexpr int64_t kMostPadding = 2;
-/// Bytes of a block of a panel that an item packs itself.
-static constexpr int64_t kOwnPanelBytes = 48 << 10;
+/// Bytes of a block of a panel that an item packs itself; what it unpacks for few rows stays in the
+/// nearest cache.
+static constexpr int64_t kOwnPanelBytes = 48 << 10, kOwnBitsBytes = 16 << 10;
 
 int64_t gantry::cpu::panelWidth(int64_t columns) {
   // What a column costs: narrow panels load more for each product.
@@ -45,11 +46,11 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   auto matmul = value.hasOneUse() ? dyn_cast<MatmulOp>(*value.user_begin()) : MatmulOp();
   // A kernel of several products is none of those that read panels.
   if (!matmul || !llvm::hasSingleElement(kernel.getBody().getOps<MatmulOp>()) ||
-      !(elementOf(value).isF32() || isWide(matmul)))
+      !(elementOf(value).isF32() || isWide(matmul) || FewBits::of(matmul)))
     return {};
   bool isLeft = matmul.getRhs() != value;
   // A matrix times a column is found the other way round: the matrix is what has the columns.
-  if (isLeft && shapeOf(matmul.getResult()).back() != 1)
+  if (isLeft && (shapeOf(matmul.getResult()).back() != 1 || FewBits::of(matmul)))
     return {};
   ArrayRef<int64_t> shape = shapeOf(value);
   int64_t last = shape[shape.size() - 1], before = shape[shape.size() - 2];
@@ -71,6 +72,9 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   layout.width = panelWidth(columns);
   if (elementOf(value).isBF16())
     layout.group = groupOf(Factors::bf16);
+  // Rows are bytes there: a word of each column.
+  if (FewBits::of(matmul))
+    layout.group = FewBits::kWordBytes;
   if (llvm::alignTo(columns, layout.width) > kMostPadding * columns)
     return {};
   return layout.toAttr(kernel.getContext());
@@ -150,6 +154,24 @@ static std::optional<PackedPanels> findPackedPanels(const PanelProduct &p, func:
   return PackedPanels{argument, *layout};
 }
 
+static std::optional<BitsPanels> findBitsPanels(const Product &product, func::FuncOp func) {
+  const Side &side = product.right;
+  linalg::GenericOp op = product.op;
+  auto unpack = side.operand->get().getDefiningOp<linalg::GenericOp>();
+  std::optional<FewBits> form = FewBits::of(unpack);
+  if (!form || product.columns.size() != 1 || product.terms.size() != 1 ||
+      side.factor != op.getMatchingBlockArgument(side.operand))
+    return std::nullopt;
+  // All that its body picks from is one matrix of bytes.
+  BlockArgument bytes;
+  unpack.getBody()->walk(
+      [&](tensor::ExtractOp pick) { bytes = argumentOf(pick.getTensor(), func); });
+  auto layout = bytes ? PanelLayout::ofArgument(func, bytes.getArgNumber()) : std::nullopt;
+  if (!layout)
+    return std::nullopt;
+  return BitsPanels{{bytes, *layout}, *form};
+}
+
 SmallVector<unsigned> PanelProduct::matrixLoops() const {
   linalg::GenericOp op = product.op;
   AffineMap map = op.getMatchingIndexingMap(product.right.operand);
@@ -211,11 +233,13 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
 }
 
 static void chooseTiles(PanelProduct &p, const Registers &registers) {
-  p.width = p.right ? p.right->layout.width : panelWidth(p.columns);
+  p.width = p.right ? p.right->layout.width : p.bits ? p.bits->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
   const bool matrices = multipliesMatrices(p.factors, registers);
-  static_cast<RowTiles &>(p) =
-      RowTiles::of(p.rows, matrices ? kMostMatrixTileRows : mostRows(p.width));
+  const int64_t most = p.multipliesBits() ? p.rows
+                       : matrices         ? kMostMatrixTileRows
+                                          : mostRows(p.width);
+  static_cast<RowTiles &>(p) = RowTiles::of(p.rows, most);
   p.matrices = matrices;
 }
 
@@ -229,20 +253,22 @@ static void chooseItems(PanelProduct &p) {
 
 static void chooseTermBlocks(PanelProduct &p) {
   int64_t most = kMostTerms, block = kTermsOfBlock;
-  if (!p.right)
-    most = block = kOwnPanelBytes / (p.width * p.panelBytes());
+  if (!p.right && !p.multipliesBits())
+    most = block = (p.bits ? kOwnBitsBytes : kOwnPanelBytes) / (p.width * p.panelBytes());
+  if (p.multipliesBits())
+    most = p.terms;
   p.termBlocks = p.terms <= most ? 1 : llvm::divideCeil(p.terms, block);
   int64_t even = llvm::divideCeil(p.terms, p.termBlocks);
-  p.termBlock = p.termBlocks == 1
-                    ? even
-                    : llvm::alignTo(even, (p.matrices ? kMatrixGroups : kTermUnit) * p.group());
+  const int64_t unit =
+      p.bits ? p.bits->form.termsOfWord() : (p.matrices ? kMatrixGroups : kTermUnit) * p.group();
+  p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, unit);
 }
 
 /// A row times a matrix that lies column by column is that matrix, row by row, times a column:
 /// tiles read it where it lies.
 static void turnLine(PanelProduct &p, func::FuncOp func) {
   // Of bytes the left ones have another sign than the right ones.
-  if (p.right || p.factors == Factors::bytes || p.product.count(p.product.rows) != 1)
+  if (p.right || p.bits || p.factors == Factors::bytes || p.product.count(p.product.rows) != 1)
     return;
   PanelProduct turned = p;
   std::swap(turned.product.left, turned.product.right);
@@ -306,6 +332,7 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   if (p.factors != Factors::bytes || hasGroups)
     p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
+  p.bits = findBitsPanels(p.product, func);
   if (p.right && elementOf(p.right->argument).isF16())
     p.factors = Factors::f16;
   turnLine(p, func);

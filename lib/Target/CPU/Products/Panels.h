@@ -7,9 +7,11 @@
 // the tiles; items that follow each other read panels that do.
 #pragma once
 
+#include "BitsTile.h"
 #include "Machine.h"
 #include "Tile.h"
 #include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Product.h"
 
@@ -62,6 +64,11 @@ struct PackedPanels {
   PanelLayout layout;
 };
 
+/// The same of few bits an element, which tiles unpack.
+struct BitsPanels : PackedPanels {
+  FewBits form;
+};
+
 /// Rows cut into tiles: the first ones have `tileRows` rows, the others one less.
 struct RowTiles {
   int64_t rows = 0, tileRows = 0, tiles = 0, tallTiles = 0;
@@ -80,6 +87,7 @@ struct PanelProduct : RowTiles {
   mlir::Value root; ///< what the kernel stores, in the shape it has there
   std::optional<DirectRows> left;
   std::optional<PackedPanels> right;
+  std::optional<BitsPanels> bits; ///< what `right` would be made of
 
   int64_t batch, columns, terms;
   int64_t width, panels;
@@ -97,6 +105,8 @@ struct PanelProduct : RowTiles {
   int64_t ownRowTerms() const {
     return factors == Factors::bytes ? llvm::alignTo(termBlock, group()) : termBlock;
   }
+  /// Whether weights of few bits are multiplied as they are unpacked, and not kept by an item.
+  bool multipliesBits() const { return bits && left && rows <= kMostBitsRows; }
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
   /// Loops of the batch that the second operand has matrices for.

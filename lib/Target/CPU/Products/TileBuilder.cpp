@@ -158,18 +158,27 @@ Value TileBuilder::rowsOf(Value tile) {
                                  constant(tiles.tileRows - 1));
 }
 
-void gantry::cpu::callTile(ImplicitLocOpBuilder &b, ModuleOp module, const Tile &tile,
-                           ArrayRef<Value> arguments) {
-  std::string symbol = tile.symbol();
+/// Calls a function of numbers; it is declared when it is first asked for.
+static void callByName(ImplicitLocOpBuilder &b, ModuleOp module, StringRef symbol,
+                       ArrayRef<Value> arguments) {
   auto declared = module.lookupSymbol<func::FuncOp>(symbol);
   if (!declared) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
-    SmallVector<Type> types(Tile::numArguments, b.getIndexType());
+    SmallVector<Type> types(arguments.size(), b.getIndexType());
     declared = func::FuncOp::create(b, module.getLoc(), symbol, b.getFunctionType(types, {}));
     declared.setPrivate();
   }
   func::CallOp::create(b, declared, arguments);
+}
+
+void gantry::cpu::callTile(ImplicitLocOpBuilder &b, ModuleOp module, const Tile &tile,
+                           ArrayRef<Value> arguments) {
+  callByName(b, module, tile.symbol(), arguments);
+}
+
+void TileBuilder::callBits(const BitsTile &tile, ArrayRef<Value> arguments) {
+  callByName(b, module, tile.symbol(), arguments);
 }
 
 void TileBuilder::callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,

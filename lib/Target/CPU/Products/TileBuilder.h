@@ -75,6 +75,8 @@ protected:
   void callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,
                 llvm::ArrayRef<Value> arguments);
 
+  void callBits(const BitsTile &tile, llvm::ArrayRef<Value> arguments);
+
   /// Where a matrix of `rows` begins for these indices of the batch, in elements.
   Value offsetOf(const DirectRows &rows, mlir::ValueRange batch);
 
