@@ -183,3 +183,18 @@ func.func @other_border(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -
   %0 = gantry.conv %p, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x58x58xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16>
   return %0 : tensor<1x64x56x56xf16>
 }
+
+// One channel would leave fifteen lanes of a register unused: vectors go along the image, which is put in order for that.
+// CHECK-LABEL: @few_columns(
+// CHECK-SAME: %[[V:[a-z0-9]*]]: tensor<1x32x5x5xf32>, %{{[a-z0-9]*}}: tensor<8x32x5x5xf32>)
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last{{.*}} -> tensor<1x94x94x32xf32>
+// CHECK: %[[P:.*]] = gantry.transpose %[[C]] {permutation = array<i64: 0, 3, 1, 2>}
+// CHECK: %[[Y:.*]] = gantry.conv %[[P]], %[[V]] {{.*}} -> tensor<1x1x90x90xf32>
+// CHECK: gantry.conv %[[C]], {{.*}}gantry.channels_last{{.*}} -> tensor<1x90x90x8xf32>
+// CHECK: return %[[Y]]
+func.func @few_columns(%x: tensor<1x16x96x96xf32>, %w: tensor<32x16x3x3xf32>, %v: tensor<1x32x5x5xf32>, %u: tensor<8x32x5x5xf32>) -> (tensor<1x1x90x90xf32>, tensor<1x8x90x90xf32>) {
+  %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x96x96xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x94x94xf32>
+  %1 = gantry.conv %0, %v {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x32x94x94xf32>, tensor<1x32x5x5xf32>) -> tensor<1x1x90x90xf32>
+  %2 = gantry.conv %0, %u {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x32x94x94xf32>, tensor<8x32x5x5xf32>) -> tensor<1x8x90x90xf32>
+  return %1, %2 : tensor<1x1x90x90xf32>, tensor<1x8x90x90xf32>
+}

@@ -139,7 +139,25 @@ struct Chosen {
 
   int64_t panelOf(ConvOp conv) const {
     const Target *target = machines.targetOf(conv);
-    return target ? panelOfFilter(conv) : 0;
+    const int64_t panel = target ? panelOfFilter(conv) : 0;
+    return panel && isFasterPlain(conv, panel) ? 0 : panel;
+  }
+
+  /// Whether few channels of the result leave so much of the registers unused that vectors along
+  /// the image win, even with a reorder of it in front. Not where the same pixel of all channels
+  /// lies in one set of the cache.
+  bool isFasterPlain(ConvOp conv, int64_t panel) const {
+    constexpr int64_t leastColumns = 16, setBytes = 4096, ways = 8;
+    auto image = typeOf(conv.getInput());
+    const int64_t channels = image.getDimSize(1);
+    const int64_t channelBytes = getByteSize(image) / (image.getDimSize(0) * channels);
+    if (channels > ways && channelBytes % setBytes == 0)
+      return false;
+    if (!typeOf(conv.getFilter()).getElementType().isF32() || conv.getGroups() != 1 ||
+        !hasRows(conv) || conv.getType().getShape().back() < leastColumns)
+      return false;
+    const double atPeak = conv.getFlops() / machines.costs.flopRate(machines.numberOf(conv));
+    return atPeak * kPlainTakes + costOf(imageOf(conv), conv) < atPeak / rateOfPanel(panel);
   }
 
   void addConvolution(ConvOp conv) {
@@ -170,8 +188,10 @@ struct Chosen {
 
   //===--- What it is worth ------------------------------------------------===//
 
-  /// What the plain form takes longer: it runs at a third of the machine's rate where it has
-  /// vectors along the image, and element by element where there is no row for them.
+  /// Times what a convolution takes at the machine's rate, where it has vectors along the image.
+  static constexpr double kPlainTakes = 3;
+
+  /// What the plain form takes longer: without a row for vectors it goes element by element.
   double gainOf(Operation *op) const {
     auto conv = dyn_cast<ConvOp>(op);
     if (!conv)
@@ -179,7 +199,7 @@ struct Chosen {
     // There is no other form of it.
     if (isWide(conv))
       return std::numeric_limits<double>::infinity();
-    const double longer = hasRows(conv) ? 2 : 40;
+    const double longer = hasRows(conv) ? kPlainTakes - 1 : 40;
     return longer * conv.getFlops() / machines.costs.flopRate(machines.numberOf(op));
   }
 

@@ -25,8 +25,7 @@ static double rateOf(int64_t columns) {
   return rates[registers - 1] * double(columns) / double(registers * kPanelLanes);
 }
 
-/// The same of a panel that is cut into bands, or of one that is not.
-static double rateOfAll(int64_t columns) {
+double gantry::rateOfPanel(int64_t columns) {
   return columns > kPanelLanes * kPanelRegisters
              ? double(columns) / double(llvm::alignTo(columns, kPanelLanes))
              : rateOf(columns);
@@ -43,7 +42,7 @@ int64_t gantry::panelOfColumns(int64_t own, int64_t terms) {
       best = columns;
   // Where no divisor fills registers as well, all columns are one panel, longer than the cache
   // where it must be, which is cut into bands.
-  return rateOf(best) < 0.9 * rateOfAll(own) ? own : best;
+  return rateOf(best) < 0.9 * rateOfPanel(own) ? own : best;
 }
 
 /// Channels of a word: of unsigned bytes by signed ones, of bf16 with sums of f32, or of f32; 0
