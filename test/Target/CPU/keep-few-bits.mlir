@@ -42,6 +42,29 @@ func.func @bytes(%x: tensor<3x5xf32>) -> tensor<3x2xf32> {
   return %4 : tensor<3x2xf32>
 }
 
+// Blocks along rows that are columns of the product, with zero points that are bytes themselves, repeated for their terms.
+// CHECK-LABEL: @blocks(
+// CHECK: gantry.constant {{.*}}dense<{{\[}}[0, 0, 128, 63, 0, 0, 64, 64, 33, 67, 0, 0, 0, 0, 0, 64, 0, 0, 128, 64, 68, 84, 0, 0]]> : tensor<1x24xui8>
+// CHECK: gantry.matmul {{.*}} {gantry.few_bits = array<i64: 4, 8, 16, -1>, transpose_b}
+func.func @blocks(%x: tensor<3x16xf32>) -> tensor<3x1xf32> {
+  %bytes = gantry.constant dense<[[1, 2, 3, 4, 0, 0, 0, 0, 4, 4, 4, 5, 0, 0, 0, 0]]> : tensor<1x16xui8>
+  %zeros = gantry.constant dense<[[3, 4]]> : tensor<1x2xui8>
+  %scales = gantry.constant dense<[[[1.0], [2.0]]]> : tensor<1x2x1xf32>
+  %0 = gantry.cast %bytes : (tensor<1x16xui8>) -> tensor<1x16xi32>
+  %1 = gantry.cast %zeros : (tensor<1x2xui8>) -> tensor<1x2xi32>
+  %2 = gantry.reshape %1 : (tensor<1x2xi32>) -> tensor<1x2x1xi32>
+  %3 = gantry.broadcast %2 : (tensor<1x2x1xi32>) -> tensor<1x2x8xi32>
+  %4 = gantry.reshape %3 : (tensor<1x2x8xi32>) -> tensor<1x16xi32>
+  %5 = gantry.sub %0, %4 : (tensor<1x16xi32>, tensor<1x16xi32>) -> tensor<1x16xi32>
+  %6 = gantry.cast %5 : (tensor<1x16xi32>) -> tensor<1x16xf32>
+  %7 = gantry.broadcast %scales : (tensor<1x2x1xf32>) -> tensor<1x2x8xf32>
+  %8 = gantry.reshape %7 : (tensor<1x2x8xf32>) -> tensor<1x16xf32>
+  %9 = gantry.mul %6, %8 : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<1x16xf32>
+  %10 = gantry.transpose %9 {permutation = array<i64: 1, 0>} : (tensor<1x16xf32>) -> tensor<16x1xf32>
+  %11 = gantry.matmul %x, %10 : (tensor<3x16xf32>, tensor<16x1xf32>) -> tensor<3x1xf32>
+  return %11 : tensor<3x1xf32>
+}
+
 // What something else reads as numbers is kept in one form, and what runs on GPUs stays.
 // CHECK-LABEL: @others(
 // CHECK-NOT: gantry.few_bits

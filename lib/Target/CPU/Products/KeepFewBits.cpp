@@ -219,9 +219,23 @@ struct PerBlock {
 };
 } // namespace
 
+/// The value whose numbers it has, in the same order: bytes are the same numbers in i32.
+static Value skipWidening(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto cast = dyn_cast<CastOp>(op);
+    const bool isWidened = cast && typeOf(cast).getElementType().isSignlessInteger(32) &&
+                           typeOf(cast.getInput()).getElementType().isInteger(8);
+    if (!isWidened && !isa<ReshapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 static std::optional<std::vector<float>> readNumbers(Value value) {
   std::optional<Elements> known;
-  if (auto constant = value.getDefiningOp<ConstantOp>())
+  // However many there are.
+  if (auto constant = skipWidening(value).getDefiningOp<ConstantOp>())
     known = readElements(constant.getValue(), typeOf(value).getNumElements());
   else
     known = evaluateValue(value);
