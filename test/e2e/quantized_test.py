@@ -207,7 +207,8 @@ class Case:
         form = self.pick(("MatMulInteger", "QLinearMatMul", "matmul"))
         turn = lambda value: self.node("Transpose", [value], perm=[*range(b.ndim - 2), b.ndim - 1, b.ndim - 2]) if turned else value
         if form == "MatMulInteger":
-            self.node(form, [x, turn(w), self.constant("xz", a_zero), self.constant("wz", b_zero)])
+            keep = [self.pick((self.constant, self.input)) for _ in range(2)]  # zero points that are computed, too
+            self.node(form, [x, turn(w), keep[0]("xz", a_zero), keep[1]("wz", b_zero)])
             return sums.astype(np.int32)
         a_scale, b_scale, y_scale, y_zero = self.scale(), self.scale(), np.float32(self.scale() * 100), self.zero(a_kind)
         if form == "QLinearMatMul":

@@ -361,3 +361,22 @@ func.func @quantised_again(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>) 
   %9 = gantry.cast %8 : (tensor<4xf32>) -> tensor<4xui8>
   return %7, %9 : tensor<4xui8>, tensor<4xui8>
 }
+
+// -----
+
+// A zero point that is known when the model runs moves then.
+
+// CHECK-LABEL: @zero_computed(
+// CHECK-SAME: %[[X:.*]]: tensor<3x4xi8>, %[[W:.*]]: tensor<4x5xi8>, %[[Z:.*]]: tensor<i32>
+// CHECK: %[[BY:.*]] = gantry.constant dense<128> : tensor<i32>
+// CHECK: %[[MOVED:.*]] = gantry.add %[[Z]], %[[BY]]
+// CHECK: gantry.matmul {{.*}}, %[[W]] : (tensor<3x4xui8>, tensor<4x5xi8>) -> tensor<3x5xi32>
+// CHECK: %[[OF_W:.*]] = gantry.matmul {{.*}}, %[[W]] : (tensor<1x4xui8>, tensor<4x5xi8>) -> tensor<1x5xi32>
+// CHECK: gantry.mul %[[OF_W]], %[[MOVED]]
+func.func @zero_computed(%x: tensor<3x4xi8>, %w: tensor<4x5xi8>, %zero: tensor<i32>) -> tensor<3x5xi32> {
+  %0 = gantry.cast %x : (tensor<3x4xi8>) -> tensor<3x4xi32>
+  %1 = gantry.sub %0, %zero : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
+  %2 = gantry.cast %w : (tensor<4x5xi8>) -> tensor<4x5xi32>
+  %y = gantry.matmul %1, %2 : (tensor<3x4xi32>, tensor<4x5xi32>) -> tensor<3x5xi32>
+  return %y : tensor<3x5xi32>
+}
