@@ -341,9 +341,11 @@ gantry_status_t gantry_check(const gantry_compile_request_t *given, gantry_graph
     return session.failWithDiagnostic("the graph could not be read");
   *info = new gantry_graph_info_t(std::move(*report));
   const GraphReport &found = (*info)->report;
-  if (!found.isSupported())
-    return fail(GANTRY_UNSUPPORTED, "the graph has " + std::to_string(found.issues.size()) +
-                                        " unsupported nodes; the report lists them");
+  if (size_t count = found.issues.size(); !found.isSupported())
+    return fail(GANTRY_UNSUPPORTED,
+                count == 1 ? "1 thing in the graph is not supported; the report lists it"
+                           : std::to_string(count) +
+                                 " things in the graph are not supported; the report lists them");
   return GANTRY_OK;
 }
 
