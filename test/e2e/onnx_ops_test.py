@@ -730,6 +730,8 @@ counted = (np.arange(5)[None, :] < [[5], [3]]).astype(np.int32)
 ids = RANDOM.integers(0, 30, (2, 5)).astype(np.int32)
 microsoft("q_embed_layer_norm", "QEmbedLayerNormalization", [ids, segments, *tables, counted, *scales, *zeros],
           [layer_norm(words[ids] + places[:5] + kinds[segments], gamma, beta), np.array([5, 3], np.int32)])
+microsoft("q_embed_layer_norm_words", "QEmbedLayerNormalization", [ids, None, *tables[:2], None, *tables[3:], None, *scales, *zeros],
+          [layer_norm(words[ids] + places[:5], gamma, beta), np.zeros(2, np.int32)])
 
 # ---------------------------------------------------------------------------------------------------------
 # com.microsoft: what is joined with convolutions, products and normalisations

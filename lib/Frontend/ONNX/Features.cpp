@@ -153,7 +153,7 @@ static Values svmRegressor(NodeContext &n) {
     kind = "LINEAR";
     count = 1;
   }
-  if (count < 1 || count > (int64_t(1) << 32) || int64_t(vectors.size()) != count * features ||
+  if (count < 1 || count > int64_t(vectors.size()) || int64_t(vectors.size()) != count * features ||
       int64_t(coefficients.size()) != count || rho.empty())
     return {n.fail("support_vectors, coefficients and rho do not fit " + Twine(features) +
                    " features")};

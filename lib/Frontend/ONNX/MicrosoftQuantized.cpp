@@ -142,7 +142,11 @@ static Values matMulIntegerToFloat(NodeContext &n) {
 }
 
 static Values dynamicQuantizeMatMul(NodeContext &n) {
+  if (!n.isFloat(n.input(0)))
+    return {n.fail("operand 0 must be of a floating-point type")};
   DynamicallyQuantized a = quantizeDynamically(n, n.input(0));
+  if (!a.values)
+    return {};
   Value product = integerMatmul(n, a.values, a.zeroPoint, n.input(1), n.input(3));
   return {scaled(n, product, a.scale, n.input(2), n.input(4))};
 }
@@ -183,6 +187,9 @@ static Values qAttention(NodeContext &n) {
 
 /// A table of bytes, its rows looked up, in f32; the scale and the zero point are operands too.
 static Value lookUp(NodeContext &n, size_t table, Value ids, size_t scale, size_t zero) {
+  for (size_t i : {table, scale, zero})
+    if (!n.input(i))
+      return n.fail("operand " + Twine(i) + " is missing");
   if (n.typeOf(n.input(scale)).getNumElements() != 1 ||
       n.typeOf(n.input(zero)).getNumElements() != 1)
     return n.fail("scales and zero points must be single numbers");
@@ -193,11 +200,8 @@ static Value lookUp(NodeContext &n, size_t table, Value ids, size_t scale, size_
 
 static Values qEmbedLayerNorm(NodeContext &n) {
   Value words = n.input(0), segments = n.input(1);
-  if (n.rankOf(words) != 2 || n.rankOf(n.input(3)) != 2)
+  if (!n.input(3) || n.rankOf(words) != 2 || n.rankOf(n.input(3)) != 2)
     return {n.fail("operands [batch, steps] and embeddings [size, hidden] are needed")};
-  for (size_t i : {size_t(4), size_t(10), size_t(15)})
-    if (segments && !n.input(i))
-      return {n.fail("operand " + Twine(i) + " (of the segments' embedding) is missing")};
   Value places = n.iota({1, n.shapeOf(words)[1]}, n.i64(), 1);
   EmbeddedRows rows;
   rows.words = lookUp(n, 2, words, 8, 13);
@@ -222,5 +226,5 @@ void gantry::onnx::addMicrosoftQuantizedOps(OpTable &table) {
   table.add("DynamicQuantizeMatMul", dynamicQuantizeMatMul, {3, 5, 1}, kMicrosoft);
   table.add("QGemm", qGemm, {6, 9, 1}, kMicrosoft);
   table.add("QAttention", qAttention, {5, 9, 2}, kMicrosoft);
-  table.add("QEmbedLayerNormalization", qEmbedLayerNorm, {8, 18, 2}, kMicrosoft);
+  table.add("QEmbedLayerNormalization", qEmbedLayerNorm, {1, 18, 2}, kMicrosoft);
 }
