@@ -75,8 +75,11 @@ Token Lexer::number(Token token) {
         for (at += 2; isDigit(peek());)
           ++at;
       token.kind = Token::Kind::real;
-      token.value = std::bit_cast<uint64_t>(
-          std::strtod(std::string(text.substr(begin, at - begin)).c_str(), nullptr));
+      double real = 0;
+      auto [end, error] = std::from_chars(text.data() + begin, text.data() + at, real);
+      if (error == std::errc::result_out_of_range)
+        real = std::strtod(std::string(text.substr(begin, at - begin)).c_str(), nullptr);
+      token.value = std::bit_cast<uint64_t>(real);
     } else {
       // A leading 0 makes it octal, as in C; 0b binary.
       bool binary = text[begin] == '0' && at - begin == 1 && (peek() == 'b' || peek() == 'B');

@@ -1,5 +1,6 @@
 #include "gantry/PTX/Outcome.h"
 
+#include "gantry/Support/Format.h"
 #include "gantry/Support/Names.h"
 
 #include <cstdio>
@@ -29,9 +30,7 @@ std::string triple(const Index3 &index) {
 }
 
 std::string ratio(uint64_t part, uint64_t least) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", least ? double(part) / double(least) : 1.0);
-  return text;
+  return format("%.2f", least ? double(part) / double(least) : 1.0);
 }
 
 } // namespace

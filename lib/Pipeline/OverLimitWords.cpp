@@ -2,10 +2,10 @@
 
 #include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 #include "gantry/Support/Seconds.h"
 #include "gantry/Transforms/OverLimit.h"
 
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -121,7 +121,7 @@ std::string overlimit::compareAll(double before, double after) {
   llvm::raw_string_ostream out(text);
   out << "predicted " << formatSeconds(before) << " -> " << formatSeconds(after) << " per run";
   if (before > 0)
-    out << llvm::format(" (%.2fx)", after / before);
+    out << gantry::format(" (%.2fx)", after / before);
   return text;
 }
 

@@ -9,10 +9,10 @@
 
 #include "gantry/Analysis/Copies.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Support/Format.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -255,11 +255,11 @@ std::string inWords(double seconds) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (seconds < 1e-3)
-    os << llvm::format("%.2f us", seconds * 1e6);
+    os << gantry::format("%.2f us", seconds * 1e6);
   else if (seconds < 1)
-    os << llvm::format("%.3f ms", seconds * 1e3);
+    os << gantry::format("%.3f ms", seconds * 1e3);
   else
-    os << llvm::format("%.3f s", seconds);
+    os << gantry::format("%.3f s", seconds);
   return text;
 }
 

@@ -5,12 +5,12 @@
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Ledger.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 #include "gantry/Support/Seconds.h"
 #include "gantry/Target/Plan/WritePlan.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -74,7 +74,7 @@ static std::string percent(double before, double after) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (before > 0 && after > 0)
-    os << llvm::format(" (%+.1f %%)", 100 * (after / before - 1));
+    os << gantry::format(" (%+.1f %%)", 100 * (after / before - 1));
   return text;
 }
 

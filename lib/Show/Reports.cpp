@@ -3,6 +3,7 @@
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/ElementType.h"
+#include "gantry/Support/Format.h"
 #include "gantry/Support/JSONWriter.h"
 
 #include <cstdio>
@@ -126,12 +127,9 @@ std::string memorySummary(const fb::Plan &plan) {
            (isHost ? "" : " (" + std::string(textOf(device.driver())) + ")") + ": constants " +
            formatBytes(arenas.sizes[0]) + ", variables " + formatBytes(arenas.sizes[1]) +
            ", transient " + formatBytes(arenas.sizes[2]);
-    if (arenas.lowerBound) {
-      char share[40];
-      std::snprintf(share, sizeof share, " (%.3f of the lower bound)",
+    if (arenas.lowerBound)
+      out += format(" (%.3f of the lower bound)",
                     static_cast<double>(arenas.sizes[2]) / static_cast<double>(arenas.lowerBound));
-      out += share;
-    }
     if (device.memory_limit())
       out += ", limit " + formatBytes(device.memory_limit());
     out += "\n";

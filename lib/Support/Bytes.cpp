@@ -2,9 +2,10 @@
 // must not depend on how doubles round.
 #include "gantry/Support/Bytes.h"
 
+#include "gantry/Support/Format.h"
+
 #include <array>
 #include <cctype>
-#include <cstdio>
 
 namespace gantry {
 
@@ -58,13 +59,11 @@ std::string formatBytes(uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[32];
-  int length = std::snprintf(text, sizeof text, "%.2f", value);
-  while (text[length - 1] == '0')
-    --length;
-  if (text[length - 1] == '.')
-    --length;
-  return std::string(text, length) + " " + names[unit];
+  std::string text = format("%.2f", value);
+  text.resize(text.find_last_not_of('0') + 1);
+  if (text.back() == '.')
+    text.pop_back();
+  return text + " " + names[unit];
 }
 
 Expected<uint64_t> parseByteCount(std::string_view text) {

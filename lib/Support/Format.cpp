@@ -2,9 +2,31 @@
 
 #include <cstdio>
 
+#include <locale.h>
+
 namespace gantry {
 
+namespace {
+/// This thread's locale is "C" as long as it lives; other threads see nothing of it.
+class PlainLocale {
+public:
+  PlainLocale() : before(::uselocale(plain())) {}
+  ~PlainLocale() { ::uselocale(before); }
+  PlainLocale(const PlainLocale &) = delete;
+  PlainLocale &operator=(const PlainLocale &) = delete;
+
+private:
+  static locale_t plain() {
+    static const locale_t made = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    return made;
+  }
+
+  locale_t before;
+};
+} // namespace
+
 std::string formatList(const char *pattern, va_list arguments) {
+  const PlainLocale plain;
   va_list again;
   va_copy(again, arguments);
   const int size = std::vsnprintf(nullptr, 0, pattern, again);

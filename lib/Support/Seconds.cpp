@@ -1,6 +1,7 @@
 #include "gantry/Support/Seconds.h"
 
-#include <cstdio>
+#include "gantry/Support/Format.h"
+
 #include <iterator>
 
 namespace gantry {
@@ -17,9 +18,7 @@ std::string formatSeconds(double seconds) {
     // What rounds up to the next unit is written in that one.
     if (seconds < 0.9995 * unit.size && &unit != std::end(units) - 1)
       continue;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", seconds / unit.size);
-    return text + std::string(unit.name);
+    return format("%.3g", seconds / unit.size) + unit.name;
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// printf into a string.
+// printf into a string, with a point in numbers: a program that the libraries are part of may have a
+// locale with commas.
 #pragma once
 
 #include <cstdarg>
