@@ -78,3 +78,17 @@ func.func @others(%x: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<4x2xf32>, ten
   %4 = gantry.matmul %x, %3 {gantry.device = #gantry.device<"GPU:0">} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
   return %2, %1, %4 : tensor<3x2xf32>, tensor<4x2xf32>, tensor<3x2xf32>
 }
+
+// Attention is left alone, and so are its factors.
+// CHECK-LABEL: @attention(
+// CHECK-NOT: gantry.few_bits
+func.func @attention(%x: tensor<40x4xf32>, %v: tensor<2x8xf32>) -> tensor<40x8xf32> {
+  %bytes = gantry.constant dense<[[-2, 1], [-1, 0], [0, -1], [1, -2]]> : tensor<4x2xi8>
+  %scales = gantry.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+  %0 = gantry.cast %bytes : (tensor<4x2xi8>) -> tensor<4x2xf32>
+  %1 = gantry.mul %0, %scales : (tensor<4x2xf32>, tensor<1x2xf32>) -> tensor<4x2xf32>
+  %2 = gantry.matmul %x, %1 : (tensor<40x4xf32>, tensor<4x2xf32>) -> tensor<40x2xf32>
+  %3 = gantry.softmax %2 {axis = 1 : i64} : (tensor<40x2xf32>) -> tensor<40x2xf32>
+  %4 = gantry.matmul %3, %v : (tensor<40x2xf32>, tensor<2x8xf32>) -> tensor<40x8xf32>
+  return %4 : tensor<40x8xf32>
+}

@@ -76,6 +76,7 @@ def KeepFewBitsPass : Pass<"gantry-keep-few-bits", "::mlir::ModuleOp"> {
     A product of f32 on a CPU whose second operand is made of a constant of 2, 4 or 8 bits an element, with scales and
     zero points of blocks that are constants, too, reads a constant of these bits, scales and zero points, block by
     block, and says so (`gantry.few_bits`). All products that read a weight change, or none: it is not kept in two forms.
+    Products of attention stay, which may round their factors.
 
     Results are the same in every bit. What runs on GPUs, simulated or not, stays as it is.
     Precondition: ops are placed, copies made, shapes static.

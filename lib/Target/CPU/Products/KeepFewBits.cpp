@@ -8,6 +8,7 @@
 // The weights are put in records here.
 
 #include "Placed.h"
+#include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Target/CPU/Passes.h"
@@ -415,19 +416,24 @@ static Value makeRecords(const Weights &weights) {
   return constant;
 }
 
+using Products = llvm::SetVector<MatmulOp>;
+
 /// Whether an op multiplies by these weights, and can read records of them.
-static bool isProductWith(Operation *op, Value weights, const cpu::Placed &placed) {
+static bool isProductWith(Operation *op, Value weights, const Products &attention,
+                          const cpu::Placed &placed) {
   auto matmul = dyn_cast<MatmulOp>(op);
-  return matmul && matmul.getRhs() == weights && matmul.getLhs() != weights &&
-         !matmul.getTransposeA() && typeOf(matmul).getElementType().isF32() &&
+  return matmul && !attention.contains(matmul) && matmul.getRhs() == weights &&
+         matmul.getLhs() != weights && !matmul.getTransposeA() &&
+         typeOf(matmul).getElementType().isF32() &&
          typeOf(matmul.getLhs()).getElementType().isF32() && placed.targetOf(op);
 }
 
 /// The way in which all products read the weights: their columns are rows, or not.
-static std::optional<bool> findTransposition(Value weights, const cpu::Placed &placed) {
+static std::optional<bool> findTransposition(Value weights, const Products &attention,
+                                             const cpu::Placed &placed) {
   std::optional<bool> isTransposed;
   for (Operation *user : weights.getUsers()) {
-    if (!isProductWith(user, weights, placed))
+    if (!isProductWith(user, weights, attention, placed))
       return std::nullopt;
     const bool own = cast<MatmulOp>(user).getTransposeB();
     if (own != isTransposed.value_or(own))
@@ -457,6 +463,10 @@ struct KeepFewBits : gantry::impl::KeepFewBitsPassBase<KeepFewBits> {
 
   void runOnOperation() override {
     cpu::Placed placed(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    // Attention is a kernel of its own, with factors of its own.
+    Products attention;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      attention.insert_range(productsOfAttention(func));
     llvm::SetVector<Value> weights;
     getOperation().walk([&](MatmulOp op) {
       if (typeOf(op.getRhs()).getRank() == 2 && typeOf(op.getRhs()).getNumElements() > 0 &&
@@ -464,11 +474,11 @@ struct KeepFewBits : gantry::impl::KeepFewBitsPassBase<KeepFewBits> {
         weights.insert(op.getRhs());
     });
     for (Value value : weights)
-      keep(value, placed);
+      keep(value, attention, placed);
   }
 
-  void keep(Value value, const cpu::Placed &placed) {
-    std::optional<bool> isTransposed = findTransposition(value, placed);
+  void keep(Value value, const Products &attention, const cpu::Placed &placed) {
+    std::optional<bool> isTransposed = findTransposition(value, attention, placed);
     if (!isTransposed)
       return;
     std::optional<Weights> found = *isTransposed ? findPackedWeights(value) : std::nullopt;
