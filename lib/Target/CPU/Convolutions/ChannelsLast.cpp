@@ -38,15 +38,11 @@ using Shape = SmallVector<int64_t>;
 /// no one else's.
 static PadOp bordersOf(ConvOp conv) {
   auto pad = conv.getInput().getDefiningOp<PadOp>();
-  if (!pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant ||
+  if (!pad || !pad->hasOneUse() || !addsZeros(pad) ||
       pad->getAttr(kDeviceAttr) != conv->getAttr(kDeviceAttr))
     return {};
-  auto value = dyn_cast_if_present<DenseElementsAttr>(getConstantElements(pad.getValue()));
-  bool isZero =
-      value && (isa<FloatType>(value.getElementType()) ? value.getSplatValue<APFloat>().isPosZero()
-                                                       : value.getSplatValue<APInt>().isZero());
   auto first = [](ArrayRef<int64_t> sizes) { return sizes[0] == 0 && sizes[1] == 0; };
-  return isZero && first(pad.getLow()) && first(pad.getHigh()) ? pad : PadOp();
+  return first(pad.getLow()) && first(pad.getHigh()) ? pad : PadOp();
 }
 
 /// What the convolution reads, without its borders.

@@ -5,6 +5,7 @@
 
 #include "InF32.h"
 
+#include "SkipBorders.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
@@ -18,19 +19,11 @@ static Value castLike(OpBuilder &builder, Operation *like, Value value, Type ele
   return cast;
 }
 
-static bool isZero(Value value) {
-  auto elements = dyn_cast_if_present<DenseElementsAttr>(getConstantElements(value));
-  if (!elements)
-    return false;
-  return isa<FloatType>(elements.getElementType()) ? elements.getSplatValue<APFloat>().isPosZero()
-                                                   : elements.getSplatValue<APInt>().isZero();
-}
-
 /// The image of a convolution. Borders of zeros stay in front of that: they go into it.
 static Value imageInF32(OpBuilder &builder, ConvOp conv) {
   Type f32 = builder.getF32Type();
   auto pad = conv.getInput().getDefiningOp<PadOp>();
-  if (!pad || !pad->hasOneUse() || pad.getMode() != PadMode::Constant || !isZero(pad.getValue()))
+  if (!pad || !pad->hasOneUse() || !addsZeros(pad))
     return castLike(builder, conv, conv.getInput(), f32, "/image");
   Value inside = castLike(builder, conv, pad.getInput(), f32, "/image");
   auto zero = ConstantOp::create(

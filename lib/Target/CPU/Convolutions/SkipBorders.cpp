@@ -73,3 +73,11 @@ void gantry::allowSkippedBorder(ConvOp conv, ConvOp made) {
   if ((isHidden || addsPlusZero(made)) && isFinite(conv.getFilter()))
     setSkipsBorder(made);
 }
+
+bool gantry::addsZeros(PadOp pad) {
+  auto value = dyn_cast_if_present<DenseElementsAttr>(getConstantElements(pad.getValue()));
+  if (!value || pad.getMode() != PadMode::Constant)
+    return false;
+  return isa<FloatType>(value.getElementType()) ? value.getSplatValue<APFloat>().isPosZero()
+                                                : value.getSplatValue<APInt>().isZero();
+}

@@ -10,4 +10,7 @@ namespace gantry {
 /// that alone is dropped where the next addition hides the sign as well.
 void allowSkippedBorder(ConvOp conv, ConvOp made);
 
+/// Whether what a pad puts around its input are zeros, as convolutions add them.
+bool addsZeros(PadOp pad);
+
 } // namespace gantry
