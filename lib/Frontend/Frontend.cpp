@@ -3,8 +3,8 @@
 #include "gantry/Frontend/Frontend.h"
 
 #include "CutGraph.h"
+#include "CutModel.h"
 #include "MlirReader.h"
-#include "ONNX/CutModel.h"
 #include "ONNX/ImportModel.h"
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"

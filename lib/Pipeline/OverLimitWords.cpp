@@ -6,7 +6,6 @@
 #include "gantry/Support/Seconds.h"
 #include "gantry/Transforms/OverLimit.h"
 
-
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::overlimit;

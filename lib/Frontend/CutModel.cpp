@@ -3,8 +3,8 @@
 
 #include "CutModel.h"
 
-#include "../WantedNames.h"
-#include "NodeOrder.h"
+#include "ONNX/NodeOrder.h"
+#include "WantedNames.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
