@@ -16,26 +16,29 @@ static std::string listed(std::vector<std::string> names) {
   const size_t count = names.size();
   if (count > kMostListed)
     names.resize(kMostListed);
+  for (std::string &name : names)
+    name = printable(name);
   return "'" + llvm::join(names, "', '") + "'" +
          (count > kMostListed ? ", ... (" + std::to_string(count) + " in all)" : "");
 }
 
-/// What may have been meant: a slip, a part of names, else an output of the graph.
+/// What may have been meant: names that go on from it, a slip, else an output of the graph.
 static std::string meant(StringRef name, KnownNames known) {
   auto &[names, outputs] = known;
   llvm::erase(names, "");
   if (names.size() > kMostCompared)
     names.resize(kMostCompared);
-  if (std::string near = didYouMean(name.str(), names); !near.empty())
-    return near;
   llvm::sort(names);
   names.erase(llvm::unique(names), names.end());
   std::vector<std::string> around;
   for (const std::string &candidate : names)
-    if (StringRef(candidate).contains_insensitive(name))
+    if (!name.empty() && StringRef(candidate).contains_insensitive(name))
       around.push_back(candidate);
-  if (!name.empty() && !around.empty())
-    return "; there are " + listed(around);
+  if (!around.empty())
+    return around.size() == 1 ? "; did you mean " + listed(around) + "?"
+                              : "; there are " + listed(around);
+  if (std::string near = didYouMean(name.str(), names); !near.empty())
+    return near;
   return outputs.empty() ? "" : "; the graph's own outputs are " + listed(outputs);
 }
 
