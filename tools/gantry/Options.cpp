@@ -318,7 +318,7 @@ private:
     CLI::App *sub = subcommand(Command::compile, "compile", "Compile a graph to a plan.",
                                "  gantry compile model.onnx -o model.gantry\n"
                                "  gantry compile bert.onnx --dim batch=8\n"
-                               "  gantry compile detector.onnx --outputs=boxes,scores\n"
+                               "  gantry compile model.onnx --outputs=conv1,Conv_3\n"
                                "  gantry compile model.onnx --stop-after=simplify -o -\n"
                                "  gantry compile model.onnx --devices=CPU:0,GPU:0@8GiB,GPU:1@8GiB "
                                "--simulate --placement=auto --write-placement-lock model.lock\n"
