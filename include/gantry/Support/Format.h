@@ -1,5 +1,5 @@
-// printf into a string, with a point in numbers: a program that the libraries are part of may have a
-// locale with commas.
+// printf into a string, with a point in numbers: a program that the libraries are part of may have
+// a locale with commas.
 #pragma once
 
 #include <cstdarg>
