@@ -85,15 +85,15 @@ Status interpret(ptx::Image &image, const gantry_emulator_launch_t &launch) {
 const char *version() { return GANTRY_VERSION_STRING; }
 
 gantry_emulator_status_t load(const char *text, size_t size, gantry_emulator_code_t **code) {
-  Expected<ptx::Module> module = ptx::parse(std::string(text, size), fileName);
-  if (!module)
-    return finish(Status(module.status().code() == StatusCode::unsupported ? StatusCode::unsupported
+  auto parsed = ptx::Code::of(std::string(text, size), fileName);
+  if (!parsed)
+    return finish(Status(parsed.status().code() == StatusCode::unsupported ? StatusCode::unsupported
                                                                            : StatusCode::corrupt,
-                         module.status().message()));
-  if (module->version.empty())
+                         parsed.status().message()));
+  if ((*parsed)->module().version.empty())
     return finish(Status::corrupt("it is no PTX: it has no .version"));
   auto made = std::make_unique<gantry_emulator_code_t>();
-  Expected<std::unique_ptr<ptx::Image>> image = ptx::Image::load(module.take(), made->memory);
+  Expected<std::unique_ptr<ptx::Image>> image = ptx::Image::load(parsed.take(), made->memory);
   if (!image)
     return finish(image.status());
   made->image = image.take();

@@ -403,6 +403,7 @@ Decoder::Home Decoder::homeOf(const SymbolRef &symbol) {
     const Variable &variable = module.variables[symbol.index];
     if (variable.space == Space::shared)
       return {Space::shared, sharedAddress(true, symbol.index, variable)};
+    program.hasAddresses = true;
     return {variable.space, int64_t(image.address(symbol.index))};
   }
   const Variable &variable = frame->function->variables[symbol.index];

@@ -10,7 +10,32 @@
 using namespace gantry;
 using namespace gantry::ptx;
 
-Image::Image(Module module, Memory &memory) : source(std::move(module)), regions(memory) {}
+Code::Code(Module module) : source(std::move(module)) {}
+
+Code::~Code() = default;
+
+Expected<std::shared_ptr<Code>> Code::of(std::string text, std::string file) {
+  static std::mutex mutex;
+  static std::map<size_t, std::weak_ptr<Code>> known; // by hashes of their texts
+  const size_t hash = std::hash<std::string>()(text);
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = known.find(hash); found != known.end())
+      if (auto code = found->second.lock();
+          code && *code->source.text == text && code->source.file == file)
+        return code;
+  }
+  auto module = parse(std::move(text), std::move(file));
+  if (!module)
+    return module.status();
+  auto code = std::make_shared<Code>(module.take());
+  std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto &entry) { return entry.second.expired(); });
+  known[hash] = code;
+  return code;
+}
+
+Image::Image(std::shared_ptr<Code> code, Memory &memory) : code(std::move(code)), regions(memory) {}
 
 Image::~Image() {
   for (const void *address : registered)
@@ -18,6 +43,7 @@ Image::~Image() {
 }
 
 Status Image::allocate() {
+  const Module &source = module();
   addresses.resize(source.variables.size());
   for (size_t i = 0; i < source.variables.size(); ++i) {
     const Variable &variable = source.variables[i];
@@ -54,15 +80,19 @@ Status Image::allocate() {
   return {};
 }
 
-Expected<std::unique_ptr<Image>> Image::load(Module module, Memory &memory) {
-  std::unique_ptr<Image> image(new Image(std::move(module), memory));
+Expected<std::unique_ptr<Image>> Image::load(std::shared_ptr<Code> code, Memory &memory) {
+  std::unique_ptr<Image> image(new Image(std::move(code), memory));
   GANTRY_RETURN_IF_ERROR(image->allocate());
   return image;
 }
 
+Expected<std::unique_ptr<Image>> Image::load(Module module, Memory &memory) {
+  return load(std::make_shared<Code>(std::move(module)), memory);
+}
+
 std::vector<std::string> Image::kernelNames() const {
   std::vector<std::string> names;
-  for (const Function &function : source.functions)
+  for (const Function &function : module().functions)
     if (function.isKernel && function.isDefined)
       names.push_back(std::string(function.name));
   return names;
@@ -71,13 +101,16 @@ std::vector<std::string> Image::kernelNames() const {
 Expected<const Program *> Image::program(std::string_view name) {
   if (auto found = programs.find(name); found != programs.end())
     return found->second.get();
-  const Function *function = source.find(name);
+  std::lock_guard lock(code->mutex);
+  if (auto found = code->programs.find(name); found != code->programs.end())
+    return found->second.get();
+  const Function *function = module().find(name);
   if (!function || !function->isKernel || !function->isDefined) {
     std::string known;
     std::vector<std::string> names = kernelNames();
     for (const std::string &each : names)
       known += (known.empty() ? "" : ", ") + ("'" + printable(each) + "'");
-    return Status::notFound("no kernel '" + printable(name) + "' in " + printable(source.file) +
+    return Status::notFound("no kernel '" + printable(name) + "' in " + printable(module().file) +
                             (known.empty() ? ": it has none" : "; it has " + known) +
                             didYouMean(name, names));
   }
@@ -85,7 +118,8 @@ Expected<const Program *> Image::program(std::string_view name) {
   if (!made)
     return made.status();
   const Program *program = made->get();
-  programs.emplace(std::string(name), made.take());
+  auto &home = program->hasAddresses ? programs : code->programs;
+  home.emplace(std::string(name), made.take());
   return program;
 }
 

@@ -99,6 +99,7 @@ public:
   };
   std::vector<ParameterUse> parameters;
 
+  bool hasAddresses = false;                       ///< of the image's variables
   bool usesBarriers = false;                       ///< warps wait for each other
   unsigned sharedGranule = 16, globalGranule = 16; ///< the narrowest access, bytes
 };

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,10 +41,27 @@ struct KernelInfo {
   size_t ops = 0; ///< decoded instructions, calls expanded
 };
 
-/// A module with memory for its variables.
+/// A module with what was decoded of it. Images share one, on any threads.
+class Code {
+public:
+  explicit Code(Module module);
+  ~Code();
+  /// The code of a text: the same one as long as somebody has it. Errors: those of `parse`.
+  static Expected<std::shared_ptr<Code>> of(std::string text, std::string file);
+  const Module &module() const { return source; }
+
+private:
+  friend class Image;
+  const Module source;
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<Program>, std::less<>> programs; ///< without addresses
+};
+
+/// Code with memory for its variables.
 class Image {
 public:
   /// `memory` must outlive the image. Errors: DOES_NOT_FIT.
+  static Expected<std::unique_ptr<Image>> load(std::shared_ptr<Code> code, Memory &memory);
   static Expected<std::unique_ptr<Image>> load(Module module, Memory &memory);
   ~Image();
 
@@ -54,20 +72,20 @@ public:
   /// Where a variable of the module is, or 0.
   uint64_t address(uint32_t variable) const { return addresses[variable]; }
   Memory &memory() { return regions; }
-  const Module &module() const { return source; }
+  const Module &module() const { return code->module(); }
 
   Expected<const Program *> program(std::string_view name); ///< for the machine
 
 private:
-  Image(Module module, Memory &memory);
+  Image(std::shared_ptr<Code> code, Memory &memory);
   Status allocate();
 
-  Module source;
+  std::shared_ptr<Code> code;
   Memory &regions;
   std::vector<uint64_t> addresses;
   std::vector<std::unique_ptr<std::byte[]>> storage;
   std::vector<const void *> registered;
-  std::map<std::string, std::unique_ptr<Program>, std::less<>> programs;
+  std::map<std::string, std::unique_ptr<Program>, std::less<>> programs; ///< with addresses
 };
 
 /// What is checked: nothing; bounds, alignment and barriers; also races and what was never written.
