@@ -385,6 +385,20 @@ void tell(const std::string &text, unsigned numOptions, const JITOption *options
   if (log && room)
     std::snprintf(log, room, "%s", text.c_str());
 }
+
+/// Tests load the same plans again and again: their code stays, up to a sum of texts, which are a
+/// twentieth of it.
+void keep(const std::shared_ptr<ptx::Code> &code) {
+  constexpr size_t kMaxText = size_t(4) << 20;
+  auto &recent = state().recent;
+  std::erase(recent, code);
+  recent.push_front(code);
+  size_t text = 0;
+  std::erase_if(recent, [&](const auto &each) {
+    text += each->module().text->size();
+    return text > kMaxText && each != code;
+  });
+}
 } // namespace
 
 FAKE_CUDA cuModuleLoadDataEx(ModuleHandle *module, const void *image, unsigned numOptions,
@@ -392,11 +406,12 @@ FAKE_CUDA cuModuleLoadDataEx(ModuleHandle *module, const void *image, unsigned n
   FAKE_BEGIN(Kind::inContext);
   if (capturesHere())
     return Result::captureUnsupported;
-  auto parsed = ptx::parse(static_cast<const char *>(image), "kernels.ptx");
+  auto parsed = ptx::Code::of(static_cast<const char *>(image), "kernels.ptx");
   if (!parsed) {
     tell(parsed.status().message(), numOptions, options, values);
     return Result::invalidPTX;
   }
+  keep(*parsed);
   auto loaded = ptx::Image::load(parsed.take(), currentContext()->device->memory);
   if (!loaded)
     return Result::outOfMemory;

@@ -165,6 +165,7 @@ struct State {
   std::vector<int> visible;                       ///< ordinals to numbers
   std::vector<std::unique_ptr<Context>> contexts; ///< by device
   std::set<Module *> modules;
+  std::deque<std::shared_ptr<ptx::Code>> recent; ///< code of modules that may be loaded again
   std::set<Function *> functions;
   std::set<Stream *> streams;
   std::map<std::pair<Context *, std::thread::id>, Stream *> defaults; ///< legacy: of no thread
