@@ -62,6 +62,8 @@ void runOne(const Candidate &chosen) {
 
 template <typename IsOver>
 Result drainUntil(IsOver isOver) {
+  if (isOver())
+    return Result::success;
   setOpen(true);
   Result result = Result::success;
   while (!isOver()) {
