@@ -226,8 +226,11 @@ void lose(Context &context, Result error);
 Device *deviceOf(uint64_t address, uint64_t bytes);
 bool isPinned(uint64_t address, uint64_t bytes);
 bool mayTouch(const Device &device, uint64_t address, uint64_t bytes);
-/// Lets the process touch the memory of devices, or not.
-void setOpen(bool open);
+/// Lets the process touch the memory of devices, all of it or where a range lies, until it is
+/// closed.
+void openAll();
+void open(uint64_t address, uint64_t bytes);
+void close();
 std::string describeMemoryLeaks();
 void freeEverything();
 

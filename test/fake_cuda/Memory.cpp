@@ -13,7 +13,9 @@ namespace fake {
 namespace {
 
 constexpr uint64_t unit = uint64_t(2) << 20;
-int openDepth = 0;
+bool isAllOpen = false;
+std::vector<std::pair<uint64_t, uint64_t>> openPages; ///< else: begin and size
+constexpr size_t kMaxOpen = 64;                       // pieces; from there on all are one
 
 /// The entry of a map of ranges (begin to size) that holds the range.
 template <typename Map, typename Size>
@@ -28,6 +30,14 @@ auto holding(Map &map, uint64_t address, uint64_t bytes, Size size) {
 void protect(uint64_t begin, uint64_t bytes, bool isOpen) {
   (void)mprotect(reinterpret_cast<void *>(begin), bytes,
                  isOpen ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+void protectAll(bool isOpen) {
+  for (const auto &[begin, mapping] : state().mappings)
+    if (!mapping.readers.empty())
+      protect(begin, mapping.bytes, isOpen);
+  for (const auto &[begin, whole] : state().wholes)
+    protect(begin, whole.first, isOpen);
 }
 
 /// Tells the interpreter what kernels of a device may touch: neighbours are one.
@@ -70,7 +80,7 @@ void releaseIfUnused(AllocationHandle handle) {
   Chunk &chunk = *found->second;
   if (!chunk.isReleased || chunk.mappings > 0)
     return;
-  close(chunk.file);
+  ::close(chunk.file);
   chunk.device->used -= chunk.bytes;
   state().chunks.erase(found);
 }
@@ -112,14 +122,42 @@ bool mayTouch(const Device &device, uint64_t address, uint64_t bytes) {
   return found != device.regions.end();
 }
 
-void setOpen(bool open) {
-  if ((open ? openDepth++ : --openDepth) != 0)
+void openAll() {
+  if (!isAllOpen)
+    protectAll(true);
+  isAllOpen = true;
+}
+
+/// The system looks at every page that it opens, and weights are many: a copy opens its own.
+void open(uint64_t address, uint64_t bytes) {
+  if (isAllOpen || bytes == 0)
     return;
+  if (openPages.size() >= kMaxOpen)
+    return openAll();
+  const uint64_t page = uint64_t(getpagesize());
+  const uint64_t first = address / page * page, last = (address + bytes - 1) / page * page + page;
+  auto openIn = [&](uint64_t begin, uint64_t size) {
+    const uint64_t from = std::max(first, begin), to = std::min(last, begin + size);
+    if (from >= to)
+      return;
+    protect(from, to - from, true);
+    openPages.emplace_back(from, to - from);
+  };
   for (const auto &[begin, mapping] : state().mappings)
     if (!mapping.readers.empty())
-      protect(begin, mapping.bytes, open);
+      openIn(begin, mapping.bytes);
   for (const auto &[begin, whole] : state().wholes)
-    protect(begin, whole.first, open);
+    openIn(begin, whole.first);
+}
+
+void close() {
+  if (isAllOpen)
+    protectAll(false);
+  else
+    for (auto [begin, bytes] : openPages)
+      protect(begin, bytes, false);
+  isAllOpen = false;
+  openPages.clear();
 }
 
 std::string describeMemoryLeaks() {

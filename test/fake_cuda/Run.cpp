@@ -33,6 +33,7 @@ void copy(const Work &work, const Doer &doer) {
     fault(work.name + " copies to a range that overlaps its source");
   checkOrder(work, doer, work.from, work.bytes, false);
   checkOrder(work, doer, work.to, work.bytes, true);
+  open(work.to, work.bytes), open(work.from, work.bytes);
   std::memmove(reinterpret_cast<void *>(work.to), reinterpret_cast<void *>(work.from), work.bytes);
 }
 
@@ -40,6 +41,7 @@ void fill(const Work &work, const Doer &doer) {
   if (!mayTouch(*work.context->device, work.to, work.bytes))
     return lose(*work.context, Result::illegalAddress);
   checkOrder(work, doer, work.to, work.bytes, true);
+  open(work.to, work.bytes);
   std::memset(reinterpret_cast<void *>(work.to), work.value, work.bytes);
 }
 
@@ -50,6 +52,7 @@ void runLibrary(const Work &work, const Doer &doer) {
       return lose(*work.context, Result::illegalAddress);
   for (const Touched &range : touched)
     checkOrder(work, doer, range.begin, range.bytes, range.isWritten);
+  openAll();
   work.inLibrary->run();
 }
 
@@ -69,6 +72,7 @@ void launch(const Work &work, const Doer &doer) {
   launch.dynamicShared = work.sharedBytes;
   launch.arguments = work.arguments;
   launch.checks = checksOf(state().options);
+  openAll();
   ptx::Image &image = *work.function->module->image;
   auto outcome = ptx::run(image, launch);
   if (!outcome) {

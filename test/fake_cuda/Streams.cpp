@@ -62,9 +62,6 @@ void runOne(const Candidate &chosen) {
 
 template <typename IsOver>
 Result drainUntil(IsOver isOver) {
-  if (isOver())
-    return Result::success;
-  setOpen(true);
   Result result = Result::success;
   while (!isOver()) {
     std::vector<Candidate> all = candidates();
@@ -80,7 +77,7 @@ Result drainUntil(IsOver isOver) {
         return std::pair(a.number, a.node) < std::pair(b.number, b.node);
       }));
   }
-  setOpen(false);
+  close();
   return result;
 }
 
