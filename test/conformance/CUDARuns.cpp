@@ -289,6 +289,41 @@ void CUDARuns::expectOrderedWith(void *given) {
       }
 }
 
+/// What a pointer of a device's memory would do on the host: the system is asked, so nothing dies.
+bool mayRead(unsigned long long address) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const bool may = ::write(ends[1], at(address), 1) == 1;
+  ::close(ends[0]), ::close(ends[1]);
+  return may;
+}
+
+TEST_F(CUDARuns, leaveTheMemoryOfDevicesClosed) {
+  Caller caller(0, nullptr);
+  Run run = make(load(true));
+  const unsigned long long x = caller.take(), y = caller.take();
+  float *given = caller.takeHost();
+  auto expectClosed = [&](const char *after) {
+    EXPECT_FALSE(mayRead(x) || mayRead(y)) << "after " << after;
+    EXPECT_TRUE(mayRead(reinterpret_cast<unsigned long long>(given))) << "after " << after;
+  };
+  expectClosed("nothing");
+  std::fill_n(given, n, 1.0f);
+  caller.send(x, given), caller.wait();
+  expectClosed("a copy");
+  const auto &function = run.bindings->info();
+  ASSERT_OK(
+      run.bindings->bindInput(0, Tensor::borrow(vectorType, at(x), function.inputs[0].device)));
+  ASSERT_OK(
+      run.bindings->bindOutput(0, Tensor::borrow(vectorType, at(y), function.outputs[0].device)));
+  ASSERT_OK(run.session->run(*run.bindings));
+  expectClosed("a run");
+  caller.fetch(given, y), caller.wait();
+  EXPECT_EQ(given[n - 1], 4.0f);
+  expectClosed("a copy back");
+  caller.giveHost(given), caller.give(x), caller.give(y);
+}
+
 TEST_F(CUDARuns, areOrderedWithAStreamOfTheCallers) { expectOrderedWith(nullptr); }
 
 /// CU_STREAM_LEGACY, which a caller has who says nothing of streams.
