@@ -18,7 +18,7 @@
 // PAIRS: arith.addf
 // PAIRS-LABEL: func.func private @matmul_0(
 // PAIRS: memref.alloca() {{.*}} : memref<17x48x2xbf16>
-// PAIRS: call @gantry_tile_bf16_9x48_0(
+// PAIRS: call @gantry_tile_bf16_9x48_0_48of48(
 
 // f16 has panels of f16, and rows that the kernel widens.
 // RUN: gantry compile %s --math=f16 --stop-after=kernel -o - | FileCheck %s --check-prefix=HALF
@@ -28,7 +28,7 @@
 // HALF: memref.alloca() {{.*}} : memref<9x33xf32>
 // HALF: call @gantry_tile_f16_9x48_0(
 // HALF-LABEL: func.func private @matmul_0(
-// HALF: call @gantry_tile_f32_9x48_0(
+// HALF: call @gantry_tile_f32_9x48_0_48of48(
 
 // AVX512-BF16 multiplies pairs; of the 33rd term alone the left one is read. Others add the odd term,
 // then the even one.

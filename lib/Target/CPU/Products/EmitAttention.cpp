@@ -186,7 +186,7 @@ private:
     arguments[Tile::terms] = constant(terms);
     arguments[Tile::accumulate] = constant(0);
     arguments[Tile::next] = constant(0);
-    callTile(a.factors, tile, width, /*linesAhead=*/0, arguments);
+    callTile({a.factors, /*rows=*/0, width, /*ahead=*/0}, tile, arguments);
   }
 
   /// Where the queries of a tile are: in the argument, or packed.

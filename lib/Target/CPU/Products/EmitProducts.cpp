@@ -6,9 +6,10 @@
 //                                                                   few bits: BitsTile.h
 //     for the rows of the sums: result = what follows from the sum, element by element
 //
-// Sums are in a buffer of the item's own that stays in the cache; the result is written once. What
-// follows is pulled through `Elements`, so that biases, activations, residuals, casts and reshapes
-// need no case, and LLVM's vectoriser sees a loop over neighbours.
+// Sums are in a buffer of the item's own that stays in the cache; the result is written once, by
+// the tiles themselves where sums of few terms are the result and the buffer would take longer.
+// What follows is pulled through `Elements`, so that biases, activations, residuals, casts and
+// reshapes need no case, and LLVM's vectoriser sees a loop over neighbours.
 
 #include "TileBuilder.h"
 
@@ -82,8 +83,9 @@ private:
       item.panelAddress = packedPanel(item);
     else if (!p.multipliesBits())
       item.ownPanel = allocatePanel();
-    item.sums = allocate({p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
-                         sumType());
+    if (!p.out)
+      item.sums = allocate({p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
+                           sumType());
     return item;
   }
 
@@ -109,7 +111,8 @@ private:
       packPanel(item, all);
       loop(item.firstTile, item.lastTile, [&](Value tile) {
         callTile(item, all, tile, constant(0), constant(0));
-        storeRows(item, constant(0), rowOf(tile), rowsOf(tile));
+        if (!p.out)
+          storeRows(item, constant(0), rowOf(tile), rowsOf(tile));
       });
       return;
     }
@@ -166,12 +169,23 @@ private:
       arguments[Tile::leftStride] = constant(p.ownRowTerms());
     }
     arguments[Tile::panel] = panelAt(item, terms);
-    arguments[Tile::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
+    if (!p.out)
+      arguments[Tile::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
     arguments[Tile::terms] =
         p.factors == Factors::bytes ? mul(groupsOf(terms.count), p.group()) : terms.count;
     arguments[Tile::accumulate] = goesOn;
     arguments[Tile::next] = nextLines(item, terms, tile, arguments);
-    TileBuilder::callTile(p.factors, tile, p.width, linesAhead(), arguments);
+    Tile form{p.factors, /*rows=*/0, p.width, linesAhead()};
+    if (!p.out)
+      return TileBuilder::callTile(form, tile, arguments);
+    Value place = add(add(offsetOf(*p.out, item.batch), mul(rowOf(tile), p.out->rowStride)),
+                      item.firstColumn);
+    arguments[Tile::sums] = add(addressOf(result), bytes(place));
+    form.stride = p.out->rowStride;
+    forColumns(item, p.columns % p.width, [&](int64_t columns) {
+      form.columns = columns;
+      TileBuilder::callTile(form, tile, arguments);
+    });
   }
 
   Value panelAt(const Item &item, const Terms &terms) {

@@ -6,6 +6,7 @@
 
 #include "BitsTile.h"
 #include "Convolutions/Dot.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
@@ -36,7 +37,9 @@ llvm::StringRef gantry::cpu::nameOf(Factors factors) {
 std::string Tile::symbol() const {
   return ((matrices ? kMatricesPrefix : kPrefix) + nameOf(factors) + "_" + llvm::Twine(rows) + "x" +
           llvm::Twine(width) + "_" + llvm::Twine(ahead))
-      .str();
+             .str() +
+         (storesIntoMatrix() ? ("_" + llvm::Twine(columns) + "of" + llvm::Twine(stride)).str()
+                             : "");
 }
 
 std::optional<Tile> Tile::of(llvm::StringRef symbol) {
@@ -48,7 +51,10 @@ std::optional<Tile> Tile::of(llvm::StringRef symbol) {
     Tile tile{factors, 0, 0, 0, matrices};
     if (name == nameOf(factors) && !sizes.consumeInteger(10, tile.rows) &&
         sizes.consume_front("x") && !sizes.consumeInteger(10, tile.width) &&
-        sizes.consume_front("_") && !sizes.consumeInteger(10, tile.ahead) && sizes.empty())
+        sizes.consume_front("_") && !sizes.consumeInteger(10, tile.ahead) &&
+        (sizes.empty() ||
+         (sizes.consume_front("_") && !sizes.consumeInteger(10, tile.columns) &&
+          sizes.consume_front("of") && !sizes.consumeInteger(10, tile.stride) && sizes.empty())))
       return tile;
   }
   return std::nullopt;
@@ -145,16 +151,19 @@ private:
 
   /// Where the sums of a piece are, row by row.
   Values places(const Piece &piece) {
+    const int64_t stride = tile.storesIntoMatrix() ? tile.stride : tile.width;
     Values places;
     for (int64_t r = 0; r < piece.rows; ++r)
       for (int64_t v = 0; v < piece.vectors; ++v)
         places.push_back(
-            at(argument(Tile::sums), (piece.row + r) * tile.width + piece.column + v * lanes));
+            at(argument(Tile::sums), (piece.row + r) * stride + piece.column + v * lanes));
     return places;
   }
 
   /// What is there already, or zeros.
   Values start(const Values &places) {
+    if (tile.storesIntoMatrix())
+      return Values(places.size(), llvm::Constant::getNullValue(vector));
     llvm::BasicBlock *from = b.GetInsertBlock(), *load = block("load"), *join = block("start");
     llvm::Value *goesOn = b.CreateICmpNE(argument(Tile::accumulate), b.getInt64(0));
     b.CreateCondBr(goesOn, load, join);
@@ -305,8 +314,42 @@ private:
       llvm::Value *all = b.CreateUDiv(b.CreateAdd(terms, b.getInt64(group - 1)), b.getInt64(group));
       loop(piece, full, all, 1, 0, live, sums);
     }
-    for (auto [place, sum] : llvm::zip(places, sums))
-      b.CreateAlignedStore(sum, place, alignment());
+    store(piece, places, sums);
+  }
+
+  void store(const Piece &piece, const Values &places, const Values &sums) {
+    for (auto [i, place, sum] : llvm::enumerate(places, sums)) {
+      int64_t column = piece.column + int64_t(i) % piece.vectors * lanes;
+      if (!tile.storesIntoMatrix())
+        b.CreateAlignedStore(sum, place, alignment());
+      else if (column + lanes <= tile.columns)
+        b.CreateAlignedStore(sum, place, llvm::Align(kUnitBytes));
+      else if (column < tile.columns)
+        storeFirst(tile.columns - column, sum, place);
+    }
+  }
+
+  /// The first lanes of a vector: with a mask in AVX-512, elsewhere in parts of 4, 2 and 1. Masks
+  /// of AVX2 are slower on Zen 4 than a copy through a buffer, parts slower than masks of AVX-512.
+  void storeFirst(int64_t count, llvm::Value *sum, llvm::Value *place) {
+    if (registers.bytes == kLineBytes) {
+      auto *numbers = llvm::FixedVectorType::get(b.getInt64Ty(), unsigned(lanes));
+      llvm::Value *mask =
+          b.CreateICmpULT(b.CreateStepVector(numbers),
+                          b.CreateVectorSplat(unsigned(lanes), b.getInt64(uint64_t(count))));
+      b.CreateMaskedStore(sum, place, llvm::Align(kUnitBytes), mask);
+      return;
+    }
+    int64_t stored = 0;
+    for (int64_t part = lanes / 2; part > 0; part /= 2) {
+      if ((count & part) == 0)
+        continue;
+      auto taken = llvm::to_vector(llvm::seq(int(stored), int(stored + part)));
+      b.CreateAlignedStore(b.CreateShuffleVector(sum, taken),
+                           b.CreateConstInBoundsGEP1_64(b.getFloatTy(), place, stored),
+                           llvm::Align(kUnitBytes));
+      stored += part;
+    }
   }
 
   llvm::Function &function;

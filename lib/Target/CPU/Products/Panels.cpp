@@ -15,6 +15,8 @@ static constexpr int64_t kMostRows = 256;
 static constexpr int64_t kFewItems = 16, kFewestRows = 32;
 /// Terms of a block of a packed panel: up to the first number in one block.
 static constexpr int64_t kMostTerms = 1024, kTermsOfBlock = 768;
+/// Up to so many terms, what it takes to copy sums from a buffer into the result counts.
+static constexpr int64_t kFewTerms = 64;
 /// A constant that would grow by more in panels stays as it is.
 static constexpr int64_t kMostPadding = 2;
 /// Bytes of a block of a panel that an item packs itself; what it unpacks for few rows stays in the
@@ -264,6 +266,23 @@ static void chooseTermBlocks(PanelProduct &p) {
   p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, unit);
 }
 
+/// Where rows of sums lie in what the kernel stores, if nothing follows the sums and tiles shall
+/// store them there themselves. A part of a vector is copied as fast as it is stored.
+static std::optional<DirectRows> findDirectResult(const PanelProduct &p) {
+  const Product &product = p.product;
+  linalg::GenericOp op = product.op;
+  if (p.terms > kFewTerms || p.termBlocks != 1 || p.columns < kColumnUnit || p.matrices ||
+      p.multipliesBits() || p.root != op->getResult(0))
+    return std::nullopt;
+  SmallVector<int64_t> steps =
+      stepsOf(op, op.getDpsInitOperand(0), rowMajorStrides(shapeOf(p.root)));
+  auto column = commonStep(product.sizes(product.columns), pick(steps, product.columns), 1);
+  auto row = commonStep(product.sizes(product.rows), pick(steps, product.rows), p.columns);
+  if (column != 1 || !row)
+    return std::nullopt;
+  return DirectRows{{}, 0, *row, pick(steps, product.batch)};
+}
+
 /// A row times a matrix that lies column by column is that matrix, row by row, times a column:
 /// tiles read it where it lies.
 static void turnLine(PanelProduct &p, func::FuncOp func) {
@@ -347,5 +366,6 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   chooseTiles(p, registers);
   chooseItems(p);
   chooseTermBlocks(p);
+  p.out = findDirectResult(p);
   return p;
 }

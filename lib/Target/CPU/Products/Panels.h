@@ -88,6 +88,8 @@ struct PanelProduct : RowTiles {
   std::optional<DirectRows> left;
   std::optional<PackedPanels> right;
   std::optional<BitsPanels> bits; ///< what `right` would be made of
+  /// Where tiles store sums that are the result, without an argument; others go through a buffer.
+  std::optional<DirectRows> out;
 
   int64_t batch, columns, terms;
   int64_t width, panels;

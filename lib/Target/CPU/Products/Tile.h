@@ -9,7 +9,8 @@
 //
 // one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
 // With `accumulate` it goes on from what is in `sums`, else it begins with zero: terms can come in
-// blocks. On the way it asks for the cache lines from `next` on.
+// blocks. On the way it asks for the cache lines from `next` on. A tile with a `stride` stores its
+// sums that far apart, straight into the result of a product.
 //
 // Factors narrower than 32 bits may come in groups of terms that fill these: side by side in a row
 // of the left operand, which has them anyway, and in each column of the panel (PanelLayout::group).
@@ -65,6 +66,11 @@ struct Tile {
   int64_t width;         ///< columns of the panel, a multiple of kColumnUnit
   int64_t ahead;         ///< cache lines of `next` for each kTermUnit groups of terms
   bool matrices = false; ///< cut for processors that multiply matrices (EmitMatrixTile.cpp)
+  /// Of tiles whose sums are a part of a matrix: how many of the columns are stored, and elements
+  /// from one row to the next. Such a tile begins with zero.
+  int64_t columns = 0, stride = 0;
+
+  bool storesIntoMatrix() const { return stride != 0; }
 
   /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `terms`
   /// and `accumulate` addresses.

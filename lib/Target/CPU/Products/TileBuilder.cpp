@@ -181,10 +181,11 @@ void TileBuilder::callBits(const BitsTile &tile, ArrayRef<Value> arguments) {
   callByName(b, module, tile.symbol(), arguments);
 }
 
-void TileBuilder::callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,
-                           ArrayRef<Value> arguments) {
+void TileBuilder::callTile(Tile form, Value tile, ArrayRef<Value> arguments) {
+  form.matrices = tiles.matrices;
   auto call = [&](int64_t rows) {
-    cpu::callTile(b, module, {factors, rows, width, linesAhead, tiles.matrices}, arguments);
+    form.rows = rows;
+    cpu::callTile(b, module, form, arguments);
   };
   if (allTall() || tiles.filled)
     return call(tiles.tileRows);

@@ -71,9 +71,8 @@ protected:
   /// First tile of a chunk of `chunks`.
   Value firstTileOf(Value chunk, int64_t chunks);
 
-  /// Calls the tile of as many rows as `tile` has.
-  void callTile(Factors factors, Value tile, int64_t width, int64_t linesAhead,
-                llvm::ArrayRef<Value> arguments);
+  /// Calls the tile like `form` of as many rows as `tile` has.
+  void callTile(Tile form, Value tile, llvm::ArrayRef<Value> arguments);
 
   void callBits(const BitsTile &tile, llvm::ArrayRef<Value> arguments);
 
