@@ -235,7 +235,9 @@ static void addMemory(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createPlanMemoryPass(plan));
   // Where bytes lie decides which commands have to wait for which.
   pm.addPass(createOrderQueuesPass());
-  pm.addPass(createCheckLimitsPass());
+  CheckLimitsPassOptions limits;
+  limits.isRepaired = options.fixOverLimit;
+  pm.addPass(createCheckLimitsPass(limits));
   pm.addPass(createVerifyPlanPass());
   // Nothing below looks again at what may run at the same time.
   pm.addPass(createVerifyCommandsPass());

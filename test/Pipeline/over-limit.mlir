@@ -17,7 +17,7 @@
 // Nothing is done where there is room, and the first error stands where nothing helps.
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@128KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | count 0
 // RUN: bash -c "gantry compile %s --devices=CPU:0,GPU:0@40KiB --simulate --over-limit=fix -o %t.gantry; test \$? = 3" 2>&1 | FileCheck %s --check-prefix=REFUSED
-// REFUSED: the plan needs 128 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 40 KiB
+// REFUSED: the plan needs 128 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 40 KiB: {{.*}}; raise the limit to at least 131072 bytes, put less on this device or make the batch smaller (--largest-batch=DIM finds the largest that fits){{$}}
 // REFUSED: note: {{.*}}over-limit.mlir:{{.*}}: of what --over-limit=fix can do, the plan that needs least needs 48 KiB, and 'MatMul/y.0.0.0.0.0' alone takes 48 KiB: it reads {{.*}} (16 KiB), {{.*}}writes {{.*}} (16 KiB)
 
 // RUN: not gantry compile %s --over-limit=mend -o %t.gantry 2>&1 | FileCheck %s --check-prefix=WORD

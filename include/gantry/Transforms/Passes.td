@@ -564,6 +564,10 @@ def CheckLimitsPass : Pass<"gantry-check-limits", "::mlir::ModuleOp"> {
     command at the fullest moment, the largest values there, and a limit that would do; the tools'
     exit status is 3.
   }];
+  let options = [
+    Option<"isRepaired", "is-repaired", "bool", "false",
+           "plans that fit are looked for: the error does not say that they could be">
+  ];
   let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 

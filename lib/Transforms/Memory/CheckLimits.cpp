@@ -43,6 +43,8 @@ struct DeviceUse {
 };
 
 struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
+  using CheckLimitsPassBase::CheckLimitsPassBase;
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto device : getOperation().getOps<commands::DeviceOp>()) {
@@ -92,11 +94,11 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
           << formatBytes(use.bound) << ", transient " << formatBytes(use.transient);
     if (peak.op)
       error << " (most at " << nameOf(peak.op) << " of '" << peak.func.getSymName() << "')";
-    error
-        << "; raise the limit to at least " << use.total()
-        << " bytes, put less on this device, make the batch smaller (--largest-batch=DIM finds the "
-           "largest that fits), or have a plan made that fits but may take longer "
-           "(--over-limit=fix)";
+    error << "; raise the limit to at least " << use.total() << " bytes, put less on this device"
+          << (isRepaired ? " or" : ",")
+          << " make the batch smaller (--largest-batch=DIM finds the largest that fits)";
+    if (!isRepaired)
+      error << ", or have a plan made that fits but may take longer (--over-limit=fix)";
     for (const Resident &resident : largest(device.getSymNameAttr(), peak))
       error.attachNote(resident.loc) << formatBytes(resident.size) << ": " << resident.what;
     signalPassFailure();
