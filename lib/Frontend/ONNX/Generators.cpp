@@ -19,7 +19,7 @@ static Values constant(NodeContext &n) {
   if (auto values = n.intsAttr("value_ints"))
     return {n.ints(*values)};
   if (auto values = n.floatsAttr("value_floats")) {
-    Elements elements;
+    KnownElements elements;
     elements.isFloat = true;
     elements.floats.assign(values->begin(), values->end());
     return {n.constant(

@@ -305,7 +305,7 @@ static Value resizeByMatrices(NodeContext &n, const Resizing &r, bool symmetric,
     if (!n.countTable(one.in * one.out))
       return {};
     // Weights as [in, out], a product along the last dimension.
-    Elements weights;
+    KnownElements weights;
     weights.isFloat = true;
     weights.floats.assign(size_t(one.in * one.out), 0);
     for (int64_t i = 0; i < one.out; ++i)

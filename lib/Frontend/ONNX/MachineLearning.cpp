@@ -11,7 +11,7 @@ using namespace gantry::onnx;
 
 Value gantry::onnx::floats(NodeContext &n, ArrayRef<float> values, IntsRef shape,
                            mlir::Type element) {
-  Elements elements;
+  KnownElements elements;
   elements.isFloat = true;
   elements.floats.assign(values.begin(), values.end());
   return n.constant(
@@ -19,7 +19,7 @@ Value gantry::onnx::floats(NodeContext &n, ArrayRef<float> values, IntsRef shape
 }
 
 Value gantry::onnx::indices(NodeContext &n, IntsRef values) {
-  Elements elements;
+  KnownElements elements;
   elements.ints.assign(values.begin(), values.end());
   auto type = RankedTensorType::get({int64_t(values.size())}, n.i64());
   return n.constant(makeConstantElements(type, elements, n.outputName(0)));

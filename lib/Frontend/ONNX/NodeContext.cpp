@@ -159,7 +159,7 @@ bool gantry::onnx::isShapeConstant(Value value) {
   return getConstantIntegers(getConstantElements(value)).has_value();
 }
 
-std::optional<Elements> NodeContext::known(Value value) {
+std::optional<KnownElements> NodeContext::known(Value value) {
   return value ? evaluateValue(value) : std::nullopt;
 }
 
@@ -209,7 +209,7 @@ std::vector<std::string> NodeContext::decidingInputs(Value value) {
   return names;
 }
 
-std::optional<Elements> NodeContext::knownOperand(size_t i, StringRef what) {
+std::optional<KnownElements> NodeContext::knownOperand(size_t i, StringRef what) {
   Value value = input(i);
   if (!value) {
     fail("operand " + Twine(i) + " (" + what + ") is missing");
@@ -336,21 +336,21 @@ Value NodeContext::tensor(const Tensor &tensor) {
 }
 
 Value NodeContext::ints(IntsRef values, mlir::Type element) {
-  Elements elements;
+  KnownElements elements;
   elements.ints.assign(values.begin(), values.end());
   return constant(makeElements(
       RankedTensorType::get({int64_t(values.size())}, element ? element : i64()), elements));
 }
 
 Value NodeContext::scalar(mlir::Type element, double value) {
-  Elements elements;
+  KnownElements elements;
   elements.isFloat = true;
   elements.floats = {value};
   return constant(makeElements(RankedTensorType::get({}, element), elements));
 }
 
 Value NodeContext::scalarInt(mlir::Type element, int64_t value) {
-  Elements elements;
+  KnownElements elements;
   elements.ints = {value};
   return constant(makeElements(RankedTensorType::get({}, element), elements));
 }

@@ -121,11 +121,11 @@ public:
   //===--- Values known now ---===//
 
   /// Elements of a value that constants decide; evaluates shape arithmetic in floating point too.
-  std::optional<Elements> known(Value value);
+  std::optional<KnownElements> known(Value value);
   std::optional<Ints> knownInts(Value value);
   /// Integers of operand `i`, which must be known because shapes depend on it. Fails otherwise.
   std::optional<Ints> shapeOperand(size_t i, llvm::StringRef what);
-  std::optional<Elements> knownOperand(size_t i, llvm::StringRef what);
+  std::optional<KnownElements> knownOperand(size_t i, llvm::StringRef what);
   /// A scalar among them.
   std::optional<int64_t> shapeScalar(size_t i, llvm::StringRef what);
   /// `axis` counted from the front, or failure when it is outside [-rank, rank).

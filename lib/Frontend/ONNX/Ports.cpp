@@ -179,7 +179,7 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
   if (!type)
     return emitError(file) << "the value for input '" << input.name
                            << "': " << type.status().message();
-  Elements elements;
+  KnownElements elements;
   elements.isFloat = std::holds_alternative<std::vector<double>>(value.elements);
   if (elements.isFloat)
     elements.floats = std::get<std::vector<double>>(value.elements);

@@ -21,7 +21,7 @@ static Value table(NodeContext &n, IntsRef shape, mlir::Type type,
     return n.fail(tensor.status().message());
   if (!n.countTable(tensor->getNumElements()))
     return {};
-  Elements elements;
+  KnownElements elements;
   elements.isFloat = true;
   for (int64_t i = 0; i < tensor->getNumElements(); ++i)
     elements.floats.push_back(element(i));

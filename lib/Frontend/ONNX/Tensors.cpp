@@ -81,8 +81,8 @@ gantry::Expected<RankedTensorType> gantry::onnx::makeTensorType(ArrayRef<int64_t
   return RankedTensorType::get(shape, element);
 }
 
-ElementsAttr gantry::onnx::makeConstantElements(RankedTensorType type, const Elements &elements,
-                                                StringRef name) {
+ElementsAttr gantry::onnx::makeConstantElements(RankedTensorType type,
+                                                const KnownElements &elements, StringRef name) {
   DenseElementsAttr dense = makeElements(type, elements);
   if (getByteSize(type) <= kInlineBytes || type.getElementType().isInteger(1) || dense.isSplat())
     return dense;

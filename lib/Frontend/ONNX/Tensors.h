@@ -37,7 +37,7 @@ gantry::Expected<mlir::RankedTensorType> makeTensorType(llvm::ArrayRef<int64_t> 
                                                         mlir::Type element);
 
 /// A constant of these elements, in a blob of this name when they are many.
-mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const Elements &elements,
+mlir::ElementsAttr makeConstantElements(mlir::RankedTensorType type, const KnownElements &elements,
                                         llvm::StringRef name);
 
 /// A constant of these bytes, which are as many as the type has: copied where they are few, else in

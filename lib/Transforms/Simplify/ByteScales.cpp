@@ -53,8 +53,8 @@ static LogicalResult evaluateZero(AddOp op, PatternRewriter &rewriter) {
 namespace {
 /// A constant of i32 times a scale, in a shape of its own.
 struct ScaledConstant {
-  Elements integers;
-  Elements scale; ///< one number, or one for each
+  KnownElements integers;
+  KnownElements scale; ///< one number, or one for each
   Shape shape;
 
   static std::optional<ScaledConstant> match(Value value, Operation *user) {
@@ -128,7 +128,7 @@ static LogicalResult addOnce(AddOp op, PatternRewriter &rewriter) {
   auto x = evaluateValue(op.getRhs()), y = evaluateValue(inner.getRhs());
   if (!x || !y || !shape || ShapedType::getNumElements(*shape) > kMaxEvaluated)
     return failure();
-  Elements sum{false, {}, {}};
+  KnownElements sum{false, {}, {}};
   for (int64_t i = 0, n = ShapedType::getNumElements(*shape); i < n; ++i)
     sum.ints.push_back(int32_t(
         uint32_t(x->ints[broadcastPosition(i, *shape, typeOf(op.getRhs()).getShape())]) +
@@ -165,7 +165,7 @@ struct Rescaling {
   }
 
   Value divide(Value constant) {
-    Elements elements = *evaluateValue(constant);
+    KnownElements elements = *evaluateValue(constant);
     for (double &number : elements.floats)
       number = float(number / unit);
     return b.constant(Shape(typeOf(constant).getShape()), typeOf(constant).getElementType(),

@@ -26,7 +26,7 @@ struct Maker {
     return value.getType() == type ? value : make<CastOp>(type, value).getResult();
   }
   mlir::Value constant(llvm::ArrayRef<int64_t> shape, mlir::Type element,
-                       const Elements &elements) {
+                       const KnownElements &elements) {
     auto type = mlir::RankedTensorType::get(shape, element);
     return ConstantOp::create(rewriter, like->getLoc(), makeElements(type, elements));
   }

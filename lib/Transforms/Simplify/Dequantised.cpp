@@ -61,7 +61,8 @@ std::optional<Scaled> Scaled::match(Value value) {
   return Scaled{*centred, scaled->scale};
 }
 
-std::optional<Elements> gantry::elementsAlong(Value value, ArrayRef<int64_t> shape, int64_t dim) {
+std::optional<KnownElements> gantry::elementsAlong(Value value, ArrayRef<int64_t> shape,
+                                                   int64_t dim) {
   ArrayRef<int64_t> own = shapeOf(value);
   const int64_t skipped = shape.size() - own.size();
   if (skipped < 0)

@@ -34,7 +34,7 @@ struct ScaledInteger {
 
 /// Elements along dimension `dim` of a value of `shape` to which `value` is broadcast, if it is the
 /// same along all others: one element for all, or one for each index.
-std::optional<Elements> elementsAlong(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                                      int64_t dim);
+std::optional<KnownElements> elementsAlong(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                                           int64_t dim);
 
 } // namespace gantry

@@ -38,7 +38,7 @@ std::string gantry::nameOfValue(Value value) {
               : "argument " + std::to_string(argument.getArgNumber());
 }
 
-static std::optional<Elements> knownElements(Value value) {
+static std::optional<KnownElements> knownElements(Value value) {
   if (ElementsAttr constant = getConstantElements(skipViews(value)))
     return readElements(constant, kMostIndices);
   return evaluateValue(value);
@@ -50,7 +50,7 @@ static std::optional<Elements> knownElements(Value value) {
 
 /// The only integer of a value, when constants decide it.
 static std::optional<int64_t> knownInteger(Value value) {
-  std::optional<Elements> known = evaluateValue(value);
+  std::optional<KnownElements> known = evaluateValue(value);
   return known && !known->isFloat && known->size() == 1 ? std::optional(known->ints.front())
                                                         : std::nullopt;
 }
@@ -124,7 +124,7 @@ IndexState gantry::judgeIndices(IndexingOpInterface op) {
     return IndexState::inRange;
   if (countsInRange(indices, sizes))
     return IndexState::inRange;
-  std::optional<Elements> known = knownElements(indices);
+  std::optional<KnownElements> known = knownElements(indices);
   if (!known)
     return IndexState::unknown;
   std::optional<BadIndex> bad = findBadIndex(known->ints, sizes);

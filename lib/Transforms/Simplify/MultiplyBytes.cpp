@@ -84,7 +84,7 @@ static std::optional<Weights> findWeights(const Centred &centred, int64_t dim) {
   auto type = typeOf(constant);
   ArrayRef<int64_t> shape = type.getShape();
   auto values = readElements(constant.getValue(), type.getNumElements());
-  Elements zeros{false, {0}, {}};
+  KnownElements zeros{false, {0}, {}};
   if (centred.zero) {
     auto known = elementsAlong(centred.zero, shape, dim);
     if (!known)
@@ -258,7 +258,7 @@ static Value correct(Operation *op, Value sums, const Image &image, const Weight
                      Maker &b) {
   if (image.zeroKnown == 0)
     return sums;
-  Elements offsets{false, {}, {}};
+  KnownElements offsets{false, {}, {}};
   for (int64_t sum : weights.sums)
     offsets.ints.push_back(
         int32_t(uint32_t(sum) * uint32_t(image.zeroKnown ? -*image.zeroKnown : 1)));
@@ -335,7 +335,7 @@ static LogicalResult multiplyScaled(Op op, PatternRewriter &rewriter) {
   Value sums = sumCentred(op, left->centred, right->centred, b);
   if (!sums)
     return failure();
-  Elements scales{true, {}, {}};
+  KnownElements scales{true, {}, {}};
   for (double scale : rightScale->floats)
     scales.floats.push_back(float(leftScale->floats[0] * scale));
   Value scale = b.constant(shapeOfOutputs(op, scales.size()), rewriter.getF32Type(), scales);

@@ -44,11 +44,11 @@ static int64_t loadInt(const char *from, IntegerType type) {
   }
 }
 
-std::optional<Elements> gantry::readElements(ElementsAttr attr, int64_t limit) {
+std::optional<KnownElements> gantry::readElements(ElementsAttr attr, int64_t limit) {
   auto type = dyn_cast<RankedTensorType>(attr.getType());
   if (!type || type.getNumElements() > limit)
     return std::nullopt;
-  Elements out;
+  KnownElements out;
   out.isFloat = isa<FloatType>(type.getElementType());
   if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
     if (out.isFloat) {
@@ -78,7 +78,7 @@ std::optional<Elements> gantry::readElements(ElementsAttr attr, int64_t limit) {
   return out;
 }
 
-DenseElementsAttr gantry::makeElements(RankedTensorType type, const Elements &elements) {
+DenseElementsAttr gantry::makeElements(RankedTensorType type, const KnownElements &elements) {
   if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
     SmallVector<APFloat> values;
     for (size_t i = 0; i < elements.size(); ++i) {

@@ -16,7 +16,7 @@ using namespace gantry;
 
 namespace {
 
-using Result = std::optional<Elements>;
+using Result = std::optional<KnownElements>;
 
 RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -28,11 +28,12 @@ double roundTo(double value, mlir::Type element) {
 /// Applies `compute` to the operands, broadcast to each other, when all have such `numbers`; it may
 /// give nothing to refuse.
 template <typename Number>
-Result mapNumbers(Operation *op, OperandElements operand, std::vector<Number> Elements::*numbers,
+Result mapNumbers(Operation *op, OperandElements operand,
+                  std::vector<Number> KnownElements::*numbers,
                   function_ref<std::optional<Number>(ArrayRef<Number>)> compute) {
-  Elements out;
+  KnownElements out;
   out.isFloat = std::is_same_v<Number, double>;
-  SmallVector<Elements> operands;
+  SmallVector<KnownElements> operands;
   for (unsigned i : llvm::seq(op->getNumOperands())) {
     Result elements = operand(i);
     if (!elements || elements->isFloat != out.isFloat)
@@ -57,7 +58,7 @@ Result mapNumbers(Operation *op, OperandElements operand, std::vector<Number> El
 Result mapFloats(Operation *op, OperandElements operand,
                  function_ref<double(ArrayRef<double>)> compute) {
   mlir::Type element = tensorOf(op->getResult(0)).getElementType();
-  return mapNumbers<double>(op, operand, &Elements::floats, [&](ArrayRef<double> at) {
+  return mapNumbers<double>(op, operand, &KnownElements::floats, [&](ArrayRef<double> at) {
     return std::optional(roundTo(compute(at), element));
   });
 }
@@ -65,7 +66,7 @@ Result mapFloats(Operation *op, OperandElements operand,
 /// The same for integers.
 Result mapInts(Operation *op, OperandElements operand,
                function_ref<std::optional<int64_t>(ArrayRef<int64_t>)> compute) {
-  Result out = mapNumbers<int64_t>(op, operand, &Elements::ints, compute);
+  Result out = mapNumbers<int64_t>(op, operand, &KnownElements::ints, compute);
   // Brings sums that left a narrow type back into it.
   return out ? readElements(makeElements(tensorOf(op->getResult(0)), *out)) : out;
 }
@@ -97,7 +98,7 @@ Result pick(Operation *op, OperandElements operand, function_ref<int64_t(int64_t
   Result in = operand(0);
   if (!in)
     return std::nullopt;
-  Elements out;
+  KnownElements out;
   out.isFloat = in->isFloat;
   for (int64_t i = 0, n = tensorOf(op->getResult(0)).getNumElements(); i < n; ++i) {
     int64_t at = source(i);
@@ -136,8 +137,8 @@ Result evaluateTranspose(TransposeOp op, OperandElements operand) {
 
 /// Row by row of what stands before the axis.
 Result evaluateConcat(ConcatOp op, OperandElements operand) {
-  Elements out;
-  SmallVector<Elements> inputs;
+  KnownElements out;
+  SmallVector<KnownElements> inputs;
   for (unsigned i : llvm::seq(op.getInputs().size())) {
     Result in = operand(i);
     if (!in)
@@ -149,7 +150,7 @@ Result evaluateConcat(ConcatOp op, OperandElements operand) {
   for (int64_t size : op.getType().getShape().take_front(op.getAxis()))
     rows *= size;
   for (int64_t row = 0; row < rows && op.getType().getNumElements() > 0; ++row)
-    for (const Elements &in : inputs) {
+    for (const KnownElements &in : inputs) {
       size_t width = in.size() / rows;
       if (in.isFloat)
         llvm::append_range(out.floats, ArrayRef(in.floats).slice(row * width, width));
@@ -210,7 +211,7 @@ Result evaluateReduce(Op op, OperandElements operand, int64_t start,
   SmallVector<int64_t> kept(shape);
   for (int64_t axis : op.getAxes())
     kept[axis] = 1;
-  Elements out;
+  KnownElements out;
   out.ints.assign(op.getType().getNumElements(), start);
   for (int64_t i = 0; i < int64_t(in->size()); ++i) {
     int64_t &into = out.ints[broadcastPosition(i, shape, kept)];
@@ -234,7 +235,7 @@ Result evaluateExtreme(Op op, OperandElements operand, bool largest) {
 }
 
 Result evaluateIota(IotaOp op) {
-  Elements out;
+  KnownElements out;
   if (isa<FloatType>(op.getType().getElementType()))
     return std::nullopt;
   for (int64_t i = 0; i < op.getType().getNumElements(); ++i)
@@ -388,7 +389,7 @@ Result evaluateMovement(Operation *op, OperandElements operand) {
 
 } // namespace
 
-std::optional<Elements> gantry::evaluateOp(Operation *op, OperandElements operand) {
+std::optional<KnownElements> gantry::evaluateOp(Operation *op, OperandElements operand) {
   for (auto evaluate : {evaluateArithmetic, evaluateIntegral, evaluateRounding, evaluateMovement})
     if (Result result = evaluate(op, operand))
       return result;
@@ -399,7 +400,7 @@ std::optional<Elements> gantry::evaluateOp(Operation *op, OperandElements operan
 static constexpr int kMaxEvaluatedOps = 1000;
 
 /// Elements of `value` when constants decide it.
-static std::optional<Elements> evaluate(Value value, int &budget) {
+static std::optional<KnownElements> evaluate(Value value, int &budget) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
   if (!op || !type || !type.hasStaticShape() || type.getNumElements() > kMaxEvaluated ||
@@ -410,7 +411,7 @@ static std::optional<Elements> evaluate(Value value, int &budget) {
   return evaluateOp(op, [&](unsigned i) { return evaluate(op->getOperand(i), budget); });
 }
 
-std::optional<Elements> gantry::evaluateValue(Value value) {
+std::optional<KnownElements> gantry::evaluateValue(Value value) {
   int budget = kMaxEvaluatedOps;
   return evaluate(value, budget);
 }

@@ -63,7 +63,7 @@ LogicalResult ConstantFolder::fold(Operation *op, ArrayRef<Attribute> operands,
   if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()) ||
       type.getNumElements() > kMaxFolded || (isa<ReshapeOp>(op) && requestsInput(op)))
     return failure();
-  std::optional<Elements> elements =
+  std::optional<KnownElements> elements =
       evaluateOp(op, [&](unsigned i) { return readElements(cast<ElementsAttr>(operands[i])); });
   if (!elements)
     return failure();

@@ -56,7 +56,7 @@ struct Former {
     auto constant = conv.getFilter().getDefiningOp<ConstantOp>();
     auto type = typeOf(conv.getFilter());
     auto elements = constant ? readElements(constant.getValue(), type.getNumElements())
-                             : std::optional<Elements>();
+                             : std::optional<KnownElements>();
     if (!elements)
       return {};
     OpBuilder beside(constant);

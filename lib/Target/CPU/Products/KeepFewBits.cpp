@@ -234,7 +234,7 @@ static Value skipWidening(Value value) {
 }
 
 static std::optional<std::vector<float>> readNumbers(Value value) {
-  std::optional<Elements> known;
+  std::optional<KnownElements> known;
   // However many there are.
   if (auto constant = skipWidening(value).getDefiningOp<ConstantOp>())
     known = readElements(constant.getValue(), typeOf(value).getNumElements());

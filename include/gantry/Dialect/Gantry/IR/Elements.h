@@ -14,7 +14,7 @@
 namespace gantry {
 
 /// Elements of a constant: integers (and truth values), or floating-point numbers.
-struct Elements {
+struct KnownElements {
   bool isFloat = false;
   std::vector<int64_t> ints;
   std::vector<double> floats;
@@ -25,20 +25,20 @@ struct Elements {
 inline constexpr int64_t kMaxEvaluated = 65536;
 
 /// Reads out a constant of at most `limit` elements, wherever they are.
-std::optional<Elements> readElements(mlir::ElementsAttr attr, int64_t limit = kMaxEvaluated);
+std::optional<KnownElements> readElements(mlir::ElementsAttr attr, int64_t limit = kMaxEvaluated);
 /// The reverse; numbers are converted to the element type of `type`.
-mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const Elements &elements);
+mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, const KnownElements &elements);
 
 /// Gives the elements of an op's operand by its number, or nothing when they are not known.
-using OperandElements = llvm::function_ref<std::optional<Elements>(unsigned)>;
+using OperandElements = llvm::function_ref<std::optional<KnownElements>(unsigned)>;
 
 /// Elements of the op's one result, of static shape and at most kMaxEvaluated elements, computed as
 /// its kernels would. Nothing for ops that are not evaluated, and where an operand is not known or
 /// a value has no meaning (a division by zero). Operands are asked for as they are needed.
-std::optional<Elements> evaluateOp(mlir::Operation *op, OperandElements operand);
+std::optional<KnownElements> evaluateOp(mlir::Operation *op, OperandElements operand);
 
 /// Elements of a value of static shape and at most kMaxEvaluated elements when constants decide it,
 /// as evaluateOp gives them; looks at a limited number of ops.
-std::optional<Elements> evaluateValue(mlir::Value value);
+std::optional<KnownElements> evaluateValue(mlir::Value value);
 
 } // namespace gantry
