@@ -19,13 +19,14 @@ using placement::AutoValue;
 using placement::noIndex;
 using placement::notAllowed;
 
-Machine::Machine(ModuleOp module) : topology(getTopology(module)), costs(CostModel::of(topology)) {
+MachineModel::MachineModel(ModuleOp module)
+    : topology(getTopology(module)), costs(CostModel::of(topology)) {
   for (uint32_t d = numDevices(); d-- > 0;)
     if (nameOf(d).type == DeviceType::CPU)
       host = d;
 }
 
-std::optional<uint32_t> Machine::find(DeviceAttr name) const {
+std::optional<uint32_t> MachineModel::find(DeviceAttr name) const {
   if (!name)
     return std::nullopt;
   for (uint32_t d = 0; d < numDevices(); ++d)
@@ -34,11 +35,11 @@ std::optional<uint32_t> Machine::find(DeviceAttr name) const {
   return std::nullopt;
 }
 
-bool gantry::hasKernelOn(const Machine &machine, Operation *op, uint32_t device) {
+bool gantry::hasKernelOn(const MachineModel &machine, Operation *op, uint32_t device) {
   return machine.targetOf(device).hasKernel(op, *machine.nameOf(device).type);
 }
 
-const Target &Machine::targetOf(uint32_t device) const {
+const Target &MachineModel::targetOf(uint32_t device) const {
   Driver driver = topology.physical[topology.logical[device].physical].driver;
   return *findTarget(driverName(driver)); // each driver has one
 }
@@ -82,7 +83,7 @@ static uint64_t keyOf(uint64_t key, Operation *op) {
 namespace {
 class GraphBuilder {
 public:
-  GraphBuilder(const Machine &machine, PlacementGraph &graph, MayRun mayRun)
+  GraphBuilder(const MachineModel &machine, PlacementGraph &graph, MayRun mayRun)
       : machine(machine), graph(graph), mayRun(mayRun) {}
 
   void build(func::FuncOp func, func::FuncOp homes, bool fuse) {
@@ -300,7 +301,7 @@ private:
       graph.problem.ends.push_back({number->second, homeOf(device)});
   }
 
-  const Machine &machine;
+  const MachineModel &machine;
   PlacementGraph &graph;
   MayRun mayRun;
   DenseMap<Value, uint32_t> values;
@@ -310,7 +311,7 @@ private:
 };
 } // namespace
 
-PlacementGraph::PlacementGraph(const Machine &machine, func::FuncOp func, func::FuncOp homes,
+PlacementGraph::PlacementGraph(const MachineModel &machine, func::FuncOp func, func::FuncOp homes,
                                MayRun mayRun, bool fuse) {
   GraphBuilder(machine, *this, mayRun).build(func, homes, fuse);
 }

@@ -15,8 +15,8 @@ namespace gantry {
 using MayRun = llvm::function_ref<bool(mlir::Operation *op, uint32_t device)>;
 
 /// The topology of a module with what is asked of it again and again.
-struct Machine {
-  explicit Machine(mlir::ModuleOp module);
+struct MachineModel {
+  explicit MachineModel(mlir::ModuleOp module);
 
   uint32_t numDevices() const { return static_cast<uint32_t>(topology.logical.size()); }
   /// The device of that full name, or nothing.
@@ -31,12 +31,12 @@ struct Machine {
 };
 
 /// Whether the kernel table has the op for that device.
-bool hasKernelOn(const Machine &machine, mlir::Operation *op, uint32_t device);
+bool hasKernelOn(const MachineModel &machine, mlir::Operation *op, uint32_t device);
 
 struct PlacementGraph {
   /// Ops that may run on no common device stay apart; with `fuse` off, all do. `homes` is the
   /// function whose arguments and results say where they are: this one, or a copy that was placed.
-  PlacementGraph(const Machine &machine, mlir::func::FuncOp func, mlir::func::FuncOp homes,
+  PlacementGraph(const MachineModel &machine, mlir::func::FuncOp func, mlir::func::FuncOp homes,
                  MayRun mayRun, bool fuse);
 
   placement::AutoProblem problem;

@@ -33,7 +33,7 @@ static auto publicFunctions(ModuleOp module) {
 
 /// Devices that the op's own request leaves, of those with a kernel. Requests that may soften leave
 /// all.
-static llvm::BitVector allowedByRequest(const Machine &machine, Operation *op) {
+static llvm::BitVector allowedByRequest(const MachineModel &machine, Operation *op) {
   llvm::BitVector allowed(machine.numDevices());
   auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   auto soft = op->getAttrOfType<SoftModeAttr>(kSoftAttr);
@@ -45,7 +45,7 @@ static llvm::BitVector allowedByRequest(const Machine &machine, Operation *op) {
 }
 
 void gantry::predictBounds(ModuleOp module, bool fuse, Predictions &predictions) {
-  Machine machine(module);
+  MachineModel machine(module);
   for (func::FuncOp func : publicFunctions(module)) {
     DenseMap<Operation *, llvm::BitVector> known;
     auto mayRun = [&](Operation *op, uint32_t device) {
@@ -60,7 +60,7 @@ void gantry::predictBounds(ModuleOp module, bool fuse, Predictions &predictions)
 }
 
 void gantry::predictSeconds(ModuleOp module, bool fuse, Predictions &predictions) {
-  Machine machine(module);
+  MachineModel machine(module);
   Homes homes(module);
   for (func::FuncOp func : publicFunctions(module)) {
     DenseMap<Operation *, std::optional<uint32_t>> known;
@@ -132,7 +132,7 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
     predictSeconds(*following, options.fuse, fixed.byFollowing);
   if (!barred.empty())
     predictSeconds(*fixed.placed, options.fuse, fixed.byDefault);
-  Machine machine(*fixed.placed);
+  MachineModel machine(*fixed.placed);
   for (func::FuncOp func : publicFunctions(*fixed.placed))
     func.walk([&](Operation *op) {
       auto name = op->getAttrOfType<StringAttr>(kNameAttr);
@@ -161,7 +161,7 @@ static CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
 /// The graph of the search has loops as one task each and does not see what they copy inside; those
 /// copies are known once they are there.
 bool PlacementSearch::leaveLoops(ModuleOp module) {
-  Machine machine(module);
+  MachineModel machine(module);
   Homes homes(module);
   size_t before = barred.size();
   auto bar = [&](func::FuncOp func, Operation *nested, CopyDirection direction) {
@@ -194,8 +194,8 @@ namespace {
 class Choices {
 public:
   /// `isBarred` tells where an op in a loop keeps the loop from being.
-  Choices(const Machine &machine, llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt,
-          MayRun isBarred)
+  Choices(const MachineModel &machine,
+          llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt, MayRun isBarred)
       : machine(machine), fixedAt(fixedAt), isBarred(isBarred) {}
 
   bool mayRun(Operation *op, uint32_t device) {
@@ -245,7 +245,7 @@ private:
     return ofFixed.any() ? ofFixed : llvm::BitVector(machine.numDevices(), true);
   }
 
-  const Machine &machine;
+  const MachineModel &machine;
   llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt;
   MayRun isBarred;
   DenseMap<Operation *, llvm::BitVector> known;
@@ -294,7 +294,7 @@ LogicalResult PlacementSearch::suggest(ModuleOp module) {
   found.clear();
   if (failed(placeCopy(module, fixed)))
     return success(); // the errors come when the module is placed
-  Machine machine(module);
+  MachineModel machine(module);
   reserved.resize(machine.numDevices());
   for (func::FuncOp func : publicFunctions(module))
     if (failed(suggest(machine, func, fixed)))
@@ -318,7 +318,7 @@ std::string whatIsOver(const AutoProblem &problem, const AutoSchedule &schedule)
 }
 
 /// Writes the answer into the function; `written` is the order of the graph.
-void apply(const Machine &machine, func::FuncOp func, const PlacementGraph &graph,
+void apply(const MachineModel &machine, func::FuncOp func, const PlacementGraph &graph,
            const placement::AutoOutcome &outcome, const std::vector<uint32_t> &written) {
   for (auto [ops, device] : llvm::zip(graph.tasks, outcome.placement.devices)) {
     auto suggestion = DeviceAttr::get(func.getContext(), machine.nameOf(device));
@@ -333,7 +333,7 @@ void apply(const Machine &machine, func::FuncOp func, const PlacementGraph &grap
 } // namespace
 
 /// What the default policy makes of the problem, in the order of the graph.
-AutoPlacement PlacementSearch::byDefault(const Machine &machine, const PlacementGraph &graph,
+AutoPlacement PlacementSearch::byDefault(const MachineModel &machine, const PlacementGraph &graph,
                                          func::FuncOp func, const Fixed &fixed) {
   AutoPlacement placed;
   for (auto [task, ops] : llvm::zip(graph.problem.tasks, graph.tasks)) {
@@ -354,7 +354,7 @@ AutoPlacement PlacementSearch::byDefault(const Machine &machine, const Placement
   return placed;
 }
 
-LogicalResult PlacementSearch::suggest(const Machine &machine, func::FuncOp func,
+LogicalResult PlacementSearch::suggest(const MachineModel &machine, func::FuncOp func,
                                        const Fixed &fixed) {
   auto fixedAt = [&](Operation *op) -> std::optional<uint32_t> {
     const Fixed::Entry *entry = fixed.find(func, op);

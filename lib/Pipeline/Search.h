@@ -42,9 +42,11 @@ private:
   struct Fixed;
   mlir::OwningOpRef<mlir::ModuleOp> placedBy(PlacementPolicy policy, mlir::ModuleOp module);
   llvm::LogicalResult placeCopy(mlir::ModuleOp module, Fixed &fixed);
-  static placement::AutoPlacement byDefault(const Machine &machine, const PlacementGraph &graph,
-                                            mlir::func::FuncOp func, const Fixed &fixed);
-  llvm::LogicalResult suggest(const Machine &machine, mlir::func::FuncOp func, const Fixed &fixed);
+  static placement::AutoPlacement byDefault(const MachineModel &machine,
+                                            const PlacementGraph &graph, mlir::func::FuncOp func,
+                                            const Fixed &fixed);
+  llvm::LogicalResult suggest(const MachineModel &machine, mlir::func::FuncOp func,
+                              const Fixed &fixed);
 
   const CompileOptions &options;
   std::vector<uint64_t> reserved; ///< by device: bytes that the search leaves alone

@@ -3,7 +3,8 @@
 
 Each rule is a pattern, the folders that it is about, and a table of the files that may use it, with
 how often: a use that is not in the table is an offence, and so is a table that says more than there
-is. Also: no name of an attribute is spelled as a literal in two files.
+is. Also: no name of an attribute is spelled as a literal in two files, and no class is defined in two:
+what the compiler writes for classes of one name is one function to the linker.
 
 Usage: check_homes.py [ROOT]      exit status 1 and one line per offence
 """
@@ -68,6 +69,10 @@ ATTRIBUTE = re.compile(
     r"(?:getAttrOfType<[\w:]+>|getAttr|hasAttr|setAttr|removeAttr|getAs<[\w:]+>|"
     r'(?:get|has|set|remove)DiscardableAttr|getNamedAttr)\("([a-z_.]+)"')
 COMMENT = re.compile(r"//[^\"]*$")
+# What opens a scope, its name behind it, and what closes one.
+SCOPE = re.compile(r"\bnamespace\s*(?P<space>[\w:]*)\s*\{|"
+                   r"\b(?:class|struct|enum class)\s+(?P<class>\w+)\s*(?:final\s*)?(?::(?!:)[^;{}]*)?\{|[{}]")
+LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'')
 
 
 def sources(root, folder):
@@ -119,10 +124,38 @@ def spelled_twice(root):
                    f"{', '.join(sorted(paths))} too; name it once, in the dialect")
 
 
+def classes_of(lines):
+    """The classes that a file defines for others to see, with their namespaces."""
+    text = "\n".join(LITERAL.sub('""', line) for line in lines)
+    scopes = []  # names of namespaces; None: any other scope, or one without a name
+    for match in SCOPE.finditer(text):
+        if match.group() == "}":
+            if scopes:
+                scopes.pop()
+        elif match.group("space") is not None:
+            scopes.append(match.group("space") or None)
+        else:
+            if match.group("class") and None not in scopes:
+                yield "::".join([*scopes, match.group("class")])
+            scopes.append(None)
+
+
+def defined_twice(root):
+    files = collections.defaultdict(set)
+    for folder in ("include", "lib", "tools"):
+        for path, lines in sources(root, folder):
+            for name in classes_of(lines):
+                files[name].add(path)
+    for name, paths in sorted(files.items()):
+        if len(paths) > 1:
+            yield (f"{sorted(paths)[0]}: error: the class {name} is defined in "
+                   f"{', '.join(sorted(paths)[1:])} too; give one another name")
+
+
 def main(arguments):
     root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).parents[2]
     offences = [each for rule in RULES for each in offences_of(rule, root)]
-    offences += spelled_twice(root)
+    offences += [*spelled_twice(root), *defined_twice(root)]
     print("\n".join(offences), end="\n" if offences else "")
     return 1 if offences else 0
 
