@@ -8,12 +8,12 @@
 
 #include "ComputedBytes.h"
 
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+
 using namespace mlir;
 using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {
 /// Bytes of the sign that a side of the product has.

@@ -11,6 +11,7 @@
 #include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/FewBits.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -27,9 +28,6 @@ namespace gantry {
 #define GEN_PASS_DEF_KEEPFEWBITSPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
 
 //===----------------------------------------------------------------------===//
 // Constants
