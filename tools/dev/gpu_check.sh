@@ -42,6 +42,13 @@ rehearse() {
   return $failed
 }
 
+needs_numpy() {
+  "$python" -c 'import numpy' 2>/dev/null && return
+  echo "gpu_check: $python has no NumPy; install it, or name another Python with PYTHON=/usr/bin/python3" >&2
+  exit 2
+}
+
+case ${1:-} in --bundle|--stage=*|--rehearse) needs_numpy ;; esac
 case ${1:-} in
   --bundle) shift; exec "$python" $scripts/bundle.py "$@" ;;
   --stage=*) stages "${1#--stage=}" ;;
