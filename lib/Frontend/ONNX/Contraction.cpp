@@ -57,6 +57,20 @@ Value gantry::onnx::addChannelBias(NodeContext &n, Value y, Value bias) {
   return n.add(y, n.alignChannels(bias, 1, n.rankOf(y)));
 }
 
+Value gantry::onnx::moveChannels(NodeContext &n, Value v, bool toFront) {
+  if (!v || n.rankOf(v) < 3)
+    return v;
+  int64_t rank = n.rankOf(v);
+  Ints order{0};
+  if (toFront)
+    order.push_back(rank - 1);
+  for (int64_t i = toFront ? 1 : 2; i < (toFront ? rank - 1 : rank); ++i)
+    order.push_back(i);
+  if (!toFront)
+    order.push_back(1);
+  return n.transpose(v, order);
+}
+
 static Values conv(NodeContext &n) {
   return {addChannelBias(n, buildConv(n, n.input(0), n.input(1)), n.input(2))};
 }

@@ -2,7 +2,6 @@
 // stood before or after them: an activation, a sum, channels in the last dimension. ONNX Runtime
 // writes them when it saves a model that it has optimised.
 
-#include "Quantized.h"
 #include "Window.h"
 
 using namespace mlir;

@@ -10,6 +10,14 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
 
+/// Whether a scale and a zero point, which may be left out, are single numbers.
+static bool checkSingle(NodeContext &n, Value scale, Value zero) {
+  if (n.typeOf(scale).getNumElements() == 1 && (!zero || n.typeOf(zero).getNumElements() == 1))
+    return true;
+  n.fail("scales and zero points must be single numbers");
+  return false;
+}
+
 /// Operands `at` (values), `at` + 1 (their scale) and `at` + 2 (their zero point, which may be left
 /// out), in f32.
 static Value dequantized(NodeContext &n, size_t at) {
@@ -18,8 +26,8 @@ static Value dequantized(NodeContext &n, size_t at) {
     return n.fail("operands " + Twine(at) + " and " + Twine(at + 1) + " are needed");
   if (!checkQuantized(n, n.elementOf(x)))
     return {};
-  if (n.typeOf(scale).getNumElements() != 1 || (zero && n.typeOf(zero).getNumElements() != 1))
-    return n.fail("scales and zero points must be single numbers");
+  if (!checkSingle(n, scale, zero))
+    return {};
   return n.mul(n.cast(centred(n, x, zero, 0), n.f32()), n.reshape(n.cast(scale, n.f32()), {}));
 }
 
@@ -28,8 +36,8 @@ static Value quantized(NodeContext &n, Value y, size_t at, Value like) {
   Value scale = n.input(at), zero = n.input(at + 1);
   if (!y || !scale)
     return n.fail("operand " + Twine(at) + " (scale) is needed");
-  if (n.typeOf(scale).getNumElements() != 1 || (zero && n.typeOf(zero).getNumElements() != 1))
-    return n.fail("scales and zero points must be single numbers");
+  if (!checkSingle(n, scale, zero))
+    return {};
   Value units = n.div(y, n.reshape(n.cast(scale, n.f32()), {}));
   return saturate(n, units, zero ? n.reshape(zero, {}) : Value(), n.elementOf(like));
 }
@@ -57,20 +65,6 @@ static Values qLinearSoftmax(NodeContext &n) {
   if (opset < 13 && *axis != n.rankOf(x) - 1)
     return {n.fail("of opsets before 13, only the last axis is supported")};
   return {quantized(n, n.make<SoftmaxOp>(x, uint64_t(*axis)), 3, n.input(0))};
-}
-
-Value gantry::onnx::moveChannels(NodeContext &n, Value v, bool toFront) {
-  if (!v || n.rankOf(v) < 3)
-    return v;
-  int64_t rank = n.rankOf(v);
-  Ints order{0};
-  if (toFront)
-    order.push_back(rank - 1);
-  for (int64_t i = toFront ? 1 : 2; i < (toFront ? rank - 1 : rank); ++i)
-    order.push_back(i);
-  if (!toFront)
-    order.push_back(1);
-  return n.transpose(v, order);
 }
 
 static Values qLinearAveragePool(NodeContext &n) {
@@ -190,9 +184,8 @@ static Value lookUp(NodeContext &n, size_t table, Value ids, size_t scale, size_
   for (size_t i : {table, scale, zero})
     if (!n.input(i))
       return n.fail("operand " + Twine(i) + " is missing");
-  if (n.typeOf(n.input(scale)).getNumElements() != 1 ||
-      n.typeOf(n.input(zero)).getNumElements() != 1)
-    return n.fail("scales and zero points must be single numbers");
+  if (!checkSingle(n, n.input(scale), n.input(zero)))
+    return {};
   Value rows = ids ? n.make<GatherOp>(n.input(table), ids, uint64_t(0)) : n.input(table);
   return n.mul(n.cast(centred(n, rows, n.reshape(n.input(zero), {}), 0), n.f32()),
                n.reshape(n.input(scale), {}));

@@ -30,7 +30,4 @@ DynamicallyQuantized quantizeDynamically(NodeContext &n, Value x);
 /// its channels in dimension 1.
 Value buildQuantizedConv(NodeContext &n, Value x);
 
-/// Batch, height, width, channels as the ops of ai.onnx have them, or back.
-Value moveChannels(NodeContext &n, Value v, bool toFront);
-
 } // namespace gantry::onnx

@@ -26,5 +26,7 @@ Values buildMaxPool(NodeContext &n, Value x);
 Value buildAveragePool(NodeContext &n, Value x);
 /// Adds a bias of shape [c] to [n, c, ...]; null `bias` adds nothing.
 Value addChannelBias(NodeContext &n, Value y, Value bias);
+/// Batch, height, width, channels as the ops of ai.onnx have them, or back.
+Value moveChannels(NodeContext &n, Value v, bool toFront);
 
 } // namespace gantry::onnx
