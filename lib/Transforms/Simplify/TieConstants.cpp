@@ -5,6 +5,7 @@
 // way: a gather reads few of its rows, and these are columns of the other. Products keep theirs as
 // it is, so that no sum changes its order.
 
+#include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
@@ -27,14 +28,7 @@ static ArrayRef<char> bytesOf(ConstantOp constant) {
   auto type = constant.getType();
   if (type.getRank() != 2 || type.getElementTypeBitWidth() % 8 != 0)
     return {};
-  ArrayRef<char> bytes;
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
-    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    bytes = blob ? blob->getData() : ArrayRef<char>();
-  } else if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-             dense && !dense.isSplat()) {
-    bytes = dense.getRawData();
-  }
+  ArrayRef<char> bytes = storedBytes(constant.getValue());
   bool isWhole = bytes.size() == size_t(type.getNumElements() * type.getElementTypeBitWidth() / 8);
   return isWhole ? bytes : ArrayRef<char>();
 }

@@ -44,6 +44,14 @@ static int64_t loadInt(const char *from, IntegerType type) {
   }
 }
 
+ArrayRef<char> gantry::storedBytes(ElementsAttr attr) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(attr))
+    return dense.isSplat() ? ArrayRef<char>() : dense.getRawData();
+  auto resource = dyn_cast<DenseResourceElementsAttr>(attr);
+  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
 std::optional<KnownElements> gantry::readElements(ElementsAttr attr, int64_t limit) {
   auto type = dyn_cast<RankedTensorType>(attr.getType());
   if (!type || type.getNumElements() > limit)
@@ -65,12 +73,12 @@ std::optional<KnownElements> gantry::readElements(ElementsAttr attr, int64_t lim
       out.ints.push_back(zeroExtend ? int64_t(value.getZExtValue()) : value.getSExtValue());
     return out;
   }
-  auto resource = dyn_cast<DenseResourceElementsAttr>(attr);
-  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  ArrayRef<char> bytes = storedBytes(attr);
   uint64_t step = std::max(type.getElementTypeBitWidth() / 8, 1u);
-  if (!blob || blob->getData().size() != step * uint64_t(type.getNumElements()))
+  if (!isa<DenseResourceElementsAttr>(attr) ||
+      bytes.size() != step * uint64_t(type.getNumElements()))
     return std::nullopt;
-  for (const char *at = blob->getData().begin(); at != blob->getData().end(); at += step)
+  for (const char *at = bytes.begin(); at != bytes.end(); at += step)
     if (out.isFloat)
       out.floats.push_back(loadFloat(at, cast<FloatType>(type.getElementType())));
     else

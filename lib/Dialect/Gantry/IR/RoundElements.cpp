@@ -1,6 +1,7 @@
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
 
 #include "gantry/Arrays/Array.h"
+#include "gantry/Dialect/Gantry/IR/Elements.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -9,12 +10,6 @@
 
 using namespace mlir;
 using namespace gantry;
-
-static ArrayRef<char> bytesOf(ElementsAttr value) {
-  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
-  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-  return blob ? blob->getData() : ArrayRef<char>();
-}
 
 ElementsAttr gantry::roundElements(ElementsAttr value, FloatType element) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -25,7 +20,7 @@ ElementsAttr gantry::roundElements(ElementsAttr value, FloatType element) {
       rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
       return rounded.bitcastToAPInt();
     });
-  ArrayRef<char> wide = bytesOf(value);
+  ArrayRef<char> wide = storedBytes(value);
   const size_t count = type.getNumElements();
   if (count == 0 || wide.size() != count * sizeof(float))
     return {};

@@ -30,20 +30,6 @@ namespace gantry {
 } // namespace gantry
 
 //===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-/// The bytes of a constant where they lie; nothing where it is one value everywhere.
-static std::optional<ArrayRef<char>> rawBytes(ConstantOp constant) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
-    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    return blob ? std::optional(blob->getData()) : std::nullopt;
-  }
-  auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-  return dense && !dense.isSplat() ? std::optional(dense.getRawData()) : std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
 // Bits in bytes
 //===----------------------------------------------------------------------===//
 
@@ -117,11 +103,11 @@ struct Weights {
 } // namespace
 
 static std::optional<std::vector<float>> readFloats(ConstantOp constant) {
-  auto bytes = rawBytes(constant);
-  if (!bytes || !typeOf(constant).getElementType().isF32())
+  ArrayRef<char> bytes = storedBytes(constant.getValue());
+  if (bytes.empty() || !typeOf(constant).getElementType().isF32())
     return std::nullopt;
-  std::vector<float> numbers(bytes->size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes->data(), bytes->size());
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
   return numbers;
 }
 
@@ -149,16 +135,16 @@ static std::optional<std::vector<float>> findZeros(Value value, int64_t columns,
     return readFloats(plain);
   auto cast = value.getDefiningOp<CastOp>();
   auto packed = cast ? findPacked(skipShapes(cast.getInput())) : std::nullopt;
-  auto bytes = packed ? rawBytes(packed->bytes) : std::nullopt;
-  if (!bytes)
+  ArrayRef<char> bytes = packed ? storedBytes(packed->bytes.getValue()) : ArrayRef<char>();
+  if (bytes.empty())
     return std::nullopt;
   const int64_t columnBytes = llvm::divideCeil(blocks * packed->bits, 8), inByte = 8 / packed->bits;
-  if (int64_t(bytes->size()) != columns * columnBytes)
+  if (int64_t(bytes.size()) != columns * columnBytes)
     return std::nullopt;
   std::vector<float> zeros(columns * blocks);
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t block = 0; block < blocks; ++block) {
-      const auto byte = uint8_t((*bytes)[column * columnBytes + block / inByte]);
+      const auto byte = uint8_t(bytes[column * columnBytes + block / inByte]);
       zeros[column * blocks + block] =
           float((byte >> (block % inByte * packed->bits)) & ((1 << packed->bits) - 1));
     }
@@ -181,16 +167,16 @@ static std::optional<Weights> findPackedWeights(Value value) {
     return std::nullopt;
   const int64_t blocks = shape[1], block = shape[2];
   auto packed = findPacked(skipShapes(cast.getInput()));
-  auto bytes = packed ? rawBytes(packed->bytes) : std::nullopt;
-  if (!bytes || int64_t(bytes->size()) != columns * blocks * block * packed->bits / 8)
+  ArrayRef<char> bytes = packed ? storedBytes(packed->bytes.getValue()) : ArrayRef<char>();
+  if (bytes.empty() || int64_t(bytes.size()) != columns * blocks * block * packed->bits / 8)
     return std::nullopt;
   auto zero = findZero(sub.getRhs(), packed->bits);
   auto zeros = zero ? std::vector<float>() : findZeros(sub.getRhs(), columns, blocks);
   FewBits form{packed->bits, block, terms, zero.value_or(-1)};
   if (!zeros || !form.isValid() || form.blocks() != blocks)
     return std::nullopt;
-  auto write = [=, data = *bytes, blob = block * packed->bits / 8](int64_t column, int64_t at,
-                                                                   char *out) {
+  auto write = [=, data = bytes, blob = block * packed->bits / 8](int64_t column, int64_t at,
+                                                                  char *out) {
     std::memcpy(out, data.data() + (column * blocks + at) * blob, blob);
   };
   return Weights{form, columns, std::move(*scales), std::move(*zeros), packed->bytes, write};
@@ -341,9 +327,10 @@ static std::optional<Weights> findByteWeights(Value value, bool isTransposed) {
       wide && typeOf(wide).getElementType().isSignlessInteger(32))
     numbers = wide.getInput();
   auto constant = numbers.getDefiningOp<ConstantOp>();
-  auto bytes = constant && typeOf(constant).getElementType().isInteger(8) ? rawBytes(constant)
-                                                                          : std::nullopt;
-  if (!bytes || shapeOf(numbers) != shapeOf(mul))
+  ArrayRef<char> bytes = constant && typeOf(constant).getElementType().isInteger(8)
+                             ? storedBytes(constant.getValue())
+                             : ArrayRef<char>();
+  if (bytes.empty() || shapeOf(numbers) != shapeOf(mul))
     return std::nullopt;
   const unsigned termDim = isTransposed ? 1 : 0;
   const Matrix matrix{shapeOf(mul)[1 - termDim], shapeOf(mul)[termDim], termDim};
@@ -352,7 +339,7 @@ static std::optional<Weights> findByteWeights(Value value, bool isTransposed) {
   if (!scales || !zeros)
     return std::nullopt;
   const bool isSigned = !typeOf(constant).getElementType().isUnsignedInteger();
-  FewBits form{bitsOf(*bytes, isSigned), 0, matrix.terms, -1};
+  FewBits form{bitsOf(bytes, isSigned), 0, matrix.terms, -1};
   const int64_t offset = isSigned ? 1 << (form.bits - 1) : 0;
   if (!zero)
     form.zero = offset;
@@ -370,7 +357,7 @@ static std::optional<Weights> findByteWeights(Value value, bool isTransposed) {
       all.push_back(of.numbers[i / blocks * own + std::min(i % blocks, own - 1)] + plus);
     return all;
   };
-  auto write = [=, data = *bytes](int64_t column, int64_t at, char *out) {
+  auto write = [=, data = bytes](int64_t column, int64_t at, char *out) {
     const int64_t first = at * form.block, inByte = 8 / form.bits;
     for (int64_t i = 0; i < form.block && first + i < most; ++i) {
       const auto byte = uint8_t(data[matrix.at(column, first + i)] + offset);

@@ -24,6 +24,10 @@ struct KnownElements {
 /// Most elements that are read of a constant, and that an op is evaluated to.
 inline constexpr int64_t kMaxEvaluated = 65536;
 
+/// The elements as they lie in memory, one after the other, for as long as the context is there;
+/// nothing where one stands for all, or where they are elsewhere.
+llvm::ArrayRef<char> storedBytes(mlir::ElementsAttr attr);
+
 /// Reads out a constant of at most `limit` elements, wherever they are.
 std::optional<KnownElements> readElements(mlir::ElementsAttr attr, int64_t limit = kMaxEvaluated);
 /// The reverse; numbers are converted to the element type of `type`.
