@@ -61,10 +61,11 @@ add_custom_target(GantryTableGen)
 # Written when it changes only, or each configuring would build the header again.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/GantryPch.cpp
      CONTENT "// Carries the precompiled header.\n")
+# Before the library that makes it: without times inside, the cache has one for all clones.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 add_library(GantryPch STATIC ${CMAKE_BINARY_DIR}/pch/GantryPch.cpp)
 target_link_libraries(GantryPch PUBLIC GantryMLIR)
 target_compile_options(GantryPch PRIVATE -fno-exceptions -fno-rtti)
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 target_include_directories(GantryPch PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 add_dependencies(GantryPch GantryTableGen)
 target_precompile_headers(GantryPch PRIVATE
