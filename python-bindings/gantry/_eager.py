@@ -12,7 +12,7 @@ from . import _disk, _runtime
 from ._compile import compile_source
 from ._place import choose
 from .array import Array, array, fit_number
-from .device import _scopes, request
+from .device import asked, request
 from .dtypes import as_dtype
 from .graph import Graph
 from .errors import InvalidArgumentError
@@ -48,8 +48,7 @@ def run(name, operands, attributes, device, label, result):
         if operand.__class__ is not Array:
             break
     else:
-        scopes = _scopes()
-        key = (name, attributes, result, device, tuple(scopes) if scopes else None, _runtime.version,
+        key = (name, attributes, result, asked(device), _runtime.version,
                *[operand._type for operand in operands])
         try:
             found = _cache.get(key)

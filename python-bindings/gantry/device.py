@@ -4,8 +4,11 @@
 >>> with gt.device("CPU:0"): ...          # what is made inside asks for that device
 """
 
+import contextlib
+import contextvars
 import ctypes
-import threading
+import inspect
+import sys
 
 from . import _c, _library, _runtime
 from .errors import InvalidArgumentError
@@ -19,14 +22,24 @@ class Device:
     As a context manager it is a scope: what is made inside asks for the device.
     """
 
-    __slots__ = ("name", "short_name", "given", "type", "id", "soft", "encoded")
+    __slots__ = ("given", "name", "short_name", "type", "id", "soft", "encoded", "_whole")
 
     def __init__(self, name, soft=None):
         if soft not in _SOFT:
             raise InvalidArgumentError(f"soft is {soft!r}; it can be 'strict', 'prefer', 'any' or None")
-        self.given, self.name, self.short_name, self.type, self.id = _parse(name)
-        self.soft = soft
-        self.encoded = self.given.encode()
+        parts = _parse(name)
+        for slot, value in zip(self.__slots__, (*parts, soft, parts[0].encode(), _whole(parts[1]))):
+            object.__setattr__(self, slot, value)
+
+    def __setattr__(self, name, value):
+        raise AttributeError("a device does not change; gantry.device(...) gives another one")
+
+    def __reduce__(self):
+        return Device, (self.given, self.soft)
+
+    def __call__(self):
+        """The device itself: JAX's arrays are asked for theirs by a call."""
+        return self
 
     def __repr__(self):
         return self.short_name
@@ -36,23 +49,23 @@ class Device:
 
     def __eq__(self, other):
         if isinstance(other, Device):
-            return self.name == other.name
+            return self._whole == other._whole
         if isinstance(other, str):
             try:
-                return self.name == Device(other).name
+                return self._whole == Device(other)._whole
             except InvalidArgumentError:
                 return False
         return NotImplemented
 
     def __hash__(self):
-        return hash(self.name)
+        return hash(self._whole)
 
     def __enter__(self):
-        _scopes().append(self)
+        _enter(self)
         return self
 
     def __exit__(self, *_):
-        _scopes().pop()
+        _leave(self)
 
 
 class _Anywhere:
@@ -64,6 +77,11 @@ class _Anywhere:
         return "device(None)"
 
     __enter__, __exit__ = Device.__enter__, Device.__exit__
+
+
+def _whole(name):
+    """A task has one CPU, all of its cores, so a name that leaves its number open means that one."""
+    return name + ":0" if name.endswith("CPU") else name[:-1] + "0" if name.endswith("CPU:*") else name
 
 
 _parsed = {}
@@ -102,15 +120,62 @@ def device(name, soft=None):
 
 # ---- scopes ----
 
-_local = threading.local()
+class _Scope:
+    """A scope that was entered: its device, the frame that did, and whether that is a generator's."""
+
+    __slots__ = ("device", "frame", "is_generator")
+
+    def __init__(self, device, frame):
+        self.device, self.frame = device, frame
+        self.is_generator = frame is not None and bool(frame.f_code.co_flags & _GENERATOR)
+
+
+# Of this thread and this task of asyncio.
+_entered = contextvars.ContextVar("gantry's device scopes", default=())
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_CONTEXTLIB = contextlib.contextmanager.__code__.co_filename
+
+
+def _owner(frame):
+    """The frame that a scope is entered for: a context manager that is made of a generator enters it for its user."""
+    while frame is not None and (frame.f_code.co_filename == _CONTEXTLIB or frame.f_code.co_flags & _GENERATOR and
+                                 frame.f_back is not None and frame.f_back.f_code.co_filename == _CONTEXTLIB):
+        frame = frame.f_back
+    return frame
+
+
+def _enter(device):
+    _entered.set((*_entered.get(), _Scope(device, _owner(sys._getframe(2)))))
+
+
+def _leave(device):
+    """Leaves the scope of the device that was entered last, of several frames' that of the one that leaves."""
+    entered, frame = _entered.get(), _owner(sys._getframe(2))
+    mine = [i for i, scope in enumerate(entered) if scope.device is device]
+    if mine:
+        last = max(mine, key=lambda i: (entered[i].frame is frame, i))
+        _entered.set(entered[:last] + entered[last + 1:])
 
 
 def _scopes():
-    try:
-        return _local.scopes
-    except AttributeError:
-        _local.scopes = []
-        return _local.scopes
+    """The devices of the scopes that hold here, from the outermost. What a generator entered holds while it runs, inside of
+    what its callers have, and not for whoever it yields to."""
+    entered = _entered.get()
+    if any(scope.is_generator for scope in entered):
+        depths, frame = {}, sys._getframe(1)
+        while frame is not None:
+            depths[frame] = -len(depths)
+            frame = frame.f_back
+        running = [scope for scope in entered if not scope.is_generator or scope.frame in depths]
+        entered = sorted(running, key=lambda scope: depths.get(scope.frame, -len(depths)))
+    return tuple([scope.device for scope in entered])
+
+
+def asked(explicit=None):
+    """What is asked for here and how, as caches keep it."""
+    if explicit is not None:
+        explicit = (explicit.given, explicit.soft) if isinstance(explicit, Device) else explicit
+    return explicit, tuple([(device.given, device.soft) for device in _scopes()])
 
 
 def scopes():

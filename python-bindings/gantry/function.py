@@ -13,6 +13,7 @@ import threading
 
 from ._compile import check_options
 from .array import Array, GivenTo, array
+from .device import asked
 from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
 from . import _runtime, ops
@@ -122,7 +123,7 @@ class Function:
         tree, static = self._split(args, kwargs)
         leaves, shape = flatten(tree)
         leaves = [leaf if isinstance(leaf, Array) else array(leaf) for leaf in leaves]
-        return leaves, (_freeze(shape), static, _runtime.version, tuple(leaf._type for leaf in leaves))
+        return leaves, (_freeze(shape), static, asked(), _runtime.version, tuple(leaf._type for leaf in leaves))
 
     def _trace(self, args, kwargs, leaves):
         """The function as a graph, and what its result looks like."""

@@ -1,9 +1,16 @@
 """Devices: names, lists, scopes and configuration, on two simulated GPUs and on others."""
 
+import asyncio
+import concurrent.futures
+import contextlib
+import contextvars
+import copy
+import gc
+import pickle
 import unittest
 
 import gantry as gt
-from tests.support import run
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
 
 TASK = "/job:localhost/replica:0/task:0/"
 
@@ -24,6 +31,18 @@ class Names(unittest.TestCase):
         self.assertNotEqual(gt.gpu(1), "cuda:0")
         self.assertNotEqual(gt.gpu(1), "nonsense")
         self.assertEqual(len({gt.gpu(1), gt.device("/gpu:1")}), 1)
+
+    def test_a_task_has_one_cpu(self):
+        for name in ("cpu", "CPU", "/cpu:0", "CPU:*", "/device:CPU:0", "/job:localhost/replica:0/task:0/device:CPU:*"):
+            self.assertEqual((gt.device(name), hash(gt.device(name))), (gt.cpu(), hash(gt.cpu())), name)
+            self.assertTrue(gt.cpu() == name)
+        self.assertNotEqual(gt.device("/job:worker/task:1/CPU:0"), gt.cpu())
+        self.assertNotEqual(gt.device("GPU"), gt.gpu())  # any of them
+
+    def test_copies_and_calls(self):
+        device = gt.device("GPU:1", soft="prefer")
+        for other in (copy.deepcopy(device), pickle.loads(pickle.dumps(device)), device()):
+            self.assertEqual((other, other.soft, str(other)), (device, "prefer", str(device)))
 
     def test_wrong_names(self):
         for given, error, text in (
@@ -87,6 +106,150 @@ class Scopes(unittest.TestCase):
         with self.assertRaises(gt.InvalidArgumentError) as caught:
             gt.device("GPU:0", soft="maybe")
         self.assertEqual(str(caught.exception), "soft is 'maybe'; it can be 'strict', 'prefer', 'any' or None")
+
+
+class Apart(unittest.TestCase):
+    """A scope holds for who is in it: not for other tasks and threads, nor for whoever a generator yields to."""
+
+    def here(self):
+        return repr(gt.ones(1).device)
+
+    def test_tasks(self):
+        async def task(device, waits):
+            with gt.device(device):
+                for _ in range(waits):
+                    await asyncio.sleep(0)
+                inner = await self.nested()
+                return self.here(), inner
+
+        async def all_of_them():
+            return await asyncio.gather(*[task(f"GPU:{i % 2}", 1 + i % 5) for i in range(10)])
+
+        self.assertEqual(asyncio.run(all_of_them()), [(f"GPU:{i % 2}",) * 2 for i in range(10)])
+        self.assertEqual(self.here(), "CPU:0")
+
+    async def nested(self):
+        await asyncio.sleep(0)
+        return self.here()
+
+    def test_what_a_task_starts_is_in_its_scope(self):
+        async def start():
+            with gt.device("GPU:1"):
+                return await asyncio.create_task(self.nested())
+        self.assertEqual(asyncio.run(start()), "GPU:1")
+
+    def generator(self, device):
+        with gt.device(device):
+            while True:
+                yield self.here()
+
+    def test_generators(self):
+        a, b = self.generator("GPU:0"), self.generator("GPU:1")
+        said = []
+        for _ in range(2):
+            said += [next(a), self.here(), next(b), self.here()]
+        self.assertEqual(said, ["GPU:0", "CPU:0", "GPU:1", "CPU:0"] * 2)
+        with gt.device("CPU:0"):
+            self.assertEqual((next(a), self.here()), ("GPU:0", "CPU:0"))
+        a.close()  # before the one that began later
+        self.assertEqual((next(b), self.here()), ("GPU:1", "CPU:0"))
+        b.close()
+        self.assertEqual(self.here(), "CPU:0")
+        self.assertEqual(gt._device._entered.get(), ())
+
+    def test_one_device_in_two_generators(self):
+        device = gt.gpu(1)
+
+        def once():
+            with device:
+                yield self.here()
+            yield self.here()
+
+        a, b = once(), once()
+        self.assertEqual([next(a), next(b), next(a), next(b), self.here()], ["GPU:1", "GPU:1", "CPU:0", "CPU:0", "CPU:0"])
+
+    def test_generators_in_generators(self):
+        def outer():
+            with gt.device("GPU:0"):
+                yield from self.generator("GPU:1")
+
+        made = outer()
+        self.assertEqual([next(made), self.here(), next(made)], ["GPU:1", "CPU:0", "GPU:1"])
+
+    def test_a_generator_that_is_dropped(self):
+        made = self.generator("GPU:1")
+        next(made)
+        del made
+        gc.collect()
+        self.assertEqual((self.here(), gt._device._entered.get()), ("CPU:0", ()))
+
+    def test_async_generators(self):
+        async def made():
+            with gt.device("GPU:1"):
+                for _ in range(2):
+                    yield self.here()
+
+        async def all_of_them():
+            return [(each, self.here()) async for each in made()]
+        self.assertEqual(asyncio.run(all_of_them()), [("GPU:1", "CPU:0")] * 2)
+
+    def test_context_managers_made_of_generators(self):
+        @contextlib.contextmanager
+        def somewhere(device):
+            with gt.device(device):
+                yield
+
+        @contextlib.contextmanager
+        def twice():
+            with somewhere("GPU:1"):
+                yield
+
+        with somewhere("GPU:0"):
+            self.assertEqual(self.here(), "GPU:0")
+            with twice():
+                self.assertEqual(self.here(), "GPU:1")
+            self.assertEqual(self.here(), "GPU:0")
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(gt.device("GPU:1"))
+            stack.enter_context(somewhere("GPU:0"))
+            self.assertEqual(self.here(), "GPU:0")
+        self.assertEqual((self.here(), gt._device._entered.get()), ("CPU:0", ()))
+
+    def test_a_context_manager_in_a_generator(self):
+        @contextlib.contextmanager
+        def somewhere():
+            with gt.device("GPU:1"):
+                yield
+
+        def generator():
+            with somewhere():
+                yield self.here()
+
+        made = generator()
+        self.assertEqual((next(made), self.here()), ("GPU:1", "CPU:0"))
+
+    def test_threads(self):
+        with gt.device("GPU:1"), concurrent.futures.ThreadPoolExecutor(1) as pool:
+            self.assertEqual(pool.submit(self.here).result(), "CPU:0")
+            self.assertEqual(pool.submit(contextvars.copy_context().run, self.here).result(), "GPU:1")
+
+    @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+    def test_a_function_is_traced_for_each_scope(self):
+        f, x = gt.function(lambda x: x + 1.0), gt.ones(2, device="CPU:0")
+        with gt.device("GPU:1"):
+            self.assertEqual(f(x).device, "GPU:1")
+        self.assertEqual(f(x).device, "GPU:0")
+
+    @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+    def test_what_was_softened_is_not_what_is_asked_for_strictly(self):
+        x = gt.ones(3, device="CPU:0")
+        with gt.device("GPU:7", soft="prefer"):
+            self.assertEqual(gt.exp(x).device, "GPU:0")
+        with gt.device("GPU:7"), self.assertRaisesRegex(RuntimeError, "unknown device"):
+            gt.exp(x)
+        self.assertEqual(gt.sin(x, device=gt.device("GPU:7", soft="prefer")).device, "GPU:0")
+        with self.assertRaisesRegex(RuntimeError, "unknown device"):
+            gt.sin(x, device=gt.device("GPU:7"))
 
 
 class Configuration(unittest.TestCase):
