@@ -7,7 +7,7 @@
 
 from . import _runtime, device as _device, errors, math, ops, random
 from ._runtime import config
-from .array import Array, arange, array, from_dlpack, full, ones, zeros
+from .array import Array, arange, array, from_dlpack, full, ones, tensor, zeros
 from ._donate import donate
 from .device import (Device, cpu, device, devices, gpu, gpus, memory, num_gpus, try_all_gpus, try_gpu)
 from .dtypes import (DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
@@ -17,9 +17,10 @@ from .errors import (CancelledError, CorruptPlanError, FailedPreconditionError, 
 from .function import cond, function, scan, while_loop
 from .graph import Graph, Value
 from .ops import *  # noqa: F401,F403
-from .math import (all, any, argmax, argmin, concat, expand_dims, floor_divide, full_like, matmul,  # noqa: F811
-                   max, mean, min, ones_like, prod, reshape, softmax, squeeze, stack, sum, true_divide, where,
+from .math import (all, any, argmax, argmin, concat, cumsum, expand_dims, floor_divide, full_like, matmul,  # noqa: F811
+                   max, mean, min, ones_like, pow, prod, reshape, softmax, squeeze, stack, sum, true_divide, where,
                    zeros_like)  # with defaults
 from .plan import Plan, Pool, Session, State, compile, from_torch, load
+from .random import rand
 
 __version__ = "0.1.0"

@@ -2,7 +2,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from . import errors as errors, math as math, ops as ops, random as random
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
-                    ones as ones, zeros as zeros)
+                    ones as ones, tensor as tensor, zeros as zeros)
 from ._donate import donate as donate
 from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,
                      memory as memory, num_gpus as num_gpus, try_all_gpus as try_all_gpus, try_gpu as try_gpu)
@@ -18,13 +18,14 @@ from .function import cond as cond, function as function, scan as scan, while_lo
 from .graph import Graph as Graph, Value as Value
 from .ops import *
 from .math import (  # type: ignore[assignment]
-                   all as all, any as any, argmax as argmax, argmin as argmin, concat as concat, expand_dims as
+                   all as all, any as any, argmax as argmax, argmin as argmin, concat as concat, cumsum as cumsum, expand_dims as
                    expand_dims, floor_divide as floor_divide, full_like as full_like, matmul as matmul, max as max,
-                   mean as mean, min as min, ones_like as ones_like, prod as prod, reshape as reshape, softmax as
+                   mean as mean, min as min, ones_like as ones_like, pow as pow, prod as prod, reshape as reshape, softmax as
                    softmax, squeeze as squeeze, stack as stack, sum as sum, true_divide as true_divide, where as
                    where, zeros_like as zeros_like)
 from .plan import (Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile,
                    from_torch as from_torch, load as load)
+from .random import rand as rand
 
 __version__: str
 

@@ -6,6 +6,7 @@ refused where that cannot hold it.
 
 import functools
 import numbers
+import operator
 
 import numpy as np
 
@@ -64,6 +65,16 @@ def _bits(op):
     return _binary(make)
 
 
+def fixed(name, instead):
+    """An attribute of an array that is told, and does not change; `instead` gives another array."""
+    def refuse(self, _):
+        raise AttributeError(f"the {name} of an array does not change; {instead} gives another array")
+
+    def delete(self):
+        refuse(self, None)
+    return property(operator.attrgetter(f"_{name}"), refuse, delete)
+
+
 class Operators:
     """What an array can do with operators and methods: each is an op, or some."""
 
@@ -76,7 +87,7 @@ class Operators:
     __floordiv__, __rfloordiv__ = _binary(lambda lhs, rhs: _math().floor_divide(lhs, rhs))
     __mod__, __rmod__ = _named("mod")
     __divmod__, __rdivmod__ = _binary(lambda lhs, rhs: (_math().floor_divide(lhs, rhs), _ops().mod(lhs, rhs)))
-    __pow__, __rpow__ = _named("pow")
+    __pow__, __rpow__ = _binary(lambda lhs, rhs: _math().pow(lhs, rhs))
     __matmul__, __rmatmul__ = _binary(lambda lhs, rhs: _math().matmul(lhs, rhs))
     __and__, __rand__ = _bits("and")
     __or__, __ror__ = _bits("or")

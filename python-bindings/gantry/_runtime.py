@@ -224,7 +224,7 @@ def _with_limits(library, topology):
     physical = {each["name"]: each["name"].replace("physical_device", "device") for each in found["physical"]}
     for device, text in settings.memory.items():
         meant = {own for own, name in physical.items() if _matches(library, device, name)}
-        if not meant:
+        if not meant and device[-1:].isdigit():  # "GPU:*" is all that there are, none as well
             raise InvalidArgumentError(f"memory of '{device}': unknown device; the devices are " +
                                        ", ".join(physical.values()))
         limit = _LIMIT.match(text)

@@ -9,9 +9,9 @@ import ctypes
 import numpy as np
 
 from . import _c, _dlpack, _library, _notebook, _runtime
-from ._operators import Operators
+from ._operators import Operators, fixed
 from .device import Device, device as as_device, request, resolve
-from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_
+from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_, float32, int32
 from .errors import FailedPreconditionError, InvalidArgumentError
 
 
@@ -24,7 +24,7 @@ class GivenTo(str):
 class Array(Operators):
     """Typed memory on a device: `shape`, `dtype`, `device`, `nbytes`."""
 
-    __slots__ = ("_handle", "_type", "shape", "dtype", "device", "_kept", "__weakref__")
+    __slots__ = ("_handle", "_type", "_shape", "_dtype", "_device", "_kept", "__weakref__")
     __array_priority__ = 100  # NumPy's operators leave mixed expressions to us
 
     def __init__(self, *_):
@@ -34,7 +34,7 @@ class Array(Operators):
     def _wrap(cls, handle, shape, dtype, device, kept=None, kind=None):
         """Takes a handle of the C API over, a number, with what is known of it."""
         self = object.__new__(cls)
-        self._handle, self.shape, self.dtype, self.device, self._kept = handle, shape, dtype, device, kept
+        self._handle, self._shape, self._dtype, self._device, self._kept = handle, shape, dtype, device, kept
         self._type = kind or type_of(dtype, shape, device)
         return self
 
@@ -56,7 +56,9 @@ class Array(Operators):
     def __getattr__(self, name):
         """Asked for what is not there: the handle of an array that was given away."""
         if name != "_handle" or not isinstance(self._kept, GivenTo):
-            raise AttributeError(f"an Array has no attribute '{name}'")
+            from .compat._names import ARRAY, why
+            instead = None if name.startswith("__") else why(ARRAY, name)
+            raise AttributeError(f"an Array has no attribute '{name}'" + (f": {instead}" if instead else ""))
         raise FailedPreconditionError(f"this array, {self.dtype}{list(self.shape)} on {self.device!r}, was given away to "
                                       f"{self._kept}; use what came of it, or a clone() made before")
 
@@ -66,6 +68,8 @@ class Array(Operators):
         return isinstance(self._kept, GivenTo)
 
     # ---- looking ----
+
+    shape, dtype, device = fixed("shape", "reshape"), fixed("dtype", "astype"), fixed("device", "to")
 
     @property
     def ndim(self):
@@ -91,9 +95,16 @@ class Array(Operators):
             raise TypeError("a scalar has no length")
         return self.shape[0]
 
+    def _show_there(self, what):
+        """Refuses what copies an array to the host and does not say so."""
+        if _runtime.settings.copies == "explicit" and self.device.type != "CPU":
+            raise InvalidArgumentError(f"{what} copies {self.dtype}{list(self.shape)} from {self.device!r} to the host, and copies "
+                                       "are explicit; say x.numpy() or x.cpu()")
+
     def __repr__(self):
         if self.is_deleted:
             return f"Array(given away to {self._kept}, dtype={self.dtype}, device={self.device!r})"
+        self._show_there("print")
         values = np.array2string(self._shown(), separator=", ", prefix="Array(", threshold=100, edgeitems=3)
         shape = f", shape={self.shape}" if not self.size and self.ndim > 1 else ""
         return f"Array({values}{shape}, dtype={self.dtype}, device={self.device!r})"
@@ -142,6 +153,7 @@ class Array(Operators):
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("NumPy gets a copy of an array; np.from_dlpack(x) shares memory of the host")
+        self._show_there("NumPy")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype, copy=False)
 
@@ -231,34 +243,51 @@ def _target(wanted):
 
 
 def as_numpy(values, dtype=None):
-    """Values as a contiguous NumPy array: floats are f32 and ints i32 unless they say otherwise themselves."""
+    """Values as a contiguous NumPy array, and their type: floats are f32 and ints i32 unless they say otherwise
+    themselves."""
+    kind = as_dtype(dtype) if dtype is not None else None
     if isinstance(values, Array):
-        values = values.numpy()
-    plain = not hasattr(values, "dtype")
-    made = np.asarray(values)
-    if dtype is not None:
-        kind = as_dtype(dtype)
-        if plain and not kind.is_floating and kind is not bool_:
-            _check_range(made, kind)
-        return np.ascontiguousarray(_converted(made, kind)).reshape(made.shape), kind
-    if plain and made.dtype == np.float64:
-        made = made.astype(np.float32)
-    elif plain and made.dtype == np.int64:
-        if made.size and (made.max() > 2**31 - 1 or made.min() < -2**31):
-            raise InvalidArgumentError("the values do not fit int32; give dtype='int64'")
-        made = made.astype(np.int32)
+        kind = kind or values.dtype
+        values = values.numpy() if kind is values.dtype else values._shown()
+    plain, made = not hasattr(values, "dtype"), np.asarray(values)
+    if kind is None:
+        kind = _kind_of(made, plain)
+    elif made.dtype.kind not in "biuf" and made.dtype != kind.numpy:
+        raise _no_counterpart(made)
+    if plain and not kind.is_floating and kind is not bool_ and not _holds(kind, made):
+        raise _misfit(kind)
+    return np.ascontiguousarray(_converted(made, kind)).reshape(made.shape), kind
+
+
+def _kind_of(values, plain):
+    """The type that values have here which come with none, or with NumPy's."""
+    if plain and values.dtype == np.float64:
+        return float32
+    if plain and values.dtype.kind in "iu":
+        if not _holds(int32, values):
+            raise InvalidArgumentError(f"the values do not fit int32; give dtype='{values.dtype}'")
+        return int32
     try:
-        kind = as_dtype(made.dtype)
+        return as_dtype(values.dtype)
     except TypeError:
-        raise InvalidArgumentError(f"an array of NumPy's {made.dtype} has no counterpart here") from None
-    return np.ascontiguousarray(made).reshape(made.shape), kind
+        raise _no_counterpart(values) from None
 
 
-def _check_range(values, kind):
-    """Whether integers of that type can hold what a program wrote down."""
+def _no_counterpart(values):
+    return InvalidArgumentError(f"an array of NumPy's {values.dtype} has no counterpart here")
+
+
+def _misfit(kind):
     limits = np.iinfo(kind.numpy)
-    if values.size and values.dtype.kind in "fiu" and not (limits.min <= values.min() and values.max() <= limits.max):
-        raise InvalidArgumentError(f"the values do not fit {kind}, which goes from {limits.min} to {limits.max}")
+    return InvalidArgumentError(f"the values do not fit {kind}, which goes from {limits.min} to {limits.max}")
+
+
+def _holds(kind, values):
+    """Whether integers of that type can hold numbers, but for their fractions. In Python's integers, since the limits of
+    64 bits are no floats."""
+    limits = np.iinfo(kind.numpy)
+    return not values.size or bool(np.isfinite(values).all()) and \
+        limits.min <= int(values.min()) and int(values.max()) <= limits.max
 
 
 def _converted(values, kind):
@@ -272,19 +301,19 @@ def _converted(values, kind):
     return np.where(np.isnan(values), bits >> 16 | 0x40, rounded).astype(np.uint16)
 
 
+def fits(value, kind):
+    """Whether the type can hold a number, or each of several: nothing is lost but the last bits of floats."""
+    made = np.asarray(value)
+    if kind.is_floating or kind is bool_:
+        return made.dtype.kind in ("fiub" if kind.is_floating else "b")
+    return made.dtype.kind in "fiub" and _holds(kind, made) and (made.dtype.kind != "f" or bool((made == np.floor(made)).all()))
+
+
 def fit_number(value, kind):
     """A number, or a list of them, that takes the type of the array it meets; refused where that cannot hold it, for
     types are never changed silently."""
-    made = np.asarray(value)
-    if kind.is_floating and made.dtype.kind in "fiub":
+    if fits(value, kind):
         return value
-    if kind is bool_ and made.dtype.kind == "b":
-        return value
-    if not kind.is_floating and kind is not bool_ and made.dtype.kind in "fiub":
-        limits = np.iinfo(kind.numpy)
-        if made.size == 0 or (np.all(made == np.floor(made)) if made.dtype.kind == "f" else True) \
-                and limits.min <= made.min() and made.max() <= limits.max:
-            return value
     raise InvalidArgumentError(f"{value!r} is no {kind}, which the array is of; x.astype(...) gives one of another type")
 
 
@@ -304,6 +333,11 @@ def array(values, dtype=None, device=None):
         runtime.handle, target.encoded, made.ctypes.data, kind.number, dims_of(made.shape), made.ndim,
         ctypes.byref(handle)))
     return Array._wrap(handle.value, made.shape, kind, target)
+
+
+def tensor(values, dtype=None, device=None):
+    """The same, but for an Array: where that is, unless a device is asked for."""
+    return array(values, dtype, values.device if device is None and isinstance(values, Array) else device)
 
 
 def borrow(values):
@@ -326,9 +360,13 @@ def from_dlpack(other):
 
 
 def full(shape, value, dtype=None, device=None):
-    """An array that holds one value everywhere."""
-    kind = as_dtype(dtype if dtype is not None else type(value))
-    return array(np.full(shape, value, kind.numpy), dtype=kind, device=device)
+    """An array that holds one value everywhere: a number that the type can hold."""
+    one, kind = as_numpy(value, dtype)
+    if kind is not bool_ and not hasattr(value, "dtype") and not fits(value, kind):
+        raise InvalidArgumentError(f"{value!r} is no {kind}; give another value or dtype")
+    if one.shape:
+        raise InvalidArgumentError(f"full takes one value, got {one.size} in the shape {list(one.shape)}")
+    return array(np.full(shape, one, one.dtype), dtype=kind, device=device)
 
 
 def _shape(shape):
@@ -345,8 +383,10 @@ def zeros(*shape, dtype="float32", device=None):
 
 
 def arange(start, stop=None, step=1, dtype=None, device=None):
-    """Evenly spaced values from `start` up to `stop`, which is left out."""
+    """Evenly spaced values from `start` up to `stop`, which is left out: int32 or float32 unless `dtype` says otherwise,
+    which has to hold them."""
     values = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
-    if dtype is None:
-        dtype = "float32" if values.dtype.kind == "f" else "int32"
-    return array(values, dtype=dtype, device=device)
+    kind = as_dtype(dtype) if dtype is not None else _kind_of(values, plain=True)
+    if not kind.is_floating and not _holds(kind, values):
+        raise _misfit(kind)
+    return array(values, dtype=kind, device=device)

@@ -15,12 +15,11 @@ except ImportError:
 class DType:
     """An element type; equal to its names and to NumPy's type."""
 
-    __slots__ = ("name", "graph_name", "number", "numpy", "itemsize")
+    __slots__ = ("number", "name", "graph_name", "numpy", "itemsize")
 
     def __init__(self, number, name, graph_name, numpy_type):
-        self.number, self.name, self.graph_name = number, name, graph_name
-        self.numpy = numpy_type
-        self.itemsize = numpy_type.itemsize
+        for slot, value in zip(self.__slots__, (number, name, graph_name, numpy_type, numpy_type.itemsize)):
+            object.__setattr__(self, slot, value)
 
     def __eq__(self, other):
         if isinstance(other, DType):
@@ -32,6 +31,12 @@ class DType:
 
     def __hash__(self):
         return self.number
+
+    def __setattr__(self, name, value):
+        raise AttributeError("an element type does not change")
+
+    def __reduce__(self):  # there is one object for each type: copies and what was pickled are that one
+        return self.name
 
     def __repr__(self):
         return f"gantry.{self.name}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
-from ._operators import Operators
+from ._operators import Operators, fixed
 from ._place import choose
 from .array import Array, as_numpy, dims_of, fit_number
 from .device import request as device_request
@@ -32,15 +32,16 @@ def tracing():
 class Value(Operators):
     """A value of a graph: known by type alone until the graph runs."""
 
-    __slots__ = ("graph", "number", "shape", "dtype", "device")
+    __slots__ = ("graph", "number", "_shape", "_dtype", "_device")
+    shape, dtype, device = fixed("shape", "reshape"), fixed("dtype", "astype"), fixed("device", "a scope")
 
     def __init__(self, graph, number, device=None):
-        self.graph, self.number, self.device = graph, number, device
+        self.graph, self.number, self._device = graph, number, device
         info = _c.gantry_tensor_type_t()
         graph._check(graph._library.gantry_graph_value_type(graph._handle, number, ctypes.byref(info)))
-        self.dtype = BY_NUMBER[info.element]
+        self._dtype = BY_NUMBER[info.element]
         dims = ctypes.cast(info.dims, ctypes.POINTER(ctypes.c_int64))
-        self.shape = tuple(dims[:info.rank])
+        self._shape = tuple(dims[:info.rank])
 
     @property
     def ndim(self):
@@ -81,8 +82,17 @@ def _type(dtype, shape):
     """A tensor's type for C, and what must live as long."""
     if any(size < 0 for size in shape):
         raise InvalidArgumentError(f"the shape {list(shape)} has a size below 0")
+    if any(size >= 2**63 for size in shape):
+        raise InvalidArgumentError(f"the shape {list(shape)} has a size that has more than 63 bits")
     dims = dims_of(shape)
     return _c.gantry_tensor_type_t(element=dtype.number, rank=len(shape), dims=ctypes.addressof(dims)), dims
+
+
+def _int64(name, value):
+    number = operator.index(value)
+    if not -2**63 <= number < 2**63:
+        raise InvalidArgumentError(f"attribute '{name}' is {number}, which has more than 64 bits")
+    return number
 
 
 def _attribute(name, kind, value, kept):
@@ -90,11 +100,11 @@ def _attribute(name, kind, value, kept):
     made = _c.gantry_attribute_t(name=name.encode(), kind=kind)
     try:
         if kind in (_c.ATTRIBUTE_UNIT, _c.ATTRIBUTE_INT):
-            made.value.integer = operator.index(value)
+            made.value.integer = _int64(name, value)
         elif kind == _c.ATTRIBUTE_FLOAT:
             made.value.number = float(value)
         elif kind in (_c.ATTRIBUTE_INTS, _c.ATTRIBUTE_FLOATS):
-            values = list(value)
+            values = [_int64(name, each) for each in value] if kind == _c.ATTRIBUTE_INTS else list(value)
             array = ((ctypes.c_int64 if kind == _c.ATTRIBUTE_INTS else ctypes.c_double) * max(1, len(values)))(*values)
             kept.append(array)
             made.count = len(values)
@@ -102,7 +112,9 @@ def _attribute(name, kind, value, kept):
         else:
             kept.append(value.encode())
             made.value.text = kept[-1]
-    except (TypeError, AttributeError, ValueError):
+    except (TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
         wanted = ("a bool", "an int", "a float", "a text", "a list of ints", "a list of floats")
         what = wanted[kind] if kind < len(wanted) else "a text"
         raise InvalidArgumentError(f"attribute '{name}' is {what}, got {value!r}") from None
@@ -142,7 +154,7 @@ class Graph:
         self._check(self._library.gantry_graph_function(self._handle, name.encode()))
 
     def argument(self, name, dtype, shape, device=None):
-        kind, _kept = _type(dtype, shape)
+        kind, _kept = _type(as_dtype(dtype), shape)
         given = _library.sized(_c.gantry_graph_argument_t, name=name.encode(), type=kind,
                                device=device.name.encode() if device is not None else None)
         number = ctypes.c_uint32()

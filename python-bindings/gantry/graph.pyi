@@ -6,9 +6,12 @@ from .dtypes import DType
 from .plan import Path, Plan
 
 class Value(Operators):
-    shape: Tuple[int, ...]
-    dtype: DType
-    device: Optional[Device]
+    @property
+    def shape(self) -> Tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def device(self) -> Optional[Device]: ...
     @property
     def ndim(self) -> int: ...
 

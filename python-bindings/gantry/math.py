@@ -41,19 +41,31 @@ def _axes(x, axes):
 def _numpy_names(axes, keep_dims, axis=None, keepdims=None, out=None, dtype=None):
     """Axes and keep_dims, which NumPy calls axis and keepdims. np.sum(x) and others ask for the rest."""
     if out is not None or dtype is not None:
-        raise TypeError("a reduction gives a new array of the input's type: `out` and `dtype` cannot be given")
+        raise TypeError("a reduction gives a new array of a type of its own: `out` and `dtype` cannot be given")
     return axes if axis is None else axis, keep_dims if keepdims is None else bool(keepdims)
 
 
-def _as_number(x, dtype):
-    """Bools as numbers that can be added up."""
-    return ops.cast(x, dtype) if x.dtype == "bool" else x
+def _as_sum(x):
+    """What is added up or multiplied, as the array API has it: bools and integers in the default integer at least, of
+    their sign."""
+    if x.dtype.is_floating or x.dtype.itemsize >= 4:
+        return x
+    return ops.cast(x, "uint32" if x.dtype.name.startswith("uint") else "int32")
 
 
-def _reduction(op, before=lambda x: x, after=lambda x: x):
+def _some_along(x, axes):
+    """Refuses what has no largest and no smallest element, as NumPy does."""
+    for axis in _axes(x, axes):
+        if not x.shape[axis]:
+            raise InvalidArgumentError(f"{x.dtype}{list(x.shape)} has no elements along axis {axis}, of which one would be "
+                                       "the largest or the smallest")
+    return x
+
+
+def _reduction(op, before=lambda x: x, after=lambda x: x, check=lambda x, axes: x):
     def reduce(x, axes=None, keep_dims=False, **numpy):
         axes, keep_dims = _numpy_names(axes, keep_dims, **numpy)
-        x = before(tensor(x))
+        x = before(check(tensor(x), axes))
         return after(getattr(ops, op)(x, _axes(x, axes), keep_dims=keep_dims))
     reduce.__doc__ = f"`{op}` over some dimensions, or over all. `axis` and `keepdims`, as NumPy has them, mean the same."
     return reduce
@@ -71,10 +83,11 @@ def _to_bool(x):
     return ops.cast(x, "bool")
 
 
-sum = _reduction("reduce_sum", lambda x: _as_number(x, "int32"))
-prod = _reduction("reduce_prod", lambda x: _as_number(x, "int32"))
+sum, prod = _reduction("reduce_sum", _as_sum), _reduction("reduce_prod", _as_sum)
 mean = _reduction("reduce_mean", _as_floats)
-max, min = _reduction("reduce_max"), _reduction("reduce_min")
+max, min = _reduction("reduce_max", check=_some_along), _reduction("reduce_min", check=_some_along)
+sum.__doc__ = prod.__doc__ = "The sum, or the product, over some dimensions or over all; of bools and narrow integers as int32 or uint32."
+max.__doc__ = min.__doc__ = "The largest, or the smallest, element over some dimensions or over all, of which there is one."
 all, any = _reduction("reduce_min", _as_truth, _to_bool), _reduction("reduce_max", _as_truth, _to_bool)
 mean.__doc__ = "`reduce_mean` over some dimensions, or over all; of integers as float32."
 all.__doc__ = "Whether all elements are true (not 0), over some dimensions or over all."
@@ -95,6 +108,15 @@ def _search(op):
 argmax, argmin = _search("argmax"), _search("argmin")
 
 
+def cumsum(x, axis=None, *, exclusive=False, reverse=False, device=None, name=None):
+    """Sums up to each element along an axis; along none: of all elements in a row. Of bools and narrow integers as int32
+    or uint32."""
+    x = _as_sum(tensor(x))
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    return ops.cumsum(x, _axes(x, axis)[0], exclusive=exclusive, reverse=reverse, device=device, name=name)
+
+
 # ---- arithmetic ----
 
 def _pair(lhs, rhs):
@@ -113,11 +135,28 @@ def true_divide(lhs, rhs):
 
 
 def floor_divide(lhs, rhs):
-    """The largest integer not above lhs / rhs; of integers by 0: 0."""
+    """The largest integer not above lhs / rhs, so that it agrees with the remainder; of integers by 0: 0."""
     lhs, rhs = (tensor(x) for x in _pair(lhs, rhs))
-    if lhs.dtype.is_floating:
-        return ops.floor(ops.div(lhs, rhs))
-    return ops.div(ops.sub(lhs, ops.mod(lhs, rhs)), rhs)
+    if not lhs.dtype.is_floating:
+        return ops.div(ops.sub(lhs, ops.mod(lhs, rhs)), rhs)
+    left, zero = ops.rem(lhs, rhs), constant_like(rhs, 0)
+    below = ops.logical_and(ops.compare(left, zero, "ne"),
+                            ops.logical_xor(ops.compare(left, zero, "lt"), ops.compare(rhs, zero, "lt")))
+    whole, ratio = ops.sub(ops.div(ops.sub(lhs, left), rhs), ops.cast(below, lhs.dtype)), ops.div(lhs, rhs)
+    # Rounded to nearest, since a quotient of numbers without a remainder may still be off by its last bit; below 1 the
+    # sign of a zero, and of what 0 divides all, are the ratio's.
+    is_small = ops.logical_or(ops.compare(whole, zero, "eq"), ops.compare(rhs, zero, "eq"))
+    return ops.select(is_small, ops.mul(ratio, ops.cast(ops.compare(rhs, zero, "eq"), lhs.dtype)), ops.round(whole))
+
+
+def pow(lhs, rhs):
+    """lhs to the power rhs. Integers have none below 0, which is refused where the exponents are known."""
+    kind = as_dtype((lhs if hasattr(lhs, "dtype") else rhs).dtype)
+    if kind.name.startswith("int") and not isinstance(rhs, Value):
+        known = rhs.numpy() if isinstance(rhs, Array) else np.asarray(rhs)
+        if known.size and known.dtype.kind in "fiu" and known.min() < 0:
+            raise InvalidArgumentError("integers have no powers with exponents below 0; x.astype('float32') has")
+    return ops.pow(lhs, rhs)
 
 
 def matmul(lhs, rhs, **options):

@@ -55,6 +55,11 @@ def uniform(shape, low=0.0, high=1.0, dtype="float32", device=None, key=None):
     return ops.random_uniform(_shape(shape), (key or _next()).seed, float(low), float(high), dtype=dtype, device=device)
 
 
+def rand(*shape, dtype="float32", device=None, key=None):
+    """Numbers in [0, 1): `uniform` with a shape as PyTorch has it, rand(2, 3)."""
+    return uniform(shape[0] if len(shape) == 1 else shape, dtype=dtype, device=device, key=key)
+
+
 def normal(shape, mean=0.0, deviation=1.0, dtype="float32", device=None, key=None):
     """Numbers from a normal distribution."""
     return ops.random_normal(_shape(shape), (key or _next()).seed, float(mean), float(deviation), dtype=dtype,

@@ -1,5 +1,6 @@
 """Arrays: made, moved, read, shared with NumPy and PyTorch."""
 
+import copy
 import gc
 import pickle
 import unittest
@@ -48,6 +49,35 @@ class Making(unittest.TestCase):
     def test_scalars(self):
         one = gt.array(3)
         self.assertEqual((one.item(), int(one), float(one), bool(one), [0, 1, 2, 7][one]), (3, 3, 3.0, True, 7))
+
+    def test_types_are_the_same_object_everywhere(self):
+        for kind in gt.dtypes.BY_NUMBER:
+            for other in (copy.copy(kind), copy.deepcopy(kind), *(pickle.loads(pickle.dumps(kind, way)) for way in range(2, 6))):
+                self.assertIs(other, kind)
+        self.assertEqual(gt.array([1.5], dtype=copy.deepcopy({"a": gt.bfloat16})["a"]).tolist(), [1.5])
+        with self.assertRaisesRegex(AttributeError, "an element type does not change"):
+            gt.float32.numpy = np.float64
+
+    def test_attributes_do_not_change(self):
+        x = gt.ones(2, 3)
+        for name, value, instead in (("shape", (6,), "reshape"), ("dtype", gt.int32, "astype"), ("device", gt.gpu(), "to")):
+            for change in (lambda: setattr(x, name, value), lambda: delattr(x, name)):
+                with self.assertRaisesRegex(AttributeError, f"the {name} of an array does not change; {instead} gives another array"):
+                    change()
+        for name in ("T", "ndim", "size", "nbytes", "itemsize", "is_deleted", "new"):
+            with self.assertRaises(AttributeError):
+                setattr(x, name, 1)
+        seen = []
+        gt.function(lambda y: seen.append(self.assertRaises(AttributeError, setattr, y, "shape", (6,))) or y)(x)
+        self.assertEqual((x.shape, len(seen)), ((2, 3), 1))
+        for change in (lambda: setattr(x.device, "name", "GPU:0"), lambda: setattr(gt.cpu(), "soft", "any")):
+            with self.assertRaisesRegex(AttributeError, "a device does not change"):
+                change()
+
+    def test_tensor_stays_where_an_array_is(self):
+        x = gt.ones(2, device="GPU:1")
+        self.assertEqual((gt.tensor(x).device, gt.tensor(x, device="CPU:0").device, gt.tensor([1.0]).device), ("GPU:1", "CPU:0", "CPU:0"))
+        self.assertIsNot(gt.tensor(x), x)
 
     def test_pickle(self):
         back = pickle.loads(pickle.dumps(gt.array([1.0, 2.0], device="GPU:1")))

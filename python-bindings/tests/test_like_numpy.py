@@ -65,6 +65,89 @@ class LikeNumPy(unittest.TestCase):
                               (f + np.float64(1), "float32"), (f == 1, "bool"), (i.argmax(), "int64"), (f.clip(0, 1), "float32")):
             self.assertEqual(value.dtype, wanted)
 
+    def test_sums_of_narrow_integers(self):
+        """As wide as the default integer, with their sign, as the array API has it."""
+        for dtype, wide in (("int8", "int32"), ("int16", "int32"), ("uint8", "uint32"), ("uint16", "uint32"), ("int32", "int32"),
+                            ("uint32", "uint32"), ("int64", "int64"), ("uint64", "uint64"), ("bool", "int32"), ("float16", "float16")):
+            values = np.array([1, 0, 1] if dtype == "bool" else [100, 110, 120], gt.dtypes.as_dtype(dtype).numpy)
+            for made, wanted in zip((gt.sum(gt.array(values)), gt.array(values).prod(), gt.cumsum(gt.array(values), 0)),
+                                    (values.sum(dtype=wide), values.prod(dtype=wide), values.cumsum(dtype=wide))):
+                self.assertEqual((made.dtype, made.tolist()), (wide, wanted.tolist()), dtype)
+        self.assertEqual(gt.cumsum(gt.array([[1, 2], [3, 4]])).tolist(), [1, 3, 6, 10])
+        self.assertEqual(gt.function(lambda x: x.sum())(gt.array([100, 100], dtype="int8")).item(), 200)
+
+    def test_remainders_and_quotients(self):
+        """Signs of zeros, infinities, and quotients that the last bit would round to the next one."""
+        values = np.array([-0.0, 0.0, 1, -1, 5.5, -5.5, 1e-3, np.inf, -np.inf, np.nan, 7], np.float32)
+        others = np.array([1, -1, 0.0, 0.1, -0.1, -2.5, 3, np.inf, -np.inf, np.nan], np.float32)
+        x, y = (each.reshape(-1) for each in np.meshgrid(values, others))
+        for dtype in ("float32", "float64"):
+            a, b = x.astype(dtype), y.astype(dtype)
+            with np.errstate(all="ignore"):
+                wanted = (a // b,)
+            for device in ("CPU:0", "GPU:0"):
+                with gt.device(device):
+                    made = (gt.array(a) // gt.array(b),)
+                for number, (one, other) in enumerate(zip(made, wanted)):
+                    np.testing.assert_array_equal(one.numpy(), other, f"{dtype} {number}")
+                    here = ~np.isnan(other)
+                    np.testing.assert_array_equal(np.signbit(one.numpy())[here], np.signbit(other)[here], f"{dtype} {number}")
+        low = np.array([-2**31, 7], np.int32)
+        np.testing.assert_array_equal((gt.array(low) // -1).numpy(), [-2**31, -7])
+
+    def test_the_largest_of_nothing(self):
+        e = gt.zeros(0, 3)
+        for name in ("max", "min"):
+            for call in (lambda: getattr(gt, name)(e), lambda: getattr(e, name)(axis=0), lambda: getattr(gt.zeros(0, 0), name)(1),
+                         lambda: gt.function(lambda x: getattr(x, name)())(e)):
+                with self.assertRaisesRegex(ValueError, r"has no elements along axis \d, of which one would be the largest"):
+                    call()
+            self.assertEqual(getattr(e, name)(axis=1).shape, (0,))
+            self.assertEqual(getattr(e, name)(axis=()).shape, (0, 3))
+        with self.assertRaises(ValueError):
+            e.argmax()
+
+    def test_powers_of_integers(self):
+        i = gt.array(I)
+        for call in (lambda: i ** -1, lambda: 2 ** gt.array([0, -1]), lambda: gt.pow(i, [1, 2, -3]), lambda: i ** i,
+                     lambda: gt.function(lambda x: x ** -2)(i), lambda: gt.array([0], dtype="int8") ** -1):
+            with self.assertRaisesRegex(ValueError, r"integers have no powers with exponents below 0; x.astype\('float32'\) has"):
+                call()
+        self.assertEqual((gt.array([0.0, 2.0]) ** -1).tolist(), [float("inf"), 0.5])
+        self.assertEqual((gt.array([2, 3], dtype="uint8") ** 2).tolist(), [4, 9])
+        self.assertEqual((i ** gt.array([0, 1, 2])).tolist(), [1, 2, 25])
+
+    def test_numbers_that_a_type_cannot_hold(self):
+        wrong = ((lambda: gt.arange(2**31, 2**31 + 3), "do not fit int32; give dtype='int64'"),
+                 (lambda: gt.arange(250, 260, dtype="uint8"), "do not fit uint8, which goes from 0 to 255"),
+                 (lambda: gt.arange(-1, 2, dtype="uint64"), "do not fit uint64"),
+                 (lambda: gt.full(2, 2**40), "do not fit int32; give dtype='int64'"),
+                 (lambda: gt.full(2, 300, dtype="uint8"), "do not fit uint8"),
+                 (lambda: gt.full(2, 1.5, dtype="int32"), "1.5 is no int32; give another value or dtype"),
+                 (lambda: gt.full(2, float("nan"), dtype="int32"), "do not fit int32"),
+                 (lambda: gt.full(2, [1, 2]), r"full takes one value, got 2 in the shape \[2\]"),
+                 (lambda: gt.array([2**63]), "do not fit int32; give dtype='uint64'"),
+                 (lambda: gt.array([2.0**63], dtype="int64"), "do not fit int64"),
+                 (lambda: gt.array([-2.0**63 - 2048], dtype="int64"), "do not fit int64"),
+                 (lambda: gt.array([2.0**64], dtype="uint64"), "do not fit uint64"),
+                 (lambda: gt.array([2**70]), "NumPy's object has no counterpart here"),
+                 (lambda: gt.array([1j], dtype="float32"), "NumPy's complex128 has no counterpart here"),
+                 (lambda: gt.array(["1"], dtype="int32"), "NumPy's <U1 has no counterpart here"),
+                 (lambda: gt.array([1], dtype="int64") + 2.0**63, "is no int64"),
+                 (lambda: gt.ops.softmax(gt.ones(2, 3), 2**64), "attribute 'axis' is 18446744073709551616, which has more than 64 bits"),
+                 (lambda: gt.ops.transpose(gt.ones(2, 3), (1, 2**64)), "which has more than 64 bits"),
+                 (lambda: gt.ops.reshape(gt.ones(2, 3), (2**64 + 2, 3)), "has a size that has more than 63 bits"))
+        for call, text in wrong:
+            with self.assertRaisesRegex(gt.InvalidArgumentError, text):
+                call()
+        for made, wanted in ((gt.arange(2**31, 2**31 + 3, dtype="int64"), [2**31, 2**31 + 1, 2**31 + 2]),
+                             (gt.full(2, 2**40, dtype="int64"), [2**40] * 2), (gt.full(2, 255, dtype="uint8"), [255] * 2),
+                             (gt.full(2, 3.0, dtype="int32"), [3, 3]), (gt.full((), True), True), (gt.full(2, 1, dtype="bool"), [True] * 2),
+                             (gt.array([-2.0**63], dtype="int64"), [-2**63]), (gt.array([2**64 - 1], dtype="uint64"), [2**64 - 1]),
+                             (gt.full(2, np.float64(0.1)), [0.1] * 2), (gt.full(2, gt.array(2.5)), [2.5] * 2), (gt.arange(3, 0, -1), [3, 2, 1]),
+                             (gt.full((2, 0), 7), [[], []]), (gt.array([], dtype="uint8"), [])):
+            self.assertEqual(made.tolist(), wanted)
+
     def test_what_a_type_cannot_hold(self):
         i, u, b, f = gt.array(I), gt.array(U), gt.array(B), gt.array(F)
         for wrong, text in ((lambda: i + 1.5, "1.5 is no int32"), (lambda: 1.5 * i, "1.5 is no int32"), (lambda: i < 2.5, "2.5 is no"),
@@ -124,6 +207,10 @@ class LikeNumPy(unittest.TestCase):
         self.assertEqual(x.tolist(), [1.5, -2.0, 3.140625, 1.0, 1 + 2.0**-6, float("inf")])  # ties to even
         self.assertEqual((x + x).astype("float32").tolist()[:3], [3.0, -4.0, 6.28125])
         self.assertEqual(gt.array(x.numpy(), dtype="bfloat16").tolist(), x.tolist())
+        self.assertEqual((gt.array(x).dtype, gt.array(x).tolist()), ("bfloat16", x.tolist()))
+        self.assertEqual(gt.array(x, dtype="float64").tolist(), x.tolist())
+        self.assertEqual((gt.ones(2, dtype="bfloat16").tolist(), gt.full(2, 1.5, dtype="bfloat16").tolist()), ([1, 1], [1.5, 1.5]))
+        self.assertEqual(gt.function(lambda y: y + x)(x).tolist(), (x + x).tolist())  # a constant of a function
         self.assertTrue(np.isnan(gt.array(float("nan"), dtype="bfloat16").item()))
         self.assertIn("1.5", repr(x))
 
