@@ -3,8 +3,10 @@
 Texts are `Text`: a str that prints as it is, also in a notebook. What is for programs is of dicts and lists.
 """
 
+import collections
 import ctypes
 import json
+import re
 import threading
 
 from . import _c, _library, _notebook
@@ -13,6 +15,11 @@ from .array import _known
 from .errors import FailedPreconditionError
 
 _lock = threading.Lock()
+
+
+# A replica of a plan: its number, its device, seconds of its ops, and when the last of them ends.
+Replica = collections.namedtuple("Replica", "number device seconds end")
+_REPLICA = re.compile(r"/replica_(\d+)")
 
 
 class Text(str):
@@ -179,6 +186,26 @@ class Shown:
     def _timeline(self, options):
         return Timeline(_loads(self._tell(_c.SHOW_TIMELINE, _c.FORM_JSON, **options)),
                         self._tell(_c.SHOW_TIMELINE, _c.FORM_TEXT, **options))
+
+    @property
+    def replicas(self):
+        """The replicas of a plan that splits a batch: for each its device, the seconds that its ops take, and when the last
+        of them ends. A run waits for the one with the largest `end`; () where nothing is replicated."""
+        found = {}
+        for function in self.explain(json=True)["functions"]:
+            for op in function["ops"]:
+                number = _REPLICA.search(op["name"])
+                if number:
+                    parts = found.setdefault((int(number[1]), op["device"]), [])
+                    parts.append(op["predicted_seconds"])
+        ends = {}
+        for moment in self.timeline():
+            number = _REPLICA.search(moment["name"])
+            if number:
+                key = int(number[1]), moment["device"]
+                ends[key] = max(ends.get(key, 0.0), moment["end"])
+        return tuple(Replica(number, _known(device.encode()), sum(parts), ends.get((number, device), 0.0))
+                     for (number, device), parts in sorted(found.items()))
 
     def report(self, path, function=None):
         """Writes a page for the browser, whole or not at all: the graph by device, queues over time, memory. It loads

@@ -1,10 +1,16 @@
 import os
-from typing import Any, Dict, List, Literal, Optional, Union, overload
+from typing import Any, Dict, List, Literal, NamedTuple, Optional, Tuple, Union, overload
 
 from .device import Device
 from .graph import Graph
 
 Path = Union[str, "os.PathLike[str]"]
+
+class Replica(NamedTuple):
+    number: int
+    device: Device
+    seconds: float
+    end: float
 
 class Text(str): ...
 
@@ -39,6 +45,8 @@ class Shown:
                 all: bool = False, timeline: bool = False, json: Literal[True],
                 width: Optional[int] = None) -> Dict[str, Any]: ...
     def timeline(self, function: Optional[str] = None, width: Optional[int] = None) -> Timeline: ...
+    @property
+    def replicas(self) -> Tuple[Replica, ...]: ...
     def report(self, path: Path, function: Optional[str] = None) -> None: ...
     def diff(self, other: Shown, all: bool = False, width: Optional[int] = None) -> Difference: ...
     def why_not(self, op: str, device: Union[str, Device], source: Union[None, Path, bytes, Graph] = None) -> Text: ...

@@ -46,9 +46,6 @@ class Growth(unittest.TestCase):
             print(e)
         """
 
-    def test_09_growth_of_all(self):
-        self.assertEqual(run(self.GROWTH), "2 Physical GPUs, 2 Logical GPUs\n")
-
     def test_09_36_growth_of_one(self):
         self.assertEqual(run(self.GROWTH, devices="GPU:0"), "1 Physical GPUs, 1 Logical GPUs\n")
 
@@ -144,24 +141,6 @@ class Fractions(unittest.TestCase):
             session = tf.Session(config=config)
             use()
             """), devices=TWO), f"[{GIB}, {GIB}]\n")
-
-    def test_21_growth_alone(self):
-        self.assertEqual(run(program("""
-            from gantry.compat import tf
-            config = tf.compat.v1.ConfigProto()
-            config.gpu_options.allow_growth = True
-            with tf.Session(config=config) as sess:
-                print(sess.run(tf.constant([1.0, 2.0])).tolist())
-            print(gt._runtime.settings.memory)
-            """), devices=TWO), "[1.0, 2.0]\n{'GPU:*': 'growth'}\n")
-
-    def test_22_the_same_for_all(self):
-        self.assertEqual(run(program("""
-            from gantry.compat import tf
-            gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.25)
-            sess = tf.Session(config=tf.ConfigProto(gpu_options=gpu_options))
-            use()
-            """), devices=TWO), f"[{GIB // 2}, {GIB // 2}]\n")
 
     def test_22_or_another_for_each(self):
         self.assertEqual(run(program("""

@@ -1,10 +1,17 @@
 """MXNet's names for what Gantry has: `from gantry.compat.mx import np, npx`."""
 
-import types
-
 import gantry as gt
 
-cpu = lambda index=0: gt.cpu()
+from ._names import Namespace, missing
+
+__path__ = []  # so that a name that is missing is told on import, too
+
+
+def cpu(index=0):
+    """All cores of the host, by whatever number."""
+    return gt.cpu()
+
+
 gpu = gt.gpu
 
 
@@ -17,6 +24,8 @@ class _NDArray:
     def as_in_ctx(self, device):
         return self.to(device)
 
+    as_in_context = as_in_ctx
+
     def copyto(self, device):
         return self.copy_to(device)
 
@@ -24,15 +33,39 @@ class _NDArray:
         return self.numpy()
 
 
-for _name in ("ctx", "context", "as_in_ctx", "copyto", "asnumpy"):
+for _name in ("ctx", "context", "as_in_ctx", "as_in_context", "copyto", "asnumpy"):
     setattr(gt.Array, _name, vars(_NDArray)[_name])
 
-np = types.SimpleNamespace(
-    array=lambda values, ctx=None: gt.array(values, device=ctx),
-    ones=lambda shape, ctx=None: gt.ones(shape, device=ctx),
-    zeros=lambda shape, ctx=None: gt.zeros(shape, device=ctx),
-    dot=gt.matmul,
-    random=types.SimpleNamespace(
-        uniform=lambda low=0.0, high=1.0, size=None, ctx=None: gt.random.uniform(size, low, high, device=ctx)),
-)
-npx = types.SimpleNamespace(cpu=cpu, gpu=gpu, num_gpus=gt.num_gpus, set_np=lambda: None)
+
+def _array(values, dtype=None, ctx=None, device=None):
+    """As MXNet has it: numbers are float32 unless `dtype` says otherwise."""
+    return gt.array(values, dtype or getattr(values, "dtype", "float32"), ctx or device)
+
+
+def _filled(make):
+    return lambda shape, dtype="float32", ctx=None, device=None: make(
+        (shape,) if isinstance(shape, int) else tuple(shape), dtype=dtype, device=ctx or device)
+
+
+def _uniform(low=0.0, high=1.0, size=(), dtype="float32", ctx=None, device=None):
+    return gt.random.uniform(() if size is None else size, low, high, dtype, ctx or device)
+
+
+def _normal(loc=0.0, scale=1.0, size=(), dtype="float32", ctx=None, device=None):
+    return gt.random.normal(() if size is None else size, loc, scale, dtype, ctx or device)
+
+
+np = Namespace(
+    "mx.np", array=_array, ones=_filled(gt.ones), zeros=_filled(gt.zeros), ndarray=gt.Array, dot=gt.matmul,
+    concatenate=gt.concat,
+    **{name: getattr(gt, name) for name in "abs add argmax argmin cos exp expand_dims log matmul max maximum mean min minimum prod "
+                                           "reshape sin sqrt squeeze stack sum tanh where".split()})
+np.random = Namespace("mx.np.random", uniform=_uniform, normal=_normal, seed=gt.random.seed)
+npx = Namespace("mx.npx", cpu=cpu, gpu=gpu, num_gpus=gt.num_gpus, set_np=lambda *_, **__: None, waitall=lambda: None,
+                relu=gt.relu, sigmoid=gt.sigmoid, softmax=gt.softmax)
+context = Namespace("mx.context", cpu=cpu, gpu=gpu, num_gpus=gt.num_gpus)
+num_gpus = gt.num_gpus
+
+
+def __getattr__(name):
+    return missing(f"mx.{name}")

@@ -1,0 +1,105 @@
+"""Names of other libraries that Gantry has not: what to use instead, or which part of training brings them.
+
+A Namespace is a module in all but its file: `from gantry.compat.jax import numpy` and `import gantry.compat.jax.numpy`
+find it, and what it lacks is told in words, as an attribute and on import.
+"""
+
+import sys
+import types
+
+_EXPORTED = "a network that is exported to ONNX runs today, gantry.compile('model.onnx')"
+_OPS = "gantry.ops has every op"
+LAYERS = f"layers, losses and metrics are a part of training, gantry.nn, which is not there yet; {_EXPORTED}"
+GRADIENTS = f"gradients are a part of training, gantry.value_and_grad, which is not there yet; {_EXPORTED}"
+OPTIMISERS = f"optimisers and training loops are a part of training, gantry.optim and gantry.Trainer, which is not there yet; {_EXPORTED}"
+DATA = "data sets are a part of training, gantry.data, which is not there yet; arrays come of gantry.array"
+MIRRORS = "mirrored variables are a part of training, gantry.Mirrored, which is not there yet; gantry.compile(..., " \
+          "replicate=[...]) splits a batch among devices today"
+VARIABLES = "variables in Python are a part of training, gantry.Variable, which is not there yet; a gantry.function takes " \
+            "a state and gives the next one, with donate= in the same memory"
+STREAMS = "a plan has its queues and waits in itself; plan.timeline() shows them"
+TREES = "functions take and give lists, tuples and dicts of arrays as they are"
+TEXTS = "Gantry has no strings; Python's print and time have the values of arrays, x.item() and x.numpy()"
+
+# By library: names, each with what comes below it, and what is said of them.
+_SAID = {
+    "tf": ((("keras", "losses", "metrics", "layers", "estimator"), LAYERS), (("optimizers", "train"), OPTIMISERS),
+           (("distribute",), MIRRORS), (("data", "io", "image"), DATA), (("GradientTape", "gradients", "stop_gradient"), GRADIENTS),
+           (("Variable", "variable_scope", "get_variable", "get_variable_scope", "global_variables_initializer",
+             "trainable_variables", "get_collection", "add_to_collection", "GraphKeys", "control_dependencies", "group",
+             "name_scope", "assign"), VARIABLES),
+           (("placeholder", "Graph", "get_default_graph"), "a gantry.function takes arguments; what it makes is its graph"),
+           (("strings", "timestamp", "string", "py_function"), TEXTS)),
+    "torch": ((("nn",), LAYERS), (("optim",), OPTIMISERS), (("utils", "load", "save"), DATA),
+              (("autograd", "no_grad", "enable_grad", "requires_grad", "Tensor"), GRADIENTS),
+              (("distributed",), MIRRORS), (("cuda.Stream", "cuda.stream", "cuda.Event"), STREAMS),
+              (("jit", "compile", "export"), "gantry.function traces, gantry.compile takes files, gantry.from_torch a module"),
+              (("Generator",), "gantry.random.Key says where numbers come from")),
+    "jax": ((("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "linearize"), GRADIENTS),
+            (("flax", "nn"), LAYERS), (("optax",), OPTIMISERS),
+            (("pmap", "sharding", "pjit", "Mesh"), MIRRORS), (("tree_util", "tree_map", "tree"), TREES),
+            (("lax",), "gantry.cond, while_loop and scan; " + _OPS), (("vmap",), "write the batch as a dimension; ops broadcast"),
+            (("debug",), TEXTS)),
+    "mx": ((("gluon", "sym", "symbol", "mod", "module", "init", "initializer", "loss", "metric"), LAYERS), (("autograd",), GRADIENTS),
+           (("optimizer", "lr_scheduler", "kv", "kvstore"), OPTIMISERS), (("io", "image", "recordio"), DATA),
+           (("nd",), "np has MXNet's arrays")),
+    # Of gantry.compat itself.
+    "": ((("keras", "flax", "gluon"), LAYERS), (("optax",), OPTIMISERS),
+         (("d2l",), "the book's classes are a part of training, which is not there yet; its chapter on GPUs runs with tf, torch, jax or mx"),
+         (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
+}
+# Of arrays, by whatever library's name.
+ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),
+         (("assign", "assign_add", "add_", "mul_", "copy_", "zero_"), VARIABLES))
+
+
+def why(said, name):
+    """What to use instead of a name, by such a table; None where it says nothing."""
+    for names, text in said:
+        if any(name == known or name.startswith(known + ".") for known in names):
+            return text
+    return None
+
+
+def sentence(path):
+    """Of "tf.keras.layers", what is said of a name that is not there."""
+    library, _, name = path.partition(".")
+    if not name:
+        library, name = "", path
+    holder = ".".join(["gantry.compat", *path.split(".")[:-1]])
+    instead = why(_SAID.get(library, ()), name) or (_OPS if library else "it has tf, torch, jax and mx, to be imported from it")
+    return f"{holder} has no '{path.rpartition('.')[2]}': {instead}"
+
+
+class Namespace(types.ModuleType):
+    """A part of another library, as `tf.config` is of TensorFlow."""
+
+    def __init__(self, path, doc=None, /, **names):
+        super().__init__(f"gantry.compat.{path}", doc)
+        self.__path__ = []  # so that what is missing is asked for, below
+        vars(self).update(names)
+        sys.modules[self.__name__] = self
+
+    def __getattr__(self, name):
+        return missing(f"{self.__name__[len('gantry.compat.'):]}.{name}")
+
+
+def missing(path):
+    """What the __getattr__ of a module of this package gives."""
+    if path.rpartition(".")[2].startswith("__"):
+        raise AttributeError(path)
+    raise AttributeError(sentence(path))
+
+
+class _Finder:
+    """Asked last, when a name of this package is imported that nothing has."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("gantry.compat.") and not name.rpartition(".")[2].startswith("_"):
+            # Without the exception's `name`, which would let `from ... import` go on without these words.
+            raise ModuleNotFoundError(sentence(name[len("gantry.compat."):]))
+        return None
+
+
+sys.meta_path.append(_Finder)
