@@ -6,6 +6,7 @@
 #include "gantry/Plan/Views.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace gantry::plan {
 
@@ -69,14 +70,15 @@ public:
   bool operator[](uint32_t constant) const { return used[constant]; }
 
 private:
-  using Place = std::pair<uint32_t, uint64_t>; ///< arena, offset
+  using Place = std::tuple<uint32_t, uint64_t, uint64_t>; ///< arena, offset, size
   static Place placeOf(const fb::Constant &constant) {
-    return {constant.arena(), constant.offset()};
+    return {constant.arena(), constant.offset(), constant.size()};
   }
 
   /// Marks the last constant that begins at or before the buffer, if it reaches that far.
   void mark(const fb::Plan &plan, const fb::BufferRef &buffer) {
-    const std::pair<Place, uint32_t> place = {{buffer.index(), buffer.offset()}, nothingSaid};
+    const std::pair<Place, uint32_t> place = {{buffer.index(), buffer.offset(), UINT64_MAX},
+                                              nothingSaid};
     auto after = std::upper_bound(order.begin(), order.end(), place);
     if (after == order.begin())
       return;

@@ -24,8 +24,9 @@ static constexpr uint64_t alone = 256 << 10;
 
 // ---- what the file has ----
 
-/// Those of each arena by offset, as the pool knows them. A constant takes what is up to the next
-/// one, so that all of them take what the plan says.
+/// Those of each arena by offset, as the pool knows them; what is empty before what begins at the
+/// same place. A constant takes what is up to the next one, so that all of them take what the plan
+/// says.
 void LoadedPlan::findConstants() {
   constants.resize(countOf(metadata().arenas()));
   const auto file = std::make_shared<const plan::PlanFile>(planFile);
@@ -35,8 +36,9 @@ void LoadedPlan::findConstants() {
       constants[constant->arena()].push_back({constant, constant->size(), nullptr, nullptr});
   ConstantPool::Taken taken;
   for (std::vector<OwnConstant> &arena : constants) {
-    std::sort(arena.begin(), arena.end(),
-              [](const auto &a, const auto &b) { return a.source->offset() < b.source->offset(); });
+    std::ranges::sort(arena, {}, [](const OwnConstant &own) {
+      return std::pair(own.source->offset(), own.source->size());
+    });
     for (size_t i = 0; i + 1 < arena.size(); ++i)
       arena[i].room = arena[i + 1].source->offset() - arena[i].source->offset();
     for (OwnConstant &each : arena) {

@@ -247,7 +247,8 @@ private:
       program.usesVariables = true;
       if (!state)
         return Status::internal("it uses variables, and there is no state");
-      Expected<uint8_t *> address = state->resolve(plan, buffer.index(), buffer.offset());
+      Expected<uint8_t *> address =
+          state->resolve(plan, buffer.index(), buffer.offset(), buffer.size());
       if (!address)
         return address.status();
       program.slots[slot] = *address;

@@ -2,6 +2,8 @@
 
 #include "gantry/Plan/Views.h"
 
+#include "gantry/Support/Bytes.h"
+
 #include <mutex>
 
 namespace gantry::runtime {
@@ -206,12 +208,13 @@ Status State::checkSame(const Variable &mine, const LoadedPlan &other,
                                  mine.device->name() + "'");
 }
 
-Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const {
+Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset,
+                                   uint64_t size) const {
   if (&other == plan.get())
     return arenas[arena].data() + offset;
   for (const fb::Variable *theirs : each(other.metadata().variables())) {
     if (theirs->arena() != arena || offset < theirs->offset() ||
-        offset - theirs->offset() >= theirs->size())
+        !rangeFits(offset - theirs->offset(), size, theirs->size()))
       continue;
     Expected<const Variable *> mine = find(theirs->name()->str());
     if (!mine)

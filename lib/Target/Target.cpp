@@ -2,6 +2,7 @@
 
 #include "gantry/Analysis/InPlace.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
@@ -118,7 +119,7 @@ FlatSymbolRefAttr PlanCode::addObject(commands::CodeKind kind, StringRef machine
   auto first = *plan.getOps<commands::KernelOp>().begin();
   OpBuilder b(first);
   SmallVector<StringRef> features(needs.begin(), needs.end());
-  StringAttr symbol = b.getStringAttr("code" + Twine(numObjects++));
+  StringAttr symbol = FreshSymbols(plan).take("code" + Twine(numObjects++));
   auto type = RankedTensorType::get({int64_t(bytes.size())}, b.getI8Type());
   Attribute value = DenseI8ResourceElementsAttr::get(
       type, symbol, HeapAsmResourceBlob::allocateAndCopyInferAlign(bytes));

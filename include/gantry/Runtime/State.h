@@ -63,9 +63,11 @@ public:
   Status read(std::span<const Value> values) const;
   Status write(std::span<const Value> values);
 
-  /// Address of the plan's variable byte `offset` in `arena`. The plan may be another one than the
-  /// state was made for, as long as it has the same variables (by name and type).
-  Expected<uint8_t *> resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset) const;
+  /// Address of `size` bytes of the plan's variables at `offset` in `arena`. The plan may be
+  /// another one than the state was made for, as long as it has the same variables (by name and
+  /// type); then the bytes lie in one of them.
+  Expected<uint8_t *> resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset,
+                              uint64_t size) const;
 
   /// Held by a run until it is over, which may be on another thread.
   RunLock &lock() const { return mutex; }

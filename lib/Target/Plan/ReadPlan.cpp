@@ -3,6 +3,7 @@
 #include "gantry/Target/Plan/ReadPlan.h"
 #include "gantry/Analysis/SharedBuffers.h"
 
+#include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
@@ -21,13 +22,51 @@ static StringRef textOf(const flatbuffers::String *s) {
 }
 
 namespace {
+/// Symbols by number. Functions are named first, so that they keep their names; kernels may share
+/// one in a file.
+struct Symbols {
+  using List = SmallVector<FlatSymbolRefAttr>;
+  List functions, devices, arenas, constants, variables, code, kernels;
+
+  Symbols(const fb::Plan &plan, ModuleOp module) : names(module) {
+    for (const fb::Function *function : plan::each(plan.functions()))
+      add(functions, textOf(function->name()));
+    if (plan.load()) { // the first of all functions
+      add(functions, textOf(plan.load()->name()));
+      std::rotate(functions.begin(), functions.end() - 1, functions.end());
+    }
+    for (const fb::Kernel *kernel : plan::each(plan.kernels()))
+      add(kernels, textOf(kernel->symbol()));
+    addNumbered(devices, "d", plan::countOf(plan.devices()));
+    for (const fb::Arena *arena : plan::each(plan.arenas()))
+      add(arenas, commands::stringifyArenaKind(commands::ArenaKind(arena->kind())) + "_d" +
+                      Twine(arena->device()));
+    addNumbered(constants, "c", plan::countOf(plan.constants()));
+    addNumbered(variables, "v", plan::countOf(plan.variables()));
+    addNumbered(code, "code", plan::countOf(plan.code()));
+  }
+
+private:
+  FreshSymbols names;
+
+  void add(List &list, const Twine &name) {
+    list.push_back(FlatSymbolRefAttr::get(names.take(name)));
+  }
+  void addNumbered(List &list, StringRef name, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i)
+      add(list, name + Twine(i));
+  }
+};
+
 struct Reader {
   const fb::Plan &plan;
   OpBuilder b;
   ModuleOp module;
+  Symbols symbols;
   Type buffer;
-  DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> constants; ///< by arena and offset
-  DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> variables; ///< by arena and offset
+  /// By arena, offset and size: what is empty begins where something else does.
+  using Resident = std::tuple<uint32_t, uint64_t, uint64_t>;
+  DenseMap<Resident, uint32_t> constants, variables;
 
   // Of the function being read:
   using Place = std::tuple<unsigned, uint32_t, uint64_t, uint64_t>;
@@ -38,23 +77,13 @@ struct Reader {
       buffers;
   uint32_t number = 0; ///< of the command being read, as in fb::Value
 
-  Reader(const fb::Plan &plan, MLIRContext *context) : plan(plan), b(context) {
-    module = ModuleOp::create(b, b.getUnknownLoc());
-    buffer = commands::BufferType::get(context);
-  }
+  Reader(const fb::Plan &plan, MLIRContext *context)
+      : plan(plan), b(context), module(ModuleOp::create(b, b.getUnknownLoc())),
+        symbols(plan, module), buffer(commands::BufferType::get(context)) {}
 
   Location loc() { return b.getUnknownLoc(); }
   IntegerAttr i64(uint64_t v) { return b.getI64IntegerAttr(int64_t(v)); }
-  FlatSymbolRefAttr symbol(const Twine &name) {
-    return FlatSymbolRefAttr::get(b.getStringAttr(name));
-  }
-  FlatSymbolRefAttr device(uint32_t i) { return symbol("d" + Twine(i)); }
-  std::string arenaName(uint32_t i) {
-    const fb::Arena *arena = plan.arenas()->Get(i);
-    return (commands::stringifyArenaKind(commands::ArenaKind(arena->kind())) + "_d" +
-            Twine(arena->device()))
-        .str();
-  }
+  FlatSymbolRefAttr device(uint32_t i) { return symbols.devices[i]; }
 
   Type elementType(fb::ElementType type) {
     using E = fb::ElementType;
@@ -103,7 +132,7 @@ struct Reader {
 
   void readDevice(unsigned number, const fb::Device &from) {
     auto op = commands::DeviceOp::create(
-        b, loc(), b.getStringAttr("d" + Twine(number)), deviceNamed(textOf(from.name())),
+        b, loc(), device(number).getAttr(), deviceNamed(textOf(from.name())),
         b.getStringAttr(textOf(from.driver())), i64(from.physical()), i64(from.memory_limit()),
         b.getF64FloatAttr(from.peak_flops()), b.getF64FloatAttr(from.bandwidth()),
         texts(from.also()));
@@ -122,30 +151,30 @@ struct Reader {
     for (uint32_t i = 0; i < plan::countOf(plan.arenas()); ++i) {
       const fb::Arena *arena = plan.arenas()->Get(i);
       commands::ArenaOp::create(
-          b, loc(), b.getStringAttr(arenaName(i)),
+          b, loc(), symbols.arenas[i].getAttr(),
           commands::ArenaKindAttr::get(b.getContext(), commands::ArenaKind(arena->kind())),
           device(arena->device()), i64(arena->size()), i64(arena->lower_bound()),
           i64(arena->load_size()));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.constants()); ++i) {
       const fb::Constant *constant = plan.constants()->Get(i);
-      constants[{constant->arena(), constant->offset()}] = i;
+      constants[{constant->arena(), constant->offset(), constant->size()}] = i;
       auto bytes = RankedTensorType::get({int64_t(constant->size())}, b.getI8Type());
       commands::ConstantOp::create(
-          b, loc(), b.getStringAttr("c" + Twine(i)), b.getStringAttr(textOf(constant->name())),
+          b, loc(), symbols.constants[i].getAttr(), b.getStringAttr(textOf(constant->name())),
           device(plan.arenas()->Get(constant->arena())->device()), i64(constant->offset()),
           i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
-          stringAt(constant->cause()), symbol(arenaName(constant->arena())),
+          stringAt(constant->cause()), symbols.arenas[constant->arena()],
           constant->made() == plan::nothingSaid ? IntegerAttr() : i64(constant->made()));
     }
     for (uint32_t i = 0; i < plan::countOf(plan.variables()); ++i)
       readVariable(i);
     for (uint32_t i = 0; i < plan::countOf(plan.code()); ++i)
       readCode(i);
-    for (const fb::Kernel *kernel : plan::each(plan.kernels()))
-      readKernel(kernel);
-    for (const fb::Function *f : plan::allFunctions(plan))
-      readFunction(f);
+    for (uint32_t i = 0; i < plan::countOf(plan.kernels()); ++i)
+      readKernel(i);
+    for (auto [i, f] : llvm::enumerate(plan::allFunctions(plan)))
+      readFunction(i, f);
   }
 
   /// The file was checked, so it is a name.
@@ -156,13 +185,13 @@ struct Reader {
 
   void readVariable(uint32_t i) {
     const fb::Variable *variable = plan.variables()->Get(i);
-    variables[{variable->arena(), variable->offset()}] = i;
+    variables[{variable->arena(), variable->offset(), variable->size()}] = i;
     commands::VariableOp::create(
-        b, loc(), b.getStringAttr("v" + Twine(i)), b.getStringAttr(textOf(variable->name())),
+        b, loc(), symbols.variables[i].getAttr(), b.getStringAttr(textOf(variable->name())),
         device(plan.arenas()->Get(variable->arena())->device()),
         b.getStringAttr(textOf(variable->mirror_of())), i64(variable->offset()),
         i64(variable->size()), tensorType(variable->type()), ElementsAttr(),
-        symbol(arenaName(variable->arena())));
+        symbols.arenas[variable->arena()]);
   }
 
   FlatSymbolRefAttr homeOf(const fb::Constant &constant) {
@@ -175,7 +204,8 @@ struct Reader {
   }
 
   /// Items and grain stand on the launches of a kernel; all of them agree.
-  void readKernel(const fb::Kernel *kernel) {
+  void readKernel(uint32_t number) {
+    const fb::Kernel *kernel = plan.kernels()->Get(number);
     uint64_t items = 1, grain = 1, scratch = 0;
     for (const fb::Function *f : plan::allFunctions(plan))
       for (const fb::Block *block : plan::each(f->blocks()))
@@ -187,8 +217,8 @@ struct Reader {
             if (command->has_scratch())
               scratch = (*command->buffers())[command->buffers()->size() - 1]->size();
           }
-    commands::KernelOp::create(b, loc(), b.getStringAttr(textOf(kernel->symbol())), i64(items),
-                               i64(grain), i64(scratch), variantsOf(*kernel));
+    commands::KernelOp::create(b, loc(), symbols.kernels[number].getAttr(), i64(items), i64(grain),
+                               i64(scratch), variantsOf(*kernel));
   }
 
   ArrayAttr variantsOf(const fb::Kernel &kernel) {
@@ -206,8 +236,7 @@ struct Reader {
     bool hasArch = variant.archMin || variant.archMax;
     return commands::VariantAttr::get(
         b.getContext(), variant.driver,
-        variant.source == fb::KernelSource::code ? symbol(codeName(variant.code))
-                                                 : FlatSymbolRefAttr(),
+        variant.source == fb::KernelSource::code ? symbols.code[variant.code] : FlatSymbolRefAttr(),
         variant.library, variant.libraryVersion, variant.source == fb::KernelSource::registered,
         variant.symbol == kernel.symbol()->string_view() ? "" : StringRef(variant.symbol),
         features.empty() ? ArrayAttr() : b.getStrArrayAttr(features),
@@ -216,12 +245,10 @@ struct Reader {
         variant.sharedMemory);
   }
 
-  static std::string codeName(uint32_t i) { return "code" + std::to_string(i); }
-
   void readCode(uint32_t i) {
     const fb::Code *code = plan.code()->Get(i);
     commands::CodeOp::create(
-        b, loc(), b.getStringAttr(codeName(i)),
+        b, loc(), symbols.code[i].getAttr(),
         commands::CodeKindAttr::get(b.getContext(), commands::CodeKind(code->kind())),
         b.getStringAttr(textOf(code->target())), texts(code->features()), i64(code->size()),
         ElementsAttr());
@@ -243,9 +270,9 @@ struct Reader {
     return b.getArrayAttr(out);
   }
 
-  void readFunction(const fb::Function *f) {
+  void readFunction(unsigned index, const fb::Function *f) {
     OpBuilder::InsertionGuard guard(b);
-    auto op = commands::FuncOp::create(b, loc(), b.getStringAttr(textOf(f->name())),
+    auto op = commands::FuncOp::create(b, loc(), symbols.functions[index].getAttr(),
                                        bindings(f->inputs()), bindings(f->outputs()),
                                        b.getArrayAttr({}), f == plan.load());
     function = f;
@@ -297,15 +324,17 @@ struct Reader {
         memory::setBegin(output, ref.offset());
       return known = output;
     }
-    if (auto constant = constants.find({ref.index(), ref.offset()}); constant != constants.end())
-      return known = commands::UseOp::create(
-                 b, loc(), buffer, symbol("c" + Twine(constant->second)), i64(ref.size()));
-    if (auto variable = variables.find({ref.index(), ref.offset()}); variable != variables.end())
+    if (auto constant = constants.find({ref.index(), ref.offset(), ref.size()});
+        constant != constants.end())
+      return known = commands::UseOp::create(b, loc(), buffer, symbols.constants[constant->second],
+                                             i64(ref.size()));
+    if (auto variable = variables.find({ref.index(), ref.offset(), ref.size()});
+        variable != variables.end())
       return known = commands::StateOp::create(
-                 b, loc(), buffer, symbol("v" + Twine(variable->second)), i64(ref.size()));
+                 b, loc(), buffer, symbols.variables[variable->second], i64(ref.size()));
     return known = commands::BufferDeclOp::create(
                b, loc(), buffer, i64(ref.size()), device(plan.arenas()->Get(ref.index())->device()),
-               symbol(arenaName(ref.index())), i64(ref.offset()),
+               symbols.arenas[ref.index()], i64(ref.offset()),
                b.getStringAttr(value ? textOf(value->name()) : ""),
                tensorType(value ? value->type() : nullptr));
   }
@@ -351,8 +380,7 @@ struct Reader {
         scratch = outputs.back();
         outputs = outputs.drop_back();
       }
-      commands::LaunchOp::create(b, loc(),
-                                 symbol(textOf(plan.kernels()->Get(command->kernel())->symbol())),
+      commands::LaunchOp::create(b, loc(), symbols.kernels[command->kernel()],
                                  device(command->device()), name, place, b.getArrayAttr(logNames),
                                  i64(command->items()), i64(command->grain()), inputs, outputs,
                                  scratch, i64(command->flops()), i64(command->bytes()));

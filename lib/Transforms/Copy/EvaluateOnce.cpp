@@ -8,6 +8,7 @@
 // of. A function that is nothing but constants is left alone: to run it is what was asked for.
 
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -90,9 +91,7 @@ private:
   }
 
   void create() {
-    std::string name = "at_load";
-    while (module.lookupSymbol(name))
-      name += "_";
+    StringAttr name = FreshSymbols(module).take("at_load");
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
     load = func::FuncOp::create(b, module.getLoc(), name, b.getFunctionType({}, {}));
     load->setAttr(kAtLoadAttr, b.getUnitAttr());

@@ -11,6 +11,7 @@
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
@@ -146,8 +147,8 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       return module;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     SmallVector<StringRef> names = ofTarget(target, machines), types = ofTarget(target, math);
-    module =
-        ModuleOp::create(builder, getOperation().getLoc(), ("kernels_" + target->getName()).str());
+    StringAttr name = FreshSymbols(getOperation()).take("kernels_" + target->getName());
+    module = ModuleOp::create(builder, getOperation().getLoc(), name.getValue());
     module->setAttr(
         kTargetAttr,
         TargetAttr::get(&getContext(), target->getName(),

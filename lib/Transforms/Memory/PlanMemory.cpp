@@ -6,6 +6,7 @@
 #include "DelayCopies.h"
 #include "ElideMoves.h"
 #include "gantry/Analysis/SharedBuffers.h"
+#include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -37,9 +38,12 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   DenseMap<StringAttr, uint64_t> constants;         ///< by device
   DenseMap<StringAttr, uint64_t> variables;         ///< by device
   DenseMap<StringAttr, uint64_t> limits;            ///< by device; 0: none
+  using ArenaKey = std::pair<commands::ArenaKind, StringAttr>;
+  DenseMap<ArenaKey, FlatSymbolRefAttr> arenas; ///< symbols, by kind and device
 
   void runOnOperation() override {
     transient.clear();
+    nameArenas();
     placeInOrder<commands::ConstantOp>(constants, commands::ArenaKind::Constants);
     placeInOrder<commands::VariableOp>(variables, commands::ArenaKind::Variables);
     limits.clear();
@@ -209,14 +213,23 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     }
   }
 
-  /// The symbol of a device's arena: constants_d0.
-  static FlatSymbolRefAttr arenaOf(commands::ArenaKind kind, StringAttr device) {
-    return FlatSymbolRefAttr::get(
-        device.getContext(), (commands::stringifyArenaKind(kind) + "_" + device.getValue()).str());
+  /// constants_d0 and so on.
+  void nameArenas() {
+    arenas.clear();
+    FreshSymbols names(getOperation());
+    for (auto device : getOperation().getOps<commands::DeviceOp>())
+      for (auto kind : {commands::ArenaKind::Constants, commands::ArenaKind::Variables,
+                        commands::ArenaKind::Transient})
+        arenas[{kind, device.getSymNameAttr()}] = FlatSymbolRefAttr::get(
+            names.take(commands::stringifyArenaKind(kind) + "_" + device.getSymName()));
   }
 
-  static void declareArena(OpBuilder &b, commands::DeviceOp device, commands::ArenaKind kind,
-                           ArenaSize size) {
+  FlatSymbolRefAttr arenaOf(commands::ArenaKind kind, StringAttr device) const {
+    return arenas.lookup({kind, device});
+  }
+
+  void declareArena(OpBuilder &b, commands::DeviceOp device, commands::ArenaKind kind,
+                    ArenaSize size) {
     commands::ArenaOp::create(b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
                               commands::ArenaKindAttr::get(b.getContext(), kind),
                               FlatSymbolRefAttr::get(device.getSymNameAttr()),

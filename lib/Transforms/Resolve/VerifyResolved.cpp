@@ -10,24 +10,10 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// Names that plans give to devices, constants and the like themselves: d0, c12, kernels_cpu, ...
-static bool isReserved(StringRef name) {
-  for (StringRef prefix : {"constants_", "variables_", "transient_", "kernels_"})
-    if (name.starts_with(prefix))
-      return true;
-  unsigned number;
-  return name == "kernels" ||
-         ((name.consume_front("d") || name.consume_front("c") || name.consume_front("v")) &&
-          !name.getAsInteger(10, number));
-}
-
 static LogicalResult checkFunction(func::FuncOp func) {
   if (!llvm::hasSingleElement(func.getBody()))
     return func.emitError() << "'@" << func.getSymName()
                             << "' has several blocks; branches are gantry.if, loops gantry.while";
-  if (isReserved(func.getSymName()))
-    return func.emitError() << "'@" << func.getSymName()
-                            << "' is a name that plans use themselves; rename the function";
   return success();
 }
 

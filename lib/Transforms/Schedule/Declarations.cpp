@@ -38,10 +38,10 @@ ElementType gantry::schedule::elementTypeOf(Type type) {
 }
 
 Declarations::Declarations(ModuleOp module)
-    : module(module), declarations(OpBuilder::atBlockBegin(module.getBody())),
+    : module(module), names(module), declarations(OpBuilder::atBlockBegin(module.getBody())),
       topology(getTopology(module)), costModel(CostModel::of(topology)) {
   for (auto [i, device] : llvm::enumerate(topology.logical)) {
-    symbols.push_back(FlatSymbolRefAttr::get(module.getContext(), "d" + std::to_string(i)));
+    symbols.push_back(FlatSymbolRefAttr::get(names.take("d" + Twine(i))));
     devices[DeviceAttr::get(module.getContext(), device.name)] = i;
   }
   for (unsigned i = topology.logical.size(); i-- > 0;)
@@ -129,7 +129,7 @@ commands::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, S
   commands::ConstantOp &constant = constants[{op.getValueAttr(), layout, device}];
   if (constant)
     return constant;
-  auto symbol = declarations.getStringAttr("c" + std::to_string(constants.size() - 1));
+  auto symbol = names.take("c" + Twine(constants.size() - 1));
   auto name = op->getAttrOfType<StringAttr>(kNameAttr);
   auto wish = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   uint64_t size = storedSize(op, layout);
@@ -151,7 +151,7 @@ commands::ConstantOp Declarations::madeConstant(int64_t output, RankedTensorType
   commands::ConstantOp &constant = made[output];
   if (constant)
     return constant;
-  auto symbol = declarations.getStringAttr("once" + std::to_string(output));
+  auto symbol = names.take("once" + Twine(output));
   constant = commands::ConstantOp::create(
       declarations, loc, symbol, name && !name.empty() ? name : symbol, symbolOf(device),
       declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(byteSize(type)),
@@ -167,18 +167,19 @@ FlatSymbolRefAttr Declarations::kernelFor(AllReduceOp part) {
   const plan::AllReducePart asked{elementTypeOf(type), uint64_t(type.getNumElements()),
                                   uint32_t(part->getAttrOfType<IntegerAttr>(kRankAttr).getInt()),
                                   uint32_t(part.getDevices()->size())};
-  const std::string name =
-      "all_reduce_" + std::to_string(number) + "_part_" + std::to_string(asked.rank);
-  if (!module.lookupSymbol(name)) {
+  FlatSymbolRefAttr &symbol = parts[{number, asked.rank}];
+  if (!symbol) {
+    symbol = FlatSymbolRefAttr::get(
+        names.take("all_reduce_" + Twine(number) + "_part_" + Twine(asked.rank)));
     auto variant = commands::VariantAttr::get(
         module.getContext(), driverName(Driver::cuda), FlatSymbolRefAttr(),
         StringRef(plan::collectiveLibrary), StringRef(plan::oldestCollectiveLibrary), false,
         asked.text(), ArrayAttr(), DenseI64ArrayAttr(), 0, 0, 0, DenseI64ArrayAttr(),
         DenseI64ArrayAttr(), 0);
-    commands::KernelOp::create(declarations, part.getLoc(), name, 1, 1, 0,
+    commands::KernelOp::create(declarations, part.getLoc(), symbol.getValue(), 1, 1, 0,
                                declarations.getArrayAttr(variant));
   }
-  return FlatSymbolRefAttr::get(module.getContext(), name);
+  return symbol;
 }
 
 Attribute Declarations::layoutOf(OpOperand &operand) const {
@@ -195,8 +196,7 @@ commands::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceA
     return known;
   RankedTensorType type = variable.getTensorType();
   return known = commands::VariableOp::create(
-             declarations, variable.getLoc(),
-             declarations.getStringAttr("v" + std::to_string(variables.size() - 1)),
+             declarations, variable.getLoc(), names.take("v" + Twine(variables.size() - 1)),
              variable.getSymNameAttr(), symbolOf(this->device(device)),
              declarations.getStringAttr(variable.getMirrorOf().value_or("")), IntegerAttr(),
              declarations.getI64IntegerAttr(byteSize(type)), TypeAttr::get(type),

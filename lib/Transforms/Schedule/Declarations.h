@@ -4,6 +4,7 @@
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 
@@ -16,7 +17,8 @@ namespace gantry::schedule {
 uint64_t byteSize(mlir::Type type);
 ElementType elementTypeOf(mlir::Type type);
 
-/// Devices are numbered as in the topology; their symbols are @d0, @d1, ...
+/// Devices are numbered as in the topology; their symbols are @d0, @d1, ... where the graph leaves
+/// these free.
 class Declarations {
 public:
   explicit Declarations(mlir::ModuleOp module);
@@ -68,6 +70,7 @@ private:
   void declareLinks();
 
   mlir::ModuleOp module;
+  FreshSymbols names;
   mlir::OpBuilder declarations;
   Topology topology;
   CostModel costModel;
@@ -81,6 +84,8 @@ private:
   llvm::DenseMap<int64_t, commands::ConstantOp> made; ///< by output
   /// All-reduces of a library, by devices and type of the values.
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, unsigned> collectives;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::FlatSymbolRefAttr>
+      parts;                                                       ///< of these, by rank
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name
   llvm::DenseMap<mlir::Attribute, commands::VariableOp> variables; ///< by name
 };

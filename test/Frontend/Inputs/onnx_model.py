@@ -161,6 +161,7 @@ def main():
     parser.add_argument("--node", action="append", default=[])
     parser.add_argument("--import", action="append", dest="imports")
     parser.add_argument("--ir", type=int, default=8)
+    parser.add_argument("--graph", default="graph", help="name of the graph")
     parser.add_argument("--external", help="file beside OUT for the initialisers")
     parser.add_argument("--configuration", action="append", default=[])
     parser.add_argument("--on", action="append", default=[])
@@ -176,7 +177,7 @@ def main():
         nodes.append(make_node(op, operands, results, attributes, f"node_{i + 1}"))
     tensors, outside = initializers(a.init, a.external)
     outputs = [output(text) for text in a.output or a.results.split(",") if text]
-    graph = (fields(1, nodes) + field(2, "graph") + fields(5, tensors) +
+    graph = (fields(1, nodes) + field(2, a.graph) + fields(5, tensors) +
              fields(11, (declaration(*typed(text)) for text in a.input)) + fields(12, outputs))
     model = (field(1, a.ir) + field(2, "test") + field(7, graph) + fields(8, opset_imports(a)) +
              b"".join(model_configuration(text) for text in a.configuration))

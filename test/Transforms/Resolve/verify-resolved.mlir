@@ -41,14 +41,6 @@ func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Names of a plan's own.
-// expected-error @below {{'@d0' is a name that plans use themselves; rename the function}}
-func.func @d0() {
-  return
-}
-
-// -----
-
 // Nothing to run.
 // expected-error @below {{the graph has no public function with a body, so there is nothing to run}}
 module {

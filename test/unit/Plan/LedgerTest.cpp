@@ -77,6 +77,17 @@ TEST(Ledger, AConstantAwayFromHomeIsACopyAtLoad_x2) {
   EXPECT_EQ(copiesAtLoad(file.plan()), ledger.atLoad);
 }
 
+/// The first constant is used, whatever begins at the same place.
+TEST(Ledger, AConstantWithoutElementsHidesNoOther_x2) {
+  Sample sample = makeSample();
+  moveConstant(sample, cpu);
+  sample.plan.constants.push_back(std::make_unique<fb::ConstantT>(*sample.plan.constants[0]));
+  sample.plan.constants.back()->size = 0;
+  sample.plan.constants.back()->content_hash = hashBytes({});
+  const PlanFile file = fileOf(sample);
+  EXPECT_EQ(ledgerOf(file).atLoad[gpu][fb::CopyKind::hostToDevice], (CopyCount{1, 100}));
+}
+
 TEST(Ledger, ATransferOfSeveralValuesNamesEach_x5) {
   Sample sample = makeSample();
   addToCopy(sample.command(0, 1), inInput(0, 0, 16), inArena(3, 32, 16));

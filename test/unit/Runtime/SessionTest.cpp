@@ -381,6 +381,59 @@ TEST(Session, aStateServesAnotherPlanWithTheSameVariables) {
   EXPECT_EQ((*bindings)->output(0u)->dataAs<float>()[0], 3.0f);
 }
 
+TEST(Session, aStateServesVariablesWithoutElements) {
+  PlanBuilder b, c;
+  for (PlanBuilder *plan : {&b, &c}) {
+    uint32_t variables = plan->addArena(fb::ArenaKind::variables, 64);
+    plan->addVariable("none", variables, 0, {0});
+    plan->addVariable("v", variables, 0, {4});
+    plan->addFunction("read");
+    plan->addOutput("n", {0});
+    plan->addOutput("y", {4});
+    plan->copy(memory(variables, 0, 0), output(0, 0));
+    plan->copy(memory(variables, 0, 16), output(1, 16));
+  }
+  Loaded l = load(b);
+  auto plan = c.load(l.runtime);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto session = Session::create(*plan, l.session->state());
+  ASSERT_TRUE(session.ok()) << session.status().message();
+}
+
+/// In another plan they may lie side by side, in the state they need not.
+TEST(Session, anotherPlanUsesOneVariableAtATime) {
+  PlanBuilder b, c;
+  buildCounter(b);
+  Loaded l = load(b);
+  uint32_t variables = c.addArena(fb::ArenaKind::variables, 128);
+  c.addVariable("v", variables, 0, {4});
+  c.addFunction("read");
+  c.addOutput("y", {20});
+  c.copy(memory(variables, 0, 80), output(0, 80));
+  auto plan = c.load(l.runtime);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  Status status = Session::create(*plan, l.session->state()).status();
+  EXPECT_EQ(status.message(), "");
+}
+
+/// As many as are sorted otherwise than a few are.
+TEST(Session, aConstantWithoutElementsBeginsWhereTheNextOneDoes) {
+  PlanBuilder b;
+  const uint32_t constants = b.addArena(fb::ArenaKind::constants, 64 * 40);
+  b.addFunction("main");
+  for (uint32_t i = 0; i < 40; ++i) {
+    b.addConstant(constants, 64 * i, std::vector<float>(16, static_cast<float>(i)));
+    if (i % 3 == 0)
+      b.addConstant(constants, 64 * i, std::vector<float>());
+    b.addOutput("y" + std::to_string(i), {16});
+    b.copy(memory(constants, 64 * i, 64), output(i, 64));
+  }
+  Loaded l = load(b);
+  ASSERT_OK(l.session->run(*l.bindings));
+  for (uint32_t i = 0; i < 40; ++i)
+    EXPECT_EQ(l.bindings->output(i)->dataAs<float>()[15], static_cast<float>(i));
+}
+
 TEST(Session, unloadingGivesAllMemoryBack_m6) {
   PlanBuilder b;
   buildAffine(b);
