@@ -9,8 +9,8 @@
 
 // CHECK-DAG: plan.device @d0_0 "/job:localhost/replica:0/task:0/device:CPU:0"
 // CHECK-DAG: plan.arena @constants_d0_0 constants on @d0_0
-// CHECK-DAG: plan.arena @variables_d0_0_0 variables on @d0_0
-// CHECK-DAG: plan.constant @c0_0 "{{.*}}" on @d
+// CHECK-DAG: plan.arena @transient_d1_0 transient on @d1
+// CHECK-DAG: plan.constant @c0 "{{.*}}" on @d
 // CHECK-DAG: plan.variable @[[V:v0_0]] "c0" on @d
 // CHECK-DAG: plan.code @code0_0 elf
 // CHECK-DAG: plan.kernel @matmul_1
@@ -19,10 +19,11 @@
 // CHECK-DAG: plan.func @once0 inputs
 // CHECK-DAG: plan.func @at_load_0 at_load
 // MEMORY-DAG: plan.func @code0 inputs
+// MEMORY-DAG: plan.constant @c0_0
 // MEMORY-DAG: plan.func @v0 inputs
 // RESULT: {{^}}output0
-// RESULT-NEXT: [[ 10. 13.
-// EXPLAIN: 'matmul_0'
+// RESULT-NEXT: 13. 16.
+// EXPLAIN: function matmul_0
 
 gantry.variable @c0 = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
 gantry.variable @kernels = dense<1.0> : tensor<3xf32>
