@@ -3,8 +3,8 @@
 
 Suites: ctest (unit tests, C API, corpora of the fuzzers, locks), lit, and the end-to-end runners of
 test/e2e. Each suite writes a result file (JUnit XML or JSON) under BUILD/test-results; a suite that
-dies without one counts as a failure, as does one without tests. A skip is a test that could not run
-here or a model that Gantry refuses; each reason is printed.
+dies without one counts as a failure, as does one without tests, or whose tests were all skipped. A skip
+is a test that could not run here or a model that Gantry refuses; each reason is printed.
 
 Two suites run at once, the longest first, each with half of the jobs: the end of each, where one
 test is left, costs nothing then. What a suite says is printed whole when it is over, with its
@@ -41,10 +41,11 @@ LONG = {"ctest": 180, "lit": 75, "kernel-table": 54, "python": 48, "models": 44,
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
 MOST_TOLD = 40  # failures of a suite
+ALL_SKIPPED = 77  # exit status of a suite that is for other builds
 GRACE = 5  # seconds that suites have to tidy up when a signal stops the run
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(kw_only=True)
 class Result:
     passed: int = 0
     failures: list = dataclasses.field(default_factory=list)  # names, each with what is known
@@ -103,7 +104,7 @@ def skip_reason(case, skipped):
 def read_json(file):
     """Result of an end-to-end runner's file: passed, failures [name], skips {reason: count}."""
     data = json.loads(file.read_text(encoding="utf-8"))
-    return Result(data["passed"], list(data["failures"]), collections.Counter(data["skips"]))
+    return Result(passed=data["passed"], failures=list(data["failures"]), skips=collections.Counter(data["skips"]))
 
 
 def suites(build, results, jobs):
@@ -231,10 +232,11 @@ def finish(suite, usage):
         result = suite.read()
     except (OSError, ElementTree.ParseError, ValueError, KeyError) as error:
         result = Result(failures=[f"no result file ({error})"])
-    if suite.process.returncode and not result.failures:
+    is_left_out = suite.process.returncode == ALL_SKIPPED and result.skips and not result.passed
+    if suite.process.returncode and not result.failures and not is_left_out:
         result.failures.append(f"exit status {suite.process.returncode}")
-    if not result.passed and not result.failures and not result.skips:
-        result.failures.append("no test was found")
+    if not result.passed and not result.failures and not is_left_out:
+        result.failures.append("every test was skipped" if result.skips else "no test was found")
     print(f"{suite.name:14} {result.passed:5} passed {len(result.failures):4} failed {result.skipped:5} skipped"
           f"  {seconds:6.1f} s, {usage.ru_utime + usage.ru_stime:6.1f} of processors")
     for failure in result.failures[:MOST_TOLD]:

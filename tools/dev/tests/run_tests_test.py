@@ -1,5 +1,6 @@
 """The sum is only worth something when a lost result counts as a failure."""
 
+import collections
 import contextlib
 import io
 import os
@@ -58,6 +59,17 @@ class RunTestsTest(unittest.TestCase):
         self.assertEqual(lines[at + 62:], ["  FAILED x: a.lit", "    | expected < got"])
         self.assertNotIn("fine", told.getvalue())
 
+    def test_skips_of_both_kinds_of_files_are_counted(self):
+        file = self.folder / "runner.json"
+        file.write_text('{"passed": 2, "failures": ["a: no"], "skips": {"no models": 16, "no PyTorch": 2}}')
+        result = run_tests.read_json(file)
+        self.assertEqual((result.passed, result.failures, result.skipped), (2, ["a: no"], 18))
+        self.assertEqual(dict(result.skips), {"no models": 16, "no PyTorch": 2})
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            list(run_tests.run([("x", ["true"], lambda: run_tests.read_json(file))], 1, self.folder))
+        self.assertRegex(told.getvalue(), r"(?m)^x +2 passed +1 failed +18 skipped ")
+        self.assertIn("\n  skipped 16: no models\n  skipped 2: no PyTorch\n", told.getvalue())
+
     def test_missing_result_file_is_a_failure(self):
         result = self.run_suite("", lambda: run_tests.read_json(self.folder / "none.json"))
         self.assertEqual(len(result.failures), 1)
@@ -69,6 +81,13 @@ class RunTestsTest(unittest.TestCase):
     def test_empty_suite_is_a_failure(self):
         result = self.run_suite("", lambda: run_tests.Result())
         self.assertEqual(result.failures, ["no test was found"])
+
+    def test_a_suite_that_skips_everything_is_a_failure_but_where_it_is_for_other_builds(self):
+        skips = lambda: run_tests.Result(skips=collections.Counter({"no models": 3}))
+        self.assertEqual(self.run_suite("", skips).failures, ["every test was skipped"])
+        left_out = self.run_suite("raise SystemExit(77)", skips)
+        self.assertEqual((left_out.failures, left_out.skipped), ([], 3))
+        self.assertEqual(self.run_suite("raise SystemExit(77)", run_tests.Result).failures, ["exit status 77"])
 
     def test_stale_result_is_not_read(self):
         stale = self.folder / "x.json"
