@@ -3,9 +3,9 @@
 Run through the build folder (lit BUILD/test), which knows where the tools are. Every gantry-opt gets
 --verify-roundtrip: what is read is printed, read again in a context of its own and compared, as text and as
 bytecode, before its passes run.
-Substitutions beyond lit's own: %models (the shared models), %onnx_data (ONNX's test data), %python, %node, %tools
+Substitutions beyond lit's own: %onnx_data (ONNX's test data), %python, %node, %tools
 (the folder of the tools, for scripts that call them as they are).
-Features, for REQUIRES: shared-models, onnx-testdata, node, nvptx, asan, ubsan, amx.
+Features, for REQUIRES: onnx-testdata, node, nvptx, asan, ubsan, amx.
 """
 
 import os
@@ -31,18 +31,13 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "H
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-models = os.environ.get("GANTRY_MODELS_DIR",
-                        os.path.join(config.gantry_source_dir, "..", "shared", "models"))
 onnx_data = "/usr/share/libonnx-testdata/data"
 config.substitutions += [
-    ("%models", os.path.abspath(models)),
     ("%onnx_data", onnx_data),
     ("%python", config.python),
     ("%tools", gantry_tools_dir),
 ]
 
-if os.path.isdir(models):
-    config.available_features.add("shared-models")
 node = shutil.which("node")
 if node:
     config.available_features.add("node")

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 
+import own_models
 import workers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -57,6 +58,15 @@ def made(runner, name, variable, *flags):
                     raise Skip("make_models.py: " + result.stderr.strip().splitlines()[-1])
                 os.replace(pathlib.Path(making) / file.name, file)
     return file
+
+
+def file_of(runner, model):
+    """The ONNX file of "own/NAME", a network of own_models.py; "FOLDER/NAME.onnx", a shared model; or NAME, one of
+    make_models.py."""
+    folder, _, name = model.rpartition("/")
+    if folder == "own":
+        return own_models.write(name, runner.scratch)
+    return shared(model) if folder else made(runner, model, "GANTRY_MADE_MODELS")
 
 
 class Runner:

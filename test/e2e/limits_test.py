@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Limits to the byte: with the smallest limit that a refusal names a plan fits, with a byte less it does not.
 
-The eight networks of make_models.py, ultraface and mnist on a CPU and on a simulated GPU; ultraface on two GPUs in four
-placements, each device in turn; and mnist when it is loaded, against what `gantry run --memory` allows. A batch
+The project's own networks, the eight of make_models.py, ultraface and mnist on a CPU and on a simulated GPU; ultraface
+and a network of our own on two GPUs in four placements, each device in turn; and small ones when they are loaded, against what `gantry run --memory` allows. A batch
 from --largest-batch fits, the next one does not, and a byte less is a smaller one. make_models.py wants PyTorch;
 GANTRY_MADE_MODELS names a folder with its files, GANTRY_DYNAMIC_MODELS one with those of --dynamic. The small ones are
 the default, --all runs all.
@@ -15,17 +15,14 @@ import re
 import sys
 
 import cases
-from cases import made, shared
+import own_models
+from cases import file_of, made
 
 ON_CPU, ON_GPU, ON_TWO = ("CPU:0@{}",), ("CPU:0,GPU:0@{}", "--simulate"), ("CPU:0,GPU:0{},GPU:1{}", "--simulate")
 QUICK = ("reuters_cnn", "mlp", "elementwise")
 LARGE = ("resnet50", "mobilenet_v2", "vit_b_16", "bert_base", "gpt2_small")
 DOES_NOT_FIT = 3
 LOWEST = 64  # bytes: nothing fits
-
-
-def file_of(runner, model):
-    return shared(model) if "/" in model else made(runner, model, "GANTRY_MADE_MODELS")
 
 
 def compile_within(runner, file, devices, *flags, status=0):
@@ -66,8 +63,8 @@ PLACEMENTS = {
 }
 
 
-def on_two_devices(runner, placement):
-    file = shared("ultraface/ultraface.onnx")
+def on_two_devices(runner, model, placement):
+    file = file_of(runner, model)
     everywhere = (f"--devices={ON_TWO[0].format('', '')}", *ON_TWO[1:])
     runner.gantry("compile", file, *everywhere, "-o", "plan.gantry")
     ops = json.loads(runner.gantry("explain", "--json", "plan.gantry")[0])["functions"][0]["ops"]
@@ -82,18 +79,18 @@ def on_two_devices(runner, placement):
     return ", ".join(told)
 
 
-def when_loaded(runner):
+def when_loaded(runner, model):
     """A plan without a limit, which is loaded, and then bound, within less and less too little."""
     plan, limits = "plan.gantry", [LOWEST]
-    runner.gantry("compile", shared("mnist/mnist.onnx"), "-o", plan)
+    runner.gantry("compile", file_of(runner, model), "-o", plan)
 
     def run(limit, status=0):
         return runner.gantry("run", plan, "--fill=ramp", f"--memory=CPU:0=limit:{limit}", status=status)[1]
 
     for what in ("constants and transient values", "the output"):
-        found = re.search(r"to at least (\d+) bytes", refusal := run(limits[-1], DOES_NOT_FIT))
+        found = re.search(r"to at least ([\d.]+) (bytes|KiB|MiB)", refusal := run(limits[-1], DOES_NOT_FIT))
         assert found, f"no smallest limit for {what} in: {refusal}"
-        limits.append(int(found[1]))
+        limits.append(int(float(found[1]) * {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20}[found[2]]))  # written in full
     run(limits[-1])
     run(limits[-1] - 1, DOES_NOT_FIT)
     return f"{limits[-1]} bytes"
@@ -101,7 +98,10 @@ def when_loaded(runner):
 
 def largest_batch(runner, model, batch=3):
     """A limit that has just room for a batch, and one byte less."""
-    file = made(runner, model, "GANTRY_DYNAMIC_MODELS", "--dynamic")
+    if model == "own/perceptron":
+        file = own_models.write("perceptron", runner.scratch, dynamic=True)
+    else:
+        file = made(runner, model, "GANTRY_DYNAMIC_MODELS", "--dynamic")
     devices = ON_GPU[0].format
     smallest = smallest_named(
         compile_within(runner, file, devices(LOWEST), ON_GPU[1], f"--dim=batch={batch}", status=DOES_NOT_FIT), "GPU:0")
@@ -113,21 +113,32 @@ def largest_batch(runner, model, batch=3):
     return f"{batch} in {smallest} bytes"
 
 
+def short(model):
+    return model.rpartition("/")[2].removesuffix(".onnx")
+
+
 def on_each(models):
-    return {f"{name.rpartition('/')[2].removesuffix('.onnx')}@{label}":
+    return {f"{short(name)}@{label}":
             (lambda runner, name=name, where=where: on_one_device(runner, name, where))
             for name in models for label, where in (("CPU", ON_CPU), ("GPU", ON_GPU))}
 
 
 def on_two(placements):
-    return {f"two-devices/{name}": (lambda runner, name=name: on_two_devices(runner, name)) for name in placements}
+    return {f"two-devices/{name}/{short(model)}":
+            (lambda runner, model=model, name=name: on_two_devices(runner, model, name))
+            for model in ("own/residual", "ultraface/ultraface.onnx") for name in placements}
+
+
+def loaded(models):
+    return {f"loaded/{short(name)}": (lambda runner, name=name: when_loaded(runner, name)) for name in models}
 
 
 def largest(models):
-    return {f"largest-batch/{name}": (lambda runner, name=name: largest_batch(runner, name)) for name in models}
+    return {f"largest-batch/{short(name)}": (lambda runner, name=name: largest_batch(runner, name)) for name in models}
 
 
-CASES = {**on_each(("mnist/mnist.onnx", *QUICK)), **on_two(("halves",)), "loaded": when_loaded, **largest(("mlp",))}
+CASES = {**on_each(("own/residual", "own/encoder", "mnist/mnist.onnx", *QUICK)), **on_two(("halves",)),
+         **loaded(("own/perceptron", "mnist/mnist.onnx")), **largest(("own/perceptron", "mlp"))}
 MORE = {**on_each(("ultraface/ultraface.onnx", *LARGE)), **on_two(("ends", "in-turn", "three-in-turn")),
         **largest(("resnet50", "mobilenet_v2", "gpt2_small"))}
 

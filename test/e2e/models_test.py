@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Whole models through the tool `gantry`, compared with references computed elsewhere.
 
-The shared models (GANTRY_MODELS_DIR, default ../shared/models): mnist's four digits and ultraface
+The project's own networks (own_models.py) against NumPy. The shared models (GANTRY_MODELS_DIR, default ../shared/models): mnist's four digits and ultraface
 against the files beside them, ONNX's light_* networks against their output files, networks of
 make_models.py against PyTorch. The project's own digits classifier against its labels. A model
 whose weights lie in a sparse file of more than 2 GiB beside it. Each case that cannot run here says why.
@@ -21,6 +21,7 @@ import sys
 import numpy as np
 
 import cases
+import own_models
 from cases import Skip, shared
 from onnx_data import load_tensor
 
@@ -67,6 +68,12 @@ def expect_close(actual, expected, what, rtol=RTOL):
 
 
 # --- the cases; each takes Models --------------------------------------------------------------
+
+
+def own(runner, name):
+    graph = own_models.NETWORKS[name]()
+    actual = runner.run(own_models.write(name, runner.scratch), graph.inputs, ["output"])
+    expect_close(actual["output"], graph.expected[0], "output")
 
 
 def mnist(runner, digit):
@@ -170,7 +177,7 @@ def external_data(runner):
 
 def counted(runner, name):
     """Loaded and run, but for the kernels: the copies of the ledger, nothing left behind, the calls of a further run."""
-    model, plan = cases.made(runner, name, "GANTRY_MADE_MODELS"), runner.scratch / "plan.gantry"
+    model, plan = cases.file_of(runner, name), runner.scratch / "plan.gantry"
     runner.gantry("compile", model, *GPU, "-o", plan)
     calls = []
     for runs in (2, 3):
@@ -198,9 +205,11 @@ def spread(runner, model, *rules):
 
 
 LARGE_OUTPUTS = ("gpt2_small", "elementwise")  # go piece by piece, above 16 MiB
+OWN = tuple(f"own/{name}" for name in own_models.NETWORKS)
 MADE = ("resnet50", "mobilenet_v2", "vit_b_16", "bert_base", "gpt2_small", "reuters_cnn", "mlp", "elementwise")
 
 CASES = {
+    **{f"own/{name}": (lambda runner, name=name: own(runner, name)) for name in own_models.NETWORKS},
     **{f"mnist/{digit}": (lambda runner, digit=digit: mnist(runner, digit)) for digit in (0, 3, 5, 7)},
     "ultraface": ultraface,
     **{f"light/{name}": (lambda runner, name=name: light(runner, name)) for name in
@@ -209,17 +218,17 @@ CASES = {
        ("mlp", "reuters_cnn", "elementwise")},
     "digits": digits,
     "external-data-over-2GiB": external_data,
-    **{f"spread/{name}": (lambda runner, name=name, rules=rules: spread(runner, shared(f"{name}.onnx"), *rules))
-       for name, rules in {"mnist/mnist": ("op:MatMul=GPU:1", "op:Conv=GPU:1"), "ultraface/ultraface": ("op:Conv=GPU:1",),
-                           "light/light_resnet50": ("op:Conv=GPU:1",)}.items()},
-    "spread/bert_base": lambda runner: spread(runner, cases.made(runner, "bert_base", "GANTRY_MADE_MODELS"),
-                                              "op:MatMul=GPU:1"),
+    **{f"spread/{name}": (lambda runner, name=name, rules=rules: spread(runner, cases.file_of(runner, name), *rules))
+       for name, rules in {"own/residual": ("op:Conv=GPU:1",), "own/encoder": ("op:MatMul=GPU:1",),
+                           "mnist/mnist.onnx": ("op:MatMul=GPU:1", "op:Conv=GPU:1"),
+                           "ultraface/ultraface.onnx": ("op:Conv=GPU:1",), "light/light_resnet50.onnx": ("op:Conv=GPU:1",),
+                           "bert_base": ("op:MatMul=GPU:1",)}.items()},
 }
 if ON_FAKE:  # of the others nothing is for GPUs, or they would take minutes; "counted" has networks of their kinds
     for name in ("external-data-over-2GiB", "light/light_vgg19", "light/light_resnet50", "light/light_inception_v1",
-                 "spread/light/light_resnet50", "spread/bert_base", "pytorch/elementwise"):
+                 "spread/light/light_resnet50.onnx", "spread/bert_base", "pytorch/elementwise"):
         del CASES[name]
-    CASES |= {f"counted/{name}": lambda runner, name=name: counted(runner, name) for name in MADE}
+    CASES |= {f"counted/{name}": lambda runner, name=name: counted(runner, name) for name in OWN + MADE}
 
 
 if __name__ == "__main__":

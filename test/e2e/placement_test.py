@@ -21,6 +21,7 @@ import unittest
 
 try:
     import numpy as np
+    import own_models
 except ImportError as missing:
     print(f"skipped: {missing} (tools/dev/install_deps.sh references)")
     sys.exit(77)
@@ -401,11 +402,16 @@ class ModelsTest(PlacementTest):
         """The log's lines, the summary's counts and what the runtime counted are one account."""
         lines = [line for line in log.splitlines() if line.startswith("Copying ")]
         per_run = [int(line.split()[1]) for line in lines if not line.endswith("(once, at load)")]
-        summary = re.search(r"; (\d+) cop(?:y|ies) per run, .*; (\d+) at load", log)
-        counted = re.search(r"copies counted as planned: (\d+) per run, .*; (\d+) at load", log)
+        summary = re.search(r"; (\d+) cop(?:y|ies) per run(?: in \d+ transfers)?, .*; (\d+) at load", log)
+        counted = re.search(r"copies counted as planned: (\d+) per run(?: in \d+ transfers)?, .*; (\d+) at load", log)
         self.assertEqual(summary.groups(), (str(len(per_run)), str(len(lines) - len(per_run))))
         self.assertEqual(counted.groups(), summary.groups())
         self.assertGreater(len(per_run), 0)
+
+    def test_networks_of_our_own(self):
+        for name, *placements in (("residual", ["--place", "op:Conv=GPU:1"]),
+                                  ("encoder", ["--place", "op:MatMul=GPU:1"], ["--place", "op:Softmax=CPU:0"])):
+            self.check(own_models.write(name, self.folder), *placements)
 
     def test_mnist(self):
         self.check(MODELS / "mnist/mnist.onnx", ["--place", "op:MatMul=GPU:1"],

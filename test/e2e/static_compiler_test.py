@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 
+import cases
+import own_models
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ONNX = pathlib.Path("/usr/share/libonnx-testdata/data")
 DEVICES = ("CPU:0", "CPU:0,GPU:0")
@@ -28,9 +31,11 @@ ALWAYS = ("attention", "averagepool", "concat", "conv", "gemm", "layer_normaliza
 LARGE = ("light_inception_v1", "light_resnet50", "light_squeezenet", "light_vgg19")
 
 
-def models(every):
+def models(every, folder):
     yield from sorted((ROOT / "examples").rglob("*.onnx"))
-    yield from sorted((ROOT.parent / "shared/models").rglob("*.onnx"))
+    yield from sorted(cases.MODELS.rglob("*.onnx"))
+    for name in own_models.NETWORKS:
+        yield own_models.write(name, folder)
     seen = collections.Counter()
     for position, file in enumerate(sorted(ONNX.glob("*/*/model.onnx"))):
         kind = next((kind for kind in ALWAYS if kind in file.parent.name), None)
@@ -50,7 +55,7 @@ def compile_with(library, build, model, devices, out):
 
 def compare(build, model, devices, folder):
     """None when both agree, else what is wrong; a model that both refuse is "refused"."""
-    name = f"{model.parent.name}.{devices.replace(',', '-').replace(':', '')}"
+    name = f"{model.parent.name}.{model.stem}.{devices.replace(',', '-').replace(':', '')}"
     static, shared = (compile_with(build / "lib" / library, build, model, devices, folder / f"{name}.{library}")
                       for library in ("libgantry-compiler.so", "libgantry-compiler-shared.so"))
     if static is None and shared is None:
@@ -73,9 +78,10 @@ def main():
         result["skips"] = {"the build has no second compiler (GANTRY_STATIC_LLVM=COMPILER)": 1}
     else:
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            cases = [(model, devices) for model in models(arguments.every) for devices in DEVICES]
-            found = pool.map(lambda case: compare(build, *case, pathlib.Path(folder)), cases)
-            for (model, devices), wrong in zip(cases, found):
+            folder = pathlib.Path(folder)
+            pairs = [(model, devices) for model in models(arguments.every, folder) for devices in DEVICES]
+            found = pool.map(lambda pair: compare(build, *pair, folder), pairs)
+            for (model, devices), wrong in zip(pairs, found):
                 if wrong == "refused":
                     result["skips"]["refused by both"] = result["skips"].get("refused by both", 0) + 1
                 elif wrong:
