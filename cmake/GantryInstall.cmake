@@ -16,17 +16,9 @@ if(GANTRY_BUILD_COMPILER)
   list(APPEND installed_tools gantry-opt gantry-lsp-server gantry-reduce)
 endif()
 
-# Programs find the libraries from where they are, wherever the tree is moved to; MLIR stays where
-# the distribution has it, which is no folder that the loader looks into by itself.
-file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(${installed_tools} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-if(GANTRY_BUILD_COMPILER AND NOT GANTRY_STATIC_LLVM STREQUAL ON)
-  get_property(mlir_folder GLOBAL PROPERTY GANTRY_MLIR_FOLDER)
-  set_property(TARGET gantry-opt gantry-lsp-server gantry-reduce APPEND PROPERTY INSTALL_RPATH ${mlir_folder})
-  if(NOT GANTRY_STATIC_LLVM)
-    set_property(TARGET gantry-compiler APPEND PROPERTY INSTALL_RPATH ${mlir_folder})
-  endif()
-endif()
+# Built as installed: where the two search paths differ, CMake makes room for the longer one with colons, and an empty
+# entry of a search path is the current folder (tools/dev/check_elf.py).
+set_target_properties(${installed_libraries} ${installed_tools} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
 
 install(TARGETS ${installed_libraries} ${installed_tools} EXPORT GantryTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

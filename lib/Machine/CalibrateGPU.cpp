@@ -9,10 +9,10 @@
 #include "gantry/Machine/Machine.h"
 #include "gantry/Runtime/Device.h"
 #include "gantry/Runtime/ThreadPool.h"
+#include "gantry/Support/Environment.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <vector>
 
 namespace gantry::machine {
@@ -297,7 +297,7 @@ Status measureGPUs(Topology &topology, unsigned threads) {
                   }));
     }
   // Figures of a stand-in for CUDA are those of no GPU, wherever they go.
-  if (const char *other = std::getenv("GANTRY_CUDA_LIB"); other && *other)
+  if (!environment("GANTRY_CUDA_LIB").empty())
     for (uint32_t each : measured)
       topology.physical[each].model += " (rates of a stand-in for CUDA, of no GPU)";
   return {};

@@ -2,7 +2,8 @@
 
 #include "Nvml.h"
 
-#include <cstdlib>
+#include "gantry/Support/Environment.h"
+
 #include <dlfcn.h>
 
 namespace gantry::machine {
@@ -104,23 +105,20 @@ const Candidate candidates[] = {
 
 /// The one that plans would run by: libcuda and the libraries that drivers open may be others, and
 /// the usual ones of these do not work with another libcuda.
-std::vector<const char *> filesOf(const Candidate &candidate) {
-  auto named = [](const char *variable) {
-    const char *file = std::getenv(variable);
-    return file && *file ? file : nullptr;
-  };
+std::vector<std::string> filesOf(const Candidate &candidate) {
+  const std::vector<std::string> usual(candidate.files.begin(), candidate.files.end());
   if (!candidate.variable)
-    return candidate.files;
-  if (const char *other = named(candidate.variable))
-    return {other};
+    return usual;
+  if (std::string other = environment(candidate.variable); !other.empty())
+    return {std::move(other)};
   const bool isCuda = candidate.version == cudaVersion;
-  return isCuda || !named("GANTRY_CUDA_LIB") ? candidate.files : std::vector<const char *>();
+  return isCuda || environment("GANTRY_CUDA_LIB").empty() ? usual : std::vector<std::string>();
 }
 
 LibraryReport look(const Candidate &candidate) {
   LibraryReport report{candidate.name, "", candidate.absent};
-  for (const char *file : filesOf(candidate)) {
-    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  for (const std::string &file : filesOf(candidate)) {
+    void *library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library)
       continue;
     report.version = candidate.version(library);

@@ -7,9 +7,9 @@
 #include "gantry/Drivers/CPUFeatures.h"
 #include "gantry/Drivers/HostDriver.h"
 #include "gantry/Runtime/ThreadPool.h"
+#include "gantry/Support/Environment.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -48,7 +48,7 @@ void readHost(Machine &machine) {
 
 /// GPUs in the order of CUDA_VISIBLE_DEVICES; all without it.
 std::vector<NvmlDevice> letThrough(std::vector<NvmlDevice> devices) {
-  const char *variable = std::getenv("CUDA_VISIBLE_DEVICES");
+  const char *variable = environmentVariable("CUDA_VISIBLE_DEVICES");
   if (!variable)
     return devices;
   std::vector<std::string> uuids;

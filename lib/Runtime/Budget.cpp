@@ -2,11 +2,11 @@
 
 #include "gantry/Runtime/Device.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Environment.h"
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <set>
 
 namespace gantry::runtime {
@@ -84,8 +84,7 @@ Expected<MemorySetting> MemorySetting::parse(std::string_view text) {
 
 Expected<std::vector<MemorySetting>> MemorySetting::fromEnvironment() {
   std::vector<MemorySetting> settings;
-  if (const char *growth = std::getenv("TF_FORCE_GPU_ALLOW_GROWTH"); growth && *growth) {
-    const std::string_view value = growth;
+  if (const std::string value = environment("TF_FORCE_GPU_ALLOW_GROWTH"); !value.empty()) {
     if (value != "true" && value != "false")
       return Status::invalidArgument("TF_FORCE_GPU_ALLOW_GROWTH is '" + printable(value) +
                                      "'; it takes true or false");
@@ -93,8 +92,8 @@ Expected<std::vector<MemorySetting>> MemorySetting::fromEnvironment() {
     settings.back().device.type = DeviceType::GPU;
     settings.back().growth = value == "true";
   }
-  const char *given = std::getenv("GANTRY_MEMORY");
-  for (std::string_view rest = given ? given : ""; !rest.empty();) {
+  const std::string given = environment("GANTRY_MEMORY");
+  for (std::string_view rest = given; !rest.empty();) {
     const size_t end = std::min(rest.find(';'), rest.size());
     Expected<MemorySetting> setting = parse(rest.substr(0, end));
     if (!setting)

@@ -4,9 +4,10 @@
 
 #include "TemporaryName.h"
 
+#include "gantry/Support/Environment.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -208,8 +209,9 @@ Status AtomicFile::commit() {
 }
 
 Expected<NamelessFile> NamelessFile::create() {
-  const char *given = std::getenv("TMPDIR");
-  std::string folder = given && *given ? given : "/tmp";
+  std::string folder = environment("TMPDIR");
+  if (folder.empty())
+    folder = "/tmp";
   int descriptor = openNameless(folder, O_RDWR, 0600);
   if (descriptor < 0) {
     TemporaryName name = TemporaryName::beside(folder + "/gantry");

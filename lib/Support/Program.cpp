@@ -1,9 +1,10 @@
 // Programs by posix_spawn, which is safe in a process of many threads.
 #include "gantry/Support/Program.h"
 
+#include "gantry/Support/Environment.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <spawn.h>
@@ -65,11 +66,6 @@ bool isProgram(const std::string &path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
          ::access(path.c_str(), X_OK) == 0;
 }
-
-std::string environment(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
 } // namespace
 
 std::string Finished::describe() const {
@@ -114,8 +110,8 @@ Expected<std::string> findPtxas() {
   for (std::string_view rest = folders; !rest.empty();) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    // An empty folder would mean this one, and what lies here is nobody's toolkit.
-    if (std::string path = std::string(folder) + "/ptxas"; !folder.empty() && isProgram(path))
+    // An empty folder, or ".", would mean this one, and what lies here is nobody's toolkit.
+    if (std::string path = std::string(folder) + "/ptxas"; path.starts_with('/') && isProgram(path))
       return path;
   }
   return std::string();

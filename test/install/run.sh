@@ -26,6 +26,14 @@ for file in include/gantry/Plan/Plan.fbs include/gantry/Support/CompileFlags.def
   [[ -f $prefix/$file ]] || fail "$file is missing"
 done
 
+# Nothing of it looks for libraries in the current folder.
+/usr/bin/python3 "$here/../../tools/dev/check_elf.py" "$prefix"
+mkdir "$work/planted"
+for program in "$prefix"/bin/*; do
+  for library in libzip.so.4 $(ldd "$program" | awk '/=>/ { print $1 }'); do : >"$work/planted/$library"; done
+  (cd "$work/planted" && "$program" --help >/dev/null) || fail "$program loads a library of the current folder"
+done
+
 halves=(runtime show)
 [[ -e $prefix/bin/gantry-opt ]] && halves+=(compiler)
 for half in "${halves[@]}"; do

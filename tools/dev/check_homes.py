@@ -28,6 +28,7 @@ class Rule:
 BELOW_PIPELINE = ("lib/Analysis", "lib/AutoPlacement", "lib/Device", "lib/Dialect", "lib/Frontend",
                   "lib/Judge", "lib/Packing", "lib/Placement", "lib/Plan", "lib/Queues", "lib/Target",
                   "lib/Transforms")
+EVERYWHERE = ("include", "lib", "tools")
 CONTROL_FLOW = (r"\b(?:isa|cast|dyn_cast|isa_and_present|isa_and_nonnull|dyn_cast_or_null|"
                 r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!commands::)(?:IfOp|WhileOp)\b")
 RULES = [
@@ -59,6 +60,18 @@ RULES = [
              "lib/Plan/PlanWriter.cpp": 1,
              "lib/Target/CUDA/Assemble.cpp": 1,  # what --code-cache names
              "lib/Target/Plan/WritePlan.cpp": 1,
+         }),
+    Rule("a variable of the environment", "ask Support/Environment.h, which tells setuid programs nothing",
+         re.compile(r"\b(?:secure_)?getenv\("), EVERYWHERE, {"lib/Support/Environment.cpp": 1}),
+    Rule("opening a library", "its name is fixed, its path absolute, or environment() names it: then it belongs in "
+         "the table", re.compile(r"\bdlm?open\("), EVERYWHERE, {
+             "lib/Drivers/CUDA/Libraries/Common.cpp": 1,
+             "lib/Drivers/CUDA/Library.cpp": 1,
+             "lib/Drivers/Emulated/EmulatorLibrary.cpp": 1,
+             "lib/Drivers/Host/SharedObject.cpp": 1,
+             "lib/Machine/Libraries.cpp": 1,
+             "lib/Machine/Nvml.cpp": 1,
+             "tools/gantry/Compiler.cpp": 1,
          }),
 ]
 # Where names of devices come in as text, and layers that are not the compiler's.

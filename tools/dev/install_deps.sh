@@ -16,7 +16,7 @@ declare -A groups=(
   [build]="cmake ninja-build ccache pkg-config git make g++ clang-22 lld-22 liblld-22-dev
            libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools libzstd-dev zlib1g-dev
            libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler
-           libgtest-dev libcli11-dev nlohmann-json3-dev libzip-dev libxxhash-dev
+           libgtest-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
            python3 python3-numpy"
   [test]="libonnx-testdata python3-onnx python3-jsonschema binutils"
   [references]="python3-torch python3-torchvision python3-sklearn mypy"

@@ -2,6 +2,7 @@
 
 #include "gantry/Drivers/CPUFeatures.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Environment.h"
 #include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
 #include "gantry/Support/JSONWriter.h"
@@ -9,7 +10,6 @@
 #include "gantry/Support/Version.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -27,11 +27,6 @@ using JSON = nlohmann::json;
 constexpr const char *defaultLimit = "4GiB";
 
 // ---- where ----
-
-std::string environment(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
 
 /// Empty when the environment names no place.
 std::string cacheFolder() {

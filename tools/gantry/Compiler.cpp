@@ -2,9 +2,9 @@
 
 #include "Console.h"
 
+#include "gantry/Support/Environment.h"
 #include "gantry/Support/Version.h"
 
-#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 
@@ -78,15 +78,16 @@ struct CRequest : gantry_compile_request_t {
 } // namespace
 
 /// What the environment says, else beside the program, as in a build and in an installed tree, else
-/// where the loader looks.
+/// where the loader looks; never in the current folder.
 std::string Compiler::libraryPath() {
-  if (const char *exact = std::getenv("GANTRY_COMPILER"); exact && *exact)
+  if (std::string exact = environment("GANTRY_COMPILER"); !exact.empty())
     return exact;
   std::error_code error;
   const auto prefix =
       std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
   for (const char *folder : {"lib", GANTRY_LIBDIR})
-    if (const auto beside = prefix / folder / libraryName; std::filesystem::exists(beside, error))
+    if (const auto beside = prefix / folder / libraryName;
+        beside.is_absolute() && std::filesystem::exists(beside, error))
       return beside.string();
   return libraryName;
 }

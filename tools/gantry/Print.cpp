@@ -2,9 +2,10 @@
 
 #include "Console.h"
 
+#include "gantry/Support/Environment.h"
+
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,10 +14,8 @@ namespace gantry::tool {
 size_t outputWidth() {
   constexpr size_t least = 40;
   size_t width = 0;
-  if (const char *columns = std::getenv("COLUMNS")) {
-    const std::string_view text = columns;
-    std::from_chars(text.data(), text.data() + text.size(), width);
-  }
+  const std::string columns = environment("COLUMNS");
+  std::from_chars(columns.data(), columns.data() + columns.size(), width);
   winsize size = {};
   if (width == 0 && ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
     width = size.ws_col;

@@ -1,5 +1,5 @@
-// NumPy's archives of named arrays, .npz. Apart from Files.h because they need libzip, which the
-// compiler library does without.
+// NumPy's archives of named arrays, .npz. Apart from ArrayFiles.h because they need zlib, which
+// the compiler library does without.
 #pragma once
 
 #include "gantry/Formats/ArrayFiles.h"

@@ -1,5 +1,7 @@
 #include "Library.h"
 
+#include "gantry/Support/Environment.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
@@ -32,7 +34,7 @@ Status explainStart(const Library &library, Result result) {
     return Status::unavailable("'" + library.path +
                                "' is the stub of the CUDA Toolkit, which is for linking only; "
                                "remove its folder from the loader's path");
-  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const char *visible = environmentVariable("CUDA_VISIBLE_DEVICES");
   if (result == Result::noDevice)
     return Status::unavailable(
         "NVIDIA's driver is installed, but it shows no GPU" +
@@ -60,8 +62,9 @@ Status start(Library &library) {
 
 Expected<std::unique_ptr<Library>> load() {
   auto library = std::make_unique<Library>();
-  const char *named = std::getenv("GANTRY_CUDA_LIB");
-  library->path = named && *named ? named : usualName;
+  library->path = environment("GANTRY_CUDA_LIB");
+  if (library->path.empty())
+    library->path = usualName;
   void *opened = ::dlopen(library->path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!opened) {
     const char *why = ::dlerror();

@@ -1,8 +1,8 @@
 #include "EmulatorLibrary.h"
 
+#include "gantry/Support/Environment.h"
 #include "gantry/Support/Version.h"
 
-#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <string>
@@ -28,13 +28,13 @@ std::filesystem::path ownFile() {
 }
 
 std::string libraryPath() {
-  if (const char *exact = std::getenv("GANTRY_EMULATOR"); exact && *exact)
+  if (std::string exact = environment("GANTRY_EMULATOR"); !exact.empty())
     return exact;
   const std::filesystem::path folder = ownFile().parent_path();
   std::error_code error;
   for (const auto &beside :
        {folder, folder.parent_path() / "lib", folder.parent_path() / GANTRY_LIBDIR})
-    if (std::filesystem::exists(beside / libraryName, error))
+    if (beside.is_absolute() && std::filesystem::exists(beside / libraryName, error))
       return (beside / libraryName).string();
   return libraryName;
 }

@@ -159,14 +159,18 @@ TEST(Npy, WritesNothingWhereItCannot) {
   EXPECT_EQ(writeNpy("/nonexistent/a.npy", array->view()).code(), StatusCode::notFound);
 }
 
+std::vector<uint8_t> contentOf(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 TEST(Npz, AnyFlippedByteIsHandled) {
   TemporaryFolder folder;
   auto array = Array::make(ElementType::u8, {3});
   std::memcpy(array->bytes.data(), "abc", 3);
   const std::pair<std::string, ArrayView> content[] = {{"a", array->view()}, {"b", array->view()}};
   ASSERT_TRUE(writeNpz(folder / "a.npz", content).ok());
-  std::ifstream in(folder / "a.npz", std::ios::binary);
-  const std::vector<uint8_t> whole((std::istreambuf_iterator<char>(in)), {});
+  const std::vector<uint8_t> whole = contentOf(folder / "a.npz");
   auto back = parseNpz(whole, "a.npz");
   ASSERT_TRUE(back) << back.status().message();
   ASSERT_EQ(back->size(), 2u);
@@ -179,6 +183,68 @@ TEST(Npz, AnyFlippedByteIsHandled) {
       file[at] ^= static_cast<uint8_t>(flip);
       (void)parseNpz(file, "a.npz");
     }
+}
+
+TEST(Npz, GivesTheSameBytesEveryTime) {
+  TemporaryFolder folder;
+  auto array = Array::make(ElementType::u8, {3});
+  std::memcpy(array->bytes.data(), "abc", 3);
+  const std::pair<std::string, ArrayView> content[] = {{"a", array->view()}};
+  ASSERT_TRUE(writeNpz(folder / "a.npz", content).ok());
+  const std::vector<uint8_t> first = contentOf(folder / "a.npz");
+  // A zip file counts time in steps of two seconds.
+  EXPECT_EQ(std::vector<uint8_t>(first.begin() + 10, first.begin() + 14),
+            (std::vector<uint8_t>{0, 0, 0x21, 0}));
+}
+
+TEST(Npz, SaysWhatIsWrong) {
+  TemporaryFolder folder;
+  auto array = Array::make(ElementType::u8, {3});
+  std::memcpy(array->bytes.data(), "abc", 3);
+  const std::pair<std::string, ArrayView> content[] = {{"a", array->view()}, {"b", array->view()}};
+  ASSERT_TRUE(writeNpz(folder / "a.npz", content).ok());
+  const std::vector<uint8_t> whole = contentOf(folder / "a.npz");
+  // Two headers with their names, .npy files of 131 bytes; two places in the directory; the end.
+  constexpr size_t header = 35 + 131, directory = 2 * header, place = 51,
+                   end = directory + 2 * place;
+  ASSERT_EQ(whole.size(), end + 22);
+  auto refusal = [&](size_t at, std::initializer_list<uint8_t> bytes) {
+    auto file = whole;
+    std::copy(bytes.begin(), bytes.end(), file.begin() + static_cast<ptrdiff_t>(at));
+    return std::string(parseNpz(file, "x.npz").status().message());
+  };
+  const std::string unreadable = "'x.npz' is not a readable .npz file: ";
+  EXPECT_EQ(parseNpz({}, "x.npz").status().message(), unreadable + "it is empty");
+  EXPECT_EQ(refusal(end, {0}), unreadable + "the end of the archive is missing");
+  EXPECT_EQ(refusal(end + 16, {0xff, 0xff, 0xff, 0xff}),
+            unreadable + "its directory lies outside of the file");
+  EXPECT_EQ(refusal(end + 10, {3}), unreadable + "its directory has 2 entries, expected 3");
+  EXPECT_EQ(refusal(directory, {0}), unreadable + "its directory is damaged");
+  EXPECT_EQ(refusal(directory + 28, {0xff, 0xff}),
+            unreadable + "its directory is damaged"); // length of the name
+  EXPECT_EQ(refusal(directory + 46, {0}), unreadable + "its directory is damaged"); // in the name
+  EXPECT_EQ(refusal(directory + 42, {0xff, 0xff, 0xff, 0xff}), // an addition of 64 bits is missing
+            unreadable + "its directory is damaged");
+  EXPECT_EQ(refusal(directory + 42, {1}), unreadable + "entry 'a.npy' lies outside of the file");
+  EXPECT_EQ(refusal(directory + 20, {0xff, 0xff}),
+            unreadable + "entry 'a.npy' lies outside of the file");
+  EXPECT_EQ(refusal(directory + 24, {132}), unreadable + "entry 'a.npy' claims 132 bytes");
+  EXPECT_EQ(refusal(directory + 16, {0, 0}),
+            unreadable + "entry 'a.npy' cannot be unpacked"); // checksum
+  EXPECT_EQ(refusal(directory + 10, {8}),
+            unreadable + "entry 'a.npy' cannot be unpacked"); // not deflated
+  EXPECT_EQ(refusal(directory + 8, {1}),
+            "'x.npz' packs entry 'a.npy' by another method than NumPy's, stored or deflated");
+  // Both entries are all that is before the directory.
+  auto overlapping = whole;
+  overlapping[directory + 20] = overlapping[directory + 24] = (header * 2 - 35) & 0xff;
+  overlapping[directory + 21] = overlapping[directory + 25] = (header * 2 - 35) >> 8;
+  EXPECT_EQ(parseNpz(overlapping, "x.npz").status().message(), unreadable + "its entries overlap");
+  const std::string name(65532, 'n');
+  const std::pair<std::string, ArrayView> tooLong[] = {{name, array->view()}};
+  EXPECT_EQ(writeNpz("/nowhere/x.npz", tooLong).message(),
+            "cannot write '/nowhere/x.npz': the name of an array has 65532 bytes, at most 65531 "
+            "are possible");
 }
 
 TEST(TensorProto, ReadsPackedAndRawElements) {

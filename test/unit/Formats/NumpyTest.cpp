@@ -80,6 +80,63 @@ TEST(Numpy, ReadsOurFiles) {
       << contentOf(folder / "stderr.txt");
 }
 
+TEST(Numpy, ReadsArchivesOfOtherForms) {
+  SKIP_WITHOUT_NUMPY();
+  TemporaryFolder folder;
+  ASSERT_EQ(python(folder, R"(
+import io, zipfile
+def npy(value):
+  file = io.BytesIO(); np.save(file, np.array(value)); return file.getvalue()
+with zipfile.ZipFile('comment.npz', 'w') as z:
+  z.comment = b'PK' * 999
+  z.writestr('a.npy', npy(1))
+class Pipe(io.RawIOBase):  # where sizes follow the contents
+  def __init__(self, file): self.file = file
+  def writable(self): return True
+  def seekable(self): return False
+  def write(self, data): return self.file.write(data)
+with open('pipe.npz', 'wb') as file, zipfile.ZipFile(Pipe(file), 'w', zipfile.ZIP_DEFLATED) as z:
+  z.writestr('a.npy', npy(2))
+with zipfile.ZipFile('many.npz', 'w') as z:  # 16 bits do not count them
+  for i in range(65536): z.writestr(f'{i}.npy', npy(i))
+for name, method in (('bz2.npz', zipfile.ZIP_BZIP2), ('lzma.npz', zipfile.ZIP_LZMA)):
+  with zipfile.ZipFile(name, 'w', method) as z: z.writestr('a.npy', npy(3))
+)"),
+            0)
+      << contentOf(folder / "stderr.txt");
+  for (const auto &[name, value] : {std::pair("comment.npz", 1.0), {"pipe.npz", 2.0}}) {
+    auto arrays = readArrays(folder / name);
+    ASSERT_TRUE(arrays) << arrays.status().message();
+    EXPECT_EQ(valueAt(arrays->at(0).array.view(), 0), value) << name;
+  }
+  auto many = readArrays(folder / "many.npz");
+  ASSERT_TRUE(many) << many.status().message();
+  ASSERT_EQ(many->size(), 65536u);
+  EXPECT_EQ(many->back().name, "65535");
+  EXPECT_EQ(valueAt(many->back().array.view(), 0), 65535.0);
+  for (const char *name : {"bz2.npz", "lzma.npz"})
+    EXPECT_EQ(readArrays(folder / name).status().message(),
+              "'" + (folder / name) +
+                  "' packs entry 'a.npy' by another method than NumPy's, stored or deflated");
+}
+
+TEST(Numpy, ReadsOurLargeArchives) {
+  SKIP_WITHOUT_NUMPY();
+  TemporaryFolder folder;
+  auto byte = Array::make(ElementType::u8, {});
+  byte->bytes.data()[0] = 7;
+  std::vector<std::pair<std::string, ArrayView>> many;
+  for (int i = 0; i < 65536; ++i)
+    many.emplace_back(std::to_string(i), byte->view());
+  ASSERT_TRUE(writeNpz(folder / "many.npz", many).ok());
+  EXPECT_EQ(python(folder, "import zipfile\n"
+                           "z = np.load('many.npz')\n"
+                           "assert len(z.files) == 65536 and z['65535'] == 7\n"
+                           "assert zipfile.ZipFile('many.npz').testzip() is None\n"),
+            0)
+      << contentOf(folder / "stderr.txt");
+}
+
 TEST(Numpy, PrintsTheSame) {
   SKIP_WITHOUT_NUMPY();
   TemporaryFolder folder;

@@ -85,6 +85,20 @@ TEST_F(FindPtxas, inPathThenInTheToolkit) {
   EXPECT_EQ(*findPtxas(), first);
 }
 
+TEST_F(FindPtxas, neverInTheCurrentFolder) {
+  make("bin/ptxas");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(inFolder("bin"));
+  for (const char *path : {"", ".", "./", ":", "../bin", "./."}) {
+    ::setenv("PATH", path, 1);
+    EXPECT_NE(*findPtxas(), std::string(path) + "/ptxas");
+    EXPECT_TRUE(findPtxas()->empty() || findPtxas()->starts_with("/usr/local/cuda/")) << path;
+  }
+  ::setenv("CUDA_HOME", "..", 1);
+  EXPECT_TRUE(findPtxas()->empty() || findPtxas()->starts_with("/usr/local/cuda/"));
+  std::filesystem::current_path(before);
+}
+
 TEST_F(FindPtxas, whereItIsSaidToBe) {
   ::setenv("PATH", std::filesystem::path(make("bin/ptxas")).parent_path().c_str(), 1);
   ::setenv("GANTRY_PTXAS", make("mine").c_str(), 1);

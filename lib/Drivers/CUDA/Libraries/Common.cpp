@@ -1,32 +1,24 @@
 #include "Common.h"
 
+#include "gantry/Support/Environment.h"
+
 #include <charconv>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <vector>
 
 namespace gantry::runtime::cuda {
 
-namespace {
-
-const char *variableOf(const char *name) {
-  const char *text = std::getenv(name);
-  return text && *text ? text : nullptr;
-}
-
-} // namespace
-
 Expected<OpenedLibrary> openLibrary(const char *name, const char *variable,
                                     std::initializer_list<const char *> usual) {
-  std::vector<const char *> files = usual;
-  if (const char *named = variableOf(variable))
-    files = {named};
-  else if (variableOf("GANTRY_CUDA_LIB"))
+  std::vector<std::string> files(usual.begin(), usual.end());
+  if (std::string named = environment(variable); !named.empty())
+    files = {std::move(named)};
+  else if (!environment("GANTRY_CUDA_LIB").empty())
     return Status::unavailable("GANTRY_CUDA_LIB names a libcuda, and " + std::string(variable) +
                                " no " + name + " that works with it");
   std::string why;
-  for (const char *file : files) {
-    if (void *opened = ::dlopen(file, RTLD_NOW | RTLD_LOCAL))
+  for (const std::string &file : files) {
+    if (void *opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
       return OpenedLibrary{opened, file};
     const char *said = ::dlerror();
     if (why.empty())
