@@ -66,7 +66,7 @@ run mmdebstrap --quiet --variant=minbase --include=make,git bookworm "$root" >"$
   { tail -n 5 "$logs/root.log" >&2; refuse "mmdebstrap failed; all that it said is in $logs/root.log"; }
 [[ ! -e /etc/resolv.conf ]] || cp -L /etc/resolv.conf "$root/etc/"
 mkdir -p "$root/root" "$root/proc" "$root/sys" "$root/dev"
-git clone --quiet --depth 1 "file://$here" "$root/root/gantry"
+git clone --quiet --depth 1 "file://$here" "$root/gantry"
 echo "bare_check: a root with $(git -C "$here" log -1 --format='%h %s') in $(since $begun)"
 
 # What runs inside sees processes, mounts and variables of its own. unshare waits for it, deaf to other signals.
@@ -82,8 +82,8 @@ inside() {
       mkdir -p "$root/root/.cache/ccache"
       mount --bind "$ccache" "$root/root/.cache/ccache"
     fi
-    exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 CCACHE_BASEDIR=/root \
-      PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c "cd /root/gantry && exec \"\$@\"" sh "$@"
+    exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 CCACHE_BASEDIR=/gantry \
+      PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c "cd /gantry && exec \"\$@\"" sh "$@"
   ' sh "$root" "$ccache" "$@"
 }
 
