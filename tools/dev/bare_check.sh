@@ -79,10 +79,10 @@ inside() {
     mount -t sysfs -o ro sysfs "$root/sys"
     mount --rbind /dev "$root/dev"
     if [ "$ccache" ]; then
-      mkdir -p "$root/root/.cache/ccache"
-      mount --bind "$ccache" "$root/root/.cache/ccache"
+      mkdir -p "$root/ccache"
+      mount --bind "$ccache" "$root/ccache"
     fi
-    exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 CCACHE_BASEDIR=/gantry \
+    exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 CCACHE_DIR=/ccache CCACHE_BASEDIR=/gantry \
       PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -c "cd /gantry && exec \"\$@\"" sh "$@"
   ' sh "$root" "$ccache" "$@"
 }

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCRIPT = "tools/dev/bare_check.sh"
 MAKE = """#!/bin/sh
 echo "making $1 in $PWD of $HOME"
-echo "ccache: $(echo $HOME/.cache/ccache/*)"
+echo "ccache: $(echo $CCACHE_DIR/*)"
 case $1 in
   demo) echo "it is a seven" ;;
   test) %s ;;
@@ -120,7 +120,7 @@ chmod +x "$root/usr/bin/make"
             "bare_check: make demo, exit status 0, _; its last line:\nit is a seven\n"
             "bare_check: make test, exit status 0, _; its last line:\n22 passed, 0 failed, 3 skipped\n"))
         self.assertEqual((self.clone / "build/bare-check/demo.log").read_text(), (
-            "making demo in /gantry of /root\nccache: /root/.cache/ccache/kept\nit is a seven\n"))
+            "making demo in /gantry of /root\nccache: /ccache/kept\nit is a seven\n"))
         self.assertEqual(list(self.tmp.iterdir()), [])
         self.assertTrue((self.folder / "ccache/kept").exists())
 
