@@ -20,6 +20,9 @@ struct Scores {
 /// Weights times values, of [batch, heads, steps, size]; heads of keys and values may be fewer.
 Value attend(NodeContext &n, Value q, Value k, Value v, Scores scores);
 
+/// Sums of what is added to scores, either of which may be missing.
+Value addBias(NodeContext &n, Value a, Value b);
+
 /// [batch, steps, heads * size] as [batch, heads, steps, size], and back.
 Value splitHeads(NodeContext &n, Value v, int64_t heads);
 Value joinHeads(NodeContext &n, Value v);
@@ -37,6 +40,9 @@ Values attendPacked(NodeContext &n, Value all, Value mask, Value past, Value bia
 
 /// 0 where `keep` holds, `hidden` elsewhere.
 Value hideWhereNot(NodeContext &n, Value keep, mlir::Type element, double hidden);
+
+/// [batch or 1, steps, half] as a factor of [batch, heads, steps, size].
+Value overHeads(NodeContext &n, Value cache);
 
 /// Turns pairs of the first elements of [batch, heads, steps, size] by angles, whose cosines and
 /// sines are [batch or 1, 1, steps, half of the elements].

@@ -38,14 +38,19 @@ std::vector<std::string> OpTable::supported() const {
 const OpTable &gantry::onnx::getOpTable() {
   static const OpTable table = [] {
     OpTable made;
-    for (auto add : {addElementwiseOps, addShapeOps,           addContractionOps,
-                     addPoolingOps,     addReductionOps,       addNormalizationOps,
-                     addIndexingOps,    addEinsumOp,           addImageOps,
-                     addQuantizedOps,   addPackedOps,          addRecurrentOps,
-                     addLossOps,        addGeneratorOps,       addControlFlowOps,
-                     addTrainingOps,    addSignalOps,          addSamplingOps,
-                     addAttentionOps,   addMicrosoftOps,       addMicrosoftQuantizedOps,
-                     addFusedOps,       addMachineLearningOps, addRefusedOps})
+    for (auto add : {addElementwiseOps, addShapeOps,
+                     addContractionOps, addPoolingOps,
+                     addReductionOps,   addNormalizationOps,
+                     addIndexingOps,    addEinsumOp,
+                     addImageOps,       addQuantizedOps,
+                     addPackedOps,      addRecurrentOps,
+                     addLossOps,        addGeneratorOps,
+                     addControlFlowOps, addTrainingOps,
+                     addSignalOps,      addSamplingOps,
+                     addAttentionOps,   addMicrosoftAttentionOps,
+                     addMicrosoftOps,   addMicrosoftQuantizedOps,
+                     addFusedOps,       addMachineLearningOps,
+                     addRefusedOps})
       add(made);
     return made;
   }();

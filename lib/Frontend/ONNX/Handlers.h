@@ -75,6 +75,7 @@ void addTrainingOps(OpTable &table);
 void addSignalOps(OpTable &table);
 void addSamplingOps(OpTable &table);
 void addAttentionOps(OpTable &table);
+void addMicrosoftAttentionOps(OpTable &table);
 void addMicrosoftOps(OpTable &table);
 void addMicrosoftQuantizedOps(OpTable &table);
 void addFusedOps(OpTable &table);
