@@ -170,6 +170,17 @@ static Values swish(NodeContext &n) {
   return {n.mul(n.input(0), n.make<SigmoidOp>(n.mulScalar(n.input(0), alpha)))};
 }
 
+/// The largest number of floating point that Clip without bounds leaves: infinities are none. Where
+/// bounds are attributes, their default is that of f32.
+static double largestOfClip(NodeContext &n, FloatType element) {
+  const llvm::fltSemantics &numbers =
+      n.opset() < 11 ? APFloat::IEEEsingle() : element.getFloatSemantics();
+  APFloat largest = APFloat::getLargest(numbers);
+  bool losesBits = false;
+  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesBits);
+  return largest.convertToDouble();
+}
+
 static Values clip(NodeContext &n) {
   n.ignoreAttrs({"consumed_inputs"});
   Value x = n.input(0), low = n.input(1), high = n.input(2);
@@ -179,6 +190,11 @@ static Values clip(NodeContext &n) {
       low = n.scalar(element, n.floatAttr("min", 0));
     if (n.hasAttr("max"))
       high = n.scalar(element, n.floatAttr("max", 0));
+  }
+  if (auto type = dyn_cast<FloatType>(element)) {
+    double largest = largestOfClip(n, type);
+    low = low ? low : n.scalar(element, -largest);
+    high = high ? high : n.scalar(element, largest);
   }
   if (low && high)
     return {n.make<ClampOp>(x, low, high)};
