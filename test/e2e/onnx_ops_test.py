@@ -129,9 +129,9 @@ def join_heads(x):
     return x.transpose(0, 2, 1, 3).reshape(b, s, n * h)
 
 
-def attention(q, k, v, scale=None, bias=0.0, softcap=0.0, hide=None):
+def attention(q, k, v, scale=None, bias=0.0, softcap=0.0, hide=None, sink=None):
     """Weighted values of 4-D operands, and the scores at every stage. `hide` holds where a key is not seen; a
-    query that sees none gives zeros."""
+    query that sees none gives zeros. A sink is one more score of each head, whose weight has no value."""
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
     products = q @ k.swapaxes(-1, -2) * (scale or 1 / np.sqrt(q.shape[-1]))
     capped = softcap * np.tanh(products / softcap) if softcap else products
@@ -140,7 +140,7 @@ def attention(q, k, v, scale=None, bias=0.0, softcap=0.0, hide=None):
         biased = np.where(hide, -np.inf, biased)
     most = biased.max(-1, keepdims=True)
     e = np.where(np.isneginf(most), 0, np.exp(biased - np.where(np.isneginf(most), 0, most)))
-    total = e.sum(-1, keepdims=True)
+    total = e.sum(-1, keepdims=True) + (0 if sink is None else np.exp(sink - most))
     weights = e / np.where(total == 0, 1, total)
     return weights @ v, (products, capped, biased, weights)
 
@@ -287,6 +287,23 @@ case("gelu_tanh", "Gelu", [x], [gelu_tanh(x)], opset=20, approximate="tanh")
 x = x.copy()
 x[0, :4] = np.inf, -np.inf, np.nan, 0
 case("is_inf_f16", "IsInf", [x.astype(np.float16)], [np.isposinf(x)], opset=20, detect_negative=0)
+
+# A bound that is missing is the lowest or the largest number of the type, so that infinities go there. Where bounds are
+# attributes it is that of f32.
+for kind in (np.float16, np.float32, np.float64):
+    x, largest = np.array([np.inf, -np.inf, np.nan, 0.5, -2, 3], kind), np.finfo(kind).max
+    for name, low, high in (("none", None, None), ("low", kind(-1), None), ("high", None, kind(1)), ("both", kind(-1), kind(1))):
+        y = np.clip(x, -largest if low is None else low, largest if high is None else high)
+        case(f"clip_{name}_{kind.__name__}", "Clip", [x, low, high], [y], opset=13)
+        if kind == np.float32:
+            given = {key: float(value) for key, value in (("min", low), ("max", high)) if value is not None}
+            case(f"clip_{name}_attributes", "Clip", [x], [y], opset=6, **given)
+x = np.array([np.inf, -np.inf, 1e300, -1e39], np.float64)
+case("clip_attributes_f64", "Clip", [x], [np.clip(x, -np.finfo(np.float32).max, np.finfo(np.float32).max)], opset=6)
+numbers = np.array([-2**31, 2**31 - 1, 5], np.int32)
+for name, low, high in (("none", None, None), ("low", np.int32(-7), None), ("high", None, np.int32(4))):
+    y = numbers if low is None and high is None else np.clip(numbers, low, high)
+    case(f"clip_{name}_int32", "Clip", [numbers, low, high], [y], opset=13)
 
 
 def group_norm(x, groups, epsilon=1e-5):
@@ -584,7 +601,7 @@ microsoft("mha_packed_kv", "MultiHeadAttention", [q, packed], [join_heads(attent
 pk, pv = f32(2, 2, 3, 4), f32(2, 2, 3, 6)
 ck, cv = np.concatenate((pk, heads(k)), 2), np.concatenate((pv, heads(v)), 2)
 microsoft("mha_past", "MultiHeadAttention", [q, k, v, None, None, None, pk, pv],
-          [join_heads(attention(heads(q), ck, cv, hide=causal(5, 10, 3))[0]), ck, cv], num_heads=2, unidirectional=1)
+          [join_heads(attention(heads(q), ck, cv, hide=causal(5, 10, 5))[0]), ck, cv], num_heads=2, unidirectional=1)
 
 x, weight, bias = f32(2, 5, 6), f32(6, 24), f32(24)
 parts = [heads(part) for part in np.split(x @ weight + bias, 3, axis=-1)]
@@ -606,6 +623,9 @@ ids = RANDOM.integers(0, 40, (2, 5))
 for interleaved in (0, 1):
     microsoft(f"rotary_{interleaved}", "RotaryEmbedding", [x, ids, cos, sin],
               [join_heads(rotate(split_heads(x, 3), cos[ids], sin[ids], interleaved))], interleaved=interleaved)
+    # No kernel of ONNX Runtime reads the scale.
+    microsoft(f"rotary_scale_{interleaved}", "RotaryEmbedding", [x, ids, cos, sin],
+              [join_heads(rotate(split_heads(x, 3), cos[ids], sin[ids], interleaved))], interleaved=interleaved, scale=2.0)
     microsoft(f"rotary_offset_{interleaved}", "RotaryEmbedding", [split_heads(x, 3), i64(7), cos, sin],
               [rotate(split_heads(x, 3), cos[None, 7:12], sin[None, 7:12], interleaved)], interleaved=interleaved)
 microsoft("rotary_part", "RotaryEmbedding", [x, ids, cos[:, :2].copy(), sin[:, :2].copy()],
@@ -1024,6 +1044,110 @@ for opset in (19, 20):
         inputs = [x, None if length is None else Const(np.array(length))] + [Const(np.array(1))] * (opset == 20)
         case(f"dft_real_signal_{opset}_{length}", "DFT", inputs, [y], opset=opset, inverse=1, onesided=1,
              **({} if opset == 20 else {"axis": 1}))
+
+# ---------------------------------------------------------------------------------------------------------
+# com.microsoft: attention that goes one way, decoders, smooth softmax
+# ---------------------------------------------------------------------------------------------------------
+
+heads = lambda x: split_heads(x, 2)
+# The last query stands at the last key; where queries are more, the first stands at the first that is new.
+for queries, keys, past in ((3, 5, 0), (1, 5, 0), (5, 3, 0), (3, 4, 2), (1, 3, 2), (5, 3, 1), (2, 257, 0)):
+    q, k, v, pk, pv = f32(2, queries, 8), f32(2, keys, 8), f32(2, keys, 8), f32(2, 2, past, 4), f32(2, 2, past, 4)
+    ck, cv = np.concatenate((pk, heads(k)), 2), np.concatenate((pv, heads(v)), 2)
+    hide = causal(queries, past + keys, max(past, past + keys - queries))
+    microsoft(f"mha_one_way_{queries}x{keys}_{past}", "MultiHeadAttention", [q, k, v, None, None, None] + [pk, pv] * (past > 0),
+              [join_heads(attention(heads(q), ck, cv, hide=hide)[0]), ck, cv], num_heads=2, unidirectional=1)
+    mask = RANDOM.integers(0, 2, (2, past + keys)).astype(np.int32)
+    mask[:, 0] = 1
+    padding = np.where(mask, 0, -10000.0)[:, None, None, :]
+    microsoft(f"mha_one_way_mask_{queries}x{keys}_{past}", "MultiHeadAttention",
+              [q, k, v, None, mask, None] + [pk, pv] * (past > 0),
+              [join_heads(attention(heads(q), ck, cv, bias=padding, hide=hide)[0]), ck, cv], num_heads=2, unidirectional=1)
+# Keys and values that come as heads have their bias; the output of the scores has masks and what is added in it.
+for steps in (1, 5):
+    q, k, v, bias, mask = f32(2, steps, 8), f32(2, 2, 7, 4), f32(2, 2, 7, 4), f32(24), RANDOM.integers(0, 2, (2, 7)).astype(np.int32)
+    added = f32(1, 2, steps, 7)
+    y, stages = attention(heads(q + bias[:8]), k, v, bias=np.where(mask, 0, -10000.0)[:, None, None, :] + added)
+    microsoft(f"mha_4d_bias_{steps}", "MultiHeadAttention", [q, k, v, bias, mask, added], [join_heads(y), k, v, stages[2]], num_heads=2)
+y, stages = attention(heads(q), k, v)
+microsoft("mha_scores", "MultiHeadAttention", [q, k, v], [join_heads(y), None, None, stages[0]], num_heads=2)
+
+# One step: of an encoder's keys and values, and of a cache with room, which gets those of the step at a place.
+q, k, v, bias, mask = f32(2, 1, 8), f32(2, 2, 7, 4), f32(2, 2, 7, 4), f32(24), RANDOM.integers(0, 2, (2, 7)).astype(np.int32)
+y, stages = attention(heads(q + bias[:8]), k, v, bias=np.where(mask, 0, -10000.0)[:, None, None, :])
+microsoft("decoder_mha_cross", "DecoderMaskedMultiHeadAttention", [q, k, v, mask] + [None] * 6 + [bias],
+          [join_heads(y), None, None, stages[2]], num_heads=2, output_qk=1)
+microsoft("decoder_mha_cross_plain", "DecoderMaskedMultiHeadAttention", [q, k, v], [join_heads(attention(heads(q), k, v)[0])],
+          num_heads=2)
+k, v, added = f32(2, 1, 8), f32(2, 1, 8), f32(1, 2, 1, 4)
+pk, pv, mask = f32(2, 2, 6, 4), f32(2, 2, 6, 4), np.array([[1, 0, 1, 1], [1, 1, 1, 1]], np.int32)
+for name, place in (("data", np.array([3], np.int32)), ("known", Const(np.array([3], np.int32)))):
+    ck, cv = pk.copy(), pv.copy()
+    ck[:, :, 3], cv[:, :, 3] = heads(k + bias[8:16])[:, :, 0], heads(v + bias[16:])[:, :, 0]
+    y, stages = attention(heads(q + bias[:8]), ck[:, :, :4], cv[:, :, :4],
+                          bias=np.where(mask, 0, -10000.0)[:, None, None, :] + added)
+    microsoft(f"decoder_mha_cache_{name}", "DecoderMaskedMultiHeadAttention",
+              [q, k, v, mask, added, pk, pv, place, np.array([1], np.int32), None, bias],
+              [join_heads(y), ck, cv] + [stages[2]] * (name == "known"), num_heads=2, past_present_share_buffer=1, output_qk=1)
+ck, cv = np.concatenate((pk, heads(k)), 2), np.concatenate((pv, heads(v)), 2)
+microsoft("decoder_mha_grows", "DecoderMaskedMultiHeadAttention", [q, k, v, None, None, pk, pv],
+          [join_heads(attention(heads(q), ck, cv)[0]), ck, cv], num_heads=2)
+
+# Heads of 8, as ONNX Runtime wants them. A smooth softmax has one more score, of 0 or of each head.
+q, k, v, none = f32(2, 5, 32), f32(2, 5, 16), f32(2, 5, 16), np.zeros((2, 2, 0, 8), np.float32)
+sink, added, rest = f32(4), f32(1, 4, 5, 5), [np.array([4, 4], np.int32), np.array([5], np.int32), None, None, None]
+for name, bias, score, keys in (("smooth", None, None, {"smooth_softmax": 1}), ("sink", None, sink, {}),
+                                ("smooth_sink", added, sink, {"smooth_softmax": 1}), ("bias", added, None, {"softcap": 2.0})):
+    column = score[:, None, None] if score is not None else 0.0 if "smooth" in name else None
+    y = attention(split_heads(q, 4), heads(k), heads(v), hide=causal(5, 5), bias=0.0 if bias is None else bias,
+                  softcap=keys.get("softcap", 0), sink=column)[0]
+    microsoft(f"gqa_{name}", "GroupQueryAttention", [q, k, v, none, none, *rest, bias, score], [join_heads(y), heads(k), heads(v)],
+              num_heads=4, kv_num_heads=2, **keys)
+# A cache that grows, and one with room: what is added has a column for each key there is, and the sink still counts.
+for room in (4, 9):
+    q, k, v, pk, pv = f32(1, 1, 32), f32(1, 1, 16), f32(1, 1, 16), f32(1, 2, room, 8), f32(1, 2, room, 8)
+    ck, cv, added = np.concatenate((pk[:, :, :4], heads(k)), 2), np.concatenate((pv[:, :, :4], heads(v)), 2), f32(1, 1, 1, 5)
+    y = attention(split_heads(q, 4), ck, cv, bias=added, sink=sink[:, None, None])[0]
+    microsoft(f"gqa_sink_room_{room}", "GroupQueryAttention",
+              [q, k, v, pk, pv, np.array([4], np.int32), Const(np.array(5, np.int32)), None, None, None, added, sink],
+              [join_heads(y)] + [ck, cv] * (room == 4), num_heads=4, kv_num_heads=2)
+
+# ---------------------------------------------------------------------------------------------------------
+# Colours of images, and trees whose numbers are tensors
+# ---------------------------------------------------------------------------------------------------------
+
+x = f32(2, 3, 4, 5)
+case("image_scaler", "ImageScaler", [x], [2 * x + np.float32([1, -2, 0.5]).reshape(3, 1, 1)], opset=8, scale=2.0,
+     bias=[1.0, -2.0, 0.5])
+case("image_scaler_no_scale", "ImageScaler", [x[:1, :1]], [x[:1, :1] + np.float32(3)], opset=8, bias=[3.0])
+
+# Numbers as tensors, which may be f64: thresholds that f32 does not tell from the features, and sums in f64.
+nodes = [node | {"value": node["value"] + 1e-12} for node in grow(5, 4, 4)]
+near = lambda array, name: numpy_helper.from_array(np.array(array), name)
+for kind in (np.float64, np.float32):
+    x = RANDOM.standard_normal((9, 4)).astype(kind)
+    x[3:6, nodes[0]["feature"]] = nodes[0]["value"], nodes[0]["value"] - 2e-12, nodes[0]["value"] + 2e-12
+    # Of f32, reached() compares f32; here the tensors are of the input's type.
+    places = {(n["tree"], n["node"]): i for i, n in enumerate(nodes)}
+    leaf = np.zeros((9, 5), int)
+    for row, tree in np.ndindex(9, 5):
+        i = places[tree, 0]
+        while not nodes[i]["leaf"]:
+            i = places[tree, nodes[i]["children"][0 if x[row, nodes[i]["feature"]] <= kind(nodes[i]["value"]) else 1]]
+        leaf[row, tree] = i
+    leaves = [i for i, n in enumerate(nodes) if n["leaf"]]
+    table = np.zeros(len(nodes), kind)
+    table[leaves] = RANDOM.standard_normal(len(leaves)) + np.resize([1e6, -1e6], len(leaves)) * (kind == np.float64)
+    given = {key: value for key, value in forest(nodes, "BRANCH_LEQ").items() if key != "nodes_values"}
+    named = {"target_treeids": [nodes[i]["tree"] for i in leaves], "target_nodeids": [nodes[i]["node"] for i in leaves],
+             "target_ids": [0] * len(leaves)}
+    y = (table[leaf].astype(np.float64).sum(1, keepdims=True) + 0.25).astype(np.float32)
+    learned(f"tree_tensors_{kind.__name__}", "TreeEnsembleRegressor", [x], [y], n_targets=1, **given, **named,
+            nodes_values_as_tensor=near([kind(n["value"]) for n in nodes], "v"),
+            target_weights_as_tensor=near(table[leaves], "w"), base_values_as_tensor=near([kind(0.25)], "b"),
+            nodes_hitrates_as_tensor=near(np.ones(len(nodes), kind), "h"))
+    if kind == np.float64:
+        CASES[-1] = CASES[-1][:6] + ((2e-7, 1e-6),) + CASES[-1][7:]  # f32 sums of 1e6 are off by 0.1
 
 
 # ---------------------------------------------------------------------------------------------------------

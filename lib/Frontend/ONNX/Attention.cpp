@@ -62,6 +62,28 @@ static Value causalBias(NodeContext &n, int64_t queries, int64_t keys, Value off
   return hideWhereNot(n, seen, element, -std::numeric_limits<double>::infinity());
 }
 
+/// One more column of scores, behind those of the keys.
+static Value appendSink(NodeContext &n, Value scores, Value sink) {
+  Ints column = n.shapeOf(scores);
+  column.back() = 1;
+  sink = n.reshape(n.cast(sink, n.elementOf(scores)), {n.typeOf(sink).getNumElements(), 1, 1});
+  return n.concat({scores, n.broadcast(sink, column)}, n.rankOf(scores) - 1);
+}
+
+/// The weights of each query, zeros for one that sees nothing.
+static Value weigh(NodeContext &n, Value scores, Value sink) {
+  if (!scores)
+    return {};
+  int64_t last = n.rankOf(scores) - 1, keys = n.shapeOf(scores)[last];
+  if (sink)
+    return n.sliceAxis(n.make<SoftmaxOp>(appendSink(n, scores, sink), uint64_t(last)), last, 0,
+                       keys);
+  mlir::Type element = n.elementOf(scores);
+  Value sees = n.compare(CompareDirection::GT, n.reduce<ReduceMaxOp>(scores, {last}, true),
+                         minusInfinity(n, element));
+  return n.select(sees, n.make<SoftmaxOp>(scores, uint64_t(last)), n.scalar(element, 0));
+}
+
 /// The same with what can be read on the way, and zeros for queries that see nothing.
 static Value attendStepwise(NodeContext &n, Value q, Value k, Value v, const Scores &scores) {
   Value s = n.mulScalar(n.matmul(q, k, false, true), scores.scale);
@@ -81,11 +103,7 @@ static Value attendStepwise(NodeContext &n, Value q, Value k, Value v, const Sco
   mlir::Type element = n.elementOf(s);
   if (scores.precision)
     s = n.cast(s, scores.precision);
-  int64_t last = n.rankOf(s) - 1;
-  Value sees = n.compare(CompareDirection::GT, n.reduce<ReduceMaxOp>(s, {last}, true),
-                         minusInfinity(n, n.elementOf(s)));
-  s = n.select(sees, n.make<SoftmaxOp>(s, uint64_t(last)), n.scalar(n.elementOf(s), 0));
-  s = n.cast(s, element);
+  s = n.cast(weigh(n, s, scores.sink), element);
   show(3);
   return n.matmul(s, v);
 }
@@ -101,7 +119,7 @@ Value gantry::onnx::attend(NodeContext &n, Value q, Value k, Value v, Scores sco
   if (!k || !v)
     return {};
   bool plain = scores.softcap == 0 && !scores.shown && !scores.precision && !scores.mayHideAll &&
-               !scores.offset && n.elementOf(q) == n.elementOf(v);
+               !scores.offset && !scores.sink && n.elementOf(q) == n.elementOf(v);
   if (plain)
     return n.make<AttentionOp>(q, k, v, Maybe{scores.bias}, APFloat(scores.scale), scores.causal);
   if (scores.causal) {

@@ -11,6 +11,7 @@ struct Scores {
   bool causal = false;
   Value offset = {};         ///< keys before the first query, if any; broadcasts to the scores
   Value bias = {};           ///< added to them
+  Value sink = {};           ///< a score of each head, [heads] or [1], whose weight has no value
   bool mayHideAll = false;   ///< a query that sees no key gives zeros
   mlir::Type precision = {}; ///< of the softmax, when it is another
   Value *shown = nullptr;    ///< gets the scores of `shownStage`

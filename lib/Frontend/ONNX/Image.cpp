@@ -1,6 +1,7 @@
-// Ops on images: blocks to channels and back, resizing.
+// Ops on images: blocks to channels and back, resizing, scaling of colours.
 
 #include "Handlers.h"
+#include "MachineLearning.h"
 
 #include <cmath>
 
@@ -400,9 +401,27 @@ static Values resize(NodeContext &n) {
                                  : buildResize(n, n.input(0), r)};
 }
 
+//===----------------------------------------------------------------------===//
+// Scaling of colours
+//===----------------------------------------------------------------------===//
+
+/// Of old converters of Core ML: a factor for all channels, then what is added to each.
+static Values imageScaler(NodeContext &n) {
+  Value x = n.input(0);
+  auto bias = n.floatsAttr("bias").value_or(std::vector<float>());
+  double scale = n.floatAttr("scale", 1);
+  int64_t channels = bias.size();
+  if (n.rankOf(x) != 4 || n.shapeOf(x)[1] != channels || !n.isFloat(x))
+    return {n.fail("the input must be [n, c, h, w], and attribute 'bias' have an entry for each "
+                   "channel; it has " +
+                   Twine(channels))};
+  return {n.add(n.mulScalar(x, scale), floats(n, bias, {channels, 1, 1}, n.elementOf(x)))};
+}
+
 void gantry::onnx::addImageOps(OpTable &table) {
   table.add("DepthToSpace", depthToSpace);
   table.add("SpaceToDepth", spaceToDepth);
   table.add("Resize", resize, {1, 4, 1}).shapeOperands = {1, 2, 3};
+  table.add("ImageScaler", imageScaler);
   table.add("Upsample", upsample, {1, 2, 1}).shapeOperands = {1};
 }

@@ -62,59 +62,157 @@ static Value unpack(NodeContext &n, Value packed, int64_t which) {
   return n.transpose(one, {0, 2, 1, 3});
 }
 
-static Values multiHeadAttention(NodeContext &n) {
-  Value query = n.input(0), key = n.input(1), value = n.input(2), bias = n.input(3);
-  int64_t heads = n.intAttr("num_heads", 0);
-  double hidden = n.floatAttr("mask_filter_value", -10000);
-  if (refuseOperandsFrom(n, 8) || heads < 1)
-    return {n.fail("num_heads must be 1 or more")};
+namespace {
+/// [batch, heads, steps, size] each; null after a failure.
+struct Heads {
   Value q, k, v;
-  if (n.rankOf(query) == 5 && n.shapeOf(query)[3] == 3 && !key && !value && !bias) {
-    q = unpack(n, query, 0), k = unpack(n, query, 1), v = unpack(n, query, 2);
-  } else if (key && n.rankOf(query) == 3 && n.rankOf(key) == 5 && n.shapeOf(key)[3] == 2 &&
-             !value && !bias) {
-    q = splitHeads(n, query, heads), k = unpack(n, key, 0), v = unpack(n, key, 1);
-  } else if (key && value && n.rankOf(query) == 3 && n.rankOf(key) == 4 && n.rankOf(value) == 4 &&
-             !bias) {
-    q = splitHeads(n, query, heads), k = key, v = value;
-  } else if (key && value && n.rankOf(query) == 3 && n.rankOf(key) == 3 && n.rankOf(value) == 3) {
-    int64_t wide = n.shapeOf(query)[2], wideValue = n.shapeOf(value)[2];
-    auto biased = [&](Value x, int64_t from, int64_t count) {
-      return bias ? n.add(x, n.slice(bias, {from}, {count})) : x;
-    };
-    if (bias && n.shapeOf(bias) != Ints{2 * wide + wideValue})
-      return {n.fail("operand 3 (bias) needs " + Twine(2 * wide + wideValue) + " entries")};
-    q = splitHeads(n, biased(query, 0, wide), heads);
-    k = splitHeads(n, biased(key, wide, wide), heads);
-    v = splitHeads(n, biased(value, 2 * wide, wideValue), heads);
-  } else {
+};
+} // namespace
+
+/// A bias has entries for queries, keys and values, one after the other. Keys and values that come
+/// as heads have theirs in them already.
+static Heads readHeads(NodeContext &n, Value query, Value key, Value value, Value bias) {
+  int64_t heads = n.intAttr("num_heads", 0);
+  auto haveRanks = [&](int64_t ofQuery, int64_t ofOthers) {
+    return key && value && n.rankOf(query) == ofQuery && n.rankOf(key) == ofOthers &&
+           n.rankOf(value) == ofOthers;
+  };
+  if (n.rankOf(query) == 5 && n.shapeOf(query)[3] == 3 && !key && !value && !bias)
+    return {unpack(n, query, 0), unpack(n, query, 1), unpack(n, query, 2)};
+  if (key && n.rankOf(query) == 3 && n.rankOf(key) == 5 && n.shapeOf(key)[3] == 2 && !value &&
+      !bias)
+    return {splitHeads(n, query, heads), unpack(n, key, 0), unpack(n, key, 1)};
+  bool areHeads = haveRanks(3, 4);
+  if (!areHeads && !haveRanks(3, 3))
     return {n.fail("supported are query, key and value of 3 dimensions, packed [batch, steps, "
-                   "heads, 3, size] or [.., 2, size] without bias, and keys and values of 4")};
-  }
+                   "heads, 3, size] or [.., 2, size] without bias, and keys and values of 4"),
+            {},
+            {}};
+  int64_t wide = n.shapeOf(query)[2];
+  int64_t wideValue = areHeads ? n.shapeOf(value)[1] * n.shapeOf(value)[3] : n.shapeOf(value)[2];
+  if (bias && n.shapeOf(bias) != Ints{2 * wide + wideValue})
+    return {n.fail("the bias needs " + Twine(2 * wide + wideValue) + " entries"), {}, {}};
+  auto split = [&](Value x, int64_t from, int64_t count) {
+    return splitHeads(n, bias ? n.add(x, n.slice(bias, {from}, {count})) : x, heads);
+  };
+  Value q = split(query, 0, wide);
+  if (areHeads)
+    return {q, key, value};
+  return {q, split(key, wide, wide), split(value, 2 * wide, wideValue)};
+}
+
+/// Where attention goes one way, queries see no later key. The last query stands at the last key,
+/// as in ONNX Runtime's kernels, unless queries are more than keys: then the first ones of both
+/// stand at one place.
+static void lookBack(NodeContext &n, Scores &scores, int64_t queries, int64_t keys, int64_t past) {
+  scores.causal = n.intAttr("unidirectional", 0) != 0 && queries > 1;
+  int64_t before = std::max(past, keys - queries);
+  if (scores.causal && before > 0)
+    scores.offset = n.scalarInt(n.i64(), before);
+}
+
+static Values multiHeadAttention(NodeContext &n) {
+  Value pastKey = n.input(6), pastValue = n.input(7), shown;
+  double hidden = n.floatAttr("mask_filter_value", -10000);
+  if (refuseOperandsFrom(n, 8) || n.intAttr("num_heads", 0) < 1)
+    return {n.fail("num_heads must be 1 or more")};
+  auto [q, k, v] = readHeads(n, n.input(0), n.input(1), n.input(2), n.input(3));
   Scores scores;
   if (!defaultScale(n, q, scores) || !k || !v)
     return {};
-  if (bool(n.input(6)) != bool(n.input(7)))
+  if (bool(pastKey) != bool(pastValue))
     return {n.fail("past_key and past_value belong together")};
-  if (n.input(6)) {
-    if (n.rankOf(n.input(6)) != 4)
+  int64_t past = 0;
+  if (pastKey) {
+    if (n.rankOf(pastKey) != 4)
       return {n.fail("past_key must have 4 dimensions")};
-    scores.offset = n.scalarInt(n.i64(), n.shapeOf(n.input(6))[2]);
-    k = n.concat({n.input(6), k}, 2);
-    v = n.concat({n.input(7), v}, 2);
+    past = n.shapeOf(pastKey)[2];
+    k = n.concat({pastKey, k}, 2);
+    v = n.concat({pastValue, v}, 2);
   }
   if (!k || !v)
     return {};
-  scores.causal = n.intAttr("unidirectional", 0) != 0;
-  if (!scores.causal)
-    scores.offset = {};
+  int64_t batch = n.shapeOf(q)[0], queries = n.shapeOf(q)[2], keys = n.shapeOf(k)[2];
+  lookBack(n, scores, queries, keys, past);
   if (n.input(4))
-    scores.bias = paddingBias(n, n.input(4), n.shapeOf(q)[0], n.shapeOf(q)[2], n.shapeOf(k)[2],
-                              n.elementOf(q), hidden);
+    scores.bias = paddingBias(n, n.input(4), batch, queries, keys, n.elementOf(q), hidden);
   scores.bias = addBias(n, scores.bias, n.input(5));
+  if (n.wantsOutput(3))
+    scores.shown = &shown, scores.shownStage = 2;
   if (n.hasFailed())
     return {};
-  return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
+  return {joinHeads(n, attend(n, q, k, v, scores)), k, v, shown};
+}
+
+/// Fills up the last dimension, of keys, to `keys`.
+static Value padKeys(NodeContext &n, Value v, int64_t keys) {
+  if (!v || n.rankOf(v) < 1 || n.shapeOf(v).back() >= keys)
+    return v;
+  Ints low(n.rankOf(v), 0), high(n.rankOf(v), 0);
+  high.back() = keys - n.shapeOf(v).back();
+  return n.make<PadOp>(v, n.scalar(n.elementOf(v), 0), IntsRef(low), IntsRef(high),
+                       PadMode::Constant);
+}
+
+/// One step of generating text: attention to what an encoder gave, or to a cache that gets the keys
+/// and values of this step at place past_sequence_length of it.
+static Values decoderMaskedAttention(NodeContext &n) {
+  Value mask = n.input(3), added = n.input(4), pastKey = n.input(5), pastValue = n.input(6), shown;
+  bool inPlace = n.intAttr("past_present_share_buffer", 0) != 0;
+  double hidden = n.floatAttr("mask_filter_value", -10000);
+  n.ignoreAttrs({"output_qk"}); // whether output 3 is listed says the same
+  if (n.intAttr("num_heads", 0) < 1)
+    return {n.fail("num_heads must be 1 or more")};
+  if (n.input(9))
+    return {n.fail("operand 9 (cache_indirection) is not supported: beams share a cache by it; "
+                   "export with a cache of each")};
+  if (n.rankOf(n.input(0)) != 3 || n.shapeOf(n.input(0))[1] != 1)
+    return {n.fail("the query must be [batch, 1, hidden]")};
+  auto [q, k, v] = readHeads(n, n.input(0), n.input(1), n.input(2), n.input(10));
+  Scores scores;
+  if (!defaultScale(n, q, scores) || !k || !v)
+    return {};
+  if (bool(pastKey) != bool(pastValue) || (pastKey && inPlace && !n.input(7)))
+    return {n.fail("past_key and past_value belong together, and past_sequence_length to a cache "
+                   "that is filled in place")};
+  int64_t batch = n.shapeOf(q)[0];
+  Value place;
+  if (pastKey && inPlace) {
+    if (n.rankOf(pastKey) != 4 || n.rankOf(pastValue) != 4 ||
+        n.typeOf(n.input(7)).getNumElements() != 1)
+      return {n.fail("past_key and past_value must have 4 dimensions, and past_sequence_length be "
+                     "one number")};
+    place = n.reshape(n.cast(n.input(7), n.i64()), {1});
+    k = writeSteps(n, pastKey, k, n.broadcast(place, {batch}), 2, /*circular=*/false);
+    v = writeSteps(n, pastValue, v, n.broadcast(place, {batch}), 2, /*circular=*/false);
+  } else if (pastKey) {
+    k = n.concat({pastKey, k}, 2);
+    v = n.concat({pastValue, v}, 2);
+  }
+  if (!k || !v)
+    return {};
+  int64_t keys = n.shapeOf(k)[2];
+  if (mask)
+    scores.bias = paddingBias(n, padKeys(n, mask, keys), batch, 1, keys, n.elementOf(q), hidden);
+  scores.bias = addBias(n, scores.bias, padKeys(n, added, keys));
+  if (place) {
+    Value isFilled = n.compare(CompareDirection::LE, n.iota({1, 1, 1, keys}, n.i64(), 3), place);
+    scores.bias = addBias(
+        n, scores.bias,
+        hideWhereNot(n, isFilled, n.elementOf(q), -std::numeric_limits<double>::infinity()));
+  }
+  if (n.wantsOutput(3))
+    scores.shown = &shown, scores.shownStage = 2;
+  if (n.hasFailed())
+    return {};
+  Value y = joinHeads(n, attend(n, q, k, v, scores));
+  if (n.wantsOutput(3) && place) {
+    auto past = n.shapeScalar(7, "past_sequence_length");
+    if (!past || *past < 0 || *past >= keys)
+      return {n.fail("past_sequence_length must be less than the places of the cache")};
+    shown = n.sliceAxis(shown, 3, 0, *past + 1);
+  }
+  return {y, k, v, shown};
 }
 
 /// Keys (0) or values (1) of the steps before, which lie in one tensor, and those of now.
@@ -156,9 +254,7 @@ Values gantry::onnx::attendPacked(NodeContext &n, Value all, Value mask, Value p
   v = afterPast(n, past, 1, v);
   if (!k || !v)
     return {};
-  scores.causal = n.intAttr("unidirectional", 0) != 0;
-  if (scores.causal && past)
-    scores.offset = n.scalarInt(n.i64(), n.shapeOf(past)[3]);
+  lookBack(n, scores, n.shapeOf(q)[2], n.shapeOf(k)[2], past ? n.shapeOf(past)[3] : 0);
   if (mask)
     scores.bias = paddingBias(n, mask, n.shapeOf(q)[0], n.shapeOf(q)[2], n.shapeOf(k)[2],
                               n.elementOf(q), hidden);
@@ -194,8 +290,9 @@ static Values rotaryWithPositions(NodeContext &n) {
   Value x = n.input(0), positions = n.cast(n.input(1), n.i64());
   bool interleaved = n.intAttr("interleaved", 0) != 0, joined = n.rankOf(x) == 3;
   int64_t heads = n.intAttr("num_heads", 0), turned = n.intAttr("rotary_embedding_dim", 0);
-  if (n.intAttr("is_packed_batching", 0) != 0 || n.floatAttr("scale", 1) != 1)
-    return {n.fail("is_packed_batching and a scale are not supported")};
+  n.ignoreAttrs({"scale"}); // no kernel of ONNX Runtime reads it
+  if (n.intAttr("is_packed_batching", 0) != 0)
+    return {n.fail("is_packed_batching is not supported")};
   if (n.rankOf(n.input(2)) != 2 || n.rankOf(n.input(3)) != 2)
     return {n.fail("the caches of cosines and sines need 2 dimensions")};
   int64_t half = n.shapeOf(n.input(2))[1];
@@ -243,12 +340,14 @@ static Values groupQueryAttention(NodeContext &n) {
   bool turns = n.intAttr("do_rotary", 0) != 0,
        interleaved = n.intAttr("rotary_interleaved", 0) != 0;
   int64_t window = n.intAttr("local_window_size", -1);
-  if (n.intAttr("smooth_softmax", 0) > 0)
-    return {n.fail("smooth_softmax is not supported")};
+  bool isSmooth = n.intAttr("smooth_softmax", 0) > 0;
   bool hasPast = n.input(3) && n.typeOf(n.input(3)).getNumElements() > 0;
   Value query = n.input(0), key = n.input(1), value = n.input(2), lengths = n.input(5);
-  if (refuseOperandsFrom(n, 9) || heads < 1 || keyHeads < 1 || n.rankOf(query) != 3 ||
-      bool(key) != bool(value))
+  Value added = n.input(10), sink = n.input(11);
+  if (n.input(9))
+    return {n.fail("operand 9 (position_ids) is not supported; leave it out, and positions count "
+                   "from the start of the cache")};
+  if (heads < 1 || keyHeads < 1 || n.rankOf(query) != 3 || bool(key) != bool(value))
     return {n.fail("num_heads, kv_num_heads and operands [batch, steps, hidden] are needed")};
   if (!lengths)
     return {n.fail("operand 5 (seqlens_k) is missing")};
@@ -307,14 +406,26 @@ static Values groupQueryAttention(NodeContext &n) {
     Value isNear = n.compare(CompareDirection::GT, keyAt, n.addScalar(queryAt, -double(window)));
     isKey = n.make<LogicalAndOp>(isKey, isNear);
   }
-  scores.bias = hideWhereNot(n, isKey, n.elementOf(q), -std::numeric_limits<double>::infinity());
+  scores.bias =
+      addBias(n, padKeys(n, added, n.shapeOf(k)[2]),
+              hideWhereNot(n, isKey, n.elementOf(q), -std::numeric_limits<double>::infinity()));
   scores.mayHideAll = true;
+  if (sink && n.shapeOf(sink) != Ints{heads})
+    return {n.fail("operand 11 (head_sink) must be [num_heads]")};
+  // Without scores of its own, one more of 0.
+  scores.sink = sink || !isSmooth ? sink : n.full({1}, n.elementOf(q), 0);
   return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
 }
 
 void gantry::onnx::addMicrosoftAttentionOps(OpTable &table) {
   table.add("Attention", packedAttention, {2, 7, 2}, kMicrosoft);
-  table.add("MultiHeadAttention", multiHeadAttention, {1, 10, 3}, kMicrosoft);
+  table.add("MultiHeadAttention", multiHeadAttention, {1, 10, 4}, kMicrosoft);
+  OpTable::Entry &decoder =
+      table.add("DecoderMaskedMultiHeadAttention", decoderMaskedAttention, {1, 11, 4}, kMicrosoft);
+  decoder.shapeOperands = {7};
+  decoder.decidesShapes = [](const Node &node) {
+    return node.outputs.size() > 3 && !node.outputs[3].empty();
+  };
   table.add("RotaryEmbedding", rotaryWithPositions, {4, 4, 1}, kMicrosoft);
   OpTable::Entry &grouped =
       table.add("GroupQueryAttention", groupQueryAttention, {1, 12, 3}, kMicrosoft);

@@ -13,8 +13,7 @@ static void refuseMicrosoftOps(OpTable &table) {
                  "it is a loop that ends when data says so; export the decoder alone and search "
                  "around it",
                  kMicrosoft);
-  for (llvm::StringRef op : {"DecoderMaskedMultiHeadAttention", "DecoderMaskedSelfAttention",
-                             "PagedAttention", "SparseAttention"})
+  for (llvm::StringRef op : {"DecoderMaskedSelfAttention", "PagedAttention", "SparseAttention"})
     table.refuse(op,
                  "its cache is filled in place; export with a past that grows, or with "
                  "GroupQueryAttention",

@@ -1,6 +1,7 @@
 // Trees of ai.onnx.ml, as converters of scikit-learn, XGBoost and LightGBM write them. All trees of
 // an ensemble go down one level at a time.
 
+#include "Importer.h"
 #include "MachineLearning.h"
 
 #include <map>
@@ -10,11 +11,19 @@ using namespace gantry;
 using namespace gantry::onnx;
 
 namespace {
+/// A list of floating point.
+struct Numbers {
+  std::vector<double> values;
+  bool areWide = false; ///< f64
+
+  size_t size() const { return values.size(); }
+};
+
 /// The nodes of all trees one after the other; a leaf is followed by itself.
 struct Forest {
   Ints roots, feature, missing; ///< missing: whether a NaN makes the comparison true
   Ints next;                    ///< of node i: 2 i where the comparison is false, else 2 i + 1
-  std::vector<float> threshold;
+  Numbers threshold;
   std::vector<bool> isLeaf;
   int64_t levels = 0;
   CompareDirection direction = CompareDirection::LE;
@@ -23,6 +32,35 @@ struct Forest {
   int64_t size() const { return feature.size(); }
 };
 } // namespace
+
+/// The numbers of attribute `name`, or those of the tensor that stands for it, which may be f64.
+static Numbers readNumbers(NodeContext &n, StringRef name) {
+  std::string asTensor = (name + "_as_tensor").str();
+  auto list = n.floatsAttr(name);
+  const Tensor *tensor = n.tensorAttr(asTensor);
+  if (!tensor) {
+    auto narrow = list.value_or(std::vector<float>());
+    return {{narrow.begin(), narrow.end()}};
+  }
+  Value constant =
+      list ? n.fail("attributes '" + name + "' and '" + asTensor + "' exclude each other")
+           : n.tensor(*tensor);
+  auto elements =
+      constant ? readElements(getConstantElements(constant), kMaxTableElements) : std::nullopt;
+  if (!elements || !elements->isFloat) {
+    n.fail("attribute '" + asTensor + "' must be a list of floating point");
+    return {};
+  }
+  return {elements->floats, n.elementOf(constant).isF64()};
+}
+
+static Value asTable(NodeContext &n, const Numbers &numbers, IntsRef shape, mlir::Type element) {
+  KnownElements elements;
+  elements.isFloat = true;
+  elements.floats = numbers.values;
+  return n.constant(
+      makeConstantElements(RankedTensorType::get(shape, element), elements, n.outputName(0)));
+}
 
 static std::optional<CompareDirection> comparison(StringRef mode) {
   return llvm::StringSwitch<std::optional<CompareDirection>>(mode)
@@ -60,9 +98,9 @@ static std::optional<Forest> readForest(NodeContext &n, int64_t features) {
   Forest forest;
   forest.feature = list("nodes_featureids");
   forest.missing = list("nodes_missing_value_tracks_true");
-  forest.threshold = n.floatsAttr("nodes_values").value_or(std::vector<float>());
+  forest.threshold = readNumbers(n, "nodes_values");
   std::vector<StringRef> modes = n.stringsAttr("nodes_modes");
-  n.ignoreAttrs({"nodes_hitrates"});
+  n.ignoreAttrs({"nodes_hitrates", "nodes_hitrates_as_tensor"});
   size_t count = trees.size();
   auto fail = [&](const Twine &why) {
     n.fail(why);
@@ -113,7 +151,9 @@ static std::optional<Forest> readForest(NodeContext &n, int64_t features) {
 /// The leaf that each row reaches in each tree: [batch, trees].
 static Value descend(NodeContext &n, Value x, const Forest &forest) {
   Value feature = indices(n, forest.feature), next = indices(n, forest.next);
-  Value threshold = floats(n, forest.threshold, {forest.size()}, n.elementOf(x));
+  // Compared in the wider type of both.
+  x = forest.threshold.areWide ? n.cast(x, n.builder.getF64Type()) : x;
+  Value threshold = asTable(n, forest.threshold, {forest.size()}, n.elementOf(x));
   bool anyMissing = llvm::any_of(forest.missing, [](int64_t flag) { return flag != 0; });
   Value missing = anyMissing ? indices(n, forest.missing) : Value();
   auto lookUp = [&](Value table, Value at) { return n.make<GatherOp>(table, at, uint64_t(0)); };
@@ -134,7 +174,7 @@ namespace {
 /// What leaves give, by the names that start with `what`.
 struct Leaves {
   Ints ids;
-  std::vector<float> weights, table; ///< table: [nodes, outputs]
+  Numbers weights, table; ///< table: [nodes, outputs]
 };
 } // namespace
 
@@ -142,8 +182,7 @@ static std::optional<Leaves> readLeaves(NodeContext &n, const Forest &forest, co
                                         int64_t outputs) {
   auto list = [&](StringRef name) { return n.intsAttr((what + name).str()).value_or(Ints()); };
   Ints trees = list("_treeids"), nodes = list("_nodeids");
-  Leaves leaves{list("_ids"), {}, {}};
-  leaves.weights = n.floatsAttr((what + "_weights").str()).value_or(std::vector<float>());
+  Leaves leaves{list("_ids"), readNumbers(n, (what + "_weights").str()), {}};
   size_t count = leaves.weights.size();
   if (trees.size() != count || nodes.size() != count || leaves.ids.size() != count) {
     n.fail("the lists about leaves must be of one length");
@@ -151,7 +190,8 @@ static std::optional<Leaves> readLeaves(NodeContext &n, const Forest &forest, co
   }
   if (!n.countTable(forest.size() * outputs))
     return std::nullopt;
-  leaves.table.resize(forest.size() * outputs);
+  leaves.table.values.resize(forest.size() * outputs);
+  leaves.table.areWide = leaves.weights.areWide;
   for (size_t i = 0; i < count; ++i) {
     auto found = forest.index.find({trees[i], nodes[i]});
     if (found == forest.index.end() || leaves.ids[i] < 0 || leaves.ids[i] >= outputs) {
@@ -159,7 +199,9 @@ static std::optional<Leaves> readLeaves(NodeContext &n, const Forest &forest, co
              " and output " + Twine(leaves.ids[i]) + ", which is not there");
       return std::nullopt;
     }
-    leaves.table[found->second * outputs + leaves.ids[i]] += leaves.weights[i];
+    double &entry = leaves.table.values[found->second * outputs + leaves.ids[i]];
+    entry += leaves.weights.values[i];
+    entry = leaves.table.areWide ? entry : float(entry);
   }
   return leaves;
 }
@@ -167,19 +209,21 @@ static std::optional<Leaves> readLeaves(NodeContext &n, const Forest &forest, co
 /// Sums over all trees: [batch, outputs].
 static Value addUp(NodeContext &n, Value x, const Forest &forest, const Leaves &leaves,
                    int64_t outputs) {
-  Value table = floats(n, leaves.table, {forest.size(), outputs}, n.f32());
+  mlir::Type element = leaves.table.areWide ? n.builder.getF64Type() : n.f32();
+  Value table = asTable(n, leaves.table, {forest.size(), outputs}, element);
   Value each = n.make<GatherOp>(table, descend(n, x, forest), uint64_t(0));
   return n.reduce<ReduceSumOp>(each, {1}, false);
 }
 
+/// What is added to all rows, in the type of the sums; scores are f32.
 static Value addBase(NodeContext &n, Value scores, int64_t outputs) {
-  auto base = n.floatsAttr("base_values");
-  if (!base || base->empty() || !scores)
-    return scores;
-  int64_t count = base->size();
+  Numbers base = readNumbers(n, "base_values");
+  if (!scores || base.size() == 0)
+    return n.cast(scores, n.f32());
+  int64_t count = base.size();
   if (count != 1 && count != outputs)
     return n.fail("base_values needs 1 or " + Twine(outputs) + " entries");
-  return n.add(scores, floats(n, *base, {count}, n.f32()));
+  return n.cast(n.add(scores, asTable(n, base, {count}, n.elementOf(scores))), n.f32());
 }
 
 static Values treeRegressor(NodeContext &n) {
@@ -196,8 +240,8 @@ static Values treeRegressor(NodeContext &n) {
   if (!leaves)
     return {};
   Value scores = addUp(n, x, *forest, *leaves, outputs);
-  if (aggregate == "AVERAGE")
-    scores = n.div(scores, n.scalar(n.f32(), forest->roots.size()));
+  if (scores && aggregate == "AVERAGE")
+    scores = n.div(scores, n.scalar(n.elementOf(scores), forest->roots.size()));
   return {transform(n, addBase(n, scores, outputs), post)};
 }
 
@@ -205,7 +249,7 @@ static Values treeRegressor(NodeContext &n) {
 /// that are never negative are probabilities, else where it is positive.
 static Values classifyTwo(NodeContext &n, Value score, const Leaves &leaves, const Ints &labels,
                           StringRef post) {
-  bool areProbabilities = llvm::all_of(leaves.weights, [](float w) { return w >= 0; });
+  bool areProbabilities = llvm::all_of(leaves.weights.values, [](double w) { return w >= 0; });
   if (post != "NONE" && (post != "LOGISTIC" || areProbabilities))
     return {n.fail("post_transform '" + post + "' is not supported for two classes")};
   Value limit = n.scalar(n.f32(), areProbabilities ? 0.5 : 0);

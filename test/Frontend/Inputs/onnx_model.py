@@ -8,7 +8,7 @@ An initialiser of i4 is given by its bytes, two elements in each. Outputs are de
 --import DOMAIN:VERSION, instead of --opset, lists opsets ("none" lists none); --ir N is the IR version.
 Device configurations (IR version 11, which this onnx package does not know) are written as raw fields:
 --configuration NAME=GPU:0,GPU:1 of the model, --on NAME, NAME@STAGE or NAME%TENSOR (sharded) of the node.
-A value of an attribute is an integer, a float (with a point), a list of those ([1,2]) or a string.
+A value of an attribute is an integer, a float (with a point), a list of those ([1,2]), a tensor (f32[2]:1,2) or a string.
 
 The bytes are those that the onnx package would write, without its import, which takes ten times as long as the rest.
 """
@@ -28,8 +28,10 @@ VALUES = {float: (2, 1, 7, 6), int: (3, 2, 8, 7), str: (4, 3, 9, 8)}
 
 
 def typed(text):
-    """(name, element, dims) of "x=f32[2,n]"."""
+    """(name, element, dims) of "x=f32[2,n]"; x=f32[...] has none."""
     name, element, dims = re.fullmatch(r"(\w+)=(\w+)\[(.*)\]", text).groups()
+    if dims == "...":
+        return name, element, None
     return name, element, [int(d) if d.isdigit() else d for d in dims.split(",") if d]
 
 
@@ -83,6 +85,11 @@ def value(text):
 
 
 def attribute(name, given):
+    if isinstance(given, str) and re.fullmatch(r"\w+\[[\d,]*\]:.*", given):
+        kind, numbers = given.split(":")
+        _, element, dims = typed(f"{name}={kind}")
+        tensor = fields(1, dims) + field(2, TYPES[element][0]) + field(9, elements(numbers, element, dims))
+        return field(1, name) + field(5, tensor) + field(20, 4)
     first = given[0] if isinstance(given, list) else given
     kind = float if isinstance(given, list) and any(isinstance(each, float) for each in given) else type(first)
     one, type_of_one, several, type_of_several = VALUES[kind]
