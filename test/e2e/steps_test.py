@@ -323,22 +323,22 @@ class NestedTest(StepsTest):
 
 
 class LoopTest(StepsTest):
-    def loop(self, trips, nodes, inputs, outputs, carried=("s",), rows=("row",), initializers=(), condition=""):
+    def loop(self, trips, nodes, inputs, outputs, carried=("s",), rows=("row",), initializers=(), condition="", counter=()):
         """A Loop whose body has `nodes`; it takes i, going and the carried values by name. Rows are of the first
-        one's type."""
+        one's type. `trips` is an initializer, or None: an input. `counter` is the shape of i and going."""
         element = {name: inputs[name + "0"] for name in carried}
         row_type = NP_TYPE_TO_TENSOR_TYPE[element[carried[0]].dtype]
         body = helper.make_graph(
-            nodes, "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
-                            helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+            nodes, "body", [helper.make_tensor_value_info("i", TensorProto.INT64, counter),
+                            helper.make_tensor_value_info("going", TensorProto.BOOL, counter),
                             *(info(name, value) for name, value in element.items())],
             [helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
              *(info(f"next_{name}", value) for name, value in element.items()),
              *(output(row, row_type) for row in rows)])
         node = helper.make_node("Loop", ["trips", condition, *(f"{name}0" for name in carried)],
                                 [*carried, *(f"{row}s" for row in rows)], body=body)
-        return self.run_model([node], inputs, outputs,
-                              initializers={"trips": np.array(trips), **dict(initializers)})
+        known = {} if trips is None else {"trips": np.array(trips)}
+        return self.run_model([node], inputs, outputs, initializers={**known, **dict(initializers)})
 
     GOES_ON = helper.make_node("Identity", ["going"], ["goes_on"])
 
@@ -365,6 +365,72 @@ class LoopTest(StepsTest):
         got = self.loop(12, nodes, {"s0": s0}, [output("rows")],
                         initializers={"zero": np.array([0]), "one": np.array([1])})
         np.testing.assert_array_equal(got["rows"], s0[:12, None])
+
+    def test_a_list_of_one_element_counts(self):
+        """Where the body declares its counter and condition so, they are lists of one element, too."""
+        ones = {"zero": np.array([0]), "one": np.array([1])}
+        x = numbers(7, 3)
+        sliced = [self.GOES_ON, helper.make_node("Add", ["i", "one"], ["to"]), helper.make_node("Slice", ["x", "i", "to"], ["row"]),
+                  helper.make_node("Add", ["s", "row"], ["next_s"])]
+        taken = [self.GOES_ON, helper.make_node("Gather", ["x", "i"], ["row"]), helper.make_node("Add", ["s", "row"], ["next_s"])]
+        s0 = np.zeros((1, 3), "f4")
+        for trips, nodes, rows in itertools.product([0, 1, 4, 7, None], [sliced, taken], [(), ("row",)]):
+            if trips is None and rows:
+                continue
+            with self.subTest(trips=trips, rows=rows, op=nodes[-2].op_type):
+                inputs = {"s0": s0, "x": x} | ({"trips": np.array([5])} if trips is None else {})
+                count = 5 if trips is None else trips
+                got = self.loop(trips if trips is None else [trips], nodes, inputs,
+                                [output("s")] + [output("rows")] * len(rows), rows=rows, initializers=ones, counter=[1])
+                np.testing.assert_array_equal(got["s"], np.add.accumulate(np.concatenate((s0, x[:count])))[-1:])
+                if rows:
+                    np.testing.assert_array_equal(got["rows"], x[:count, None])
+
+    def test_slices_at_a_counter(self):
+        """x[i : i + 1] and its like, without rows that are stacked; the number of steps is known or data."""
+        ones = {"zero": np.array([0]), "one": np.array([1]), "two": np.array([2]), "minus": np.array([-1]), "both": np.array([0, 1])}
+        x = numbers(9, 11)
+        unsqueezed = helper.make_node("Unsqueeze", ["i", "zero"], ["at"])
+        forms = {
+            "one": ([helper.make_node("Add", ["at", "one"], ["to"]), helper.make_node("Slice", ["x", "at", "to", "zero"], ["part"])],
+                    lambda i: x[i:i + 1]),
+            "added_before": ([helper.make_node("Add", ["i", "step"], ["next"]), helper.make_node("Unsqueeze", ["next", "zero"], ["to"]),
+                              helper.make_node("Slice", ["x", "at", "to", "one"], ["part"])], lambda i: x[:, i:i + 1]),
+            "two": ([helper.make_node("Add", ["two", "at"], ["to"]), helper.make_node("Slice", ["x", "at", "to", "zero"], ["part"])],
+                    lambda i: x[i:i + 2]),
+            "before": ([helper.make_node("Add", ["at", "two"], ["to"]), helper.make_node("Sub", ["to", "one"], ["from"]),
+                        helper.make_node("Slice", ["x", "from", "to", "zero"], ["part"])], lambda i: x[i + 1:i + 2]),
+            "computed": ([helper.make_node("Mul", ["at", "two"], ["from"]), helper.make_node("Mul", ["at", "two"], ["again"]),
+                          helper.make_node("Add", ["again", "two"], ["to"]),
+                          helper.make_node("Slice", ["x", "from", "to", "zero"], ["part"])], lambda i: x[2 * i:2 * i + 2]),
+            "stepping": ([helper.make_node("Add", ["at", "two"], ["to"]),
+                          helper.make_node("Slice", ["x", "at", "to", "zero", "two"], ["part"])], lambda i: x[i:i + 2:2]),
+            "beside": ([helper.make_node("Concat", ["at", "two"], ["from"], axis=0), helper.make_node("Add", ["at", "one"], ["end"]),
+                        helper.make_node("Concat", ["end", "minus"], ["to"], axis=0),
+                        helper.make_node("Slice", ["x", "from", "to", "both"], ["part"])], lambda i: x[i:i + 1, 2:-1]),
+        }
+        for (name, (nodes, expected)), trips in itertools.product(forms.items(), [1, 4, None]):
+            with self.subTest(name, trips=trips):
+                s0 = np.zeros_like(expected(0))
+                inputs = {"s0": s0, "x": x} | ({"trips": np.array(3)} if trips is None else {})
+                got = self.loop(trips, [self.GOES_ON, unsqueezed, *nodes, helper.make_node("Add", ["s", "part"], ["next_s"])],
+                                inputs, [output("s")], rows=(), initializers={**ones, "step": np.array(1)})
+                s = s0
+                for i in range(3 if trips is None else trips):
+                    s = s + expected(i)
+                np.testing.assert_array_equal(got["s"], s)
+
+    def test_slices_that_leave_the_operand(self):
+        """Rows of two elements, the last of one: with as many steps as there are it is written step by step, and refused
+        since rows differ; nothing is taken twice."""
+        nodes = [self.GOES_ON, helper.make_node("Unsqueeze", ["i", "zero"], ["at"]), helper.make_node("Add", ["at", "two"], ["to"]),
+                 helper.make_node("Slice", ["x", "at", "to"], ["row"]), helper.make_node("Identity", ["s"], ["next_s"])]
+        inputs = {"s0": np.zeros(1, "f4"), "x": numbers(9)}
+        known = {"zero": np.array([0]), "two": np.array([2])}
+        got = self.loop(8, nodes, inputs, [output("rows")], initializers=known)
+        np.testing.assert_array_equal(got["rows"], np.stack([inputs["x"][i:i + 2] for i in range(8)]))
+        with self.assertRaises(gantry_api.Refused):
+            self.loop(9, nodes, inputs, [output("rows")], initializers=known)
 
     def test_a_loop_that_ends_by_itself(self):
         nodes = [helper.make_node("Less", ["i", "six"], ["goes_on"]), helper.make_node("Identity", ["s"], ["row"]),

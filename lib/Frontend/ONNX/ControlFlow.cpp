@@ -97,6 +97,25 @@ static bool checkGoesOn(NodeContext &n, Value condition) {
   return false;
 }
 
+/// A step of the body. Counter and condition are lists of one element where the body declares them
+/// so.
+static std::optional<Values> importStep(NodeContext &n, const LoopParts &loop, Value counter,
+                                        Value condition, ArrayRef<Value> carried) {
+  auto asDeclared = [&](size_t i, Value v) {
+    const onnx::Type &type = loop.body->inputs[i].type;
+    return type.hasShape && type.dims.size() == 1 ? n.reshape(v, {1}) : v;
+  };
+  SmallVector<Value> arguments{asDeclared(0, counter), asDeclared(1, condition)};
+  llvm::append_range(arguments, carried);
+  if (onnx::detail::isMissing(ArrayRef<Value>(arguments)))
+    return std::nullopt;
+  return n.importBody(*loop.body, arguments);
+}
+
+static Value constantTrue(NodeContext &n) {
+  return n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true));
+}
+
 static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
   SmallVector<Value> carried = loop.carried;
   std::vector<SmallVector<Value>> stacked(loop.stacked);
@@ -106,11 +125,7 @@ static Values unrollLoop(NodeContext &n, const LoopParts &loop) {
     if (step == kMaxUnrolled)
       return {n.fail("a loop that collects results runs more than " + Twine(kMaxUnrolled) +
                      " steps, which is not supported")};
-    SmallVector<Value> arguments{
-        n.scalarInt(n.i64(), step),
-        n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true))};
-    llvm::append_range(arguments, carried);
-    auto results = n.importBody(*loop.body, arguments);
+    auto results = importStep(n, loop, n.scalarInt(n.i64(), step), constantTrue(n), carried);
     // What is wrong with one step is wrong with the next.
     if (!results || n.hasReported() || !checkGoesOn(n, results->front()))
       return {};
@@ -140,11 +155,9 @@ static std::optional<Values> loopOverTrips(NodeContext &n, const LoopParts &loop
   if (begins && !loop.trips)
     return std::nullopt;
   int64_t count = begins ? *loop.trips : 0;
-  Value going = n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true));
+  Value going = constantTrue(n);
   auto step = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
-    SmallVector<Value> arguments{at.index(Order::forward), going};
-    llvm::append_range(arguments, carried);
-    auto results = n.importBody(*loop.body, arguments);
+    auto results = importStep(n, loop, at.index(Order::forward), going, carried);
     if (!results || (begins && !knownFlag(n, results->front()).value_or(false)))
       return std::nullopt;
     auto next = results->begin() + 1, rows = next + carried.size();
@@ -168,7 +181,8 @@ static Values buildWhile(NodeContext &n, const LoopParts &loop, Value limit, Val
   });
   auto body = buildRegion(n, types, [&](Block &block) -> std::optional<Values> {
     SmallVector<Value> arguments(block.args_begin(), block.args_end());
-    auto results = n.importBody(*loop.body, arguments);
+    auto results =
+        importStep(n, loop, arguments[0], arguments[1], ArrayRef(arguments).drop_front(2));
     if (!results || !checkGoesOn(n, results->front()))
       return std::nullopt;
     Values next{n.addScalar(block.getArgument(0), 1), n.reshape(results->front(), {})};
@@ -217,9 +231,7 @@ static Values loopOp(NodeContext &n) {
     return results ? *results : n.hasFailed() ? Values() : unrollLoop(n, loop);
   }
   Value limit = trips ? n.cast(n.reshape(trips, {}), n.i64()) : Value();
-  Value flag = condition
-                   ? n.reshape(condition, {})
-                   : n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.i1()), true));
+  Value flag = condition ? n.reshape(condition, {}) : constantTrue(n);
   return buildWhile(n, loop, limit, flag);
 }
 

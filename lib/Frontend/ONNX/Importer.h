@@ -51,6 +51,7 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
   TensorReader &getTensors() { return tensors; }
   bool isNarrow(Value value) const { return narrow.contains(value); }
+  llvm::DenseMap<Value, int64_t> &getCounters() { return counters; }
   std::optional<Values> importBody(Scope &around, const Graph &graph,
                                    llvm::ArrayRef<Value> arguments);
   std::string whyFails(llvm::function_ref<bool()> build);
@@ -114,6 +115,7 @@ private:
   llvm::StringMap<const Function *> functions;
   /// Values whose elements have less than the 8 bits that they are held in.
   llvm::DenseSet<Value> narrow;
+  llvm::DenseMap<Value, int64_t> counters;
   size_t nodesImported = 0, opsMade = 0;
   int64_t tableElements = 0;
   /// Nodes left out because one that they need failed and was reported.

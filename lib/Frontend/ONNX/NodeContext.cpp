@@ -159,6 +159,8 @@ bool gantry::onnx::isShapeConstant(Value value) {
   return getConstantIntegers(getConstantElements(value)).has_value();
 }
 
+llvm::DenseMap<Value, int64_t> &NodeContext::counters() { return importer.getCounters(); }
+
 std::optional<KnownElements> NodeContext::known(Value value) {
   return value ? evaluateValue(value) : std::nullopt;
 }

@@ -126,6 +126,8 @@ public:
   /// Integers of operand `i`, which must be known because shapes depend on it. Fails otherwise.
   std::optional<Ints> shapeOperand(size_t i, llvm::StringRef what);
   std::optional<KnownElements> knownOperand(size_t i, llvm::StringRef what);
+  /// Counters of the loops that are built around this node, and how many steps each counts.
+  llvm::DenseMap<Value, int64_t> &counters();
   /// A scalar among them.
   std::optional<int64_t> shapeScalar(size_t i, llvm::StringRef what);
   /// `axis` counted from the front, or failure when it is outside [-rank, rank).

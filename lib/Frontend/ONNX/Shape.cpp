@@ -2,6 +2,7 @@
 // need to know about shapes is read from constants now; the dialect has static attributes for it.
 
 #include "Handlers.h"
+#include "Places.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -209,45 +210,89 @@ static std::pair<int64_t, int64_t> clampSlice(int64_t size, int64_t start, int64
                     : std::pair<int64_t, int64_t>{start, int64_t(count)};
 }
 
+namespace {
+/// What Slice takes along its axes.
+struct SliceRanges {
+  SmallVector<Place> starts, ends;
+  Ints axes, steps;
+};
+} // namespace
+
+/// Where slices begin or end: an attribute, or operand `i`, which fails if it cannot be told.
+static SmallVector<Place> readPlaces(NodeContext &n, size_t i, StringRef name) {
+  bool isOperand = n.opset() >= 10;
+  if (isOperand && n.input(i))
+    if (auto places = placesOf(n, n.input(i)))
+      return *places;
+  auto known = !isOperand ? n.intsAttr(name) : n.input(i) ? n.shapeOperand(i, name) : std::nullopt;
+  if (!known)
+    n.fail("starts and ends are needed");
+  return llvm::map_to_vector(known.value_or(Ints()), [](int64_t v) { return Place{{}, v}; });
+}
+
+static std::optional<SliceRanges> readRanges(NodeContext &n) {
+  SliceRanges ranges{readPlaces(n, 1, "starts"), readPlaces(n, 2, "ends"), {}, {}};
+  auto read = [&](size_t operand, StringRef name) {
+    return n.opset() < 10     ? n.intsAttr(name)
+           : n.input(operand) ? n.shapeOperand(operand, name)
+                              : std::nullopt;
+  };
+  size_t count = ranges.starts.size();
+  ranges.axes = read(3, "axes").value_or(llvm::to_vector(llvm::seq<int64_t>(0, count)));
+  ranges.steps = (n.opset() < 10 ? std::nullopt : read(4, "steps")).value_or(Ints(count, 1));
+  auto axes = n.hasFailed() ? std::nullopt : n.axes(ranges.axes, n.rankOf(n.input(0)));
+  if (!axes)
+    return std::nullopt;
+  ranges.axes = *axes;
+  if (ranges.ends.size() != count || axes->size() != count || ranges.steps.size() != count ||
+      llvm::is_contained(ranges.steps, 0)) {
+    n.fail(llvm::is_contained(ranges.steps, 0) ? "a step is 0"
+                                               : "starts, ends, axes and steps differ in length");
+    return std::nullopt;
+  }
+  return ranges;
+}
+
+/// How many elements lie between places that are told relative to a value; fails where that depends
+/// on data.
+static std::optional<int64_t> countBetween(NodeContext &n, const Place &start, const Place &end,
+                                           int64_t step, int64_t size) {
+  auto length = distance(start, end);
+  if (length && step > 0 && *length >= 0 && *length <= size && mayBeInside(n, start, *length, size))
+    return *length / step + (*length % step != 0);
+  (void)n.shapeOperand(start.base ? 1 : 2, start.base ? "starts" : "ends");
+  return std::nullopt;
+}
+
 static Values slice(NodeContext &n) {
   Value x = n.input(0);
+  auto ranges = readRanges(n);
+  if (!ranges)
+    return {};
   int64_t rank = n.rankOf(x);
-  bool byOperands = n.opset() >= 10;
-  auto read = [&](size_t operand, StringRef name) -> std::optional<Ints> {
-    if (!byOperands)
-      return n.intsAttr(name);
-    return n.input(operand) ? n.shapeOperand(operand, name) : std::nullopt;
-  };
-  auto starts = read(1, "starts"), ends = read(2, "ends"), axes = read(3, "axes");
-  auto steps = byOperands ? read(4, "steps") : std::nullopt;
-  if (n.hasFailed())
-    return {};
-  if (!starts || !ends)
-    return {n.fail("starts and ends are needed")};
-  if (!axes) {
-    axes.emplace(starts->size());
-    std::iota(axes->begin(), axes->end(), 0);
-  }
-  if (!steps)
-    steps.emplace(starts->size(), 1);
-  axes = n.axes(*axes, rank);
-  if (!axes)
-    return {};
-  if (ends->size() != starts->size() || axes->size() != starts->size() ||
-      steps->size() != starts->size())
-    return {n.fail("starts, ends, axes and steps differ in length")};
   Ints from(rank, 0), sizes = n.shapeOf(x), by(rank, 1);
-  for (size_t i = 0; i < starts->size(); ++i) {
-    int64_t axis = (*axes)[i];
-    if ((*steps)[i] == 0)
-      return {n.fail("a step is 0")};
-    by[axis] = (*steps)[i];
-    std::tie(from[axis], sizes[axis]) = clampSlice(sizes[axis], (*starts)[i], (*ends)[i], by[axis]);
+  SmallVector<std::function<Value(Value)>> moving; // these go along with a value
+  for (auto [start, end, axis, step] :
+       llvm::zip(ranges->starts, ranges->ends, ranges->axes, ranges->steps)) {
+    if (start.base || end.base) {
+      auto count = countBetween(n, start, end, step, sizes[axis]);
+      if (!count)
+        return {};
+      moving.push_back([&n, start, axis, step, count = *count](Value v) {
+        return takeFrom(n, v, axis, start, count, step);
+      });
+      continue;
+    }
+    by[axis] = step;
+    std::tie(from[axis], sizes[axis]) = clampSlice(sizes[axis], start.offset, end.offset, step);
     // Of one element or none the step says nothing, and a huge one would overflow later.
     if (sizes[axis] <= 1)
       by[axis] = 1;
   }
-  return {n.slice(x, from, sizes, by)};
+  Value y = n.slice(x, from, sizes, by);
+  for (const auto &take : moving)
+    y = take(y);
+  return {y};
 }
 
 static Values expand(NodeContext &n) {

@@ -52,6 +52,11 @@ namespace {
 class LoopBuilder final : public Step {
 public:
   LoopBuilder(NodeContext &n, const Steps &steps) : n(n), steps(steps) {}
+  ~LoopBuilder() override {
+    for (std::optional<size_t> position : positions)
+      if (position)
+        n.counters().erase(all[*position].argument);
+  }
 
   bool build();
   std::optional<Values> finish();
@@ -98,6 +103,7 @@ Value LoopBuilder::index(Order order) {
     position = carry(RankedTensorType::get({}, n.i64()), [this, order] {
       return n.scalarInt(n.i64(), order == Order::forward ? 0 : steps.count - 1);
     });
+  n.counters()[all[*position].argument] = steps.count;
   return all[*position].argument;
 }
 
