@@ -1,5 +1,6 @@
 // A GraphReport for people and as JSON.
 
+#include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Frontend/Frontend.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -43,7 +44,7 @@ void gantry::printReport(const GraphReport &report, llvm::raw_ostream &os) {
   for (const GraphReport::OpCount &op : report.ops)
     os << "op " << op.op << ": " << op.count << (op.supported ? "" : " (not supported)") << "\n";
   for (const std::string &dim : report.openDims)
-    os << "open dimension " << dim << ": give it with --dim " << dim << "=N\n";
+    os << "open dimension " << dim << ": give it with " << dimFlags({dim}) << "\n";
   for (const std::string &input : report.shapeInputs)
     os << "input " << input << " decides shapes: give it with --value " << input << "=VALUE\n";
   for (const std::string &warning : report.warnings)

@@ -96,8 +96,11 @@ private:
                  "' is listed twice; each name may stand there once");
     };
     once(model.graph.inputs, "graph input");
-    once(model.graph.outputs, "graph output");
     once(model.graph.initializers, "initializer");
+    std::set<string_view> seen;
+    for (const ValueInfo &output : model.graph.outputs)
+      if (!seen.insert(output.name).second)
+        warn("graph output '" + std::string(output.name) + "' is listed twice; it is one output");
   }
 
   /// Domains that nodes are of have to be listed with an opset; only for ONNX's own does it change
@@ -142,5 +145,14 @@ private:
 };
 
 } // namespace
+
+llvm::SmallVector<const ValueInfo *> gantry::onnx::outputsOf(const Model &model) {
+  llvm::SmallVector<const ValueInfo *> outputs;
+  std::set<string_view> seen;
+  for (const ValueInfo &output : model.graph.outputs)
+    if (seen.insert(output.name).second)
+      outputs.push_back(&output);
+  return outputs;
+}
 
 ModelFindings gantry::onnx::checkModel(const Model &model) { return ModelCheck(model).run(); }

@@ -1,5 +1,6 @@
 // What a model says about itself: ports, ops, what is still open. Nothing is imported here.
 
+#include "DimNames.h"
 #include "Handlers.h"
 #include "ImportModel.h"
 
@@ -90,22 +91,40 @@ private:
   }
 
   void describePorts() {
+    llvm::StringMap<int64_t> given;
+    for (auto &[name, size] : options.dims)
+      given.try_emplace(name, size);
+    DimNames names(model);
     for (const ValueInfo &input : model.graph.inputs) {
       if (isInitializer(input.name))
         continue;
       report.inputs.push_back(makePort(input));
-      for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
-        std::string place = std::string(input.name) + ":" + std::to_string(i);
-        std::string name = dim.param.empty() ? place : std::string(dim.param);
-        bool given = dim.isKnown() || hasValue(input.name) ||
-                     llvm::any_of(options.dims,
-                                  [&](auto &d) { return d.first == name || d.first == place; });
-        if (!given && !llvm::is_contained(report.openDims, name))
-          report.openDims.push_back(name);
-      }
+      if (!hasValue(input.name))
+        findOpenDims(input, names, given);
     }
-    for (const ValueInfo &output : model.graph.outputs)
-      report.outputs.push_back(makePort(output));
+    for (const ValueInfo *output : outputsOf(model))
+      report.outputs.push_back(makePort(*output));
+  }
+
+  void findOpenDims(const ValueInfo &input, const DimNames &names,
+                    const llvm::StringMap<int64_t> &given) {
+    auto sizeOf = [&](StringRef name) -> std::optional<int64_t> {
+      auto it = given.find(name);
+      return it == given.end() ? std::nullopt : std::optional(it->second);
+    };
+    auto ask = [&](const std::string &name) {
+      if (!llvm::is_contained(report.openDims, name))
+        report.openDims.push_back(name);
+    };
+    // How many there are nobody knows, but there is a first one.
+    if (input.type.kind == Type::TensorType && !input.type.hasShape && !sizeOf(placeOf(input, 0)))
+      ask(placeOf(input, 0));
+    for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
+      std::string key = dimKey(input, i);
+      if (!dim.isKnown() && !sizeOf(placeOf(input, i)) && !sizeOf(key) &&
+          !computeDim(dim.param, sizeOf))
+        llvm::for_each(names.toGive(key, given), ask);
+    }
   }
 
   bool isFunction(const Node &node) const {

@@ -28,6 +28,9 @@ struct ModelFindings {
 };
 ModelFindings checkModel(const Model &model);
 
+/// The outputs of the graph, each once: a file may list one twice.
+llvm::SmallVector<const ValueInfo *> outputsOf(const Model &model);
+
 /// The name of the input that `name` means: its own, or "arg2" for the third, counting those that
 /// are no initializers. Other names are given back.
 std::string nameOfInput(const Model &model, llvm::StringRef name);

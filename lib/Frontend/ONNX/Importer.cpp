@@ -452,11 +452,12 @@ OwningOpRef<ModuleOp> Importer::run() {
     return {};
 
   SmallVector<Value> results;
-  for (const ValueInfo &output : model.graph.outputs) {
-    const Value *value = scope.find(output.name);
+  SmallVector<const ValueInfo *> outputs = outputsOf(model);
+  for (const ValueInfo *output : outputs) {
+    const Value *value = scope.find(output->name);
     if (!value)
-      emitError(file) << "output '" << output.name << "' is made by no node";
-    if (!value || !*value || failed(checkOutput(output, *value)))
+      emitError(file) << "output '" << output->name << "' is made by no node";
+    if (!value || !*value || failed(checkOutput(*output, *value)))
       return {};
     results.push_back(*value);
   }
@@ -464,7 +465,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   function.setAllResultAttrs(llvm::map_to_vector(
-      model.graph.outputs, [&](const ValueInfo &output) { return nameAttribute(output.name); }));
+      outputs, [&](const ValueInfo *output) { return nameAttribute(output->name); }));
   eraseDeadOps(*entry);
   if (failed(verify(*module)))
     return {};

@@ -1,6 +1,7 @@
 // Inputs, initialisers and outputs of a model: what the file declares of them, with the sizes and
 // values that the caller gives.
 
+#include "DimNames.h"
 #include "Importer.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -13,37 +14,34 @@ using namespace gantry::onnx;
 // Open dimensions
 //===----------------------------------------------------------------------===//
 
-/// A dimension by its place; nameless ones are given so.
-static std::string placeOf(const ValueInfo &input, size_t axis) {
-  return std::string(input.name) + ":" + std::to_string(axis);
-}
-
-/// The name under which --dim gives a dimension.
-static std::string dimKey(const ValueInfo &input, size_t axis) {
-  std::string_view param = input.type.dims[axis].param;
-  return param.empty() ? placeOf(input, axis) : std::string(param);
-}
-
 LogicalResult Importer::resolveDims() {
   llvm::StringSet<> open, places, decided;
   auto given = [&](StringRef name) -> std::optional<int64_t> {
     auto it = llvm::find_if(options.dims, [&](const auto &dim) { return dim.first == name; });
     return it == options.dims.end() ? std::nullopt : std::optional(it->second);
   };
-  for (const ValueInfo &input : model.graph.inputs)
+  for (const ValueInfo &input : model.graph.inputs) {
+    for (size_t i = 0; !input.type.hasShape && given(placeOf(input, i)); ++i)
+      places.insert(placeOf(input, i));
     for (size_t i = 0; i < input.type.dims.size(); ++i) {
-      std::string byPlace = placeOf(input, i);
+      std::string byPlace = placeOf(input, i), key = dimKey(input, i);
       const Dim &dim = input.type.dims[i];
       places.insert(byPlace);
       if (!dim.isKnown())
-        open.insert(dimKey(input, i));
-      if (!dim.isKnown() && (!given(byPlace) || given(byPlace) == given(dimKey(input, i))))
-        decided.insert(dimKey(input, i));
+        open.insert(key);
+      if (!dim.isKnown() && (!given(byPlace) || given(byPlace) == given(key)))
+        decided.insert(key);
+      if (!dim.isKnown() && !given(byPlace) && !given(key))
+        for (const std::string &name : namesIn(key)) {
+          open.insert(name);
+          decided.insert(name);
+        }
       for (auto &[name, size] : options.dims)
         if (dim.isKnown() && name == byPlace && dim.size != size)
           return emitError(file) << "dimension '" << name << "' is fixed to " << dim.size
                                  << " in the file and cannot be " << size;
     }
+  }
   for (auto &[name, size] : options.dims) {
     if (size < 0)
       return emitError(file) << "dimension '" << name << "' cannot have size " << size;
@@ -69,10 +67,16 @@ LogicalResult Importer::resolveDims() {
 }
 
 std::optional<int64_t> Importer::sizeOf(const ValueInfo &input, size_t axis) const {
-  for (const std::string &name : {placeOf(input, axis), dimKey(input, axis)})
-    if (auto it = dims.find(name); it != dims.end())
-      return it->second;
-  return std::nullopt;
+  auto find = [&](StringRef name) -> std::optional<int64_t> {
+    auto it = dims.find(name);
+    return it == dims.end() ? std::nullopt : std::optional(it->second);
+  };
+  if (auto size = find(placeOf(input, axis)))
+    return size;
+  if (!input.type.hasShape)
+    return std::nullopt;
+  auto size = find(dimKey(input, axis));
+  return size ? size : computeDim(input.type.dims[axis].param, find);
 }
 
 /// "f32[batch,3]", as the file declares it.
@@ -90,13 +94,15 @@ static std::string declaredType(const ValueInfo &value) {
 /// Asks for the sizes of all open dimensions at once, with the flags to paste.
 LogicalResult Importer::checkOpenDims(ArrayRef<const ValueInfo *> inputs) {
   std::vector<std::string> missing, types;
+  DimNames names(model);
   for (const ValueInfo *input : inputs) {
     bool isOpen = false;
     for (size_t i = 0; i < input->type.dims.size(); ++i)
       if (!input->type.dims[i].isKnown() && !sizeOf(*input, i)) {
         isOpen = true;
-        if (std::string name = dimKey(*input, i); !llvm::is_contained(missing, name))
-          missing.push_back(name);
+        for (const std::string &name : names.toGive(dimKey(*input, i), dims))
+          if (!llvm::is_contained(missing, name))
+            missing.push_back(name);
       }
     if (isOpen)
       types.push_back("'" + std::string(input->name) + "': " + declaredType(*input));
@@ -132,11 +138,14 @@ FailureOr<RankedTensorType> Importer::typeOfInput(const ValueInfo &input) {
   mlir::Type element = elementOfInput(input, file);
   if (!element)
     return failure();
-  if (!input.type.hasShape)
-    return emitError(file) << "input '" << input.name
-                           << "' has no declared shape, which is not supported; "
-                           << "declare its dimensions in the model (they may be open)";
   Ints shape;
+  // Dimensions that no file declares are as many as are given.
+  while (!input.type.hasShape && sizeOf(input, shape.size()))
+    shape.push_back(*sizeOf(input, shape.size()));
+  if (!input.type.hasShape && shape.empty())
+    return emitError(file) << "input '" << input.name << "' has no declared shape; give a size for "
+                           << "each of its dimensions: --dim " << placeOf(input, 0) << "=N --dim "
+                           << placeOf(input, 1) << "=N, as many as it has";
   for (auto [i, dim] : llvm::enumerate(input.type.dims)) {
     if (dim.isKnown()) {
       shape.push_back(dim.size);
@@ -159,8 +168,10 @@ FailureOr<Value> Importer::bindValue(const ValueInfo &input, const InputValue &v
     for (size_t i = 0; fits && i < value.shape.size(); ++i)
       if (input.type.dims[i].isKnown())
         fits = input.type.dims[i].size == value.shape[i];
+      else if (auto size = sizeOf(input, i))
+        fits = *size == value.shape[i];
       else
-        fits = dims.try_emplace(dimKey(input, i), value.shape[i]).first->second == value.shape[i];
+        dims[dimKey(input, i)] = value.shape[i];
     if (!fits) {
       auto error = emitError(file) << "the value for input '" << input.name << "' has the shape [";
       llvm::interleaveComma(value.shape, error);

@@ -1,5 +1,6 @@
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -32,10 +33,17 @@ SmallVector<std::string, 3> gantry::dimNames(func::FuncOp func, unsigned index, 
   return names;
 }
 
+/// "batch=N", in quotes where a shell would not leave the name whole.
+static std::string dimArgument(StringRef name) {
+  bool isWord =
+      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || StringRef("_.:-").contains(c); });
+  return (isWord ? name + "=N" : "'" + name + "=N'").str();
+}
+
 std::string gantry::dimFlags(ArrayRef<std::string> names) {
   std::string flags;
   for (const std::string &name : names)
-    flags += (flags.empty() ? "--dim " : " --dim ") + name + "=N";
+    flags += (flags.empty() ? "--dim " : " --dim ") + dimArgument(name);
   return flags;
 }
 
