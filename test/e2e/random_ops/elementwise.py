@@ -173,11 +173,11 @@ def where(draw):
 def clip(draw):
     x = draw.array(draw.shape(), draw.one(FLOATS + INTS), -9, 9, 0.1)
     low, high = (np.array(v, x.dtype) if draw.chance(0.75) else None for v in (2, 5))
-    result = x
-    if low is not None:
-        result = np.where(result < low, low, result)
-    if high is not None:
-        result = np.where(result > high, high, result)
+    # The lowest and the largest number stand for bounds that are missing.
+    ends = np.iinfo(x.dtype) if x.dtype.kind in "iu" else np.finfo(x.dtype)
+    least, most = ends.min if low is None else low, ends.max if high is None else high
+    result = np.where(x < least, least, x)
+    result = np.where(result > most, most, result)
     wrap = lambda v: v if v is None or draw.chance(0.5) else Constant(v)
     return Node("Clip", [x, wrap(low), wrap(high)], np.asarray(result).astype(x.dtype), tolerance=(0, 0))
 
