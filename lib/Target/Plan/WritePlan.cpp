@@ -6,6 +6,7 @@
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
@@ -15,7 +16,6 @@
 #include "gantry/Support/Version.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -135,34 +135,17 @@ struct Writer {
     }
   }
 
-  /// The bytes of a value as they lie in memory: borrowed where the attribute has them so, else
-  /// made (splats, and truth values, which attributes pack in bits) and kept in `made`.
+  /// The bytes of a value as kernels read them: borrowed where the attribute has them so, else kept
+  /// in `made`.
   static FailureOr<Bytes> bytesOf(Operation *op, ElementsAttr value, uint64_t size,
                                   std::vector<uint8_t> &made) {
-    if (auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(value)) {
-      AsmResourceBlob *bytes = resource.getRawHandle().getBlob();
-      if (!bytes || bytes->getData().size() != size)
-        return op->emitOpError() << "has a resource of " << (bytes ? bytes->getData().size() : 0)
-                                 << " bytes, expected " << size;
-      return Bytes{reinterpret_cast<const uint8_t *>(bytes->getData().data()), size};
-    }
-    auto dense = dyn_cast_if_present<DenseElementsAttr>(value);
-    if (!dense)
+    if (!value)
       return op->emitOpError("has no value to write");
-    ArrayRef<char> raw = dense.getRawData();
-    made.resize(size);
-    if (dense.getElementType().isInteger(1)) {
-      for (auto [i, bit] : llvm::enumerate(dense.getValues<bool>()))
-        made[i] = bit;
-    } else if (dense.isSplat()) {
-      for (uint64_t at = 0; at + raw.size() <= size; at += raw.size())
-        std::copy(raw.begin(), raw.end(), made.begin() + at);
-    } else {
-      if (raw.size() != size)
-        return op->emitOpError() << "has " << raw.size() << " bytes, expected " << size;
-      std::copy(raw.begin(), raw.end(), made.begin());
-    }
-    return Bytes(made);
+    std::optional<ArrayRef<uint8_t>> bytes = kernelBytes(value, made);
+    if (!bytes || bytes->size() != size)
+      return op->emitOpError() << "has " << storedBytes(value).size() << " bytes, expected "
+                               << size;
+    return Bytes{bytes->data(), size};
   }
 
   uint32_t addSegment(plan::SegmentKind kind) {

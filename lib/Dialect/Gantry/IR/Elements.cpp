@@ -1,6 +1,7 @@
 // See Elements.h. Elements are little-endian in files, as on every machine Gantry runs on.
 
 #include "gantry/Dialect/Gantry/IR/Elements.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -50,6 +51,39 @@ ArrayRef<char> gantry::storedBytes(ElementsAttr attr) {
   auto resource = dyn_cast<DenseResourceElementsAttr>(attr);
   AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
   return blob ? blob->getData() : ArrayRef<char>();
+}
+
+static ArrayRef<uint8_t> unsignedBytes(ArrayRef<char> bytes) {
+  return {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()};
+}
+
+std::optional<ArrayRef<uint8_t>> gantry::kernelBytes(ElementsAttr attr,
+                                                     std::vector<uint8_t> &made) {
+  auto type = cast<RankedTensorType>(attr.getType());
+  const uint64_t size = getByteSize(type);
+  auto dense = dyn_cast<DenseElementsAttr>(attr);
+  if (!dense || (!dense.isSplat() && !type.getElementType().isInteger(1))) {
+    ArrayRef<uint8_t> stored = unsignedBytes(storedBytes(attr));
+    return stored.size() == size ? std::optional(stored) : std::nullopt;
+  }
+  made.resize(size);
+  if (type.getElementType().isInteger(1)) {
+    for (auto [i, bit] : llvm::enumerate(dense.getValues<bool>()))
+      made[i] = bit;
+    return ArrayRef<uint8_t>(made);
+  }
+  ArrayRef<uint8_t> one = unsignedBytes(dense.getRawData());
+  for (uint64_t at = 0; at + one.size() <= size; at += one.size())
+    llvm::copy(one, made.begin() + at);
+  return ArrayRef<uint8_t>(made);
+}
+
+DenseElementsAttr gantry::makeElements(RankedTensorType type, ArrayRef<uint8_t> bytes) {
+  if (!type.getElementType().isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(
+        type, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+  SmallVector<bool> flags(bytes.begin(), bytes.end());
+  return DenseElementsAttr::get(type, ArrayRef<bool>(flags));
 }
 
 std::optional<KnownElements> gantry::readElements(ElementsAttr attr, int64_t limit) {

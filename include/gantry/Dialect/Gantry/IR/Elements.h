@@ -28,6 +28,14 @@ inline constexpr int64_t kMaxEvaluated = 65536;
 /// nothing where one stands for all, or where they are elsewhere.
 llvm::ArrayRef<char> storedBytes(mlir::ElementsAttr attr);
 
+/// The elements as kernels read them, a byte for a truth value: those that are stored so, or, for
+/// one that stands for all and for packed truth values, made in `made`. Nothing where they are
+/// elsewhere.
+std::optional<llvm::ArrayRef<uint8_t>> kernelBytes(mlir::ElementsAttr attr,
+                                                   std::vector<uint8_t> &made);
+/// The reverse, which copies the bytes.
+mlir::DenseElementsAttr makeElements(mlir::RankedTensorType type, llvm::ArrayRef<uint8_t> bytes);
+
 /// Reads out a constant of at most `limit` elements, wherever they are.
 std::optional<KnownElements> readElements(mlir::ElementsAttr attr, int64_t limit = kMaxEvaluated);
 /// The reverse; numbers are converted to the element type of `type`.
