@@ -1,6 +1,7 @@
 // Dialects and external models that the passes rely on. A missing model is silent: the pass that
 // asks for the interface does nothing, and code gets slow or fails later. So all are listed here.
 
+#include "Evaluator.h"
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
@@ -23,4 +24,5 @@ void gantry::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
   registerCUDATarget();
+  registerEvaluator(registry);
 }

@@ -6,6 +6,7 @@
 // check (tools/dev/build_static.sh) compares the code of whole models with what the other compiler
 // makes.
 
+#include "Evaluator.h"
 #include "gantry/Pipeline/Pipeline.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
@@ -170,4 +171,5 @@ void gantry::registerDialects(DialectRegistry &registry) {
   registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
   registerCUDATarget();
+  registerEvaluator(registry);
 }

@@ -5,6 +5,7 @@
 // ask for them, since compute on floating-point constants is placed like any other.
 
 #include "gantry/Dialect/Gantry/IR/Elements.h"
+#include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -408,6 +409,8 @@ static std::optional<KnownElements> evaluate(Value value, int &budget) {
     return std::nullopt;
   if (ElementsAttr constant = getConstantElements(value))
     return readElements(constant);
+  if (ElementsAttr computed = getComputedElements(value))
+    return readElements(computed);
   return evaluateOp(op, [&](unsigned i) { return evaluate(op->getOperand(i), budget); });
 }
 

@@ -4,6 +4,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
+#include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
@@ -97,6 +98,7 @@ static constexpr struct {
     {kPlusZeroAttr, is<UnitAttr>, "a unit attribute"},
     {kSkipsBorderAttr, is<UnitAttr>, "a unit attribute"},
     {kByRowsAttr, is<UnitAttr>, "a unit attribute"},
+    {kKnownAttr, is<ArrayAttr>, "an array"},
 };
 
 bool gantry::asksForLibrary(Operation *op, StringRef library) {
