@@ -82,6 +82,16 @@ class Refused(Exception):
         return re.sub(r"\s+", " ", text).strip()
 
 
+def meant(outputs, name):
+    """The output of that name without the rows that its count leaves out, which have to be zeros."""
+    value = outputs[name]
+    if f"{name}.count" not in outputs:
+        return value
+    count = int(outputs[f"{name}.count"])
+    assert not value[count:].any(), f"rows behind the {count} of output '{name}' are not zeros"
+    return value[:count]
+
+
 class RuntimeOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32),
                 ("host_memory_limit", ctypes.c_uint64), ("log", LOG), ("log_context", ctypes.c_void_p),

@@ -129,6 +129,7 @@ def run_data_set(name, model, file, folder):
     for output, value in expected.items():
         if output not in actual:
             return "wrong", f"no output '{output}'; the outputs are {', '.join(actual)}"
+        actual[output] = gantry_api.meant(actual, output)
         if status == "random" and actual[output].shape == value.shape:
             value = drawable(name, inputs, output, actual[output]).astype(value.dtype)
         if found := difference(actual[output], value):

@@ -134,7 +134,8 @@ private:
   void countOps(const std::vector<Node> &nodes, const Opsets &opsets) {
     for (const Node &node : nodes) {
       const OpTable::Entry *entry = getOpTable().find(node.domain, node.op);
-      bool supported = (entry && entry->handler) || isFunction(node);
+      const std::string dataDecide = whyDataDecide(node, entry);
+      bool supported = (entry && entry->handler && dataDecide.empty()) || isFunction(node);
       std::string name = node.domain.empty() ? "" : std::string(node.domain) + ".";
       name += node.op;
       auto &count = counts.try_emplace(name, 0, supported).first->second;
@@ -144,8 +145,9 @@ private:
         for (auto &[domain, version] : opsets)
           if (domain == node.domain)
             opset = version;
-        std::string why =
-            entry ? "the op is not supported: " + entry->refusal : "the op is not supported";
+        std::string why = !dataDecide.empty() ? dataDecide
+                          : entry             ? "the op is not supported: " + entry->refusal
+                                              : "the op is not supported";
         StringRef first = node.outputs.empty() ? StringRef() : StringRef(node.outputs.front());
         report.issues.push_back({(node.name.empty() ? first : StringRef(node.name)).str(),
                                  std::string(node.op), display(node.domain).str(), opset, why});
@@ -154,6 +156,22 @@ private:
         if (attribute.graph)
           countOps(attribute.graph->nodes, opsets);
     }
+  }
+
+  /// Why data decide the shape of what a node of the graph gives; empty where they do not.
+  std::string whyDataDecide(const Node &node, const OpTable::Entry *entry) {
+    llvm::SmallVector<StringRef> deciding;
+    for (unsigned operand : entry ? entry->decidingOperands : llvm::SmallVector<unsigned, 1>())
+      if (operand < node.inputs.size())
+        deciding.push_back(node.inputs[operand]);
+    if (inputsBehind(model.graph, std::move(deciding)).empty())
+      return {};
+    std::vector<std::string_view> before;
+    for (std::string_view name : node.inputs)
+      if (!name.empty() && !isInitializer(name) &&
+          llvm::none_of(model.graph.inputs, [&](const ValueInfo &i) { return i.name == name; }))
+        before.push_back(name);
+    return describeDataShape(before);
   }
 
   void findShapeInputs(const Graph &graph) {

@@ -248,7 +248,7 @@ static Values dropout(NodeContext &n) {
 static Value convert(NodeContext &n, Value x, mlir::Type element) {
   if (!element || !n.isFloat(x) || isa<FloatType>(element) || n.typeOf(x).getNumElements() > 64)
     return n.cast(x, element);
-  auto elements = n.known(x);
+  auto elements = evaluateValue(x);
   return elements
              ? n.constant(makeElements(RankedTensorType::get(n.shapeOf(x), element), *elements))
              : n.cast(x, element);
@@ -349,8 +349,16 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
             [](NodeContext &n) -> Values { return {n.select(n.input(0), n.input(1), n.input(2))}; },
             {3, 3, 1});
 
+  table.setRowByRow({"Abs",        "Neg",      "Sign",  "Exp",   "Log",         "Sqrt",
+                     "Reciprocal", "Floor",    "Ceil",  "Round", "Sin",         "Cos",
+                     "Tanh",       "Sigmoid",  "Relu",  "Clip",  "Not",         "Cast",
+                     "CastLike",   "Identity", "Add",   "Sub",   "Mul",         "Div",
+                     "Pow",        "Mod",      "And",   "Or",    "Xor",         "Equal",
+                     "Less",       "Greater",  "IsNaN", "IsInf", "LessOrEqual", "GreaterOrEqual",
+                     "Where"});
   table.add("Sum", sum, many);
   table.add("Mean", mean, many);
   table.add("Max", [](NodeContext &n) -> Values { return {foldLeft<MaximumOp>(n)}; }, many);
   table.add("Min", [](NodeContext &n) -> Values { return {foldLeft<MinimumOp>(n)}; }, many);
+  table.setRowByRow({"Max", "Min"});
 }

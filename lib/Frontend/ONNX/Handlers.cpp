@@ -3,6 +3,8 @@
 #include "Handlers.h"
 #include "MachineLearning.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
@@ -14,6 +16,11 @@ OpTable::Entry &OpTable::add(StringRef op, Handler handler, Arity arity, StringR
   entry.handler = std::move(handler);
   entry.arity = arity;
   return entry;
+}
+
+void OpTable::setRowByRow(ArrayRef<StringRef> ops) {
+  for (StringRef op : ops)
+    entries.find(keyOf("", op))->second.isRowByRow = true;
 }
 
 void OpTable::refuse(StringRef op, StringRef why, StringRef domain) {
@@ -35,6 +42,13 @@ std::vector<std::string> OpTable::supported() const {
   return names;
 }
 
+std::string gantry::onnx::describeDataShape(ArrayRef<std::string_view> before) {
+  std::string text = "the shape of its output depends on data, and shapes are fixed when compiling";
+  if (!before.empty())
+    text += "; --outputs=" + llvm::join(before, ",") + " ends the graph before it";
+  return text;
+}
+
 const OpTable &gantry::onnx::getOpTable() {
   static const OpTable table = [] {
     OpTable made;
@@ -50,6 +64,7 @@ const OpTable &gantry::onnx::getOpTable() {
                      addAttentionOps,   addMicrosoftAttentionOps,
                      addMicrosoftOps,   addMicrosoftQuantizedOps,
                      addFusedOps,       addMachineLearningOps,
+                     addDetectionOps,   addSelectingOps,
                      addRefusedOps})
       add(made);
     return made;

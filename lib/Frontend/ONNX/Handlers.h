@@ -35,13 +35,21 @@ public:
     Arity arity;
     /// Operands whose values decide shapes, for `check`.
     llvm::SmallVector<unsigned, 4> shapeOperands;
-    /// When set, they do so only in nodes for which this holds.
+    /// Operands whose elements decide shapes and that constants have to decide: no input is asked
+    /// for by value because of them.
+    llvm::SmallVector<unsigned, 1> decidingOperands;
+    /// When set, shape operands decide shapes only in nodes for which this holds.
     bool (*decidesShapes)(const Node &node) = nullptr;
     Narrow narrow = Narrow::refuses;
+    /// Whether it takes values with as many rows as data say (Bounded.h): its ops say how, and
+    /// nothing that it builds depends on the number of rows.
+    bool isRowByRow = false;
     std::string refusal;
   };
 
   Entry &add(llvm::StringRef op, Handler handler, Arity arity = {}, llvm::StringRef domain = "");
+  /// Says so of ops that are there.
+  void setRowByRow(llvm::ArrayRef<llvm::StringRef> ops);
   /// An op that is known and not supported, and why.
   void refuse(llvm::StringRef op, llvm::StringRef why, llvm::StringRef domain = "");
   const Entry *find(llvm::StringRef domain, llvm::StringRef op) const;
@@ -79,7 +87,13 @@ void addMicrosoftAttentionOps(OpTable &table);
 void addMicrosoftOps(OpTable &table);
 void addMicrosoftQuantizedOps(OpTable &table);
 void addFusedOps(OpTable &table);
+void addDetectionOps(OpTable &table);
+void addSelectingOps(OpTable &table);
 void addRefusedOps(OpTable &table);
+
+/// Why a node cannot be compiled whose output has as many elements as data say; `before` are the
+/// values that the graph can end at instead.
+std::string describeDataShape(llvm::ArrayRef<std::string_view> before);
 
 /// Handlers that only build one op of the same operands.
 template <typename Op>

@@ -157,6 +157,8 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   if (anyNarrow && entry->narrow == Narrow::refuses)
     return refuse("an operand of less than 8 bits is not supported; DequantizeLinear, Cast and ops "
                   "that only move elements take it");
+  if (std::string wrong = checkBounds(node, *entry, scope, inputs); !wrong.empty())
+    return refuse(wrong);
   Values results = entry->handler(context);
   if (context.hasFailed())
     return {};
@@ -165,10 +167,36 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   // A node that gives back what it took has no op that could be somewhere; its value has (P1).
   for (Value &value : results)
     if (request && value && llvm::is_contained(inputs, value) && !isShapeConstant(value))
-      value = CopyOp::create(builder, loc, value, request, /*force=*/false, StringAttr());
+      value = copyTo(request, value, loc);
   if (anyNarrow && entry->narrow == Narrow::moves)
     narrow.insert_range(results);
   return results;
+}
+
+Value Importer::copyTo(DeviceAttr device, Value value, Location loc) {
+  Value copy = CopyOp::create(builder, loc, value, device, /*force=*/false, StringAttr());
+  if (auto bound = bounds.find(value); bound != bounds.end())
+    bounds[copy] = Bound(bound->second);
+  return copy;
+}
+
+/// Why the op does not take an operand with as many rows as data say; empty when it does.
+std::string Importer::checkBounds(const Node &node, const OpTable::Entry &entry, const Scope &scope,
+                                  ArrayRef<Value> inputs) const {
+  if (bounds.empty() || entry.isRowByRow)
+    return {};
+  std::vector<std::string_view> before;
+  for (auto [name, value] : llvm::zip(node.inputs, inputs))
+    if (value && bounds.contains(value))
+      before.push_back(name);
+  if (before.empty())
+    return {};
+  std::string text = "operand '" + std::string(before.front()) +
+                     "' has as many rows as data say; elementwise ops, gathers, slices and what "
+                     "moves no row take it";
+  if (scope.depth == 0)
+    text += "; --outputs=" + llvm::join(before, ",") + " ends the graph before it";
+  return text;
 }
 
 /// The name that has a value before this node gives it one; empty when there is none. Bodies may
@@ -421,13 +449,24 @@ static std::string symbolFor(StringRef name) {
   return symbol;
 }
 
-/// Shape arithmetic and unused weights leave dead ops behind.
+Evaluation Importer::compute(Value value) {
+  if (valuesComputed >= kMaxComputed)
+    return {{}, "more than " + std::to_string(kMaxComputed) + " values were computed before it"};
+  const bool isNew = !getComputedElements(value) && !getConstantElements(value);
+  Evaluation computed = computeValue(value);
+  valuesComputed += isNew && (computed.elements || !computed.why.empty());
+  return computed;
+}
+
+/// Shape arithmetic and unused weights leave dead ops behind, and what was known of others.
 static void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (isOpTriviallyDead(&op)) {
       op.erase();
       continue;
     }
+    if (op.hasAttr(kKnownAttr))
+      op.removeAttr(kKnownAttr);
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         eraseDeadOps(inner);
@@ -451,21 +490,14 @@ OwningOpRef<ModuleOp> Importer::run() {
       failed(importNodes(model.graph.nodes, scope)))
     return {};
 
-  SmallVector<Value> results;
-  SmallVector<const ValueInfo *> outputs = outputsOf(model);
-  for (const ValueInfo *output : outputs) {
-    const Value *value = scope.find(output->name);
-    if (!value)
-      emitError(file) << "output '" << output->name << "' is made by no node";
-    if (!value || !*value || failed(checkOutput(*output, *value)))
-      return {};
-    results.push_back(*value);
-  }
-  func::ReturnOp::create(builder, file, results);
+  FailureOr<Outputs> outputs = importOutputs(scope);
+  if (failed(outputs))
+    return {};
+  func::ReturnOp::create(builder, file, outputs->values);
   function.setFunctionType(
-      builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+      builder.getFunctionType(function.getArgumentTypes(), ValueRange(outputs->values).getTypes()));
   function.setAllResultAttrs(llvm::map_to_vector(
-      outputs, [&](const ValueInfo *output) { return nameAttribute(output->name); }));
+      outputs->names, [&](const std::string &name) { return nameAttribute(name); }));
   eraseDeadOps(*entry);
   if (failed(verify(*module)))
     return {};

@@ -5,6 +5,7 @@
 #include "Handlers.h"
 #include "ImportModel.h"
 
+#include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,6 +14,8 @@ namespace gantry::onnx {
 
 /// Ops of one module; unrolled loops of hostile files end here.
 inline constexpr size_t kMaxOps = 5'000'000;
+/// Values that are computed while importing, each by code of its own.
+inline constexpr size_t kMaxComputed = 500;
 /// Elements of tables that are computed while importing.
 inline constexpr int64_t kMaxTableElements = int64_t(1) << 25;
 
@@ -37,6 +40,12 @@ struct Scope {
   }
 };
 
+/// What a model's function gives, by name.
+struct Outputs {
+  llvm::SmallVector<std::string> names;
+  llvm::SmallVector<Value> values;
+};
+
 class Importer {
 public:
   Importer(const ImportRequest &request, mlir::MLIRContext *context)
@@ -52,6 +61,7 @@ public:
   TensorReader &getTensors() { return tensors; }
   bool isNarrow(Value value) const { return narrow.contains(value); }
   llvm::DenseMap<Value, int64_t> &getCounters() { return counters; }
+  Bounds &getBounds() { return bounds; }
   std::optional<Values> importBody(Scope &around, const Graph &graph,
                                    llvm::ArrayRef<Value> arguments);
   std::string whyFails(llvm::function_ref<bool()> build);
@@ -62,6 +72,8 @@ public:
   size_t issueCount() const { return report ? report->issues.size() : 0; }
   /// Whether one more op may be made.
   bool countOp() { return ++opsMade <= kMaxOps; }
+  /// What constants make of a value, within limits.
+  Evaluation compute(Value value);
   /// Whether that many more elements may be computed.
   bool countTable(int64_t elements) { return (tableElements += elements) <= kMaxTableElements; }
 
@@ -86,6 +98,7 @@ private:
   /// A tensor of the file as a constant; null after a diagnostic.
   Value makeConstant(const Tensor &tensor, mlir::Location loc);
   mlir::LogicalResult checkOutput(const ValueInfo &output, Value value);
+  mlir::FailureOr<Outputs> importOutputs(Scope &scope);
   /// All attributes of an input or output of the function; those of all are set at once, since one
   /// at a time would copy all of them each time.
   mlir::DictionaryAttr nameAttribute(llvm::StringRef name) {
@@ -97,6 +110,9 @@ private:
   mlir::LogicalResult importNodes(llvm::ArrayRef<Node> nodes, Scope &scope);
   mlir::LogicalResult importNode(const Node &node, Scope &scope);
   DeviceAttr readRequest(const Node &node, std::string &wrong) const;
+  Value copyTo(DeviceAttr device, Value value, mlir::Location loc);
+  std::string checkBounds(const Node &node, const OpTable::Entry &entry, const Scope &scope,
+                          llvm::ArrayRef<Value> inputs) const;
   Values dispatch(const Node &node, Scope &scope, int64_t opset, mlir::Location loc,
                   DeviceAttr request);
   const Function *findFunction(const Node &node) const;
@@ -116,7 +132,8 @@ private:
   /// Values whose elements have less than the 8 bits that they are held in.
   llvm::DenseSet<Value> narrow;
   llvm::DenseMap<Value, int64_t> counters;
-  size_t nodesImported = 0, opsMade = 0;
+  Bounds bounds;
+  size_t nodesImported = 0, opsMade = 0, valuesComputed = 0;
   int64_t tableElements = 0;
   /// Nodes left out because one that they need failed and was reported.
   size_t nodesLeftOut = 0;

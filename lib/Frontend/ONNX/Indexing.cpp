@@ -116,6 +116,7 @@ void gantry::onnx::addIndexingOps(OpTable &table) {
   table.add("GatherElements", gatherElements, {2, 2, 1});
   table.add("GatherND", gatherNd, {2, 2, 1});
   table.add("GatherND", gatherNd, {2, 2, 1}, kMicrosoft);
+  table.setRowByRow({"Gather", "GatherElements", "GatherND"});
   table.add("ScatterElements", scatterElements, {3, 3, 1});
   table.add("Scatter", scatterElements, {3, 3, 1});
   table.add("ScatterND", scatterNd, {3, 3, 1});

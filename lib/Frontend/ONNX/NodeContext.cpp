@@ -5,6 +5,7 @@
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -161,8 +162,17 @@ bool gantry::onnx::isShapeConstant(Value value) {
 
 llvm::DenseMap<Value, int64_t> &NodeContext::counters() { return importer.getCounters(); }
 
-std::optional<KnownElements> NodeContext::known(Value value) {
-  return value ? evaluateValue(value) : std::nullopt;
+std::optional<KnownElements> NodeContext::known(Value value, int64_t limit, std::string *why) {
+  if (!value)
+    return std::nullopt;
+  if (auto elements = evaluateValue(value))
+    return elements;
+  Evaluation computed = importer.compute(value);
+  if (why)
+    *why = computed.why;
+  if (computed.elements && why && typeOf(value).getNumElements() > limit)
+    *why = "it has more than " + std::to_string(limit) + " elements";
+  return computed.elements ? readElements(computed.elements, limit) : std::nullopt;
 }
 
 std::optional<Ints> NodeContext::knownInts(Value value) {
@@ -217,18 +227,39 @@ std::optional<KnownElements> NodeContext::knownOperand(size_t i, StringRef what)
     fail("operand " + Twine(i) + " (" + what + ") is missing");
     return std::nullopt;
   }
-  if (auto elements = known(value))
+  std::string why;
+  if (auto elements = known(value, kMaxEvaluated, &why))
     return elements;
   SmallVector<BlockArgument> inputs = findInputs(value);
   std::string message = "operand " + std::to_string(i) + " (" + what.str() +
                         ") decides a shape and must be known when compiling";
-  if (!inputs.empty()) {
+  if (!why.empty()) {
+    message += "; constants decide it, but " + why;
+  } else if (!inputs.empty()) {
     std::string name = nameOfArgument(inputs.front());
     message += "; it comes from input '" + name + "', give that with --value " + name + "=VALUE";
   } else {
     message += "; shapes that depend on data are not supported";
   }
   fail(message);
+  return std::nullopt;
+}
+
+std::optional<KnownElements> NodeContext::decidingElements(size_t i) {
+  std::string why;
+  constexpr int64_t limit = kMaxEvaluatedBytes / int64_t(sizeof(int64_t));
+  if (auto elements = known(input(i), limit, &why))
+    return elements;
+  if (!why.empty()) {
+    fail("the shape of its output depends on operand " + Twine(i) + "; constants decide it, but " +
+         why);
+    return std::nullopt;
+  }
+  SmallVector<std::string_view> before;
+  for (auto [name, value] : llvm::zip(node.inputs, inputs))
+    if (scope.depth == 0 && value && value.getDefiningOp() && !getConstantElements(value))
+      before.push_back(name);
+  fail(describeDataShape(before));
   return std::nullopt;
 }
 
@@ -277,6 +308,44 @@ std::optional<Ints> NodeContext::axes(IntsRef axes, int64_t rank) {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows that data decide
+//===----------------------------------------------------------------------===//
+
+const Bound *NodeContext::boundOf(Value value) const {
+  auto found = importer.getBounds().find(value);
+  return found == importer.getBounds().end() ? nullptr : &found->second;
+}
+
+void NodeContext::setBound(Value value, Bound bound) {
+  if (value && bound.count)
+    importer.getBounds()[value] = bound;
+}
+
+bool NodeContext::needsFixedRows(Value value, int64_t axis, StringRef what) {
+  const Bound *bound = boundOf(value);
+  if (bound && bound->axis == axis)
+    fail(what + ", and how many rows its operand has is known in the run alone");
+  return !hasFailed();
+}
+
+/// Says of the result of a new op how it is bounded.
+bool NodeContext::passBound(Operation *op, Value result) {
+  const Bounds &bounds = importer.getBounds();
+  if (bounds.empty() ||
+      llvm::none_of(op->getOperands(), [&](Value operand) { return bounds.contains(operand); }))
+    return true;
+  auto bound = rowsOfReshape && isa<ReshapeOp>(op)
+                   ? std::optional(Bound{*rowsOfReshape, bounds.at(op->getOperand(0)).count})
+                   : boundOfResult(*this, op, bounds);
+  if (!bound)
+    fail("its operand has as many rows as data say, and not each row of its result comes from one "
+         "of them");
+  else
+    setBound(result, *bound);
+  return !hasFailed();
+}
+
+//===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
 
@@ -311,7 +380,11 @@ Values NodeContext::finish(OperationState &state) {
                   folded.front() != op->getResult(0);
   if (request)
     op->setAttr(kDeviceAttr, request);
-  if (isFolded && (isShapeConstant(folded.front()) || mayGiveWay(op, folded.front()))) {
+  const bool givesWay =
+      isFolded && (isShapeConstant(folded.front()) || mayGiveWay(op, folded.front()));
+  if (op->getNumResults() != 0 && !passBound(op, givesWay ? folded.front() : op->getResult(0)))
+    return {};
+  if (givesWay) {
     op->erase();
     return Values(folded.begin(), folded.end());
   }
@@ -367,7 +440,8 @@ Value NodeContext::cast(Value v, mlir::Type element) {
   return elementOf(v) == element ? v : makeTyped<CastOp>(shapeOf(v), element, v);
 }
 
-Value NodeContext::reshape(Value v, IntsRef shape) {
+Value NodeContext::reshape(Value v, IntsRef shape, std::optional<int64_t> rows) {
+  llvm::SaveAndRestore keep(rowsOfReshape, rows);
   if (!v || typeOf(v).getShape() == shape)
     return v;
   // Weights take another shape where they are: the same bytes, no op.

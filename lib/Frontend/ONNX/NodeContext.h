@@ -4,6 +4,7 @@
 // to read a shape.
 #pragma once
 
+#include "Bounded.h"
 #include "Tensors.h"
 #include "gantry/Formats/ONNX/Model.h"
 
@@ -120,14 +121,24 @@ public:
 
   //===--- Values known now ---===//
 
-  /// Elements of a value that constants decide; evaluates shape arithmetic in floating point too.
-  std::optional<KnownElements> known(Value value);
+  /// Elements of a value that constants decide, at most `limit`: for what shapes, axes and branches
+  /// want, since all ops behind it are evaluated. `why` says what kept constants from deciding it.
+  std::optional<KnownElements> known(Value value, int64_t limit = kMaxEvaluated,
+                                     std::string *why = nullptr);
   std::optional<Ints> knownInts(Value value);
   /// Integers of operand `i`, which must be known because shapes depend on it. Fails otherwise.
   std::optional<Ints> shapeOperand(size_t i, llvm::StringRef what);
   std::optional<KnownElements> knownOperand(size_t i, llvm::StringRef what);
   /// Counters of the loops that are built around this node, and how many steps each counts.
   llvm::DenseMap<Value, int64_t> &counters();
+  /// Elements of operand `i`, which decide how many elements the output has: those that constants
+  /// decide, up to 64 MiB of them. Fails otherwise.
+  std::optional<KnownElements> decidingElements(size_t i);
+  /// What is said of how many rows `value` has; null where it has as many as its shape says.
+  const Bound *boundOf(Value value) const;
+  void setBound(Value value, Bound bound);
+  /// Fails where the rows of `value` along `axis` are as many as data say, for `what`.
+  bool needsFixedRows(Value value, int64_t axis, llvm::StringRef what);
   /// A scalar among them.
   std::optional<int64_t> shapeScalar(size_t i, llvm::StringRef what);
   /// `axis` counted from the front, or failure when it is outside [-rank, rank).
@@ -183,7 +194,9 @@ public:
   Value scalarInt(mlir::Type element, int64_t value);
   Value full(IntsRef shape, mlir::Type element, double value);
   Value cast(Value v, mlir::Type element);
-  Value reshape(Value v, IntsRef shape);
+  /// Where `v` has as many rows as data say, `rows` is the dimension that they are in then; if it
+  /// is not said, the shapes have to tell.
+  Value reshape(Value v, IntsRef shape, std::optional<int64_t> rows = {});
   Value broadcast(Value v, IntsRef shape);
   Value transpose(Value v, IntsRef permutation);
   Value slice(Value v, IntsRef starts, IntsRef sizes, IntsRef steps = {});
@@ -238,6 +251,8 @@ private:
     else
       return llvm::SmallVector<mlir::Type, 2>(2, any);
   }
+  bool passBound(mlir::Operation *op, Value result);
+  std::optional<int64_t> rowsOfReshape; ///< where the next reshape puts rows
   const Attribute *find(llvm::StringRef name);
   const Attribute *find(llvm::StringRef name, Attribute::Type type, llvm::StringRef what);
   Values failWith() {

@@ -315,3 +315,36 @@ LogicalResult Importer::checkOutput(const ValueInfo &output, Value value) {
          ", and the graph computes " + typeText(type) + "; the declaration is ignored");
   return success();
 }
+
+/// Behind the model's own outputs how many rows those have whose rows data decide: "NAME.count".
+FailureOr<Outputs> Importer::importOutputs(Scope &scope) {
+  Outputs outputs, counts;
+  for (const ValueInfo *declared : outputsOf(model)) {
+    const ValueInfo &output = *declared;
+    const Value *value = scope.find(output.name);
+    if (!value)
+      emitError(file) << "output '" << output.name << "' is made by no node";
+    if (!value || !*value || failed(checkOutput(output, *value)))
+      return failure();
+    outputs.names.push_back(std::string(output.name));
+    outputs.values.push_back(*value);
+    auto bound = bounds.find(*value);
+    if (bound == bounds.end())
+      continue;
+    const Bound rows = bound->second;
+    Node node;
+    node.name = output.name;
+    node.op = "Count";
+    NodeContext context(*this, scope, node, 0, locationOf(output.name), {});
+    outputs.values.back() = clearBeyond(context, *value, rows);
+    counts.names.push_back(std::string(output.name) + ".count");
+    counts.values.push_back(rows.count);
+  }
+  for (const std::string &name : counts.names)
+    if (llvm::is_contained(outputs.names, name))
+      return emitError(file) << "output '" << name
+                             << "' has the name of a number of rows; call it by another one";
+  llvm::append_range(outputs.names, counts.names);
+  llvm::append_range(outputs.values, counts.values);
+  return outputs;
+}

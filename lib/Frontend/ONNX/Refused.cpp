@@ -19,7 +19,7 @@ static void refuseMicrosoftOps(OpTable &table) {
                  "GroupQueryAttention",
                  kMicrosoft);
   for (llvm::StringRef op :
-       {"PackedAttention", "PackedMultiHeadAttention", "RemovePadding", "RestorePadding", "Unique"})
+       {"PackedAttention", "PackedMultiHeadAttention", "RemovePadding", "RestorePadding"})
     table.refuse(op, "the shape of its output depends on data, and shapes are fixed when compiling",
                  kMicrosoft);
   for (llvm::StringRef op : {"Tokenizer", "WordConvEmbedding"})
@@ -45,9 +45,6 @@ static void refuseMicrosoftOps(OpTable &table) {
 }
 
 void gantry::onnx::addRefusedOps(OpTable &table) {
-  for (llvm::StringRef op : {"NonZero", "NonMaxSuppression", "Unique", "Compress"})
-    table.refuse(op,
-                 "the shape of its output depends on data, and shapes are fixed when compiling");
   for (llvm::StringRef op :
        {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
         "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence"})

@@ -108,10 +108,17 @@ static Values squeeze(NodeContext &n) {
     for (size_t i = 0; i < shape.size(); ++i)
       drop[i] = shape[i] == 1;
   }
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (!drop[i])
-      kept.push_back(shape[i]);
-  return {n.reshape(x, kept)};
+  std::optional<int64_t> rows;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (drop[i] && !n.needsFixedRows(x, i, "it takes a dimension of size 1 away"))
+      return {};
+    if (drop[i])
+      continue;
+    if (const Bound *bound = n.boundOf(x); bound && bound->axis == int64_t(i))
+      rows = int64_t(kept.size());
+    kept.push_back(shape[i]);
+  }
+  return {n.reshape(x, kept, rows)};
 }
 
 static Values unsqueeze(NodeContext &n) {
@@ -123,10 +130,16 @@ static Values unsqueeze(NodeContext &n) {
   auto axes = n.axes(*given, rank);
   if (!axes)
     return {};
+  const Bound *bound = n.boundOf(x);
+  std::optional<int64_t> rows;
   Ints shape;
-  for (int64_t i = 0, next = 0; i < rank; ++i)
-    shape.push_back(llvm::is_contained(*axes, i) ? 1 : n.typeOf(x).getDimSize(next++));
-  return {n.reshape(x, shape)};
+  for (int64_t i = 0, next = 0; i < rank; ++i) {
+    const bool isNew = llvm::is_contained(*axes, i);
+    if (bound && !isNew && bound->axis == next)
+      rows = i;
+    shape.push_back(isNew ? 1 : n.typeOf(x).getDimSize(next++));
+  }
+  return {n.reshape(x, shape, rows)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,6 +162,8 @@ static Values split(NodeContext &n) {
   Value x = n.input(0);
   auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(x));
   if (!axis)
+    return {};
+  if (!n.needsFixedRows(x, *axis, "it cuts rows into parts"))
     return {};
   std::optional<Ints> sizes;
   if (n.opset() < 13)
@@ -283,6 +298,9 @@ static Values slice(NodeContext &n) {
       });
       continue;
     }
+    if ((start.offset < 0 || end.offset < 0) &&
+        !n.needsFixedRows(x, axis, "it counts rows from their end"))
+      return {};
     by[axis] = step;
     std::tie(from[axis], sizes[axis]) = clampSlice(sizes[axis], start.offset, end.offset, step);
     // Of one element or none the step says nothing, and a huge one would overflow later.
@@ -462,6 +480,8 @@ void gantry::onnx::addShapeOps(OpTable &table) {
   table.add("Pad", pad, {1, 4, 1}).shapeOperands = {1, 3};
   table.add("CenterCropPad", centerCropPad, {2, 2, 1}).shapeOperands = {1};
   table.add("ReverseSequence", reverseSequence, {2, 2, 1});
+  table.setRowByRow(
+      {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice"});
   table.add("Shape", shape).narrow = Narrow::reads;
   table.add("Size", size).narrow = Narrow::reads;
 }
