@@ -130,6 +130,32 @@ def against_pytorch(runner, name):
     expect_close(actual["output"], expected, "output")
 
 
+def detector(runner):
+    """A detector of torchvision comes as far as data decide how many boxes are left: its shapes before that are made of
+    constants by way of ReduceMax, Reciprocal and their like. What it has computed by then is PyTorch's."""
+    try:
+        import torch
+        from torchvision.models.detection import ssdlite320_mobilenet_v3_large
+    except ImportError:
+        raise Skip("no torchvision (tools/dev/install_deps.sh references)") from None
+    torch.manual_seed(0)
+    net, image = ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None).eval(), torch.rand(3, 320, 320)
+    model = runner.scratch / "detector.onnx"
+    torch.onnx.export(net, ([image],), str(model), opset_version=16, input_names=["image"])
+    with torch.no_grad():
+        images, _ = net.transform([image])
+        features = list(net.backbone(images.tensors).values())
+        expected = net.head(features)["cls_logits"].softmax(-1).numpy()
+    said = runner.gantry("check", model, status=1)[0]
+    issues = [line for line in said.splitlines() if line.startswith("not supported: ")]
+    assert issues and all("(NonZero of ai.onnx" in issue and "depends on data" in issue for issue in issues), said
+    np.save(file := runner.scratch / "image.npy", image.numpy())
+    out = runner.scratch / "scores.npy"
+    runner.gantry("run", model, *GPU, "--outputs=/Softmax_output_0", "--input", f"image={file}",
+                  "--output", f"/Softmax_output_0={out}")
+    expect_close(np.load(out), expected, "scores")
+
+
 def digits(runner):
     """One held-out image a digit; the plan is compiled once and run without any compiler."""
     names = "zero one two three four five six seven eight nine".split()
@@ -216,6 +242,7 @@ CASES = {
        ("light_squeezenet", "light_resnet50", "light_vgg19", "light_inception_v1")},
     **{f"pytorch/{name}": (lambda runner, name=name: against_pytorch(runner, name)) for name in
        ("mlp", "reuters_cnn", "elementwise")},
+    "pytorch/detector": detector,
     "digits": digits,
     "external-data-over-2GiB": external_data,
     **{f"spread/{name}": (lambda runner, name=name, rules=rules: spread(runner, cases.file_of(runner, name), *rules))
@@ -226,7 +253,7 @@ CASES = {
 }
 if ON_FAKE:  # of the others nothing is for GPUs, or they would take minutes; "counted" has networks of their kinds
     for name in ("external-data-over-2GiB", "light/light_vgg19", "light/light_resnet50", "light/light_inception_v1",
-                 "spread/light/light_resnet50.onnx", "spread/bert_base", "pytorch/elementwise"):
+                 "spread/light/light_resnet50.onnx", "spread/bert_base", "pytorch/elementwise", "pytorch/detector"):
         del CASES[name]
     CASES |= {f"counted/{name}": lambda runner, name=name: counted(runner, name) for name in OWN + MADE}
 

@@ -1,6 +1,5 @@
-// Ops whose output has as many elements as data say: NonZero, Compress and Unique. Where these
-// elements are known when compiling, what they select is a list of indices, and the output a
-// Gather.
+// NonZero, Compress and Unique of elements that are known when compiling. Their output has as many
+// elements as data say: what they select is a list of indices then, and the output a Gather.
 
 #include "Handlers.h"
 
