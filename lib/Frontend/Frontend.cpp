@@ -210,13 +210,17 @@ static void findGaps(ModuleOp module, GraphReport &report) {
     report.gaps.push_back(std::move(gap));
 }
 
-/// A file declares the types of its own outputs; those of other values are known from importing.
+/// A file declares the types of its own outputs; those of other values are known from importing,
+/// and so are the numbers of rows behind them.
 static void describeOutputs(ModuleOp module, GraphReport &report) {
   GraphReport imported;
   describeMlir(module, imported);
   for (auto [port, known] : llvm::zip(report.outputs, imported.outputs))
     if (port.kind == onnx::kUndeclared)
       port = known;
+  llvm::append_range(
+      report.outputs,
+      llvm::drop_begin(imported.outputs, std::min(report.outputs.size(), imported.outputs.size())));
 }
 
 static GraphReport checkMlir(ModuleOp module) {

@@ -455,7 +455,9 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
   // The context may outlive whoever waits.
   auto skipNothing = llvm::make_scope_exit([&] { context.registerActionHandler(nullptr); });
   compilation.tell("import");
-  if (failed(compilation.importModule()) || failed(compilation.checkCancelled()))
+  // What is computed while importing is skipped, too, and then lacks.
+  const LogicalResult imported = compilation.importModule();
+  if (failed(compilation.checkCancelled()) || failed(imported))
     return failure();
   const SmallGraphsAlone small(*compilation.module);
   if (!compilation.stopsAt(Phase::import)) {

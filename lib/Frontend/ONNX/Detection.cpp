@@ -215,8 +215,11 @@ static Values nonMaxSuppression(NodeContext &n) {
   auto problem = readProblem(n);
   if (!problem)
     return {};
-  if (problem->rows() == 0)
-    return {n.reshape(n.ints({}), {0, 3})};
+  if (problem->rows() == 0) {
+    Value none = n.reshape(n.ints({}), {0, 3});
+    n.setBound(none, {0, n.scalarInt(n.i64(), 0)});
+    return {none};
+  }
   auto selection = runSelection(n, *problem);
   if (!selection)
     return {};
