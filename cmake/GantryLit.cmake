@@ -51,6 +51,8 @@ add_test(NAME e2e.memplan COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e
 
 # The end-to-end runners' own harness; the runners themselves are called by run_tests.py.
 add_test(NAME e2e.workers COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/workers_test.py)
+add_test(NAME e2e.references COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/references_test.py)
+set_tests_properties(e2e.references PROPERTIES SKIP_RETURN_CODE 77)
 if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)
   # With sanitizers memory is not what it measures.
   # What ptxas makes of the kernels: says "skipped: …" where it is not installed.

@@ -77,7 +77,7 @@ def main():
     gantry_api.emulate("all")
     gantry_api.load(arguments.build_dir)
     with np.errstate(all="ignore"):
-        cases = [make_case(arguments.seed, number)
+        cases = [groups.drawn(make_case, arguments.seed, number)
                  for number in (range(arguments.count) if arguments.case is None else [arguments.case])]
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)

@@ -110,7 +110,7 @@ def make_cases():
                 expected = compute(form, sizes, inputs, between)
                 name = (f"{form.op} ({form.operands}) -> ({form.results}) without {' '.join(zeros)}"
                         f"{', fused' if between else ''} [{number}]")
-                yield groups.Case(name, make_text(form, sizes, between), inputs, expected, TOLERANCE)
+                yield groups.Case(name, make_text(form, sizes, between), inputs, expected, TOLERANCE, zeros="sums of nothing")
 
 
 def pack(cases, folder):

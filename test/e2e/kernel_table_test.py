@@ -49,7 +49,8 @@ def make_case(op, form, element, n, number, device):
     line = (f"{', '.join(f'%r{i}' for i in range(len(results)))} = gantry.{op} {form.prefix}"
             f"{', '.join(f'%i{i}' for i in range(len(operands)))} {{{attributes}}} : ({', '.join(operands)}) -> "
             f"({', '.join(results)})")
-    return groups.Case(name, (line, operands, results), inputs, expected, form.tolerance(element, n, expected), element)
+    return groups.Case(name, (line, operands, results), inputs, expected, form.tolerance(element, n, expected), element,
+                       zeros="of one element" if n == 1 else "")
 
 
 def make_cases(column, device):

@@ -32,6 +32,7 @@ import numpy as np
 import onnx
 
 import gantry_api
+import references
 import workers
 from onnx_data import Unreadable, load_arrays
 
@@ -76,6 +77,11 @@ OWN_REFERENCE = {
 }
 
 
+# Their data are zeros, or denormal, which a wrong answer could be as well. They hand on one element, or add: here 1, 2, ...
+OF_ZEROS = ("pytorch-operator/test_operator_add_size1_broadcast", "pytorch-operator/test_operator_index",
+            "pytorch-operator/test_operator_permute2", "pytorch-operator/test_operator_view")
+
+
 def case_names():
     return [f"{kind}/{folder.name}" for kind in KINDS for folder in sorted((DATA / kind).iterdir())
             if (folder / "model.onnx").exists()]
@@ -118,6 +124,9 @@ def run_data_set(name, model, file, folder):
     inputs = dict(zip((i.name for i in given), load_arrays(folder, "input", given)))
     expected = dict(zip((o.name for o in model.graph.output),
                         load_arrays(folder, "output", model.graph.output)))
+    if name in OF_ZEROS:
+        inputs = {key: np.arange(1, array.size + 1, dtype=array.dtype).reshape(array.shape) for key, array in inputs.items()}
+        expected = {key: np.reshape(sum(inputs.values()), array.shape) for key, array in expected.items()}
     plan = gantry_api.compile_for(file, inputs, open_dims(given, inputs).items())
     if gantry_api.EMULATE and (kernels := plan.kernels_on("CPU:0")):
         return "wrong", f"runs {', '.join(kernels)} on the CPU"
@@ -126,6 +135,8 @@ def run_data_set(name, model, file, folder):
     if name in OWN_REFERENCE:
         reason, compute = OWN_REFERENCE[name]
         status, expected = "differs", compute(inputs)
+    if references.accepts_zeros(expected.values(), RTOL, ATOL):
+        return "wrong", "the reference says nothing: zeros are within its tolerance"
     for output, value in expected.items():
         if output not in actual:
             return "wrong", f"no output '{output}'; the outputs are {', '.join(actual)}"

@@ -49,7 +49,7 @@ def main():
     gantry_api.load(arguments.build_dir)
     warnings.simplefilter("ignore")  # NumPy's, of the ends of types and of nothing
     numbers = range(arguments.count) if arguments.case is None else [arguments.case]
-    cases = [case for number in numbers if arguments.filter in (case := make_case(arguments.seed, number)).name]
+    cases = [case for number in numbers if arguments.filter in (case := groups.drawn(make_case, arguments.seed, number)).name]
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
         _, arrays, _ = onnx_file.pack(cases, arguments.keep)
