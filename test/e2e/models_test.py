@@ -134,7 +134,12 @@ def detector(runner):
     except ImportError:
         raise Skip("no torchvision (tools/dev/install_deps.sh references)") from None
     torch.manual_seed(0)
-    net, image = ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None).eval(), torch.rand(3, 320, 320)
+    net, image = ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None), torch.rand(3, 320, 320)
+    for norm in (each for each in net.modules() if isinstance(each, torch.nn.BatchNorm2d)):
+        norm.momentum = None  # statistics that fit the weights, or all scores are equal
+    with torch.no_grad():
+        net.head(list(net.train().backbone(torch.randn(2, 3, 320, 320)).values()))
+    net.eval()
     model = runner.scratch / "detector.onnx"
     torch.onnx.export(net, ([image],), str(model), opset_version=16, input_names=["image"])
     with torch.no_grad():
