@@ -347,6 +347,18 @@ def largest(count):
         [constant("two", f32(2)), constant("count", i64(count))]
 
 
+def loop_of_constants(trips):
+    """A shape that a loop makes of 1: the root of its exponential, as often as it goes round."""
+    def scalar(name, element, *dims):
+        return helper.make_tensor_value_info(name, element, dims)
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["going"], ["goes"]), helper.make_node("Exp", ["state"], ["e"]), helper.make_node("Sqrt", ["e"], ["next"])],
+        "body", [scalar("step", TensorProto.INT64), scalar("going", TensorProto.BOOL), scalar("state", TensorProto.FLOAT, 1)],
+        [scalar("goes", TensorProto.BOOL), scalar("next", TensorProto.FLOAT, 1)])
+    return [helper.make_node("Loop", ["trips", "", "one"], ["last"], body=body), helper.make_node("Cast", ["last"], ["shape"], to=TensorProto.INT64),
+            helper.make_node("Expand", ["x", "shape"], ["y"])], [constant("trips", np.int64(trips)), constant("one", f32(1))]
+
+
 MEBIBYTES_64 = 1 << 24  # of f32
 LIMITS = [
     ("64 MiB", largest(MEBIBYTES_64), None),
@@ -356,13 +368,8 @@ LIMITS = [
                    helper.make_node("Reshape", ["x", "shape"], ["y"])], []), "it comes from input 'x', give that with --value x=VALUE"),
     ("as many elements as an input says", ([helper.make_node("Exp", ["x"], ["e"]), helper.make_node("NonZero", ["e"], ["y"])], []),
      "the shape of its output depends on data, and shapes are fixed when compiling; --outputs=e ends the graph before it"),
-    ("a loop without an end", ([helper.make_node("Loop", ["trips", "", "two"], ["last"], body=helper.make_graph(
-        [helper.make_node("Identity", ["going"], ["goes"]), helper.make_node("Exp", ["state"], ["next"])], "body",
-        [helper.make_tensor_value_info("step", TensorProto.INT64, []), helper.make_tensor_value_info("going", TensorProto.BOOL, []),
-         helper.make_tensor_value_info("state", TensorProto.FLOAT, [1])],
-        [helper.make_tensor_value_info("goes", TensorProto.BOOL, []), helper.make_tensor_value_info("next", TensorProto.FLOAT, [1])])),
-        helper.make_node("Cast", ["last"], ["shape"], to=TensorProto.INT64), helper.make_node("Expand", ["x", "shape"], ["y"])],
-        [constant("trips", np.int64(1 << 62)), constant("two", f32(2))]), "constants decide it, but it takes more operations than are done when compiling"),
+    ("a loop of constants", loop_of_constants(2), None),
+    ("a loop without an end", loop_of_constants(1 << 62), "constants decide it, but it takes more operations than are done when compiling"),
 ]
 
 
