@@ -5,7 +5,7 @@ Run through the build folder (lit BUILD/test), which knows where the tools are. 
 bytecode, before its passes run.
 Substitutions beyond lit's own: %onnx_data (ONNX's test data), %python, %node, %tools
 (the folder of the tools, for scripts that call them as they are).
-Features, for REQUIRES: onnx-testdata, node, nvptx, asan, ubsan, amx.
+Features, for REQUIRES: onnx-testdata, node, chromium, nvptx, asan, ubsan, amx.
 """
 
 import os
@@ -42,6 +42,10 @@ node = shutil.which("node")
 if node:
     config.available_features.add("node")
     config.substitutions += [("%node", node)]
+chromium = shutil.which("chromium")
+if chromium:
+    config.available_features.add("chromium")
+    config.substitutions += [("%chromium", chromium)]
 if os.path.isdir(onnx_data):
     config.available_features.add("onnx-testdata")
 # LLVM's own tools, as far as they are installed, on the way from the LLVM dialect to PTX.

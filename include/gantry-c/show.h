@@ -60,7 +60,8 @@ typedef enum gantry_form_t {
   GANTRY_FORM_TEXT = 0, /**< lines for people, each with its newline; of REPORT a page of HTML that
                            loads nothing */
   GANTRY_FORM_JSON = 1  /**< LOG and COPIES: an object a line; MEMORY and TIMELINE: an array of
-                           objects; EXPLAIN: an object, REPORT: that with what its pictures draw */
+                           objects; EXPLAIN: an object, REPORT: that with what its pictures draw; of
+                           two plans an object with both in "plans" and what differs */
 } gantry_form_t;
 
 /** How to tell it. Zero-initialise, set struct_size, then what matters to you. */
@@ -75,10 +76,14 @@ typedef struct gantry_show_options_t {
   uint32_t memory;   /**< EXPLAIN: 1 for memory in the place of ops: arenas, values at the peak */
   uint32_t timeline; /**< EXPLAIN: 1 for what TIMELINE tells besides */
   uint32_t width;    /**< for people: columns of the longest line, at least 40; 0: 100 */
-  /** TIMELINE, and EXPLAIN with `timeline`: a run of one function as gantry_session_timeline gives
-   * it, told in the place of what is predicted, of that function alone; null: predicted. */
+  /** A run of one function as gantry_session_timeline gives it: TIMELINE, and EXPLAIN with
+   * `timeline`, tell it in the place of what is predicted, REPORT beside it, of that function
+   * alone; null: predicted. */
   const gantry_moment_t *moments;
   size_t num_moments;
+  const gantry_plan_view_t *other; /**< REPORT: a second plan, shown beside the first with what
+                                      differs, which lives as long as the call; null: none. Moments
+                                      are of the first */
 } gantry_show_options_t;
 
 /** Tells it. `options` may be null: the defaults. Errors: NOT_FOUND, which lists what there is,

@@ -131,8 +131,20 @@ static Expected<show::Moments> momentsOf(const plan::fb::Plan &plan,
   return show::Moments(std::move(run));
 }
 
+/// A run that is given stands beside what is predicted.
+static std::string report(const show::Subject &subject, const show::Moments &moments,
+                          const show::Subject *other, bool asJson) {
+  std::vector<show::Measured> measured;
+  if (moments)
+    measured.push_back(show::measuredOf(*subject.functions().front(), *moments));
+  std::vector<show::Reported> plans = {{subject, measured}};
+  if (other)
+    plans.push_back({*other, {}});
+  return asJson ? show::reportData(plans) : show::reportPage(plans);
+}
+
 static std::string tell(const show::Subject &subject, const show::Moments &moments,
-                        gantry_show_t what, bool asJson) {
+                        const show::Subject *other, gantry_show_t what, bool asJson) {
   switch (what) {
   case GANTRY_SHOW_LOG:
   case GANTRY_SHOW_COPIES:
@@ -146,7 +158,7 @@ static std::string tell(const show::Subject &subject, const show::Moments &momen
     return asJson ? show::timelineAsJson(subject, moments)
                   : show::timelineForPeople(subject, moments);
   case GANTRY_SHOW_REPORT:
-    return asJson ? show::reportData(subject) : show::reportPage(subject);
+    return report(subject, moments, other, asJson);
   }
   return "";
 }
@@ -178,7 +190,18 @@ gantry_status_t gantry_plan_view_show(const gantry_plan_view_t *view, gantry_sho
     return finish(std::move(status));
   if (Status status = subject.readPattern(); !status.ok())
     return finish(Status(status.code(), "op " + status.message()));
-  *text = new gantry_text_t{tell(subject, *moments, what, form == GANTRY_FORM_JSON)};
+  std::optional<show::Subject> other;
+  if (options)
+    if (auto given = take(options, "gantry_show_options_t"); given && given->other) {
+      const plan::PlanFile &file = given->other->file;
+      show::Question ofOther;
+      ofOther.function = subject.question.function;
+      other.emplace(file.plan(), file.bytes().size(), std::move(ofOther));
+      if (Status status = other->checkFunction(); !status.ok())
+        return finish(std::move(status));
+    }
+  *text = new gantry_text_t{
+      tell(subject, *moments, other ? &*other : nullptr, what, form == GANTRY_FORM_JSON)};
   return GANTRY_OK;
 }
 

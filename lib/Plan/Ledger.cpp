@@ -185,6 +185,13 @@ std::vector<PlacedCommand> commandsOf(const fb::Function &function) {
   return commands;
 }
 
+std::unordered_map<const fb::Command *, size_t> numbersOfCommands(const fb::Function &function) {
+  std::unordered_map<const fb::Command *, size_t> numbers;
+  for (const PlacedCommand &placed : commandsOf(function))
+    numbers.emplace(placed.command, numbers.size());
+  return numbers;
+}
+
 Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
   Ledger ledger;
   ledger.atLoad.resize(plan.devices()->size());

@@ -515,6 +515,14 @@ private:
         return fail("it has no log name");
       GANTRY_RETURN_IF_ERROR(checkDeviceIndex(op->device()));
       GANTRY_RETURN_IF_ERROR(visit(op->rejected()));
+      GANTRY_RETURN_IF_ERROR(visit(op->attributes()));
+      GANTRY_RETURN_IF_ERROR(visit(op->operands()));
+      GANTRY_RETURN_IF_ERROR(visit(op->results()));
+      uint64_t bytes = 0;
+      for (const fb::Operand *operand : each(op->operands()))
+        GANTRY_RETURN_IF_ERROR(checkType(operand->type(), &bytes));
+      for (const fb::TensorType *result : each(op->results()))
+        GANTRY_RETURN_IF_ERROR(checkType(result, &bytes));
     }
     return {};
   }

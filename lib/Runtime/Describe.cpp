@@ -347,6 +347,16 @@ private:
     text("node", op.node());
     text("source_op", op.source_op());
     text("kind", op.kind());
+    list("operands", op.operands(), [&](auto &operand) { describe(operand); });
+    list("results", op.results(), [&](auto &result) { type(&result); });
+    texts("attributes", op.attributes());
+  }
+
+  void describe(const fb::Operand &operand) {
+    text("name", operand.name());
+    type(operand.type());
+    flag("constant", operand.constant());
+    text("value", operand.value());
   }
 };
 

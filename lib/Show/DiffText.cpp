@@ -1,5 +1,5 @@
 // What changed from one plan to another, for people.
-#include "gantry/Show/PlanDiff.h"
+#include "DiffGroups.h"
 
 #include "gantry/Show/Reports.h"
 #include "gantry/Show/Text.h"
@@ -8,10 +8,6 @@
 #include "gantry/Support/Seconds.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <map>
-#include <tuple>
 
 namespace gantry::show {
 
@@ -32,24 +28,14 @@ void printAllOps(Page &page, const std::vector<OpChange> &changes) {
 
 /// A row for the ops that go the same way by the same rule, most first.
 void printOpGroups(Page &page, const std::vector<OpChange> &changes, const FunctionDiff &diff) {
-  std::map<std::array<std::string, 3>, std::vector<std::string_view>> groups;
-  for (const OpChange &change : changes)
-    groups[{atDevice(change.before), atDevice(change.after), change.rule}].push_back(change.node);
-  std::vector<decltype(groups)::const_iterator> order;
-  for (auto group = groups.cbegin(); group != groups.cend(); ++group)
-    order.push_back(group);
-  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
-    return a->second.size() > b->second.size();
-  });
+  const std::vector<OpGroup> groups = groupsOf(changes, diff);
   Table table({">ops", "from", "to", "rule", "~which"});
-  const size_t shown = std::min(order.size(), rowsShown);
-  const std::vector<std::string_view> all(diff.nodes.begin(), diff.nodes.end());
-  for (size_t i = 0; i < shown; ++i) {
-    const auto &[way, names] = *order[i];
-    table.add({std::to_string(names.size()), way[0], way[1], way[2], partsOf(names, all)});
-  }
+  const size_t shown = std::min(groups.size(), rowsShown);
+  for (size_t i = 0; i < shown; ++i)
+    table.add({std::to_string(groups[i].ops), atDevice(groups[i].from), atDevice(groups[i].to),
+               groups[i].rule, groups[i].which});
   page.table(table, Long::cut);
-  page.more("ways", shown, order.size());
+  page.more("ways", shown, groups.size());
 }
 
 void printOps(Page &page, const char *title, const std::vector<OpChange> &changes,
@@ -71,38 +57,15 @@ void printAllCopies(Page &page, const std::vector<CopyChange> &copies) {
 
 /// A row for the copies that came or went the same way, the most bytes first.
 void printCopyGroups(Page &page, const std::vector<CopyChange> &copies) {
-  struct Way {
-    const CopyChange *first;
-    uint64_t count = 0, bytes = 0;
-    std::vector<std::string> causes;
-  };
-  std::map<std::tuple<bool, plan::CopyTime, std::string, std::string>, Way> ways;
-  for (const CopyChange &copy : copies) {
-    Way &way =
-        ways.try_emplace({copy.count > 0, copy.time, copy.from, copy.to}, Way{&copy, 0, 0, {}})
-            .first->second;
-    const auto count = static_cast<uint64_t>(std::abs(copy.count));
-    way.count += count;
-    way.bytes += count * copy.bytes;
-    way.causes.push_back(causeOf(copy.cause));
-  }
-  std::vector<const Way *> order;
-  for (const auto &[key, way] : ways)
-    order.push_back(&way);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Way *a, const Way *b) { return a->bytes > b->bytes; });
+  const std::vector<CopyGroup> groups = groupsOf(copies);
   Table table({">", "copy", "kind", "from", "to", ">bytes", "~caused by"});
-  const size_t shown = std::min(order.size(), rowsShown);
-  for (size_t i = 0; i < shown; ++i) {
-    const Way &way = *order[i];
-    table.add({format("%c%llu", way.first->count > 0 ? '+' : '-',
-                      static_cast<unsigned long long>(way.count)),
-               timeOf(way.first->time), std::string(plan::copyKindName(way.first->kind)),
-               atDevice(way.first->from), atDevice(way.first->to), formatBytes(way.bytes),
-               someOf(way.causes)});
-  }
+  const size_t shown = std::min(groups.size(), rowsShown);
+  for (size_t i = 0; i < shown; ++i)
+    table.add({format("%+lld", static_cast<long long>(groups[i].count)), timeOf(groups[i].time),
+               std::string(plan::copyKindName(groups[i].kind)), atDevice(groups[i].from),
+               atDevice(groups[i].to), formatBytes(groups[i].bytes), groups[i].causes});
   page.table(table, Long::cut);
-  page.more("ways", shown, order.size());
+  page.more("ways", shown, groups.size());
 }
 
 void printCopies(Page &page, const FunctionDiff &diff, bool all) {

@@ -30,6 +30,28 @@ void addBindings(JSONWriter &json, const Subject &subject, const char *key,
   json.endArray();
 }
 
+/// What the op reads and gives, and its attributes.
+void addForm(JSONWriter &json, const fb::PlacedOp &op) {
+  json.key("operands").beginArray();
+  for (const auto *operand : listOf(op.operands())) {
+    json.beginObject()
+        .member("name", textOf(operand->name()))
+        .member("type", typeText(*operand->type()));
+    if (operand->constant())
+      json.key("constant").boolean(true);
+    if (!textOf(operand->value()).empty())
+      json.member("value", textOf(operand->value()));
+    json.endObject();
+  }
+  json.endArray().key("results").beginArray();
+  for (const auto *result : listOf(op.results()))
+    json.value(typeText(*result));
+  json.endArray().key("attributes").beginArray();
+  for (const auto *attribute : listOf(op.attributes()))
+    json.value(textOf(attribute));
+  json.endArray();
+}
+
 /// `predicted_seconds` is what the op is charged for: its kernel's time if it is the main one in
 /// it, so that the ops sum to the device's compute; `alone_seconds` what it would take unfused.
 void addOps(JSONWriter &json, const Subject &subject, const fb::Function &function,
@@ -45,8 +67,9 @@ void addOps(JSONWriter &json, const Subject &subject, const fb::Function &functi
         .member("kind", textOf(op->kind()))
         .member("kernel", textOf(op->kernel_name()))
         .member("flops", uint64_t(op->flops()))
-        .member("bytes", uint64_t(op->bytes()))
-        .member("predicted_seconds", launches.charged(*op))
+        .member("bytes", uint64_t(op->bytes()));
+    addForm(json, *op);
+    json.member("predicted_seconds", launches.charged(*op))
         .member("alone_seconds", subject.alone(*op))
         .key("once")
         .boolean(op->once());
@@ -111,6 +134,7 @@ void addKernels(JSONWriter &json, const Subject &subject, const Launches &launch
         .member("items", use.items)
         .member("predicted_seconds", use.seconds)
         .member("ops", use.ops)
+        .member("nodes", someOf(use.nodes))
         .endObject();
   json.endArray();
 }

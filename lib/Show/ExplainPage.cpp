@@ -56,13 +56,15 @@ void printDevices(Page &page, const Subject &subject, const fb::Function &functi
 //--- why
 //--------------------------------------------------------------------------------------------
 
-struct Reason {
-  uint32_t device;
-  std::string why;
-  std::vector<std::string_view> ops;
-};
+} // namespace
 
-/// Ops by device and reason, most first; `byRule`: by the kind of reason alone.
+std::vector<std::string_view> nodeNamesOf(const fb::Function &function) {
+  std::vector<std::string_view> names;
+  for (const auto *op : listOf(function.placed_ops()))
+    names.push_back(nodeOf(*op));
+  return names;
+}
+
 std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &function, bool byRule) {
   std::vector<Reason> reasons;
   std::map<std::pair<uint32_t, std::string>, size_t> places;
@@ -80,6 +82,8 @@ std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &functi
   return reasons;
 }
 
+namespace {
+
 void printReasons(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
   std::vector<Reason> reasons = reasonsOf(subject, function, false);
   const bool byRule = reasons.size() > rows;
@@ -87,9 +91,7 @@ void printReasons(Page &page, const Subject &subject, const fb::Function &functi
     reasons = reasonsOf(subject, function, true);
   if (reasons.empty())
     return;
-  std::vector<std::string_view> all;
-  for (const auto *op : listOf(function.placed_ops()))
-    all.push_back(nodeOf(*op));
+  const std::vector<std::string_view> all = nodeNamesOf(function);
   Table table({">ops", "device", "~why", "~which"});
   const size_t shown = std::min(reasons.size(), rows);
   for (size_t i = 0; i < shown; ++i)

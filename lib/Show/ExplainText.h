@@ -26,6 +26,19 @@ void printBindings(Page &page, const Subject &subject, const plan::fb::Function 
 /// "requested: asked at model.mlir:4:8, fell back".
 std::string why(const Subject &subject, const plan::fb::PlacedOp &op);
 
+/// Why ops are where they are: a row for those on one device for one reason.
+struct Reason {
+  uint32_t device;
+  std::string why;
+  std::vector<std::string_view> ops; ///< as nodeOf says
+};
+/// The one with most ops first; `byRule`: by the kind of reason alone.
+std::vector<Reason> reasonsOf(const Subject &subject, const plan::fb::Function &function,
+                              bool byRule);
+
+/// Of all ops, as nodeOf says.
+std::vector<std::string_view> nodeNamesOf(const plan::fb::Function &function);
+
 /// Reasons why devices were not taken, each with the ops that it holds for, as they come.
 struct Rejected {
   std::string reason;

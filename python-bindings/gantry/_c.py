@@ -305,6 +305,7 @@ class gantry_show_options_t(Structure):
         ("width", c_uint32),
         ("moments", POINTER(gantry_moment_t)),
         ("num_moments", c_size_t),
+        ("other", c_void_p),
     ]
 
 

@@ -207,11 +207,14 @@ class Shown:
         return tuple(Replica(number, _known(device.encode()), sum(parts), ends.get((number, device), 0.0))
                      for (number, device), parts in sorted(found.items()))
 
-    def report(self, path, function=None):
-        """Writes a page for the browser, whole or not at all: the graph by device, queues over time, memory. It loads
-        nothing from elsewhere."""
+    def report(self, path, function=None, other=None):
+        """Writes a page for the browser, whole or not at all: the graph by device, queues over time, memory, and all that
+        is known of an op at a click; with another plan also what differs from this to that. It loads nothing from
+        elsewhere."""
+        second = other._view() if other is not None else None
+        beside = {"other": second.handle} if second else {}
         with whole_file(path) as file:
-            file.write(self._tell(_c.SHOW_REPORT, _c.FORM_TEXT, function=function).encode())
+            file.write(self._tell(_c.SHOW_REPORT, _c.FORM_TEXT, function=function, **beside).encode())
 
     def diff(self, other, all=False, width=None):
         """What changes from this plan to another, in placement, copies, memory and prediction, as a dict; its "same"

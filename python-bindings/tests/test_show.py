@@ -96,6 +96,15 @@ class Telling(unittest.TestCase):
             page = path.read_text(encoding="utf-8")
         self.assertTrue(page.startswith("<!doctype html>"))
         self.assertIn('"name":"MatMul/y"', page)
+        self.assertIn('"operands":[', page)
+
+    def test_report_of_two_plans(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "report.html"
+            self.plan.report(path, other=self.other)
+            page = path.read_text(encoding="utf-8")
+        self.assertIn('"diff":{"same":false', page)
+        self.assertEqual(page.count('"plan_bytes":'), 2)
 
     def test_differences(self):
         found = self.plan.diff(self.other)

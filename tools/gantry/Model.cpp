@@ -245,4 +245,15 @@ Expected<Model> Model::load(const Options &options, Purpose purpose,
   return isPlan ? openPlan(options, bytes) : compileModel(options, purpose, std::move(candidates));
 }
 
+Expected<Model> Model::loadOfTwo(const Options &options, const std::string &file,
+                                 const std::string &other) {
+  if (file == "-" && other == "-")
+    return Status::invalidArgument("only one of the two can be standard input");
+  Options one = options;
+  one.file = file;
+  if (isPlanFile(file) && !isPlanFile(other))
+    one.compileFlags.clear();
+  return load(one, Purpose::tell);
+}
+
 } // namespace gantry::tool

@@ -29,6 +29,11 @@ struct Model {
   static Expected<Model> load(const Options &options, Purpose purpose,
                               std::vector<Candidate> candidates = {});
 
+  /// One of two files, to tell what it does beside the `other`. Flags are for graphs; a plan beside
+  /// a graph does not mind them. Only one of the two can be standard input.
+  static Expected<Model> loadOfTwo(const Options &options, const std::string &file,
+                                   const std::string &other);
+
   /// "compiled in 1.234 s"; empty for a plan.
   std::string describeCompilation() const;
 

@@ -443,11 +443,24 @@ private:
   void addReport() {
     CLI::App *sub = subcommand(Command::report, "report",
                                "Draw a plan as a page for the browser: the graph by device, the "
-                               "queues over time, the memory of each device.",
+                               "queues over time, the memory of each device; or two plans and "
+                               "what differs.",
                                "  gantry report model.gantry\n"
                                "  gantry report model.onnx --devices=CPU:0,GPU:0,GPU:1 "
-                               "--simulate --placement=auto -o report.html\n");
+                               "--simulate --placement=auto -o report.html\n"
+                               "  gantry report before.gantry after.gantry -o two.html\n"
+                               "  gantry run model.gantry --repeat 5 --trace=trace.json && "
+                               "gantry report model.gantry --measured trace.json\n"
+                               "  gantry bench model.gantry --ops --json > bench.json && "
+                               "gantry report model.gantry --measured bench.json\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
+    sub->add_option("B", options.other,
+                    "a second graph or plan, to see what differs from the first");
+    repeatable(sub->add_option("--measured", options.measured,
+                               "what runs took, beside what is predicted: JSON of `gantry bench "
+                               "--ops` or a trace of `gantry run --trace`; of two plans A=FILE or "
+                               "B=FILE"))
+        ->option_text("[A=|B=]FILE");
     sub->add_option("-o,--output", options.output,
                     "where to (default: FILE with .html); - is standard output")
         ->option_text("FILE");

@@ -29,7 +29,7 @@ enum class PlacementLog { off, text, json };
 struct Options {
   Command command = Command::run;
   std::string file;  ///< a graph or a plan; "-" is standard input
-  std::string other; ///< diff: the second one
+  std::string other; ///< diff, report: the second one
 
   /// For the compiler, as its C API takes them ("dim=batch=8"), in the order given.
   std::vector<std::string> compileFlags;
@@ -67,6 +67,8 @@ struct Options {
   double minTime = 1.0; ///< bench: seconds
   uint64_t warmup = 2;  ///< bench: runs before the clock starts
   bool ops = false;     ///< bench: time of each command, too
+
+  std::vector<std::string> measured; ///< report: what runs took, FILE or A=FILE and B=FILE
 
   std::string op;                  ///< explain: only ops that this pattern describes
   std::vector<std::string> whyNot; ///< explain: an op and the device that it is not on

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace gantry::plan {
@@ -97,5 +98,8 @@ struct PlacedCommand {
   double rounds; ///< how often a run does it, as far as the loops around it say
 };
 std::vector<PlacedCommand> commandsOf(const fb::Function &function);
+
+/// Where each is in that list: its number in reports, traces and moments.
+std::unordered_map<const fb::Command *, size_t> numbersOfCommands(const fb::Function &function);
 
 } // namespace gantry::plan

@@ -15,9 +15,9 @@ def data_of(text):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
 
 
-assert not re.search(r'(src|href)\s*=|https?://|@import|url\(', page), "the page loads something"
-data = data_of(page)
-assert data["functions"] == data_of(again)["functions"], "a graph and its plan differ"
+assert not re.search(r'(src|href)\s*=(?!"#)|https?://|@import|url\(', page), "the page loads something"
+(data,) = data_of(page)["plans"]
+assert data["functions"] == data_of(again)["plans"][0]["functions"], "a graph and its plan differ"
 function, said = data["functions"][0], explained["functions"][0]
 for key, value in said.items():
     assert function[key] == value, key
@@ -40,6 +40,16 @@ for at, command in commands.items():
 end = max(command["end"] for command in commands.values())
 assert abs(end / said["predicted_seconds"] - 1) < 1e-9, (end, said["predicted_seconds"])
 assert {o for c in commands.values() for o in c["outputs"]} == set(range(len(said["outputs"])))
+
+# What a click tells: every op is in the launch that runs it, with what it reads and gives.
+for command in launches:
+    ops = [function["ops"][place] for place in command["placed"]]
+    assert [op["op"] for op in ops] == command["ops"], command
+    assert command["title"] in [op["node"] or op["name"] or op["op"] for op in ops], command
+    assert all(op["kernel"] == command["kernel"] for op in ops), ops
+for command in copies:
+    assert sum(value["bytes"] for value in command["copied"]) == command["bytes"], command
+assert sum(reason["ops"] for reason in function["reasons"]) == len(function["ops"])
 
 # The peak of each transient arena is what the live ranges of its values add up to.
 for number, arena in enumerate(function["arenas"]):

@@ -72,8 +72,13 @@ uint64_t useEverything(const PlanFile &file) {
     sum += useBlock(plan, *function, 0);
     for (const fb::Value *value : each(function->values()))
       sum += useBuffer(plan, *function, *value->buffer());
-    for (const fb::PlacedOp *op : each(function->placed_ops()))
+    for (const fb::PlacedOp *op : each(function->placed_ops())) {
       sum += plan.devices()->Get(op->device())->name()->size() + op->log_name()->size();
+      for (const fb::Operand *operand : each(op->operands()))
+        sum += byteSizeOf(*operand->type()).value();
+      for (const fb::TensorType *result : each(op->results()))
+        sum += byteSizeOf(*result).value();
+    }
   }
   // The object API copies all of it, strings included.
   std::unique_ptr<fb::PlanT> copy(plan.UnPack());

@@ -634,6 +634,17 @@ const Rule rules[] = {
      "function 'main', placed_ops[0]: device 2 of 2"},
     {"PlacedOpName", [](Sample &s) { s.function().placed_ops[0]->log_name = ""; },
      "function 'main', placed_ops[0]: it has no log name"},
+    {"PlacedOpOperand",
+     [](Sample &s) {
+       s.function().placed_ops[0]->operands.push_back(std::make_unique<fb::OperandT>());
+     },
+     "function 'main', placed_ops[0]: the tensor type is missing"},
+    {"PlacedOpResult",
+     [](Sample &s) {
+       s.function().placed_ops[0]->results.push_back(std::make_unique<fb::TensorTypeT>());
+       s.function().placed_ops[0]->results[0]->shape = {-1};
+     },
+     "function 'main', placed_ops[0]: a dimension is negative, or the tensor has over 2^63 bytes"},
 };
 
 class ValidateRule : public testing::TestWithParam<Rule> {};

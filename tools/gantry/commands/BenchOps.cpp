@@ -69,6 +69,7 @@ std::vector<Roof> roofsFor(const Execution &execution) {
 Expected<OpTimes> measureOps(Execution &execution, size_t runs) {
   OpTimes times;
   times.plan = &execution.plan().metadata();
+  times.function = execution.function().source;
   times.isVirtual = execution.plan().hasVirtualClock();
   times.runs = times.isVirtual ? 1 : runs;
   times.roofs = roofsFor(execution);
@@ -87,7 +88,7 @@ Expected<OpTimes> measureOps(Execution &execution, size_t runs) {
       samples[command].seconds.push_back(seconds);
   }
 
-  const plan::CommandClock clock(*times.plan, *execution.function().source);
+  const plan::CommandClock clock(*times.plan, *times.function);
   for (auto &[command, sample] : samples) {
     const uint64_t calls = sample.calls / sample.seconds.size();
     times.commands.push_back({command, calls, medianOf(sample.seconds),

@@ -9,28 +9,13 @@
 
 namespace gantry::tool {
 
-namespace {
-
-/// Flags are for graphs; a plan beside one does not mind them.
-Expected<Model> loadOne(const Options &options, const std::string &file, const std::string &other) {
-  Options one = options;
-  one.file = file;
-  if (isPlanFile(file) && !isPlanFile(other))
-    one.compileFlags.clear();
-  return Model::load(one, Purpose::tell);
-}
-
-} // namespace
-
 int diffCommand(const Options &options) {
-  if (options.file == "-" && options.other == "-")
-    return report(Status::invalidArgument("only one of the two can be standard input"));
   if (Status status = checkOutputs(options, {}); !status.ok())
     return report(status);
-  auto before = loadOne(options, options.file, options.other);
+  auto before = Model::loadOfTwo(options, options.file, options.other);
   if (!before)
     return report(before.status());
-  auto after = loadOne(options, options.other, options.file);
+  auto after = Model::loadOfTwo(options, options.other, options.file);
   if (!after)
     return report(after.status());
   const PlanDiff diff = diffPlans(before->plan(), after->plan());

@@ -3,6 +3,7 @@
 #include "Console.h"
 #include "Print.h"
 
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Support/Names.h"
 
 #include <algorithm>
@@ -227,10 +228,12 @@ void addOpTimes(JSONWriter &json, const OpTimes &times) {
     json.endObject();
   }
   json.endArray().key("commands").beginArray();
+  const auto numbers = plan::numbersOfCommands(*times.function);
   for (const CommandCost &cost : times.commands) {
     Row row;
     row.add(cost, times);
     json.beginObject()
+        .member("command", uint64_t(numbers.at(cost.command)))
         .member("name", textOf(cost.command->name()))
         .member("kernel", kernelOf(*times.plan, *cost.command))
         .member("op", kindOf(*cost.command))

@@ -32,6 +32,7 @@ struct CommandCost {
 
 struct OpTimes {
   const plan::fb::Plan *plan = nullptr;
+  const plan::fb::Function *function = nullptr;
   std::vector<Roof> roofs;           ///< by device of the plan
   std::vector<CommandCost> commands; ///< the longest first
   size_t runs = 0;                   ///< in which they were timed

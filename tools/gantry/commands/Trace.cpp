@@ -4,6 +4,7 @@
 #include "Print.h"
 
 #include "gantry/Plan/CommandClock.h"
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Support/JSONWriter.h"
 
@@ -31,10 +32,13 @@ struct Span {
 class TraceWriter {
 public:
   TraceWriter(const fb::Plan &plan, const fb::Function &function)
-      : plan(plan), function(function), clock(plan, function) {}
+      : plan(plan), function(function), clock(plan, function),
+        numbers(plan::numbersOfCommands(function)) {}
 
   std::string write(std::span<const TracedRun> runs) {
-    json.beginObject().member("displayTimeUnit", "ms").key("traceEvents").beginArray();
+    json.beginObject().member("displayTimeUnit", "ms").key("otherData").beginObject();
+    json.member("function", plan::textOf(function.name())).endObject().key("traceEvents");
+    json.beginArray();
     name("process_name", ofRuns, 0, "runs of " + std::string(plan::textOf(function.name())));
     for (size_t number = 0; number < runs.size(); ++number) {
       const TracedRun &run = runs[number];
@@ -56,7 +60,8 @@ private:
     beginSlice(text.empty() ? kindOf(command) : text, fb::EnumNameOpcode(command.opcode()), process,
                event.queue, {runStart + event.start, runStart + event.end});
     json.key("args").beginObject();
-    json.member("location", plan::textOf(command.location()))
+    json.member("command", uint64_t(numbers.at(&command)))
+        .member("location", plan::textOf(command.location()))
         .member("device", shortDeviceName(plan, command.device()))
         .member("predicted_us", clock.duration(command) * 1e6);
     if (command.opcode() == fb::Opcode::launch)
@@ -128,6 +133,7 @@ private:
   const fb::Plan &plan;
   const fb::Function &function;
   const plan::CommandClock clock;
+  const std::unordered_map<const fb::Command *, size_t> numbers;
   JSONWriter json;
   std::set<uint32_t> devices;
   std::set<std::pair<uint32_t, uint32_t>> queues;
