@@ -317,4 +317,26 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
   }
 }
 
+Decision OrderedGraph::decisionOf(const AutoPlacement &placement) const {
+  Decision decision{{}, {}, placement.ahead};
+  for (uint32_t task : taskAt)
+    decision.devices.push_back(placement.devices[task]);
+  if (!placement.streamed.empty())
+    for (uint32_t value : originalValue)
+      decision.streamed.push_back(placement.streamed[value]);
+  return decision;
+}
+
+AutoPlacement OrderedGraph::placementOf(const Decision &decision) const {
+  AutoPlacement placement{std::vector<uint32_t>(numTasks()), taskAt, {}, decision.ahead};
+  for (uint32_t place = 0; place < numTasks(); ++place)
+    placement.devices[taskAt[place]] = decision.devices[place];
+  if (!decision.streamed.empty()) {
+    placement.streamed.resize(problem.values.size());
+    for (uint32_t value = 0; value < numValues(); ++value)
+      placement.streamed[originalValue[value]] = decision.streamed[value];
+  }
+  return placement;
+}
+
 } // namespace gantry::placement

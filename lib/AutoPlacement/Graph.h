@@ -52,6 +52,18 @@ std::vector<uint32_t> rankOrder(const AutoProblem &problem, const Edges &edges,
                                 std::span<const uint64_t> keys,
                                 std::span<const uint32_t> devices = {});
 
+/// Where everything is, by the numbers of an OrderedGraph.
+struct Decision {
+  std::vector<uint32_t> devices; ///< by place
+  /// By value: constants that come from their home in each step. Empty: none.
+  std::vector<char> streamed = {};
+  /// By device: tasks that a streamed constant is there ahead of. Empty: from the beginning.
+  std::vector<uint32_t> ahead = {};
+
+  bool operator==(const Decision &) const = default;
+  bool isStreamed(uint32_t value) const { return !streamed.empty() && streamed[value]; }
+};
+
 /// The problem with tasks numbered by `order`.
 struct OrderedGraph {
   OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> order);
@@ -65,6 +77,10 @@ struct OrderedGraph {
     return secondsOf(place)[device] != notAllowed;
   }
 
+  /// The placement in terms of this order, which takes the place of its own.
+  Decision decisionOf(const AutoPlacement &placement) const;
+  AutoPlacement placementOf(const Decision &decision) const;
+
   const AutoProblem &problem;
   uint32_t numDevices;
   std::vector<uint32_t> taskAt;        ///< place → task
@@ -74,7 +90,7 @@ struct OrderedGraph {
   std::vector<uint64_t> copiedBytes;   ///< by value, as budgets count them
   std::vector<uint32_t> maker;         ///< by value: place
   Lists readers;                       ///< by value: places, ascending
-  std::vector<uint32_t> home;          ///< by value: device of an argument
+  std::vector<uint32_t> home;          ///< by value: device of an argument, source of streams
   std::vector<char> isConstant;        ///< by value
   std::vector<uint32_t> constants;     ///< values
   std::vector<uint32_t> originalValue; ///< value → value of the problem

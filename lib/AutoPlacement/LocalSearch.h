@@ -1,33 +1,14 @@
-// Hill climbing over placements in one order: clusters, single tasks and borders between pieces are
-// moved, alike ones exchanged, as long as that is better.
+// Hill climbing over decisions in one order: clusters, single tasks and borders between pieces are
+// moved, clusters and whole devices exchanged, constants streamed or kept, as long as that is
+// better.
 #pragma once
 
-#include "Clusters.h"
-#include "Simulator.h"
+#include "MakeRoom.h"
 
 namespace gantry::placement {
 
 /// Less is better: first bytes over the limits, then time, then copied bytes.
 bool isBetter(const Score &a, const Score &b);
-
-/// How much may still be tried, in placements and in simulated tasks.
-struct Budget {
-  uint32_t steps;
-  uint64_t visits;
-  uint32_t used = 0;
-
-  bool isSpent(uint32_t tasks) const { return used >= steps || visits < tasks; }
-  /// Half of what is left.
-  Budget half() const { return {used + (steps - used) / 2, visits / 2, used}; }
-  void take(const Budget &share) {
-    visits -= (visits / 2) - share.visits;
-    used = share.used;
-  }
-  void spend(uint32_t tasks) {
-    ++used;
-    visits -= std::min<uint64_t>(visits, tasks);
-  }
-};
 
 /// Of the placement's order and `other`, the one in which its devices are done first; of that, what
 /// becomes of it when tasks that the end waits for, and that wait for their device, go before what
@@ -39,17 +20,21 @@ class LocalSearch {
 public:
   /// `graph` and `budget` must outlive it.
   LocalSearch(const OrderedGraph &graph, Budget &budget)
-      : graph(graph), simulator(graph), budget(budget), levels(clusterLevels(graph)) {}
+      : graph(graph), simulator(graph), budget(budget), levels(clusterLevels(graph)),
+        roomMaker(graph, levels, simulator, budget), mayStream(roomMaker.mayStream()) {}
 
   /// Climbs from there until no move helps.
-  void climb(std::vector<uint32_t> start);
+  void climb(Decision start);
 
   /// Climbs again and again from near the best, until `steps` more were taken: a few clusters of
   /// one level are moved at random, but the same ones in every run.
   void shake(uint32_t steps);
 
+  /// Ways to make the decision fit: by streams, by spills, by both. Those that do.
+  std::vector<Decision> madeToFit(const Decision &decision);
+
   const Score &score() const { return best; }
-  const std::vector<uint32_t> &result() const { return devices; } ///< by place
+  const Decision &result() const { return now; }
   uint32_t numMoves() const { return moves; }
 
 private:
@@ -57,21 +42,29 @@ private:
   bool canMove(const Cluster &cluster, uint32_t device) const;
   void set(const Cluster &cluster, uint32_t device);
   bool keepIfBetter();
+  bool takeIfBetter(Decision other);
   bool tryMove(const Cluster &cluster, uint32_t device);
+  bool tryMoveWithRoom(const Cluster &cluster, uint32_t device);
   bool trySwap(const Cluster &a, const Cluster &b);
   bool moveClusters(const std::vector<Cluster> &level);
+  bool moveWithRoom(const std::vector<Cluster> &level);
   bool moveBorders();
   bool moveBorder(uint32_t cut, uint32_t length);
   bool swapClusters();
+  bool swapDevices();
+  bool keepStreamed();
   std::vector<char> criticalAtoms();
   Cluster atomsBetween(uint32_t begin, uint32_t end, uint32_t device) const;
   uint64_t constantBytes(const Cluster &cluster) const;
+  std::vector<uint32_t> constantsOf(const Cluster &cluster) const;
 
   const OrderedGraph &graph;
   Simulator simulator;
   Budget &budget;
   std::vector<std::vector<Cluster>> levels;
-  std::vector<uint32_t> devices;
+  RoomMaker roomMaker;
+  bool mayStream;
+  Decision now;
   Score best;
   uint32_t moves = 0;
   std::vector<std::pair<uint32_t, uint32_t>> undo; ///< place, device before

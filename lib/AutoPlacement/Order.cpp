@@ -14,11 +14,8 @@ namespace {
 struct Play {
   Play(const AutoProblem &problem, const AutoPlacement &placement, std::vector<uint32_t> order)
       : graph(std::make_unique<OrderedGraph>(problem, std::move(order))) {
-    std::vector<uint32_t> devices;
-    for (uint32_t task : graph->taskAt)
-      devices.push_back(placement.devices[task]);
     Simulator simulator(*graph);
-    score = simulator.run(devices);
+    score = simulator.run(graph->decisionOf(placement));
     for (uint32_t place : simulator.criticalPlaces())
       if (simulator.waitsForDevice(place))
         waiting.push_back(place);

@@ -1,4 +1,5 @@
-// The search: starts in two orders, local search from each, orders that suit the result. The judge
+// The search: starts in two orders, local search from each, orders that suit the result. First
+// without limits; where that has no room, again with them, from what was found. The judge
 // (Validate.cpp) is the caller's to ask.
 #include "LocalSearch.h"
 #include "Starts.h"
@@ -11,15 +12,31 @@ namespace gantry::placement {
 
 /// How often the order is made to suit the devices before the search ends.
 static constexpr uint32_t kReorderings = 4;
+/// Starts of an order that local search goes on from.
+static constexpr size_t kMostClimbed = 8;
+/// Starts of an order that are made to fit.
+static constexpr size_t kMostMadeToFit = 6;
+/// One part in so many of the effort goes into that, for each order.
+static constexpr uint32_t kFittingParts = 4;
 
 namespace {
 bool fitsAll(const AutoProblem &problem, const AutoSchedule &schedule) {
   return fitsMemory(problem, schedule) && fitsBudgets(problem, schedule);
 }
 
+bool hasLimits(const AutoProblem &problem) {
+  return std::any_of(problem.limits.begin(), problem.limits.end(),
+                     [](uint64_t limit) { return limit != 0; });
+}
+
+AutoProblem withoutLimits(AutoProblem problem) {
+  problem.limits.assign(problem.limits.size(), 0);
+  return problem;
+}
+
 struct Candidate {
-  const char *name;
-  std::vector<uint32_t> devices; ///< by place
+  std::string name;
+  Decision decision;
   Score score;
   uint32_t numUsed = 0;
 };
@@ -30,45 +47,39 @@ uint32_t countUsed(const std::vector<uint32_t> &devices) {
   return static_cast<uint32_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
 }
 
+auto rankOf(const Candidate &candidate) {
+  return std::tie(candidate.score.overflow, candidate.score.seconds, candidate.score.copyBytes,
+                  candidate.decision.devices);
+}
+
 /// One order with its starts.
 struct Room {
   Room(const AutoProblem &problem, std::vector<uint32_t> order)
       : graph(problem, std::move(order)), simulator(graph) {}
 
-  void add(const char *name, std::vector<uint32_t> devices) {
-    Score score = simulator.run(devices);
-    uint32_t used = countUsed(devices);
-    candidates.push_back({name, std::move(devices), score, used});
+  void add(const std::string &name, Decision decision) {
+    Score score = simulator.run(decision);
+    uint32_t used = countUsed(decision.devices);
+    candidates.push_back({name, std::move(decision), score, used});
   }
 
   void addStarts() {
-    std::vector<uint32_t> all(graph.numDevices);
-    std::iota(all.begin(), all.end(), 0);
-    for (uint32_t d : all)
-      add("one device", startOnOne(graph, d));
-    if (all.size() < 2)
+    for (uint32_t d = 0; d < graph.numDevices; ++d)
+      add("one device", {startOnOne(graph, d)});
+    if (graph.numDevices < 2)
       return;
-    // Pieces on the devices that are fastest for the whole come before those that are not.
-    std::vector<double> total(all.size());
-    for (uint32_t d : all)
-      for (uint32_t place = 0; place < graph.numTasks(); ++place)
-        total[d] += std::min(graph.secondsOf(place)[d], 1e30);
-    std::stable_sort(all.begin(), all.end(),
-                     [&](uint32_t a, uint32_t b) { return total[a] < total[b]; });
-    for (double part : {1.0, 0.9, 0.75})
-      if (auto devices = startInPieces(graph, all, part))
-        add("pieces", std::move(*devices));
+    // Over the limit only where there is one: what is over it is made to fit afterwards.
+    std::vector<double> parts{1.0, 0.9, 0.75};
+    if (hasLimits(graph.problem))
+      parts.insert(parts.end(), {1.2, 1.5, 2});
+    for (const std::vector<uint32_t> &sequence : deviceSequences(graph))
+      for (double part : parts)
+        if (auto devices = startInPieces(graph, sequence, part))
+          add("pieces", {std::move(*devices)});
     for (double part : {1.0, 0.9}) {
-      add("list scheduling", startByList(graph, Outlook::end, part));
-      add("list scheduling with outlook", startByList(graph, Outlook::rest, part));
+      add("list scheduling", {startByList(graph, Outlook::end, part)});
+      add("list scheduling with outlook", {startByList(graph, Outlook::rest, part)});
     }
-  }
-
-  void addBaseline(const AutoPlacement &baseline) {
-    std::vector<uint32_t> devices;
-    for (uint32_t task : graph.taskAt)
-      devices.push_back(baseline.devices[task]);
-    add("baseline", std::move(devices));
   }
 
   const Candidate &best() const {
@@ -81,14 +92,23 @@ struct Room {
   std::vector<Candidate> distinctByScore() const {
     std::vector<Candidate> result;
     for (const Candidate &candidate : candidates)
-      if (std::none_of(result.begin(), result.end(),
-                       [&](const Candidate &other) { return other.devices == candidate.devices; }))
+      if (std::none_of(result.begin(), result.end(), [&](const Candidate &other) {
+            return other.decision == candidate.decision;
+          }))
         result.push_back(candidate);
-    std::sort(result.begin(), result.end(), [](const Candidate &a, const Candidate &b) {
-      return std::tuple(a.score.overflow, a.score.seconds, a.score.copyBytes, a.devices) <
-             std::tuple(b.score.overflow, b.score.seconds, b.score.copyBytes, b.devices);
-    });
+    std::sort(result.begin(), result.end(),
+              [](const Candidate &a, const Candidate &b) { return rankOf(a) < rankOf(b); });
     return result;
+  }
+
+  /// Of those that are over a limit, the fastest.
+  std::vector<Candidate> fastestOver() const {
+    std::vector<Candidate> over = distinctByScore();
+    std::erase_if(over, [](const Candidate &candidate) { return candidate.score.overflow == 0; });
+    std::stable_sort(over.begin(), over.end(), [](const Candidate &a, const Candidate &b) {
+      return a.score.seconds < b.score.seconds;
+    });
+    return over;
   }
 
   OrderedGraph graph;
@@ -117,19 +137,14 @@ struct Winner {
     return isBetter(a.score, b.score);
   }
 
-  AutoPlacement placement() const {
-    AutoPlacement result{std::vector<uint32_t>(graph->numTasks()), graph->taskAt};
-    for (uint32_t place = 0; place < graph->numTasks(); ++place)
-      result.devices[graph->taskAt[place]] = candidate.devices[place];
-    return result;
-  }
+  AutoPlacement placement() const { return graph->placementOf(candidate.decision); }
 };
 
 /// All steps of one search.
 class Search {
 public:
-  Search(const AutoProblem &problem, const AutoOptions &options, const AutoPlacement *baseline)
-      : problem(problem), baseline(baseline), edges(problem), keys(structuralKeys(problem, edges)),
+  Search(const AutoProblem &problem, const AutoOptions &options, std::span<const AutoStart> starts)
+      : problem(problem), starts(starts), edges(problem), keys(structuralKeys(problem, edges)),
         winner{options.worthwhile, nullptr, {}}, budget{options.maxSteps, options.maxVisits} {}
 
   AutoOutcome run() {
@@ -150,11 +165,40 @@ private:
     for (auto &order : {depthFirstOrder(problem, edges, keys), rankOrder(problem, edges, keys)}) {
       Room &room = addRoom(order);
       room.addStarts();
-      if (baseline)
-        room.addBaseline(*baseline);
+      for (const AutoStart &start : starts)
+        room.add(start.name, room.graph.decisionOf(start.placement));
+      makeFit(room);
       for (const Candidate &candidate : room.candidates)
-        winner.offer(room.graph, candidate);
+        consider(room.graph, candidate);
     }
+  }
+
+  void consider(const OrderedGraph &graph, const Candidate &candidate) {
+    note(candidate.name, candidate.score.overflow ? notAllowed : candidate.score.seconds);
+    winner.offer(graph, candidate);
+  }
+
+  void note(const std::string &name, double seconds) {
+    auto known = std::find_if(tried.begin(), tried.end(),
+                              [&](const AutoTried &other) { return other.name == name; });
+    if (known == tried.end())
+      known = tried.insert(tried.end(), {name, notAllowed});
+    known->seconds = std::min(known->seconds, seconds);
+  }
+
+  void makeFit(Room &room) {
+    if (!hasLimits(problem))
+      return;
+    Budget share = budget.share(kFittingParts);
+    LocalSearch search(room.graph, share);
+    size_t made = 0;
+    for (const Candidate &start : room.fastestOver()) {
+      if (made++ == kMostMadeToFit)
+        break;
+      for (Decision &decision : search.madeToFit(start.decision))
+        room.add(start.name + " made to fit", std::move(decision));
+    }
+    budget.take(share, kFittingParts);
   }
 
   /// The better order first; each may take half of what is left.
@@ -162,14 +206,16 @@ private:
     if (isBetter(rooms[1]->best().score, rooms[0]->best().score))
       std::swap(rooms[0], rooms[1]);
     for (auto &room : rooms) {
-      Budget share = budget.half();
+      Budget share = budget.share(2);
       LocalSearch search(room->graph, share);
-      for (const Candidate &start : room->distinctByScore()) {
-        search.climb(start.devices);
+      std::vector<Candidate> climbed = room->distinctByScore();
+      climbed.resize(std::min(climbed.size(), kMostClimbed));
+      for (const Candidate &start : climbed) {
+        search.climb(start.decision);
         offer(*room, start.name, search);
       }
       moves += search.numMoves();
-      budget.take(share);
+      budget.take(share, 2);
     }
   }
 
@@ -179,17 +225,18 @@ private:
       AutoPlacement best = winner.placement();
       Room &room =
           addRoom(improveOrder(problem, best, rankOrder(problem, edges, keys, best.devices)));
-      room.addBaseline(best);
+      room.add(winner.candidate.name, room.graph.decisionOf(best));
       LocalSearch search(room.graph, budget);
-      search.climb(room.best().devices);
+      search.climb(room.best().decision);
       search.shake((budget.steps - budget.used) / (kReorderings - round));
       offer(room, winner.candidate.name, search);
       moves += search.numMoves();
     }
   }
 
-  void offer(const Room &room, const char *name, const LocalSearch &search) {
-    winner.offer(room.graph, {name, search.result(), search.score(), countUsed(search.result())});
+  void offer(const Room &room, const std::string &name, const LocalSearch &search) {
+    winner.offer(room.graph,
+                 {name, search.result(), search.score(), countUsed(search.result().devices)});
   }
 
   AutoOutcome finish() {
@@ -198,37 +245,57 @@ private:
     outcome.start = winner.candidate.name;
     outcome.schedule = simulate(problem, outcome.placement);
     outcome.fits = fitsAll(problem, outcome.schedule);
-    if (baseline) {
+    for (const AutoStart &start : starts) {
       // In its own order it may do better than in ours.
-      AutoSchedule own = simulate(problem, *baseline);
-      if (fitsAll(problem, own) && (!outcome.fits || own.seconds < outcome.schedule.seconds)) {
-        outcome.placement = *baseline;
-        outcome.start = "baseline";
+      AutoSchedule own = simulate(problem, start.placement);
+      const bool fits = fitsAll(problem, own);
+      note(start.name, fits ? own.seconds : notAllowed);
+      if (fits && (!outcome.fits || own.seconds < outcome.schedule.seconds)) {
+        outcome.placement = start.placement;
+        outcome.start = start.name;
         outcome.schedule = std::move(own);
         outcome.fits = true;
       }
     }
     outcome.lowerBound = lowerBound(problem);
+    outcome.unlimited = outcome.schedule.seconds;
+    outcome.tried = std::move(tried);
     outcome.steps = budget.used;
     outcome.moves = moves;
     return outcome;
   }
 
   const AutoProblem &problem;
-  const AutoPlacement *baseline;
+  std::span<const AutoStart> starts;
   Edges edges;
   std::vector<uint64_t> keys;
   Winner winner;
   Budget budget;
   std::vector<std::unique_ptr<Room>> rooms; ///< graphs that candidates are about stay
+  std::vector<AutoTried> tried;
   uint32_t moves = 0;
 };
 } // namespace
 
 Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOptions &options,
-                                      const AutoPlacement *baseline) {
+                                      std::span<const AutoStart> starts) {
   GANTRY_RETURN_IF_ERROR(checkProblem(problem));
-  return Search(problem, options, baseline).run();
+  if (!hasLimits(problem))
+    return Search(problem, options, starts).run();
+  const AutoProblem free = withoutLimits(problem);
+  AutoOutcome unlimited = Search(free, options, starts).run();
+  AutoSchedule schedule = simulate(problem, unlimited.placement);
+  if (fitsAll(problem, schedule)) {
+    unlimited.schedule = std::move(schedule);
+    return unlimited;
+  }
+  std::vector<AutoStart> all(starts.begin(), starts.end());
+  all.push_back({"best without limits", unlimited.placement});
+  AutoOutcome outcome = Search(problem, options, all).run();
+  outcome.unlimited = unlimited.schedule.seconds;
+  outcome.steps += unlimited.steps;
+  outcome.moves += unlimited.moves;
+  return outcome;
 }
 
 } // namespace gantry::placement

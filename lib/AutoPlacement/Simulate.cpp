@@ -1,4 +1,4 @@
-// The simulator: one pass over the tasks for times, one over the values for memory.
+// The simulator: events in the order of time, then one pass over the values for memory.
 #include "Simulator.h"
 
 #include <algorithm>
@@ -7,16 +7,22 @@
 namespace gantry::placement {
 
 Simulator::Simulator(const OrderedGraph &graph)
-    : graph(graph), numDevices(graph.numDevices), starts(graph.numTasks()), ends(graph.numTasks()),
-      rest(graph.numTasks()), ready(size_t(graph.numValues()) * numDevices), deviceFree(numDevices),
-      before(graph.numTasks()), lastOn(numDevices), queueFree(graph.problem.numQueues),
-      transfers(graph.problem.numQueues), lastCopy(graph.problem.numQueues),
-      numberOf(graph.numTasks()), startsOn(numDevices), changes(numDevices),
-      lastCopied(graph.numValues()), lastRead(numDevices), isTouched(numDevices),
-      livesToEnd(graph.numValues()), peaks(numDevices), copied(graph.problem.budgets.size()) {
+    : graph(graph), numDevices(graph.numDevices), numQueues(graph.problem.numQueues),
+      starts(graph.numTasks()), ends(graph.numTasks()), rest(graph.numTasks()),
+      ready(size_t(graph.numValues()) * numDevices), inputsReady(graph.numTasks()),
+      missing(graph.numTasks()), free(numDevices + numQueues), offers(numDevices + numQueues),
+      tasksOn(numDevices), nextOn(numDevices), pending(numQueues), streams(numDevices),
+      nextStream(numDevices), before(graph.numTasks()), lastCopy(numQueues),
+      endsOf(graph.numValues()), numberOf(graph.numTasks()), startsOn(numDevices),
+      changes(numDevices), lastCopied(graph.numValues()), lastRead(numDevices),
+      isTouched(numDevices), livesToEnd(graph.numValues()), peaks(numDevices),
+      copied(graph.problem.budgets.size()) {
   // Results live to the end of the step where they are made.
-  for (const AutoEnd &end : graph.ends)
+  for (const AutoEnd &end : graph.ends) {
     livesToEnd[end.value] = 1;
+    if (!graph.isConstant[end.value])
+      endsOf[end.value].push_back(end.device);
+  }
   for (uint32_t place = graph.numTasks(); place-- > 0;)
     for (uint32_t value : graph.outputs[place])
       for (uint32_t reader : graph.readers[value]) {
@@ -30,36 +36,186 @@ Simulator::Simulator(const OrderedGraph &graph)
 // Times
 //===----------------------------------------------------------------------===//
 
-void Simulator::openValue(uint32_t value, uint32_t device, double time) {
-  std::fill_n(ready.begin() + size_t(value) * numDevices, numDevices, notAllowed);
-  readyAt(value, device) = time;
+/// Neither there nor on its way; on its way.
+static constexpr double kAbsent = notAllowed, kComing = -1;
+
+uint32_t Simulator::sourceOf(uint32_t value) const {
+  return graph.maker[value] == noIndex ? graph.home[value] : devicesOfRun[graph.maker[value]];
 }
 
-/// When the value is on `to`; queues a copy unless there is one.
-double Simulator::fetch(uint32_t value, uint32_t from, uint32_t to) {
-  double &there = readyAt(value, to);
-  if (there != notAllowed)
-    return there;
-  const AutoLink &link = graph.problem.link(from, to);
-  double seconds = static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-  Transfer &transfer = transfers[link.queue];
-  double &free = queueFree[link.queue];
-  bool joins = transfer.from == from && transfer.to == to &&
-               readyAt(value, from) <= transfer.start && transfer.seconds + seconds <= link.latency;
-  if (joins) {
-    transfer.seconds += seconds;
-    there = free + seconds;
-  } else {
-    transfer = {from, to, std::max(readyAt(value, from), free), seconds};
-    there = transfer.start + link.latency + seconds;
+/// Whether a constant is on the device before the step begins.
+bool Simulator::isResident(uint32_t value, uint32_t device) const {
+  return !decision->isStreamed(value) || graph.home[value] == device;
+}
+
+void Simulator::reset() {
+  devicesOfRun = decision->devices;
+  std::fill(ready.begin(), ready.end(), kAbsent);
+  std::fill(inputsReady.begin(), inputsReady.end(), 0);
+  std::fill(free.begin(), free.end(), 0);
+  std::fill(offers.begin(), offers.end(), notAllowed);
+  std::fill(nextOn.begin(), nextOn.end(), 0);
+  std::fill(nextStream.begin(), nextStream.end(), 0);
+  std::fill(lastCopy.begin(), lastCopy.end(), noCopy);
+  std::fill(copied.begin(), copied.end(), 0);
+  for (std::vector<Pending> &heap : pending)
+    heap.clear();
+  for (uint32_t d = 0; d < numDevices; ++d) {
+    tasksOn[d].clear();
+    startsOn[d].clear();
+    streams[d].clear();
   }
-  free = there;
-  copies.push_back({value, from, to, transfer.start, there, lastCopy[link.queue], joins});
-  lastCopy[link.queue] = static_cast<uint32_t>(copies.size() - 1);
-  copyBytes += graph.bytes[value];
-  if (link.budget != noIndex)
-    copied[link.budget] += graph.copiedBytes[value];
-  return there;
+  copies.clear();
+  copyBytes = 0;
+  finish = 0;
+  turns = 0;
+  for (uint32_t place = 0; place < graph.numTasks(); ++place) {
+    uint32_t device = devicesOfRun[place];
+    numberOf[place] = static_cast<uint32_t>(tasksOn[device].size());
+    before[place] = numberOf[place] ? tasksOn[device].back() : noIndex;
+    tasksOn[device].push_back(place);
+    missing[place] = 0;
+    for (uint32_t value : graph.inputs[place])
+      missing[place] += !graph.isConstant[value] || !isResident(value, device);
+  }
+}
+
+/// The device's next task can start, or cannot yet.
+void Simulator::offerTask(uint32_t device) {
+  const std::vector<uint32_t> &tasks = tasksOn[device];
+  uint32_t next = nextOn[device];
+  bool isReady = next < tasks.size() && missing[tasks[next]] == 0;
+  offers[device] = isReady ? std::max(free[device], inputsReady[tasks[next]]) : notAllowed;
+}
+
+void Simulator::offerCopy(uint32_t queue) {
+  const std::vector<Pending> &heap = pending[queue];
+  uint32_t at = numDevices + queue;
+  offers[at] = heap.empty() ? notAllowed : std::max(free[at], heap.front().ready);
+}
+
+/// Who starts first; devices before queues, as what is made comes before its copy.
+uint32_t Simulator::nextOffer() const {
+  auto first = std::min_element(offers.begin(), offers.end());
+  return *first == notAllowed ? noIndex : static_cast<uint32_t>(first - offers.begin());
+}
+
+/// The value is on the device from then on: its readers there wait for one operand less.
+void Simulator::appear(uint32_t value, uint32_t device, double time) {
+  readyAt(value, device) = time;
+  for (uint32_t reader : graph.readers[value])
+    if (devicesOfRun[reader] == device) {
+      inputsReady[reader] = std::max(inputsReady[reader], time);
+      --missing[reader];
+    }
+  offerTask(device);
+}
+
+/// Copies the value to all who want it elsewhere, as soon as it is there.
+void Simulator::send(uint32_t value, uint32_t from, double time) {
+  for (uint32_t reader : graph.readers[value])
+    sendTo(value, from, devicesOfRun[reader], time);
+  for (uint32_t device : endsOf[value])
+    sendTo(value, from, device, time);
+}
+
+void Simulator::sendTo(uint32_t value, uint32_t from, uint32_t to, double time, uint32_t gate) {
+  double &there = readyAt(value, to);
+  if (from == to || there != kAbsent)
+    return;
+  there = kComing;
+  uint32_t queue = graph.problem.link(from, to).queue;
+  pending[queue].push_back({time, turns++, value, from, to, gate});
+  std::push_heap(pending[queue].begin(), pending[queue].end());
+  offerCopy(queue);
+}
+
+/// Which constants each device gets in the step, in the order in which it needs them.
+void Simulator::collectStreams() {
+  for (uint32_t value : graph.constants) {
+    if (!decision->isStreamed(value))
+      continue;
+    for (uint32_t reader : graph.readers[value]) // ascending: the first of a device comes first
+      if (uint32_t device = devicesOfRun[reader];
+          device != graph.home[value] && readyAt(value, device) == kAbsent) {
+        readyAt(value, device) = kComing;
+        streams[device].push_back({numberOf[reader], value});
+      }
+  }
+  for (uint32_t d = 0; d < numDevices; ++d) {
+    std::stable_sort(
+        streams[d].begin(), streams[d].end(),
+        [](const Streamed &a, const Streamed &b) { return a.firstReader < b.firstReader; });
+    for (const Streamed &stream : streams[d])
+      readyAt(stream.value, d) = kAbsent;
+    sendStreams(d, 0, 0, noIndex);
+  }
+}
+
+/// Lets those go whose first reader is no further away than the device looks ahead.
+void Simulator::sendStreams(uint32_t device, uint32_t numDone, double time, uint32_t gate) {
+  uint32_t ahead = decision->ahead.empty() ? noIndex : decision->ahead[device];
+  const std::vector<Streamed> &list = streams[device];
+  for (uint32_t &next = nextStream[device]; next < list.size(); ++next) {
+    if (ahead != noIndex && list[next].firstReader > numDone + ahead)
+      return;
+    sendTo(list[next].value, graph.home[list[next].value], device, time, gate);
+  }
+}
+
+/// Starts the device's next task; gives its end.
+double Simulator::startTask(uint32_t device) {
+  uint32_t place = tasksOn[device][nextOn[device]++];
+  double start = offers[device], end = start + graph.secondsOf(place)[device];
+  starts[place] = start;
+  ends[place] = free[device] = end;
+  startsOn[device].push_back(start);
+  finish = std::max(finish, end);
+  for (uint32_t value : graph.outputs[place]) {
+    appear(value, device, end);
+    send(value, device, end);
+  }
+  if (!streams[device].empty())
+    sendStreams(device, nextOn[device], end, place);
+  offerTask(device);
+  return end + rest[place];
+}
+
+/// The copy that is ready first, and small ones that could start with it: all are there when the
+/// last one's bytes are.
+void Simulator::startTransfer(uint32_t queue) {
+  std::vector<Pending> &heap = pending[queue];
+  double &queueFree = free[numDevices + queue];
+  const double start = offers[numDevices + queue];
+  const Pending lead = heap.front();
+  const AutoLink &link = graph.problem.link(lead.from, lead.to);
+  const size_t first = copies.size();
+  double sum = 0;
+  auto mayGo = [&](const Pending &next) {
+    return copies.size() == first ||
+           (next.from == lead.from && next.to == lead.to && next.ready <= start &&
+            sum + static_cast<double>(graph.bytes[next.value]) * link.secondsPerByte <=
+                link.latency);
+  };
+  while (!heap.empty() && mayGo(heap.front())) {
+    const Pending next = heap.front();
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
+    sum += static_cast<double>(graph.bytes[next.value]) * link.secondsPerByte;
+    bool joins = copies.size() > first;
+    copies.push_back({next.value, next.from, next.to, start, 0, lastCopy[queue], next.gate, joins});
+    lastCopy[queue] = static_cast<uint32_t>(copies.size() - 1);
+    copyBytes += graph.bytes[next.value];
+    if (link.budget != noIndex)
+      copied[link.budget] += graph.copiedBytes[next.value];
+  }
+  queueFree = start + link.latency + sum;
+  finish = std::max(finish, queueFree);
+  for (size_t i = first; i < copies.size(); ++i) {
+    copies[i].end = queueFree;
+    appear(copies[i].value, copies[i].to, queueFree);
+  }
+  offerCopy(queue);
 }
 
 uint64_t Simulator::bytesOverBudgets() const {
@@ -69,59 +225,31 @@ uint64_t Simulator::bytesOverBudgets() const {
   return over;
 }
 
-uint32_t Simulator::sourceOf(uint32_t value, std::span<const uint32_t> devices) const {
-  return graph.maker[value] == noIndex ? graph.home[value] : devices[graph.maker[value]];
-}
-
-Score Simulator::run(std::span<const uint32_t> devices, const Score *toBeat) {
+Score Simulator::run(const Decision &asked, const Score *toBeat) {
   // Limits and budgets matter only where time does not decide.
   double tooLate = toBeat && !toBeat->overflow ? toBeat->seconds * (1 + kSame) : notAllowed;
-  devicesOfRun.assign(devices.begin(), devices.end());
-  std::fill(deviceFree.begin(), deviceFree.end(), 0);
-  std::fill(lastOn.begin(), lastOn.end(), noIndex);
-  std::fill(queueFree.begin(), queueFree.end(), 0);
-  std::fill(transfers.begin(), transfers.end(), Transfer());
-  std::fill(lastCopy.begin(), lastCopy.end(), noCopy);
-  std::fill(copied.begin(), copied.end(), 0);
-  for (std::vector<double> &list : startsOn)
-    list.clear();
-  copies.clear();
-  copyBytes = 0;
-  finish = 0;
+  decision = &asked;
+  reset();
   for (uint32_t v = 0; v < graph.numValues(); ++v)
-    if (graph.maker[v] == noIndex && !graph.isConstant[v])
-      openValue(v, graph.home[v], 0);
-
-  for (uint32_t place = 0; place < graph.numTasks(); ++place) {
-    uint32_t device = devices[place];
-    double start = deviceFree[device];
-    for (uint32_t value : graph.inputs[place])
-      if (!graph.isConstant[value])
-        start = std::max(start, fetch(value, sourceOf(value, devices), device));
-    double end = start + graph.secondsOf(place)[device];
-    if (end + rest[place] > tooLate)
+    if (graph.maker[v] == noIndex && !graph.isConstant[v]) {
+      appear(v, graph.home[v], 0);
+      send(v, graph.home[v], 0);
+    }
+  if (!asked.streamed.empty())
+    collectStreams();
+  for (uint32_t d = 0; d < numDevices; ++d)
+    offerTask(d);
+  for (uint32_t next = nextOffer(); next != noIndex; next = nextOffer())
+    if (next >= numDevices)
+      startTransfer(next - numDevices);
+    else if (startTask(next) > tooLate)
       return hopeless;
-    starts[place] = start;
-    ends[place] = end;
-    numberOf[place] = static_cast<uint32_t>(startsOn[device].size());
-    startsOn[device].push_back(start);
-    deviceFree[device] = end;
-    before[place] = lastOn[device];
-    lastOn[device] = place;
-    for (uint32_t value : graph.outputs[place])
-      openValue(value, device, end);
-    finish = std::max(finish, end);
-  }
-  for (const AutoEnd &end : graph.ends)
-    if (!graph.isConstant[end.value])
-      finish = std::max(finish, fetch(end.value, sourceOf(end.value, devices), end.device));
   Score score{bytesOverBudgets(), finish, copyBytes};
   if (finish > tooLate || (toBeat && score.overflow > toBeat->overflow))
     return hopeless;
-  countMemory(devices);
+  countMemory();
   for (uint32_t d = 0; d < numDevices; ++d)
-    if (uint64_t limit = graph.problem.limits[d]; limit && peaks[d] > limit)
-      score.overflow += peaks[d] - limit;
+    score.overflow += overflow(d);
   return score;
 }
 
@@ -140,7 +268,8 @@ uint32_t Simulator::numberAt(uint32_t device, double time) const {
 /// Plans lay out memory by the predicted times: a value lives from the start of what makes or
 /// brings it to the end of what reads it, copies to elsewhere included. Of each device it is enough
 /// to look at its own tasks, by number.
-void Simulator::countMemory(std::span<const uint32_t> devices) {
+void Simulator::countMemory() {
+  const std::vector<uint32_t> &devices = devicesOfRun;
   std::fill(peaks.begin(), peaks.end(), 0);
   for (uint32_t d = 0; d < numDevices; ++d)
     changes[d].assign(startsOn[d].size() + 2, 0);
@@ -151,10 +280,11 @@ void Simulator::countMemory(std::span<const uint32_t> devices) {
   for (uint32_t value = 0; value < graph.numValues(); ++value) {
     uint32_t maker = graph.maker[value];
     if (graph.isConstant[value]) {
-      countConstant(value, devices);
+      lastCopied[value] = 0;
+      countConstant(value);
       continue;
     }
-    uint32_t source = sourceOf(value, devices);
+    uint32_t source = sourceOf(value);
     uint32_t last = std::exchange(lastCopied[value], 0);
     for (uint32_t place : graph.readers[value]) // the last of each device stays
       lastRead[devices[place]] = numberOf[place];
@@ -181,14 +311,17 @@ void Simulator::countMemory(std::span<const uint32_t> devices) {
 }
 
 /// For good, so it comes on top of whatever is live.
-void Simulator::countConstant(uint32_t value, std::span<const uint32_t> devices) {
+void Simulator::countConstant(uint32_t value) {
   touched.clear();
-  for (uint32_t place : graph.readers[value])
-    if (uint32_t device = devices[place]; !isTouched[device]) {
+  for (uint32_t place : graph.readers[value]) {
+    // What is streamed stays at its home.
+    uint32_t device = decision->isStreamed(value) ? graph.home[value] : devicesOfRun[place];
+    if (!isTouched[device]) {
       isTouched[device] = 1;
       touched.push_back(device);
       peaks[device] += graph.bytes[value];
     }
+  }
   for (uint32_t device : touched)
     isTouched[device] = 0;
 }
@@ -238,7 +371,9 @@ std::vector<uint32_t> Simulator::criticalPlaces() const {
       place = noIndex;
       if (maker != noIndex && ends[maker] == at.start)
         place = maker;
-      else if (at.before != noCopy && copies[at.before].end == at.start)
+      else if (at.gate != noIndex && ends[at.gate] == at.start)
+        place = at.gate;
+      else if (at.before != noCopy && (at.joined || copies[at.before].end == at.start))
         copy = at.before;
       continue;
     }
@@ -256,9 +391,9 @@ std::pair<uint32_t, uint32_t> Simulator::waitedFor(uint32_t place) const {
     return {noIndex, noCopy};
   uint32_t device = devicesOfRun[place];
   for (uint32_t value : graph.inputs[place]) {
-    if (graph.isConstant[value] || ready[size_t(value) * numDevices + device] != start)
+    if (ready[size_t(value) * numDevices + device] != start)
       continue;
-    uint32_t source = sourceOf(value, devicesOfRun);
+    uint32_t source = sourceOf(value);
     if (source != device)
       return {noIndex, copyTo(value, device)};
     if (graph.maker[value] != noIndex)
@@ -270,7 +405,8 @@ std::pair<uint32_t, uint32_t> Simulator::waitedFor(uint32_t place) const {
 bool Simulator::waitsForDevice(uint32_t place) const {
   uint32_t device = devicesOfRun[place];
   for (uint32_t value : graph.inputs[place])
-    if (!graph.isConstant[value] && ready[size_t(value) * numDevices + device] >= starts[place])
+    if (double time = ready[size_t(value) * numDevices + device];
+        time != kAbsent && time >= starts[place])
       return false;
   return starts[place] > 0;
 }
@@ -315,11 +451,8 @@ bool fitsBudgets(const AutoProblem &problem, const AutoSchedule &schedule) {
 
 AutoSchedule simulate(const AutoProblem &problem, const AutoPlacement &placement) {
   OrderedGraph graph(problem, placement.order);
-  std::vector<uint32_t> devices;
-  for (uint32_t task : placement.order)
-    devices.push_back(placement.devices[task]);
   Simulator simulator(graph);
-  simulator.run(devices);
+  simulator.run(graph.decisionOf(placement));
   return simulator.schedule();
 }
 

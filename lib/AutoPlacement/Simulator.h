@@ -1,5 +1,10 @@
 // Plays one step on queues: what a placement costs. Fast enough to be asked for every move of the
 // search; allocates nothing after the first run.
+//
+// It is the discrete-event simulation by which plans order their commands
+// (gantry/Queues/Predict.h): devices run their tasks in the given order, copy queues take what is
+// ready first, and small copies that are ready together are one transfer
+// (gantry/Queues/Coalesce.h). So what the search believes is what the plan then does.
 #pragma once
 
 #include "Graph.h"
@@ -13,6 +18,7 @@ struct Score {
   uint64_t overflow = 0; ///< bytes over limits and budgets, of all of them together
   double seconds = 0;
   uint64_t copyBytes = 0;
+  uint32_t turns = 0;
 };
 
 /// Predictions closer than this are the same: sums of floating-point numbers.
@@ -22,14 +28,16 @@ class Simulator {
 public:
   explicit Simulator(const OrderedGraph &graph);
 
-  /// `devices` by place. Commands of a device are taken in the order of their places; a value is
-  /// copied when its first reader on the target is queued, as soon as the copy queue is free.
   /// Stops as soon as it is sure that `toBeat` is better, with a score that is worse than any;
   /// nothing may then be asked about the run.
-  Score run(std::span<const uint32_t> devices, const Score *toBeat = nullptr);
+  Score run(const Decision &decision, const Score *toBeat = nullptr);
 
   // About the last run:
   uint64_t peak(uint32_t device) const { return peaks[device]; }
+  uint64_t overflow(uint32_t device) const {
+    uint64_t limit = graph.problem.limits[device];
+    return limit && peaks[device] > limit ? peaks[device] - limit : 0;
+  }
   double start(uint32_t place) const { return starts[place]; }
   double end(uint32_t place) const { return ends[place]; }
   /// Places that the end waited for, from first to last.
@@ -44,25 +52,38 @@ private:
     uint32_t value, from, to;
     double start, end;
     uint32_t before; ///< the copy that the queue did before
+    uint32_t gate;   ///< the place whose end let it go
     bool joined;     ///< in one transfer with that one
   };
-  /// What a queue did last; a small copy that could have started then goes with it, as plans have
-  /// it (gantry/Queues/Coalesce.h).
-  struct Transfer {
-    uint32_t from = noIndex, to = noIndex;
-    double start = 0;
-    double seconds = 0; ///< of its bytes
+  /// A copy whose value is there, or will be.
+  struct Pending {
+    double ready;
+    uint32_t turn; ///< what is ready at the same time goes in this order
+    uint32_t value, from, to, gate;
+    bool operator<(const Pending &other) const { // a heap's top is the first to go
+      return std::tie(ready, turn) > std::tie(other.ready, other.turn);
+    }
   };
   static constexpr uint32_t noCopy = noIndex;
   static constexpr Score hopeless{UINT64_MAX, notAllowed, UINT64_MAX};
 
   double &readyAt(uint32_t value, uint32_t device) { return ready[value * numDevices + device]; }
-  void openValue(uint32_t value, uint32_t device, double time);
-  double fetch(uint32_t value, uint32_t from, uint32_t to);
+  void reset();
+  void offerTask(uint32_t device);
+  void offerCopy(uint32_t queue);
+  uint32_t nextOffer() const;
+  double startTask(uint32_t device);
+  void startTransfer(uint32_t queue);
+  void appear(uint32_t value, uint32_t device, double time);
+  void send(uint32_t value, uint32_t from, double time);
+  void sendTo(uint32_t value, uint32_t from, uint32_t to, double time, uint32_t gate = noIndex);
+  void collectStreams();
+  void sendStreams(uint32_t device, uint32_t numDone, double time, uint32_t gate);
   uint64_t bytesOverBudgets() const;
-  uint32_t sourceOf(uint32_t value, std::span<const uint32_t> devices) const;
-  void countMemory(std::span<const uint32_t> devices);
-  void countConstant(uint32_t value, std::span<const uint32_t> devices);
+  bool isResident(uint32_t value, uint32_t device) const;
+  uint32_t sourceOf(uint32_t value) const;
+  void countMemory();
+  void countConstant(uint32_t value);
   uint32_t numberAt(uint32_t device, double time) const;
   void addLive(uint32_t device, uint32_t first, uint32_t last, uint64_t bytes);
   void addLargestSums();
@@ -70,18 +91,29 @@ private:
   std::pair<uint32_t, uint32_t> waitedFor(uint32_t place) const;
 
   const OrderedGraph &graph;
-  uint32_t numDevices;
-  std::vector<double> starts, ends; ///< by place
-  std::vector<double> rest;         ///< by place: from its end to that of the step, at least
-  std::vector<double> ready;        ///< [value * devices + device]; infinite: not there
-  std::vector<double> deviceFree;
-  std::vector<uint32_t> before; ///< by place: what the device did before
-  std::vector<uint32_t> lastOn; ///< by device
-  std::vector<double> queueFree;
-  std::vector<Transfer> transfers; ///< by queue
-  std::vector<uint32_t> lastCopy;  ///< by queue
-  std::vector<Copy> copies;
+  uint32_t numDevices, numQueues;
+  const Decision *decision = nullptr; ///< while it runs
+  std::vector<double> starts, ends;   ///< by place
+  std::vector<double> rest;           ///< by place: from its end to that of the step, at least
+  std::vector<double> ready; ///< [value * devices + device]; infinite: not there, nor on its way
+  std::vector<double> inputsReady; ///< by place
+  std::vector<uint32_t> missing;   ///< by place: inputs that are not there yet
+  std::vector<double> free;        ///< devices, then copy queues
+  std::vector<double> offers; ///< the same: when it could start what is next; infinite: nothing
+  std::vector<std::vector<uint32_t>> tasksOn; ///< by device: places
+  std::vector<uint32_t> nextOn;               ///< by device: of those
+  std::vector<std::vector<Pending>> pending;  ///< by queue, heaps
+  /// A copy of a streamed constant, and the number of the task on its target that it is read by.
+  struct Streamed {
+    uint32_t firstReader, value;
+  };
+  std::vector<std::vector<Streamed>> streams; ///< by target, by first reader
+  std::vector<uint32_t> nextStream;           ///< by target
   std::vector<uint32_t> devicesOfRun;
+  std::vector<uint32_t> before;              ///< by place: what the device did before
+  std::vector<uint32_t> lastCopy;            ///< by queue
+  std::vector<std::vector<uint32_t>> endsOf; ///< by value: devices that want it at the end
+  std::vector<Copy> copies;
   std::vector<uint32_t> numberOf;            ///< by place: among the tasks of its device
   std::vector<std::vector<double>> startsOn; ///< by device: of its tasks
   std::vector<std::vector<int64_t>> changes; ///< by device and number: of live bytes
@@ -94,6 +126,7 @@ private:
   std::vector<uint64_t> copied; ///< by budget
   double finish = 0;
   uint64_t copyBytes = 0;
+  uint32_t turns = 0;
 };
 
 } // namespace gantry::placement

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 namespace gantry::placement {
 
@@ -208,6 +209,37 @@ startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, 
       (*pieces)[place] = device;
   }
   return pieces;
+}
+
+std::vector<std::vector<uint32_t>> deviceSequences(const OrderedGraph &graph) {
+  constexpr uint32_t kMostPermuted = 4;
+  std::vector<uint32_t> all(graph.numDevices);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<double> total(all.size());
+  for (uint32_t d : all)
+    for (uint32_t place = 0; place < graph.numTasks(); ++place)
+      total[d] += std::min(graph.secondsOf(place)[d], 1e30);
+  std::stable_sort(all.begin(), all.end(),
+                   [&](uint32_t a, uint32_t b) { return total[a] < total[b]; });
+  std::vector<std::vector<uint32_t>> sequences{all};
+  if (graph.numDevices <= kMostPermuted) {
+    std::vector<uint32_t> places(all.size());
+    std::iota(places.begin(), places.end(), 0);
+    while (std::next_permutation(places.begin(), places.end())) {
+      std::vector<uint32_t> sequence;
+      for (uint32_t place : places)
+        sequence.push_back(all[place]);
+      sequences.push_back(std::move(sequence));
+    }
+    return sequences;
+  }
+  // The slowest, mostly the host, in front; then both from the other end.
+  std::vector<uint32_t> slowFirst = all;
+  std::rotate(slowFirst.begin(), slowFirst.end() - 1, slowFirst.end());
+  sequences.push_back(slowFirst);
+  sequences.emplace_back(all.rbegin(), all.rend());
+  sequences.emplace_back(slowFirst.rbegin(), slowFirst.rend());
+  return sequences;
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,10 @@ std::vector<uint32_t> startOnOne(const OrderedGraph &graph, uint32_t device);
 std::optional<std::vector<uint32_t>>
 startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part);
 
+/// The sequences of devices that pieces are worth trying on: all of a few devices; of more, the
+/// fastest first, the slowest first, and those turned around.
+std::vector<std::vector<uint32_t>> deviceSequences(const OrderedGraph &graph);
+
 /// What list scheduling looks at when it picks a device.
 enum class Outlook {
   end,  ///< the task's earliest end (m-ETF)

@@ -53,7 +53,8 @@ static Status checkValues(const AutoProblem &problem) {
   for (size_t v = 0; v < problem.values.size(); ++v) {
     const AutoValue &value = problem.values[v];
     bool isMade = makers[v] != noIndex, hasHome = value.home < problem.numDevices();
-    if (isMade + hasHome + value.isConstant != 1)
+    // A constant may have a home as well.
+    if (isMade + (hasHome || value.isConstant) != 1)
       return wrong(valueName(v) + " is not one of: made by a task, at home on a device, constant");
   }
   for (const AutoEnd &end : problem.ends)
@@ -195,10 +196,17 @@ private:
 
   Status checkShape() {
     size_t n = problem.tasks.size();
+    auto isOfEach = [](size_t size, size_t all) { return size == 0 || size == all; };
     if (placement.devices.size() != n || placement.order.size() != n ||
         schedule.start.size() != n || schedule.end.size() != n ||
-        schedule.peaks.size() != problem.numDevices())
-      return fail("it is not about these tasks and devices");
+        schedule.peaks.size() != problem.numDevices() ||
+        !isOfEach(placement.streamed.size(), problem.values.size()) ||
+        !isOfEach(placement.ahead.size(), problem.numDevices()))
+      return fail("it is not about these tasks, values and devices");
+    for (size_t v = 0; v < placement.streamed.size(); ++v)
+      if (placement.streamed[v] &&
+          (!problem.values[v].isConstant || problem.values[v].home == noIndex))
+        return fail(valueName(v) + " is streamed, but no constant with a home");
     for (uint32_t i = 0; i < n; ++i) {
       if (placement.order[i] >= n || position[placement.order[i]] != noIndex)
         return fail("the order does not list every task once");
@@ -208,6 +216,15 @@ private:
       for (uint32_t value : problem.tasks[t].outputs)
         maker[value] = t;
     return {};
+  }
+
+  bool isStreamed(uint32_t value) const {
+    return !placement.streamed.empty() && placement.streamed[value];
+  }
+  /// Whether it is there before the step without being brought.
+  bool isResident(uint32_t value, uint32_t device) const {
+    const AutoValue &v = problem.values[value];
+    return v.isConstant && (!isStreamed(value) || v.home == device);
   }
 
   Status checkPlaces() {
@@ -233,6 +250,8 @@ private:
     for (const AutoCopy &copy : schedule.copies) {
       if (copy.from == copy.to || copy.from != sourceOf(copy.value))
         return fail("a copy of " + valueName(copy.value) + " from where it is not");
+      if (isResident(copy.value, copy.to))
+        return fail("a copy of " + valueName(copy.value) + ", which is there");
       if (maker[copy.value] != noIndex && !isBefore(schedule.end[maker[copy.value]], copy.start))
         return fail(valueName(copy.value) + " is copied before it is made");
       if (!arrival.emplace(std::pair(copy.value, copy.to), copy.end).second)
@@ -255,7 +274,7 @@ private:
   Status checkReads() {
     for (uint32_t t = 0; t < problem.tasks.size(); ++t)
       for (uint32_t value : problem.tasks[t].inputs) {
-        if (problem.values[value].isConstant)
+        if (isResident(value, deviceOf(t)))
           continue;
         if (maker[value] != noIndex && position[maker[value]] > position[t])
           return fail(taskName(t) + " is queued before the maker of " + valueName(value));
@@ -281,27 +300,30 @@ private:
     return {};
   }
 
-  /// Transfers take turns; what one holds beyond its first copy is small.
+  /// Transfers take turns; what one holds beside its first copy is small.
   Status checkCopyQueue(uint32_t queue, const std::vector<const AutoCopy *> &copies) {
     double free = 0;
-    double small = 0; // seconds of the bytes in the transfer
-    for (size_t i = 0; i < copies.size(); ++i) {
-      const AutoCopy &copy = *copies[i];
-      const AutoLink &link = problem.link(copy.from, copy.to);
-      // As arenas are laid out in steps of 64 bytes, so are copies.
-      double seconds = static_cast<double>(roundedBytes(copy.value)) * link.secondsPerByte;
-      double begin = copy.joined ? free : copy.start + link.latency;
-      if (!isSame(copy.end, begin + seconds))
-        return fail("a copy of " + valueName(copy.value) + " takes another time than it should");
-      small = copy.joined ? small + seconds : seconds;
-      if (!copy.joined && !isBefore(free, copy.start))
+    for (size_t first = 0, end = 0; first < copies.size(); first = end) {
+      const AutoCopy &lead = *copies[first];
+      const AutoLink &link = problem.link(lead.from, lead.to);
+      double seconds = 0;
+      for (end = first; end < copies.size() && (end == first || copies[end]->joined); ++end) {
+        const AutoCopy &copy = *copies[end];
+        if (copy.from != lead.from || copy.to != lead.to || copy.start != lead.start ||
+            copy.end != lead.end || copy.joined != (end > first))
+          return fail("a copy of " + valueName(copy.value) +
+                      " goes with another that it cannot join");
+        // As arenas are laid out in steps of 64 bytes, so are copies.
+        seconds += static_cast<double>(roundedBytes(copy.value)) * link.secondsPerByte;
+      }
+      if (!isSame(lead.end, lead.start + link.latency + seconds))
+        return fail("a copy of " + valueName(lead.value) + " takes another time than it should");
+      if (end > first + 1 && !isBefore(seconds, link.latency))
+        return fail("copies of " + valueName(lead.value) +
+                    " and others go together, but are not small");
+      if (!isBefore(free, lead.start))
         return fail("queue " + std::to_string(queue) + " does two things at once");
-      if (copy.joined &&
-          (i == 0 || copy.from != copies[i - 1]->from || copy.to != copies[i - 1]->to ||
-           copy.start != copies[i - 1]->start || !isBefore(small, link.latency)))
-        return fail("a copy of " + valueName(copy.value) +
-                    " goes with another that it cannot join");
-      free = copy.end;
+      free = lead.end;
     }
     return {};
   }
@@ -328,10 +350,11 @@ private:
       for (uint32_t value : problem.tasks[t].inputs)
         needed.emplace(value, deviceOf(t));
     for (const AutoEnd &end : problem.ends)
-      needed.emplace(end.value, end.device);
+      if (!problem.values[end.value].isConstant)
+        needed.emplace(end.value, end.device);
     std::vector<uint64_t> copied(problem.budgets.size());
     for (auto [value, device] : needed) {
-      if (problem.values[value].isConstant || sourceOf(value) == device)
+      if (isResident(value, device) || sourceOf(value) == device)
         continue;
       uint32_t budget = problem.link(sourceOf(value), device).budget;
       if (budget != noIndex)
@@ -392,10 +415,10 @@ private:
   uint64_t countPeak(uint32_t device) {
     std::set<uint32_t> constants;
     for (uint32_t t = 0; t < problem.tasks.size(); ++t)
-      if (deviceOf(t) == device)
-        for (uint32_t value : problem.tasks[t].inputs)
-          if (problem.values[value].isConstant)
-            constants.insert(value);
+      for (uint32_t value : problem.tasks[t].inputs)
+        if (const AutoValue &v = problem.values[value];
+            v.isConstant && (isStreamed(value) ? v.home : deviceOf(t)) == device)
+          constants.insert(value);
     struct Change {
       double time;
       int64_t bytes;

@@ -103,6 +103,7 @@ public:
     for (uint32_t d = 0; d < machine.numDevices(); ++d)
       if (uint64_t &limit = graph.problem.limits[d])
         limit = std::max<uint64_t>(limit - std::min(limit, bound[d]), 1);
+    graph.constants.resize(graph.problem.values.size());
   }
 
 private:
@@ -195,9 +196,26 @@ private:
 
   uint32_t numberOf(Value value) {
     auto [entry, isNew] = values.try_emplace(value, 0);
-    if (isNew) // a constant, or a generator
-      entry->second = add({bytesOf(value.getType()), noIndex, true});
+    if (isNew) { // a constant, or a generator
+      auto constant = value.getDefiningOp<ConstantOp>();
+      bool mayStream = constant && !constant->hasAttr(kDeviceAttr) && isReadWholeAndHere(constant);
+      entry->second = add({bytesOf(value.getType()), mayStream ? machine.host : noIndex, true});
+      graph.constants.resize(graph.problem.values.size());
+      graph.constants.back() = constant;
+    }
     return entry->second;
+  }
+
+  /// Whether it can be copied in each run: not into loops and branches, and not for a few rows.
+  static bool isReadWholeAndHere(Value value) {
+    bool isWhole = false;
+    for (Operation *user : value.getUsers()) {
+      if (user->getBlock() != value.getParentBlock() || user->getNumRegions())
+        return false;
+      isWhole |= kindOf(user) == FusionKind::View ? isReadWholeAndHere(user->getResult(0))
+                                                  : !isa<IndexingOpInterface>(user);
+    }
+    return isWhole;
   }
 
   /// A kernel is charged as a whole: what goes from op to op inside does not go through memory.

@@ -40,6 +40,7 @@ struct PlacementGraph {
                  MayRun mayRun, bool fuse);
 
   placement::AutoProblem problem;
+  std::vector<ConstantOp> constants; ///< by value; null for what is no constant of the graph
   std::vector<llvm::SmallVector<mlir::Operation *, 4>> tasks; ///< ops of each, in block order
 };
 

@@ -90,11 +90,7 @@ void gantry::predictSeconds(ModuleOp module, bool fuse, Predictions &predictions
 
 /// Where the default policy puts each op, and whether it was the policy that did.
 struct PlacementSearch::Fixed {
-  struct Entry {
-    uint32_t device;
-    bool isFixed;
-  };
-  llvm::StringMap<Entry> ops;   ///< by function and name
+  FixedOps ops, following;      ///< by the default policy, and by `follow`
   OwningOpRef<ModuleOp> placed; ///< the copy
   Predictions byFollowing;      ///< what the policy `follow` comes to
   Predictions byDefault;        ///< what the default policy does, wherever loops may not be
@@ -102,12 +98,32 @@ struct PlacementSearch::Fixed {
   static std::string key(func::FuncOp func, StringAttr name) {
     return (func.getSymName() + "\n" + name.getValue()).str();
   }
-  const Entry *find(func::FuncOp func, Operation *op) const {
+  static const FixedEntry *find(const FixedOps &ops, func::FuncOp func, Operation *op) {
     auto name = op->getAttrOfType<StringAttr>(kNameAttr);
     auto entry = name ? ops.find(key(func, name)) : ops.end();
     return entry == ops.end() ? nullptr : &entry->second;
   }
+  /// Where each op of a placed module is.
+  static FixedOps read(ModuleOp module);
 };
+
+PlacementSearch::FixedOps PlacementSearch::Fixed::read(ModuleOp module) {
+  FixedOps ops;
+  MachineModel machine(module);
+  for (func::FuncOp func : publicFunctions(module))
+    func.walk([&](Operation *op) {
+      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+      std::optional<uint32_t> device = machine.find(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
+      auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
+      if (!name || !device)
+        return;
+      bool isFree = !decision || decision.getRule() == "default" || decision.getRule() == "follow";
+      // A variable stays where it is by default, and what updates it stays with it.
+      isFree &= !op->hasAttr(kVariableAttr);
+      ops[key(func, name)] = {*device, !isFree};
+    });
+  return ops;
+}
 
 /// A copy of the module, placed; null when it cannot be.
 OwningOpRef<ModuleOp> PlacementSearch::placedBy(PlacementPolicy policy, ModuleOp module) {
@@ -128,23 +144,13 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
   fixed.placed = placedBy(PlacementPolicy::first, module);
   if (!fixed.placed)
     return failure();
-  if (following)
+  if (following) {
     predictSeconds(*following, options.fuse, fixed.byFollowing);
+    fixed.following = Fixed::read(*following);
+  }
   if (!barred.empty())
     predictSeconds(*fixed.placed, options.fuse, fixed.byDefault);
-  MachineModel machine(*fixed.placed);
-  for (func::FuncOp func : publicFunctions(*fixed.placed))
-    func.walk([&](Operation *op) {
-      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
-      std::optional<uint32_t> device = machine.find(op->getAttrOfType<DeviceAttr>(kDeviceAttr));
-      auto decision = op->getAttrOfType<DecisionAttr>(kPlacementAttr);
-      if (!name || !device)
-        return;
-      bool isFree = !decision || decision.getRule() == "default" || decision.getRule() == "follow";
-      // A variable stays where it is by default, and what updates it stays with it.
-      isFree &= !op->hasAttr(kVariableAttr);
-      fixed.ops[Fixed::key(func, name)] = {*device, !isFree};
-    });
+  fixed.ops = Fixed::read(*fixed.placed);
   return success();
 }
 
@@ -325,22 +331,28 @@ void apply(const MachineModel &machine, func::FuncOp func, const PlacementGraph 
     for (Operation *op : ops)
       op->walk([&](KernelOpInterface nested) { nested->setAttr(kSearchAttr, suggestion); });
   }
+  auto host = DeviceAttr::get(func.getContext(), machine.nameOf(machine.host));
+  for (auto [value, isStreamed] : llvm::enumerate(outcome.placement.streamed))
+    if (isStreamed)
+      graph.constants[value]->setAttr(kSearchAttr, host);
   // The graph's own order is kept where it does as well.
-  AutoSchedule asWritten = placement::simulate(graph.problem, {outcome.placement.devices, written});
+  AutoPlacement inOrder = outcome.placement;
+  inOrder.order = written;
+  AutoSchedule asWritten = placement::simulate(graph.problem, inOrder);
   if (asWritten.seconds > outcome.schedule.seconds * (1 + 1e-6) || !fits(graph.problem, asWritten))
     reorder(func.getBody().front(), graph, outcome.placement.order);
 }
 } // namespace
 
-/// What the default policy makes of the problem, in the order of the graph.
-AutoPlacement PlacementSearch::byDefault(const MachineModel &machine, const PlacementGraph &graph,
-                                         func::FuncOp func, const Fixed &fixed) {
+/// What a policy makes of the problem, in the order of the graph.
+AutoPlacement PlacementSearch::asPlaced(const MachineModel &machine, const PlacementGraph &graph,
+                                        func::FuncOp func, const FixedOps &placedOps) {
   AutoPlacement placed;
   for (auto [task, ops] : llvm::zip(graph.problem.tasks, graph.tasks)) {
-    const Fixed::Entry *entry = fixed.find(func, ops.back());
+    const FixedEntry *entry = Fixed::find(placedOps, func, ops.back());
     if (!entry) // has regions: where the ops are that are free
       ops.back()->walk([&](Operation *nested) {
-        const Fixed::Entry *inside = fixed.find(func, nested);
+        const FixedEntry *inside = Fixed::find(placedOps, func, nested);
         if (inside && (!entry || (entry->isFixed && !inside->isFixed)))
           entry = inside;
       });
@@ -357,7 +369,7 @@ AutoPlacement PlacementSearch::byDefault(const MachineModel &machine, const Plac
 LogicalResult PlacementSearch::suggest(const MachineModel &machine, func::FuncOp func,
                                        const Fixed &fixed) {
   auto fixedAt = [&](Operation *op) -> std::optional<uint32_t> {
-    const Fixed::Entry *entry = fixed.find(func, op);
+    const FixedEntry *entry = Fixed::find(fixed.ops, func, op);
     return entry && entry->isFixed ? std::optional(entry->device) : std::nullopt;
   };
   auto isBarred = [&](Operation *op, uint32_t device) {
@@ -373,10 +385,13 @@ LogicalResult PlacementSearch::suggest(const MachineModel &machine, func::FuncOp
       limit = std::max<uint64_t>(limit - std::min(limit, taken), 1);
   graph.problem.setBudget(machine.topology, budgetOf(func, options));
 
-  AutoPlacement baseline = byDefault(machine, graph, func, fixed);
+  AutoPlacement baseline = asPlaced(machine, graph, func, fixed.ops);
+  std::vector<placement::AutoStart> starts{{"default", baseline}};
+  if (!fixed.following.empty())
+    starts.push_back({"follow", asPlaced(machine, graph, func, fixed.following)});
   placement::AutoOptions search;
   search.maxSteps = options.searchSteps;
-  auto outcome = placement::searchPlacement(graph.problem, search, &baseline);
+  auto outcome = placement::searchPlacement(graph.problem, search, starts);
   if (!outcome)
     return func.emitError() << outcome.status().message();
   Status judged = placement::validateSchedule(graph.problem, outcome->placement, outcome->schedule);

@@ -5,6 +5,8 @@
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Target/Plan/WritePlan.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <set>
 
 namespace gantry {
@@ -40,11 +42,16 @@ public:
 
 private:
   struct Fixed;
+  /// Where an op is, and whether anything but the policy wants it there.
+  struct FixedEntry {
+    uint32_t device;
+    bool isFixed;
+  };
+  using FixedOps = llvm::StringMap<FixedEntry>; ///< by function and name
   mlir::OwningOpRef<mlir::ModuleOp> placedBy(PlacementPolicy policy, mlir::ModuleOp module);
   llvm::LogicalResult placeCopy(mlir::ModuleOp module, Fixed &fixed);
-  static placement::AutoPlacement byDefault(const MachineModel &machine,
-                                            const PlacementGraph &graph, mlir::func::FuncOp func,
-                                            const Fixed &fixed);
+  static placement::AutoPlacement asPlaced(const MachineModel &machine, const PlacementGraph &graph,
+                                           mlir::func::FuncOp func, const FixedOps &ops);
   llvm::LogicalResult suggest(const MachineModel &machine, mlir::func::FuncOp func,
                               const Fixed &fixed);
 

@@ -3,9 +3,10 @@
 // budgets for copies.
 //
 // Knows nothing of IR: a task is what becomes one kernel, a value what may have to be copied. The
-// search starts from several placements (one device, contiguous pieces, list scheduling with
-// memory) and improves the best by moving tasks; simulate() is what it asks, lowerBound() what it
-// is measured against, validateSchedule() the judge of both.
+// search looks for the best placement without limits first. Where that has no room, it makes room:
+// it moves tasks to devices that have some, the host among them, or streams constants, that is,
+// leaves them on the host and copies them in each step. simulate() is what it asks, lowerBound()
+// what it is measured against, validateSchedule() the judge of both.
 #pragma once
 
 #include "gantry/Device/CopyBudget.h"
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,11 @@ inline constexpr double notAllowed = std::numeric_limits<double>::infinity();
 /// which is at `home` when the step begins, or a constant.
 struct AutoValue {
   uint64_t bytes = 0;
-  uint32_t home = noIndex; ///< of an argument: its device, where the step takes no memory for it
-  bool isConstant = false; ///< on every device that reads it before the step, and in its memory
+  /// Of an argument: its device, where the step takes no memory for it. Of a constant: the device
+  /// from which it can be streamed, or none.
+  uint32_t home = noIndex;
+  /// On every device that reads it before the step, and in its memory, unless it is streamed.
+  bool isConstant = false;
 };
 
 /// One kernel.
@@ -85,13 +90,19 @@ Status checkProblem(const AutoProblem &problem);
 struct AutoPlacement {
   std::vector<uint32_t> devices; ///< by task
   std::vector<uint32_t> order;   ///< tasks, makers before readers
+  /// By value, 1 for constants that stay at their home and are copied in each step to the other
+  /// devices that read them, into transient memory. Empty: none.
+  std::vector<char> streamed = {};
+  /// By device: how many tasks before its first reader there a streamed constant may begin to
+  /// come. Empty: from the beginning of the step.
+  std::vector<uint32_t> ahead = {};
 };
 
 struct AutoCopy {
   uint32_t value = 0, from = 0, to = 0;
   double start = 0, end = 0;
-  /// In one transfer with the copy before it on its queue: it starts with that one, pays no latency
-  /// and is there when its bytes are.
+  /// In one transfer with the copy before it on its queue: both start and end at the same time, and
+  /// the latency is paid once.
   bool joined = false;
 };
 
@@ -132,20 +143,34 @@ struct AutoOptions {
   double worthwhile = 1e-3;
 };
 
+/// A placement to begin with, by its name.
+struct AutoStart {
+  std::string name; ///< "default", ...
+  AutoPlacement placement;
+};
+
+/// The best that came of the starts of one name.
+struct AutoTried {
+  std::string name;
+  double seconds = notAllowed; ///< infinite: none of them is within limits and budgets
+};
+
 struct AutoOutcome {
   AutoPlacement placement;
   AutoSchedule schedule;
   double lowerBound = 0;
-  bool fits = false;      ///< else the placement is the one least over limits and budgets
-  const char *start = ""; ///< where the search began: "one device", "pieces", ...
-  uint32_t steps = 0;     ///< placements that local search tried
-  uint32_t moves = 0;     ///< and took
+  double unlimited = 0;         ///< seconds of the best that was found for devices without limits
+  bool fits = false;            ///< else the placement is the one least over limits and budgets
+  std::string start;            ///< where the search began: "one device", "pieces", ...
+  std::vector<AutoTried> tried; ///< the starts as they were, before moves
+  uint32_t steps = 0;           ///< placements that local search tried
+  uint32_t moves = 0;           ///< and took
 };
 
 /// Searches. Deterministic; depends on names and numbering of nothing: equal structure gives equal
-/// placements (spec P12). `baseline`, when not null, is a placement that the result is never
-/// predicted to be slower than, if it fits. Errors: those of checkProblem.
+/// placements (spec P12). The result is never predicted to be slower than any of `starts` that is
+/// within limits and budgets. Errors: those of checkProblem.
 Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOptions &options = {},
-                                      const AutoPlacement *baseline = nullptr);
+                                      std::span<const AutoStart> starts = {});
 
 } // namespace gantry::placement

@@ -8,8 +8,8 @@ namespace {
 using namespace gantry;
 using namespace gantry::placement;
 
-AutoOutcome search(const AutoProblem &problem, const AutoPlacement *baseline = nullptr) {
-  auto found = searchPlacement(problem, {}, baseline);
+AutoOutcome search(const AutoProblem &problem, std::span<const AutoStart> starts = {}) {
+  auto found = searchPlacement(problem, {}, starts);
   EXPECT_TRUE(found.ok()) << found.status().message();
   Status judged = validateSchedule(problem, found->placement, found->schedule);
   EXPECT_EQ(found->fits, judged.ok()) << judged.message();
@@ -123,8 +123,8 @@ TEST(Auto, x4_TakesAnotherPlacementForABudget) {
 TEST(Auto, x4_SaysWhenNoPlacementIsWithinTheBudget) {
   AutoProblem problem = chainThatComesBack(127);
   // As far over it as need be, and no baseline that is further over wins.
-  const AutoPlacement fastest{{1, 1, 1}, {0, 1, 2}};
-  AutoOutcome found = *searchPlacement(problem, {}, &fastest);
+  const AutoStart fastest{"fastest", {{1, 1, 1}, {0, 1, 2}}};
+  AutoOutcome found = *searchPlacement(problem, {}, {&fastest, 1});
   EXPECT_FALSE(found.fits);
   EXPECT_EQ(found.placement.devices, (std::vector<uint32_t>{1, 0, 0}));
   EXPECT_EQ(validateSchedule(problem, found.placement, found.schedule).message(),
@@ -150,8 +150,8 @@ TEST(Auto, p11_SaysWhenNothingFits) {
 
 TEST(Auto, p11_IsNeverSlowerThanTheBaseline) {
   AutoProblem problem = chain(devices(2, 0, 0.1), 8, 64, 64);
-  AutoPlacement baseline{std::vector<uint32_t>(8, 0), asNumbered(problem)};
-  EXPECT_LE(search(problem, &baseline).schedule.seconds, 8);
+  AutoStart baseline{"default", {std::vector<uint32_t>(8, 0), asNumbered(problem)}};
+  EXPECT_LE(search(problem, {&baseline, 1}).schedule.seconds, 8);
 }
 
 TEST(Auto, AnEmptyGraphTakesNoTime) {
@@ -211,9 +211,10 @@ TEST(AutoSimulate, SmallCopiesThatCouldStartTogetherPayOneLatency) {
     ends.push_back(copy.end);
     joined.push_back(copy.joined);
   }
-  // Two transfers of two, then one that is there in time for the second, which is full.
+  // Two transfers of two, then one that is there in time for the second, which is full. What goes
+  // together is there together.
   EXPECT_EQ(starts, (std::vector<double>{0, 0, 2, 2, 4}));
-  EXPECT_EQ(ends, (std::vector<double>{1.5, 2, 3.5, 4, 5.5}));
+  EXPECT_EQ(ends, (std::vector<double>{2, 2, 4, 4, 5.5}));
   EXPECT_EQ(joined, (std::vector<bool>{false, true, false, true, false}));
   EXPECT_EQ(schedule.seconds, 6.5);
 }
@@ -235,6 +236,91 @@ TEST(AutoSimulate, TheCriticalPathLeadsFromTheEndToTheBeginning) {
   uint32_t b = addTask(problem, {}, {1, 1}, 64);
   addTask(problem, {a, b}, {1, 1}, 64);
   EXPECT_EQ(simulate(problem, {{0, 1, 1}, {0, 1, 2}}).criticalPath, (std::vector<uint32_t>{0, 2}));
+}
+
+/// A chain on device 1 whose constants can come from device 0.
+AutoProblem chainWithStreams(uint64_t limit) {
+  AutoProblem problem = chain(devices(2, 0, 0, 0.5 / 65536), 4, 65536, 64);
+  for (AutoValue &value : problem.values)
+    if (value.isConstant)
+      value.home = 0;
+  problem.limits[1] = limit;
+  return problem;
+}
+
+TEST(AutoSimulate, StreamedConstantsComeFromTheirHomeInEachStep) {
+  AutoProblem problem = chainWithStreams(0);
+  AutoPlacement placement{{1, 1, 1, 1}, {0, 1, 2, 3}};
+  for (const AutoValue &value : problem.values)
+    placement.streamed.push_back(value.isConstant);
+  AutoSchedule schedule = simulate(problem, placement);
+  EXPECT_EQ(validateSchedule(problem, placement, schedule).message(), "");
+  // The first one takes half a second, the others come while something is computed.
+  EXPECT_NEAR(schedule.seconds, 4.5, 0.01);
+  EXPECT_EQ(schedule.copies.size(), 6u);
+  EXPECT_EQ(schedule.peaks[0], 4u * 65536);
+  // Without looking ahead the second waits until the first task is done.
+  placement.ahead = {noIndex, 0};
+  AutoSchedule later = simulate(problem, placement);
+  EXPECT_EQ(validateSchedule(problem, placement, later).message(), "");
+  EXPECT_NEAR(later.seconds, 6, 0.01);
+  EXPECT_LT(later.peaks[1], schedule.peaks[1]);
+}
+
+TEST(AutoSimulate, TheJudgeRefusesStreamsOfWhatHasNoHome) {
+  AutoProblem problem = chainWithStreams(0);
+  AutoPlacement placement{{1, 1, 1, 1}, {0, 1, 2, 3}};
+  placement.streamed.assign(problem.values.size(), 0);
+  AutoSchedule schedule = simulate(problem, placement);
+  placement.streamed[0] = 1;
+  EXPECT_EQ(validateSchedule(problem, placement, schedule).message(),
+            "placement: value 0 is streamed, but no constant with a home");
+}
+
+//===----------------------------------------------------------------------===//
+// Room
+//===----------------------------------------------------------------------===//
+
+/// Device 0 is a slow host, device 1 has room for two of four constants.
+TEST(Auto, p11_StreamsConstantsWhereTheHostIsSlow) {
+  AutoProblem problem = chainWithStreams(3 * 65536);
+  for (AutoTask &task : problem.tasks)
+    task.seconds[0] = 100;
+  AutoOutcome found = search(problem);
+  EXPECT_TRUE(found.fits);
+  EXPECT_EQ(found.placement.devices, (std::vector<uint32_t>{1, 1, 1, 1}));
+  EXPECT_NEAR(found.schedule.seconds, 4, 0.6);
+  EXPECT_NEAR(found.unlimited, 4, 0.01);
+}
+
+/// One constant is large, and its task takes no longer on the host: it goes there, wherever it
+/// stands.
+TEST(Auto, p11_SpillsWhatCostsLeastForItsBytes) {
+  for (uint32_t large : {0u, 2u, 5u}) {
+    AutoProblem problem = chain(devices(3, 0, 0.01), 6, 6400, 64);
+    for (uint32_t t = 0; t < 6; ++t) {
+      problem.tasks[t].seconds[0] = t == large ? 1.1 : 100;
+      if (t == large)
+        problem.values[problem.tasks[t].inputs[1]].bytes = 64000;
+    }
+    problem.limits = {0, 6400 * 3 + 512, 6400 * 3 + 512};
+    AutoOutcome found = search(problem);
+    EXPECT_TRUE(found.fits);
+    EXPECT_EQ(found.placement.devices[large], 0u);
+    EXPECT_LT(found.schedule.seconds, 6.2);
+  }
+}
+
+/// The slow device takes the half that costs it less, at the front or at the back.
+TEST(Auto, p11_UnequalDevicesTakeTheHalfThatSuitsThem) {
+  for (bool isFront : {false, true}) {
+    AutoProblem problem = chain(devices(2, 10 * 640 + 256, 0.01), 20, 640, 64);
+    for (uint32_t t = 0; t < 20; ++t)
+      problem.tasks[t].seconds = {(t < 10) == isFront ? 1.0 : 4.0, 2.0};
+    AutoOutcome found = search(problem);
+    EXPECT_TRUE(found.fits);
+    EXPECT_LT(found.schedule.seconds, 30.1);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,21 +391,21 @@ struct AutoJudgeOfTransfers : testing::Test {
 };
 
 TEST_F(AutoJudgeOfTransfers, RefusesTwoCopiesAtOnce) {
-  schedule.copies[1] = {1, 0, 1, 0, 1.5};
+  schedule.copies = {{0, 0, 1, 0, 1.5}, {1, 0, 1, 0, 1.5}};
   EXPECT_EQ(judge(), "placement: queue " + std::to_string(problem.link(0, 1).queue) +
                          " does two things at once");
 }
 
 TEST_F(AutoJudgeOfTransfers, RefusesACopyWithoutItsLatency) {
   schedule.copies[1].joined = false;
-  EXPECT_EQ(judge(), "placement: a copy of value 1 takes another time than it should");
+  EXPECT_EQ(judge(), "placement: a copy of value 0 takes another time than it should");
 }
 
 TEST_F(AutoJudgeOfTransfers, RefusesTransfersThatAreTooLarge) {
   problem.values[1].bytes = 128;
-  schedule.copies[1].end += 0.5;
+  schedule.copies[0].end = schedule.copies[1].end += 0.5;
   schedule.start[0] += 0.5, schedule.end[0] += 0.5;
-  EXPECT_EQ(judge(), "placement: a copy of value 1 goes with another that it cannot join");
+  EXPECT_EQ(judge(), "placement: copies of value 0 and others go together, but are not small");
 }
 
 TEST_F(AutoJudgeOfTransfers, RefusesACopyThatIsNotThereWithTheFirst) {
