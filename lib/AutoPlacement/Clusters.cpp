@@ -2,6 +2,8 @@
 // one cluster.
 #include "Clusters.h"
 
+#include "Starts.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -88,6 +90,20 @@ void joinChains(const OrderedGraph &graph, Joiner &joiner) {
       joiner.join(graph.atom[graph.maker[only]], graph.atom[place], notAllowed);
   }
 }
+/// Tasks that share a large constant: apart, two devices need it.
+std::vector<Cluster> readersOfShared(const OrderedGraph &graph) {
+  std::vector<Cluster> clusters;
+  for (uint32_t value : sharedConstants(graph)) {
+    Cluster cluster;
+    for (uint32_t reader : graph.readers[value])
+      cluster.push_back(graph.atom[reader]);
+    std::sort(cluster.begin(), cluster.end());
+    cluster.erase(std::unique(cluster.begin(), cluster.end()), cluster.end());
+    if (cluster.size() > 1)
+      clusters.push_back(std::move(cluster));
+  }
+  return clusters;
+}
 } // namespace
 
 std::vector<std::vector<Cluster>> clusterLevels(const OrderedGraph &graph) {
@@ -114,6 +130,7 @@ std::vector<std::vector<Cluster>> clusterLevels(const OrderedGraph &graph) {
   Joiner joiner(graph);
   joinChains(graph, joiner);
   addLevel(joiner.clusters());
+  addLevel(readersOfShared(graph));
   std::vector<Cluster> atoms;
   for (uint32_t atom = 0; atom < graph.atoms.size(); ++atom)
     atoms.push_back({atom});

@@ -82,6 +82,16 @@ std::vector<Decision> LocalSearch::madeToFit(const Decision &decision) {
   return fitting;
 }
 
+std::vector<Decision> LocalSearch::withMoreStreams(const Decision &decision) {
+  std::vector<Decision> more;
+  for (double part : {0.15, 0.4, 1.0}) {
+    Decision made = decision;
+    if (roomMaker.streamMore(made, part))
+      more.push_back(std::move(made));
+  }
+  return more;
+}
+
 //===----------------------------------------------------------------------===//
 // One move
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,9 @@ public:
   /// Ways to make the decision fit: by streams, by spills, by both. Those that do.
   std::vector<Decision> madeToFit(const Decision &decision);
 
+  /// The decision with more constants streamed, a little, more, and much more.
+  std::vector<Decision> withMoreStreams(const Decision &decision);
+
   const Score &score() const { return best; }
   const Decision &result() const { return now; }
   uint32_t numMoves() const { return moves; }

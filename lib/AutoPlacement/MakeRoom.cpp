@@ -78,6 +78,27 @@ Score RoomMaker::stream(Decision &decision) {
   return score;
 }
 
+bool RoomMaker::streamMore(Decision &decision, double part) {
+  std::vector<uint64_t> streamed(graph.numDevices);
+  std::vector<char> isSeen(graph.numDevices);
+  for (uint32_t value : graph.constants) {
+    if (!decision.isStreamed(value))
+      continue;
+    std::fill(isSeen.begin(), isSeen.end(), 0);
+    for (uint32_t reader : graph.readers[value])
+      if (char &seen = isSeen[decision.devices[reader]]; !seen) {
+        seen = 1;
+        streamed[decision.devices[reader]] += graph.bytes[value];
+      }
+  }
+  bool isMore = false;
+  for (uint32_t d = 0; d < graph.numDevices; ++d)
+    if (streamed[d] && graph.problem.limits[d])
+      isMore |=
+          streamMore(decision, d, static_cast<uint64_t>(static_cast<double>(streamed[d]) * part));
+  return isMore && settleAhead(decision).overflow == 0;
+}
+
 Score RoomMaker::settleAhead(Decision &decision) {
   decision.ahead.assign(graph.numDevices, noIndex);
   Score score = play(decision);

@@ -49,6 +49,10 @@ public:
   /// the score; all that fits has no overflow.
   Score stream(Decision &decision);
 
+  /// Streams a part more than it does: room in which constants can come earlier. False when there
+  /// is nothing left, or what comes of it does not fit.
+  bool streamMore(Decision &decision, double part);
+
   /// Moves clusters from devices that are over their limits to those that have room, first those
   /// that cost the fewest seconds for each byte of constants. `stays`: atoms that do not move.
   Score spill(Decision &decision, const Cluster &stays = {});

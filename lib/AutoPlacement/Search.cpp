@@ -5,6 +5,7 @@
 #include "Starts.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -14,10 +15,13 @@ namespace gantry::placement {
 static constexpr uint32_t kReorderings = 4;
 /// Starts of an order that local search goes on from.
 static constexpr size_t kMostClimbed = 8;
-/// Starts of an order that are made to fit.
-static constexpr size_t kMostMadeToFit = 6;
+/// Starts of one name, in one order, that are made to fit.
+static constexpr int kMostMadeToFit = 3;
 /// One part in so many of the effort goes into that, for each order.
 static constexpr uint32_t kFittingParts = 4;
+/// Others that a search gives besides the best, and how much slower they may be.
+static constexpr size_t kMostOthers = 8;
+static constexpr double kSlowestOther = 1.5;
 
 namespace {
 bool fitsAll(const AutoProblem &problem, const AutoSchedule &schedule) {
@@ -72,10 +76,14 @@ struct Room {
     std::vector<double> parts{1.0, 0.9, 0.75};
     if (hasLimits(graph.problem))
       parts.insert(parts.end(), {1.2, 1.5, 2});
+    const bool isShared = hasLimits(graph.problem) && !sharedConstants(graph).empty();
     for (const std::vector<uint32_t> &sequence : deviceSequences(graph))
       for (double part : parts)
-        if (auto devices = startInPieces(graph, sequence, part))
-          add("pieces", {std::move(*devices)});
+        for (bool isTied : {false, true})
+          if (isTied && !isShared)
+            continue;
+          else if (auto devices = startInPieces(graph, sequence, part, isTied))
+            add(isTied ? "pieces with shared constants" : "pieces", {std::move(*devices)});
     for (double part : {1.0, 0.9}) {
       add("list scheduling", {startByList(graph, Outlook::end, part)});
       add("list scheduling with outlook", {startByList(graph, Outlook::rest, part)});
@@ -175,7 +183,13 @@ private:
 
   void consider(const OrderedGraph &graph, const Candidate &candidate) {
     note(candidate.name, candidate.score.overflow ? notAllowed : candidate.score.seconds);
+    keep(graph, candidate);
+  }
+
+  void keep(const OrderedGraph &graph, const Candidate &candidate) {
     winner.offer(graph, candidate);
+    if (hasLimits(problem) && candidate.score.overflow == 0)
+      kept.push_back({&graph, candidate});
   }
 
   void note(const std::string &name, double seconds) {
@@ -191,13 +205,11 @@ private:
       return;
     Budget share = budget.share(kFittingParts);
     LocalSearch search(room.graph, share);
-    size_t made = 0;
-    for (const Candidate &start : room.fastestOver()) {
-      if (made++ == kMostMadeToFit)
-        break;
-      for (Decision &decision : search.madeToFit(start.decision))
-        room.add(start.name + " made to fit", std::move(decision));
-    }
+    std::map<std::string, int> made;
+    for (const Candidate &start : room.fastestOver())
+      if (made[start.name]++ < kMostMadeToFit)
+        for (Decision &decision : search.madeToFit(start.decision))
+          room.add(start.name + " made to fit", std::move(decision));
     budget.take(share, kFittingParts);
   }
 
@@ -235,8 +247,35 @@ private:
   }
 
   void offer(const Room &room, const std::string &name, const LocalSearch &search) {
-    winner.offer(room.graph,
-                 {name, search.result(), search.score(), countUsed(search.result().devices)});
+    keep(room.graph, {name, search.result(), search.score(), countUsed(search.result().devices)});
+  }
+
+  /// Those that fit, two of each kind: by the number of devices, and whether constants are
+  /// streamed.
+  std::vector<AutoPlacement> findOthers() {
+    std::stable_sort(kept.begin(), kept.end(), [](const Kept &a, const Kept &b) {
+      return rankOf(a.candidate) < rankOf(b.candidate);
+    });
+    std::map<std::pair<uint32_t, bool>, int> ofKind;
+    std::vector<AutoPlacement> others;
+    auto add = [&](AutoPlacement placement) {
+      if (placement.devices != winner.placement().devices ||
+          placement.streamed != winner.placement().streamed)
+        others.push_back(std::move(placement));
+    };
+    for (const auto &[graph, candidate] : kept) {
+      const std::vector<char> &streamed = candidate.decision.streamed;
+      const bool isStreaming = std::find(streamed.begin(), streamed.end(), 1) != streamed.end();
+      const int number = ++ofKind[{candidate.numUsed, isStreaming}];
+      if (number > 2 || others.size() >= kMostOthers ||
+          candidate.score.seconds > winner.candidate.score.seconds * kSlowestOther)
+        continue;
+      add(graph->placementOf(candidate.decision));
+      if (isStreaming && number == 1)
+        for (const Decision &more : LocalSearch(*graph, spare).withMoreStreams(candidate.decision))
+          add(graph->placementOf(more));
+    }
+    return others;
   }
 
   AutoOutcome finish() {
@@ -257,6 +296,8 @@ private:
         outcome.fits = true;
       }
     }
+    if (hasLimits(problem))
+      outcome.others = findOthers();
     outcome.lowerBound = lowerBound(problem);
     outcome.unlimited = outcome.schedule.seconds;
     outcome.tried = std::move(tried);
@@ -273,6 +314,12 @@ private:
   Budget budget;
   std::vector<std::unique_ptr<Room>> rooms; ///< graphs that candidates are about stay
   std::vector<AutoTried> tried;
+  struct Kept {
+    const OrderedGraph *graph;
+    Candidate candidate;
+  };
+  std::vector<Kept> kept; ///< those that fit
+  Budget spare{UINT32_MAX, UINT64_MAX};
   uint32_t moves = 0;
 };
 } // namespace

@@ -91,9 +91,14 @@ struct Cuts {
   std::vector<uint64_t> live;        ///< by place
 };
 
-/// By place: the first cut from which a piece that ends with this place fits into `limit`.
-std::vector<uint32_t> firstCutThatFits(const OrderedGraph &graph, const Cuts &cuts,
-                                       uint64_t limit) {
+/// By place: the first cut from which a piece that ends with this place fits into `limit`. Tied
+/// constants count at their first reader alone.
+std::vector<uint32_t> firstCutThatFits(const OrderedGraph &graph, const Cuts &cuts, uint64_t limit,
+                                       const std::vector<char> &isTied) {
+  auto counts = [&](uint32_t value, uint32_t place) {
+    return graph.isConstant[value] &&
+           (isTied.empty() || !isTied[value] || graph.readers[value].front() == place);
+  };
   std::vector<uint32_t> result(graph.numTasks());
   std::vector<uint32_t> users(graph.numValues()); ///< of constants, inside the window
   std::deque<uint32_t> mostLive;                  ///< places, by falling live bytes
@@ -101,14 +106,14 @@ std::vector<uint32_t> firstCutThatFits(const OrderedGraph &graph, const Cuts &cu
   uint32_t first = 0;
   for (uint32_t place = 0; place < graph.numTasks(); ++place) {
     for (uint32_t value : graph.inputs[place])
-      if (graph.isConstant[value] && users[value]++ == 0)
+      if (counts(value, place) && users[value]++ == 0)
         constants += graph.bytes[value];
     while (!mostLive.empty() && cuts.live[mostLive.back()] <= cuts.live[place])
       mostLive.pop_back();
     mostLive.push_back(place);
     while (first <= place && constants + cuts.live[mostLive.front()] > limit) {
       for (uint32_t value : graph.inputs[first])
-        if (graph.isConstant[value] && --users[value] == 0)
+        if (counts(value, first) && --users[value] == 0)
           constants -= graph.bytes[value];
       if (mostLive.front() == first)
         mostLive.pop_front();
@@ -124,8 +129,10 @@ namespace {
 /// Dynamic programming over cuts: the least seconds for the first i tasks on the first j devices.
 class PieceCutter {
 public:
-  PieceCutter(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part)
-      : graph(graph), sequence(sequence), part(part), cuts(graph), numTasks(graph.numTasks()),
+  PieceCutter(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part,
+              const std::vector<char> &isTied)
+      : graph(graph), sequence(sequence), part(part), isTied(isTied), cuts(graph),
+        numTasks(graph.numTasks()),
         best(sequence.size() + 1, std::vector<double>(numTasks + 1, notAllowed)),
         from(sequence.size() + 1, std::vector<uint32_t>(numTasks + 1)) {
     best[0][0] = 0;
@@ -151,7 +158,7 @@ private:
   /// their costs rise.
   void addDevice(size_t j) {
     std::vector<uint32_t> firstCut =
-        firstCutThatFits(graph, cuts, limitOf(graph, sequence[j], part));
+        firstCutThatFits(graph, cuts, limitOf(graph, sequence[j], part), isTied);
     std::vector<double> sums = secondsUpTo(sequence[j]);
     auto cost = [&](uint32_t cut) { return best[j][cut] - sums[cut] + copiesAt(j, cut); };
     std::deque<uint32_t> window;
@@ -191,6 +198,7 @@ private:
   const OrderedGraph &graph;
   const std::vector<uint32_t> &sequence;
   double part;
+  const std::vector<char> &isTied; ///< by value; empty: none
   Cuts cuts;
   uint32_t numTasks;
   std::vector<std::vector<double>> best;   ///< [devices][tasks]
@@ -198,11 +206,34 @@ private:
 };
 } // namespace
 
-std::optional<std::vector<uint32_t>>
-startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part) {
-  std::optional<std::vector<uint32_t>> pieces = PieceCutter(graph, sequence, part).run();
+std::vector<uint32_t> sharedConstants(const OrderedGraph &graph) {
+  uint64_t all = 0;
+  for (uint32_t value : graph.constants)
+    all += graph.bytes[value];
+  std::vector<uint32_t> shared;
+  for (uint32_t value : graph.constants)
+    if (graph.readers[value].size() > 1 && graph.bytes[value] >= all / 100)
+      shared.push_back(value);
+  return shared;
+}
+
+std::optional<std::vector<uint32_t>> startInPieces(const OrderedGraph &graph,
+                                                   const std::vector<uint32_t> &sequence,
+                                                   double part, bool isTied) {
+  std::vector<uint32_t> shared;
+  std::vector<char> tied;
+  if (isTied) {
+    shared = sharedConstants(graph);
+    tied.resize(graph.numValues());
+    for (uint32_t value : shared)
+      tied[value] = 1;
+  }
+  std::optional<std::vector<uint32_t>> pieces = PieceCutter(graph, sequence, part, tied).run();
   if (!pieces)
     return std::nullopt;
+  for (uint32_t value : shared)
+    for (uint32_t reader : graph.readers[value])
+      (*pieces)[reader] = (*pieces)[graph.readers[value].front()];
   for (uint32_t atom = 0; atom < graph.atoms.size(); ++atom) {
     uint32_t device = allowedDevice(graph, atom, (*pieces)[graph.atoms[atom].front()]);
     for (uint32_t place : graph.atoms[atom])

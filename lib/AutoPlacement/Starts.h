@@ -13,8 +13,14 @@ std::vector<uint32_t> startOnOne(const OrderedGraph &graph, uint32_t device);
 /// The order cut into one piece for each of `sequence`'s devices, or fewer, such that constants and
 /// live values of a piece take at most `part` of its device's limit, and compute and the copies at
 /// the cuts together take the least time. Nothing when no cuts fit.
-std::optional<std::vector<uint32_t>>
-startInPieces(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part);
+/// With `isTied`, tasks that share a large constant are in the piece of the first of them, and only
+/// that one needs room for it.
+std::optional<std::vector<uint32_t>> startInPieces(const OrderedGraph &graph,
+                                                   const std::vector<uint32_t> &sequence,
+                                                   double part, bool isTied = false);
+
+/// Constants of at least a hundredth of all bytes that several tasks read.
+std::vector<uint32_t> sharedConstants(const OrderedGraph &graph);
 
 /// The sequences of devices that pieces are worth trying on: all of a few devices; of more, the
 /// fastest first, the slowest first, and those turned around.

@@ -272,9 +272,13 @@ struct Compilation {
     CompileOptions passes = passOptions();
     if (failed(runPhases(passes, Phase::import, Phase::replicate)))
       return failure();
-    return options.placement == PlacementPolicy::automatic
-               ? PlacementSearch(passes).suggest(*module)
-               : success();
+    if (options.placement != PlacementPolicy::automatic)
+      return success();
+    PlacementSearch search(passes);
+    if (failed(search.run(*module)))
+      return failure();
+    module = search.suggest(0);
+    return success();
   }
 
   /// All phases up to `last`.
@@ -319,37 +323,86 @@ struct Compilation {
                               << "--write-placement-lock: " << written.message();
   }
 
-  /// Predicted memory is not planned memory: when the plan is over a limit after all, the search
-  /// gets less, a few times; and it hears of copies in loops. What is said of plans that are thrown
-  /// away nobody hears.
+  /// A plan of a candidate, or how far it came.
+  struct Tried {
+    size_t candidate = 0;
+    OwningOpRef<ModuleOp> module;
+    LogicalResult ran = failure();
+    bool isPlaced = false, isOverLimit = false;
+    double seconds = 0; ///< of the plan
+    std::vector<Diagnostic> heard;
+    std::vector<std::string> limitSteps;
+    Predictions predictions;
+
+    bool isBetter(const Tried &other) const {
+      return succeeded(ran) && (failed(other.ran) || seconds < other.seconds * (1 - 1e-6));
+    }
+  };
+
+  /// What is said of plans that are thrown away nobody hears.
+  Tried tryCandidate(const PlacementSearch &search, size_t candidate, const CompileOptions &passes,
+                     Phase last) {
+    Tried tried;
+    tried.candidate = candidate;
+    ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
+      tried.isOverLimit |= diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+                           statusCodeOf(diagnostic) == StatusCode::doesNotFit;
+      tried.heard.push_back(std::move(diagnostic));
+      return success();
+    });
+    module = search.suggest(candidate);
+    isPlaced = false;
+    limitSteps.clear();
+    tried.ran = placeAndRun(passes, last);
+    tried.isPlaced = isPlaced;
+    if (succeeded(tried.ran) && last == Phase::memory)
+      tried.seconds = secondsOfPlan(*module);
+    tried.limitSteps = limitSteps;
+    tried.predictions = predictions;
+    tried.module = std::move(module);
+    return tried;
+  }
+
+  /// The best plan of all candidates, where several were found; the first one's where none works.
+  Tried tryCandidates(const PlacementSearch &search, const CompileOptions &passes, Phase last) {
+    // A repair is for when nothing fits as it is.
+    CompileOptions asItIs = passes;
+    asItIs.fixOverLimit = passes.fixOverLimit && search.numCandidates() == 1;
+    Tried best = tryCandidate(search, 0, asItIs, last);
+    const size_t count = last == Phase::memory ? search.numCandidates() : 1;
+    for (size_t candidate = 1; candidate < count; ++candidate) {
+      tell("compare placements: " + std::to_string(candidate + 1) + " of " + std::to_string(count));
+      if (Tried tried = tryCandidate(search, candidate, asItIs, last); tried.isBetter(best))
+        best = std::move(tried);
+    }
+    if (failed(best.ran) && best.isOverLimit && passes.fixOverLimit && !asItIs.fixOverLimit)
+      best = tryCandidate(search, 0, passes, last);
+    return best;
+  }
+
+  /// Predicted memory is not planned memory: when no plan is within the limits after all, the
+  /// search gets less, a few times; and it hears of copies in loops.
   LogicalResult searchAndRun(const CompileOptions &passes, Phase last) {
     constexpr int tries = 4;
     PlacementSearch search(passes);
     OwningOpRef<ModuleOp> simplified = module->clone();
     for (int round = 1;; ++round) {
-      std::vector<Diagnostic> heard;
-      bool isOverLimit = false;
-      LogicalResult ran = failure();
-      isPlaced = false;
-      {
-        ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
-          isOverLimit |= diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-                         statusCodeOf(diagnostic) == StatusCode::doesNotFit;
-          heard.push_back(std::move(diagnostic));
-          return success();
-        });
-        ran = success(succeeded(search.suggest(*module)) && succeeded(placeAndRun(passes, last)));
-      }
-      if (failed(ran) && round < tries &&
-          (isOverLimit ? search.tightenLimits(*module) : isPlaced && search.leaveLoops(*module))) {
-        module = simplified->clone();
+      if (failed(search.run(*simplified)))
+        return failure();
+      Tried best = tryCandidates(search, passes, last);
+      if (failed(best.ran) && round < tries &&
+          (best.isOverLimit ? search.tightenLimits(*best.module)
+                            : best.isPlaced && search.leaveLoops(*best.module)))
         continue;
-      }
-      for (const std::string &finding : search.findings())
+      module = std::move(best.module);
+      isPlaced = best.isPlaced;
+      limitSteps = best.limitSteps;
+      predictions = best.predictions;
+      for (const std::string &finding : search.findings(best.candidate, best.seconds))
         emitRemark(UnknownLoc::get(&context)) << finding;
-      for (Diagnostic &diagnostic : heard)
+      for (Diagnostic &diagnostic : best.heard)
         context.getDiagEngine().emit(std::move(diagnostic));
-      return ran;
+      return best.ran;
     }
   }
 

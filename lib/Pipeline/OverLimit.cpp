@@ -85,7 +85,7 @@ static void tellOutcome(MLIRContext *context, Outcome &outcome) {
     context->getDiagEngine().emit(std::move(diagnostic));
 }
 
-static double secondsOf(ModuleOp module) {
+double gantry::secondsOfPlan(ModuleOp module) {
   double seconds = 0;
   if (FailureOr<AlignedBuffer> metadata = planMetadata(module, {}); succeeded(metadata)) {
     const plan::fb::Plan &plan = *plan::fb::GetPlan(metadata->data());
@@ -108,7 +108,7 @@ static void measure(Attempt &attempt) {
     attempt.bytes.push_back(bytes);
     attempt.missing.push_back(limit ? std::max<int64_t>(0, bytes - limit) : 0);
   }
-  attempt.seconds = secondsOf(module);
+  attempt.seconds = secondsOfPlan(module);
 }
 
 //===----------------------------------------------------------------------===//

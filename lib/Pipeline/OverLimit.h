@@ -15,6 +15,9 @@ using RunRest = llvm::function_ref<llvm::LogicalResult(const CompileOptions &)>;
 /// Hears how far a search has come.
 using TellProgress = llvm::function_ref<void(llvm::StringRef)>;
 
+/// What a run of all functions of a module after Memory is predicted to take, in seconds.
+double secondsOfPlan(mlir::ModuleOp module);
+
 /// Runs them on `module`, which is placed, again and again on copies of it: with what costs nothing
 /// by the cost model, then with cheap values computed again, the batch in more and more pieces,
 /// values that wait on the host, ops on other devices, and each time more weights on the

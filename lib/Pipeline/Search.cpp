@@ -11,6 +11,7 @@
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Support/Format.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -271,7 +272,8 @@ std::string inWords(double seconds) {
 
 /// Orders the ops of the block by the tasks of `order`; views and constants go where they are first
 /// needed.
-void reorder(Block &block, const PlacementGraph &graph, const std::vector<uint32_t> &order) {
+void reorder(Block &block, const PlacementGraph &graph, const std::vector<uint32_t> &order,
+             const IRMapping &copies) {
   Operation *end = block.getTerminator();
   SmallVector<Operation *> written;
   for (Operation &op : block.without_terminator())
@@ -289,21 +291,22 @@ void reorder(Block &block, const PlacementGraph &graph, const std::vector<uint32
   };
   for (uint32_t task : order)
     for (Operation *op : graph.tasks[task])
-      emit(op);
+      emit(copies.lookup(op));
   for (Operation *op : written) // views of results, and what nothing reads
     emit(op);
 }
 } // namespace
 
-LogicalResult PlacementSearch::suggest(ModuleOp module) {
+LogicalResult PlacementSearch::run(ModuleOp searched) {
   Fixed fixed;
+  module = searched;
   found.clear();
   if (failed(placeCopy(module, fixed)))
     return success(); // the errors come when the module is placed
   MachineModel machine(module);
   reserved.resize(machine.numDevices());
   for (func::FuncOp func : publicFunctions(module))
-    if (failed(suggest(machine, func, fixed)))
+    if (failed(search(machine, func, fixed)))
       return failure();
   return success();
 }
@@ -323,26 +326,52 @@ std::string whatIsOver(const AutoProblem &problem, const AutoSchedule &schedule)
   return text;
 }
 
-/// Writes the answer into the function; `written` is the order of the graph.
-void apply(const MachineModel &machine, func::FuncOp func, const PlacementGraph &graph,
-           const placement::AutoOutcome &outcome, const std::vector<uint32_t> &written) {
-  for (auto [ops, device] : llvm::zip(graph.tasks, outcome.placement.devices)) {
-    auto suggestion = DeviceAttr::get(func.getContext(), machine.nameOf(device));
+/// Writes the answer into the function's copy.
+void apply(const MachineModel &machine, const PlacementGraph &graph, const AutoPlacement &placement,
+           const std::vector<uint32_t> &written, const IRMapping &copies, Block &block) {
+  for (auto [ops, device] : llvm::zip(graph.tasks, placement.devices)) {
+    auto suggestion = DeviceAttr::get(block.getParentOp()->getContext(), machine.nameOf(device));
     for (Operation *op : ops)
-      op->walk([&](KernelOpInterface nested) { nested->setAttr(kSearchAttr, suggestion); });
+      copies.lookup(op)->walk(
+          [&](KernelOpInterface nested) { nested->setAttr(kSearchAttr, suggestion); });
   }
-  auto host = DeviceAttr::get(func.getContext(), machine.nameOf(machine.host));
-  for (auto [value, isStreamed] : llvm::enumerate(outcome.placement.streamed))
+  auto host = DeviceAttr::get(block.getParentOp()->getContext(), machine.nameOf(machine.host));
+  for (auto [value, isStreamed] : llvm::enumerate(placement.streamed))
     if (isStreamed)
-      graph.constants[value]->setAttr(kSearchAttr, host);
+      copies.lookup(ConstantOp(graph.constants[value]).getOperation())->setAttr(kSearchAttr, host);
   // The graph's own order is kept where it does as well.
-  AutoPlacement inOrder = outcome.placement;
+  AutoPlacement inOrder = placement;
   inOrder.order = written;
   AutoSchedule asWritten = placement::simulate(graph.problem, inOrder);
-  if (asWritten.seconds > outcome.schedule.seconds * (1 + 1e-6) || !fits(graph.problem, asWritten))
-    reorder(func.getBody().front(), graph, outcome.placement.order);
+  AutoSchedule asFound = placement::simulate(graph.problem, placement);
+  if (asWritten.seconds > asFound.seconds * (1 + 1e-6) || !fits(graph.problem, asWritten))
+    reorder(block, graph, placement.order, copies);
 }
 } // namespace
+
+const AutoPlacement &PlacementSearch::Found::candidate(size_t number) const {
+  return number == 0 || number > outcome.others.size() ? outcome.placement
+                                                       : outcome.others[number - 1];
+}
+
+size_t PlacementSearch::numCandidates() const {
+  size_t others = 0;
+  for (const Found &one : found)
+    others = std::max(others, one.outcome.others.size());
+  return 1 + others;
+}
+
+OwningOpRef<ModuleOp> PlacementSearch::suggest(size_t candidate) const {
+  IRMapping copies;
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(ModuleOp(module)->clone(copies)));
+  MachineModel machine(*copy);
+  for (const Found &one : found) {
+    auto func = cast<func::FuncOp>(copies.lookup(func::FuncOp(one.func).getOperation()));
+    apply(machine, *one.graph, one.candidate(candidate), one.written, copies,
+          func.getBody().front());
+  }
+  return copy;
+}
 
 /// What a policy makes of the problem, in the order of the graph.
 AutoPlacement PlacementSearch::asPlaced(const MachineModel &machine, const PlacementGraph &graph,
@@ -366,8 +395,8 @@ AutoPlacement PlacementSearch::asPlaced(const MachineModel &machine, const Place
   return placed;
 }
 
-LogicalResult PlacementSearch::suggest(const MachineModel &machine, func::FuncOp func,
-                                       const Fixed &fixed) {
+LogicalResult PlacementSearch::search(const MachineModel &machine, func::FuncOp func,
+                                      const Fixed &fixed) {
   auto fixedAt = [&](Operation *op) -> std::optional<uint32_t> {
     const FixedEntry *entry = Fixed::find(fixed.ops, func, op);
     return entry && entry->isFixed ? std::optional(entry->device) : std::nullopt;
@@ -377,54 +406,88 @@ LogicalResult PlacementSearch::suggest(const MachineModel &machine, func::FuncOp
     return !barred.empty() && name && barred.contains({Fixed::key(func, name), device});
   };
   Choices choices(machine, fixedAt, isBarred);
-  PlacementGraph graph(
+  auto graph = std::make_unique<PlacementGraph>(
       machine, func, fixed.placed.get().lookupSymbol<func::FuncOp>(func.getSymName()),
       [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse);
-  for (auto [limit, taken] : llvm::zip(graph.problem.limits, reserved))
+  AutoProblem &problem = graph->problem;
+  for (auto [limit, taken] : llvm::zip(problem.limits, reserved))
     if (limit)
       limit = std::max<uint64_t>(limit - std::min(limit, taken), 1);
-  graph.problem.setBudget(machine.topology, budgetOf(func, options));
+  problem.setBudget(machine.topology, budgetOf(func, options));
 
-  AutoPlacement baseline = asPlaced(machine, graph, func, fixed.ops);
+  AutoPlacement baseline = asPlaced(machine, *graph, func, fixed.ops);
   std::vector<placement::AutoStart> starts{{"default", baseline}};
   if (!fixed.following.empty())
-    starts.push_back({"follow", asPlaced(machine, graph, func, fixed.following)});
-  placement::AutoOptions search;
-  search.maxSteps = options.searchSteps;
-  auto outcome = placement::searchPlacement(graph.problem, search, starts);
+    starts.push_back({"follow", asPlaced(machine, *graph, func, fixed.following)});
+  placement::AutoOptions effort;
+  effort.maxSteps = options.searchSteps;
+  auto outcome = placement::searchPlacement(problem, effort, starts);
   if (!outcome)
     return func.emitError() << outcome.status().message();
-  Status judged = placement::validateSchedule(graph.problem, outcome->placement, outcome->schedule);
+  Status judged = placement::validateSchedule(problem, outcome->placement, outcome->schedule);
   if (outcome->fits && !judged.ok())
     return func.emitError() << judged.message();
-  apply(machine, func, graph, *outcome, baseline.order);
+  found.push_back({func, std::move(graph), baseline.order, outcome.take(), ""});
+  found.back().compared = comparison(found.back(), fixed, baseline);
+  return success();
+}
 
+/// What the policies would come to.
+std::string PlacementSearch::comparison(const Found &one, const Fixed &fixed,
+                                        const AutoPlacement &baseline) const {
   // A loop that was sent elsewhere is in the baseline too, but not by the default policy.
-  AutoSchedule before = placement::simulate(graph.problem, baseline);
-  auto asDefault = fixed.byDefault.find(func.getSymName().str());
-  auto isOurs = [&](const auto &entry) {
-    return StringRef(entry.first).starts_with(Fixed::key(func, StringAttr::get(func.getContext())));
-  };
+  const std::string name = func::FuncOp(one.func).getSymName().str();
+  AutoSchedule before = placement::simulate(one.graph->problem, baseline);
+  auto asDefault = fixed.byDefault.find(name);
+  auto isOurs = [&](const auto &entry) { return StringRef(entry.first).starts_with(name + "\n"); };
   bool isMoved = asDefault != fixed.byDefault.end() && llvm::any_of(barred, isOurs) &&
                  asDefault->second.seconds < before.seconds * (1 - 1e-6);
   std::string text =
-      "automatic placement of '" + func.getSymName().str() + "': predicted step " +
-      inWords(outcome->schedule.seconds) + ", lower bound " + inWords(outcome->lowerBound) +
       ", default policy " + inWords(isMoved ? asDefault->second.seconds : before.seconds) +
-      (isMoved ? ", which is over the copy budget" : whatIsOver(graph.problem, before));
-  if (auto follow = fixed.byFollowing.find(func.getSymName().str());
-      follow != fixed.byFollowing.end())
+      (isMoved ? ", which is over the copy budget" : whatIsOver(one.graph->problem, before));
+  if (auto follow = fixed.byFollowing.find(name); follow != fixed.byFollowing.end())
     text += ", follow " + inWords(follow->second.seconds);
-  text += "; kernels:";
-  for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    if (auto count = llvm::count(outcome->placement.devices, d))
-      text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(count);
-  if (!outcome->fits)
-    text += graph.problem.budgets.empty()
-                ? "; nothing was found that is within the limits"
-                : "; nothing was found that is within the limits and the copy budget";
-  found.push_back(text);
-  return success();
+  return text;
+}
+
+/// Where the search began, and what that came to.
+static std::string triedInWords(const placement::AutoOutcome &outcome) {
+  std::string text;
+  for (const placement::AutoTried &tried : outcome.tried)
+    text += (text.empty() ? "" : ", ") + tried.name + " " +
+            (tried.seconds == notAllowed ? "does not fit" : inWords(tried.seconds));
+  return text + ", then " + std::to_string(outcome.moves) + " moves";
+}
+
+std::vector<std::string> PlacementSearch::findings(size_t candidate, double seconds) const {
+  std::vector<std::string> texts;
+  for (const Found &one : found) {
+    const AutoProblem &problem = one.graph->problem;
+    const AutoPlacement &placement = one.candidate(candidate);
+    const bool isOne = found.size() == 1 && seconds > 0;
+    MachineModel machine(module);
+    std::string text = "automatic placement of '" + func::FuncOp(one.func).getSymName().str() +
+                       "': predicted step " +
+                       inWords(isOne ? seconds : placement::simulate(problem, placement).seconds) +
+                       ", lower bound " + inWords(one.outcome.lowerBound) + one.compared +
+                       "; kernels:";
+    for (uint32_t d = 0; d < machine.numDevices(); ++d)
+      if (auto count = llvm::count(placement.devices, d))
+        text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(count);
+    if (auto streamed = llvm::count(placement.streamed, 1))
+      text += "; " + std::to_string(streamed) +
+              (streamed == 1 ? " weight stays on the host and comes in each run"
+                             : " weights stay on the host and come in each run");
+    if (one.outcome.unlimited < one.outcome.schedule.seconds * (1 - 1e-3))
+      text += "; without limits " + inWords(one.outcome.unlimited) +
+              "; tried: " + triedInWords(one.outcome);
+    if (!one.outcome.fits)
+      text += problem.budgets.empty()
+                  ? "; nothing was found that is within the limits"
+                  : "; nothing was found that is within the limits and the copy budget";
+    texts.push_back(text);
+  }
+  return texts;
 }
 
 bool PlacementSearch::tightenLimits(ModuleOp module) {

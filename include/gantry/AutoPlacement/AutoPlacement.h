@@ -158,6 +158,9 @@ struct AutoTried {
 struct AutoOutcome {
   AutoPlacement placement;
   AutoSchedule schedule;
+  /// Where limits make it slower: others that are within them, of other kinds, the best first. How
+  /// memory is laid out may make one of them the better plan.
+  std::vector<AutoPlacement> others;
   double lowerBound = 0;
   double unlimited = 0;         ///< seconds of the best that was found for devices without limits
   bool fits = false;            ///< else the placement is the one least over limits and budgets
