@@ -244,8 +244,12 @@ Score Simulator::run(const Decision &asked, const Score *toBeat) {
       startTransfer(next - numDevices);
     else if (startTask(next) > tooLate)
       return hopeless;
+  std::fill(peaks.begin(), peaks.end(), 0);
+  for (uint32_t d = 0; d < numDevices; ++d)
+    if (nextOn[d] != tasksOn[d].size())
+      finish = notAllowed; // a task that may not run there has no end
   Score score{bytesOverBudgets(), finish, copyBytes};
-  if (finish > tooLate || (toBeat && score.overflow > toBeat->overflow))
+  if (finish == notAllowed || finish > tooLate || (toBeat && score.overflow > toBeat->overflow))
     return hopeless;
   countMemory();
   for (uint32_t d = 0; d < numDevices; ++d)
@@ -270,7 +274,6 @@ uint32_t Simulator::numberAt(uint32_t device, double time) const {
 /// to look at its own tasks, by number.
 void Simulator::countMemory() {
   const std::vector<uint32_t> &devices = devicesOfRun;
-  std::fill(peaks.begin(), peaks.end(), 0);
   for (uint32_t d = 0; d < numDevices; ++d)
     changes[d].assign(startsOn[d].size() + 2, 0);
   for (const Copy &copy : copies) {

@@ -142,14 +142,15 @@ def branches(runner, seed=None):
     return path
 
 
-def topology(runner, bandwidth, latency, limit=0):
-    """Two equal GPUs and a CPU, all joined by the same links."""
+def topology(runner, bandwidth, latency, limit=0, host=None):
+    """Two equal GPUs and a CPU, all joined by the same links, or with links of `host` bytes a second to the CPU."""
     def device(text):
         return f"/job:localhost/replica:0/task:0/physical_device:{text}"
     plan = runner.gantry("devices", "--json", f"--devices={TWO}", "--simulate")[0]
     machine = json.loads(plan)
     names = [physical["name"] for physical in machine["physical"]]
-    machine["links"] = [{"from": a, "to": b, "bandwidth": bandwidth, "latency": latency}
+    rate = lambda *ends: host if host and any("CPU" in end for end in ends) else bandwidth
+    machine["links"] = [{"from": a, "to": b, "bandwidth": rate(a, b), "latency": latency}
                         for a in names for b in names if a != b]
     for logical in machine.get("logical", []):
         if "GPU" in logical["name"] and limit:
@@ -186,10 +187,25 @@ def p11_fits_where_one_device_does_not(runner, name):
 def p11_chain_with_free_links(runner):
     """Within 1.3 times the bound, although it has to be cut."""
     model, weights = chain(runner)
-    path = topology(runner, bandwidth=1e18, latency=0, limit=weights * 6 // 10)
+    path = topology(runner, bandwidth=1e18, latency=0, limit=weights * 6 // 10, host=1e9)
     plan = runner.compile(model, f"--topology={path}", devices=None)
     assert plan.used() == {"GPU:0", "GPU:1"}, plan.used()
+    free = topology(runner, bandwidth=1e18, latency=0, limit=weights * 6 // 10)
+    plan = runner.compile(model, f"--topology={free}", devices=None)
     assert plan.predicted <= 1.3 * plan.bound, (plan.predicted, plan.bound)
+
+
+def p11_weights_come_from_the_host(runner):
+    """One GPU without room for all weights, a fast link: they come in each run, with the same numbers."""
+    model, weights = chain(runner)
+    path = topology(runner, bandwidth=1e12, latency=1e-6, limit=weights * 4 // 10)
+    one = runner.compile(model, policy="default")
+    plan = runner.compile(model, f"--topology={path}", devices=None)
+    assert plan.copied().get("h2d", 0) > weights // 10, plan.copied()
+    assert plan.predicted < 3 * one.predicted, (plan.predicted, one.predicted)
+    for device, (taken, allowed) in plan.memory().items():
+        assert not allowed or taken <= allowed, f"{device} takes {taken} of {allowed} bytes"
+    assert plan.run()[0] == one.run()[0], "other numbers than on one device"
 
 
 def p11_never_worse_than_default(runner, model, devices):
@@ -341,6 +357,7 @@ CASES = {
     **{f"fits/{name}": (lambda runner, name=name: p11_fits_where_one_device_does_not(runner, name))
        for name in ("own/perceptron", "resnet50", "gpt2_small")},
     "chain-free-links": p11_chain_with_free_links,
+    "weights-from-the-host": p11_weights_come_from_the_host,
     "one-device": p11_one_device_where_one_is_best,
     "branches": p11_branches_use_both,
     **{f"both/{name}": (lambda runner, name=name: p11_whole_model_on_both(runner, name)) for name in BRANCHED},

@@ -56,10 +56,10 @@ TEST(Coalesce, NoneWaitsForAValueThatIsNotThereYet_x5) {
   EXPECT_EQ(coalesce(between, {over(0), {}, over(0)}), (std::vector<uint32_t>{0, 1, 2}));
 }
 
-/// The tasks as they are when transfers are one task each.
-std::vector<Task> merged(const std::vector<Task> &tasks, const std::vector<uint32_t> &firsts) {
+/// The tasks as they are when transfers are one task each; `place` becomes where each first is.
+std::vector<Task> merged(const std::vector<Task> &tasks, const std::vector<uint32_t> &firsts,
+                         std::map<uint32_t, uint32_t> &place) {
   std::vector<Task> result;
-  std::map<uint32_t, uint32_t> place; // by first
   for (uint32_t i = 0; i < tasks.size(); ++i)
     if (firsts[i] == i) {
       place[i] = static_cast<uint32_t>(result.size());
@@ -92,7 +92,8 @@ TEST(Coalesce, EveryTransferKeepsTheRules_x5) {
         tasks[i].after.push_back(below(i));
     }
     const std::vector<uint32_t> firsts = coalesce(tasks, messages);
-    const Times times = predict(tasks);
+    std::map<uint32_t, uint32_t> place;
+    const Times times = predict(merged(tasks, firsts, place));
     std::map<uint32_t, double> bytes;
     for (uint32_t i = 0; i < tasks.size(); ++i) {
       const uint32_t first = firsts[i];
@@ -108,12 +109,12 @@ TEST(Coalesce, EveryTransferKeepsTheRules_x5) {
       ASSERT_LE(bytes[first], latency);
       for (uint32_t before : tasks[i].after) {
         ASSERT_LT(before, first);
-        ASSERT_LE(times.end[before], times.start[first]);
+        ASSERT_LE(times.end[place[firsts[before]]], times.start[place[first]]);
       }
       for (uint32_t other = first; other < i; ++other)
         ASSERT_TRUE(tasks[other].queue != tasks[i].queue || firsts[other] == first);
     }
-    for (const std::vector<Task> one = merged(tasks, firsts); const Task &task : one)
+    for (const std::vector<Task> one = merged(tasks, firsts, place); const Task &task : one)
       for (uint32_t before : task.after)
         ASSERT_LT(before, static_cast<uint32_t>(&task - one.data()));
   }
