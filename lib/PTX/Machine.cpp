@@ -3,11 +3,11 @@
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
+#include "gantry/Support/Thread.h"
 
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <thread>
 
 using namespace gantry;
 using namespace gantry::ptx;
@@ -143,12 +143,12 @@ Expected<Outcome> gantry::ptx::run(Image &image, const Launch &launch) {
         return;
     }
   };
-  std::vector<std::thread> others;
+  std::vector<Thread> others(threads - 1);
   for (uint64_t i = 1; i < threads; ++i)
-    others.emplace_back(work, i);
+    if (!others[i - 1].start([&work, i] { work(i); }))
+      break; // then those that there are do all of it
   work(0);
-  for (std::thread &thread : others)
-    thread.join();
+  others.clear();
   Outcome outcome;
   outcome.completed = true;
   std::vector<KeptFault> kept;

@@ -8,6 +8,7 @@
 // planners of a round the first in the list that meets the target wins, else the lowest peak.
 #include "Planners.h"
 #include "Skyline.h"
+#include "gantry/Support/Thread.h"
 
 #include <algorithm>
 #include <functional>
@@ -59,12 +60,12 @@ std::vector<Outcome> runAll(const std::vector<Task> &tasks, uint64_t target, uns
           cancelled[later].store(true);
     }
   };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < std::min<size_t>(threads, tasks.size()); ++i)
-    helpers.emplace_back(work);
+  std::vector<Thread> helpers(std::min<size_t>(threads, std::max<size_t>(1, tasks.size())) - 1);
+  for (Thread &helper : helpers)
+    if (!helper.start(work))
+      break; // then those that there are do all of it
   work();
-  for (std::thread &helper : helpers)
-    helper.join();
+  helpers.clear();
   for (size_t i = 0; i < outcomes.size(); ++i)
     if (outcomes[i].layout.peak <= std::max(target, outcomes[i].provenBound))
       outcomes.resize(i + 1);

@@ -36,7 +36,7 @@ int report(const Status &status) {
 
 CompilerLog::CompilerLog() : onTerminal(::isatty(STDERR_FILENO) == 1) {
   if (onTerminal)
-    ticker = std::thread([this] { keepStatusLine(); });
+    (void)ticker.start([this] { keepStatusLine(); }); // else there is no such line
 }
 
 CompilerLog::~CompilerLog() {
@@ -45,8 +45,7 @@ CompilerLog::~CompilerLog() {
     stop = true;
   }
   ended.notify_all();
-  if (ticker.joinable())
-    ticker.join();
+  ticker.join();
   clearStatusLine();
 }
 

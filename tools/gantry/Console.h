@@ -4,13 +4,13 @@
 #include "gantry-c/common.h"
 #include "gantry/Support/Format.h"
 #include "gantry/Support/Status.h"
+#include "gantry/Support/Thread.h"
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace gantry::tool {
@@ -63,7 +63,7 @@ private:
   std::chrono::steady_clock::time_point phaseBegan;
   bool statusShown = false;
   bool stop = false;
-  std::thread ticker; ///< only on a terminal
+  Thread ticker; ///< only on a terminal
 };
 
 /// Seconds since an object was made.
