@@ -2,6 +2,8 @@
 #include "gantry/Device/Topology.h"
 
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Capped.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
 #include <set>
@@ -142,6 +144,50 @@ Status checkNames(const std::vector<Device> &devices, bool physical) {
   return {};
 }
 
+/// Bytes or operations a second: times of what is below or above would be no numbers.
+constexpr double leastRate = 1, mostRate = 1e30;
+
+/// What is not known is 0.
+bool isRate(double rate) { return rate == 0 || (rate >= leastRate && rate <= mostRate); }
+bool isTime(double seconds) { return seconds >= 0 && seconds <= longestLaunch; }
+
+Status wrongRate(const std::string &what, const char *unit, double rate) {
+  return wrong(what + " has a rate of " + format("%g", rate) + " " + unit + " a second, expected " +
+               format("%g to %g, or 0 where it is not known", leastRate, mostRate));
+}
+
+Status checkPhysical(const PhysicalDevice &device) {
+  if ((device.type() == DeviceType::CPU) != (device.driver == Driver::host) &&
+      device.driver != Driver::sim)
+    return wrong(quoted(device.name) + " cannot be run by the driver '" +
+                 std::string(driverName(device.driver)) + "'");
+  if (device.memory > mostBytes)
+    return wrong(quoted(device.name) + " has over 2^63 - 1 bytes of memory");
+  if (!isTime(device.launch))
+    return wrong(quoted(device.name) + " takes " + format("%g", device.launch) +
+                 " seconds to start a kernel, expected 0 to 3600");
+  if (!isRate(device.bandwidth))
+    return wrongRate(quoted(device.name), "bytes", device.bandwidth);
+  for (double flops : device.peakFlops)
+    if (!isRate(flops))
+      return wrongRate(quoted(device.name), "operations", flops);
+  return {};
+}
+
+Status checkLink(const Topology &topology, const Link &link) {
+  const std::string name =
+      "the link from " + std::to_string(link.from) + " to " + std::to_string(link.to);
+  if (link.from >= topology.physical.size() || link.to >= topology.physical.size())
+    return wrong(name + " does not join devices; there are " +
+                 std::to_string(topology.physical.size()) + " physical devices");
+  if (!isRate(link.bandwidth))
+    return wrongRate(name, "bytes", link.bandwidth);
+  if (!isTime(link.latency))
+    return wrong(name + " takes " + format("%g", link.latency) +
+                 " seconds before the first byte, expected 0 to 3600");
+  return {};
+}
+
 Status checkLogical(const Topology &topology) {
   std::vector<uint64_t> used(topology.physical.size(), 0); // by physical device
   std::vector<uint32_t> parts(topology.physical.size(), 0);
@@ -155,8 +201,8 @@ Status checkLogical(const Topology &topology) {
       return wrong(quoted(device.name) + " is on " + quoted(on.name) +
                    ", which is of another type");
     uint64_t &sum = used[device.physical];
-    if (addOverflows(sum, device.limit, &sum))
-      return wrong("the limits on " + quoted(on.name) + " are too large to add");
+    if (addOverflows(sum, device.limit, &sum) || sum > mostBytes)
+      return wrong("the limits on " + quoted(on.name) + " are over 2^63 - 1 bytes together");
     ++parts[device.physical];
   }
   for (const LogicalDevice &device : topology.logical) {
@@ -194,21 +240,10 @@ Status Topology::check() const {
   GANTRY_RETURN_IF_ERROR(checkNames(physical, /*physical=*/true));
   GANTRY_RETURN_IF_ERROR(checkNames(logical, /*physical=*/false));
   for (const PhysicalDevice &device : physical)
-    if ((device.type() == DeviceType::CPU) != (device.driver == Driver::host) &&
-        device.driver != Driver::sim)
-      return wrong(quoted(device.name) + " cannot be run by the driver '" +
-                   std::string(driverName(device.driver)) + "'");
-  for (const PhysicalDevice &device : physical)
-    if (!(device.launch >= 0 && device.launch <= longestLaunch))
-      return wrong(quoted(device.name) + " takes " + std::to_string(device.launch) +
-                   " seconds to start a kernel, expected 0 to 3600");
+    GANTRY_RETURN_IF_ERROR(checkPhysical(device));
   GANTRY_RETURN_IF_ERROR(checkLogical(*this));
   for (const Link &link : links)
-    if (link.from >= physical.size() || link.to >= physical.size() || !(link.bandwidth >= 0) ||
-        !(link.latency >= 0))
-      return wrong("the link from " + std::to_string(link.from) + " to " + std::to_string(link.to) +
-                   " does not join devices at a rate from 0 on; there are " +
-                   std::to_string(physical.size()) + " physical devices");
+    GANTRY_RETURN_IF_ERROR(checkLink(*this, link));
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include "gantry/Device/GPUArch.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Capped.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -75,8 +76,11 @@ public:
     const JSON *value = member(key);
     if (!value)
       return 0;
-    if (value->is_number_unsigned())
-      return value->get<uint64_t>();
+    if (value->is_number_unsigned()) {
+      if (value->get<uint64_t>() > mostBytes)
+        fail(std::string("'") + key + "' is over 2^63 - 1 bytes");
+      return std::min(value->get<uint64_t>(), mostBytes);
+    }
     if (!value->is_string()) {
       fail(std::string("'") + key + "' is not a byte count, like 1073741824 or \"1GiB\"");
       return 0;
@@ -221,6 +225,7 @@ namespace {
 /// Reads to the first byte that is not JSON.
 struct ErrorFinder : nlohmann::json_sax<JSON> {
   size_t position = 0;
+  bool isOverflow = false; ///< it is JSON, of a number that a double cannot hold
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t) override { return true; }
@@ -233,30 +238,34 @@ struct ErrorFinder : nlohmann::json_sax<JSON> {
   bool end_object() override { return true; }
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
-  bool parse_error(size_t at, const std::string &, const nlohmann::detail::exception &) override {
+  bool parse_error(size_t at, const std::string &,
+                   const nlohmann::detail::exception &error) override {
+    constexpr int numberOverflow = 406;
     position = at;
+    isOverflow = error.id == numberOverflow;
     return false;
   }
 };
 
-/// ", see line 3, column 7"; nothing for an empty text.
-std::string whereItEnds(std::string_view text) {
+/// "this is not JSON, see line 3, column 7"; without the place for an empty text.
+std::string whyNotJSON(std::string_view text) {
   ErrorFinder finder;
   if (text.empty() || JSON::sax_parse(text, &finder))
-    return {};
+    return "this is not JSON";
   // The position is that of the last byte read, counted from 1.
   std::string_view before = text.substr(0, std::min(finder.position, text.size()));
   before.remove_suffix(before.empty() ? 0 : 1);
   size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
   size_t column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
-  return ", see line " + std::to_string(line) + ", column " + std::to_string(column);
+  return std::string(finder.isOverflow ? "a number is beyond 1.8e308" : "this is not JSON") +
+         ", see line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 } // namespace
 
 Expected<Topology> Topology::fromJSON(std::string_view text) {
   JSON json = JSON::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    return Status::corrupt("topology: this is not JSON" + whereItEnds(text));
+    return Status::corrupt("topology: " + whyNotJSON(text));
   if (json.is_object())
     json.erase("$schema"); // for editors
   Reader reader(json, "file", {"physical", "logical", "links"});

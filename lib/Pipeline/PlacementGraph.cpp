@@ -8,6 +8,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Support/Capped.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
@@ -236,8 +237,8 @@ private:
             inside += roundsOf(nested, op) * seconds;
         });
       if (auto cost = dyn_cast<CostOpInterface>(op)) {
-        whole.flops += cost.getFlops();
-        whole.bytes += cost.getBytes();
+        whole.flops = cappedSum(whole.flops, cost.getFlops());
+        whole.bytes = cappedSum(whole.bytes, cost.getBytes());
       }
     }
     whole.bytes = std::min(whole.bytes, outside);

@@ -7,6 +7,7 @@
 
 #include "gantry/Show/PlacementLog.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Capped.h"
 
 #include <algorithm>
 #include <map>
@@ -61,8 +62,8 @@ Told tell(const Subject &subject, const NodeRow &row, const Launches &launches) 
     told.kernels.add(textOf(op->kernel_name()));
     told.places.add(subject.where(textOf(op->location())));
     told.seconds += launches.charged(*op);
-    told.flops += op->flops();
-    told.bytes += op->bytes();
+    told.flops = cappedSum(told.flops, op->flops());
+    told.bytes = cappedSum(told.bytes, op->bytes());
   }
   return told;
 }

@@ -2,6 +2,7 @@
 // must not depend on how doubles round.
 #include "gantry/Support/Bytes.h"
 
+#include "gantry/Support/Capped.h"
 #include "gantry/Support/Format.h"
 
 #include <array>
@@ -28,6 +29,8 @@ constexpr std::array<Unit, 12> units = {{
     {"gb", 1000'000'000},
     {"tb", 1000'000'000'000},
 }};
+
+constexpr const char *overMost = "it is over 2^63 - 1";
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -71,7 +74,7 @@ Expected<uint64_t> parseByteCount(std::string_view text) {
   uint64_t whole = 0;
   while (at < text.size() && isDigit(text[at])) {
     if (mulOverflows(whole, 10, &whole) || addOverflows(whole, text[at] - '0', &whole))
-      return badByteCount(text, "it is over 2^64");
+      return badByteCount(text, overMost);
     ++at;
   }
   if (at == 0)
@@ -97,13 +100,13 @@ Expected<uint64_t> parseByteCount(std::string_view text) {
     return badByteCount(text, "'" + std::string(text.substr(at)) + "' is not a unit");
   uint64_t result;
   if (mulOverflows(whole, unit->bytes, &result))
-    return badByteCount(text, "it is over 2^64");
+    return badByteCount(text, overMost);
   // fraction < 1e9 and unit <= 2^40: the product may pass 2^64, so it is taken in 128 bits.
   unsigned __int128 part = static_cast<unsigned __int128>(fraction) * unit->bytes;
   if (part % scale != 0)
     return badByteCount(text, "it is not a whole number of bytes");
-  if (addOverflows(result, static_cast<uint64_t>(part / scale), &result))
-    return badByteCount(text, "it is over 2^64");
+  if (addOverflows(result, static_cast<uint64_t>(part / scale), &result) || result > mostBytes)
+    return badByteCount(text, overMost);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Support/Capped.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -148,8 +149,8 @@ Work FunctionLowering::describeOps(LaunchOp launch, unsigned device) {
     element = elementTypeOf(launch->getResult(0).getType());
   for (auto op : launch.getOps().getAsRange<LaunchedOpAttr>()) {
     Work own{op.getFlops(), op.getBytes(), element};
-    work.flops += own.flops;
-    work.bytes += own.bytes;
+    work.flops = cappedSum(work.flops, own.flops);
+    work.bytes = cappedSum(work.bytes, own.bytes);
     placed.push_back(describeOp(launch, op, device, own));
   }
   // What goes from op to op inside a kernel does not go through memory.

@@ -12,6 +12,7 @@
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Queues/Predict.h"
 #include "gantry/Queues/Sequence.h"
+#include "gantry/Support/Capped.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -148,7 +149,7 @@ void Steps::describe() {
 double Steps::secondsOf(LaunchOp launch) {
   Work work;
   for (auto op : launch.getOps().getAsRange<LaunchedOpAttr>())
-    work.flops += op.getFlops();
+    work.flops = cappedSum(work.flops, op.getFlops());
   for (Type type : launch->getOperandTypes())
     work.bytes += byteSize(type);
   for (Type type : launch->getResultTypes())

@@ -189,3 +189,27 @@ func.func @assert_indices(%i: tensor<2xi64>) {
   gantry.assert_indices %i of "i" shape [0] sizes [4] in "a" is "Gather" : tensor<2xi64>
   return
 }
+
+// -----
+
+func.func @assert_indices(%i: tensor<2xi64>) {
+  // expected-error @below {{'gantry.assert_indices' op tells of indices of the shape [2, -3], which no tensor has}}
+  gantry.assert_indices %i of "i" shape [2, -3] sizes [4] in "a" is "Gather" : tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @assert_indices(%i: tensor<2xi64>) {
+  // expected-error @below {{'gantry.assert_indices' op tells of indices of the shape [4294967296, 4294967296], which no tensor has}}
+  gantry.assert_indices %i of "i" shape [4294967296, 4294967296] sizes [4] in "a" is "Gather" : tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @assert_indices(%i: tensor<2xi64>) {
+  // expected-error @below {{'gantry.assert_indices' op tells of the sizes [-1], which no tensor has}}
+  gantry.assert_indices %i of "i" shape [2] sizes [-1] in "a" is "Gather" : tensor<2xi64>
+  return
+}

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace {
 using namespace gantry;
 
@@ -112,8 +114,8 @@ TEST(Topology, LinksJoinDevicesThatAreThere) {
   EXPECT_TRUE(topology.check().ok());
   EXPECT_EQ(*Topology::fromJSON(topology.toJSON()), topology);
   topology.links.push_back({0, 1, 1e10, 1e-7});
-  EXPECT_EQ(topology.check().message(), "topology: the link from 0 to 1 does not join devices at a "
-                                        "rate from 0 on; there are 1 physical devices");
+  EXPECT_EQ(topology.check().message(),
+            "topology: the link from 0 to 1 does not join devices; there are 1 physical devices");
 }
 
 TEST(Topology, TooManyDevicesAreRefused) {
@@ -151,7 +153,7 @@ TEST(Topology, JSONRefused) {
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "architecture": "sm_9x"}]})",
        "topology: physical[0]: 'architecture' is 'sm_9x', expected a form like sm_90"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "launch": 3601}]})",
-       "topology: '/job:localhost/replica:0/task:0/physical_device:CPU:0' takes 3601.000000 "
+       "topology: '/job:localhost/replica:0/task:0/physical_device:CPU:0' takes 3601 "
        "seconds to start a kernel, expected 0 to 3600"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "peak_flops": {"f8": 1}}]})",
        "topology: physical[0]: 'peak_flops' has 'f8'; it maps the element types f32, f64, f16, "
@@ -178,6 +180,87 @@ TEST(Topology, JSONRefused) {
   };
   for (auto [text, expected] : cases)
     EXPECT_EQ(jsonError(text), expected) << text;
+}
+
+TEST(Topology, SizesEndBelow2To63) {
+  const std::string over = " is not a byte count: it is over 2^63 - 1; write a number and B, KiB, "
+                           "MiB, GiB, TiB, KB, MB, GB or TB";
+  EXPECT_TRUE(Topology::fromFlag("CPU:0@9223372036854775807").ok());
+  EXPECT_EQ(flagError("CPU:0@9223372036854775808"), "'9223372036854775808'" + over);
+  EXPECT_EQ(flagError("CPU:0@10000000TB"), "'10000000TB'" + over);
+  EXPECT_EQ(flagError("CPU:0@18446744073709551615"), "'18446744073709551615'" + over);
+  const std::string cpu = "'/job:localhost/replica:0/task:0/physical_device:CPU:0'";
+  Topology topology = Topology::hostOnly();
+  topology.physical[0].memory = uint64_t(1) << 63;
+  EXPECT_EQ(topology.check().message(), "topology: " + cpu + " has over 2^63 - 1 bytes of memory");
+  topology.physical[0].memory = 0;
+  topology.logical[0].limit = uint64_t(1) << 63;
+  EXPECT_EQ(topology.check().message(),
+            "topology: the limits on " + cpu + " are over 2^63 - 1 bytes together");
+  // Two parts that each can be said, and together cannot.
+  Expected<Topology> whole = Topology::fromFlag("GPU:0", Driver::sim);
+  ASSERT_TRUE(whole.ok());
+  Expected<GPUSplit> split = GPUSplit::parse("GPU:0=8388607TiB,1TiB");
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  EXPECT_EQ(whole->withSplits({{*split}}).status().message(),
+            "topology: the limits on '/job:localhost/replica:0/task:0/physical_device:GPU:0' are "
+            "over 2^63 - 1 bytes together");
+}
+
+TEST(Topology, RatesGiveTimesThatAreNumbers) {
+  const std::string cpu = "'/job:localhost/replica:0/task:0/physical_device:CPU:0'";
+  const auto error = [](double bandwidth, double flops, double launch) {
+    Topology topology = Topology::hostOnly();
+    topology.physical[0].bandwidth = bandwidth;
+    topology.physical[0].peakFlops[0] = flops;
+    topology.physical[0].launch = launch;
+    return topology.check().message();
+  };
+  const std::string expected = " a second, expected 1 to 1e+30, or 0 where it is not known";
+  EXPECT_EQ(error(0, 0, 0), "");
+  EXPECT_EQ(error(-0.0, -0.0, -0.0), "");
+  EXPECT_EQ(error(1, 1e30, 3600), "");
+  EXPECT_EQ(error(1e-300, 0, 0), "topology: " + cpu + " has a rate of 1e-300 bytes" + expected);
+  EXPECT_EQ(error(INFINITY, 0, 0), "topology: " + cpu + " has a rate of inf bytes" + expected);
+  EXPECT_EQ(error(0, 1e31, 0), "topology: " + cpu + " has a rate of 1e+31 operations" + expected);
+  EXPECT_EQ(error(0, NAN, 0), "topology: " + cpu + " has a rate of nan operations" + expected);
+  EXPECT_EQ(error(0, 0, NAN),
+            "topology: " + cpu + " takes nan seconds to start a kernel, expected 0 to 3600");
+  const auto linkError = [](double bandwidth, double latency) {
+    Topology topology = Topology::hostOnly();
+    topology.links.push_back({0, 0, bandwidth, latency});
+    return topology.check().message();
+  };
+  EXPECT_EQ(linkError(1e30, 3600), "");
+  EXPECT_EQ(linkError(0.5, 0), "topology: the link from 0 to 0 has a rate of 0.5 bytes" + expected);
+  EXPECT_EQ(linkError(1, 1e300), "topology: the link from 0 to 0 takes 1e+300 seconds before the "
+                                 "first byte, expected 0 to 3600");
+}
+
+/// A topology of one host, where `member` is one more of its members.
+std::string withMember(const std::string &member) {
+  return R"({"physical": [{"name": "CPU:0", "driver": "host", )" + member + "}]}";
+}
+
+TEST(Topology, JSONNumbersAtTheirEnds) {
+  const auto error = [](const std::string &member) { return jsonError(withMember(member)); };
+  EXPECT_EQ(error(R"("memory": 9223372036854775807)"), "");
+  EXPECT_EQ(error(R"("memory": 9223372036854775808)"),
+            "topology: physical[0]: 'memory' is over 2^63 - 1 bytes");
+  EXPECT_EQ(error(R"("memory": 18446744073709551615)"),
+            "topology: physical[0]: 'memory' is over 2^63 - 1 bytes");
+  const std::string noCount =
+      R"(topology: physical[0]: 'memory' is not a byte count, like 1073741824 or "1GiB")";
+  for (const char *number : {"18446744073709551616", "1e30", "1e3", "-1", "1.0", "null", "[1]"})
+    EXPECT_EQ(error(R"("memory": )" + std::string(number)), noCount) << number;
+  EXPECT_EQ(error(R"("memory": -0)"), noCount);
+  EXPECT_EQ(error(R"("bandwidth": -0)"), "");
+  EXPECT_EQ(error(R"("bandwidth": -0.0)"), "");
+  EXPECT_EQ(error(R"("bandwidth": 1e400)"),
+            "topology: a number is beyond 1.8e308, see line 1, column 68");
+  EXPECT_EQ(error(R"("bandwidth": -1e400)"),
+            "topology: a number is beyond 1.8e308, see line 1, column 69");
+  EXPECT_EQ(error(R"("bandwidth": 1e-400)"), "");
 }
 
 } // namespace

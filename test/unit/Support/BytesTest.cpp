@@ -63,7 +63,8 @@ TEST(Bytes, ReadsUnits) {
       {"1.5KiB", 1536},
       {"0.5 MiB", 524288},
       {"2TB", 2000'000'000'000},
-      {"18446744073709551615", UINT64_MAX},
+      {"9223372036854775807", INT64_MAX},
+      {"9223372.036854775TB", 9223372036854775000u},
   };
   for (auto [text, bytes] : cases) {
     Expected<uint64_t> parsed = parseByteCount(text);
@@ -81,8 +82,11 @@ TEST(Bytes, RefusesWithTheReason) {
       {"1.", "'1.' is not a byte count: no digit follows the point"},
       {"1 parsec", "'1 parsec' is not a byte count: 'parsec' is not a unit"},
       {"0.3B", "'0.3B' is not a byte count: it is not a whole number of bytes"},
-      {"18446744073709551616", "'18446744073709551616' is not a byte count: it is over 2^64"},
-      {"16777216TiB", "'16777216TiB' is not a byte count: it is over 2^64"},
+      {"18446744073709551616", "'18446744073709551616' is not a byte count: it is over 2^63 - 1"},
+      {"9223372036854775808", "'9223372036854775808' is not a byte count: it is over 2^63 - 1"},
+      {"10000000TB", "'10000000TB' is not a byte count: it is over 2^63 - 1"},
+      {"8388608TiB", "'8388608TiB' is not a byte count: it is over 2^63 - 1"},
+      {"16777216TiB", "'16777216TiB' is not a byte count: it is over 2^63 - 1"},
       {"1.0000000001KB", "'1.0000000001KB' is not a byte count: it has more than 9 decimals"},
   };
   for (auto [text, message] : cases)

@@ -3,6 +3,7 @@
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Support/Capped.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -44,14 +45,15 @@ static uint64_t countBytes(Value value) {
 uint64_t gantry::detail::defaultBytes(Operation *op) {
   uint64_t results = 0, operands = 0;
   for (Value result : op->getResults())
-    results += countBytes(result);
+    results = cappedSum(results, countBytes(result));
   auto kernel = dyn_cast<KernelOpInterface>(op);
   bool isIndexed = kernel && kernel.getFusionKind() == FusionKind::Indexing;
   for (OpOperand &operand : op->getOpOperands()) {
     uint64_t bytes = countBytes(operand.get());
-    operands += isIndexed && operand.getOperandNumber() == 0 ? std::min(bytes, results) : bytes;
+    operands = cappedSum(
+        operands, isIndexed && operand.getOperandNumber() == 0 ? std::min(bytes, results) : bytes);
   }
-  return operands + results;
+  return cappedSum(operands, results);
 }
 
 /// In place: the rest of the input stays where it is.
@@ -94,7 +96,7 @@ SmallVector<int64_t> BatchNormOp::getOperandDims(unsigned operand) {
 uint64_t MatmulOp::getFlops() {
   auto a = getLhs().getType();
   uint64_t k = a.getDimSize(a.getRank() - (getTransposeA() ? 2 : 1));
-  return 2 * countElements(getResult()) * k;
+  return cappedProduct({2, countElements(getResult()), k});
 }
 
 /// Places of windows in the image, of all pixels: without those of a border that is left out.
@@ -102,9 +104,11 @@ static uint64_t placesInside(ConvOp op) {
   const auto image = op.getInput().getType(), result = op.getType();
   uint64_t count = 1;
   for (int64_t d = 0; d + 2 < result.getRank(); ++d)
-    count *= countTapsInside(result.getDimSize(d + 1), op.getStrides()[d], op.getPadsLow()[d],
-                             image.getDimSize(d + 1), op.getFilter().getType().getDimSize(d + 1),
-                             op.getDilations()[d]);
+    count =
+        cappedProduct({count, uint64_t(countTapsInside(result.getDimSize(d + 1), op.getStrides()[d],
+                                                       op.getPadsLow()[d], image.getDimSize(d + 1),
+                                                       op.getFilter().getType().getDimSize(d + 1),
+                                                       op.getDilations()[d]))});
   return count;
 }
 
@@ -113,25 +117,26 @@ uint64_t ConvOp::getFlops() {
   if (skipsBorder(*this)) {
     const auto image = getInput().getType(), result = getType();
     const uint64_t inner = image.getShape().back() / getGroups();
-    return 2 * placesInside(*this) * result.getDimSize(0) * result.getShape().back() * inner;
+    return cappedProduct({2, placesInside(*this), uint64_t(result.getDimSize(0)),
+                          uint64_t(result.getShape().back()), inner});
   }
   auto w = getFilter().getType();
   int64_t columns = w.getRank() - (channelsTogether(w.getElementType()) > 1 ? 2 : 1);
   int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(columns) : 1);
   uint64_t perOutput = outer ? w.getNumElements() / outer : 0;
-  return 2 * countElements(getResult()) * perOutput;
+  return cappedProduct({2, countElements(getResult()), perOutput});
 }
 
 uint64_t ConvTransposeOp::getFlops() {
   auto w = getFilter().getType();
   uint64_t perInput = w.getDimSize(0) ? w.getNumElements() / w.getDimSize(0) : 0;
-  return 2 * countElements(getInput()) * perInput;
+  return cappedProduct({2, countElements(getInput()), perInput});
 }
 
 static uint64_t windowFlops(Value result, ArrayRef<int64_t> window) {
   uint64_t flops = countElements(result);
   for (int64_t w : window)
-    flops *= w;
+    flops = cappedProduct({flops, uint64_t(w)});
   return flops;
 }
 uint64_t MaxPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
@@ -141,5 +146,5 @@ uint64_t LpPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
 uint64_t AttentionOp::getFlops() {
   auto k = getKey().getType();
   uint64_t length = k.getDimSize(k.getRank() - 2);
-  return 2 * length * (countElements(getQuery()) + countElements(getResult()));
+  return cappedProduct({2, length, countElements(getQuery()) + countElements(getResult())});
 }

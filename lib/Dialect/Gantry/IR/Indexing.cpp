@@ -2,6 +2,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Support/ElementType.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -42,5 +43,11 @@ LogicalResult AssertIndicesOp::verify() {
     return emitOpError() << "reads a tensor<2xi64>, got " << type;
   if (getSizes().empty() || llvm::is_contained(getShape(), 0))
     return emitOpError("needs at least one size, and indices to be about");
+  // They are only told, so that no type has checked them.
+  if (!tensorByteSize(ElementType::i64, getShape()))
+    return emitOpError() << "tells of indices of the shape [" << getShape()
+                         << "], which no tensor has";
+  if (llvm::any_of(getSizes(), [](int64_t size) { return size < 0; }))
+    return emitOpError() << "tells of the sizes [" << getSizes() << "], which no tensor has";
   return success();
 }
