@@ -75,8 +75,9 @@ typedef void (*gantry_diagnostic_callback_t)(void *context, const gantry_diagnos
 typedef struct gantry_compile_request_t {
   size_t struct_size; /**< sizeof(gantry_compile_request_t) */
 
-  /** The graph: a file (.mlir text or bytecode, .onnx), or its bytes. The format is told by the
-   * content. Give one of them, or `graph` below. */
+  /** The graph: a file (.mlir text, .onnx), or its bytes. The format is told by the content. Give
+   * one of them, or `graph` below. MLIR's bytecode is refused, since MLIR does not check what it
+   * reads of it; the flag "trust-bytecode" reads files of one's own. */
   const char *file;
   const void *data;
   size_t data_size;

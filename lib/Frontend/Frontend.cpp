@@ -83,12 +83,13 @@ struct GraphImporter::Decoded {
   bool isOnnx() const { return tellFormat(file.bytes->getBuffer()) == Format::Onnx; }
 
   /// A graph in MLIR.
-  OwningOpRef<ModuleOp> read(StringRef entry) {
+  OwningOpRef<ModuleOp> read(const ImportOptions &options) {
     ValueNames names;
-    OwningOpRef<ModuleOp> module = file.built ? OwningOpRef<ModuleOp>((*file.built)->clone())
-                                              : readMlir(file.bytes, file.baseName(), context,
-                                                         outputs.empty() ? nullptr : &names);
-    if (module && !outputs.empty() && failed(cutGraph(*module, names, outputs, entry)))
+    OwningOpRef<ModuleOp> module = file.built
+                                       ? OwningOpRef<ModuleOp>((*file.built)->clone())
+                                       : readMlir(file.bytes, file.baseName(), options.bytecode,
+                                                  context, outputs.empty() ? nullptr : &names);
+    if (module && !outputs.empty() && failed(cutGraph(*module, names, outputs, options.entry)))
       return {};
     return module;
   }
@@ -163,7 +164,7 @@ OwningOpRef<ModuleOp> GraphImporter::import(const ImportOptions &options) {
     if (succeeded(decoded->decode()))
       module = decoded->importModel(decoded->byName(options));
   } else if (succeeded(refuseValues(decoded->file, options, decoded->context))) {
-    module = decoded->read(options.entry);
+    module = decoded->read(options);
   }
   if (module && (failed(checkEntry(*module, options.entry)) || failed(checkPortNames(*module))))
     return {};
@@ -279,6 +280,7 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
   if (!decoded->isOnnx()) {
     ImportOptions options;
     options.entry = given.entry;
+    options.bytecode = given.bytecode;
     auto module = import(options);
     return module ? std::optional(checkMlir(*module)) : std::nullopt;
   }

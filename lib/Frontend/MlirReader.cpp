@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace gantry;
 
 static constexpr int kMaxNesting = 200;
-/// Beyond this, text is a mistake: weights belong into resources of bytecode files or ONNX models.
+/// Beyond this, text is a mistake: weights belong into ONNX models.
 static constexpr size_t kMaxText = size_t(1) << 30;
 
 /// Position where brackets nest too deep, or nothing.
@@ -65,13 +65,20 @@ static const char *findDeepNesting(StringRef text) {
   return nullptr;
 }
 
-static LogicalResult checkText(StringRef text, StringRef name, MLIRContext *context) {
-  if (text.starts_with("ML\xefR"))
+/// MLIR's reader believes the lengths and indices that it reads.
+static LogicalResult checkTrust(StringRef name, Bytecode bytecode, MLIRContext *context) {
+  if (bytecode == Bytecode::trusted)
     return success();
+  return emitError(FileLineColLoc::get(context, name, 0, 0))
+         << "this is MLIR bytecode, whose reader does not check what it reads; write the graph as "
+            "text (gantry-opt FILE), or say --trust-bytecode of a file of your own";
+}
+
+static LogicalResult checkText(StringRef text, StringRef name, MLIRContext *context) {
   if (text.size() > kMaxText)
     return emitError(FileLineColLoc::get(context, name, 0, 0))
            << "the text has " << text.size() << " bytes, at most " << kMaxText
-           << " are supported; use bytecode";
+           << " are supported; keep large weights in an ONNX model";
   const char *deep = findDeepNesting(text);
   if (!deep)
     return success();
@@ -164,21 +171,22 @@ static OwningOpRef<ModuleOp> parseWithNames(const llvm::SourceMgr &sources,
 }
 
 OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer> &buffer,
-                                       StringRef name, MLIRContext *context, ValueNames *names) {
-  if (failed(checkText(buffer->getBuffer(), name, context)))
+                                       StringRef name, Bytecode bytecode, MLIRContext *context,
+                                       ValueNames *names) {
+  const bool isBytecode = buffer->getBuffer().starts_with("ML\xefR");
+  if (failed(isBytecode ? checkTrust(name, bytecode, context)
+                        : checkText(buffer->getBuffer(), name, context)))
     return {};
   auto sources = std::make_shared<llvm::SourceMgr>();
   // The parser's locations are in the file that its buffer is called.
   // Of text it reads on to a terminator, which memory of a caller does not have.
   StringRef bytes = buffer->getBuffer();
-  sources->AddNewSourceBuffer(bytes.starts_with("ML\xefR")
-                                  ? llvm::MemoryBuffer::getMemBuffer(bytes, name, false)
-                                  : llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
+  sources->AddNewSourceBuffer(isBytecode ? llvm::MemoryBuffer::getMemBuffer(bytes, name, false)
+                                         : llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
                               llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
-  OwningOpRef<ModuleOp> module = names && !bytes.starts_with("ML\xefR")
-                                     ? parseWithNames(*sources, config, *names)
-                                     : parseSourceFile<ModuleOp>(sources, config);
+  OwningOpRef<ModuleOp> module = names && !isBytecode ? parseWithNames(*sources, config, *names)
+                                                      : parseSourceFile<ModuleOp>(sources, config);
   const bool isSound =
       module && succeeded(checkSizes(*module)) && succeeded(checkResources(*module));
   return isSound ? std::move(module) : nullptr;

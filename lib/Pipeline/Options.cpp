@@ -427,6 +427,8 @@ struct FlagReader {
       return readLibraries(value);
     else if (name == "collectives")
       return readCollectives(value);
+    else if (name == "trust-bytecode")
+      options.graph.bytecode = Bytecode::trusted;
     else if (name == "no-fuse")
       options.fuse = false;
     else if (name == "over-limit")

@@ -1,17 +1,10 @@
-// The documentation is the generated page of each dialect, built in. MLIR's server offers no hook
-// for hovers and writes to the standard output, so its messages are read behind it.
+// The documentation is the generated page of each dialect, built in.
 
 #include "HoverDocs.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <thread>
-#include <unistd.h>
 
 using namespace llvm;
 
@@ -95,71 +88,4 @@ std::string gantry::lsp::withDocumentation(StringRef message) {
     return message.str();
   (*contents)["value"] = ("**" + op + "** " + docs + "\n\n---\n\n\"" + op + "\"" + rest).str();
   return formatv("{0:2}", *parsed).str();
-}
-
-//===----------------------------------------------------------------------===//
-// The way of the messages
-//===----------------------------------------------------------------------===//
-
-static void writeAll(int file, StringRef bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return; // The editor is gone; the server hears of it at its next read.
-    bytes = bytes.drop_front(size_t(written));
-  }
-}
-
-/// Reads a message, which has its length in a header; false at the end. What is no header is passed
-/// on: `--help` writes plain text.
-static bool passMessage(std::FILE *from, int to) {
-  char *line = nullptr;
-  size_t capacity = 0;
-  ssize_t length = ::getline(&line, &capacity, from);
-  std::string header(line ? line : "", length > 0 ? size_t(length) : 0);
-  std::free(line);
-  if (header.empty())
-    return false;
-  uint64_t size = 0;
-  StringRef number = header;
-  if (!number.consume_front("Content-Length:") || number.trim().getAsInteger(10, size)) {
-    writeAll(to, header);
-    return true;
-  }
-  while (std::getc(from) != '\n' && !std::feof(from)) {
-  }
-  std::string body(size, '\0');
-  body.resize(std::fread(body.data(), 1, size, from));
-  std::string message = gantry::lsp::withDocumentation(body);
-  writeAll(to, "Content-Length: " + std::to_string(message.size()) + "\r\n\r\n" + message);
-  return true;
-}
-
-gantry::lsp::OutputFilter::OutputFilter() {
-  int ends[2];
-  if (::pipe(ends) != 0)
-    return;
-  std::FILE *from = ::fdopen(ends[0], "r");
-  output = from ? ::dup(STDOUT_FILENO) : -1;
-  if (output < 0 || ::dup2(ends[1], STDOUT_FILENO) < 0) {
-    output = -1;
-    return;
-  }
-  ::close(ends[1]);
-  reader = std::thread([from, to = output] {
-    while (passMessage(from, to)) {
-    }
-    std::fclose(from);
-  });
-}
-
-gantry::lsp::OutputFilter::~OutputFilter() {
-  if (!isActive())
-    return;
-  std::fflush(stdout);
-  ::dup2(output, STDOUT_FILENO); // The last end for writing is closed: the thread finds the end.
-  reader.join();
-  ::close(output);
 }

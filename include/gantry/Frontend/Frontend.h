@@ -1,8 +1,9 @@
 // Frontends: a graph file in, a module of the gantry dialect out.
 //
-// The format is told by content, not by name: MLIR bytecode, MLIR text, or an ONNX model. Files may
-// be hostile: everything read is checked, and what is wrong is reported through the context's
-// diagnostic handlers at the node or line it is about.
+// The format is told by content, not by name: MLIR text or an ONNX model. Files may be hostile:
+// everything read is checked, and what is wrong is reported through the context's diagnostic
+// handlers at the node or line it is about. MLIR's bytecode is read by MLIR, which does not check
+// it, and so only where the caller trusts it.
 #pragma once
 
 #include "gantry/Support/ElementType.h"
@@ -29,6 +30,9 @@ struct InputValue {
   std::variant<std::vector<int64_t>, std::vector<double>> elements;
 };
 
+/// What to do with MLIR's bytecode.
+enum class Bytecode { refused, trusted };
+
 struct ImportOptions {
   /// Sizes of dimensions that the file leaves open, by the file's name for them, or as
   /// "INPUT:AXIS" for nameless ones. Naming a fixed dimension is an error.
@@ -39,6 +43,7 @@ struct ImportOptions {
   std::string externalRoot = {};
   /// Name of the function wanted; empty for all. Only checked to exist.
   std::string entry = {};
+  Bytecode bytecode = Bytecode::refused;
 };
 
 /// A graph file, mapped or in memory: read once, imported and checked as often as need be.
