@@ -51,6 +51,18 @@ Status FileBytes::readStream(int descriptor, const std::string &path, uint64_t m
   }
 }
 
+/// Of a device nobody knows where it ends, and some never do. A terminal ends where its user says.
+static Status refuseDevice(int descriptor, const std::string &name) {
+  struct stat info;
+  if (::fstat(descriptor, &info) != 0)
+    return Status::invalidArgument("cannot read '" + name + "': " + systemReason(errno));
+  const bool isDevice = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
+  if (isDevice && !::isatty(descriptor))
+    return Status::invalidArgument("cannot read '" + name +
+                                   "': it is a device, expected a file or a pipe");
+  return {};
+}
+
 Expected<FileBytes> FileBytes::open(const std::string &path, uint64_t mostOfStream) {
   FileBytes file;
   struct stat info;
@@ -67,7 +79,10 @@ Expected<FileBytes> FileBytes::open(const std::string &path, uint64_t mostOfStre
   const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return Status::invalidArgument("cannot open '" + path + "': " + systemReason(errno));
-  Status status = file.readStream(descriptor, path == "-" ? "standard input" : path, mostOfStream);
+  const std::string name = path == "-" ? "standard input" : path;
+  Status status = refuseDevice(descriptor, name);
+  if (status.ok())
+    status = file.readStream(descriptor, name, mostOfStream);
   if (descriptor != STDIN_FILENO)
     ::close(descriptor);
   if (!status.ok())

@@ -10,6 +10,7 @@
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Formats/ArrayFiles.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
@@ -36,21 +37,33 @@ static Format tellFormat(StringRef bytes) {
 
 StringRef GraphFile::baseName() const { return llvm::sys::path::filename(name); }
 
+namespace {
+/// A file's bytes as LLVM wants them; no zero byte follows them.
+class FileBuffer : public llvm::MemoryBuffer {
+public:
+  explicit FileBuffer(arrays::FileBytes given) : file(std::move(given)) {
+    const auto *begin = reinterpret_cast<const char *>(file.bytes().data());
+    init(begin, begin + file.bytes().size(), /*RequiresNullTerminator=*/false);
+  }
+  BufferKind getBufferKind() const override { return MemoryBuffer_MMap; }
+
+private:
+  arrays::FileBytes file;
+};
+} // namespace
+
 std::optional<GraphFile> gantry::openGraph(StringRef path, MLIRContext *context) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!buffer) {
-    std::error_code why = buffer.getError();
-    const bool isMemory = why == std::errc::not_enough_memory;
-    auto error = emitError(FileLineColLoc::get(context, path, 0, 0))
-                 << "cannot read '" << path
-                 << "': " << (isMemory ? "there is no memory for it" : why.message());
-    if (isMemory)
+  Expected<arrays::FileBytes> file = arrays::FileBytes::open(path.str());
+  if (!file) {
+    auto error = emitError(FileLineColLoc::get(context, path, 0, 0)) << file.status().message();
+    if (file.status().code() == StatusCode::doesNotFit)
       setStatusCode(*error.getUnderlyingDiagnostic(), StatusCode::doesNotFit);
     return std::nullopt;
   }
+  auto bytes = std::make_shared<FileBuffer>(file.take());
   if (path == "-")
-    return GraphFile{std::move(*buffer), "<stdin>", "."};
-  return GraphFile{std::move(*buffer), path.str(), llvm::sys::path::parent_path(path).str()};
+    return GraphFile{std::move(bytes), "<stdin>", "."};
+  return GraphFile{std::move(bytes), path.str(), llvm::sys::path::parent_path(path).str()};
 }
 
 /// The place of everything that is wrong with the file as a whole.

@@ -22,6 +22,8 @@ Status fileError(const std::string &path, const char *what, int error) {
   std::string message = std::string("cannot ") + what + " '" + path + "': ";
   if (error == ENOENT)
     return Status::notFound(message + "no such file or folder");
+  if (error == ENOMEM)
+    return Status::doesNotFit(message + "there is no memory for it");
   std::string reason = std::strerror(error);
   if (!reason.empty() && reason[0] >= 'A' && reason[0] <= 'Z')
     reason[0] += 'a' - 'A';

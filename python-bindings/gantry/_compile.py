@@ -176,6 +176,8 @@ def request_of(source, flags, values):
     where = None
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
+        if not os.path.isfile(path):
+            return None  # a pipe can be read once, and some devices never end
         with open(path, "rb") as file:
             source, where = file.read(), path
     given = [(name, str(kind), array.shape, _disk.digest(array.tobytes()))

@@ -1,6 +1,9 @@
 """Compiling files and bytes: options, errors with their places, interruption."""
 
+import os
+import pathlib
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -86,6 +89,22 @@ class Sources(unittest.TestCase):
                 gt.compile(source)
             if text:
                 self.assertEqual(str(caught.exception), text)
+
+    def test_what_is_not_read(self):
+        for source, text in ((b"ML\xefR" + bytes(60), "this is MLIR bytecode, whose reader does not check what it reads"),
+                             ("/dev/zero", "cannot read '/dev/zero': it is a device, expected a file or a pipe")):
+            with self.subTest(source), self.assertRaises(gt.InvalidArgumentError) as caught:
+                gt.compile(source)
+            self.assertIn(text, str(caught.exception))
+
+    def test_a_pipe_is_read_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            writer = threading.Thread(target=lambda: pathlib.Path(pipe).write_bytes(MATMUL))
+            writer.start()
+            self.assertEqual([op["log_name"] for op in gt.compile(pipe).ops], ["MatMul"])
+            writer.join()
 
     def test_diagnostics_have_a_place(self):
         with self.assertRaises(gt.InvalidArgumentError) as caught:

@@ -29,8 +29,8 @@ std::string systemReason(int error);
 /// A file's bytes: mapped where that is possible, else read. "-" is standard input.
 class FileBytes {
 public:
-  /// Of pipes and devices at most `mostOfStream` bytes: some of them never end. Errors: NOT_FOUND,
-  /// INVALID_ARGUMENT (a folder, no permission), DOES_NOT_FIT.
+  /// Of pipes, sockets and terminals at most `mostOfStream` bytes: some of them never end. Errors:
+  /// NOT_FOUND, INVALID_ARGUMENT (a folder, another device, no permission), DOES_NOT_FIT.
   static Expected<FileBytes> open(const std::string &path,
                                   uint64_t mostOfStream = quarterOfMemory());
   ByteSpan bytes() const { return mapped ? mapped->bytes() : owned.bytes().first(used); }

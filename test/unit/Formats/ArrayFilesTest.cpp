@@ -7,6 +7,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <unistd.h>
 
 using namespace gantry;
 using namespace gantry::arrays;
@@ -43,15 +44,34 @@ std::vector<int64_t> integers(const Array &array) {
 } // namespace
 
 TEST(ArrayFiles, SaysWhatIsEmptyAndWhatNeverEnds) {
-  auto empty = readArray("/dev/null");
-  ASSERT_FALSE(empty);
-  EXPECT_EQ(empty.status().message(),
-            "'/dev/null' is empty; expected a .npy or .npz file or an ONNX TensorProto");
-  auto endless = FileBytes::open("/dev/zero", 100 << 10);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string pipe = "/proc/self/fd/" + std::to_string(ends[0]);
+  const std::vector<char> bytes(20 << 10);
+  ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), ssize_t(bytes.size()));
+  auto endless = FileBytes::open(pipe, 10 << 10);
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.status().code(), StatusCode::doesNotFit);
   EXPECT_EQ(endless.status().message(),
-            "'/dev/zero' goes on after 100 KiB; what is larger has to be a file");
+            "'" + pipe + "' goes on after 10 KiB; what is larger has to be a file");
+  ::close(ends[1]);
+  while (::read(ends[0], const_cast<char *>(bytes.data()), bytes.size()) > 0) {
+  }
+  auto empty = readArray(pipe);
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.status().message(),
+            "'" + pipe + "' is empty; expected a .npy or .npz file or an ONNX TensorProto");
+  ::close(ends[0]);
+}
+
+TEST(ArrayFiles, DevicesAreRefusedBeforeTheyAreRead) {
+  for (const std::string device : {"/dev/zero", "/dev/null", "/dev/urandom", "/dev/full"}) {
+    auto file = FileBytes::open(device);
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.status().code(), StatusCode::invalidArgument);
+    EXPECT_EQ(file.status().message(),
+              "cannot read '" + device + "': it is a device, expected a file or a pipe");
+  }
 }
 
 TEST(Npy, ReadsEveryVersion) {

@@ -496,5 +496,5 @@ TEST(Onnx, AbsentFileIsAnError) {
     return mlir::success();
   });
   EXPECT_FALSE(openGraph("absent.onnx", &context));
-  EXPECT_EQ(error, "cannot read 'absent.onnx': No such file or directory");
+  EXPECT_EQ(error, "cannot open 'absent.onnx': no such file or folder");
 }
