@@ -15,6 +15,12 @@ set(GANTRY_SMALL_LAYERS Support Device Plan Runtime Drivers Machine Show)
 # -Os of Clang still inlines what is called once and is larger by a quarter.
 set(GANTRY_SMALL $<$<CONFIG:Release>:$<IF:$<CXX_COMPILER_ID:Clang>,-Oz,-Os>>)
 
+# gantry_with_exceptions(SOURCES...): of the folder's library. They meet allocations that fail, which LLVM lets pass.
+function(gantry_with_exceptions)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fexceptions)
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 function(gantry_add_library name)
   cmake_parse_arguments(ARG "" "LAYER" "SOURCES;HOT;DEPS;GENERATED" ${ARGN})
   if(NOT ARG_LAYER)

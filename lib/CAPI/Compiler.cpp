@@ -5,6 +5,7 @@
 #include "Cancel.h"
 #include "Diagnostics.h"
 #include "Graph.h"
+#include "Guard.h"
 #include "Info.h"
 
 #include "gantry/Frontend/Frontend.h"
@@ -90,6 +91,8 @@ struct Request : gantry_compile_request_t {
                      : "it has neither a file nor data nor a graph";
     if (graph && compiler)
       wrong = "it has a graph, which has its own context, and a compiler; give one of them";
+    if (graph && wrong.empty())
+      wrong = Use::check(*graph).message();
     needList(flags, num_flags, "flags");
     needList(values, num_values, "values");
     needList(candidates, num_candidates, "candidates");
@@ -114,6 +117,7 @@ static std::optional<Contexts::Lease> leaseFor(const Request &request) {
 struct Session {
   const Request &request;
   std::optional<Contexts::Lease> lease;
+  std::optional<Use> use; ///< of the request's graph
   MLIRContext &mlir;
   DiagnosticSink sink;
   CompileOptions options;
@@ -123,9 +127,19 @@ struct Session {
       : request(request), lease(leaseFor(request)),
         mlir(lease ? lease->context() : *request.graph->builder.getContext()),
         sink(mlir, {request.log, request.log_context, request.diagnose, request.diagnose_context,
-                    request.cancel ? &request.cancel->token : nullptr}) {}
+                    request.cancel ? &request.cancel->token : nullptr}) {
+    if (request.graph)
+      use.emplace(*request.graph);
+  }
 
   ~Session() {
+    const Contexts::Lease &used = lease ? *lease : request.graph->lease;
+    if (const unsigned threads = used.takeShortage())
+      sink.tell(
+          GANTRY_SEVERITY_WARNING,
+          "the system started no more threads (ulimit -u, ulimit -v): " +
+              std::string(threads == 1 ? "one thread" : std::to_string(threads) + " threads") +
+              " compiled the graph");
     // What is large stays in the context; so does what printing has changed.
     if (lease && (options.printIR || request.data_size > kLargeGraph || request.file))
       lease->retire();
@@ -288,65 +302,77 @@ void gantry_compiler_destroy(gantry_compiler_t *compiler) { delete compiler; }
 gantry_status_t gantry_compile(const gantry_compile_request_t *given,
                                gantry_artifact_t **artifact) {
   clear(artifact);
-  const Request request(given);
-  if (auto why = whyRefused(request, "gantry_compile", artifact))
-    return fail(GANTRY_INVALID_ARGUMENT, *why);
-  Session session(request);
-  if (failed(session.open()))
-    return session.failWithDiagnostic("the request could not be read");
-  const PlanOutput output{request.output ? request.output : "", request.scratch_above,
-                          request.outline != 0};
-  FailureOr<Compiled> compiled =
-      compileGraph(session.file, session.options, output, session.mlir, session.watch());
-  if (failed(compiled))
-    return session.failWithDiagnostic("compilation failed");
-  *artifact = compiled->text.empty() ? new gantry_artifact_t{std::move(compiled->plan), {}, {}}
-                                     : makeArtifact(compiled->text);
-  (*artifact)->shapeValues = std::move(compiled->shapeValues);
-  (*artifact)->files = std::move(compiled->files);
-  return GANTRY_OK;
+  return guarded([&]() -> gantry_status_t {
+    if (Status stack = checkStack(); !stack.ok())
+      return finish(stack);
+    const Request request(given);
+    if (auto why = whyRefused(request, "gantry_compile", artifact))
+      return fail(GANTRY_INVALID_ARGUMENT, *why);
+    Session session(request);
+    if (failed(session.open()))
+      return session.failWithDiagnostic("the request could not be read");
+    const PlanOutput output{request.output ? request.output : "", request.scratch_above,
+                            request.outline != 0};
+    FailureOr<Compiled> compiled =
+        compileGraph(session.file, session.options, output, session.mlir, session.watch());
+    if (failed(compiled))
+      return session.failWithDiagnostic("compilation failed");
+    *artifact = compiled->text.empty() ? new gantry_artifact_t{std::move(compiled->plan), {}, {}}
+                                       : makeArtifact(compiled->text);
+    (*artifact)->shapeValues = std::move(compiled->shapeValues);
+    (*artifact)->files = std::move(compiled->files);
+    return GANTRY_OK;
+  });
 }
 
 gantry_status_t gantry_why_not(const gantry_compile_request_t *given, const char *op,
                                const char *device, gantry_artifact_t **artifact) {
   clear(artifact);
-  const Request request(given);
-  if (auto why = whyRefused(request, "gantry_why_not", op && device && artifact))
-    return fail(GANTRY_INVALID_ARGUMENT, *why);
-  Session session(request);
-  if (failed(session.open()))
-    return session.failWithDiagnostic("the request could not be read");
-  Expected<WhyNotQuestion> question = readWhyNot(op, device);
-  if (!question)
-    return session.failWith(question.status().message());
-  FailureOr<std::string> answer =
-      explainWhyNot(session.file, session.options, *question, session.mlir);
-  if (failed(answer))
-    return session.failWithDiagnostic("the question could not be answered");
-  *artifact = makeArtifact(*answer);
-  return GANTRY_OK;
+  return guarded([&]() -> gantry_status_t {
+    if (Status stack = checkStack(); !stack.ok())
+      return finish(stack);
+    const Request request(given);
+    if (auto why = whyRefused(request, "gantry_why_not", op && device && artifact))
+      return fail(GANTRY_INVALID_ARGUMENT, *why);
+    Session session(request);
+    if (failed(session.open()))
+      return session.failWithDiagnostic("the request could not be read");
+    Expected<WhyNotQuestion> question = readWhyNot(op, device);
+    if (!question)
+      return session.failWith(question.status().message());
+    FailureOr<std::string> answer =
+        explainWhyNot(session.file, session.options, *question, session.mlir);
+    if (failed(answer))
+      return session.failWithDiagnostic("the question could not be answered");
+    *artifact = makeArtifact(*answer);
+    return GANTRY_OK;
+  });
 }
 
 gantry_status_t gantry_check(const gantry_compile_request_t *given, gantry_graph_info_t **info) {
   clear(info);
-  const Request request(given);
-  if (auto why = whyRefused(request, "gantry_check", info))
-    return fail(GANTRY_INVALID_ARGUMENT, *why);
-  Session session(request);
-  if (failed(session.open()))
-    return session.failWithDiagnostic("the request could not be read");
-  std::optional<GraphReport> report =
-      checkGraph(session.file, session.options.graph, &session.mlir, session.options.outputs);
-  if (!report)
-    return session.failWithDiagnostic("the graph could not be read");
-  *info = new gantry_graph_info_t(std::move(*report));
-  const GraphReport &found = (*info)->report;
-  if (size_t count = found.issues.size(); !found.isSupported())
-    return fail(GANTRY_UNSUPPORTED,
-                count == 1 ? "1 thing in the graph is not supported; the report lists it"
-                           : std::to_string(count) +
-                                 " things in the graph are not supported; the report lists them");
-  return GANTRY_OK;
+  return guarded([&]() -> gantry_status_t {
+    if (Status stack = checkStack(); !stack.ok())
+      return finish(stack);
+    const Request request(given);
+    if (auto why = whyRefused(request, "gantry_check", info))
+      return fail(GANTRY_INVALID_ARGUMENT, *why);
+    Session session(request);
+    if (failed(session.open()))
+      return session.failWithDiagnostic("the request could not be read");
+    std::optional<GraphReport> report =
+        checkGraph(session.file, session.options.graph, &session.mlir, session.options.outputs);
+    if (!report)
+      return session.failWithDiagnostic("the graph could not be read");
+    *info = new gantry_graph_info_t(std::move(*report));
+    const GraphReport &found = (*info)->report;
+    if (size_t count = found.issues.size(); !found.isSupported())
+      return fail(GANTRY_UNSUPPORTED,
+                  count == 1 ? "1 thing in the graph is not supported; the report lists it"
+                             : std::to_string(count) +
+                                   " things in the graph are not supported; the report lists them");
+    return GANTRY_OK;
+  });
 }
 
 size_t gantry_graph_info_num_inputs(const gantry_graph_info_t *info) { return info->inputs.size(); }
@@ -379,18 +405,23 @@ void gantry_graph_info_destroy(gantry_graph_info_t *info) { delete info; }
 
 gantry_status_t gantry_plan_to_text(const void *plan, size_t size, gantry_artifact_t **artifact) {
   clear(artifact);
-  if (!plan || !artifact)
-    return fail(GANTRY_INVALID_ARGUMENT, "gantry_plan_to_text: plan and artifact must not be null");
-  auto file = gantry::plan::PlanFile::copyOf({static_cast<const uint8_t *>(plan), size});
-  if (!file)
-    return fail(static_cast<gantry_status_t>(file.status().code()), file.status().message());
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module = readPlan(*file, &context);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module->print(os);
-  *artifact = makeArtifact(text);
-  return GANTRY_OK;
+  return guarded([&]() -> gantry_status_t {
+    if (Status stack = checkStack(); !stack.ok())
+      return finish(stack);
+    if (!plan || !artifact)
+      return fail(GANTRY_INVALID_ARGUMENT,
+                  "gantry_plan_to_text: plan and artifact must not be null");
+    auto file = gantry::plan::PlanFile::copyOf({static_cast<const uint8_t *>(plan), size});
+    if (!file)
+      return fail(static_cast<gantry_status_t>(file.status().code()), file.status().message());
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = readPlan(*file, &context);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    *artifact = makeArtifact(text);
+    return GANTRY_OK;
+  });
 }
 
 const void *gantry_artifact_data(const gantry_artifact_t *artifact, size_t *size) {

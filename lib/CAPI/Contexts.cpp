@@ -18,12 +18,13 @@ static constexpr unsigned kUses = 64;
 static constexpr size_t kBlobs = size_t(1) << 20;
 
 struct Contexts::Kept {
+  std::unique_ptr<ThreadPool> own; ///< where it is nobody else's
   MLIRContext mlir;
   unsigned uses = 0;
   bool isSpent = false;
 
-  Kept(const DialectRegistry &registry, MLIRContext::Threading threading)
-      : mlir(registry, threading) {
+  explicit Kept(const DialectRegistry &registry)
+      : mlir(registry, MLIRContext::Threading::DISABLED) {
     // The op at fault may be the whole module; its location says which one it is.
     mlir.printOpOnDiagnostic(false);
   }
@@ -58,8 +59,17 @@ static const DialectRegistry &registry() {
   return dialects;
 }
 
-Contexts::Lease::Lease()
-    : kept(std::make_shared<Kept>(registry(), MLIRContext::Threading::ENABLED)) {}
+/// `threads`, or all that there are for 0; null for one.
+static std::unique_ptr<ThreadPool> makePool(unsigned threads) {
+  const unsigned most = llvm::hardware_concurrency(threads).compute_thread_count();
+  return most > 1 ? std::make_unique<ThreadPool>(most) : nullptr;
+}
+
+Contexts::Lease::Lease() : kept(std::make_shared<Kept>(registry())) {
+  kept->own = makePool(0);
+  if (kept->own)
+    kept->mlir.setThreadPool(*kept->own);
+}
 
 Contexts::Lease::Lease(std::shared_ptr<Contexts> owner, std::shared_ptr<Kept> kept)
     : owner(std::move(owner)), kept(std::move(kept)) {}
@@ -73,10 +83,12 @@ MLIRContext &Contexts::Lease::context() const { return kept->mlir; }
 
 void Contexts::Lease::retire() { kept->isSpent = true; }
 
-Contexts::Contexts(unsigned threads) {
-  if (threads != 1)
-    pool = std::make_unique<llvm::DefaultThreadPool>(llvm::hardware_concurrency(threads));
+unsigned Contexts::Lease::takeShortage() const {
+  ThreadPool *pool = owner ? owner->pool.get() : kept->own.get();
+  return pool ? pool->takeShortage() : 0;
 }
+
+Contexts::Contexts(unsigned threads) : pool(makePool(threads)) {}
 
 std::shared_ptr<Contexts> Contexts::create(unsigned threads) {
   return std::shared_ptr<Contexts>(new Contexts(threads));
@@ -91,7 +103,7 @@ Contexts::Lease Contexts::take() {
       return Lease(shared_from_this(), std::move(kept));
     }
   }
-  auto made = std::make_shared<Kept>(registry(), MLIRContext::Threading::DISABLED);
+  auto made = std::make_shared<Kept>(registry());
   if (pool)
     made->mlir.setThreadPool(*pool);
   return Lease(shared_from_this(), std::move(made));

@@ -2,8 +2,9 @@
 // long as compiling a small graph.
 #pragma once
 
+#include "ThreadPool.h"
+
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/ThreadPool.h"
 
 #include <memory>
 #include <mutex>
@@ -29,6 +30,8 @@ public:
     mlir::MLIRContext &context() const;
     /// It is not used again: it has been changed, or has grown.
     void retire();
+    /// See ThreadPool::takeShortage.
+    unsigned takeShortage() const;
 
   private:
     std::shared_ptr<Contexts> owner; ///< null: it goes with the lease
@@ -44,7 +47,7 @@ private:
   explicit Contexts(unsigned threads);
   void giveBack(std::shared_ptr<Kept> kept);
 
-  std::unique_ptr<llvm::ThreadPoolInterface> pool; ///< outlives the contexts; null: one thread
+  std::unique_ptr<ThreadPool> pool; ///< outlives the contexts; null: one thread
   std::mutex mutex;
   std::vector<std::shared_ptr<Kept>> idle;
 };

@@ -2,6 +2,7 @@
 // builder, whose diagnostics become statuses. Nothing is decided here.
 #include "Graph.h"
 
+#include "Guard.h"
 #include "Info.h"
 
 #include "gantry/Pipeline/Pipeline.h"
@@ -22,8 +23,13 @@ static gantry_status_t refuse(const std::string &why) {
 /// Runs `build`, which fails with a diagnostic of the graph's context.
 template <typename Build>
 static gantry_status_t run(const gantry_graph_t *graph, Build build) {
-  DiagnosticSink sink(graph->lease.context(), graph->listener);
-  return succeeded(build()) ? GANTRY_OK : sink.outcome("the graph cannot be built like this");
+  if (Status status = Use::check(*graph); !status.ok())
+    return finish(status);
+  return guarded([&]() -> gantry_status_t {
+    const Use use(*graph);
+    DiagnosticSink sink(graph->lease.context(), graph->listener);
+    return succeeded(build()) ? GANTRY_OK : sink.outcome("the graph cannot be built like this");
+  });
 }
 
 static llvm::StringRef orEmpty(const char *text) { return text ? text : ""; }
@@ -190,7 +196,10 @@ gantry_status_t gantry_graph_create(gantry_compiler_t *compiler,
   return GANTRY_OK;
 }
 
-void gantry_graph_destroy(gantry_graph_t *graph) { delete graph; }
+void gantry_graph_destroy(gantry_graph_t *graph) {
+  if (graph && !graph->isLost) // else locks may be held in its context for ever
+    delete graph;
+}
 
 gantry_status_t gantry_graph_value_type(const gantry_graph_t *graph, gantry_graph_value_t value,
                                         gantry_tensor_type_t *type) {

@@ -1,12 +1,17 @@
-// LLVM's handler of fatal errors must not return, so it jumps out, as lld's driver does.
+// LLVM's handler of fatal errors must not return, so it jumps out, as lld's driver does. This file
+// has exceptions, unlike LLVM, whose frames let them pass.
 
 #include "gantry/Target/FatalErrors.h"
+
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
 #include <csetjmp>
 #include <cstdio>
 #include <mutex>
+#include <new>
+#include <string>
 
 namespace {
 struct Guard {
@@ -37,16 +42,36 @@ static void installOnce() {
   });
 }
 
-std::optional<std::string> gantry::runGuarded(llvm::function_ref<void()> work) {
+/// Apart from setjmp, whose function must not have much.
+static gantry::Status runOrNoMemory(llvm::function_ref<void()> work) {
+  try {
+    work();
+    return {};
+  } catch (const std::bad_alloc &) {
+    return gantry::Status::doesNotFit("there is no more memory to compile with");
+  }
+}
+
+gantry::Status gantry::runGuarded(llvm::function_ref<void()> work) {
   installOnce();
   Guard here;
   Guard *outer = guard;
   guard = &here;
-  const bool failed = setjmp(here.back) != 0;
-  if (!failed)
-    work();
+  if (setjmp(here.back) != 0) {
+    guard = outer;
+    return Status::internal(here.reason);
+  }
+  Status status = runOrNoMemory(work);
   guard = outer;
-  if (failed)
-    return here.reason;
-  return std::nullopt;
+  return status;
+}
+
+llvm::LogicalResult gantry::emitFatal(mlir::Location loc, const std::string &what,
+                                      const Status &fatal) {
+  if (fatal.code() != StatusCode::doesNotFit)
+    return mlir::emitError(loc) << "internal error: LLVM gave up making " << what << ": "
+                                << fatal.message();
+  auto error = mlir::emitError(loc) << fatal.message();
+  setStatusCode(*error.getUnderlyingDiagnostic(), StatusCode::doesNotFit);
+  return error;
 }

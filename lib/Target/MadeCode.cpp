@@ -1,4 +1,5 @@
-// By a hash of the module's bitcode with the order of uses, which passes may follow.
+// By a hash of the module's bitcode with the order of uses, which passes may follow. With
+// exceptions: the lock is given back where there is no memory for what is kept.
 
 #include "gantry/Target/MadeCode.h"
 

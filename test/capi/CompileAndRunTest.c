@@ -4,6 +4,7 @@
 #include "gantry-c/compiler.h"
 #include "gantry-c/runtime.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,50 @@ static void test_bytes(const char *graph) {
   EXPECT(strncmp(gantry_compiler_last_error(), "folder/half.mlir:", 17) == 0);
 }
 
+/* MLIR does not check what it reads of bytecode, so that it is not given any. */
+static void test_bytecode(void) {
+  static const char bytes[] = "ML\xefR and whatever else it would believe";
+  const char *trusted[] = {"trust-bytecode"};
+  gantry_compile_request_t request = request_for(NULL, NULL);
+  gantry_artifact_t *artifact = NULL;
+  gantry_graph_info_t *info = NULL;
+  request.data = bytes;
+  request.data_size = sizeof bytes - 1;
+  for (int i = 0; i < 3; ++i) {
+    gantry_status_t status = i == 0   ? gantry_compile(&request, &artifact)
+                             : i == 1 ? gantry_check(&request, &info)
+                                      : gantry_why_not(&request, "Relu", "CPU:0", &artifact);
+    EXPECT(status == GANTRY_INVALID_ARGUMENT && artifact == NULL && info == NULL);
+    EXPECT(strcmp(gantry_compiler_last_error(),
+                  "<memory>: this is MLIR bytecode, whose reader does not check what it reads; "
+                  "write the graph as text (gantry-opt FILE), or say --trust-bytecode of a file of "
+                  "your own") == 0);
+  }
+  request.flags = trusted;
+  request.num_flags = 1;
+  EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
+  EXPECT(strstr(gantry_compiler_last_error(), "this is MLIR bytecode") == NULL);
+}
+
+static void *compile_there(void *graph) {
+  const gantry_compile_request_t request = request_for((const char *)graph, NULL);
+  gantry_artifact_t *artifact = NULL;
+  EXPECT(gantry_compile(&request, &artifact) == GANTRY_DOES_NOT_FIT && artifact == NULL);
+  EXPECT(strstr(gantry_compiler_last_error(), "the stack of this thread has ") != NULL);
+  EXPECT(strstr(gantry_compiler_last_error(), "left, compiling takes up to 1 MiB") != NULL);
+  return NULL;
+}
+
+static void test_small_stack(char *graph) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  NEED(pthread_attr_init(&attributes) == 0);
+  NEED(pthread_attr_setstacksize(&attributes, 256 << 10) == 0);
+  NEED(pthread_create(&thread, &attributes, compile_there, graph) == 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+}
+
 /* y = -reshape(x, s), x: float[2,n], s: int64[2]; see examples/compile_in_memory.c. */
 static const char shaped[] =
     "\x08\x08"
@@ -392,6 +437,8 @@ int main(int argc, char **argv) {
   test_text(argv[1]);
   test_why_not(argv[1]);
   test_bytes(argv[1]);
+  test_bytecode();
+  test_small_stack(argv[1]);
   test_check();
   test_values(runtime);
   test_flags(argv[1]);

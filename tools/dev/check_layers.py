@@ -75,6 +75,9 @@ EDGES = {
     "CAPI/Compiler": {"CAPI", *SHARED, *COMPILER},
     "CAPI/Contexts": {"Pipeline"},
     "CAPI/Diagnostics": {"CAPI", "Support", "Dialect"},
+    "CAPI/Guard": {"CAPI", "Support"},
+    "CAPI/Malloc": set(),
+    "CAPI/ThreadPool": {"Support"},
     "CAPI/Graph": {"CAPI", "Support", "Device", "Dialect", "Frontend", "Pipeline"},
     # The tool knows the runtime and opens the compiler through the C API.
     "tools/gantry": {"CAPI", *SHARED, *RUNTIME},
@@ -88,6 +91,7 @@ EDGES = {
     **SHARED, **RUNTIME, **COMPILER,
 }
 MAY_USE_MLIR = {*COMPILER, "CAPI/Compiler", "CAPI/Contexts", "CAPI/Diagnostics", "CAPI/Graph",
+                "CAPI/Guard", "CAPI/ThreadPool",
                 "tools/gantry-op-table", "tools/gantry-opt", "tools/gantry-lsp-server", "tools/gantry-reduce"}
 CUDA_HEADERS = re.compile(r"^(cuda|cudnn|cublas|nccl|nvrtc)\w*\.h$|^cuda/")
 SUFFIXES = {".h", ".c", ".cpp", ".inc", ".def", ".td"}

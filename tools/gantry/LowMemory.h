@@ -7,4 +7,8 @@ namespace gantry::tool {
 /// message and the exit status for "does not fit", instead of an abort.
 void endInOrderWithoutMemory();
 
+/// Ends the tool where its stack has no room for what it does (ulimit -s, ulimit -v): later it would
+/// end without a word.
+void checkStack();
+
 } // namespace gantry::tool

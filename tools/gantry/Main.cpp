@@ -41,9 +41,12 @@ static int dispatch(const Options &options) {
   return 0;
 }
 
+/// Before everything else that is set up here, which allocates, too.
+__attribute__((constructor(101))) static void beginInOrder() { endInOrderWithoutMemory(); }
+
 int main(int argc, char **argv) {
   makeStreamsSafe();
-  endInOrderWithoutMemory();
+  checkStack();
   const ParsedOptions parsed = parseOptions(argc, argv);
   const int status = parsed.options ? dispatch(*parsed.options) : parsed.exitStatus;
   // A full disk behind standard output shows at the last flush.

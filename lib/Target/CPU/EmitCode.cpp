@@ -3,17 +3,17 @@
 #include "EmitCode.h"
 
 #include "Convolutions/Dot.h"
+#include "Link.h"
 #include "Machine.h"
 #include "MultiplyAdds.h"
 #include "Products/BitsTile.h"
 #include "Products/EmitTile.h"
-#include "gantry/Support/File.h"
+#include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
 #include "gantry/Target/MadeCode.h"
 #include "gantry/Target/Optimize.h"
 
-#include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -26,16 +26,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
-
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <mutex>
-#include <thread>
-#include <unistd.h>
-#include <utility>
-
-LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 using namespace gantry;
@@ -166,92 +156,8 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   return llvmModule;
 }
 
-namespace {
-/// Takes what is written to it by name, in a thread of its own.
-class Pipe {
-public:
-  Pipe() { opened = ::pipe2(ends, O_CLOEXEC) == 0; }
-  ~Pipe() { (void)finish(); }
-
-  bool isOpen() const { return opened; }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
-  void collect() {
-    reader = std::thread([this] {
-      char block[1 << 16];
-      for (ssize_t size; (size = ::read(ends[0], block, sizeof block)) != 0;)
-        if (size > 0)
-          bytes.insert(bytes.end(), block, block + size);
-        else if (errno != EINTR)
-          return;
-    });
-  }
-  /// What was written; call it when nobody writes any more.
-  std::vector<char> finish() {
-    if (!std::exchange(opened, false))
-      return {};
-    ::close(ends[1]);
-    if (reader.joinable())
-      reader.join();
-    ::close(ends[0]);
-    return std::move(bytes);
-  }
-
-private:
-  int ends[2];
-  bool opened;
-  std::thread reader;
-  std::vector<char> bytes;
-};
-} // namespace
-
-static Expected<NamelessFile> fileOf(ArrayRef<char> content) {
-  Expected<NamelessFile> file = NamelessFile::inMemory();
-  if (file)
-    if (Status status =
-            file->write({reinterpret_cast<const uint8_t *>(content.data()), content.size()});
-        !status.ok())
-      return status;
-  return file;
-}
-
-/// lld reads and writes files by name. These have names for this process alone, so that nothing is
-/// left of them when it is killed. The output is a pipe, because a file would be written beside its
-/// place and renamed.
-static LogicalResult link(Location loc, ArrayRef<CodeBytes> objects,
-                          std::vector<char> &sharedObject) {
-  Pipe output;
-  if (!output.isOpen())
-    return emitError(loc) << "cannot link the kernels: no pipe can be had: "
-                          << std::strerror(errno);
-  std::vector<NamelessFile> files;
-  std::vector<std::string> paths{output.path()};
-  for (const auto &object : objects) {
-    Expected<NamelessFile> file = fileOf(object);
-    if (!file)
-      return emitError(loc) << "cannot link the kernels: " << file.status().message();
-    paths.push_back(file->path());
-    files.push_back(file.take());
-  }
-  std::vector<const char *> arguments = {
-      "ld.lld", "-shared",       "--gc-sections", "-s", "--hash-style=gnu",
-      "-z",     "separate-code", "--threads=1",   "-o"};
-  for (const std::string &path : paths)
-    arguments.push_back(path.c_str());
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::string messages;
-  llvm::raw_string_ostream log(messages);
-  output.collect();
-  lld::Result result = lld::lldMain(arguments, log, log, {{lld::Gnu, &lld::elf::link}});
-  sharedObject = output.finish();
-  if (result.retCode != 0)
-    return emitError(loc) << "internal error: linking the kernels failed: " << messages;
-  return success();
-}
-
-static LogicalResult diagnoseFatal(Location loc, const std::string &cpu, StringRef reason) {
-  return emitError(loc) << "internal error: LLVM gave up making code for --target-cpu=" << cpu
-                        << ": " << reason;
+static LogicalResult diagnoseFatal(Location loc, const std::string &cpu, const Status &fatal) {
+  return emitFatal(loc, "code for --target-cpu=" + cpu, fatal);
 }
 
 /// All that is left of a kernel is in the LLVM dialect.
@@ -279,8 +185,8 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
     (*llvmModule)->print(stream, nullptr);
     result = success();
   };
-  if (auto reason = runGuarded(print))
-    return diagnoseFatal(module.getLoc(), cpu, *reason);
+  if (Status fatal = runGuarded(print); !fatal.ok())
+    return diagnoseFatal(module.getLoc(), cpu, fatal);
   if (failed(result))
     return failure();
   return text;
@@ -415,8 +321,9 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   auto compile = [&](size_t i) -> LogicalResult {
     FailureOr<CodeBytes> object = failure();
     Tiles tiles = i < kernelParts ? Tiles::elsewhere : Tiles::inside;
-    if (auto fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); }))
-      return diagnoseFatal(module.getLoc(), cpu, *fatal);
+    Status fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); });
+    if (!fatal.ok())
+      return diagnoseFatal(module.getLoc(), cpu, fatal);
     if (failed(object))
       return failure();
     objects[i] = std::move(*object);
@@ -425,7 +332,10 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
   if (failed(emitParts(module.getContext(), parts.size(), compile)))
     return failure();
 
-  if (failed(link(module.getLoc(), objects, code->sharedObject)))
+  if (Status linked = linkObjects(objects, code->sharedObject); !linked.ok()) {
+    auto error = emitError(module.getLoc()) << linked.message();
+    setStatusCode(*error.getUnderlyingDiagnostic(), linked.code());
     return failure();
+  }
   return code;
 }

@@ -165,9 +165,8 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module, String
 static FailureOr<std::string> emitModuleGuarded(::mlir::gpu::GPUModuleOp module, StringRef arch,
                                                 Target::Text form) {
   FailureOr<std::string> text = failure();
-  if (auto fatal = runGuarded([&] { text = emitModule(module, arch, form); }))
-    return module.emitError("internal error: LLVM gave up making PTX for ")
-           << arch << ": " << *fatal;
+  if (Status fatal = runGuarded([&] { text = emitModule(module, arch, form); }); !fatal.ok())
+    return emitFatal(module.getLoc(), "PTX for " + arch.str(), fatal);
   return text;
 }
 
