@@ -669,7 +669,7 @@ CASES = {
     "r5_per_replica": lambda r: r5_refused(
         r, PER_REPLICA, "'gantry.replicate' op has a value for each of 2 replicas (input 0 is per_replica), so there "
                         "is no program for one device to compare it with",
-        "this is about the program for one device, with which --check-replicas compares"),
+        "this error is in the program for one device that --check-replicas compares with"),
     "r5_nothing_to_compare": lambda r: r5_refused(
         r, SCALAR, "the graph has no gantry.replicate, so there are no replicas to compare with one device; give "
                    "--replicate to make some"),

@@ -41,8 +41,7 @@ struct Options {
   std::vector<std::string> expected; ///< NAME=FILE, or FILE for an archive
   std::vector<std::string> fills;    ///< NAME=SPEC, or SPEC for every input
   std::string function;              ///< empty: the only or first one
-  double rtol = 1e-3;
-  double atol = 1e-6;
+  std::optional<double> rtol, atol;  ///< of --expect; none: by the largest value
   uint64_t seed = 0;
   uint64_t repeat = 1;
   uint64_t threads = 0;                    ///< 0: one per core

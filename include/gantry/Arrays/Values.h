@@ -19,9 +19,28 @@ struct Difference {
   bool close() const { return outside == 0; }
 };
 
+/// How far apart results may be whose roundings came in another order, as a part of the largest
+/// value (spec R5).
+struct Tolerance {
+  double ofLargest;
+  const char *text; ///< of that number: "1e-5"
+
+  /// For f16 and bf16 four units in the last place. What is no float counts as f64, the finest.
+  static Tolerance of(ElementType element);
+  Tolerance coarser(const Tolerance &other) const {
+    return other.ofLargest > ofLargest ? other : *this;
+  }
+};
+
+/// The largest finite magnitude; 0 when there is none.
+double largestOf(const ArrayView &array);
+
 /// As numpy.isclose with equal_nan: NaN equals NaN, an infinity only itself.
 /// Both have the same number of elements; types may differ.
 Difference compare(const ArrayView &actual, const ArrayView &expected, double rtol, double atol);
+/// The same where each element may be off by a part of the largest one expected: where all are
+/// zeros nothing else will do. Arrays that are no floats must be equal.
+Difference compare(const ArrayView &actual, const ArrayView &expected, const Tolerance &tolerance);
 
 /// Index of an element by dimension, `[0,3]`.
 std::string formatIndex(uint64_t index, std::span<const int64_t> shape);

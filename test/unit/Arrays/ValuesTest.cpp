@@ -60,6 +60,33 @@ TEST(Compare, NansAndInfinities) {
   EXPECT_EQ(compare(b.view(), a.view(), 1, 1).outside, 3u);
 }
 
+TEST(Compare, ByTheLargestValue_r5) {
+  const Tolerance tolerance = Tolerance::of(ElementType::f32);
+  const auto expected = arrayOf<double>(ElementType::f64, {3}, {80, -1e-7, 0});
+  // The second one is all wrong by its own measure.
+  const auto near = arrayOf<double>(ElementType::f64, {3}, {80.0007, 1e-7, -7e-4});
+  EXPECT_TRUE(compare(near.view(), expected.view(), tolerance).close());
+  const auto far = arrayOf<double>(ElementType::f64, {3}, {80, 0, 9e-4});
+  EXPECT_EQ(compare(far.view(), expected.view(), tolerance).outside, 1u);
+  EXPECT_EQ(compare(far.view(), expected.view(), tolerance).worst, 2u);
+  // Infinities are no measure, and zeros allow nothing but zeros.
+  const auto odd = arrayOf<double>(ElementType::f64, {3}, {INFINITY, 0, NAN});
+  EXPECT_EQ(largestOf(odd.view()), 0);
+  EXPECT_TRUE(compare(odd.view(), odd.view(), tolerance).close());
+  const auto off = arrayOf<double>(ElementType::f64, {3}, {INFINITY, 1e-300, NAN});
+  EXPECT_EQ(compare(off.view(), odd.view(), tolerance).outside, 1u);
+  EXPECT_EQ(compare(odd.view(), near.view(), tolerance).outside, 2u);
+}
+
+TEST(Compare, IntegersMustBeEqual_r5) {
+  auto a = Array::make(ElementType::i32, {2}), b = Array::make(ElementType::i32, {2});
+  for (int i = 0; i < 2; ++i) {
+    storeInteger(ElementType::i32, a->bytes.data() + 4 * i, 1000000);
+    storeInteger(ElementType::i32, b->bytes.data() + 4 * i, 1000000 + i);
+  }
+  EXPECT_EQ(compare(a->view(), b->view(), Tolerance::of(ElementType::bf16)).outside, 1u);
+}
+
 TEST(Compare, WideIntegersAreExact) {
   auto a = Array::make(ElementType::i64, {1}), b = Array::make(ElementType::i64, {1});
   storeInteger(ElementType::i64, a->bytes.data(), (int64_t(1) << 60) + 1);

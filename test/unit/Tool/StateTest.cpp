@@ -138,6 +138,6 @@ TEST_F(State, RegionsAreComparedWithTheirFirstDevice_r5) {
   write(folder / "none.mlir", "plan " + (folder / "v.gantry") + "\nfirst none");
   const Result none = gantry("run none.mlir --check-replicas --fill ones");
   EXPECT_EQ(none.status, 1);
-  EXPECT_HAS(none.err, "gantry: this is about the program for one device, with which "
-                       "--check-replicas compares\n");
+  EXPECT_HAS(none.err, "gantry: this error is in the program for one device that --check-replicas "
+                       "compares with\n");
 }

@@ -6,27 +6,16 @@
 
 #include "gantry/Arrays/Values.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace gantry::tool {
 
 namespace {
 
 constexpr std::string_view kFlag = "math=";
 
-double largestOf(const arrays::ArrayView &array) {
-  double largest = 0;
-  for (uint64_t i = 0; i < array.count(); ++i)
-    if (const double value = std::fabs(arrays::valueAt(array, i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  return largest;
-}
-
 /// One line; false when they are further apart than is allowed.
 bool compareOne(const Options &options, const std::string &name, const arrays::ArrayView &rounded,
                 const arrays::ArrayView &exact) {
-  const double largest = largestOf(exact);
+  const double largest = arrays::largestOf(exact);
   const double allowed = options.mathLimit.value_or(0) * largest;
   const auto difference = arrays::compare(rounded, exact, 0, allowed);
   const std::string far =

@@ -1,76 +1,19 @@
 #include "ReplicaCheck.h"
+#include "Agreement.h"
 #include "Print.h"
 
 #include "Console.h"
 #include "StateFile.h"
 
-#include "gantry/Arrays/Values.h"
-#include "gantry/Plan/Views.h"
-
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace gantry::tool {
 
 using arrays::ArrayView;
+using arrays::Tolerance;
 using Variable = runtime::State::Variable;
 
 namespace {
-
-/// How far apart two values may be, as a part of the largest: sums of shards are rounded in another
-/// order than those of the whole. For f16 and bf16 that is four units in the last place.
-struct Tolerance {
-  double ofLargest;
-  const char *text;
-
-  static Tolerance of(ElementType element) {
-    switch (element) {
-    case ElementType::f64:
-      return {1e-12, "1e-12"};
-    case ElementType::f16:
-      return {4e-3, "4e-3"};
-    case ElementType::bf16:
-      return {3e-2, "3e-2"};
-    default:
-      return {1e-5, "1e-5"};
-    }
-  }
-
-  Tolerance wider(ElementType element) const {
-    const Tolerance other = arrays::isFloat(element) ? of(element) : *this;
-    return other.ofLargest > ofLargest ? other : *this;
-  }
-
-  /// What holds of all values of a function: an f32 that was computed in f16 is no more exact.
-  static Tolerance of(const Execution &execution) {
-    Tolerance widest = of(ElementType::f64);
-    const auto look = [&](const plan::fb::TensorType *type) {
-      if (type)
-        widest = widest.wider(plan::elementOf(*type));
-    };
-    for (const auto *function : plan::each(execution.plan().metadata().functions())) {
-      if (function->name()->string_view() != execution.function().name)
-        continue;
-      for (const auto *value : plan::each(function->values()))
-        look(value->type());
-    }
-    for (const auto *variable : plan::each(execution.plan().metadata().variables()))
-      look(variable->type());
-    for (const auto *bindings : {&execution.function().inputs, &execution.function().outputs})
-      for (const auto &binding : *bindings)
-        widest = widest.wider(binding.type.element);
-    return widest;
-  }
-};
-
-double largestOf(const ArrayView &array) {
-  double largest = 0;
-  for (uint64_t i = 0; i < array.count(); ++i)
-    if (const double value = std::fabs(arrays::valueAt(array, i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  return largest;
-}
 
 bool sameBits(const ArrayView &a, const ArrayView &b) {
   return a.size() == 0 || std::memcmp(a.data, b.data, a.size()) == 0;
@@ -83,11 +26,10 @@ bool compareOne(const std::string &what, const ArrayView &replicated, const Arra
     printNote(what + " of the replicas equals that of one device bit for bit");
     return true;
   }
-  const double largest = largestOf(single);
-  const auto difference = arrays::compare(replicated, single, 0, tolerance.ofLargest * largest);
-  const std::string far =
-      format("max abs difference %.3g, the largest value is %.3g", difference.maxAbsolute, largest);
-  if (arrays::isFloat(single.element) && difference.close()) {
+  const auto difference = arrays::compare(replicated, single, tolerance);
+  const std::string far = format("max abs difference %.3g, the largest value is %.3g",
+                                 difference.maxAbsolute, arrays::largestOf(single));
+  if (difference.close()) {
     printNote(what + " of the replicas agrees with that of one device to " + tolerance.text +
               " of the largest value: " + far);
     return true;
@@ -146,11 +88,10 @@ bool compareMirrors(const Mirrors &mirrors, const Tolerance &tolerance) {
     if (sameBits(view, expected))
       continue;
     isBitwise = false;
-    const double largest = largestOf(expected);
-    const auto difference = arrays::compare(view, expected, 0, tolerance.ofLargest * largest);
+    const auto difference = arrays::compare(view, expected, tolerance);
     const bool hasOtherKernels =
         mirrors.variables[i]->device->driver().name() != first.device->driver().name();
-    if (hasOtherKernels && arrays::isFloat(view.element) && difference.close())
+    if (hasOtherKernels && difference.close())
       continue;
     printError(
         "variable '" + first.name +
@@ -158,7 +99,7 @@ bool compareMirrors(const Mirrors &mirrors, const Tolerance &tolerance) {
         " and " + shortDeviceName(first.device->name()) +
         format(" differ by up to %.3g, the largest value is %.3g; assign what is the same on "
                "every replica, as gantry.all_reduce gives it",
-               difference.maxAbsolute, largest));
+               difference.maxAbsolute, arrays::largestOf(expected)));
     return false;
   }
   printNote("variable '" + first.name + "' is the same on all " +
@@ -214,7 +155,7 @@ Expected<bool> checkReplicas(const Options &options, Execution &replicated, Give
                              const std::vector<arrays::NamedArray> &state) {
   auto prepared = Prepared::from(forOneDevice(options), std::move(inputs));
   if (!prepared) {
-    printNote("this is about the program for one device, with which --check-replicas compares");
+    printNote("this error is in the program for one device that --check-replicas compares with");
     return prepared.status();
   }
   Execution &single = prepared->execution;
@@ -222,7 +163,7 @@ Expected<bool> checkReplicas(const Options &options, Execution &replicated, Give
     GANTRY_RETURN_IF_ERROR(loadState(single, state, options.loadState));
   for (uint64_t i = 0; i < options.repeat; ++i)
     GANTRY_RETURN_IF_ERROR(single.run());
-  const Tolerance tolerance = Tolerance::of(single);
+  const Tolerance tolerance = toleranceOf(single);
   auto outputs = compareOutputs(replicated, single, tolerance);
   if (!outputs)
     return outputs;

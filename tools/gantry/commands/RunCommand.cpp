@@ -3,6 +3,7 @@
 #include "Console.h"
 #include "CounterCheck.h"
 #include "Execution.h"
+#include "ExpectCheck.h"
 #include "MathCheck.h"
 #include "Print.h"
 #include "ReplicaCheck.h"
@@ -144,53 +145,6 @@ Status printOutputs(Execution &execution) {
   return {};
 }
 
-/// One line a compared output; false when one differs.
-bool compareOutput(const Options &options, const runtime::BindingInfo &info,
-                   const arrays::ArrayView &actual, const GivenArray &expected) {
-  const arrays::ArrayView reference = expected.array.view();
-  if (expected.array.shape != info.type.shape ||
-      arrays::isFloat(reference.element) != arrays::isFloat(actual.element)) {
-    printError("output '" + info.name + "' is " + info.type.str() + ", but '" + expected.file +
-               "' holds " + expected.array.type());
-    return false;
-  }
-  const arrays::Difference difference =
-      arrays::compare(actual, reference, options.rtol, options.atol);
-  const std::string sizes =
-      format("max abs difference %.3g, max rel %.3g (rtol %g, atol %g)", difference.maxAbsolute,
-             difference.maxRelative, options.rtol, options.atol);
-  if (difference.close()) {
-    std::fprintf(stderr, "output '%s' agrees with '%s': %s\n", printable(info.name).c_str(),
-                 expected.file.c_str(), sizes.c_str());
-    return true;
-  }
-  printError(format(
-      "output '%s' differs from '%s' in %llu of %llu elements: %s; worst at %s: %.9g, "
-      "expected %.9g",
-      info.name.c_str(), expected.file.c_str(), static_cast<unsigned long long>(difference.outside),
-      static_cast<unsigned long long>(difference.count), sizes.c_str(),
-      arrays::formatIndex(difference.worst, info.type.shape).c_str(),
-      arrays::valueAt(actual, difference.worst), arrays::valueAt(reference, difference.worst)));
-  return false;
-}
-
-using References = std::vector<std::optional<GivenArray>>;
-
-/// True when every output that --expect names agrees.
-Expected<bool> compareOutputs(const Options &options, Execution &execution,
-                              const References &references) {
-  bool agree = true;
-  for (unsigned i = 0; i < references.size(); ++i) {
-    if (!references[i])
-      continue;
-    auto view = execution.output(i);
-    if (!view)
-      return view.status();
-    agree &= compareOutput(options, execution.function().outputs[i], *view, *references[i]);
-  }
-  return agree;
-}
-
 /// Which variants the kernels run as, a line for each way.
 void printVariants(const runtime::LoadedPlan &plan) {
   std::map<std::string, size_t> ways;
@@ -221,9 +175,7 @@ Status describeRun(const Options &options, const Prepared &prepared, const Count
 
 Status checkCompareMath(const Options &options, const Model &model) {
   if (!options.compareMath)
-    return options.mathLimit ? Status::invalidArgument("--math-limit is about --compare-math, "
-                                                       "which is not given")
-                             : Status();
+    return {};
   if (!model.compileSeconds)
     return Status::invalidArgument(
         "--compare-math compiles the graph once more, with --math=f32; '" + options.file +
@@ -239,7 +191,7 @@ Status checkCompareMath(const Options &options, const Model &model) {
 
 int runCommand(const Options &options) {
   if (Status status = checkStandardInput(options); !status.ok())
-    return report(status);
+    return reportUsage(status);
   auto expected = readGiven(options.expected, "--expect");
   if (!expected)
     return report(expected.status());
@@ -300,7 +252,7 @@ int runCommand(const Options &options) {
   if (!options.saveState.empty())
     if (Status status = saveState(execution, options.saveState); !status.ok())
       return report(status);
-  auto agree = compareOutputs(options, execution, *references);
+  auto agree = checkExpected(options, execution, *references);
   if (!agree)
     return report(agree.status());
   if (options.checkReplicas) {
