@@ -61,8 +61,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   // Each shard of a replicated region has shapes of its own, so the replicas become ops here.
   pm.addNestedPass<func::FuncOp>(createExpandReplicasPass());
   // Folding clamps constant indices as kernels do: bad ones are there to be seen only before.
-  if (options.checkIndices)
-    pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
+  pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
   addCanonicalizer(pm);
   // While borders are still those of convolutions, which may have to hold a zero point.
   pm.addNestedPass<func::FuncOp>(createMultiplyBytesPass());
@@ -84,6 +83,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   // Names last, when the ops are those that will be placed.
   pm.addNestedPass<func::FuncOp>(createNameOpsPass());
   // Behind them, since the errors say them; what is left of indices now depends on the caller.
+  pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
   if (options.checkIndices)
     pm.addNestedPass<func::FuncOp>(createInsertIndexChecksPass());
 }

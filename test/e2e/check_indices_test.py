@@ -308,13 +308,84 @@ class OnnxTest(InFolder):
                                        "reads index 9 at [0, 2] of operand 'input_ids', which must be in [-9, 9)")
         np.testing.assert_array_equal(*good.values(), numbers(9, 4)[ids])
 
-    def test_a_constant_is_refused_when_compiling(self):
-        file = self.save(helper.make_node("Gather", ["table", "ids"], ["y"], name="pick"), indices=[0, 9])
-        gantry_api.compile_model(file, [], {})  # as it was without the flag
+    def refuse(self, file, *flags):
         with self.assertRaises(gantry_api.Refused) as refused:
-            gantry_api.compile_model(file, ["check-indices"], {})
-        self.assertIn("'pick' (Gather) reads index 9 at [1] of operand 'ids', which must be in [-9, 9)",
-                      refused.exception.lines[0])
+            gantry_api.compile_model(file, [*flags], {})
+        return refused.exception.lines[0]
+
+    def test_a_constant_is_refused_when_compiling_g2(self):
+        for indices, told in (([0, 9], "9 at [1]"), ([-10], "-10 at [0]"), (2 ** 63 - 1, "9223372036854775807"),
+                              (-2 ** 63, "-9223372036854775808")):
+            file = self.save(helper.make_node("Gather", ["table", "ids"], ["y"], name="pick"), indices=indices)
+            for flags in ((), ("check-indices",)):
+                with self.subTest(indices=indices, flags=flags):
+                    self.assertIn(f"'pick' (Gather) reads index {told} of operand 'ids', which must be in [-9, 9)",
+                                  self.refuse(file, *flags))
+        for indices in ([-9, 8], np.zeros([0], "i8"), [[0], [-1]]):
+            file = self.save(helper.make_node("Gather", ["table", "ids"], ["y"], name="pick"), indices=indices)
+            (result,) = gantry_api.Plan(gantry_api.compile_model(file, [], {})).run({}).values()
+            np.testing.assert_array_equal(result, numbers(9, 4)[np.array(indices)])
+
+    def test_one_that_decides_a_shape_is_refused_there_g2(self):
+        file = self.save(helper.make_node("Shape", ["table"], ["shape"], name="sizes"),
+                         helper.make_node("Gather", ["shape", "ids"], ["one"], name="pick"),
+                         helper.make_node("Reshape", ["table", "one"], ["y"], name="flat"), indices=[2])
+        self.assertIn("'pick' (Gather of ai.onnx, opset 15): reads index 2 at [0] of operand 'indices', which must be in [-2, 2)",
+                      self.refuse(file))
+
+    def test_one_hot_marks_nothing_g2(self):
+        nodes = [helper.make_node("Constant", [], ["depth"], value_int=3),
+                 helper.make_node("Constant", [], ["values"], value_floats=[0.0, 1.0]),
+                 helper.make_node("OneHot", ["ids", "depth", "values"], ["y"], name="hot")]
+        file = self.save(*nodes, indices=[1, 3])
+        (result,) = gantry_api.Plan(gantry_api.compile_model(file, [], {})).run({}).values()
+        np.testing.assert_array_equal(result, [[0, 1, 0], [0, 0, 0]])
+        self.assertIn("reads index 3 at [1] of operand 'ids'", self.refuse(file, "check-indices"))
+
+    def save_branch(self, taken):
+        """Row 9 of the table, if its first size is more than `taken`; else row 0: exporters write such ifs."""
+        def branch(name, row):
+            return helper.make_graph(
+                [helper.make_node("Constant", [], [name + "_row"], value_int=row),
+                 helper.make_node("Gather", ["table", name + "_row"], [name], name="pick_" + name)], name, [],
+                [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)])
+
+        return self.save(
+            helper.make_node("Shape", ["table"], ["shape"]),
+            helper.make_node("Constant", [], ["zero"], value_int=0),
+            helper.make_node("Constant", [], ["least"], value_int=taken),
+            helper.make_node("Gather", ["shape", "zero"], ["rows"]),
+            helper.make_node("Greater", ["rows", "least"], ["has_it"]),
+            helper.make_node("If", ["has_it"], ["y"], then_branch=branch("then", 9), else_branch=branch("else", 0)),
+            indices=[0])
+
+    def test_a_branch_that_constants_rule_out_is_not_refused_g2(self):
+        plan = gantry_api.Plan(gantry_api.compile_model(self.save_branch(9), [], {}))
+        np.testing.assert_array_equal(*plan.run({}).values(), numbers(9, 4)[0])
+        self.assertIn("'pick_then' (Gather) reads index 9 of operand", self.refuse(self.save_branch(8)))
+
+    def test_a_loop_that_never_begins_is_not_refused_g2(self):
+        def loop(trips, begins):
+            body = helper.make_graph(
+                [helper.make_node("Constant", [], ["nine"], value_int=9),
+                 helper.make_node("Gather", ["table", "nine"], ["row_out"], name="pick"),
+                 helper.make_node("Identity", ["going"], ["going_out"])], "body",
+                [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                 helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+                 helper.make_tensor_value_info("row", TensorProto.FLOAT, [4])],
+                [helper.make_tensor_value_info("going_out", TensorProto.BOOL, []),
+                 helper.make_tensor_value_info("row_out", TensorProto.FLOAT, [4])])
+            return self.save(
+                helper.make_node("Constant", [], ["trips"], value_int=trips),
+                helper.make_node("Constant", [], ["begins"], value=numpy_helper.from_array(np.array(begins))),
+                helper.make_node("Constant", [], ["start"], value_floats=[1.0, 2, 3, 4]),
+                helper.make_node("Loop", ["trips", "begins", "start"], ["y"], body=body), indices=[0])
+
+        for trips, begins in ((0, True), (5, False)):
+            with self.subTest(trips=trips, begins=begins):
+                plan = gantry_api.Plan(gantry_api.compile_model(loop(trips, begins), [], {}))
+                np.testing.assert_array_equal(*plan.run({}).values(), [1, 2, 3, 4])
+        self.assertIn("'pick' (Gather) reads index 9 of operand", self.refuse(loop(1, True)))
 
 
 if __name__ == "__main__":

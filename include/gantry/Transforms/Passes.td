@@ -187,7 +187,9 @@ def CheckConstantIndicesPass : Pass<"gantry-check-constant-indices", "::mlir::fu
   let description = [{
     Precondition: static shapes. Where constants decide the indices of an op and one of them is not in
     [-size, size) of its dimension, that is an error at the op, which names the index and its place.
-    Runs before folding, which clamps them as kernels do.
+    Ops in branches that constants rule out and in loops that never begin are left alone, and so is
+    `gantry.one_hot`, where such an index marks nothing. Runs before folding, which clamps indices as
+    kernels do, and again behind it, for what became constant.
   }];
 }
 

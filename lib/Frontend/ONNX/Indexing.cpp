@@ -2,12 +2,29 @@
 
 #include "Attention.h"
 
+#include "gantry/Support/BadIndex.h"
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::onnx;
 
+/// Of arithmetic with shapes, which is evaluated here: a wrong index would make a wrong shape, and
+/// whatever comes of that would be told instead.
+static bool checkShapeIndices(NodeContext &n) {
+  if (n.rankOf(n.input(0)) != 1 || !n.knownInts(n.input(0)))
+    return true;
+  const std::optional<Ints> indices = n.knownInts(n.input(1));
+  const int64_t sizes[] = {n.shapeOf(n.input(0)).front()};
+  const auto bad = indices ? findBadIndex(*indices, sizes) : std::nullopt;
+  if (bad)
+    n.fail(describeBadIndex(*bad, "indices", n.shapeOf(n.input(1)), sizes));
+  return !bad;
+}
+
 static Values gather(NodeContext &n) {
   auto axis = n.axis(n.intAttr("axis", 0), n.rankOf(n.input(0)));
+  if (axis && !checkShapeIndices(n))
+    return {};
   return axis ? Values{n.make<GatherOp>(n.input(0), n.input(1), uint64_t(*axis))} : Values{};
 }
 

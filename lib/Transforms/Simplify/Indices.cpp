@@ -92,6 +92,42 @@ static std::optional<int64_t> countSteps(RegionBranchOpInterface loop, Value con
   return std::max<int64_t>(*end - counter->start, 0);
 }
 
+/// Elements of a value in the condition of a loop when it is asked for the first time.
+static std::optional<KnownElements> evaluateAtFirst(WhileOp loop, Value value, int &budget) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    OpOperand *first =
+        argument.getOwner()->getParentOp() == loop ? initialSource(loop, argument) : nullptr;
+    return first ? evaluateValue(first->get()) : std::nullopt;
+  }
+  Operation *op = value.getDefiningOp();
+  if (op->getParentOp() != loop)
+    return evaluateValue(value);
+  if (ElementsAttr constant = getConstantElements(value))
+    return readElements(constant);
+  return --budget < 0
+             ? std::nullopt
+             : evaluateOp(
+                   op,
+                   [&](unsigned i) { return evaluateAtFirst(loop, op->getOperand(i), budget); });
+}
+
+/// More ops than any condition has that ends a loop before it begins.
+static constexpr int kMostConditionOps = 100;
+
+bool gantry::neverRuns(Block *block) {
+  Operation *op = block->getParentOp();
+  if (auto branch = dyn_cast<IfOp>(op)) {
+    std::optional<int64_t> taken = knownInteger(branch.getCondition());
+    return taken && block->getParent() == (*taken ? &branch.getElseBody() : &branch.getThenBody());
+  }
+  auto loop = dyn_cast<WhileOp>(op);
+  if (!loop || block->getParent() != &loop.getBody())
+    return false;
+  int budget = kMostConditionOps;
+  auto first = evaluateAtFirst(loop, conditionOf(loop), budget);
+  return first && !first->isFloat && first->size() == 1 && first->ints.front() == 0;
+}
+
 /// Whether the index is a counter of a loop that stays in range: those of recurrent ops, which a
 /// check in each step would cost more than it could find.
 static bool countsInRange(Value index, ArrayRef<int64_t> sizes) {
@@ -115,6 +151,8 @@ static bool countsInRange(Value index, ArrayRef<int64_t> sizes) {
 //===----------------------------------------------------------------------===//
 // The judgement
 //===----------------------------------------------------------------------===//
+
+bool gantry::marksNothingOutside(IndexingOpInterface op) { return isa<OneHotOp>(op); }
 
 IndexState gantry::judgeIndices(IndexingOpInterface op) {
   Value indices = indicesOf(op);

@@ -15,6 +15,13 @@ enum class IndexState {
 /// Judges the indices of an op of static shape. Indices without elements are in range.
 IndexState judgeIndices(IndexingOpInterface op);
 
+/// Whether an index out of range is none of the graph's faults: it marks nothing, as in ONNX's
+/// OneHot.
+bool marksNothingOutside(IndexingOpInterface op);
+
+/// Whether constants say that control does not reach the block.
+bool neverRuns(mlir::Block *block);
+
 /// The op's indices.
 mlir::Value indicesOf(IndexingOpInterface op);
 

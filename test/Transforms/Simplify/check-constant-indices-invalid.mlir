@@ -52,10 +52,38 @@ func.func @batch(%x: tensor<2x5xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Of one hot, the depth.
-func.func @one_hot(%off: tensor<f32>, %on: tensor<f32>) -> tensor<1x10xf32> {
-  %i = gantry.constant dense<[10]> : tensor<1xi64>
-  // expected-error @below {{'gantry.one_hot' op reads index 10 at [0] of operand 'constant', which must be in [-10, 10)}}
-  %y = gantry.one_hot %i, %off, %on {axis = 1 : i64, depth = 10 : i64} : (tensor<1xi64>, tensor<f32>, tensor<f32>) -> tensor<1x10xf32>
-  return %y : tensor<1x10xf32>
+// In the branch that constants take, and in a loop that begins.
+func.func @taken(%x: tensor<9xf32>) -> tensor<f32> {
+  %c = gantry.constant dense<true> : tensor<i1>
+  %i = gantry.constant dense<9> : tensor<i64>
+  %r = gantry.if %c -> (tensor<f32>) {
+    // expected-error @below {{'gantry.gather' op reads index 9 of operand 'constant', which must be in [-9, 9)}}
+    %y = gantry.gather %x, %i {axis = 0 : i64} : (tensor<9xf32>, tensor<i64>) -> tensor<f32>
+    gantry.yield %y : tensor<f32>
+  } else {
+    %y = gantry.constant dense<0.0> : tensor<f32>
+    gantry.yield %y : tensor<f32>
+  } : tensor<i1>
+  return %r : tensor<f32>
+}
+
+// -----
+
+func.func @begins(%x: tensor<9xf32>, %n: tensor<i64>) -> tensor<f32> {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %nine = gantry.constant dense<9> : tensor<i64>
+  %start = gantry.constant dense<0.0> : tensor<f32>
+  %r:2 = gantry.while (%zero, %start) : (tensor<i64>, tensor<f32>) -> (tensor<i64>, tensor<f32>) {
+  ^bb0(%i: tensor<i64>, %a: tensor<f32>):
+    %m = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    gantry.yield %m : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i64>, %a: tensor<f32>):
+    // expected-error @below {{'gantry.gather' op reads index 9 of operand 'constant', which must be in [-9, 9)}}
+    %y = gantry.gather %x, %nine {axis = 0 : i64} : (tensor<9xf32>, tensor<i64>) -> tensor<f32>
+    %next = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    gantry.yield %next, %y : tensor<i64>, tensor<f32>
+  }
+  return %r#1 : tensor<f32>
 }
