@@ -14,7 +14,7 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// Failures that are told; a typing error in a rule would repeat itself for every op.
+/// Failures that are told of requests and locks.
 static constexpr size_t kMaxReported = 10;
 
 namespace {
@@ -191,11 +191,29 @@ struct AssignDevices : gantry::impl::AssignDevicesPassBase<AssignDevices> {
       for (const placement::Failure &f : outcome.failures)
         if (in.isConstantOfScope(f.op()) == scopes && (!scopes || told.empty()))
           told.push_back(&f);
+    reportRules(in, told);
     for (const placement::Failure *f : ArrayRef(told).take_front(kMaxReported))
       reportFailure(in, *f);
     if (told.size() > kMaxReported)
       emitError(in.module.getLoc()) << told.size() - kMaxReported << " more ops cannot be placed";
     return failure();
+  }
+
+  /// A typing error in a rule is one error, not one for every op: takes those out of `told`.
+  static void reportRules(const Input &in, std::vector<const placement::Failure *> &told) {
+    llvm::MapVector<StringRef, SmallVector<const placement::Failure *>> byRule;
+    std::erase_if(told, [&](const placement::Failure *f) {
+      if (f->type != placement::Failure::Type::unknownDevice)
+        return false;
+      const placement::Member &member = f->members.front();
+      const placement::Constraint &c = in.problem.ops[member.op].constraints[member.index];
+      if (c.kind != placement::Kind::rule)
+        return false;
+      byRule[in.origins[c.origin].text].push_back(f);
+      return true;
+    });
+    for (const auto &[rule, failures] : byRule)
+      reportUnknownOfRule(in, failures);
   }
 
   PlacementRequests requests;

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -166,6 +167,9 @@ void place::warnOfOverruledRules(const Input &in, ArrayRef<Decision> decisions) 
 // Failures
 //===----------------------------------------------------------------------===//
 
+/// More would make a line that nobody reads.
+static constexpr uint32_t kMostSuggestedGPUs = 16;
+
 static std::string deviceList(const Input &in) {
   return "the devices are " + in.topology.deviceList();
 }
@@ -173,6 +177,32 @@ static std::string deviceList(const Input &in) {
 /// " by --place 'op:MatMul=GPU:7'" for rules, nothing for requests.
 static std::string byWhom(const Input &in, const Constraint &c) {
   return c.kind == Kind::rule ? " by " + in.origins[c.origin].text : "";
+}
+
+/// "; to have it: --devices=CPU:0,GPU:0,GPU:1 --simulate"; nothing where no list of devices has it.
+static std::string howToHave(const Input &in, const DeviceName &name) {
+  const LogicalDevice &first = in.topology.logical.front();
+  const bool isOneTask = in.shortName(first.name) == first.name.shortStr();
+  const uint32_t id = name.id.value_or(0);
+  if (name.type != DeviceType::GPU || id >= kMostSuggestedGPUs || !isOneTask ||
+      name.withDefaultTask() != DeviceName::local(DeviceType::GPU, id))
+    return {};
+  uint32_t gpus = id + 1;
+  bool isSimulated = true;
+  for (const LogicalDevice &device : in.topology.logical)
+    if (device.name.type == DeviceType::GPU) {
+      gpus = std::max(gpus, *device.name.id + 1);
+      isSimulated &= in.topology.physical[device.physical].driver == Driver::sim;
+    }
+  std::string list = "CPU:0";
+  for (uint32_t i = 0; i < gpus; ++i)
+    list += "," + DeviceName::local(DeviceType::GPU, i).shortStr();
+  return "; to have it: --devices=" + list + (isSimulated ? " --simulate" : "");
+}
+
+static std::string aboutUnknown(const Input &in, const DeviceName &name) {
+  return ": unknown device; " + deviceList(in) + howToHave(in, name) +
+         "; to fall back to these: --soft-placement";
 }
 
 static void noteScope(const Input &in, const Constraint &c, InFlightDiagnostic &error) {
@@ -187,10 +217,39 @@ static StringRef verbOf(const Node &node) {
 static void reportUnknown(const Input &in, const Failure &failure) {
   const Constraint &c = constraintOf(in, failure.members.front());
   const Node &node = in.nodes[failure.op()];
+  const DeviceName &name = in.problem.names[c.name];
   InFlightDiagnostic error = emitError(node.loc());
-  error << node.what() << " " << verbOf(node) << " " << fullName(in.problem.names[c.name])
-        << byWhom(in, c) << ": unknown device; " << deviceList(in);
+  error << node.what() << " " << verbOf(node) << " " << fullName(name) << aboutUnknown(in, name);
   noteScope(in, c, error);
+}
+
+/// "'conv1' (Conv)", in the words of the model, whose node may be several ops here; "'Conv'" where
+/// the node has no name.
+static std::string inModel(const Node &node) {
+  if (node.type != Node::op && node.type != Node::view)
+    return node.what();
+  const OpTexts texts(node.owner, "");
+  const std::string op(texts.ops.back());
+  return texts.names.empty() ? "'" + op + "'"
+                             : "'" + std::string(texts.names.back()) + "' (" + op + ")";
+}
+
+void place::reportUnknownOfRule(const Input &in, ArrayRef<const Failure *> failures) {
+  llvm::StringSet<> seen;
+  std::vector<std::string> nodes;
+  for (const Failure *failure : failures)
+    if (std::string node = inModel(in.nodes[failure->op()]); seen.insert(node).second)
+      nodes.push_back(std::move(node));
+  const Constraint &c = constraintOf(in, failures.front()->members.front());
+  const DeviceName &name = in.problem.names[c.name];
+  constexpr size_t named = 3;
+  InFlightDiagnostic error = emitError(in.nodes[failures.front()->op()].loc());
+  error << in.origins[c.origin].text << " puts ";
+  for (size_t i = 0; i < nodes.size() && i < named; ++i)
+    error << (i == 0 ? "" : i + 1 == nodes.size() ? " and " : ", ") << nodes[i];
+  if (nodes.size() > named)
+    error << " and " << nodes.size() - named << " more";
+  error << " on " << fullName(name) << aboutUnknown(in, name);
 }
 
 static void reportNoKernel(const Input &in, const Failure &failure) {

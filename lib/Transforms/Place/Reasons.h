@@ -18,6 +18,9 @@ void warnOfOverruledRules(const Input &in, llvm::ArrayRef<placement::Decision> d
 /// Emits one failure, with a note for each thing that plays a part.
 void reportFailure(const Input &in, const placement::Failure &failure);
 
+/// The same of all that one rule puts on a device that is not there, as one error.
+void reportUnknownOfRule(const Input &in, llvm::ArrayRef<const placement::Failure *> failures);
+
 /// An answer of `why-not` (spec P10): `node` is asked about, `device` an index.
 struct WhyNotWords {
   std::string state;               ///< " is on GPU:0 (...); for GPU:1:", behind the op

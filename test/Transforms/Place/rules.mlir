@@ -2,7 +2,8 @@
 // RUN: split-file %s %t
 // RUN: gantry-opt %t/graph.mlir --gantry-place="rules=@%t/rules.txt" --mlir-print-local-scope 2>&1 | FileCheck %s
 // RUN: gantry-opt %t/graph.mlir --gantry-place="rules=name:nothing*=GPU:1,op:Relu=GPU:1,kind:variable=CPU:0" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNUSED
-// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:2" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=*=GPU:99" 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: gantry-opt %t/graph.mlir --gantry-place="rules=op:Relu=GPU:7 soft=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SOFT
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=op:TosaSub=GPU:0" 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not gantry-opt %t/graph.mlir --gantry-place="rules=Relu:GPU:0" 2>&1 | FileCheck %s --check-prefix=FORM
@@ -24,7 +25,10 @@
 // UNUSED-DAG: warning: --place 'name:nothing*=GPU:1' matches nothing
 // UNUSED-DAG: warning: --place 'kind:variable=CPU:0' matches nothing
 // UNUSED-NOT: op:Relu{{.*}}matches nothing
-// UNKNOWN: graph.mlir:3:10: error: 'Relu' is placed on '/job:localhost/replica:0/task:0/device:GPU:7' by --place 'op:Relu=GPU:7': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1
+// UNKNOWN: graph.mlir:3:10: error: --place 'op:Relu=GPU:2' puts 'Relu' on '/job:localhost/replica:0/task:0/device:GPU:2': unknown device; the devices are /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1; to have it: --devices=CPU:0,GPU:0,GPU:1,GPU:2 --simulate; to fall back to these: --soft-placement
+// One error for all ops of a rule, in the words of the model, of whose nodes they are parts.
+// MANY: graph.mlir:3:10: error: --place '*=GPU:99' puts 'Relu', 'Gemm', 'encoder.0' (Exp) and 3 more on '/job:localhost/replica:0/task:0/device:GPU:99': unknown device; the devices are {{.*}}GPU:1; to fall back to these: --soft-placement
+// MANY-NOT: error
 // SOFT: graph.mlir:3:10: remark: 'Relu' falls back from '/job:localhost/replica:0/task:0/device:GPU:7' to '/job:localhost/replica:0/task:0/device:GPU:0': unknown device
 // KERNEL: error: 'TosaSub' is placed on '/job:localhost/replica:0/task:0/device:GPU:0' by --place 'op:TosaSub=GPU:0': no kernel for 'TosaSub' of f32 there; there are kernels for CPU; ask
 // FORM: error: --place 'Relu:GPU:0' is not PATTERN=DEVICE, for example op:MatMul=GPU:1
