@@ -135,6 +135,8 @@ double Subject::seconds(const LedgerCopy &copy) const {
   return copy.joined && copy.bytes ? alone - costs.copyLatency(copy.from, copy.to) : alone;
 }
 
+std::string_view Launch::name() const { return main ? nodeOf(*main) : textOf(command->name()); }
+
 double Launches::charged(const fb::PlacedOp &op) const {
   const auto launch = of.find(&op);
   return launch != of.end() && all[launch->second].main == &op ? all[launch->second].seconds : 0;
@@ -180,7 +182,7 @@ std::vector<KernelUse> Subject::kernelsOf(const Launches &launches) const {
     ++use.launches;
     use.items += command.items();
     use.seconds += launch.seconds;
-    use.nodes.push_back(launch.main ? nodeOf(*launch.main) : textOf(command.name()));
+    use.nodes.push_back(launch.name());
   }
   std::stable_sort(uses.begin(), uses.end(),
                    [](const KernelUse &a, const KernelUse &b) { return a.seconds > b.seconds; });

@@ -116,8 +116,7 @@ void printRecord(Page &page, const Subject &subject, const NodeRow &row, const L
   add("named", names.text());
   add("device", told.devices.text());
   add("why", told.reasons.text("; "));
-  add("kernel",
-      told.kernels.text() + (told.seconds > 0 ? "" : ", whose time stands at another op"));
+  add("code", told.kernels.text() + (told.seconds > 0 ? "" : ", whose time stands at another op"));
   add("predicted", secondsText(told));
   add("work", std::to_string(told.flops) + " operations, " + formatBytes(told.bytes));
   add("where", told.places.text());
@@ -148,7 +147,7 @@ void printNodes(Page &page, const Subject &subject, const fb::Function &function
   for (const NodeRow &row : rows)
     legend.add(told.emplace_back(tell(subject, row, launches)).reasons.text("; "));
   legend.print(page);
-  Table table({"op", "~name", "~runs as", "device", "~why", ">predicted", "~kernel",
+  Table table({"op", "~name", "~runs as", "device", "~why", ">predicted", "~code",
                hasLines ? "~where" : ""});
   for (size_t i = 0; i < rows.size(); ++i) {
     const std::string ranAs = told[i].ranAs.withNumbers();
@@ -190,10 +189,11 @@ void printCopies(Page &page, const Subject &subject, const Ledger &ledger) {
 void printKernels(Page &page, const Subject &subject, const fb::Function &function,
                   const Launches &launches) {
   const std::vector<KernelUse> uses = subject.kernelsOf(launches);
-  Table table({"~kernel", "device", ">launches", ">items", ">predicted", "~ops"});
+  Table table({"~kernel", "device", ">launches", ">items", ">predicted", "~ops", "~code"});
   for (const KernelUse &use : uses)
-    table.add({use.symbol, shortDeviceName(subject.plan, use.device), std::to_string(use.launches),
-               std::to_string(use.items), formatSeconds(use.seconds), use.ops});
+    table.add({someOf(use.nodes), shortDeviceName(subject.plan, use.device),
+               std::to_string(use.launches), std::to_string(use.items), formatSeconds(use.seconds),
+               use.ops, use.symbol});
   page.print("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
              counted(launches.all.size(), "launch").c_str(),
              counted(listOf(function.placed_ops()).size(), "op").c_str());

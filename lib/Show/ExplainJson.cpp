@@ -1,4 +1,5 @@
 // An explanation for programs.
+#include "gantry/Show/CommandNames.h"
 #include "gantry/Show/Explain.h"
 
 #include "gantry/Support/JSONWriter.h"
@@ -84,7 +85,7 @@ void addLaunches(JSONWriter &json, const Subject &subject, const Launches &launc
   json.key("launches").beginArray();
   for (const Launch &launch : launches.all)
     json.beginObject()
-        .member("name", textOf(launch.command->name()))
+        .member("name", launch.name())
         .member("device", device(subject, launch.command->device()))
         .member("kernel",
                 textOf(listOf(subject.plan.kernels())[launch.command->kernel()]->symbol()))
@@ -180,13 +181,14 @@ void addMemory(JSONWriter &json, const Subject &subject) {
 /// Elements of an array.
 void addMoments(JSONWriter &json, const Subject &subject, const fb::Function &function,
                 const Moments &moments, bool withFunction) {
+  const CommandNames names(subject.plan, function);
   for (const Moment &moment : moments ? *moments : predictRun(subject.plan, function)) {
     json.beginObject();
     if (withFunction)
       json.member("function", textOf(function.name()));
     json.member("device", device(subject, moment.command->device()))
         .member("queue", uint32_t(moment.command->queue()))
-        .member("name", textOf(moment.command->name()))
+        .member("name", names.of(*moment.command))
         .member("does", fb::EnumNameOpcode(moment.command->opcode()))
         .member("start", moment.start)
         .member("end", moment.end)

@@ -133,14 +133,15 @@ void printKernels(Page &page, const Subject &subject, const fb::Function &functi
   if (uses.empty())
     return;
   Table table({uses.size() > rows ? "~most expensive" : "~kernel", "device", ">launches",
-               ">predicted", ">share", "~for"});
+               ">predicted", ">share", "~code"});
   const size_t shown = std::min(uses.size(), rows);
   double rest = all;
   for (size_t i = 0; i < shown; ++i) {
     const KernelUse &use = uses[i];
     rest -= use.seconds;
-    table.add({use.symbol, shortDeviceName(subject.plan, use.device), std::to_string(use.launches),
-               formatSeconds(use.seconds), percent(use.seconds, all), someOf(use.nodes)});
+    table.add({someOf(use.nodes), shortDeviceName(subject.plan, use.device),
+               std::to_string(use.launches), formatSeconds(use.seconds), percent(use.seconds, all),
+               use.symbol});
   }
   page.table(table, Long::cut);
   if (shown < uses.size())
@@ -216,7 +217,7 @@ void printMemoryLines(Page &page, const Subject &subject, const fb::Function &fu
                        formatBytes(memory.sizes[0]) + ", variables " +
                        formatBytes(memory.sizes[1]) + ", transient " + formatBytes(memory.sizes[2]);
     if (memory.lowerBound)
-      line += format(" (%.3f of the lower bound)",
+      line += format(" (%.3f times the lower bound)",
                      static_cast<double>(memory.sizes[2]) / static_cast<double>(memory.lowerBound));
     if (memory.transient)
       if (const std::string peak = peakOf(subject, function, used[i], *memory.transient);

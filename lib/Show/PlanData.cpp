@@ -3,6 +3,7 @@
 #include "ExplainText.h"
 #include "LiveMemory.h"
 
+#include "gantry/Show/CommandNames.h"
 #include "gantry/Show/PlacementLog.h"
 #include "gantry/Show/Repeats.h"
 
@@ -74,11 +75,11 @@ void addLaunch(JSONWriter &json, const Subject &subject, const Launch &launch,
 }
 
 void addCommand(JSONWriter &json, const Subject &subject, const fb::Function &function,
-                const fb::Command &command) {
+                const fb::Command &command, const CommandNames &names) {
   json.member("device", uint32_t(command.device()))
       .member("queue", uint32_t(command.queue()))
       .member("does", fb::EnumNameOpcode(command.opcode()))
-      .member("name", textOf(command.name()))
+      .member("name", names.of(command))
       .member("loc", subject.where(textOf(command.location())))
       .key("ops")
       .beginArray();
@@ -125,7 +126,8 @@ uint64_t kindOf(const fb::Command &command) {
 
 /// "repeats": stretches of "commands", by their places in that list, that are several times the
 /// same; named by the path that their commands have in common.
-void addRepeats(JSONWriter &json, const std::vector<const fb::Command *> &commands) {
+void addRepeats(JSONWriter &json, const std::vector<const fb::Command *> &commands,
+                const CommandNames &commandNames) {
   constexpr size_t worthFolding = 6, mostFolded = 30000;
   std::vector<uint64_t> kinds;
   for (const fb::Command *command : commands)
@@ -135,7 +137,7 @@ void addRepeats(JSONWriter &json, const std::vector<const fb::Command *> &comman
   for (const Repeat &repeat : findRepeats(kinds, worthFolding)) {
     std::vector<std::string_view> names;
     for (size_t i = 0; i < repeat.period * repeat.times; ++i)
-      names.push_back(textOf(commands[repeat.first + i]->name()));
+      names.push_back(commandNames.of(*commands[repeat.first + i]));
     const std::vector<placement::Part> parts = placement::outlineNames(names, names);
     json.beginObject()
         .member("first", uint64_t(repeat.first))
@@ -161,6 +163,7 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
   std::unordered_map<const fb::Command *, Moment> moments;
   for (const Moment &moment : predictRun(subject.plan, function))
     moments.emplace(moment.command, moment);
+  const CommandNames names(subject.plan, function);
   LastWriters writers;
   json.key("commands").beginArray();
   const std::vector<PlacedCommand> commands = commandsOf(function);
@@ -172,7 +175,7 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
       continue;
     drawn.push_back(&command);
     json.beginObject().member("at", uint64_t(i)).key("inside").boolean(commands[i].inside);
-    addCommand(json, subject, function, command);
+    addCommand(json, subject, function, command, names);
     if (auto launch = launched.find(&command); launch != launched.end())
       addLaunch(json, subject, *launch->second, places);
     if (auto moment = moments.find(&command); moment != moments.end())
@@ -196,7 +199,7 @@ void addCommands(JSONWriter &json, const Subject &subject, const fb::Function &f
         writers.write(*command.buffers()->Get(b), i);
   }
   json.endArray();
-  addRepeats(json, drawn);
+  addRepeats(json, drawn, names);
 }
 
 /// "peak": what is live of a transient arena at each command, most of it at `at`.

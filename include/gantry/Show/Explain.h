@@ -40,6 +40,9 @@ struct Launch {
   double seconds = 0;
   std::vector<const plan::fb::PlacedOp *> ops; ///< in order; may be empty
   const plan::fb::PlacedOp *main = nullptr;
+
+  /// That of the model's node that the main op is of.
+  std::string_view name() const;
 };
 
 /// The launches of a function in the plan's order, and those of each op.

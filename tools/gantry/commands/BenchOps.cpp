@@ -67,8 +67,8 @@ std::vector<Roof> roofsFor(const Execution &execution) {
 }
 
 Expected<OpTimes> measureOps(Execution &execution, size_t runs) {
-  OpTimes times;
-  times.plan = &execution.plan().metadata();
+  const fb::Plan &plan = execution.plan().metadata();
+  OpTimes times{&plan, show::CommandNames(plan, *execution.function().source)};
   times.function = execution.function().source;
   times.isVirtual = execution.plan().hasVirtualClock();
   times.runs = times.isVirtual ? 1 : runs;

@@ -96,9 +96,8 @@ std::vector<std::string> joined(std::vector<std::string> first, std::vector<std:
   return first;
 }
 
-/// Copies are called after the value, as is the launch that made it.
-std::string titleOf(const fb::Command &command) {
-  const std::string name = printable(textOf(command.name()));
+std::string titleOf(const OpTimes &times, const fb::Command &command) {
+  const std::string name = printable(times.names.of(command));
   if (name.empty())
     return kindOf(command);
   return (command.opcode() == fb::Opcode::copy ? "copy " : "") + name;
@@ -113,7 +112,9 @@ std::string roofsText(const OpTimes &times) {
     if (used[device])
       table.add({shortDeviceName(*times.plan, device), number(1e-9 * times.roofs[device].flops),
                  number(1e-9 * times.roofs[device].bandwidth), times.roofs[device].origin});
-  return linesOf(table);
+  return linesOf(table) +
+         "  (the roof: arithmetic or traffic at these rates, whichever takes longer; "
+         "what caches hold may be over 100 %)\n";
 }
 
 /// Members that a kind and a command have in common.
@@ -193,9 +194,9 @@ std::string opTimesText(const OpTimes &times, bool all) {
       break;
     Row row;
     row.add(cost, times);
-    commands.add(
-        joined(first(titleOf(*cost.command), shortDeviceName(*times.plan, cost.command->device())),
-               figures(row, total.seconds)));
+    commands.add(joined(
+        first(titleOf(times, *cost.command), shortDeviceName(*times.plan, cost.command->device())),
+        figures(row, total.seconds)));
     left -= cost.seconds;
     ++shown;
   }
@@ -234,7 +235,7 @@ void addOpTimes(JSONWriter &json, const OpTimes &times) {
     row.add(cost, times);
     json.beginObject()
         .member("command", uint64_t(numbers.at(cost.command)))
-        .member("name", textOf(cost.command->name()))
+        .member("name", times.names.of(*cost.command))
         .member("kernel", kernelOf(*times.plan, *cost.command))
         .member("op", kindOf(*cost.command))
         .member("location", textOf(cost.command->location()))

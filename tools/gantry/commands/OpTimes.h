@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry/Plan/Plan_generated.h"
+#include "gantry/Show/CommandNames.h"
 #include "gantry/Support/JSONWriter.h"
 
 #include <string>
@@ -32,11 +33,12 @@ struct CommandCost {
 
 struct OpTimes {
   const plan::fb::Plan *plan = nullptr;
+  show::CommandNames names;
   const plan::fb::Function *function = nullptr;
-  std::vector<Roof> roofs;           ///< by device of the plan
-  std::vector<CommandCost> commands; ///< the longest first
-  size_t runs = 0;                   ///< in which they were timed
-  bool isVirtual = false;            ///< times are those of the simulator's clock
+  std::vector<Roof> roofs = {};           ///< by device of the plan
+  std::vector<CommandCost> commands = {}; ///< the longest first
+  size_t runs = 0;                        ///< in which they were timed
+  bool isVirtual = false;                 ///< times are those of the simulator's clock
 };
 
 /// Tables by kind of op and by command, the longest first. Commands that hardly count are one line,

@@ -6,6 +6,7 @@
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/Views.h"
+#include "gantry/Show/CommandNames.h"
 #include "gantry/Support/JSONWriter.h"
 
 #include <cmath>
@@ -33,7 +34,7 @@ class TraceWriter {
 public:
   TraceWriter(const fb::Plan &plan, const fb::Function &function)
       : plan(plan), function(function), clock(plan, function),
-        numbers(plan::numbersOfCommands(function)) {}
+        numbers(plan::numbersOfCommands(function)), names(plan, function) {}
 
   std::string write(std::span<const TracedRun> runs) {
     json.beginObject().member("displayTimeUnit", "ms").key("otherData").beginObject();
@@ -56,7 +57,7 @@ private:
     const fb::Command &command = *event.command;
     const uint32_t process = processOf(command.device());
     nameTracks(command.device(), event.queue);
-    std::string text(plan::textOf(command.name()));
+    const std::string text(names.of(command));
     beginSlice(text.empty() ? kindOf(command) : text, fb::EnumNameOpcode(command.opcode()), process,
                event.queue, {runStart + event.start, runStart + event.end});
     json.key("args").beginObject();
@@ -134,6 +135,7 @@ private:
   const fb::Function &function;
   const plan::CommandClock clock;
   const std::unordered_map<const fb::Command *, size_t> numbers;
+  const show::CommandNames names;
   JSONWriter json;
   std::set<uint32_t> devices;
   std::set<std::pair<uint32_t, uint32_t>> queues;
