@@ -43,8 +43,8 @@ struct Parts {
   gantry_diagnostic_t c{};
 
   Parts(Diagnostic &diagnostic, const GivenFile &given)
-      : node(nodeNameOf(diagnostic.getLocation())), text(diagnostic.str()),
-        told(lineOf(diagnostic, given)) {
+      : node(forC(nodeNameOf(diagnostic.getLocation()).str())), text(forC(diagnostic.str())),
+        told(forC(lineOf(diagnostic, given))) {
     op = opOf(text);
     if (FileLineColLoc place = fileLocOf(diagnostic.getLocation())) {
       file = place.getFilename() == given.baseName ? given.name : place.getFilename().str();

@@ -13,10 +13,18 @@ inline std::string &lastError() {
   return message;
 }
 
+/// Text whose names may hold any bytes, as C takes it: a NUL in it does not end it.
+inline std::string forC(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    c == '\0' ? out += "\\x00" : out += c;
+  return out;
+}
+
 inline gantry_status_t finish(Status status) {
   if (status.ok())
     return GANTRY_OK;
-  lastError() = status.message();
+  lastError() = forC(status.message());
   return static_cast<gantry_status_t>(status.code());
 }
 

@@ -24,15 +24,27 @@ namespace {
 enum class Format { Mlir, Onnx };
 } // namespace
 
+static bool isControl(unsigned char c) {
+  return (c < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\f') || c == 0x7f;
+}
+
+/// What the format is told by.
+static StringRef startOf(StringRef bytes) { return bytes.take_front(256); }
+
 /// Text has no control characters; an ONNX model begins with a field number, which is one, or holds
-/// one among its first bytes.
+/// some among its first bytes. What has few of them and is no model is text with stray bytes.
 static Format tellFormat(StringRef bytes) {
+  constexpr int kMostStray = 4;
   if (bytes.starts_with("ML\xefR"))
     return Format::Mlir;
-  for (unsigned char c : bytes.take_front(256))
-    if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\f') || c == 0x7f)
-      return Format::Onnx;
-  return Format::Mlir;
+  StringRef start = startOf(bytes);
+  const auto controls = llvm::count_if(start, isControl);
+  if (controls == 0)
+    return Format::Mlir;
+  onnx::Model model;
+  std::string error;
+  const bool mayBeText = controls <= kMostStray && !isControl(start.front());
+  return mayBeText && !onnx::decodeModel(bytes, model, error) ? Format::Mlir : Format::Onnx;
 }
 
 StringRef GraphFile::baseName() const { return llvm::sys::path::filename(name); }
@@ -72,10 +84,20 @@ static Location placeOf(const GraphFile &file, MLIRContext *context) {
 }
 
 static LogicalResult checkContent(const GraphFile &file, MLIRContext *context) {
-  if (file.bytes->getBufferSize() > 0)
+  StringRef bytes = file.bytes->getBuffer();
+  if (bytes.empty())
+    return emitError(placeOf(file, context))
+           << "the file is empty; expected an ONNX model or a graph in MLIR";
+  const char *stray = llvm::find_if(startOf(bytes), isControl);
+  if (bytes.starts_with("ML\xefR") || stray == startOf(bytes).end() ||
+      tellFormat(bytes) == Format::Onnx)
     return success();
-  return emitError(placeOf(file, context))
-         << "the file is empty; expected an ONNX model or a graph in MLIR";
+  StringRef before = bytes.take_front(stray - bytes.begin());
+  const unsigned line = before.count('\n') + 1,
+                 column = before.size() - (before.rfind('\n') + 1) + 1;
+  return emitError(FileLineColLoc::get(context, file.baseName(), line, column))
+         << "this is text with the byte 0x" << llvm::utohexstr(uint8_t(*stray), true, 2)
+         << " in it; expected a graph in MLIR, or an ONNX model";
 }
 
 static void loadDialects(MLIRContext *context) {

@@ -5,6 +5,7 @@
 #include "MlirReader.h"
 
 #include "ONNX/Tensors.h"
+#include "SuggestOps.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
@@ -185,6 +186,7 @@ OwningOpRef<ModuleOp> gantry::readMlir(const std::shared_ptr<llvm::MemoryBuffer>
                                          : llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
                               llvm::SMLoc());
   ParserConfig config(context, /*verifyAfterParse=*/true);
+  const SuggestOps suggest(context);
   OwningOpRef<ModuleOp> module = names && !isBytecode ? parseWithNames(*sources, config, *names)
                                                       : parseSourceFile<ModuleOp>(sources, config);
   const bool isSound =

@@ -5,6 +5,7 @@
 #include "NodeOrder.h"
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Support/Names.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -131,6 +132,38 @@ DeviceAttr Importer::readRequest(const Node &node, std::string &wrong) const {
   return DeviceAttr::get(context, *name);
 }
 
+std::string Importer::describeMissing(const Scope &scope, StringRef name) {
+  // Where everything is wrong, the first few say enough, and to look for a cycle takes its time.
+  constexpr unsigned mostLookedFor = 10;
+  constexpr size_t mostNamed = 8;
+  std::vector<const Node *> cycle;
+  for (const Scope *at = &scope; at && cycle.empty(); at = at->parent)
+    if (++cyclesLookedFor <= mostLookedFor)
+      cycle = findCycle(at->nodes, name);
+  if (cycle.empty())
+    return ("operand '" + name + "' is made by no node, input or initializer before this node")
+        .str();
+  std::string text = ("operand '" + name + "' is never there: the nodes form a cycle, ").str();
+  for (size_t i = 0; i < cycle.size() && i < mostNamed; ++i)
+    text += "'" + nameOfNode(*cycle[i]).str() + "' -> ";
+  if (cycle.size() > mostNamed)
+    text += std::to_string(cycle.size() - mostNamed) + " more -> ";
+  return text + "'" + nameOfNode(*cycle.front()).str() + "'";
+}
+
+std::string Importer::describeUnknown(const Node &node) {
+  // Looking for names that are near takes milliseconds, and a file may have any number of ops.
+  constexpr size_t mostLookedFor = 20;
+  const std::string prefix = node.domain.empty() ? "" : std::string(node.domain) + ":";
+  const std::string op = prefix + std::string(node.op);
+  const std::vector<std::string> supported = getOpTable().supported();
+  std::string &meant = meantOps[op];
+  if (meant.empty() && meantOps.size() <= mostLookedFor)
+    meant = didYouMean(op, supported);
+  return "the op is not supported" + (meant.empty() ? ";" : meant) + " " +
+         std::to_string(supported.size()) + " ops are, see docs/generated/OnnxOps.md";
+}
+
 Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc,
                           DeviceAttr request) {
   auto refuse = [&](const Twine &message) {
@@ -141,8 +174,7 @@ Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Locatio
   for (StringRef name : node.inputs) {
     const Value *value = name.empty() ? nullptr : scope.find(name);
     if (!name.empty() && !value)
-      return refuse("operand '" + name +
-                    "' is made by no node, input or initializer before this node");
+      return refuse(describeMissing(scope, name));
     inputs.push_back(value ? *value : Value());
   }
   NodeContext context(*this, scope, node, opset, loc, inputs);
@@ -239,8 +271,7 @@ LogicalResult Importer::importNode(const Node &node, Scope &scope) {
   DeviceAttr request = readRequest(node, message);
   const Function *callee = findFunction(node);
   if (message.empty() && !entry && !callee)
-    message = "the op is not supported; " + std::to_string(getOpTable().supported().size()) +
-              " ops are, see docs/generated/OnnxOps.md";
+    message = describeUnknown(node);
   else if (message.empty() && entry && !entry->handler && !callee)
     message = "the op is not supported: " + entry->refusal;
 

@@ -115,6 +115,9 @@ private:
                           llvm::ArrayRef<Value> inputs) const;
   Values dispatch(const Node &node, Scope &scope, int64_t opset, mlir::Location loc,
                   DeviceAttr request);
+  /// Why an operand has no value: it is nobody's result, or the nodes wait for each other.
+  std::string describeMissing(const Scope &scope, llvm::StringRef name);
+  std::string describeUnknown(const Node &node);
   const Function *findFunction(const Node &node) const;
   Values callFunction(const Function &callee, NodeContext &call, const Node &node, Scope &scope);
   /// Says what is wrong with a node, or notes it in the report. Success means: go on.
@@ -137,6 +140,9 @@ private:
   int64_t tableElements = 0;
   /// Nodes left out because one that they need failed and was reported.
   size_t nodesLeftOut = 0;
+  unsigned cyclesLookedFor = 0;
+  /// What was probably meant by ops that there are not.
+  llvm::StringMap<std::string> meantOps;
 };
 
 } // namespace gantry::onnx

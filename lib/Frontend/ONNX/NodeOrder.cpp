@@ -93,3 +93,27 @@ std::vector<const Node *> gantry::onnx::inOrderOfUse(llvm::ArrayRef<Node> nodes)
     sorter.putWithMakers(node);
   return std::move(sorter.order);
 }
+
+std::vector<const Node *> gantry::onnx::findCycle(llvm::ArrayRef<Node> nodes,
+                                                  std::string_view name) {
+  Sorter sorter(nodes);
+  auto maker = sorter.makers.find(name);
+  if (maker == sorter.makers.end())
+    return {};
+  const size_t first = maker->second;
+  // From each node that was reached the one that reads its results, which is on the way back.
+  std::vector<size_t> reader(nodes.size(), nodes.size());
+  std::vector<size_t> queue{first};
+  for (size_t i = 0; i < queue.size() && reader[first] == nodes.size(); ++i)
+    for (size_t before : sorter.makersFor(queue[i]))
+      if (reader[before] == nodes.size()) {
+        reader[before] = queue[i];
+        queue.push_back(before);
+      }
+  if (reader[first] == nodes.size())
+    return {};
+  std::vector<const Node *> cycle{&nodes[first]};
+  for (size_t node = reader[first]; node != first; node = reader[node])
+    cycle.push_back(&nodes[node]);
+  return cycle;
+}

@@ -19,4 +19,8 @@ void forNamesRead(const Node &node, llvm::function_ref<void(std::string_view)> f
 /// wait for each other stay where they are, and fail as they are imported.
 std::vector<const Node *> inOrderOfUse(llvm::ArrayRef<Node> nodes);
 
+/// The nodes that wait for each other, as data would flow, from the maker of `name` on; none when
+/// it is in no cycle.
+std::vector<const Node *> findCycle(llvm::ArrayRef<Node> nodes, std::string_view name);
+
 } // namespace gantry::onnx

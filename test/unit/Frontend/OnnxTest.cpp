@@ -186,8 +186,12 @@ TEST(Onnx, NodesThatWaitForEachOtherAreAnError) {
   graph.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "add"), node("Neg", {"a"}, {"b"}, {}, "neg"),
                  node("Relu", {"b"}, {"y"}, {}, "act")};
   EXPECT_EQ(Imported(model(graph)).error,
-            "node 'neg' (Neg of ai.onnx, opset 17): operand 'a' is made by no node, input or "
-            "initializer before this node");
+            "node 'neg' (Neg of ai.onnx, opset 17): operand 'a' is never there: the nodes form a "
+            "cycle, 'add' -> 'neg' -> 'add'");
+  graph.nodes = {node("Add", {"x", "y"}, {"y"}, {}, "own")};
+  EXPECT_EQ(Imported(model(graph)).error,
+            "node 'own' (Add of ai.onnx, opset 17): operand 'y' is never there: the nodes form a "
+            "cycle, 'own' -> 'own'");
 }
 
 TEST(Onnx, CheckListsEverythingAtOnce) {

@@ -47,19 +47,29 @@ std::string gantry::dimFlags(ArrayRef<std::string> names) {
   return flags;
 }
 
-LogicalResult gantry::checkPortNames(ModuleOp module) {
-  for (auto func : module.getOps<func::FuncOp>()) {
-    if (!func.isPublic())
-      continue;
-    llvm::StringSet<> inputs, outputs;
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      if (std::string name = inputName(func, i); !inputs.insert(name).second)
-        return func.emitError() << "two inputs of '" << func.getSymName() << "' are called '"
-                                << name << "'; every input needs a name of its own";
-    for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (std::string name = outputName(func, i); !outputs.insert(name).second)
-        return func.emitError() << "two outputs of '" << func.getSymName() << "' are called '"
-                                << name << "'; every output needs a name of its own";
+/// Whether the names of inputs or outputs can be told apart by those who call the function.
+static LogicalResult checkNames(func::FuncOp func, unsigned count, StringRef kind,
+                                llvm::function_ref<std::string(unsigned)> nameOf) {
+  llvm::StringSet<> names;
+  for (unsigned i = 0; i < count; ++i) {
+    std::string name = nameOf(i);
+    if (StringRef(name).contains('\0'))
+      return func.emitError() << "the name '" << name << "' of " << kind << " " << i << " of '"
+                              << func.getSymName()
+                              << "' has a NUL in it, where names end in C; give it another name";
+    if (!names.insert(name).second)
+      return func.emitError() << "two " << kind << "s of '" << func.getSymName() << "' are called '"
+                              << name << "'; every " << kind << " needs a name of its own";
   }
+  return success();
+}
+
+LogicalResult gantry::checkPortNames(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func.isPublic() && (failed(checkNames(func, func.getNumArguments(), "input",
+                                              [&](unsigned i) { return inputName(func, i); })) ||
+                            failed(checkNames(func, func.getNumResults(), "output",
+                                              [&](unsigned i) { return outputName(func, i); }))))
+      return failure();
   return success();
 }
