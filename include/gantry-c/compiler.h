@@ -140,6 +140,10 @@ typedef struct gantry_compile_request_t {
 GANTRY_API gantry_status_t gantry_compile(const gantry_compile_request_t *request,
                                           gantry_artifact_t **artifact);
 
+/** Whether the compile flags can be meant, whatever the graph; files that they name are not opened.
+ * INVALID_ARGUMENT when not. */
+GANTRY_API gantry_status_t gantry_check_flags(const char *const *flags, size_t num_flags);
+
 /** Asks instead of compiling: the artifact is text, the least that would have to change for the ops
  * that `op` describes (a name, a type as "MatMul", or a pattern, as the flag "place" takes them) to
  * be placed on `device`, "GPU:1", and what that would bring: both ways are compiled, without code.

@@ -65,6 +65,7 @@ struct gantry_graph_info_t {
     llvm::raw_string_ostream textStream(text), jsonStream(json);
     printReport(report, textStream);
     printReportAsJson(report, jsonStream);
+    text = forC(text);
   }
 };
 
@@ -402,6 +403,12 @@ const char *gantry_graph_info_shape_input(const gantry_graph_info_t *info, size_
 const char *gantry_graph_info_text(const gantry_graph_info_t *info) { return info->text.c_str(); }
 const char *gantry_graph_info_json(const gantry_graph_info_t *info) { return info->json.c_str(); }
 void gantry_graph_info_destroy(gantry_graph_info_t *info) { delete info; }
+
+gantry_status_t gantry_check_flags(const char *const *flags, size_t num_flags) {
+  if (num_flags && !flags)
+    return fail(GANTRY_INVALID_ARGUMENT, "gantry_check_flags: flags is a null pointer");
+  return finish(checkCompileFlags(llvm::SmallVector<llvm::StringRef>(flags, flags + num_flags)));
+}
 
 gantry_status_t gantry_plan_to_text(const void *plan, size_t size, gantry_artifact_t **artifact) {
   clear(artifact);

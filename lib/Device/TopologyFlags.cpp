@@ -101,6 +101,9 @@ Expected<VisibleGPUs> VisibleGPUs::parse(std::string_view text) {
     Expected<DeviceName> name = parseGPU((isNumber ? "GPU:" : "") + std::string(part));
     if (!name)
       return name.status();
+    for (const auto &other : visible.gpus)
+      if (other.name == *name)
+        return Status::invalidArgument("'" + std::string(part) + "' is listed twice");
     visible.gpus.push_back({name.take(), std::string(part)});
   }
   return visible;

@@ -59,8 +59,8 @@ public:
     return *value->get_ptr<const std::string *>();
   }
 
-  /// A rate or time: a number that is not negative.
-  double rate(const char *key) {
+  /// A time: a number that is not negative.
+  double seconds(const char *key) {
     const JSON *value = member(key);
     if (!value)
       return 0;
@@ -72,10 +72,30 @@ public:
     return number;
   }
 
-  uint64_t bytes(const char *key) {
+  /// A rate, which 0 would make endless; 0 when it is not given, which is not known.
+  double rate(const char *key) {
     const JSON *value = member(key);
     if (!value)
       return 0;
+    double number = value->is_number() ? value->get<double>() : 0;
+    if (!(number > 0)) {
+      fail(std::string("'") + key + "' is not a number above 0; leave it out when it is not known");
+      return 0;
+    }
+    return number;
+  }
+
+  /// A size of at least a byte; 0 when it is not given, which is not known or no limit.
+  uint64_t bytes(const char *key) {
+    const JSON *value = member(key);
+    const uint64_t count = value ? readBytes(*value, key) : 0;
+    if (value && count == 0)
+      fail(std::string("'") + key + "' is 0 bytes, which holds nothing; leave it out for none");
+    return count;
+  }
+
+  uint64_t readBytes(const JSON &given, const char *key) {
+    const JSON *value = &given;
     if (value->is_number_unsigned()) {
       if (value->get<uint64_t>() > mostBytes)
         fail(std::string("'") + key + "' is over 2^63 - 1 bytes");
@@ -143,7 +163,7 @@ Expected<PhysicalDevice> readPhysical(const JSON &json, const std::string &place
   device.model = reader.text("model");
   device.memory = reader.bytes("memory");
   device.bandwidth = reader.rate("bandwidth");
-  device.launch = reader.rate("launch");
+  device.launch = reader.seconds("launch");
   device.architecture = reader.architecture("architecture");
   std::string driver = reader.text("driver", /*required=*/true);
   bool known = false;
@@ -162,9 +182,9 @@ Expected<PhysicalDevice> readPhysical(const JSON &json, const std::string &place
     return wrong(place, "'peak_flops' is not an object of element types");
   for (const auto &item : peak->items()) {
     std::optional<ElementType> type = elementTypeNamed(item.key());
-    if (!type || !item.value().is_number() || !(item.value().get<double>() >= 0))
+    if (!type || !item.value().is_number() || !(item.value().get<double>() > 0))
       return wrong(place, "'peak_flops' has '" + item.key() + "'; it maps the element types " +
-                              std::string(elementTypeList()) + " to numbers from 0 on");
+                              std::string(elementTypeList()) + " to numbers above 0");
     device.peakFlops[static_cast<size_t>(*type)] = item.value().get<double>();
   }
   return device;
@@ -198,7 +218,7 @@ Expected<Link> readLink(const Topology &topology, const JSON &json, const std::s
   link.from = physicalIndex(topology, reader, "from");
   link.to = physicalIndex(topology, reader, "to");
   link.bandwidth = reader.rate("bandwidth");
-  link.latency = reader.rate("latency");
+  link.latency = reader.seconds("latency");
   GANTRY_RETURN_IF_ERROR(reader.status);
   return link;
 }
@@ -320,11 +340,13 @@ std::string Topology::toJSON() const {
       entry["limit"] = device.limit;
     json["logical"].push_back(std::move(entry));
   }
-  for (const Link &link : links)
-    json["links"].push_back({{"from", physical[link.from].name.str()},
-                             {"to", physical[link.to].name.str()},
-                             {"bandwidth", link.bandwidth},
-                             {"latency", link.latency}});
+  for (const Link &link : links) {
+    JSON entry = {{"from", physical[link.from].name.str()}, {"to", physical[link.to].name.str()}};
+    if (link.bandwidth != 0)
+      entry["bandwidth"] = link.bandwidth;
+    entry["latency"] = link.latency;
+    json["links"].push_back(std::move(entry));
+  }
   // A model name from a driver need not be UTF-8.
   return json.dump(2, ' ', false, JSON::error_handler_t::replace) + "\n";
 }

@@ -7,8 +7,10 @@
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Support/Program.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
+#include "gantry/Target/Target.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -37,7 +39,7 @@ static std::string knownFlags() {
   return text;
 }
 
-static std::string textOf(const MappedFile &file) {
+static std::string textOf(const arrays::FileBytes &file) {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
@@ -109,6 +111,7 @@ struct FlagReader {
   CompileOptions options;
   TopologyFlags topology; ///< they are about one another, so they are read together at the end
   Assembler::Use cubins = Assembler::Use::ifPossible;
+  bool opensFiles = true;
   std::string error;
 
   LogicalResult fail(const llvm::Twine &message) {
@@ -275,6 +278,8 @@ struct FlagReader {
       options.graph.values.push_back(std::move(*written));
       return llvm::success();
     }
+    if (!opensFiles)
+      return llvm::success();
     options.files.push_back(file.str());
     Expected<arrays::NamedArray> read = arrays::readArray(file.str());
     if (!read)
@@ -283,16 +288,19 @@ struct FlagReader {
     return llvm::success();
   }
 
-  Expected<MappedFile> open(StringRef path) {
+  /// Also what a shell makes of <(...).
+  Expected<arrays::FileBytes> open(StringRef path) {
     options.files.push_back(path.str());
-    return MappedFile::open(path.str());
+    return arrays::FileBytes::open(path.str());
   }
 
   /// A rule, or @FILE of rules.
   LogicalResult readRules(StringRef text) {
     if (!text.consume_front("@"))
       return append(placement::parseRule(text), options.rules);
-    Expected<MappedFile> file = open(text);
+    if (!opensFiles)
+      return llvm::success();
+    Expected<arrays::FileBytes> file = open(text);
     if (!file)
       return fail("--place: " + file.status().message());
     std::vector<placement::Rule> rules;
@@ -303,7 +311,9 @@ struct FlagReader {
   }
 
   LogicalResult readLock(StringRef name) {
-    Expected<MappedFile> file = open(name);
+    if (!opensFiles)
+      return llvm::success();
+    Expected<arrays::FileBytes> file = open(name);
     if (!file)
       return fail("--placement-lock: " + file.status().message());
     Expected<std::vector<placement::LockEntry>> entries = placement::parseLock(textOf(*file));
@@ -372,8 +382,10 @@ struct FlagReader {
   }
 
   LogicalResult readTopology() {
+    if (!topology.file.empty() && !opensFiles)
+      return llvm::success();
     if (!topology.file.empty() && topology.devices.empty()) {
-      Expected<MappedFile> file = open(topology.file);
+      Expected<arrays::FileBytes> file = open(topology.file);
       if (!file)
         return fail("--topology: " + file.status().message());
       topology.json = textOf(*file);
@@ -488,8 +500,7 @@ llvm::StringRef gantry::nameOf(Math math) {
   llvm_unreachable("no other math");
 }
 
-Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flags) {
-  FlagReader reader;
+static Status readAll(FlagReader &reader, llvm::ArrayRef<StringRef> flags) {
   for (StringRef flag : flags) {
     auto [name, value] = flag.split('=');
     if (failed(reader.read(name, value)))
@@ -498,7 +509,41 @@ Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flag
   if (reader.options.withWeights && !reader.options.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
-  if (failed(reader.readTopology()) || failed(reader.findAssembler()))
+  return failed(reader.readTopology()) ? Status::invalidArgument(reader.error) : Status();
+}
+
+Expected<CompileOptions> gantry::readCompileFlags(llvm::ArrayRef<StringRef> flags) {
+  FlagReader reader;
+  GANTRY_RETURN_IF_ERROR(readAll(reader, flags));
+  if (failed(reader.findAssembler()))
     return Status::invalidArgument(reader.error);
   return std::move(reader.options);
+}
+
+/// Names that only LLVM knows.
+static Status checkCPUs(llvm::ArrayRef<std::string> cpus) {
+  if (cpus.empty())
+    return {};
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::string why;
+  mlir::ScopedDiagnosticHandler collect(
+      &context, [&](mlir::Diagnostic &diagnostic) { why = diagnostic.str(); });
+  for (const std::string &cpu : cpus)
+    if (failed(checkCPUName(mlir::UnknownLoc::get(&context), cpu)))
+      return Status::invalidArgument(why);
+  return {};
+}
+
+Status gantry::checkCompileFlags(llvm::ArrayRef<StringRef> flags) {
+  FlagReader reader;
+  reader.opensFiles = false;
+  GANTRY_RETURN_IF_ERROR(readAll(reader, flags));
+  // What is listed can be told against the list; what a file or the graph lists cannot.
+  if (!reader.topology.devices.empty() && reader.topology.file.empty())
+    if (auto made = reader.options.devices.applyTo(Topology::hostOnly()); !made)
+      return made.status();
+  for (const std::string &driver : reader.options.also)
+    if (!findTarget(driver))
+      return Status::invalidArgument("no target for driver '" + driver + "' in --also");
+  return checkCPUs(reader.options.targetCPUs);
 }

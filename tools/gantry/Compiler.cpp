@@ -105,6 +105,7 @@ Expected<Compiler> Compiler::open() {
   // The library stays open: LLVM registers things that must not be unloaded.
   Compiler compiler;
   if (!find(library, "gantry_compile", compiler.compileFn) ||
+      !find(library, "gantry_check_flags", compiler.checkFlagsFn) ||
       !find(library, "gantry_why_not", compiler.whyNotFn) ||
       !find(library, "gantry_check", compiler.checkFn) ||
       !find(library, "gantry_plan_to_text", compiler.planToTextFn) ||
@@ -148,11 +149,18 @@ Outcome Compiler::outcome(gantry_status_t status, gantry_artifact_t *artifact) c
   return result;
 }
 
+void Compiler::blame(const gantry_compile_request_t &request, const Status &failure) const {
+  if (failure.code() == StatusCode::invalidArgument &&
+      checkFlagsFn(request.flags, request.num_flags) != GANTRY_OK)
+    noteWrongUsage();
+}
+
 Outcome Compiler::compile(const CompileRequest &given) const {
   CRequest request(given);
   gantry_artifact_t *artifact = nullptr;
   const gantry_status_t status = compileFn(&request, &artifact);
   Outcome result = outcome(status, artifact);
+  blame(request, result.status);
   result.status = request.withoutRepetition(result.status);
   result.lines = request.lines.printed();
   return result;
@@ -164,6 +172,7 @@ Outcome Compiler::whyNot(const CompileRequest &given, const std::string &op,
   gantry_artifact_t *artifact = nullptr;
   const gantry_status_t status = whyNotFn(&request, op.c_str(), device.c_str(), &artifact);
   Outcome result = outcome(status, artifact);
+  blame(request, result.status);
   result.status = request.withoutRepetition(result.status);
   return result;
 }
@@ -172,6 +181,7 @@ CheckOutcome Compiler::check(const CompileRequest &given) const {
   CRequest request(given);
   gantry_graph_info_t *info = nullptr;
   const Status status = statusOf(checkFn(&request, &info));
+  blame(request, status);
   CheckOutcome result{request.withoutRepetition(status), {}, {}};
   if (info) {
     result.text = infoText(info);

@@ -85,8 +85,11 @@ public:
 private:
   Outcome outcome(gantry_status_t status, gantry_artifact_t *artifact) const;
   Status statusOf(gantry_status_t status) const;
+  /// Notes that a failure is the command line's, when it is.
+  void blame(const gantry_compile_request_t &request, const Status &failure) const;
 
   decltype(&gantry_compile) compileFn = nullptr;
+  decltype(&gantry_check_flags) checkFlagsFn = nullptr;
   decltype(&gantry_why_not) whyNotFn = nullptr;
   decltype(&gantry_check) checkFn = nullptr;
   decltype(&gantry_plan_to_text) planToTextFn = nullptr;

@@ -26,11 +26,22 @@ void printWarning(std::string_view text) { printLine("gantry: warning: ", text);
 void printRemark(std::string_view text) { printLine("gantry: remark: ", text); }
 void printNote(std::string_view text) { printLine("gantry: ", text); }
 
+static bool isWrongUsage = false;
+
+void noteWrongUsage() { isWrongUsage = true; }
+
+int reportUsage(const Status &status) {
+  noteWrongUsage();
+  return report(status);
+}
+
 int report(const Status &status) {
   if (status.ok())
     return exitSuccess;
   if (!status.message().empty())
     printError(status.message());
+  if (isWrongUsage)
+    return exitWrongUsage;
   return status.code() == StatusCode::doesNotFit ? exitDoesNotFit : exitUserError;
 }
 

@@ -28,6 +28,11 @@ void printNote(std::string_view text);
 /// status that its code calls for.
 int report(const Status &status);
 
+/// The failure that is reported next is the command line's: its status is exitWrongUsage.
+void noteWrongUsage();
+/// Reports a failure so, of what can be told only when files have been looked at.
+int reportUsage(const Status &status);
+
 /// A diagnostic of the compiler, as it was printed.
 struct CompilerLine {
   gantry_severity_t severity;

@@ -1,6 +1,7 @@
 #include "FlagValues.h"
 
 #include "gantry/Arrays/Values.h"
+#include "gantry/Placement/OpPattern.h"
 #include "gantry/Support/Format.h"
 
 #include <algorithm>
@@ -67,6 +68,29 @@ CLI::Validator numberUpTo(double most) {
       "");
 }
 
+/// "expected one of a, b, got 'c'"; nothing for one of them.
+static std::string wrongUnlessOneOf(const std::vector<std::string> &known,
+                                    const std::string &text) {
+  if (std::find(known.begin(), known.end(), text) != known.end())
+    return "";
+  return "expected one of " + CLI::detail::join(known, ", ") + ", got '" + printable(text) + "'" +
+         didYouMean(text, known);
+}
+
+CLI::Validator oneOf(std::vector<std::string> known) {
+  return CLI::Validator(
+      [known = std::move(known)](const std::string &text) { return wrongUnlessOneOf(known, text); },
+      "");
+}
+
+CLI::Validator readablePattern() {
+  return readableBy([](const std::string &text) {
+    auto read = placement::parseOpPattern(text);
+    return read ? std::move(read)
+                : Status(read.status().code(), "'" + text + "' " + read.status().message());
+  });
+}
+
 CLI::Validator readableFill() {
   return readableBy(
       [](const std::string &text) { return arrays::parseFill(text.substr(text.find('=') + 1)); });
@@ -78,9 +102,9 @@ CLI::Validator valueOf(const CompileFlag &flag) {
         const auto got = [&](const std::string &what) {
           return "expected " + what + ", got '" + printable(text) + "'";
         };
-        const auto &known = flag.values;
-        if (!known.empty() && std::find(known.begin(), known.end(), text) == known.end())
-          return got("one of " + CLI::detail::join(known, ", ")) + didYouMean(text, known);
+        if (!flag.values.empty())
+          if (std::string wrong = wrongUnlessOneOf(flag.values, text); !wrong.empty())
+            return wrong;
         if (flag.metavar == "N" && numberIn<uint64_t>(text).value_or(atMost + 1) > atMost)
           return got("a whole number from 0 to " + std::to_string(atMost));
         const size_t equals = text.rfind('=');

@@ -30,13 +30,21 @@ inline constexpr double largestTolerance = 1e30, day = 86400;
 
 CLI::Validator wholeNumber(uint64_t least, uint64_t most);
 CLI::Validator numberUpTo(double most);
+CLI::Validator oneOf(std::vector<std::string> known);
 
 /// What `parse` says of the value.
 template <typename Parse>
 CLI::Validator readableBy(Parse parse) {
   return CLI::Validator(
-      [parse](const std::string &text) { return printable(parse(text).status().message()); }, "");
+      [parse](const std::string &text) {
+        // That there is nothing is told of all flags alike.
+        return text.empty() ? "" : printable(parse(text).status().message());
+      },
+      "");
 }
+
+/// Of --op and --why-not.
+CLI::Validator readablePattern();
 
 /// Of --fill, "[NAME=]SPEC".
 CLI::Validator readableFill();

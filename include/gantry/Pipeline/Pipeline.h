@@ -132,6 +132,10 @@ struct CompileOptions {
 /// name. Errors say which flag is wrong and what is known: INVALID_ARGUMENT.
 Expected<CompileOptions> readCompileFlags(llvm::ArrayRef<llvm::StringRef> flags);
 
+/// Whether flags can be meant, whatever the graph, without opening files that they name: what the
+/// command line alone is to blame for. Errors as readCompileFlags.
+Status checkCompileFlags(llvm::ArrayRef<llvm::StringRef> flags);
+
 /// Why ops are not on a device.
 struct WhyNotQuestion {
   placement::OpPattern ops;

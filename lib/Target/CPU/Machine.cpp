@@ -2,6 +2,8 @@
 
 #include "Machine.h"
 
+#include "gantry/Target/CPU/CPUTarget.h"
+
 #include "Architectures/Architecture.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -145,6 +147,10 @@ FailureOr<Machine> gantry::describeMachine(Location loc, const std::string &name
   if (failed(known))
     return failure();
   return describeOnce(loc, **known, name);
+}
+
+LogicalResult gantry::checkCPUName(Location loc, StringRef name) {
+  return describeMachine(loc, name.str());
 }
 
 FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {

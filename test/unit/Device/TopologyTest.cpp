@@ -149,7 +149,23 @@ TEST(Topology, JSONRefused) {
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "memory": -1}]})",
        "topology: physical[0]: 'memory' is not a byte count, like 1073741824 or \"1GiB\""},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "bandwidth": -1}]})",
-       "topology: physical[0]: 'bandwidth' is not a number from 0 on"},
+       "topology: physical[0]: 'bandwidth' is not a number above 0; leave it out when it is not "
+       "known"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "bandwidth": 0}]})",
+       "topology: physical[0]: 'bandwidth' is not a number above 0; leave it out when it is not "
+       "known"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "peak_flops": {"f32": 0}}]})",
+       "topology: physical[0]: 'peak_flops' has 'f32'; it maps the element types f32, f64, f16, "
+       "bf16, i8, u8, i16, u16, i32, u32, i64, u64, i1 to numbers above 0"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host"}],
+           "links": [{"from": "CPU:0", "to": "CPU:0", "bandwidth": 0}]})",
+       "topology: links[0]: 'bandwidth' is not a number above 0; leave it out when it is not "
+       "known"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host", "memory": 0}]})",
+       "topology: physical[0]: 'memory' is 0 bytes, which holds nothing; leave it out for none"},
+      {R"({"physical": [{"name": "CPU:0", "driver": "host"}],
+           "logical": [{"name": "CPU:0", "physical": "CPU:0", "limit": "0MiB"}]})",
+       "topology: logical[0]: 'limit' is 0 bytes, which holds nothing; leave it out for none"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "architecture": "sm_9x"}]})",
        "topology: physical[0]: 'architecture' is 'sm_9x', expected a form like sm_90"},
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "launch": 3601}]})",
@@ -158,7 +174,7 @@ TEST(Topology, JSONRefused) {
       {R"({"physical": [{"name": "CPU:0", "driver": "host", "peak_flops": {"f8": 1}}]})",
        "topology: physical[0]: 'peak_flops' has 'f8'; it maps the element types f32, f64, f16, "
        "bf16, "
-       "i8, u8, i16, u16, i32, u32, i64, u64, i1 to numbers from 0 on"},
+       "i8, u8, i16, u16, i32, u32, i64, u64, i1 to numbers above 0"},
       {R"({"physical": [{"name": "GPU:0", "driver": "cuda"}]})",
        "topology: '/job:localhost/replica:0/task:0/device:GPU:0' has no host: "
        "'/job:localhost/replica:0/task:0/device:CPU:0' is missing"},

@@ -163,6 +163,14 @@ extern "C" const char *gantry_graph_info_json(const gantry_graph_info_t *info) {
 }
 extern "C" void gantry_graph_info_destroy(gantry_graph_info_t *info) { delete info; }
 
+/// A flag whose value is "wrong" cannot be meant.
+extern "C" gantry_status_t gantry_check_flags(const char *const *flags, size_t num_flags) {
+  for (size_t i = 0; i < num_flags; ++i)
+    if (std::string_view(flags[i]).ends_with("=wrong"))
+      return GANTRY_INVALID_ARGUMENT;
+  return GANTRY_OK;
+}
+
 extern "C" gantry_status_t gantry_plan_to_text(const void *, size_t size,
                                                gantry_artifact_t **artifact) {
   *artifact = makeArtifact("a plan of " + std::to_string(size) + " bytes\n");

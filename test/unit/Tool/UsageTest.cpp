@@ -99,6 +99,73 @@ TEST_F(Usage, TakesNumbersWholeAndWithinBounds) {
   EXPECT_EQ(gantry("bench p.gantry --runs=2 --warmup=0 --min-time=0 --seed=010").status, 0);
 }
 
+TEST_F(Usage, RefusesFlagsThatContradictEachOther) {
+  EXPECT_EQ(
+      wrong("run p.gantry --simulate --emulate"),
+      "--simulate and --emulate contradict each other: with --simulate GPUs run the kernels of "
+      "CPUs on a virtual clock, with --emulate their own kernels are interpreted; give one");
+  EXPECT_EQ(wrong("run p.gantry --math-limit 0.1"),
+            "--math-limit is about --compare-math, which is not given");
+  EXPECT_EQ(wrong("compile m.onnx --with-weights", " compile"),
+            "--with-weights is about the text of --stop-after, which is not given");
+}
+
+TEST_F(GantryTool, WhatOnlyTheCompilerKnowsToBeAWrongValueIsWrongUsage) {
+  compiler = fake;
+  write(folder / "m.onnx", "error no such thing\nfail 1 no such thing");
+  for (const char *command : {"compile", "check", "run", "explain"}) {
+    EXPECT_EQ(gantry(std::string(command) + " m.onnx --target-cpu=wrong").status, 2) << command;
+    EXPECT_EQ(gantry(std::string(command) + " m.onnx --target-cpu=x86-64-v3").status, 1) << command;
+  }
+  EXPECT_EQ(gantry("explain m.onnx --target-cpu=wrong --why-not x CPU:0").status, 2);
+  write(folder / "big.onnx", "fail 5 too small");
+  EXPECT_EQ(gantry("compile big.onnx --target-cpu=wrong").status, 3);
+  for (const char *flags : {"--op ops:x", "--why-not ops:x CPU:0", "--why-not x XPU:0"})
+    EXPECT_EQ(gantry(std::string("explain m.onnx ") + flags).status, 2) << flags;
+  for (const char *flags :
+       {"--verify=sometimes", "--emulate-checks=some", "--log-device-placement=xml"})
+    EXPECT_HAS(gantry(std::string("run p.gantry ") + flags).err, "expected one of ");
+  for (const char *flag : {"--devices=FPU:0", "--devices=GPU:0@0", "--devices=GPU:0,GPU:0",
+                           "--visible=x", "--visible=0,0", "--split=GPU:0=0", "--visible=3"})
+    EXPECT_EQ(gantry(std::string("devices ") + flag).status, 2) << flag;
+  EXPECT_EQ(gantry("devices --topology none.json").status, 1);
+}
+
+TEST_F(GantryTool, HelpHasTheFlagsOfEveryDay_HelpAllTheOthers) {
+  const auto flagsIn = [](const std::string &help) {
+    const std::regex line("\\n  (-., ?)?(--[a-z-]+)");
+    std::vector<std::string> flags;
+    for (std::sregex_iterator it(help.begin(), help.end(), line), end; it != end; ++it)
+      if (const std::string flag = (*it)[2]; !flag.starts_with("--help"))
+        flags.push_back(flag);
+    return flags;
+  };
+  const std::string top = gantry("--help").out;
+  size_t commands = 0;
+  const std::regex line("\n  ([a-z-]+) ");
+  const std::string list = top.substr(std::min(top.find("Subcommands:"), top.find("SUBCOMMANDS:")));
+  for (std::sregex_iterator it(list.begin(), list.end(), line), end; it != end; ++it, ++commands) {
+    const std::string command = (*it)[1];
+    const std::string some = gantry(command + " --help").out,
+                      all = gantry(command + " --help-all").out;
+    const auto shown = flagsIn(some), every = flagsIn(all);
+    EXPECT_LE(shown.size(), 15u) << command;
+    for (const std::string &flag : shown)
+      EXPECT_NE(std::find(every.begin(), every.end(), flag), every.end()) << command << flag;
+    const std::string more = std::to_string(every.size() - shown.size()) + " more flags: gantry " +
+                             command + " --help-all\n";
+    EXPECT_EQ(some.find(more) != some.npos, every.size() > shown.size()) << some;
+    EXPECT_EQ(all.find("more flags"), all.npos);
+    // The manual keeps all of them, and so does completion.
+    const std::string manual = gantry("man " + command).out, bash = gantry("completion bash").out;
+    for (const std::string &flag : every) {
+      EXPECT_HAS(bash, flag);
+      EXPECT_HAS(manual, std::regex_replace(flag, std::regex("-"), "\\-"));
+    }
+  }
+  EXPECT_EQ(commands, 12u);
+}
+
 TEST_F(GantryTool, AForgottenInputIsNotMadeUp) {
   const Result run = gantry("run p.gantry --input a=ramp.npy");
   EXPECT_EQ(run.status, 1);

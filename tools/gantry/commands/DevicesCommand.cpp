@@ -8,11 +8,12 @@
 #include "gantry/Device/GPUArch.h"
 #include "gantry/Device/SpellOut.h"
 #include "gantry/Drivers/CPUFeatures.h"
+#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Machine/Calibrate.h"
 #include "gantry/Machine/Libraries.h"
 #include "gantry/Machine/Machine.h"
 #include "gantry/Support/Bytes.h"
-#include "gantry/Support/File.h"
+#include "gantry/Support/Seconds.h"
 #include "gantry/Support/Version.h"
 
 #include <algorithm>
@@ -71,10 +72,6 @@ std::string formatRate(double rate, const char *unit) {
   for (; rate >= 1000 && prefix + 1 < std::size(prefixes); ++prefix)
     rate /= 1000;
   return format("%.3g %s%s", rate, prefixes[prefix], unit);
-}
-
-std::string formatSeconds(double seconds) {
-  return seconds < 1e-6 ? format("%.3g ns", seconds * 1e9) : format("%.3g us", seconds * 1e6);
 }
 
 std::string assumedUnless(bool known) { return known ? "" : " (assumed)"; }
@@ -206,7 +203,7 @@ void printForPeople(const Machine &machine, const Topology &topology, bool calib
 Expected<Topology> describedTopology(const Options &options, const Topology &machine) {
   TopologyFlags flags = flagsOf(options);
   if (!flags.file.empty()) {
-    auto file = MappedFile::open(flags.file);
+    auto file = arrays::FileBytes::open(flags.file);
     if (!file)
       return Status(file.status().code(), "--topology: " + file.status().message());
     flags.json.assign(file->bytes().begin(), file->bytes().end());
@@ -221,7 +218,8 @@ int devicesCommand(const Options &options) {
   Machine machine = machine::readMachine();
   auto topology = describedTopology(options, machine.topology);
   if (!topology)
-    return report(topology.status());
+    return flagsOf(options).file.empty() ? reportUsage(topology.status())
+                                         : report(topology.status());
   if (options.calibrate) {
     const auto threads = static_cast<unsigned>(options.threads);
     machine::applyRates(machine::measureHost(threads), *topology);

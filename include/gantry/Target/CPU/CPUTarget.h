@@ -13,6 +13,10 @@ inline constexpr llvm::StringLiteral kCPUTarget = "cpu";
 /// Makes it known to the process.
 void registerCPUTarget();
 
+/// Whether there is a CPU of that name, with the features behind it ("x86-64-v4+amx_bf16");
+/// diagnoses what is wrong with it.
+mlir::LogicalResult checkCPUName(mlir::Location loc, llvm::StringRef name);
+
 /// Adds the passes from kernels (gantry.kernel) to functions over memrefs and loops, with
 /// gantry.work on each.
 void buildCPUKernelPipeline(mlir::OpPassManager &pm);
