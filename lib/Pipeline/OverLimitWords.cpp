@@ -57,7 +57,8 @@ std::string overlimit::describeStreamed(ModuleOp module) {
     if (brought.number == 0)
       return "";
     return count(brought, "weight") + (brought.number == 1 ? " stays" : " stay") +
-           " on the host and come" + (brought.number == 1 ? "s" : "") + " in each run";
+           " on the host and " + (brought.number == 1 ? "is" : "are") +
+           " copied to the device in each run";
   });
 }
 
@@ -96,8 +97,8 @@ std::string overlimit::describeMoved(ModuleOp module) {
       return op.getDevice().getAttr() == device.getSymNameAttr() && op.getReason() == kMovedReason;
     });
     return number == 0 ? ""
-                       : std::to_string(number) + (number == 1 ? " op runs" : " ops run") +
-                             " there, where there is room";
+                       : std::to_string(number) + (number == 1 ? " op moves" : " ops move") +
+                             " there, since there is room";
   });
 }
 
@@ -106,13 +107,18 @@ std::string overlimit::describePieces(ModuleOp module, ArrayRef<int64_t> pieces)
   for (auto [device, count] : llvm::zip(module.getOps<commands::DeviceOp>(), pieces))
     if (count > 1)
       text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() +
-              ": the batch goes in " + std::to_string(count) + " pieces where most is held";
+              ": where most memory is in use the batch runs in " + std::to_string(count) +
+              " pieces";
   return text;
 }
 
 std::string overlimit::compare(int64_t saved, double seconds) {
-  std::string text = formatBytes(std::abs(saved)) + (saved < 0 ? " more, " : " less, ");
-  return text + formatSeconds(std::abs(seconds)) + (seconds < 0 ? " less" : " more") + " per run";
+  std::string text = saved == 0 ? "saves no memory"
+                                : (saved < 0 ? "takes " : "saves ") + formatBytes(std::abs(saved));
+  if (seconds == 0)
+    return text + ", costs no time";
+  return text + (seconds < 0 ? ", saves " : ", adds ") + formatSeconds(std::abs(seconds)) +
+         " per run";
 }
 
 std::string overlimit::compareAll(double before, double after) {
@@ -184,8 +190,7 @@ Refusal overlimit::refusalOf(ModuleOp module, size_t shortest, int64_t bytes, in
       fullest = launch;
     }
   });
-  std::string text =
-      "of what --over-limit=fix can do, the plan that needs least needs " + formatBytes(bytes);
+  std::string text = "the smallest plan that --over-limit=fix can make needs " + formatBytes(bytes);
   if (fullest)
     text += ", and '" +
             (fullest.getName().empty() ? fullest.getKernel() : fullest.getName()).str() +

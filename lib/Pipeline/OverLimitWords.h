@@ -7,18 +7,19 @@
 
 namespace gantry::overlimit {
 
-/// "GPU:0: 12 weights of 3.4 MiB in all stay on the host and come in each run", by device.
+/// "GPU:0: 12 weights of 3.4 MiB in all stay on the host and are copied to the device in each run",
+/// by device.
 std::string describeStreamed(mlir::ModuleOp module);
 /// "GPU:0: 3 values of 12 MiB in all wait on the host for their next use", by device.
 std::string describeSwapped(mlir::ModuleOp module);
 /// "GPU:0: 5 ops run again for values that are read late", by device.
 std::string describeRecomputed(mlir::ModuleOp module);
-/// "GPU:1: 5 ops run there, where there is room", by device.
+/// "GPU:1: 5 ops move there, since there is room", by device.
 std::string describeMoved(mlir::ModuleOp module);
-/// "GPU:0: the batch goes through where most is held in 4 pieces", by device.
+/// "GPU:0: where most memory is in use the batch runs in 4 pieces", by device.
 std::string describePieces(mlir::ModuleOp module, llvm::ArrayRef<int64_t> pieces);
 
-/// What a step brought: "12 MiB less, 34 us more per run".
+/// What a step brought: "saves 12 MiB, adds 34 µs per run".
 std::string compare(int64_t saved, double seconds);
 /// "predicted 1 ms -> 2 ms per run (2.00x)"
 std::string compareAll(double before, double after);

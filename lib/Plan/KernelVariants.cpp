@@ -77,11 +77,9 @@ bool runsOn(fb::CodeKind kind, std::string_view driver) {
 std::string KernelVariant::describe(const fb::Plan &plan) const {
   switch (source) {
   case fb::KernelSource::library:
-    return std::string(library) +
-           (libraryVersion.empty() ? "" : " " + std::string(libraryVersion)) + " on " +
-           std::string(driver);
+    return std::string(library) + (libraryVersion.empty() ? "" : " " + std::string(libraryVersion));
   case fb::KernelSource::registered:
-    return "the registered kernel on " + std::string(driver);
+    return "the registered kernel";
   case fb::KernelSource::code:
     break;
   }
@@ -100,8 +98,10 @@ std::string KernelVariant::describe(const fb::Plan &plan) const {
     add(textOf(feature));
   for (std::string_view feature : features)
     add(feature);
-  const std::string form = object.kind() == fb::CodeKind::cubin ? "cubin" : "code";
-  return (needs.empty() ? form : form + " of " + needs) + " on " + std::string(driver);
+  const std::string form = object.kind() == fb::CodeKind::cubin ? "machine code"
+                           : object.kind() == fb::CodeKind::ptx ? "PTX"
+                                                                : "code";
+  return needs.empty() ? form : form + " for " + needs;
 }
 
 } // namespace gantry::plan

@@ -114,7 +114,7 @@ Status LoadedPlan::chooseVariant(KernelChoice &choice, uint32_t first) const {
       choice.variant = variants[i];
       return {};
     }
-    choice.passedOver.push_back(variants[i].describe(metadata()) + ": " + lack.what);
+    choice.passedOver.push_back(variants[i].describe(metadata()) + " (" + lack.what + ")");
     if (variants[i].source == fb::KernelSource::registered)
       code = StatusCode::notFound;
   }
@@ -140,9 +140,9 @@ void LoadedPlan::logPassedOver() const {
   for (const KernelChoice &choice : choices) {
     if (choice.passedOver.empty())
       continue;
-    std::string way = " on '" + choice.device->name() + "' as " +
-                      choice.variant.describe(metadata()) +
-                      ", since others are not possible here: " + joined(choice.passedOver);
+    std::string way =
+        " on '" + choice.device->name() + "' as " + choice.variant.describe(metadata()) +
+        "; what comes before it in the plan cannot run here: " + joined(choice.passedOver);
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto &known) { return known.first == way; });
     if (group == groups.end())
@@ -171,7 +171,8 @@ Status LoadedPlan::loadKernel(KernelChoice &choice) {
   Status status = loadVariant(choice);
   while (choice.variant.source == fb::KernelSource::library &&
          (status.code() == StatusCode::unsupported || status.code() == StatusCode::unavailable)) {
-    choice.passedOver.push_back(choice.variant.describe(metadata()) + ": " + status.message());
+    choice.passedOver.push_back(choice.variant.describe(metadata()) + " (" + status.message() +
+                                ")");
     GANTRY_RETURN_IF_ERROR(chooseVariant(choice, choice.number + 1));
     status = loadVariant(choice);
   }

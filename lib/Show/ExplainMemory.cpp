@@ -109,8 +109,8 @@ void printMemory(Page &page, const Subject &subject, const fb::Function &functio
     if (output->over() != plan::nothingSaid)
       given += typeBytes(*output->type());
   if (given)
-    page.paragraph("  of in, out, " + formatBytes(given) +
-                   " less where inputs are given away, which outputs lie over");
+    page.paragraph("  in, out: " + formatBytes(given) +
+                   " less where inputs are given away, since outputs are written into them");
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d)
     if (auto arena = subject.memoryOf(d).transient)
       printArena(page, subject, function, d, *arena);

@@ -69,7 +69,7 @@ void printHeader(Page &page, const Subject &subject) {
     printRemarks(page, subject);
 }
 
-/// "code of avx512f on host, else code on host" for each driver on which there is a choice.
+/// ", driver host: code for avx512f, else code" for each driver on which there is a choice.
 std::vector<std::string> variantChoices(const fb::Plan &plan, const fb::Kernel &kernel) {
   std::map<std::string_view, std::vector<std::string>> byDriver;
   for (const KernelVariant &variant : variantsOf(plan, kernel))
@@ -78,9 +78,9 @@ std::vector<std::string> variantChoices(const fb::Plan &plan, const fb::Kernel &
   for (const auto &[driver, variants] : byDriver) {
     if (variants.size() < 2)
       continue;
-    choices.emplace_back();
-    for (const std::string &variant : variants)
-      choices.back() += (choices.back().empty() ? "" : ", else ") + variant;
+    choices.push_back(", driver " + std::string(driver) + ": " + variants.front());
+    for (size_t i = 1; i < variants.size(); ++i)
+      choices.back() += ", else " + variants[i];
   }
   return choices;
 }
@@ -92,7 +92,7 @@ void printVariants(Page &page, const fb::Plan &plan) {
     for (const std::string &choice : variantChoices(plan, *kernel))
       ++kernels[choice];
   for (const auto &[choice, count] : kernels)
-    page.paragraph(counted(count, "kernel") + ": " + choice);
+    page.paragraph(counted(count, "kernel") + choice);
 }
 
 void printHints(Page &page, const Subject &subject) {
@@ -168,8 +168,7 @@ std::string predictionOf(const Subject &subject, const fb::Function &function) {
     return "";
   std::string text = "predicted " + formatSeconds(seconds) + " per run";
   if (const double bound = lowerBoundSeconds(subject.plan, function); bound > 0)
-    text += format(", %.2f times the %s that no placement on these devices can beat",
-                   seconds / bound, formatSeconds(bound).c_str());
+    text += "; no placement on these devices can take less than " + formatSeconds(bound);
   return text;
 }
 

@@ -128,7 +128,7 @@ std::string memorySummary(const fb::Plan &plan) {
            formatBytes(arenas.sizes[0]) + ", variables " + formatBytes(arenas.sizes[1]) +
            ", transient " + formatBytes(arenas.sizes[2]);
     if (arenas.lowerBound)
-      out += format(" (%.3f of the lower bound)",
+      out += format(" (%.3f times the lower bound)",
                     static_cast<double>(arenas.sizes[2]) / static_cast<double>(arenas.lowerBound));
     if (device.memory_limit())
       out += ", limit " + formatBytes(device.memory_limit());

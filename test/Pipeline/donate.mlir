@@ -11,7 +11,7 @@
 // CHECK: input {{ *}}w {{ *}}f32[1024]
 // CHECK: output {{ *}}next {{ *}}f32[1024] {{ *}}4096 {{ *}}CPU:0, over 'w'
 // CHECK: output {{ *}}norm {{.*}} CPU:0{{$}}
-// CHECK: of in, out, 4 KiB less where inputs are given away, which outputs lie over
+// CHECK: in, out: 4 KiB less where inputs are given away, since outputs are written into them
 // TEXT: plan.output 0 size 4096 {gantry.over = 0 : i64}
 // UNKNOWN: error: {{.*}}: --donate v names no input; the inputs are 'w', 'g'
 func.func @main(%w: tensor<1024xf32> {gantry.name = "w"}, %g: tensor<1024xf32> {gantry.name = "g"})

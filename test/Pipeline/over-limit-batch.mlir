@@ -5,15 +5,15 @@
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@1600KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
 // CHECK: remark: {{.*}}over-limit-batch.mlir:{{[0-9]+}}:8: over the limit: GPU:0: 5 ops from 'MatMul/y.0.0.0.0' to 'MatMul/y' run once for each of 4 pieces of the batch
-// CHECK: remark: over the limit: GPU:0: the batch goes in {{[0-9]+}} pieces where most is held: {{.*}} less, {{.*}} more per run
+// CHECK: remark: over the limit: GPU:0: where most memory is in use the batch runs in {{[0-9]+}} pieces: saves {{.*}}, adds {{.*}} per run
 // RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN: constraint: over the limit: GPU:0: the batch goes in {{[0-9]+}} pieces where most is held
+// EXPLAIN: constraint: over the limit: GPU:0: where most memory is in use the batch runs in {{[0-9]+}} pieces
 
 // RUN: gantry run %s --devices=CPU:0,GPU:0 --simulate --fill ramp --output y=%t.1.npy
 // RUN: gantry run %t.gantry --fill ramp --output y=%t.2.npy
 // RUN: gantry run %t.gantry --fill ramp --sim-order=random:7 --output y=%t.3.npy
 // RUN: gantry compile %s --devices=CPU:0@2MiB --over-limit=fix -o %t.cpu.gantry 2>&1 | FileCheck %s --check-prefix=CPU
-// CPU: remark: over the limit: CPU:0: the batch goes in {{[0-9]+}} pieces where most is held
+// CPU: remark: over the limit: CPU:0: where most memory is in use the batch runs in {{[0-9]+}} pieces
 // RUN: gantry run %t.cpu.gantry --fill ramp --output y=%t.4.npy
 // RUN: cmp %t.1.npy %t.2.npy
 // RUN: cmp %t.1.npy %t.3.npy

@@ -4,7 +4,7 @@
 // ERROR: the plan needs {{.*}} on '/job:localhost/replica:0/task:0/device:CPU:0', the limit is 400 KiB
 // RUN: gantry compile %s --devices=CPU:0@400KiB --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
-// CHECK: remark: over the limit: convolutions are computed row by row with those around them: {{.*}} KiB less, {{.*}} per run; predicted {{.*}} -> {{.*}} per run ({{.*}}x)
+// CHECK: remark: over the limit: convolutions are computed row by row with those around them: saves {{.*}} KiB, {{.*}}; predicted {{.*}} -> {{.*}} per run ({{.*}}x)
 // RUN: gantry run %s --fill ramp --output y=%t.1.npy
 // RUN: gantry run %t.gantry --fill ramp --output y=%t.2.npy
 // RUN: cmp %t.1.npy %t.2.npy

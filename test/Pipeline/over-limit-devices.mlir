@@ -3,9 +3,9 @@
 // RUN: bash -c "gantry compile %s --devices=CPU:0,GPU:0@4MiB,GPU:1 --simulate -o %t.gantry; test \$? = 3"
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@4MiB,GPU:1 --simulate --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
-// CHECK: remark: over the limit: GPU:1: 3 ops run there, where there is room: 3 MiB less, {{.*}} more per run; predicted {{.*}} -> {{.*}} per run ({{.*}}x)
+// CHECK: remark: over the limit: GPU:1: 3 ops move there, since there is room: saves 3 MiB, adds {{.*}} per run; predicted {{.*}} -> {{.*}} per run ({{.*}}x)
 // RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN: constraint: over the limit: GPU:1: 3 ops run there, where there is room
+// EXPLAIN: constraint: over the limit: GPU:1: 3 ops move there, since there is room
 // RUN: gantry run %s --devices=CPU:0,GPU:0 --simulate --fill ramp --output y=%t.1.npy
 // RUN: gantry run %t.gantry --fill ramp --output y=%t.2.npy
 // RUN: gantry run %t.gantry --fill ramp --sim-order=random:7 --output y=%t.3.npy

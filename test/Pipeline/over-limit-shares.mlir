@@ -3,7 +3,7 @@
 // CHECK: over-limit-shares, batch 4: 0.1 MiB, {{.*}} ms per run
 // CHECK-NEXT: 80% {{[12][.0-9]*}}x, clock {{(0.99|1.00)[0-9]}} of it, same bits
 // CHECK-NEXT: GPU:0: {{[0-9]+}} weights of {{.*}} stay on the host
-// CHECK-NEXT: 10% refused: of what --over-limit=fix can do, the plan that needs least needs
+// CHECK-NEXT: 10% refused: the smallest plan that --over-limit=fix can make needs
 #gpu = #gantry.device<"GPU:0">
 func.func @main(%x: tensor<?x64xf32> {gantry.name = "x", gantry.dims = ["batch", ""]}) -> (tensor<?x64xf32> {gantry.name = "y"}) {
   %w0 = gantry.constant dense<0.01> : tensor<64x64xf32>

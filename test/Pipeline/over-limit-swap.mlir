@@ -3,7 +3,7 @@
 // RUN: bash -c "gantry compile %s --devices=CPU:0,GPU:0@1400KiB --simulate -o %t.gantry; test \$? = 3"
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@1400KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
-// CHECK: remark: over the limit: GPU:0: 1 value of 256 KiB waits on the host for its next use: 256 KiB less, {{.*}} more per run; predicted {{.*}} -> {{.*}} per run (1.{{[01][0-9]}}x)
+// CHECK: remark: over the limit: GPU:0: 1 value of 256 KiB waits on the host for its next use: saves 256 KiB, adds {{.*}} per run; predicted {{.*}} -> {{.*}} per run (1.{{[01][0-9]}}x)
 // RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: constraint: over the limit: GPU:0: 1 value of 256 KiB waits on the host for its next use
 // RUN: gantry explain %t.gantry --all | FileCheck %s --check-prefix=COPIES

@@ -4,7 +4,7 @@
 // ERROR: the plan needs 128 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 100 KiB
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@100KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
-// CHECK: remark: over the limit: GPU:0: {{[0-9]+}} weights of {{[0-9]+}} KiB in all stay on the host and come in each run: {{[0-9.]+}} KiB less, {{[0-9.]+}} µs more per run; predicted {{.*}} -> {{.*}} per run ({{.*}}x)
+// CHECK: remark: over the limit: GPU:0: {{[0-9]+}} weights of {{[0-9]+}} KiB in all stay on the host and are copied to the device in each run: saves {{[0-9.]+}} KiB, adds {{[0-9.]+}} µs per run; predicted {{.*}} -> {{.*}} per run ({{.*}}x)
 // RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: constraint: over the limit: GPU:0: {{[0-9]+}} weights of {{[0-9]+}} KiB in all stay on the host
 
@@ -18,7 +18,7 @@
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@128KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | count 0
 // RUN: bash -c "gantry compile %s --devices=CPU:0,GPU:0@40KiB --simulate --over-limit=fix -o %t.gantry; test \$? = 3" 2>&1 | FileCheck %s --check-prefix=REFUSED
 // REFUSED: the plan needs 128 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 40 KiB: {{.*}}; raise the limit to at least 131072 bytes, put less on this device or make the batch smaller (--largest-batch=DIM finds the largest that fits){{$}}
-// REFUSED: note: {{.*}}over-limit.mlir:{{.*}}: of what --over-limit=fix can do, the plan that needs least needs 48 KiB, and 'MatMul/y.0.0.0.0.0' alone takes 48 KiB: it reads {{.*}} (16 KiB), {{.*}}writes {{.*}} (16 KiB)
+// REFUSED: note: {{.*}}over-limit.mlir:{{.*}}: the smallest plan that --over-limit=fix can make needs 48 KiB, and 'MatMul/y.0.0.0.0.0' alone takes 48 KiB: it reads {{.*}} (16 KiB), {{.*}}writes {{.*}} (16 KiB)
 
 // RUN: not gantry compile %s --over-limit=mend -o %t.gantry 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: --over-limit: expected one of error, fix, got 'mend'

@@ -4,12 +4,12 @@
 // RUN: gantry plan-text %t.both.gantry | FileCheck %s
 
 // RUN: gantry run %t.both.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=SECOND
-// SECOND: gantry: '{{.*}}': kernel 'relu_0' runs on '/job:localhost/replica:0/task:0/device:CPU:0' as code of x86-64-v3 on host, since others are not possible here: code of {{.*}}: this machine's CPU lacks {{.*}}
+// SECOND: gantry: '{{.*}}': kernel 'relu_0' runs on '/job:localhost/replica:0/task:0/device:CPU:0' as code for x86-64-v3; what comes before it in the plan cannot run here: code for {{.*}} (this machine's CPU lacks {{.*}}
 // SECOND: y: f32[4] on CPU:0
 // SECOND-NEXT: [0. 1. 2. 3.]
 // RUN: gantry explain %t.both.gantry | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN: 1 kernel: code of x86-64-v4
-// EXPLAIN: else code of x86-64-v3 on host
+// EXPLAIN: 1 kernel, driver host: code for x86-64-v4
+// EXPLAIN: else code for x86-64-v3
 
 // CHECK: plan.code @code0 elf for "x86-64" needs [
 // CHECK: plan.code @code1 elf for "x86-64" needs ["x86-64-v3"]

@@ -21,7 +21,7 @@
 // REDEFINE: %{flags} = --target-cpu=x86-64-v3,x86-64-v4
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=CPUS --input-file=%t.told.graph
-// CPUS: 2 kernels: code of x86-64-v3 on host, else code of x86-64-v4
+// CPUS: 2 kernels, driver host: code for x86-64-v3, else code for x86-64-v4
 // REDEFINE: %{flags} = --target-cpu=sapphirerapids,x86-64-v3 --math=bf16
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=MATRICES --input-file=%t.told.graph
@@ -29,8 +29,8 @@
 // REDEFINE: %{flags} = --devices=CPU:0,GPU:0 --gpu-arch=sm_80,sm_90 --libraries=cublaslt
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=LIBRARY --input-file=%t.told.graph
-// LIBRARY: cublasLt {{.*}} on cuda, else cubin of sm_90 on cuda, else code of sm_90 on cuda, else
-// LIBRARY-NEXT: cubin of sm_80 on cuda, else code of sm_80 on cuda
+// LIBRARY: cublasLt {{.*}}, else machine code for sm_90, else PTX for sm_90, else
+// LIBRARY-NEXT: machine code for sm_80, else PTX for sm_80
 // REDEFINE: %{flags} = --devices=CPU:0,GPU:0 --also=sim --cubins=off
 // RUN: %{same}
 

@@ -149,9 +149,9 @@ struct CUDALibraries : FakeLibraryTest {
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     EXPECT_EQ(logged, std::vector<std::string>{
                           "'test.gantry': kernel 'add_f32' runs on '" + gpu +
-                          "' as code of sm_75 on cuda, since others are not possible here: "
+                          "' as PTX for sm_75; what comes before it in the plan cannot run here: "
                           "cublasLt " +
-                          plan.library->library_version + " on cuda: " + why});
+                          plan.library->library_version + " (" + why + ")"});
     Run run(*loaded);
     ASSERT_OK(run.run());
     run.expectSum();
@@ -261,11 +261,12 @@ TEST_F(CUDALibraries, thatWouldLeaveTheGPUIdleLeaveItToTheNextVariant) {
   Plan plan(large, /*hasOther=*/true, /*elements=*/512 * 512);
   auto loaded = plan.load(makeRuntime());
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  EXPECT_EQ(logged, std::vector<std::string>{
-                        "'test.gantry': kernel 'add_f32' runs on '" + gpu +
-                        "' as code of sm_75 on cuda, since others are not possible here: cublasLt "
-                        "12.0 on cuda: cuBLASLt 13.1.0 has no algorithm for '" +
-                        large.text() + "' on fake GPU that keeps it busy"});
+  EXPECT_EQ(logged,
+            std::vector<std::string>{
+                "'test.gantry': kernel 'add_f32' runs on '" + gpu +
+                "' as PTX for sm_75; what comes before it in the plan cannot run here: cublasLt "
+                "12.0 (cuBLASLt 13.1.0 has no algorithm for '" +
+                large.text() + "' on fake GPU that keeps it busy)"});
 }
 
 TEST_F(CUDALibraries, areMissedByAPlanWithoutAnotherVariant) {
@@ -274,8 +275,8 @@ TEST_F(CUDALibraries, areMissedByAPlanWithoutAnotherVariant) {
   auto loaded = plan.load(makeRuntime());
   EXPECT_EQ(loaded.status().code(), StatusCode::unsupported);
   EXPECT_EQ(loaded.status().message(),
-            "'test.gantry': 'product' on GPU:0: cublasLt 12.0 on cuda: "
-            "cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_NOT_SUPPORTED");
+            "'test.gantry': 'product' on GPU:0: cublasLt 12.0 "
+            "(cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_NOT_SUPPORTED)");
   fake.fail(0, 0);
   plan.library->library = "cusolver";
   loaded = plan.load(makeRuntime());

@@ -57,7 +57,7 @@ def bench(gantry, model, shares):
         done = gantry.compile(model, int(needed * share), "--over-limit=fix")
         lines = [line.split(": ", 2)[-1] for line in done.stderr.splitlines()]
         if done.returncode:
-            why = [line[line.index("of what"):] for line in lines if "of what --over-limit=fix" in line] or lines[:1]
+            why = [line[line.index("the smallest plan"):] for line in lines if "the smallest plan that --over-limit=fix" in line] or lines[:1]
             print(f"  {share:4.0%} refused: {why[0]}")
             continue
         seconds, clock, limited = gantry.measure()

@@ -145,20 +145,20 @@ def kernels_page(table, td):
     return "\n".join(page)
 
 
-def help_of(binary, *arguments):
+def help_of(binary, *arguments, flag="--help"):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    result = subprocess.run([str(binary), *arguments, "--help"], capture_output=True, text=True, env=environment)
+    result = subprocess.run([str(binary), *arguments, flag], capture_output=True, text=True, env=environment)
     if result.returncode:
-        raise RuntimeError(f"{binary} {' '.join(arguments)} --help: exit status {result.returncode}: {result.stderr}")
+        raise RuntimeError(f"{binary} {' '.join(arguments)} {flag}: exit status {result.returncode}: {result.stderr}")
     return result.stdout.replace(str(binary), binary.name).strip()
 
 
 def cli_page(binary):
-    page = ["# Command line\n", NOTE.format(source="`gantry --help`").rstrip() + "\n",
+    page = ["# Command line\n", NOTE.format(source="`gantry --help-all`").rstrip() + "\n",
             "## gantry\n", "```text", (top := help_of(binary)), "```", ""]
     subcommands = re.search(r"(?im)^(?:sub)?commands?:\s*\n((?:[ \t]+\S.*\n?)+)", top + "\n")
     for name in re.findall(r"(?m)^ {1,4}([a-z][a-z-]*)\b", subcommands.group(1) if subcommands else ""):
-        page += [f"## gantry {name}\n", "```text", help_of(binary, name), "```", ""]
+        page += [f"## gantry {name}\n", "```text", help_of(binary, name, flag="--help-all"), "```", ""]
     return "\n".join(page)
 
 

@@ -30,11 +30,13 @@ public:
   Parser()
       : app("Gantry compiles a dataflow graph for the devices you have and runs it.", "gantry") {
     app.set_version_flag("--version", std::string("gantry ") + GANTRY_VERSION_STRING);
+    app.set_help_all_flag("--help-all", "Print this help with all flags and exit");
     app.require_subcommand(1);
     app.option_defaults()->disable_flag_override(); // a flag has no value
     app.formatter(std::make_shared<HelpFormatter>());
     app.footer(
-        "`gantry COMMAND --help` shows a command's flags with examples.\n"
+        "`gantry COMMAND --help` shows a command's everyday flags with examples, --help-all all of "
+        "them.\n"
         "Exit status: 0 success, 1 an error in what was given, 2 wrong usage, 3 does not fit.");
     addRun();
     addCompile();
@@ -54,6 +56,7 @@ public:
     try {
       app.parse(argc, argv);
       refuseEmptyValues();
+      refuseContradictions();
     } catch (const CLI::ParseError &error) {
       return finish(error, argc, argv);
     }
@@ -75,6 +78,25 @@ private:
         for (const std::string &value : option->results())
           if (value.empty() && !option->get_positional() && option->get_items_expected_max() > 0)
             throw CLI::ArgumentMismatch(option->get_name() + ": empty");
+  }
+
+  bool isGiven(const char *flag) const {
+    const CLI::Option *option = app.get_subcommands().front()->get_option_no_throw(flag);
+    return option && option->count() > 0;
+  }
+
+  void refuseContradictions() const {
+    if (app.get_subcommands().empty())
+      return;
+    if (isGiven("--simulate") && isGiven("--emulate"))
+      throw CLI::ValidationError(
+          "--simulate and --emulate contradict each other: with --simulate GPUs run the kernels of "
+          "CPUs on a virtual clock, with --emulate their own kernels are interpreted; give one");
+    if (isGiven("--math-limit") && !isGiven("--compare-math"))
+      throw CLI::ValidationError("--math-limit is about --compare-math, which is not given");
+    if (isGiven("--with-weights") && !isGiven("--stop-after"))
+      throw CLI::ValidationError(
+          "--with-weights is about the text of --stop-after, which is not given");
   }
 
   /// Help and version are no errors; anything else is wrong usage.
@@ -140,7 +162,7 @@ private:
         ->option_text("[=json]")
         ->disable_flag_override(false)
         ->group("Placement")
-        ->check(CLI::IsMember({"text", "json"}));
+        ->check(oneOf({"text", "json"}));
     sub->parse_complete_callback([this] {
       if (!placementLog.empty())
         options.placementLog = placementLog == "json" ? PlacementLog::json : PlacementLog::text;
@@ -171,20 +193,20 @@ private:
                     "what --emulate checks: memory (bounds, alignment, barriers; the default), all "
                     "(races and reads of what was never written as well) or none")
         ->option_text("WHAT")
-        ->check(CLI::IsMember({"all", "memory", "none"}))
+        ->check(oneOf({"all", "memory", "none"}))
         ->group("Devices");
     repeatable(sub->add_option("--bind", options.bindings,
                                "run a device of the plan on another one of its kind: GPU:0=GPU:3"))
         ->option_text("GPU:N=GPU:M")
         ->check(readableBy(runtime::DeviceBinding::parse))
         ->group("Devices");
-    repeatable(
-        sub->add_option("--memory", options.memorySettings,
-                        "what may be taken of a physical device's memory, or of all of its "
-                        "type (GPU:*): limit:4GiB, fraction:0.5 of what it has, growth (plans "
-                        "load though their peaks do not fit together), reserve (of a GPU: take "
-                        "that, or nearly all that is free, at once), serial (plans do not "
-                        "run together: the largest peak counts)"))
+    repeatable(sub->add_option(
+                   "--memory", options.memorySettings,
+                   "how much memory of a device may be used, or of each one of a type "
+                   "(GPU:*): limit:4GiB; fraction:0.5 of what it has; growth, plans load even "
+                   "if their peaks together are over the limit; reserve, of a GPU: take it at "
+                   "once, without a limit nearly all that is free; serial, plans do not run at "
+                   "the same time, so that only the largest peak counts"))
         ->option_text("DEVICE=SETTING[,SETTING]")
         ->check(readableBy(runtime::MemorySetting::parse))
         ->group("Devices");
@@ -219,10 +241,10 @@ private:
   void addVerify(CLI::App *sub) {
     sub->add_option("--verify", options.verify,
                     "when a plan's bytes are compared with their checksums: full (at load, the "
-                    "default), lazy (weights that are used where the file is mapped: before the "
+                    "default), lazy (of weights that are used from the mapped file: before the "
                     "first run) or off")
         ->option_text("WHEN")
-        ->check(CLI::IsMember({"full", "lazy", "off"}));
+        ->check(oneOf({"full", "lazy", "off"}));
   }
 
   void addJson(CLI::App *sub, const char *help) { sub->add_flag("--json", options.json, help); }
@@ -267,13 +289,21 @@ private:
                                "where to write an output; an .npz without NAME takes them all; - "
                                "writes to standard output"))
         ->option_text("NAME=FILE");
-    repeatable(sub->add_option("--expect", options.expected,
-                               "compare an output with these values; exit 1 when it differs"))
+    repeatable(
+        sub->add_option(
+            "--expect", options.expected,
+            "compare an output with these values; exit 1 when it differs. Integers must be "
+            "equal; others may be off by a part of the largest value: 1e-12 for f64, 1e-5 "
+            "for f32, 4e-3 for f16, 3e-2 for bf16, by the coarsest of these in the function"))
         ->option_text("NAME=FILE");
-    sub->add_option("--rtol", options.rtol, "relative tolerance of --expect (default 1e-3)")
+    sub->add_option("--rtol", options.rtol,
+                    "of --expect: each value may be off by --atol and this part of itself instead "
+                    "(1e-3 when only --atol is given)")
         ->option_text("X")
         ->check(numberUpTo(largestTolerance));
-    sub->add_option("--atol", options.atol, "absolute tolerance of --expect (default 1e-6)")
+    sub->add_option("--atol", options.atol,
+                    "of --expect: each value may be off by this and by --rtol of itself instead "
+                    "(1e-6 when only --rtol is given)")
         ->option_text("X")
         ->check(numberUpTo(largestTolerance));
     sub->add_option("--load-state", options.loadState,
@@ -295,9 +325,10 @@ private:
         "first device) and compare outputs and variables; exit 1 when they differ");
     sub->add_flag("--compare-math", options.compareMath,
                   "run once more with --math=f32 and print the largest error of each output");
-    sub->add_option("--math-limit", options.mathLimit,
-                    "of --compare-math: exit 1 when an output is further off than this part of its "
-                    "largest value")
+    sub->add_option(
+           "--math-limit", options.mathLimit,
+           "with --compare-math: exit 1 when an output is off by more than this part of its "
+           "largest value")
         ->option_text("X")
         ->check(numberUpTo(largestTolerance));
     sub->add_option("--repeat", options.repeat,
@@ -389,11 +420,11 @@ private:
         ->option_text("N")
         ->check(wholeNumber(0, atMost));
     sub->add_flag("--ops", options.ops,
-                  "time of each command and kind of op as well, in further runs: arithmetic and "
-                  "traffic a second, beside what the devices can do at best (rates of --topology, "
-                  "else measured) and what was predicted; commands of GPUs are waited for one by "
+                  "also the time of each command and kind of op, in further runs: arithmetic and "
+                  "traffic per second, compared with the best rates of the devices (those of "
+                  "--topology, else measured) and with the prediction; commands of GPUs run one by "
                   "one");
-    sub->add_flag("--all", options.all, "of --ops every command, also those that hardly count");
+    sub->add_flag("--all", options.all, "with --ops: every command, also short ones");
     addThreads(sub);
     addDeviceOptions(sub);
     addVerify(sub);
@@ -421,14 +452,18 @@ private:
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     sub->add_option("--function", options.function, "only this function")->option_text("NAME");
     sub->footer(sub->get_footer() + "\n" + std::string(placement::opPatternHelp()));
-    sub->add_flag("--all", options.all, "every op, copy and kernel; of --memory every buffer");
+    sub->add_flag("--all", options.all, "every op, copy and kernel; with --memory every buffer");
     sub->add_option("--op", options.op, "only these ops, in full; how to name them: below")
-        ->option_text("PATTERN");
-    sub->add_option("--why-not", options.whyNot,
-                    "of a graph: the least that would have to change for these ops to be there, "
-                    "and what that would cost")
+        ->option_text("PATTERN")
+        ->check(readablePattern());
+    sub->add_option(
+           "--why-not", options.whyNot,
+           "of a graph: the smallest change that would put these ops on the device, and what "
+           "it would cost")
         ->option_text("PATTERN DEVICE")
-        ->expected(2);
+        ->expected(2)
+        ->check(readablePattern().application_index(0))
+        ->check(readableBy(DeviceName::parse).application_index(1));
     sub->add_flag("--timeline", options.timeline,
                   "run once on simulated devices and draw what each queue does when");
     sub->add_flag("--memory", options.memory,

@@ -112,7 +112,7 @@ public:
     if (!needs.target.empty() && !needs.target.starts_with("sm_"))
       return {"the code is for " + std::string(needs.target) + ", not for GPUs", ""};
     if (needs.isCubin)
-      return {"an emulated GPU runs PTX alone", ""};
+      return {"an emulated GPU runs PTX, no machine code", ""};
     if (!needs.features.empty())
       return {"an emulated GPU lacks " + std::string(needs.features.front()), ""};
     if (needs.archMin > architecture)

@@ -93,7 +93,7 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
           << ", variables " << formatBytes(use.variables) << ", inputs and outputs "
           << formatBytes(use.bound) << ", transient " << formatBytes(use.transient);
     if (peak.op)
-      error << " (most at " << nameOf(peak.op) << " of '" << peak.func.getSymName() << "')";
+      error << " (most while " << nameOf(peak.op) << " runs in '" << peak.func.getSymName() << "')";
     error << "; raise the limit to at least " << use.total() << " bytes, put less on this device"
           << (isRepaired ? " or" : ",")
           << " make the batch smaller (--largest-batch=DIM finds the largest that fits)";

@@ -134,8 +134,8 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       builder.setInsertionPointAfter(family.members.back());
       std::string name = first.getSymName().str() + "/replica_" + std::to_string(i);
       if (getOperation().lookupSymbol(name))
-        return first.emitOpError() << "gets mirrors, and '@" << name
-                                   << "' is the name of one; call what has it otherwise";
+        return first.emitOpError() << "gets mirrors, and the name of one, '@" << name
+                                   << "', is taken; rename what has it";
       auto copy = cast<VariableOp>(builder.clone(*first));
       copy.setSymName(name);
       copy.setMirrorOfAttr(FlatSymbolRefAttr::get(first.getSymNameAttr()));

@@ -9,8 +9,8 @@
 // RUN: llvm-objdump -d --no-show-raw-insn --mattr=+all %t.1 | FileCheck %s --check-prefix=CODE --implicit-check-not=ptrue
 
 // The first is for every AArch64; vectors without a length (ptrue begins with them) are for none.
-// PLAN: 1 kernel: code of aarch64 on host, else code of aarch64 asimdhp asimddp asimdfhm i8mm bf16 on
-// PLAN-NEXT: host, else code of x86-64-v3 on host
+// PLAN: 1 kernel, driver host: code for aarch64, else code for aarch64 asimdhp asimddp asimdfhm i8mm bf16,
+// PLAN-NEXT: else code for x86-64-v3
 // HEADER: Machine: {{.*}}AArch64
 
 // Sums of products in vectors that are there for the whole loop.

@@ -26,7 +26,7 @@
 
 // An emulated GPU takes the PTX.
 // RUN: gantry run %t.gantry --emulate --fill x=ramp -v 2>&1 | FileCheck %s --check-prefix=EMULATED
-// EMULATED: as code of sm_90 on cuda, since others are not possible here: cubin of sm_90 on cuda: an emulated GPU runs PTX alone
+// EMULATED: as PTX for sm_90; what comes before it in the plan cannot run here: machine code for sm_90 (an emulated GPU runs PTX, no machine code)
 
 // Without a name there is none, unless it is asked for.
 // RUN: env GANTRY_PTXAS=%S/Inputs/ptxas gantry compile %s --devices=CPU:0,GPU:0 -o %t.gantry

@@ -63,7 +63,7 @@
 // Without a GPU there is an emulated one, which runs the same plan.
 // RUN: gantry run %t.gantry --emulate --emulate-checks all --fill x=ramp -v 2>&1 | FileCheck %s --check-prefix=SAME
 // SAME-DAG: [0. 1. 2. 3.]
-// SAME-DAG: 1 kernel on GPU:0: code of sm_90 on cuda
+// SAME-DAG: 1 kernel on GPU:0: PTX for sm_90
 // RUN: not env GANTRY_CUDA_LIB=/nowhere/libcuda.so.1 gantry run %t.gantry --fill x=ramp 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: gantry: error: {{.*}}'/job:localhost/replica:0/task:0/device:GPU:0': NVIDIA's driver cannot be opened: /nowhere/libcuda.so.1: {{.*}}; compile the graph with --simulate, or run it with --emulate, to do without the device
 

@@ -26,7 +26,7 @@
 // An emulated GPU has no libraries and says so once; the next variant runs.
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --libraries=cublaslt -o %t.gantry
 // RUN: gantry run %t.gantry --emulate --fill x=ramp --fill w=ramp --fill b=ramp -v 2>&1 | FileCheck %s --check-prefix=EMULATED
-// EMULATED: 3 kernels run on '{{.*}}GPU:0' as code of sm_75 on cuda, since others are not possible here: cublasLt 12.0 on cuda: an emulated GPU has no library 'cublasLt'
+// EMULATED: 3 kernels run on '{{.*}}GPU:0' as PTX for sm_75; what comes before it in the plan cannot run here: cublasLt 12.0 (an emulated GPU has no library 'cublasLt'
 
 // Text says which libraries it is for; a flag that is given says it anew.
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --libraries=cublaslt --stop-after=place -o %t.place.mlir

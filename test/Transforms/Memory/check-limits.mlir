@@ -24,7 +24,7 @@ plan.func @main inputs [#plan.binding<"x" : tensor<16xf32> on @d1>] outputs [] {
   %b = plan.buffer size 1024 on @d1 in @transient_d1 at 2048 "other" : tensor<256xf32>
   %c = plan.buffer size 64 on @d1 in @transient_d1 at 0 "later" : tensor<16xf32>
   plan.launch @k(%x) -> (%a) items 1 grain 1 on @d1 "first" [] at ""
-  // expected-error @+1 {{the plan needs 4.12 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 4 KiB: constants 1 KiB, variables 64 bytes, inputs and outputs 64 bytes, transient 3 KiB (most at 'second' of 'main'); raise the limit to at least 4224 bytes, put less on this device, make the batch smaller (--largest-batch=DIM finds the largest that fits), or have a plan made that fits but may take longer (--over-limit=fix)}}
+  // expected-error @+1 {{the plan needs 4.12 KiB on '/job:localhost/replica:0/task:0/device:GPU:0', the limit is 4 KiB: constants 1 KiB, variables 64 bytes, inputs and outputs 64 bytes, transient 3 KiB (most while 'second' runs in 'main'); raise the limit to at least 4224 bytes, put less on this device, make the batch smaller (--largest-batch=DIM finds the largest that fits), or have a plan made that fits but may take longer (--over-limit=fix)}}
   plan.launch @k(%a) -> (%b) items 1 grain 1 on @d1 "second" [] at ""
   plan.launch @k(%b) -> (%c) items 1 grain 1 on @d1 "third" [] at ""
 }

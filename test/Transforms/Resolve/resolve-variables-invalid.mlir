@@ -70,7 +70,7 @@ func.func @mirror() -> tensor<4xf32> {
 
 // -----
 
-// expected-error @below {{'gantry.variable' op gets mirrors, and '@w/replica_1' is the name of one; call what has it otherwise}}
+// expected-error @below {{'gantry.variable' op gets mirrors, and the name of one, '@w/replica_1', is taken; rename what has it}}
 gantry.variable @w = dense<0.5> : tensor<4xf32>
 gantry.variable @"w/replica_1" = dense<0.5> : tensor<4xf32>
 func.func @taken() {

@@ -20,20 +20,21 @@ std::vector<std::string> variantsAfter(const std::function<void(Sample &)> &chan
   std::vector<std::string> lines;
   if (file)
     for (const KernelVariant &variant : variantsOf(file->plan(), *file->plan().kernels()->Get(0)))
-      lines.push_back(std::string(variant.symbol) + ": " + variant.describe(file->plan()));
+      lines.push_back(std::string(variant.symbol) + ": " + variant.describe(file->plan()) + ", " +
+                      std::string(variant.driver));
   return lines;
 }
 
 using Lines = std::vector<std::string>;
 
 TEST(KernelVariants, anOldKernelIsHostCodeForBothDriversThatRunIt) {
-  EXPECT_EQ(variantsAfter([](Sample &) {}), (Lines{"add_0: code of x86-64 avx2 fma on host",
-                                                   "add_0: code of x86-64 avx2 fma on sim"}));
+  EXPECT_EQ(variantsAfter([](Sample &) {}), (Lines{"add_0: code for x86-64 avx2 fma, host",
+                                                   "add_0: code for x86-64 avx2 fma, sim"}));
 }
 
 TEST(KernelVariants, anOldCustomKernelIsRegistered) {
   EXPECT_EQ(variantsAfter([](Sample &s) { s.plan.kernels[0]->custom = true; }),
-            Lines{"add_0: the registered kernel on host"});
+            Lines{"add_0: the registered kernel, host"});
 }
 
 TEST(KernelVariants, anOldKernelOfGPUCodeIsForTheirDriver) {
@@ -43,7 +44,7 @@ TEST(KernelVariants, anOldKernelOfGPUCodeIsForTheirDriver) {
               for (auto &device : s.plan.devices)
                 device->driver = "cuda";
             }),
-            Lines{"add_0: cubin of sm_90 on cuda"});
+            Lines{"add_0: machine code for sm_90, cuda"});
 }
 
 TEST(KernelVariants, comeInTheirOrderWithTheKernelsNameWhereTheyHaveNone) {
@@ -55,8 +56,8 @@ TEST(KernelVariants, comeInTheirOrderWithTheKernelsNameWhereTheyHaveNone) {
               library.library = "cublas", library.library_version = "12.4";
               addVariant(*s.plan.kernels[0], "host");
             }),
-            (Lines{"add_0_wide: code of x86-64 avx2 fma avx512f on host",
-                   "add_0: cublas 12.4 on cuda", "add_0: code of x86-64 avx2 fma on host"}));
+            (Lines{"add_0_wide: code for x86-64 avx2 fma avx512f, host", "add_0: cublas 12.4, cuda",
+                   "add_0: code for x86-64 avx2 fma, host"}));
 }
 
 TEST(KernelVariants, aDeviceHasItsDriverAndThoseThatStandIn) {

@@ -80,11 +80,11 @@ TEST_F(Variants, theNextRunsWhenAFeatureIsMissingAndTheLogSaysSo) {
   const KernelChoice &choice = plan->kernelChoices()[0];
   EXPECT_EQ(choice.number, 1u);
   EXPECT_EQ(choice.passedOver,
-            std::vector<std::string>{"code of warp9 on host: this machine's CPU lacks warp9"});
+            std::vector<std::string>{"code for warp9 (this machine's CPU lacks warp9)"});
   EXPECT_EQ(log, std::vector<std::string>{
                      "'test.gantry': kernel 'double_f32' runs on '" + cpu +
-                     "' as code on host, since others are not possible here: code of warp9 on "
-                     "host: this machine's CPU lacks warp9"});
+                     "' as code; what comes before it in the plan cannot run here: code for warp9 "
+                     "(this machine's CPU lacks warp9)"});
 }
 
 TEST_F(Variants, whatTheCodeNeedsCountsToo) {
@@ -111,9 +111,9 @@ TEST_F(Variants, noneIsRefusedByNameBeforeAnythingIsAllocated) {
   EXPECT_EQ(plan.status().code(), StatusCode::unsupported);
   EXPECT_EQ(plan.status().message(),
             "'test.gantry': 'scale' on CPU:0: none of the 3 variants of kernel 'double_f32' for "
-            "the driver 'host' runs here: code of warp9 on host: this machine's CPU lacks warp9; "
-            "blas 3.1 on host: the library 'blas' is not used on CPUs; code of tachyons on host: "
-            "this machine's CPU lacks tachyons; compile the graph here, or for an older CPU with "
+            "the driver 'host' runs here: code for warp9 (this machine's CPU lacks warp9); "
+            "blas 3.1 (the library 'blas' is not used on CPUs); code for tachyons "
+            "(this machine's CPU lacks tachyons); compile the graph here, or for an older CPU with "
             "--target-cpu");
   DeviceStats stats = runtime->devices()[0]->stats();
   EXPECT_EQ(stats.allocations, 0u);

@@ -45,7 +45,7 @@ protected:
 
   /// Every --flag that the help of a command starts a line with.
   std::set<std::string> flagsOf(const std::string &command) {
-    const std::string help = gantry(command + " --help").out;
+    const std::string help = gantry(command + " --help-all").out;
     const std::regex flag("\n  (?:-\\w,)?(--[a-z-]+)");
     std::set<std::string> flags;
     for (std::sregex_iterator at(help.begin(), help.end(), flag), end; at != end; ++at)

@@ -4,6 +4,9 @@
 
 #include "gantry/Device/Topology.h"
 
+#include <array>
+#include <cmath>
+
 using namespace gantry;
 using namespace gantry::arrays;
 using namespace gantry::tool::test;
@@ -51,12 +54,44 @@ TEST_F(GantryTool, BindsAnArchiveByName) {
   EXPECT_HAS(run.out, "[[4. 4.]\n [4. 4.]]");
 }
 
-TEST_F(GantryTool, ComparesWithAReference) {
-  auto four = Array::make(ElementType::f32, {2, 2});
-  for (int i = 0; i < 4; ++i)
-    storeFloat(ElementType::f32, four->bytes.data() + 4 * i, i == 2 ? 4.1 : 4);
-  ASSERT_TRUE(writeNpy(folder / "ref.npy", four->view()).ok());
-  const Result differs = gantry("run p.gantry --fill ones --expect y=ref.npy");
+namespace {
+/// A reference for the output of `p.gantry`, which is 4 everywhere for ones.
+void saveReference(const std::string &file, ElementType element, std::array<double, 4> values) {
+  auto array = Array::make(element, {2, 2});
+  for (size_t i = 0; i < 4; ++i)
+    storeFloat(element, array->bytes.data() + i * elementTypeSize(element), values[i]);
+  ASSERT_TRUE(writeNpy(file, array->view()).ok());
+}
+} // namespace
+
+TEST_F(GantryTool, ComparesByTheLargestValue_r5) {
+  const auto expect = [&](std::array<double, 4> values, ElementType element = ElementType::f32) {
+    saveReference(folder / "ref.npy", element, values);
+    return gantry("run p.gantry --fill ones --expect y=ref.npy");
+  };
+  const Result close = expect({4, 4, 4, 4.00001});
+  EXPECT_EQ(close.status, 0);
+  EXPECT_EQ(close.out, "");
+  EXPECT_HAS(close.err, "gantry: output 'y' against 'ref.npy': 2.5e-6 of the largest value, 1e-5 "
+                        "allowed: equal\n");
+  EXPECT_HAS(expect({4, 4, 4.1, 4}).err,
+             "gantry: error: output 'y' differs from 'ref.npy' in 1 of 4 elements: 0.024 of the "
+             "largest value, 1e-5 allowed (more with --rtol and --atol); worst at [1,0]: 4, "
+             "expected 4.0999999\n");
+  // The coarsest type counts, also that of the reference.
+  EXPECT_EQ(expect({4, 4, 4.0156, 4}, ElementType::f16).status, 0);
+  EXPECT_EQ(expect({4, 4, 4.0000001, 4}, ElementType::f64).status, 0);
+  EXPECT_HAS(expect({0, 0, 0, 0}).err,
+             "differs from 'ref.npy' in 4 of 4 elements: off by 4, where only zeros are expected");
+  EXPECT_HAS(expect({4, NAN, 4, 4}).err,
+             "differs from 'ref.npy' in 1 of 4 elements: NaN and infinities are not in the same "
+             "places; worst at [0,1]: 4, expected nan\n");
+  EXPECT_EQ(expect({4, 4, 4, INFINITY}).status, 1);
+}
+
+TEST_F(GantryTool, ComparesElementByElementWhereAsked) {
+  saveReference(folder / "ref.npy", ElementType::f32, {4, 4, 4.1, 4});
+  const Result differs = gantry("run p.gantry --fill ones --expect y=ref.npy --atol 1e-6");
   EXPECT_EQ(differs.status, 1);
   EXPECT_HAS(differs.err,
              "gantry: error: output 'y' differs from 'ref.npy' in 1 of 4 elements: max "
@@ -64,7 +99,8 @@ TEST_F(GantryTool, ComparesWithAReference) {
              "[1,0]: 4, expected 4.0999999");
   const Result agrees = gantry("run p.gantry --fill ones --expect y=ref.npy --rtol 0.1");
   EXPECT_EQ(agrees.status, 0);
-  EXPECT_HAS(agrees.err, "output 'y' agrees with 'ref.npy': max abs difference 0.1");
+  EXPECT_HAS(agrees.err, "gantry: output 'y' against 'ref.npy': max abs difference 0.1, max rel "
+                         "0.0244 (rtol 0.1, atol 1e-06): equal\n");
   EXPECT_EQ(agrees.out, "");
 }
 
@@ -167,7 +203,7 @@ TEST_F(GantryTool, CompilesAndRunsAGraph) {
   EXPECT_EQ(gantry("compile m.onnx -o -").out, contentOf(folder / "p.gantry"));
   EXPECT_HAS(gantry("compile m.onnx -v").err,
              "CPU:0: constants 0 bytes, variables 0 bytes, transient "
-             "64 bytes (4.000 of the lower bound)");
+             "64 bytes (4.000 times the lower bound)");
 }
 
 TEST_F(GantryTool, PassesFlagsOnInOrder) {
