@@ -605,6 +605,7 @@ COMPILER = (
     ("gantry_compiler_create", c_int, (POINTER(gantry_compiler_options_t), POINTER(c_void_p))),
     ("gantry_compiler_destroy", None, (c_void_p,)),
     ("gantry_compile", c_int, (POINTER(gantry_compile_request_t), POINTER(c_void_p))),
+    ("gantry_check_flags", c_int, (POINTER(c_char_p), c_size_t)),
     ("gantry_why_not", c_int, (POINTER(gantry_compile_request_t), c_char_p, c_char_p, POINTER(c_void_p))),
     ("gantry_artifact_data", c_void_p, (c_void_p, c_void_p)),
     ("gantry_artifact_num_shape_values", c_size_t, (c_void_p,)),

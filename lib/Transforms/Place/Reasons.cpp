@@ -200,11 +200,6 @@ static std::string howToHave(const Input &in, const DeviceName &name) {
   return "; to have it: --devices=" + list + (isSimulated ? " --simulate" : "");
 }
 
-static std::string aboutUnknown(const Input &in, const DeviceName &name) {
-  return ": unknown device; " + deviceList(in) + howToHave(in, name) +
-         "; to fall back to these: --soft-placement";
-}
-
 static void noteScope(const Input &in, const Constraint &c, InFlightDiagnostic &error) {
   if (in.origins[c.origin].isScope)
     error.attachNote(in.origins[c.origin].loc) << "asked for here";
@@ -219,7 +214,8 @@ static void reportUnknown(const Input &in, const Failure &failure) {
   const Node &node = in.nodes[failure.op()];
   const DeviceName &name = in.problem.names[c.name];
   InFlightDiagnostic error = emitError(node.loc());
-  error << node.what() << " " << verbOf(node) << " " << fullName(name) << aboutUnknown(in, name);
+  error << node.what() << " " << verbOf(node) << " " << fullName(name) << ": unknown device; "
+        << deviceList(in);
   noteScope(in, c, error);
 }
 
@@ -249,7 +245,8 @@ void place::reportUnknownOfRule(const Input &in, ArrayRef<const Failure *> failu
     error << (i == 0 ? "" : i + 1 == nodes.size() ? " and " : ", ") << nodes[i];
   if (nodes.size() > named)
     error << " and " << nodes.size() - named << " more";
-  error << " on " << fullName(name) << aboutUnknown(in, name);
+  error << " on " << fullName(name) << ": unknown device; " << deviceList(in) << howToHave(in, name)
+        << "; to fall back to these: --soft-placement";
 }
 
 static void reportNoKernel(const Input &in, const Failure &failure) {
