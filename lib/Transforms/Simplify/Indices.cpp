@@ -93,7 +93,8 @@ static std::optional<int64_t> countSteps(RegionBranchOpInterface loop, Value con
 }
 
 /// Elements of a value in the condition of a loop when it is asked for the first time.
-static std::optional<KnownElements> evaluateAtFirst(WhileOp loop, Value value, int &budget) {
+static std::optional<KnownElements> evaluateAtFirst(RegionBranchOpInterface loop, Value value,
+                                                    int &budget) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     OpOperand *first =
         argument.getOwner()->getParentOp() == loop ? initialSource(loop, argument) : nullptr;
@@ -115,16 +116,18 @@ static std::optional<KnownElements> evaluateAtFirst(WhileOp loop, Value value, i
 static constexpr int kMostConditionOps = 100;
 
 bool gantry::neverRuns(Block *block) {
-  Operation *op = block->getParentOp();
-  if (auto branch = dyn_cast<IfOp>(op)) {
-    std::optional<int64_t> taken = knownInteger(branch.getCondition());
-    return taken && block->getParent() == (*taken ? &branch.getElseBody() : &branch.getThenBody());
-  }
-  auto loop = dyn_cast<WhileOp>(op);
-  if (!loop || block->getParent() != &loop.getBody())
+  auto op = dyn_cast_if_present<RegionBranchOpInterface>(block->getParentOp());
+  Value condition = op ? conditionOf(op) : Value();
+  const unsigned region = block->getParent()->getRegionNumber();
+  if (!condition)
     return false;
+  if (runsOneRegion(op)) {
+    std::optional<int64_t> taken = knownInteger(condition);
+    return taken && region == (*taken ? 1u : 0u);
+  }
+  // The condition of a loop, its first region, is computed once, whatever comes of it.
   int budget = kMostConditionOps;
-  auto first = evaluateAtFirst(loop, conditionOf(loop), budget);
+  auto first = region == 0 ? std::nullopt : evaluateAtFirst(op, condition, budget);
   return first && !first->isFloat && first->size() == 1 && first->ints.front() == 0;
 }
 
