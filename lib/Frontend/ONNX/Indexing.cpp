@@ -11,11 +11,11 @@ using namespace gantry::onnx;
 /// Of arithmetic with shapes, which is evaluated here: a wrong index would make a wrong shape, and
 /// whatever comes of that would be told instead.
 static bool checkShapeIndices(NodeContext &n) {
-  if (n.rankOf(n.input(0)) != 1 || !n.knownInts(n.input(0)))
+  if (n.rankOf(n.input(0)) != 1 || n.isFloat(n.input(0)) || !evaluateValue(n.input(0)))
     return true;
-  const std::optional<Ints> indices = n.knownInts(n.input(1));
+  const auto indices = evaluateValue(n.input(1));
   const int64_t sizes[] = {n.shapeOf(n.input(0)).front()};
-  const auto bad = indices ? findBadIndex(*indices, sizes) : std::nullopt;
+  const auto bad = indices ? findBadIndex(indices->ints, sizes) : std::nullopt;
   if (bad)
     n.fail(describeBadIndex(*bad, "indices", n.shapeOf(n.input(1)), sizes));
   return !bad;
