@@ -96,7 +96,7 @@ class Telling(unittest.TestCase):
             page = path.read_text(encoding="utf-8")
         self.assertTrue(page.startswith("<!doctype html>"))
         self.assertIn('"name":"MatMul/y"', page)
-        self.assertIn('"operands":[', page)
+        self.assertIn('"operands":[{"name":', page)
 
     def test_report_of_two_plans(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Validate.h"
@@ -375,8 +376,12 @@ struct Writer {
     function->name = func.getSymName().str();
     function->inputs = bindings(func.getInputs());
     function->outputs = bindings(func.getOutputs());
-    for (auto op : func.getPlaced().getAsRange<commands::PlacedAttr>())
+    auto forms = func->getAttrOfType<ArrayAttr>(kFormsAttr);
+    for (auto [i, op] : llvm::enumerate(func.getPlaced().getAsRange<commands::PlacedAttr>())) {
       function->placed_ops.push_back(placedOp(op));
+      if (forms && i < forms.size())
+        addForm(*function->placed_ops.back(), readForm(forms[i]));
+    }
     for (auto output : func.getBody().getOps<commands::OutputOp>())
       if (auto over = output->getAttrOfType<IntegerAttr>(kOverAttr))
         function->outputs[output.getIndex()]->over = over.getInt();
@@ -434,6 +439,20 @@ struct Writer {
     op->kind = placed.getKind().str();
     op->once = placed.getOnce();
     return op;
+  }
+
+  static void addForm(fb::PlacedOpT &op, const OpForm &form) {
+    for (const OperandForm &operand : form.operands) {
+      auto &out = op.operands.emplace_back(std::make_unique<fb::OperandT>());
+      out->name = operand.name.str();
+      out->type = tensorType(operand.type);
+      out->constant = operand.isConstant;
+      out->value = operand.value.str();
+    }
+    for (RankedTensorType result : form.results)
+      op.results.push_back(tensorType(result));
+    for (StringRef attribute : form.attributes)
+      op.attributes.push_back(attribute.str());
   }
 
   fb::BufferRef bufferRef(Value buffer) {

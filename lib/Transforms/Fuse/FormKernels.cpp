@@ -12,6 +12,7 @@
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
+#include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Dialect/Gantry/IR/Wide.h"
@@ -245,6 +246,8 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
                          cast<SymbolRefAttr>(kernels.front()), operands.getArrayRef(),
                          builder.getArrayAttr(ArrayRef(kernels).drop_front()), describe(ops));
     launch->setAttr(kDeviceAttr, root->getAttr(kDeviceAttr));
+    SmallVector<Attribute> forms(llvm::map_range(ops, formOf));
+    launch->setAttr(kFormsAttr, builder.getArrayAttr(forms));
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);
     if (ops.size() == 1)

@@ -6,6 +6,7 @@
 #include "Overwrite.h"
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
@@ -57,15 +58,20 @@ LogicalResult FunctionLowering::lower() {
     return failure();
   returnValues(terminator, outputs);
   target.setPlacedAttr(builder.getArrayAttr(placed));
+  target->setAttr(kFormsAttr, builder.getArrayAttr(forms));
   return success();
 }
 
-void FunctionLowering::addPlaced(ArrayAttr atLoad) {
+void FunctionLowering::addPlaced(commands::FuncOp atLoad) {
   if (!llvm::any_of(func.getArguments(), [&](BlockArgument arg) { return onceOf(arg); }))
     return;
-  SmallVector<Attribute> all(atLoad.begin(), atLoad.end());
-  all.append(placed);
-  target.setPlacedAttr(builder.getArrayAttr(all));
+  auto before = [&](ArrayAttr first, ArrayRef<Attribute> second) {
+    SmallVector<Attribute> all(first.begin(), first.end());
+    all.append(second.begin(), second.end());
+    return builder.getArrayAttr(all);
+  };
+  target.setPlacedAttr(before(atLoad.getPlaced(), placed));
+  target->setAttr(kFormsAttr, before(atLoad->getAttrOfType<ArrayAttr>(kFormsAttr), forms));
 }
 
 Value FunctionLowering::useMade(BlockArgument arg, int64_t output) {

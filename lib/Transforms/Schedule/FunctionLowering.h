@@ -17,7 +17,7 @@ public:
 
   mlir::LogicalResult lower();
   /// The ops that ran at load are ops of each function that reads what they gave.
-  void addPlaced(mlir::ArrayAttr atLoad);
+  void addPlaced(commands::FuncOp atLoad);
   /// The function of commands.
   commands::FuncOp getTarget() const { return target; }
 
@@ -137,6 +137,7 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> variables;       ///< buffers, by symbol
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> argumentsOf; ///< of the function, by buffer
   llvm::SmallVector<mlir::Attribute> placed;
+  llvm::SmallVector<mlir::Attribute> forms; ///< of those
   commands::FuncOp target;
   bool inPlace; ///< whether results may take the place of operands
 };

@@ -5,6 +5,7 @@
 #include "Overwrite.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Support/Capped.h"
 
@@ -153,6 +154,9 @@ Work FunctionLowering::describeOps(LaunchOp launch, unsigned device) {
     work.bytes = cappedSum(work.bytes, own.bytes);
     placed.push_back(describeOp(launch, op, device, own));
   }
+  if (auto noted = launch->getAttrOfType<ArrayAttr>(kFormsAttr))
+    forms.append(noted.begin(), noted.end());
+  forms.resize(placed.size(), builder.getDictionaryAttr({})); // of IR that was written by hand
   // What goes from op to op inside a kernel does not go through memory.
   uint64_t outside = 0;
   for (Type type : launch->getOperandTypes())

@@ -37,7 +37,7 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     llvm::stable_sort(funcs, [](func::FuncOp a, func::FuncOp b) {
       return a->hasAttr(kAtLoadAttr) > b->hasAttr(kAtLoadAttr);
     });
-    ArrayAttr atLoad = ArrayAttr::get(&getContext(), {});
+    commands::FuncOp atLoad;
     for (func::FuncOp func : funcs) {
       if (!func.isPublic() || func.isExternal())
         continue;
@@ -45,10 +45,11 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
       if (failed(lowering.lower()))
         return signalPassFailure();
       if (func->hasAttr(kAtLoadAttr)) {
-        atLoad = lowering.getTarget().getPlaced();
+        atLoad = lowering.getTarget();
         continue;
       }
-      lowering.addPlaced(atLoad);
+      if (atLoad)
+        lowering.addPlaced(atLoad);
       if (inPlace)
         joinOutputs(lowering.getTarget());
     }

@@ -46,7 +46,7 @@ for command in launches:
     ops = [function["ops"][place] for place in command["placed"]]
     assert [op["op"] for op in ops] == command["ops"], command
     assert command["title"] in [op["node"] or op["name"] or op["op"] for op in ops], command
-    assert all(op["kernel"] == command["kernel"] for op in ops), ops
+    assert all(op["kernel"] == command["kernel"] and op["operands"] and op["results"] for op in ops), ops
 for command in copies:
     assert sum(value["bytes"] for value in command["copied"]) == command["bytes"], command
 assert sum(reason["ops"] for reason in function["reasons"]) == len(function["ops"])

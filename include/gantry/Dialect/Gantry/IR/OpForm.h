@@ -1,0 +1,32 @@
+// What an op reads and gives, and its attributes: noted where it becomes a part of a kernel, for
+// those who are told of it then.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace gantry {
+
+/// Of a gantry.launch: the forms of its `ops`, one for each; of a plan.func those of `placed`.
+inline constexpr llvm::StringLiteral kFormsAttr = "gantry.forms";
+
+/// {operands = [...], results = [...], attributes = [...]} of an op in a graph.
+mlir::DictionaryAttr formOf(mlir::Operation *op);
+
+/// A value by the model's name for it: of the input, of the weight, or of the node that gives it.
+struct OperandForm {
+  llvm::StringRef name; ///< empty where the model has none
+  mlir::RankedTensorType type;
+  bool isConstant = false;
+  llvm::StringRef value; ///< of a constant that is one number: that
+};
+struct OpForm {
+  llvm::SmallVector<OperandForm> operands;
+  llvm::SmallVector<mlir::RankedTensorType> results;
+  llvm::SmallVector<llvm::StringRef> attributes; ///< "NAME = VALUE", or "NAME" of a flag
+};
+/// Reads what formOf gives; what is missing in something else is missing here.
+OpForm readForm(mlir::Attribute form);
+
+} // namespace gantry
