@@ -1,6 +1,7 @@
-// Random numbers from a counter: element i is a function of the seed and i alone, by Philox4x32-10
-// (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The counter
-// is (low i, high i, 0, 0) and the key the two halves of the seed.
+// Random numbers from a counter: element i is a function of key, stream and i alone, by
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011). The counter is (low i, high i, 0, stream) and the key the two halves of 64 bits, a number
+// or an operand.
 
 #include "ElementwiseScalars.h"
 #include "Patterns.h"
@@ -16,21 +17,27 @@ struct Philox {
   Value word(uint32_t value) { return b.integer(int32_t(value), b.getI32Type()); }
   Value mix(Value a, Value c) { return arith::XOrIOp::create(b, a, c); }
 
-  void round(uint32_t key0, uint32_t key1) {
+  void round(Value key0, Value key1) {
     auto first = arith::MulUIExtendedOp::create(b, counter[0], word(0xD2511F53));
     auto second = arith::MulUIExtendedOp::create(b, counter[2], word(0xCD9E8D57));
-    counter = {mix(mix(second.getHigh(), counter[1]), word(key0)), second.getLow(),
-               mix(mix(first.getHigh(), counter[3]), word(key1)), first.getLow()};
+    counter = {mix(mix(second.getHigh(), counter[1]), key0), second.getLow(),
+               mix(mix(first.getHigh(), counter[3]), key1), first.getLow()};
   }
 
-  /// Four random words for element `i`, an i64.
-  ArrayRef<Value> draw(Value i, uint64_t seed) {
-    Value high = arith::ShRUIOp::create(b, i, b.integer(32, i.getType()));
-    counter = {arith::TruncIOp::create(b, b.getI32Type(), i),
-               arith::TruncIOp::create(b, b.getI32Type(), high), word(0), word(0)};
-    auto key0 = uint32_t(seed), key1 = uint32_t(seed >> 32);
-    for (int n = 0; n < 10; ++n, key0 += 0x9E3779B9, key1 += 0xBB67AE85)
-      round(key0, key1);
+  /// The low and the high half of an i64.
+  std::pair<Value, Value> halves(Value x) {
+    Value high = arith::ShRUIOp::create(b, x, b.integer(32, x.getType()));
+    return {arith::TruncIOp::create(b, b.getI32Type(), x),
+            arith::TruncIOp::create(b, b.getI32Type(), high)};
+  }
+
+  /// Four random words for element `i`; both are i64.
+  ArrayRef<Value> draw(Value i, Value key, uint32_t stream) {
+    auto [low, high] = halves(i);
+    auto [key0, key1] = halves(key);
+    counter = {low, high, word(0), word(stream)};
+    for (uint32_t n = 0; n < 10; ++n)
+      round(b.add(key0, word(n * 0x9E3779B9)), b.add(key1, word(n * 0xBB67AE85)));
     return counter;
   }
 };
@@ -63,19 +70,23 @@ static Value unitInterval(Emitter &b, Value low, Value high, Type type) {
 }
 
 template <typename Op>
-static Value generate(Op op, Emitter &b,
+static Value generate(Op op, Value key, Emitter &b,
                       function_ref<Value(Emitter &, ArrayRef<Value>, Type)> number) {
   Type element = op.getType().getElementType();
   ArrayRef<int64_t> shape = op.getType().getShape();
-  return b.elementwise(shape, element, {}, [&](Emitter &e, ValueRange) {
+  SmallVector<Operand> keys;
+  if (key)
+    keys.push_back(b.broadcast(key, shape));
+  return b.elementwise(shape, element, keys, [&](Emitter &e, ValueRange given) {
+    Value bits = key ? given[0] : e.integer(*op.getSeed(), e.getI64Type());
     Philox philox{e, {}};
-    return number(e, philox.draw(linearIndex(e, shape), op.getSeed()), element);
+    return number(e, philox.draw(linearIndex(e, shape), bits, op.getStream().value_or(0)), element);
   });
 }
 
-static Value lowerRandomUniform(RandomUniformOp op, RandomUniformOp::Adaptor, Emitter &b) {
+static Value lowerRandomUniform(RandomUniformOp op, RandomUniformOp::Adaptor in, Emitter &b) {
   double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
-  return generate(op, b, [&](Emitter &e, ArrayRef<Value> words, Type type) {
+  return generate(op, in.getKey(), b, [&](Emitter &e, ArrayRef<Value> words, Type type) {
     Type wide = computeType(type);
     Value unit = unitInterval(e, words[0], words[1], type);
     Value scaled = e.add(e.mul(unit, e.number(high - low, wide)), e.number(low, wide));
@@ -87,8 +98,8 @@ static Value lowerRandomUniform(RandomUniformOp op, RandomUniformOp::Adaptor, Em
 }
 
 /// Box-Muller: sqrt(-2 ln u) cos(2 pi v), with u in (0, 1].
-static Value lowerRandomNormal(RandomNormalOp op, RandomNormalOp::Adaptor, Emitter &b) {
-  return generate(op, b, [&](Emitter &e, ArrayRef<Value> words, Type type) {
+static Value lowerRandomNormal(RandomNormalOp op, RandomNormalOp::Adaptor in, Emitter &b) {
+  return generate(op, in.getKey(), b, [&](Emitter &e, ArrayRef<Value> words, Type type) {
     Type wide = computeType(type);
     // f16 and bf16 draw as f32 does: their few bits would cut the tails off.
     Value u = unitInterval(e, words[0], words[1], wide);

@@ -52,7 +52,7 @@ static FusionKind kindOf(Operation *op) {
 
 /// What has no device of its own.
 static bool isEverywhere(Operation *op) {
-  return op->hasTrait<OpTrait::ConstantLike>() || kindOf(op) == FusionKind::Generator;
+  return op->hasTrait<OpTrait::ConstantLike>() || isMadeOfNothing(op);
 }
 
 static uint64_t bytesOf(Type type) {

@@ -201,6 +201,8 @@ def movement_forms():
                    "extrapolation = 0.0 : f64}")
     yield Form("random_uniform", "", "f32:a b", "{seed = 7 : i64, low = 0.0 : f64, high = 1.0 : f64}")
     yield Form("random_normal", "", "f32:a b", "{seed = 7 : i64, mean = 0.0 : f64, deviation = 1.0 : f64}")
+    yield Form("random_uniform", "i64:", "f32:a b", "{low = 0.0 : f64, high = 1.0 : f64}")
+    yield Form("random_normal", "i64:", "f32:a b", "{stream = 1 : i64, mean = 0.0 : f64, deviation = 1.0 : f64}")
     yield Form("update", "f32:a b", "f32:a b")
     yield Form("update_add", "f32:a b, f32:a b", "f32:a b")
 

@@ -410,11 +410,11 @@ def indexing_forms():
     yield "first_bad_index", Form("T:n", "i64:2", first_bad, "sizes = array<i64: 9>", draws={0: between(-9, 9)}, **exact)
 
 
-# Random numbers: Philox4x32-10 of the element's number.
+# Random numbers: Philox4x32-10 of the element's number, and the stream.
 
-def philox(count, seed):
-    low, mask = np.arange(count, dtype=np.uint64), np.uint64(0xFFFFFFFF)
-    counter = [low, low * np.uint64(0), low * np.uint64(0), low * np.uint64(0)]
+def philox(count, seed, stream=0):
+    low, mask, seed = np.arange(count, dtype=np.uint64), np.uint64(0xFFFFFFFF), int(seed) & 2 ** 64 - 1
+    counter = [low, low * np.uint64(0), low * np.uint64(0), np.full_like(low, stream)]
     key = [seed & 0xFFFFFFFF, seed >> 32]
     for _ in range(10):
         first, second = counter[0] * np.uint64(0xD2511F53), counter[2] * np.uint64(0xCD9E8D57)
@@ -430,25 +430,32 @@ def unit_interval(low, high, bits):
     return (low >> np.uint64(32 - bits)).astype(np.float64) * 2.0 ** -bits
 
 
-def uniform(element):
+def uniform(element, stream=0):
     bits = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}[element]
-    return lambda n: unit_interval(*philox(n, 7)[:2], bits) * 3 - 1
+    return lambda n, key=7: unit_interval(*philox(n, key, stream)[:2], bits) * 3 - 1
 
 
-def normal(element):
-    def draw(n):
-        words, bits = philox(n, 7), 53 if element == "f64" else 24
+def normal(element, stream=0):
+    def draw(n, key=7):
+        words, bits = philox(n, key, stream), 53 if element == "f64" else 24
         u, v = unit_interval(*words[:2], bits), unit_interval(*words[2:], bits)
         return np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v) * 2 + 1
     return draw
 
 
+def any_key(numbers, element, shape):
+    return np.asarray(numbers.integers(-2 ** 63, 2 ** 63 - 1, shape, np.int64, endpoint=True))
+
+
 def random_forms():
     for element in UNITS:
-        yield "random_uniform", Form("", "T:n", uniform(element), "seed = 7 : i64, low = -1.0 : f64, high = 2.0 : f64",
-                                     types=(element,), sized=True)
-        yield "random_normal", Form("", "T:n", normal(element), "seed = 7 : i64, mean = 1.0 : f64, deviation = 2.0 : f64",
-                                    types=(element,), sized=True)
+        of = {"types": (element,), "sized": True}
+        for name, reference, numbers in (("random_uniform", uniform, "low = -1.0 : f64, high = 2.0 : f64"),
+                                         ("random_normal", normal, "mean = 1.0 : f64, deviation = 2.0 : f64")):
+            yield name, Form("", "T:n", reference(element), f"seed = 7 : i64, {numbers}", **of)
+            yield name, Form("i64:", "T:n", reference(element), numbers, draws={0: any_key}, **of)
+            yield name, Form("i64:", "T:n", reference(element, 2 ** 32 - 5), f"stream = {2 ** 32 - 5} : i64, {numbers}",
+                             draws={0: any_key}, **of)
 
 
 def forms():

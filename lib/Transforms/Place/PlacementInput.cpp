@@ -22,12 +22,6 @@ using placement::Softness;
 
 bool place::isConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>(); }
 
-static bool isGenerator(Operation *op) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  return kernel && kernel.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0 &&
-         op->getNumResults() == 1;
-}
-
 std::string Node::what() const {
   switch (type) {
   case argument:
@@ -465,7 +459,7 @@ void InputBuilder::visitOp(Operation &op) {
                                                    Node{Node::op, &op}.name()));
     bool isFree = !asks && !rule && !isLocked && !op.hasAttr(kColocateAttr);
     // One without any kernel is for the solver to report.
-    if (isGenerator(&op) && isFree &&
+    if (isMadeOfNothing(&op) && isFree &&
         llvm::is_contained(in.problem.kernelSets[kernelsOf(&op)], true))
       in.generators.push_back(&op);
     else

@@ -10,8 +10,7 @@ using namespace gantry;
 
 /// What goes with its uses would not be cloned for them any more.
 static bool goesWithItsUses(KernelOpInterface op, DecisionAttr decision) {
-  return op.getFusionKind() == FusionKind::Generator && op->getNumOperands() == 0 &&
-         decision.getRule() == "inferred";
+  return isMadeOfNothing(op) && decision.getRule() == "inferred";
 }
 
 std::vector<placement::LockEntry> gantry::placementLockOf(ModuleOp module) {

@@ -35,6 +35,18 @@ func.func @seeds_tell_draws_apart() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// So do streams of one key.
+// CHECK-LABEL: @streams_tell_draws_apart(
+// CHECK-COUNT-2: gantry.random_uniform
+// CHECK-NOT: gantry.random_uniform
+// CHECK: return
+func.func @streams_tell_draws_apart(%key: tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = gantry.random_uniform %key {low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+  %1 = gantry.random_uniform %key {stream = 1 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+  %2 = gantry.random_uniform %key {low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
 // Two copies with force are two buffers; others are one, and what nothing reads is none.
 // CHECK-LABEL: @x1_forced_copies_stay_apart(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>

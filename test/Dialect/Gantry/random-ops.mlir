@@ -18,6 +18,15 @@ func.func @random_normal() {
   return
 }
 
+// CHECK-LABEL: @of_a_key(
+// CHECK: gantry.random_uniform %arg0 {high = 1.000000e+00 : f64, low = 0.000000e+00 : f64, stream = 3 : i64} : (tensor<i64>) -> tensor<2x3xf32>
+// CHECK: gantry.random_normal %arg0 {deviation = 1.000000e+00 : f64, mean = 0.000000e+00 : f64} : (tensor<i64>) -> tensor<2x3xf16>
+func.func @of_a_key(%key: tensor<i64>) {
+  %x = gantry.random_uniform %key {high = 1.000000e+00 : f64, low = 0.000000e+00 : f64, stream = 3 : i64} : (tensor<i64>) -> tensor<2x3xf32>
+  %y = gantry.random_normal %key {deviation = 1.000000e+00 : f64, mean = 0.000000e+00 : f64} : (tensor<i64>) -> tensor<2x3xf16>
+  return
+}
+
 // CHECK-LABEL: @dropout(
 // CHECK: gantry.dropout %arg0 {ratio = 5.000000e-01 : f64} : (tensor<4xf32>) -> tensor<4xf32>
 func.func @dropout(%x: tensor<4xf32>) {

@@ -63,8 +63,17 @@ llvm::StringRef gantry::whyNoKernel(Operation *op) {
   return row == getTable().end() ? "" : row->second.why;
 }
 
+static bool isGenerator(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  return kernel && kernel.getFusionKind() == FusionKind::Generator;
+}
+
+bool gantry::isMadeOfNothing(Operation *op) {
+  return isGenerator(op) && op->getNumOperands() == 0 && op->getNumResults() == 1;
+}
+
 Type gantry::kernelElementType(Operation *op) {
-  if (op->getNumOperands())
+  if (op->getNumOperands() && !isGenerator(op))
     return getElementTypeOrSelf(op->getOperand(0).getType());
   return op->getNumResults() ? getElementTypeOrSelf(op->getResult(0).getType()) : Type();
 }

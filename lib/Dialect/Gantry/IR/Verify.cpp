@@ -32,6 +32,23 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
+/// Of any op that draws random numbers.
+template <typename Op>
+static LogicalResult verifyRandom(Op op) {
+  Value key = op.getKey();
+  if (bool(key) == op.getSeed().has_value())
+    return op.emitOpError() << (key ? "has a seed and a key; give one of them"
+                                    : "has neither a seed nor a key; give one of them");
+  if (key && cast<RankedTensorType>(key.getType()).getRank() != 0)
+    return op.emitOpError() << "key must be a scalar tensor<i64>, got " << key.getType();
+  if (uint64_t stream = op.getStream().value_or(0); stream > UINT32_MAX)
+    return op.emitOpError() << "stream " << int64_t(stream) << " is outside [0, 4294967296)";
+  return success();
+}
+
+LogicalResult RandomUniformOp::verify() { return verifyRandom(*this); }
+LogicalResult RandomNormalOp::verify() { return verifyRandom(*this); }
+
 LogicalResult ResizeOp::verify() {
   auto in = getInput().getType(), out = getType();
   int64_t rank = in.getRank();

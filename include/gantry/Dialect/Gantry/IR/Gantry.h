@@ -31,7 +31,7 @@ enum class FusionKind {
   Movement,    ///< elements change places, none is computed
   View,        ///< the same bytes under another shape
   Indexing,    ///< reads at computed indices
-  Generator,   ///< no operands
+  Generator,   ///< made of attributes, and a key at most
   Opaque,      ///< always a kernel of its own
 };
 
@@ -103,6 +103,10 @@ llvm::SmallVector<std::pair<mlir::ModuleOp, TargetAttr>> kernelModules(mlir::Mod
 
 /// Why the kernel table leaves something out for ops like this one; empty when it says nothing.
 llvm::StringRef whyNoKernel(mlir::Operation *op);
+
+/// Whether the op makes its one result of attributes alone, so that a clone anywhere makes the
+/// same.
+bool isMadeOfNothing(mlir::Operation *op);
 
 /// The element type that the kernel table goes by; null for an op without operands and results.
 mlir::Type kernelElementType(mlir::Operation *op);
