@@ -120,7 +120,8 @@ typedef struct gantry_graph_argument_t {
   const char *device;           /**< where it is handed over; null: on the host */
 } gantry_graph_argument_t;
 
-/** FAILED_PRECONDITION once the function has an op. */
+/** At any time, also while a region is open: the input is the function's, and its value can be used
+ * until gantry_graph_return. INVALID_ARGUMENT when an input has the name. */
 GANTRY_API gantry_status_t gantry_graph_argument(gantry_graph_t *graph,
                                                  const gantry_graph_argument_t *argument,
                                                  gantry_graph_value_t *value);

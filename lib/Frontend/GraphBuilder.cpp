@@ -132,7 +132,14 @@ uint32_t GraphBuilder::give(Value value) {
 /// Values of a region or function that has ended cannot be used any more.
 void GraphBuilder::forget(size_t first) {
   for (size_t i = first; i < slots.size(); ++i)
-    slots[i].value = {};
+    if (!isArgument(slots[i].value))
+      slots[i].value = {};
+}
+
+/// An input of the open function, which may be added in a region and is not the region's.
+bool GraphBuilder::isArgument(Value value) {
+  auto argument = dyn_cast_if_present<BlockArgument>(value);
+  return argument && function && argument.getOwner() == &function.front();
 }
 
 FailureOr<Value> GraphBuilder::valueOf(uint32_t number) const {
@@ -169,9 +176,6 @@ FailureOr<uint32_t> GraphBuilder::addArgument(StringRef called, const GivenType 
                                               ArrayRef<StringRef> dimNames, StringRef device) {
   if (failed(needPlace()))
     return failure();
-  if (!open.empty() || !function.front().empty())
-    return refuse(StatusCode::failedPrecondition)
-           << "'@" << function.getSymName() << "' has an op already; arguments come first";
   FailureOr<RankedTensorType> type = makeType(given);
   FailureOr<DeviceAttr> home = device.empty() ? DeviceAttr() : readDevice(device);
   if (failed(type) || failed(home))

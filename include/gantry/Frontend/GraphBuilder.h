@@ -125,6 +125,7 @@ private:
   llvm::FailureOr<mlir::Value> valueOf(uint32_t number) const;
   uint32_t give(mlir::Value value);
   void forget(size_t first);
+  bool isArgument(mlir::Value value);
   llvm::FailureOr<mlir::ElementsAttr> makeElements(GivenConstant &constant) const;
 
   llvm::FailureOr<const OpRow *> rowOf(const GivenOp &given, bool withRegions) const;
