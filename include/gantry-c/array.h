@@ -147,7 +147,8 @@ GANTRY_API gantry_status_t gantry_state_array(const gantry_state_t *state, const
  */
 
 /** Memory of a device of the runtime's topology. One that nothing has used yet is not opened for
- * this: its numbers are those of the topology, and nothing is in use. */
+ * this: its numbers are those of the topology, of the host's memory or what a simulated device
+ * would have, and nothing is in use. */
 typedef struct gantry_memory_info_t {
   size_t struct_size;    /**< set to sizeof(gantry_memory_info_t) before the call */
   uint64_t bytes_in_use; /**< taken by Gantry: arrays, and what plans, states and sessions have */

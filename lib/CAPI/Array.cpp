@@ -1,6 +1,8 @@
 // The C API's arrays on devices, and runs on them. Nothing is decided here.
 #include "Handles.h"
 
+#include "gantry/Drivers/HostDriver.h"
+#include "gantry/Drivers/SimDriver.h"
 #include "gantry/Runtime/Budget.h"
 
 #include <algorithm>
@@ -309,6 +311,18 @@ static uint64_t limitOf(const Device &device) {
   return own && shared ? std::min(own, shared) : std::max(own, shared);
 }
 
+/// What a device has that nothing has used; zeros where only opening it tells.
+static MemoryInfo memoryOfClosed(const PhysicalDevice &physical) {
+  if (physical.driver == gantry::Driver::host) {
+    Expected<MemoryInfo> memory = readHostMemory();
+    return memory ? *memory : MemoryInfo();
+  }
+  if (physical.driver != gantry::Driver::sim)
+    return {physical.memory, 0};
+  const uint64_t bytes = physical.memory ? physical.memory : simDefaultMemory;
+  return {bytes, bytes};
+}
+
 gantry_status_t gantry_runtime_memory(const gantry_runtime_t *runtime, const char *device,
                                       gantry_memory_info_t *info) {
   GANTRY_NEED(runtime && info);
@@ -320,8 +334,10 @@ gantry_status_t gantry_runtime_memory(const gantry_runtime_t *runtime, const cha
   const Topology &topology = runtime->object->topology();
   gantry_memory_info_t full{};
   if (!known->open) {
+    const MemoryInfo memory = memoryOfClosed(topology.physical[known->logical->physical]);
     full.limit_bytes = known->logical->limit;
-    full.total_bytes = topology.physical[known->logical->physical].memory;
+    full.total_bytes = memory.total;
+    full.free_bytes = memory.free;
     return fill(info, full, "gantry_memory_info_t");
   }
   Expected<MemoryInfo> memory = known->open->memoryInfo();

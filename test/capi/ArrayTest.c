@@ -59,7 +59,11 @@ static gantry_array_t *make(gantry_runtime_t *runtime, const char *device, float
 static void test_devices(void) {
   gantry_runtime_t *runtime = make_runtime();
   EXPECT(!memory_of(runtime, "GPU:0").is_open &&
-         memory_of(runtime, "GPU:0").total_bytes == 1 << 20);
+         memory_of(runtime, "GPU:0").total_bytes == 1 << 20 &&
+         memory_of(runtime, "GPU:0").free_bytes == 1 << 20);
+  EXPECT(!memory_of(runtime, "CPU:0").is_open &&
+         memory_of(runtime, "CPU:0").total_bytes > 1 << 20 &&
+         memory_of(runtime, "CPU:0").free_bytes > 0);
   gantry_array_t *x = make(runtime, "cuda:0", 1), *y, *z, *w;
   EXPECT(holds(x, 1, 2, 3, 4));
   gantry_array_info_t info = {.struct_size = sizeof info};
