@@ -82,7 +82,9 @@ struct Formula {
     Value differ = arith::XOrIOp::create(b, b.compare(Predicate::OLT, r, c(0)),
                                          b.compare(Predicate::OLT, y, c(0)));
     Value wrong = b.both(differ, b.compare(Predicate::ONE, r, c(0)));
-    return b.select(wrong, b.add(r, y), r);
+    // No remainder has the sign of the divisor, too.
+    Value none = b.select(b.compare(Predicate::OLT, y, c(0)), c(-0.0), c(0));
+    return b.select(b.compare(Predicate::OEQ, r, c(0)), none, b.select(wrong, b.add(r, y), r));
   }
   Value pow(PowOp op, Value y);
 };
