@@ -10,8 +10,8 @@ import numpy as np
 
 from . import _disk, _runtime
 from ._compile import compile_source
-from ._place import choose
-from .array import Array, array, fit_number
+from ._place import RANDOM, choose, element_of
+from .array import Array, array, borrow, fit_number
 from .device import asked, request
 from .dtypes import as_dtype
 from .graph import Graph
@@ -22,8 +22,6 @@ _cache = {}  # read without the lock
 _lock = threading.Lock()
 _MOST = 4096  # plans in it
 _SMALL = 1 << 14  # elements of operands and results up to which no op takes long
-# Ops with attributes that change at every use; their plans are not kept.
-_ONCE = ("random_uniform", "random_normal")
 
 
 class _Op:
@@ -57,8 +55,7 @@ def run(name, operands, attributes, device, label, result):
         if found is None:
             _runtime.current()
             found = _make(name, operands, attributes, request(device), label, result)
-            if name not in _ONCE:
-                _keep(key, found)
+            _keep(key, found)
         return found(operands)
     return _run_with_values(name, operands, attributes, device, label, result)
 
@@ -86,10 +83,21 @@ def _hashable(attributes, device, label, result):
     return attributes, device, label, result
 
 
+def _seed_as_key(name, attributes):
+    """Of an op that may have no operands those, and its attributes: a seed changes at every use, so it becomes a key."""
+    seeds = [value for what, _, value in attributes if what == "seed" and value is not None]
+    if name not in RANDOM or not seeds or not isinstance(seeds[0], (int, np.integer)):
+        return (), attributes
+    return ((borrow(np.array(seeds[0] & 2**64 - 1, np.uint64).view(np.int64)),),
+            tuple((what, kind, None if what == "seed" else value) for what, kind, value in attributes))
+
+
 def _run_with_values(name, operands, attributes, device, label, result):
     """Numbers, lists and NumPy arrays among the operands are made where the op runs, numbers in the type of the
     arrays."""
     operands = [operand for operand in operands if operand is not None]
+    if not operands:
+        return run(name, *_seed_as_key(name, attributes), device, label, result)
     arrays = [operand for operand in operands if isinstance(operand, Array)]
     first = arrays[0].dtype if arrays else None
     if first is None:
@@ -108,12 +116,11 @@ def _make(name, operands, attributes, wanted, label, result):
     if result is not None:
         dtype = as_dtype(result[1]) if result[1] is not None else operands[0].dtype
         result = (dtype, tuple(result[0]) if result[0] is not None else operands[0].shape)
-    first = operands[0].dtype if operands else result[0]
-    target = choose(name, first, wanted, operands)
+    target = choose(name, element_of(name, operands, result), wanted, operands)
     flags = ["copies=explicit"] if _runtime.settings.copies == "explicit" else []
     what = (name, attributes, result and (result[0].name, result[1]), label, target.name, flags,
             [operand._type for operand in operands])
-    request = _disk.request_for(what, _runtime.current().json) if name not in _ONCE else None
+    request = _disk.request_for(what, _runtime.current().json)
     return _Op(kept(request, lambda: _compile(name, operands, attributes, label, result, target, flags)))
 
 
@@ -122,8 +129,10 @@ def _compile(name, operands, attributes, label, result, target, flags):
     graph = Graph(name)
     graph.locate()
     graph.begin()
-    values = [graph.argument(f"input{i}", operand.dtype, operand.shape, operand.device)
-              for i, operand in enumerate(operands)]
+    # A key on the host has no place, so that it is copied also where copies are explicit.
+    homes = [None if name in RANDOM and operand.device.type == "CPU" else operand.device for operand in operands]
+    values = [graph.argument(f"input{i}", operand.dtype, operand.shape, home)
+              for i, (operand, home) in enumerate(zip(operands, homes))]
     with graph.scope(target):
         results = graph.op(name, values, attributes, result, label, target)
     graph.end([(f"output{i}", value) for i, value in enumerate(results)])

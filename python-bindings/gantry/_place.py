@@ -20,6 +20,15 @@ def has_kernel(op, device_type, dtype):
     return _SETS[KERNELS.get(op, ("all", "all"))[device_type == "GPU"]](dtype)
 
 
+# Made of attributes and a key, which lies on the host as small inputs do; the kernel table goes by what they make.
+RANDOM = ("random_uniform", "random_normal")
+
+
+def element_of(op, operands, result):
+    """The element type that the kernel table goes by."""
+    return operands[0].dtype if operands and op not in RANDOM else result[0]
+
+
 def _best(found, held):
     """Of devices in order, the one that holds most bytes."""
     return max(found, key=lambda device: held.get(device.name, 0))

@@ -4,6 +4,7 @@
 >>> with gt.device("CPU:0"): ...          # what is made inside asks for that device
 """
 
+import collections
 import contextlib
 import contextvars
 import ctypes
@@ -84,7 +85,7 @@ def _whole(name):
     return name + ":0" if name.endswith("CPU") else name[:-1] + "0" if name.endswith("CPU:*") else name
 
 
-_parsed = {}
+_parsed, _made = {}, {}
 
 
 def _parse(text):
@@ -115,21 +116,16 @@ def device(name, soft=None):
         return name if soft is None else Device(name.given, soft)
     if not isinstance(name, str):
         raise TypeError(f"a device is a name or a Device, not {type(name).__name__}")
-    return Device(name, soft)
+    known = _made.get((name, soft))
+    if known is None:
+        known = _made[name, soft] = Device(name, soft)
+    return known
 
 
 # ---- scopes ----
 
-class _Scope:
-    """A scope that was entered: its device, the frame that did, and whether that is a generator's."""
-
-    __slots__ = ("device", "frame", "is_generator")
-
-    def __init__(self, device, frame):
-        self.device, self.frame = device, frame
-        self.is_generator = frame is not None and bool(frame.f_code.co_flags & _GENERATOR)
-
-
+# A scope that was entered: its device, the frame that did, and whether that is a generator's.
+_Scope = collections.namedtuple("_Scope", "device frame is_generator")
 # Of this thread and this task of asyncio.
 _entered = contextvars.ContextVar("gantry's device scopes", default=())
 _GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
@@ -137,20 +133,29 @@ _CONTEXTLIB = contextlib.contextmanager.__code__.co_filename
 
 
 def _owner(frame):
-    """The frame that a scope is entered for: a context manager that is made of a generator enters it for its user."""
-    while frame is not None and (frame.f_code.co_filename == _CONTEXTLIB or frame.f_code.co_flags & _GENERATOR and
-                                 frame.f_back is not None and frame.f_back.f_code.co_filename == _CONTEXTLIB):
-        frame = frame.f_back
-    return frame
+    """The frame that a scope is entered for, and whether that is a generator's: a context manager that is made of a
+    generator enters it for its user."""
+    while frame is not None:
+        code, outer = frame.f_code, frame.f_back
+        if code.co_filename != _CONTEXTLIB:
+            if not code.co_flags & _GENERATOR:
+                return frame, False
+            if outer is None or outer.f_code.co_filename != _CONTEXTLIB:
+                return frame, True
+        frame = outer
+    return None, False
 
 
 def _enter(device):
-    _entered.set((*_entered.get(), _Scope(device, _owner(sys._getframe(2)))))
+    _entered.set((*_entered.get(), _Scope(device, *_owner(sys._getframe(2)))))
 
 
 def _leave(device):
     """Leaves the scope of the device that was entered last, of several frames' that of the one that leaves."""
-    entered, frame = _entered.get(), _owner(sys._getframe(2))
+    entered, (frame, _) = _entered.get(), _owner(sys._getframe(2))
+    if entered and entered[-1].device is device and entered[-1].frame is frame:
+        _entered.set(entered[:-1])
+        return
     mine = [i for i, scope in enumerate(entered) if scope.device is device]
     if mine:
         last = max(mine, key=lambda i: (entered[i].frame is frame, i))
@@ -161,7 +166,9 @@ def _scopes():
     """The devices of the scopes that hold here, from the outermost. What a generator entered holds while it runs, inside of
     what its callers have, and not for whoever it yields to."""
     entered = _entered.get()
-    if any(scope.is_generator for scope in entered):
+    if not entered:
+        return ()
+    if any([scope.is_generator for scope in entered]):
         depths, frame = {}, sys._getframe(1)
         while frame is not None:
             depths[frame] = -len(depths)

@@ -16,11 +16,14 @@ from .array import Array, GivenTo, array
 from .device import asked
 from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
+from .random import Key, next_key
 from . import _runtime, ops
 
 
 def flatten(tree):
-    """The leaves of nested tuples, lists and dicts, and what makes the same of other leaves."""
+    """The leaves of nested tuples, lists and dicts, and what makes the same of other leaves; a key has one."""
+    if isinstance(tree, Key):
+        return [tree.operand()], (Key, ("leaf",))
     if isinstance(tree, (tuple, list)):
         parts = [flatten(branch) for branch in tree]
         return [leaf for leaves, _ in parts for leaf in leaves], (type(tree), tuple(shape for _, shape in parts))
@@ -41,18 +44,27 @@ def unflatten(shape, leaves):
     if shape[0] is dict:
         return {key: unflatten(part, leaves) for key, part in zip(shape[1], shape[2])}
     made = [unflatten(part, leaves) for part in shape[1]]
-    return shape[0](*made) if hasattr(shape[0], "_fields") else shape[0](made)
+    return shape[0](*made) if shape[0] is Key or hasattr(shape[0], "_fields") else shape[0](made)
+
+
+def _are_keys(shape, is_key=False):
+    """Of the leaves, which are those of keys."""
+    if shape == "leaf" or shape is None:
+        return [] if shape is None else [is_key]
+    return [each for part in shape[-1] for each in _are_keys(part, shape[0] is Key)]
 
 
 class Specialisation:
     """The plan for some shapes, with what the function's result looks like."""
 
     def __init__(self, graph, shape, options, given):
-        self.graph, self.shape, self.given = graph, shape, given
+        self.shape, self.given, self._draws = shape, given, graph.draws.key is not None
         self.plan = graph.plan(**options)
         self.session, self.function = self.plan.session(), self.plan.function()
 
     def __call__(self, arrays):
+        if self._draws:
+            arrays = [*arrays, next_key().operand()]
         return unflatten(self.shape, iter(self.session.call(self.function, arrays, self.given)))
 
 
@@ -132,7 +144,9 @@ class Function:
         graph = Graph(self.__name__)
         with graph.traced():
             graph.begin()
-            values = [graph.argument(f"input{i}", leaf.dtype, leaf.shape, leaf.device) for i, leaf in enumerate(leaves)]
+            # A key is small and may be wanted anywhere, so it has no place: it is copied also where copies are explicit.
+            values = [graph.argument(f"input{i}", leaf.dtype, leaf.shape, None if is_key else leaf.device)
+                      for i, (leaf, is_key) in enumerate(zip(leaves, _are_keys(shape)))]
             traced, named = unflatten(shape, iter(values))
             traced = iter(traced)
             all_args = [value if i in self._static else next(traced) for i, value in enumerate(args)]
@@ -209,6 +223,22 @@ def while_loop(condition, body, init):
         while bool(condition(state)):
             state = body(state)
         return state
+    with graph.draws.loop() as loop:
+        drawn = graph.draws.count
+        shape = _trace_loop(graph, condition, body, init)
+        if not loop.draws:
+            return unflatten(shape, iter(graph.end_op()))
+        # What each round draws anew needs its number.
+        graph.abandon_op()
+        graph.draws.count = drawn
+        shape = _trace_loop(graph, lambda state: loop.at(state[0], condition, state[1]),
+                            lambda state: (state[0] + 1, loop.at(state[0], body, state[1])),
+                            (graph.constant(0, "int64"), init))
+        return unflatten(shape, iter(graph.end_op()))[1]
+
+
+def _trace_loop(graph, condition, body, init):
+    """Makes the loop but for its end; gives the structure of its state."""
     leaves, shape = flatten(init)
     values = [graph.value(leaf) for leaf in leaves]
     types = [(value.dtype, value.shape) for value in values]
@@ -220,7 +250,7 @@ def while_loop(condition, body, init):
     except BaseException:
         graph.abandon_op()
         raise
-    return unflatten(shape, iter(graph.end_op()))
+    return shape
 
 
 def scan(body, init, xs=None, length=None):

@@ -13,7 +13,7 @@ import numpy as np
 from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
 from ._operators import Operators, fixed
-from ._place import choose
+from ._place import choose, element_of
 from .array import Array, as_numpy, dims_of, fit_number
 from .device import request as device_request
 from .dtypes import BY_NUMBER, as_dtype
@@ -130,7 +130,7 @@ class Graph:
         self._handle = None
         made = self._library.gantry_graph_create(compiler(), ctypes.byref(options), ctypes.byref(handle))
         _library.check_compiler(made)
-        self._handle, self.name, self._place = handle, name, None
+        self._handle, self.name, self._place, self._draws = handle, name, None, None
 
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) is not None and _may_release():
@@ -147,6 +147,14 @@ class Graph:
             self._place = place
             file = os.path.basename(place[0]).encode() if place[0] else None
             self._check(self._library.gantry_graph_location(self._handle, file, place[1], 1))
+
+    @property
+    def draws(self):
+        """Where the random numbers come from that it draws: see random.py."""
+        if self._draws is None:
+            from .random import Draws
+            self._draws = Draws(self)
+        return self._draws
 
     # ---- making ----
 
@@ -232,9 +240,9 @@ class Graph:
             shape = tuple(result[0]) if result[0] is not None else values[0].shape
             result = (dtype, shape)
         wanted = device_request(device)
-        first = values[0].dtype if values else result[0]
         with self.scope(wanted):
-            made = self.op(name, values, attributes, result, label, choose(name, first, wanted, ()))
+            made = self.op(name, values, attributes, result, label,
+                           choose(name, element_of(name, values, result), wanted, ()))
         return made[0] if len(made) == 1 else tuple(made)
 
     def begin_op(self, name, operands):
@@ -261,11 +269,13 @@ class Graph:
         """What `body` gives; the ops that it makes are gone afterwards."""
         self.locate()
         self.begin_op("while", ())
+        drawn = self.draws.count
         try:
             self._check(self._library.gantry_graph_begin_region(self._handle, None, 0, None))
             return body()
         finally:
             self.abandon_op()
+            self.draws.count = drawn
 
     def abandon_op(self):
         self._check(self._library.gantry_graph_abandon_op(self._handle))

@@ -623,28 +623,34 @@ def prelu(lhs, rhs, *, device=None, name=None):
     return _apply("prelu", (lhs, rhs), (), device, name)
 
 
-def random_normal(shape, seed, mean, deviation, *, dtype="float32", device=None, name=None):
+def random_normal(shape, mean, deviation, *, key=None, dtype="float32", seed=None, stream=None, device=None,
+                  name=None):
     """Draw normal numbers.
 
-    Draws normal numbers from a counter-based generator: element i depends on `seed` and i alone. The counter is
-    (i mod 2^32, i / 2^32, 0, 0), the key the low and the high half of the seed; uniform numbers take the upper
-    bits of the first word (f64: of the first two), normal ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from
-    the first word and v from the third.
+    Draws normal numbers from a counter-based generator: element i depends on the key, on `stream` (0 unless
+    given) and on i alone. The key is known when compiling, as `seed`, or an operand, a scalar, so that each run
+    draws others; one of the two is given, and equal ones give the same numbers. `stream`, in [0, 2^32), tells
+    draws of one key apart. The counter is (i mod 2^32, i / 2^32, 0, stream), Philox's key the low and the high
+    half of the 64 bits; uniform numbers take the upper bits of the first word (f64: of the first two), normal
+    ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v from the third.
     """
-    return _apply("random_normal", (), (("seed", 1, seed), ("mean", 2, mean), ("deviation", 2, deviation)), device,
-                  name, (shape, dtype))
+    return _apply("random_normal", (key,), (("seed", 1, seed), ("mean", 2, mean), ("deviation", 2, deviation),
+                  ("stream", 1, stream)), device, name, (shape, dtype))
 
 
-def random_uniform(shape, seed, low, high, *, dtype="float32", device=None, name=None):
+def random_uniform(shape, low, high, *, key=None, dtype="float32", seed=None, stream=None, device=None, name=None):
     """Draw uniform in [low, high) numbers.
 
-    Draws uniform in [low, high) numbers from a counter-based generator: element i depends on `seed` and i
-    alone. The counter is (i mod 2^32, i / 2^32, 0, 0), the key the low and the high half of the seed; uniform
-    numbers take the upper bits of the first word (f64: of the first two), normal ones are sqrt(-2 ln(1 - u))
-    cos(2 pi v) with u from the first word and v from the third.
+    Draws uniform in [low, high) numbers from a counter-based generator: element i depends on the key, on
+    `stream` (0 unless given) and on i alone. The key is known when compiling, as `seed`, or an operand, a
+    scalar, so that each run draws others; one of the two is given, and equal ones give the same numbers.
+    `stream`, in [0, 2^32), tells draws of one key apart. The counter is (i mod 2^32, i / 2^32, 0, stream),
+    Philox's key the low and the high half of the 64 bits; uniform numbers take the upper bits of the first word
+    (f64: of the first two), normal ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v
+    from the third.
     """
-    return _apply("random_uniform", (), (("seed", 1, seed), ("low", 2, low), ("high", 2, high)), device, name, (shape,
-                  dtype))
+    return _apply("random_uniform", (key,), (("seed", 1, seed), ("low", 2, low), ("high", 2, high), ("stream", 1,
+                  stream)), device, name, (shape, dtype))
 
 
 def reciprocal(input, *, device=None, name=None):

@@ -1,58 +1,161 @@
-"""Random numbers that are the same on every device: element i depends on the seed and on i alone.
+"""Random numbers that are the same on every device: element i depends on a key and on i alone.
 
 >>> gt.random.seed(0)
->>> x = gt.random.uniform((2, 3), 0, 3)            # from the program's own sequence of seeds
+>>> x = gt.random.uniform((2, 3), 0, 3)            # from the program's own sequence of keys
 >>> k1, k2 = gt.random.Key(7).split(2)             # or from keys that say where numbers come from
+
+A function that draws without a key has one more input, "key": each call gives it the next of the sequence, so that it
+draws other numbers and compiles nothing anew.
 """
 
 import hashlib
 import threading
 
+import numpy as np
+
 from . import ops
+from .array import Array, borrow
+from .errors import InvalidArgumentError
+from .graph import Value, tracing
+
+_BITS, _WORD = 2**63 - 1, 2**64 - 1  # of a seed, and of what it is mixed in
 
 
 class Key:
-    """Where random numbers come from: the same key gives the same numbers."""
+    """Where random numbers come from: the same key gives the same numbers. Functions take and give keys as they do
+    arrays; `seed` is a number, or what is one when the function runs."""
 
     __slots__ = ("seed",)
 
     def __init__(self, seed):
-        self.seed = int(seed) & (2**63 - 1)
+        if isinstance(seed, (Array, Value)) and (seed.shape or seed.dtype != "int64"):
+            raise InvalidArgumentError(f"a key is made of a number or of int64[], got {seed.dtype}{list(seed.shape)}")
+        known = seed if isinstance(seed, Value) else (seed.item() if isinstance(seed, Array) else int(seed)) & _BITS
+        object.__setattr__(self, "seed", known)
+
+    def __setattr__(self, name, value):
+        raise AttributeError("a key does not change; fold and split give others")
+
+    def __reduce__(self):
+        return Key, (self.seed,)
 
     def fold(self, number):
-        """Another key for each number."""
-        digest = hashlib.blake2b(f"{self.seed}/{number}".encode(), digest_size=8).digest()
-        return Key(int.from_bytes(digest, "little"))
+        """Another key for each number; also for one that is known only when a function runs, as the round of a loop.
+        Any other value counts as its text."""
+        if not isinstance(number, (int, np.integer, Array, Value)):
+            number = int.from_bytes(hashlib.blake2b(str(number).encode(), digest_size=8).digest(), "little")
+        if isinstance(self.seed, Value) or isinstance(number, Value):
+            return Key(ops.cast(_fold(_word(self.seed), _word(number), lambda x: x), "int64"))
+        return Key(_fold(self.seed, int(number) & _WORD, lambda x: x & _WORD))
 
     def split(self, count=2):
         """Several keys in the place of this one."""
         return [self.fold(i) for i in range(count)]
 
+    def operand(self):
+        """The seed as an op takes it that is computed at once, or as an argument: int64[]."""
+        return self.seed if isinstance(self.seed, Value) else borrow(np.array(self.seed, np.int64))
+
     def __repr__(self):
         return f"Key({self.seed})"
 
+
+def _word(x):
+    """A number of a graph as 64 bits, which wrap."""
+    return ops.cast(x, "uint64") if isinstance(x, Value) else tracing().constant(int(x) & _WORD, "uint64")
+
+
+def _fold(seed, number, wrap):
+    """Of numbers, which `wrap` cuts to 64 bits, and in graphs, whose numbers wrap."""
+    return _mix(wrap((_mix(wrap(seed + 0x9E3779B97F4A7C15), wrap) ^ number) + 0x9E3779B97F4A7C15), wrap) & _BITS
+
+
+def _mix(x, wrap):
+    """The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): each of
+    2^64 numbers gives another one."""
+    x = wrap((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9)
+    x = wrap((x ^ (x >> 27)) * 0x94D049BB133111EB)
+    return x ^ (x >> 31)
+
+
+# ---- the program's own sequence, and what functions make of it ----
 
 _lock = threading.Lock()
 _root, _drawn = Key(0), 0
 
 
 def seed(number):
-    """Begins the program's own sequence anew."""
+    """Begins the program's own sequence anew. In a function: the numbers that it draws from there on, which are then the
+    same in each call."""
     global _root, _drawn
+    graph = tracing()
+    if graph is not None:
+        graph.draws.seed(Key(number))
+        return
     with _lock:
         _root, _drawn = Key(number), 0
 
 
-def _next():
+def next_key():
+    """The next key of the program's own sequence."""
     global _drawn
     with _lock:
         _drawn += 1
         return _root.fold(_drawn)
 
 
+class Draws:
+    """What a function draws while it is traced: from the key that a call gives it, a stream for each draw. In a loop,
+    which is traced once, the key of each round is another."""
+
+    def __init__(self, graph):
+        self._graph, self._seeded, self._loops = graph, None, []
+        self.key = None  # the input; none while nothing is drawn
+        self.count = 0  # of draws from it, or since the seed
+
+    def seed(self, key):
+        self._seeded, self.count = key, 0
+
+    def next(self):
+        """A key, and the stream of it that is this draw's."""
+        for loop in self._loops:
+            loop.draws = True
+        if self._seeded is None and self.key is None:
+            self.key = Key(self._graph.argument("key", "int64", ()))
+        self.count += 1
+        key, stream = (self.key, self.count - 1) if self._seeded is None else (self._seeded.fold(self.count), None)
+        for loop in self._loops:
+            key = key if loop.round is None else key.fold(loop.round)
+        return key, stream or None
+
+    def loop(self):
+        return Loop(self._loops)
+
+
+class Loop:
+    """A loop that is traced: whether it draws, and the number of its round where there is one."""
+
+    def __init__(self, loops):
+        self._loops, self.draws, self.round = loops, False, None
+
+    def __enter__(self):
+        self._loops.append(self)
+        return self
+
+    def __exit__(self, *_):
+        self._loops.remove(self)
+
+    def at(self, round, python, state):
+        """What a part of the loop gives in a round."""
+        self.round = round
+        return python(state)
+
+
+# ---- drawing ----
+
 def uniform(shape, low=0.0, high=1.0, dtype="float32", device=None, key=None):
     """Numbers in [low, high)."""
-    return ops.random_uniform(_shape(shape), (key or _next()).seed, float(low), float(high), dtype=dtype, device=device)
+    return _draw(ops.random_uniform, shape, float(low), float(high), dtype, device, key)
 
 
 def rand(*shape, dtype="float32", device=None, key=None):
@@ -62,9 +165,13 @@ def rand(*shape, dtype="float32", device=None, key=None):
 
 def normal(shape, mean=0.0, deviation=1.0, dtype="float32", device=None, key=None):
     """Numbers from a normal distribution."""
-    return ops.random_normal(_shape(shape), (key or _next()).seed, float(mean), float(deviation), dtype=dtype,
-                             device=device)
+    return _draw(ops.random_normal, shape, float(mean), float(deviation), dtype, device, key)
 
 
-def _shape(shape):
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+def _draw(op, shape, first, second, dtype, device, key):
+    shape, graph, stream = (shape,) if isinstance(shape, int) else tuple(shape), tracing(), None
+    if key is None:
+        key, stream = graph.draws.next() if graph is not None else (next_key(), None)
+    if graph is None or isinstance(key.seed, Value):
+        return op(shape, first, second, key=key.operand(), stream=stream, dtype=dtype, device=device)
+    return op(shape, first, second, seed=key.seed, stream=stream, dtype=dtype, device=device)

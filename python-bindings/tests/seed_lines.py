@@ -261,6 +261,10 @@ ALONE = {
             tf.config.set_visible_devices([gpu0],"GPU")
         print(len(tf.config.list_logical_devices("GPU")))
         """), "1\n", "0\n"),
+    # nvidia-smi, before anything is used.
+    "50": ("import gantry as gt\ntry:\n    found = gt.memory('GPU:0')\n    print(found.used, found.total, found.free)\n"
+           "except RuntimeError as e: print(e)\nprint(gt.memory('CPU:0').total > 0)\n",
+           f"0 {16 * GIB} {16 * GIB}\nTrue\n", f"'{TASK}GPU:0': unknown device; the devices are {TASK}CPU:0\nTrue\n"),
     "55": ("import gantry as gt\ngt.config(copies='explicit')\nx = gt.ones(2, device=gt.try_gpu())\ny = gt.ones(2, device=gt.try_gpu(1))\n"
            "try: print((x + y).numpy())\nexcept RuntimeError as e: print(e)\n",
            f"<string>:5:1: 'AddV2' runs on '{TASK}GPU:0', and copies are explicit…", "[2. 2.]\n"),

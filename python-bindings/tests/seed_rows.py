@@ -60,7 +60,7 @@ ROWS = {
     47: TRAINING,
     48: TRAINING,
     49: TRAINING,
-    50: f"{SEEDS}.Tabs.test_50_what_there_is",
+    50: lines(50),
     51: lines(51, *TABS),
     52: lines(52, *TABS),
     53: (*lines(53, *TABS), f"{DEVICES}.Lists.test_try_gpu_with_one_and_without"),

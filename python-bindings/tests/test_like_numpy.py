@@ -84,14 +84,15 @@ class LikeNumPy(unittest.TestCase):
         for dtype in ("float32", "float64"):
             a, b = x.astype(dtype), y.astype(dtype)
             with np.errstate(all="ignore"):
-                wanted = (a // b,)
+                wanted = a % b, a // b
             for device in ("CPU:0", "GPU:0"):
                 with gt.device(device):
-                    made = (gt.array(a) // gt.array(b),)
+                    made = gt.array(a) % gt.array(b), gt.array(a) // gt.array(b)
                 for number, (one, other) in enumerate(zip(made, wanted)):
                     np.testing.assert_array_equal(one.numpy(), other, f"{dtype} {number}")
                     here = ~np.isnan(other)
                     np.testing.assert_array_equal(np.signbit(one.numpy())[here], np.signbit(other)[here], f"{dtype} {number}")
+        self.assertTrue(np.signbit((gt.array([0.0]) % -1.0).numpy())[0])
         low = np.array([-2**31, 7], np.int32)
         np.testing.assert_array_equal((gt.array(low) // -1).numpy(), [-2**31, -7])
 

@@ -81,7 +81,7 @@ class AtOnce(unittest.TestCase):
 
     def test_random_numbers_are_drawn_once_each(self):
         gt.random.seed(1)
-        drawn = at_once(lambda number: [gt.random._next().seed for _ in range(200)])
+        drawn = at_once(lambda number: [gt.random.next_key().seed for _ in range(200)])
         self.assertEqual(len(set(np.concatenate(drawn))), 200 * THREADS)
 
     def test_an_array_is_given_away_once(self):

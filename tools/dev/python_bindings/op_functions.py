@@ -45,17 +45,21 @@ def parameters(op, typed=False):
     """The parameters of an op's function, in order; the rest is by name."""
     note = lambda kind: f": {kind}" if typed else ""
     first, by_name = [], []
-    # Operands stand in their order; what must be said after one that may be left out is said by name.
-    has_optional = any(operand["arity"] == "optional" for operand in op["operands"])
+    # Operands stand in their order; what must be said after one that may be left out is said by name, and so is one that
+    # may be left out where a shape must be said.
+    is_made = "shape" in RESULTS.get(op["name"], ())
+    has_optional = not is_made and any(operand["arity"] == "optional" for operand in op["operands"])
     for operand in op["operands"]:
         kind = {"one": "Operand", "optional": "Optional[Operand]", "variadic": "Sequence[Operand]"}[operand["arity"]]
-        first.append(safe(operand["name"]) + note(kind) + (" = None" if operand["arity"] == "optional" else ""))
+        text = safe(operand["name"]) + note(kind) + (" = None" if operand["arity"] == "optional" else "")
+        (by_name if is_made and operand["arity"] == "optional" else first).append(text)
     for part in RESULTS.get(op["name"], ()):
         given = part == "dtype" and RESULTS[op["name"]] != ("dtype",)
         (by_name if given else first).append(part + note("Sequence[int]" if part == "shape" else "DTypeLike") + (' = "float32"' if given else ""))
     for attribute in op["attributes"]:
         default = " = False" if attribute["kind"] == "unit" else " = None" if attribute["optional"] else ""
-        text = safe(attribute["name"]) + note(KINDS[attribute["kind"]]) + default
+        kind = KINDS[attribute["kind"]]
+        text = safe(attribute["name"]) + note(f"Optional[{kind}]" if default == " = None" else kind) + default
         (by_name if default or has_optional else first).append(text)
     return first + ["*"] + by_name + [f"device{note('Optional[DeviceLike]')} = None", f"name{note('Optional[str]')} = None"]
 
