@@ -5,6 +5,7 @@
 >>> plan = gt.compile("model.onnx", dims={"batch": 8})
 """
 
+from .compat import _names
 from . import _runtime, device as _device, errors, math, ops, random
 from ._runtime import config
 from .array import Array, arange, array, from_dlpack, full, ones, tensor, zeros
@@ -24,3 +25,7 @@ from .plan import Plan, Pool, Session, State, compile, from_torch, load
 from .random import rand
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    raise AttributeError(_names.own_sentence(name))

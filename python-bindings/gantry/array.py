@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _c, _dlpack, _library, _notebook, _runtime
 from ._operators import Operators, fixed
+from .compat import _names
 from .device import Device, device as as_device, request, resolve
 from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_, float32, int32
 from .errors import FailedPreconditionError, InvalidArgumentError
@@ -56,8 +57,7 @@ class Array(Operators):
     def __getattr__(self, name):
         """Asked for what is not there: the handle of an array that was given away."""
         if name != "_handle" or not isinstance(self._kept, GivenTo):
-            from .compat._names import ARRAY, why
-            instead = None if name.startswith("__") else why(ARRAY, name)
+            instead = None if name.startswith("__") else _names.why(_names.ARRAY, name)
             raise AttributeError(f"an Array has no attribute '{name}'" + (f": {instead}" if instead else ""))
         raise FailedPreconditionError(f"this array, {self.dtype}{list(self.shape)} on {self.device!r}, was given away to "
                                       f"{self._kept}; use what came of it, or a clone() made before")

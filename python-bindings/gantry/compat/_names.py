@@ -48,6 +48,11 @@ _SAID = {
          (("d2l",), "the book's classes are a part of training, which is not there yet; its chapter on GPUs runs with tf, torch, jax or mx"),
          (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
 }
+# Of gantry itself.
+OWN = ((("nn", "losses", "metrics"), LAYERS), (("optim", "Trainer", "train"), OPTIMISERS), (("data",), DATA),
+       (("Mirrored", "Towers"), MIRRORS), (("Variable",), VARIABLES),
+       (("grad", "value_and_grad", "vjp", "jvp", "gradient", "no_grad", "stop_gradient", "checkpoint", "custom_gradient"), GRADIENTS),
+       (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
 # Of arrays, by whatever library's name.
 ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),
          (("assign", "assign_add", "add_", "mul_", "copy_", "zero_"), VARIABLES))
@@ -69,6 +74,12 @@ def sentence(path):
     holder = ".".join(["gantry.compat", *path.split(".")[:-1]])
     instead = why(_SAID.get(library, ()), name) or (_OPS if library else "it has tf, torch, jax and mx, to be imported from it")
     return f"{holder} has no '{path.rpartition('.')[2]}': {instead}"
+
+
+def own_sentence(name):
+    """The same of a name of gantry itself, which is given as it stands there."""
+    instead = why(OWN, name)
+    return f"gantry has no '{name}'" + (f": {instead}" if instead else "")
 
 
 class Namespace(types.ModuleType):
@@ -96,9 +107,11 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
+        # Without the exception's `name`, which would let `from ... import` go on without these words.
         if name.startswith("gantry.compat.") and not name.rpartition(".")[2].startswith("_"):
-            # Without the exception's `name`, which would let `from ... import` go on without these words.
             raise ModuleNotFoundError(sentence(name[len("gantry.compat."):]))
+        if name.startswith("gantry.") and why(OWN, name[len("gantry."):]):
+            raise ModuleNotFoundError(own_sentence(name[len("gantry."):]))
         return None
 
 
