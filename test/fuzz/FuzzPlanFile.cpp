@@ -17,7 +17,8 @@ static void tellEverything(const PlanFile &file) {
     const show::Subject subject(plan, file.bytes().size(), question);
     show::explainForPeople(subject);
     show::explainAsJson(subject);
-    show::reportPage(subject);
+    const show::Reported reported{subject, {}};
+    show::reportPage({&reported, 1});
   }
   for (const fb::Function *function : *plan.functions())
     show::placementLog(plan, *function, show::Form::people);
