@@ -3,6 +3,7 @@
 #include "gantry/Show/Measured.h"
 
 #include "gantry/Plan/Ledger.h"
+#include "gantry/Show/CommandNames.h"
 #include "gantry/Show/Reports.h"
 #include "gantry/Support/Names.h"
 
@@ -91,19 +92,20 @@ public:
 
 private:
   Commands(const fb::Plan &plan, const fb::Function &function)
-      : plan(plan), all(commandsOf(function)) {}
+      : plan(plan), all(commandsOf(function)), names(plan, function) {}
 
   /// What a command is called and where it is done; one that only orders others is nowhere.
   std::string named(const fb::Command &command, const std::string &nameless) const {
     if (countOf(command.buffers()) == 0)
       return "order' nowhere";
-    const std::string_view own = plan::textOf(command.name());
+    const std::string_view own = names.of(command);
     return (own.empty() ? nameless : std::string(own)) + "' on " +
            shortDeviceName(plan, command.device());
   }
 
   const fb::Plan &plan;
   std::vector<PlacedCommand> all;
+  CommandNames names;
 };
 
 /// What `bench --ops` writes: a time for each command.

@@ -19,7 +19,7 @@ const std::map<std::string_view, Flags> ofCommand = {
     {"check", {"json"}},
     {"bench", {"input", "fill", "runs", "ops", "threads", "json"}},
     {"explain", {"all", "op", "why-not", "memory", "timeline", "json"}},
-    {"report", {"output"}},
+    {"report", {"output", "measured"}},
     {"diff", {"all", "json"}},
 };
 

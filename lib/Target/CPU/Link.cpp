@@ -1,16 +1,23 @@
 // lld reads and writes files by name. These have names for this process alone, so that nothing is
-// left of them when it is killed; mapped, the output would be another file beside its place.
+// left of them when it is killed. The output is a pipe, because a file would be written beside its
+// place and renamed. A thread reads it; where the system starts none, the pipe has to hold it all.
 //
 // With exceptions: the lock is given back where memory runs out inside of lld.
 #include "Link.h"
 
 #include "gantry/Support/File.h"
+#include "gantry/Support/Thread.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <mutex>
 #include <new>
+#include <unistd.h>
+#include <utility>
 
 LLD_HAS_DRIVER(elf)
 
@@ -31,13 +38,64 @@ static Status cannotLink(const Status &why) {
   return {why.code(), "cannot link the kernels: " + why.message()};
 }
 
-static Status linkFiles(const std::vector<NamelessFile> &objects, const NamelessFile &output) {
-  std::vector<std::string> paths{output.path()};
+namespace {
+/// Takes what is written to it by name.
+class Pipe {
+public:
+  Pipe() { opened = ::pipe2(ends, O_CLOEXEC) == 0; }
+  ~Pipe() { (void)finish(); }
+
+  bool isOpen() const { return opened; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
+
+  /// Whether `most` bytes can be written: as many as they may be where a thread reads them.
+  bool collect(size_t most) {
+    if (reader.start([this] { read(); }))
+      return true;
+    const int capacity = ::fcntl(ends[1], F_SETPIPE_SZ, int(kMostWithoutThread));
+    return capacity > 0 && most < size_t(capacity);
+  }
+
+  /// What was written; call it when nobody writes any more.
+  std::vector<char> finish() {
+    if (!std::exchange(opened, false))
+      return {};
+    ::close(ends[1]);
+    if (reader)
+      reader.join();
+    else
+      read();
+    ::close(ends[0]);
+    return std::move(bytes);
+  }
+
+private:
+  /// What any process may ask of a pipe, unless its system was told otherwise.
+  static constexpr size_t kMostWithoutThread = 1 << 20;
+
+  void read() {
+    char block[1 << 16];
+    for (ssize_t size; (size = ::read(ends[0], block, sizeof block)) != 0;)
+      if (size > 0)
+        bytes.insert(bytes.end(), block, block + size);
+      else if (errno != EINTR)
+        return;
+  }
+
+  int ends[2];
+  bool opened;
+  Thread reader;
+  std::vector<char> bytes;
+};
+} // namespace
+
+static Status runLinker(const std::vector<NamelessFile> &objects, const std::string &output) {
+  std::vector<std::string> paths{output};
   for (const NamelessFile &object : objects)
     paths.push_back(object.path());
   std::vector<const char *> arguments = {
-      "ld.lld",        "-shared",     "--gc-sections",         "-s", "--hash-style=gnu", "-z",
-      "separate-code", "--threads=1", "--no-mmap-output-file", "-o"};
+      "ld.lld", "-shared",       "--gc-sections", "-s", "--hash-style=gnu",
+      "-z",     "separate-code", "--threads=1",   "-o"};
   for (const std::string &path : paths)
     arguments.push_back(path.c_str());
   static std::mutex mutex;
@@ -51,22 +109,25 @@ static Status linkFiles(const std::vector<NamelessFile> &objects, const Nameless
 }
 
 static Status linkInMemory(llvm::ArrayRef<CodeBytes> objects, std::vector<char> &sharedObject) {
-  Expected<NamelessFile> output = NamelessFile::inMemory();
-  if (!output)
-    return cannotLink(output.status());
+  constexpr size_t linkersOwn = 1 << 16; // headers, and what is aligned to pages
+  Pipe output;
+  if (!output.isOpen())
+    return Status::doesNotFit(std::string("cannot link the kernels: no pipe can be had: ") +
+                              std::strerror(errno));
   std::vector<NamelessFile> files;
+  size_t bytes = linkersOwn;
   for (const CodeBytes &object : objects) {
     Expected<NamelessFile> file = fileOf(object);
     if (!file)
       return cannotLink(file.status());
     files.push_back(file.take());
+    bytes += object.size();
   }
-  GANTRY_RETURN_IF_ERROR(linkFiles(files, *output));
-  Expected<MappedFile> linked = output->map();
-  if (!linked)
-    return cannotLink(linked.status());
-  sharedObject.assign(linked->bytes().begin(), linked->bytes().end());
-  return {};
+  if (!output.collect(bytes))
+    return Status::doesNotFit("cannot link the kernels: the system starts no thread for it");
+  Status linked = runLinker(files, output.path());
+  sharedObject = output.finish();
+  return linked;
 }
 
 Status gantry::linkObjects(llvm::ArrayRef<CodeBytes> objects, std::vector<char> &sharedObject) {
