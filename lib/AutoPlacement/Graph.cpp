@@ -317,8 +317,8 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
   }
 }
 
-Decision OrderedGraph::decisionOf(const AutoPlacement &placement) const {
-  Decision decision{{}, {}, placement.ahead};
+Assignment OrderedGraph::assignmentOf(const AutoPlacement &placement) const {
+  Assignment decision{{}, {}, placement.ahead};
   for (uint32_t task : taskAt)
     decision.devices.push_back(placement.devices[task]);
   if (!placement.streamed.empty())
@@ -327,7 +327,7 @@ Decision OrderedGraph::decisionOf(const AutoPlacement &placement) const {
   return decision;
 }
 
-AutoPlacement OrderedGraph::placementOf(const Decision &decision) const {
+AutoPlacement OrderedGraph::placementOf(const Assignment &decision) const {
   AutoPlacement placement{std::vector<uint32_t>(numTasks()), taskAt, {}, decision.ahead};
   for (uint32_t place = 0; place < numTasks(); ++place)
     placement.devices[taskAt[place]] = decision.devices[place];

@@ -53,14 +53,14 @@ std::vector<uint32_t> rankOrder(const AutoProblem &problem, const Edges &edges,
                                 std::span<const uint32_t> devices = {});
 
 /// Where everything is, by the numbers of an OrderedGraph.
-struct Decision {
+struct Assignment {
   std::vector<uint32_t> devices; ///< by place
   /// By value: constants that come from their home in each step. Empty: none.
   std::vector<char> streamed = {};
   /// By device: tasks that a streamed constant is there ahead of. Empty: from the beginning.
   std::vector<uint32_t> ahead = {};
 
-  bool operator==(const Decision &) const = default;
+  bool operator==(const Assignment &) const = default;
   bool isStreamed(uint32_t value) const { return !streamed.empty() && streamed[value]; }
 };
 
@@ -78,8 +78,8 @@ struct OrderedGraph {
   }
 
   /// The placement in terms of this order, which takes the place of its own.
-  Decision decisionOf(const AutoPlacement &placement) const;
-  AutoPlacement placementOf(const Decision &decision) const;
+  Assignment assignmentOf(const AutoPlacement &placement) const;
+  AutoPlacement placementOf(const Assignment &decision) const;
 
   const AutoProblem &problem;
   uint32_t numDevices;

@@ -19,7 +19,7 @@ bool isBetter(const Score &a, const Score &b) {
   return a.seconds <= b.seconds * (1 + kSame) && a.copyBytes < b.copyBytes;
 }
 
-void LocalSearch::climb(Decision start) {
+void LocalSearch::climb(Assignment start) {
   now = std::move(start);
   best = simulator.run(now);
   bool improved = true;
@@ -41,7 +41,7 @@ void LocalSearch::shake(uint32_t steps) {
   std::minstd_rand random;
   uint32_t last = budget.used + steps;
   while (!levels.empty() && budget.used < last && !isSpent()) {
-    Decision kept = now;
+    Assignment kept = now;
     Score keptScore = best;
     uint32_t before = budget.used;
     const std::vector<Cluster> &level = levels[random() % levels.size()];
@@ -64,16 +64,16 @@ void LocalSearch::shake(uint32_t steps) {
   }
 }
 
-std::vector<Decision> LocalSearch::madeToFit(const Decision &decision) {
-  std::vector<Decision> fitting;
-  auto add = [&](Decision &made, const Score &score) {
+std::vector<Assignment> LocalSearch::madeToFit(const Assignment &decision) {
+  std::vector<Assignment> fitting;
+  auto add = [&](Assignment &made, const Score &score) {
     if (!score.overflow)
       fitting.push_back(std::move(made));
   };
-  Decision spilled = decision;
+  Assignment spilled = decision;
   add(spilled, roomMaker.spill(spilled));
   if (mayStream) {
-    Decision streamed = decision;
+    Assignment streamed = decision;
     Score score = roomMaker.stream(streamed);
     if (score.overflow)
       score = roomMaker.spill(streamed);
@@ -82,10 +82,10 @@ std::vector<Decision> LocalSearch::madeToFit(const Decision &decision) {
   return fitting;
 }
 
-std::vector<Decision> LocalSearch::withMoreStreams(const Decision &decision) {
-  std::vector<Decision> more;
+std::vector<Assignment> LocalSearch::withMoreStreams(const Assignment &decision) {
+  std::vector<Assignment> more;
   for (double part : {0.15, 0.4, 1.0}) {
-    Decision made = decision;
+    Assignment made = decision;
     if (roomMaker.streamMore(made, part))
       more.push_back(std::move(made));
   }
@@ -132,7 +132,7 @@ bool LocalSearch::keepIfBetter() {
   return better;
 }
 
-bool LocalSearch::takeIfBetter(Decision other) {
+bool LocalSearch::takeIfBetter(Assignment other) {
   budget.spend(graph.numTasks());
   Score score = simulator.run(other, &best);
   if (!isBetter(score, best))
@@ -155,7 +155,7 @@ bool LocalSearch::tryMove(const Cluster &cluster, uint32_t device) {
 bool LocalSearch::tryMoveWithRoom(const Cluster &cluster, uint32_t device) {
   if (isSpent() || !graph.problem.limits[device] || !canMove(cluster, device))
     return false;
-  Decision moved = now;
+  Assignment moved = now;
   for (uint32_t atom : cluster)
     for (uint32_t place : graph.atoms[atom])
       moved.devices[place] = device;
@@ -164,7 +164,7 @@ bool LocalSearch::tryMoveWithRoom(const Cluster &cluster, uint32_t device) {
   if (!simulator.overflow(device) || score.seconds >= best.seconds)
     return false; // it is not memory that keeps it away
   if (mayStream) {
-    Decision streamed = moved;
+    Assignment streamed = moved;
     streamed.streamed.resize(graph.numValues());
     for (uint32_t value : constantsOf(cluster))
       if (graph.home[value] != noIndex && graph.bytes[value] >= kLeastStreamed)
@@ -270,7 +270,7 @@ bool LocalSearch::swapDevices() {
   bool improved = false;
   for (uint32_t a = 0; a < graph.numDevices; ++a)
     for (uint32_t b = a + 1; b < graph.numDevices && !isSpent(); ++b) {
-      Decision other = now;
+      Assignment other = now;
       bool isAllowed = true;
       for (uint32_t place = 0; place < graph.numTasks(); ++place)
         if (uint32_t d = now.devices[place]; d == a || d == b) {
@@ -299,11 +299,11 @@ bool LocalSearch::keepStreamed() {
   for (uint32_t value : streamed) {
     if (isSpent())
       return improved;
-    Decision other = now;
+    Assignment other = now;
     other.streamed[value] = 0;
     improved |= takeIfBetter(std::move(other));
   }
-  Decision other = now;
+  Assignment other = now;
   roomMaker.settleAhead(other);
   return takeIfBetter(std::move(other)) || improved;
 }

@@ -24,20 +24,20 @@ public:
         roomMaker(graph, levels, simulator, budget), mayStream(roomMaker.mayStream()) {}
 
   /// Climbs from there until no move helps.
-  void climb(Decision start);
+  void climb(Assignment start);
 
   /// Climbs again and again from near the best, until `steps` more were taken: a few clusters of
   /// one level are moved at random, but the same ones in every run.
   void shake(uint32_t steps);
 
   /// Ways to make the decision fit: by streams, by spills, by both. Those that do.
-  std::vector<Decision> madeToFit(const Decision &decision);
+  std::vector<Assignment> madeToFit(const Assignment &decision);
 
   /// The decision with more constants streamed, a little, more, and much more.
-  std::vector<Decision> withMoreStreams(const Decision &decision);
+  std::vector<Assignment> withMoreStreams(const Assignment &decision);
 
   const Score &score() const { return best; }
-  const Decision &result() const { return now; }
+  const Assignment &result() const { return now; }
   uint32_t numMoves() const { return moves; }
 
 private:
@@ -45,7 +45,7 @@ private:
   bool canMove(const Cluster &cluster, uint32_t device) const;
   void set(const Cluster &cluster, uint32_t device);
   bool keepIfBetter();
-  bool takeIfBetter(Decision other);
+  bool takeIfBetter(Assignment other);
   bool tryMove(const Cluster &cluster, uint32_t device);
   bool tryMoveWithRoom(const Cluster &cluster, uint32_t device);
   bool trySwap(const Cluster &a, const Cluster &b);
@@ -67,7 +67,7 @@ private:
   std::vector<std::vector<Cluster>> levels;
   RoomMaker roomMaker;
   bool mayStream;
-  Decision now;
+  Assignment now;
   Score best;
   uint32_t moves = 0;
   std::vector<std::pair<uint32_t, uint32_t>> undo; ///< place, device before

@@ -11,7 +11,7 @@ static constexpr int kRounds = 8;
 /// Clusters that may be moved off one after the other.
 static constexpr int kMostSpilled = 256;
 
-Score RoomMaker::play(const Decision &decision) {
+Score RoomMaker::play(const Assignment &decision) {
   budget.spend(graph.numTasks());
   return simulator.run(decision);
 }
@@ -29,7 +29,7 @@ bool RoomMaker::mayStream() const {
 //===----------------------------------------------------------------------===//
 
 /// Streams about so many bytes more of the constants on the device; false when none are left.
-bool RoomMaker::streamMore(Decision &decision, uint32_t device, uint64_t bytes) const {
+bool RoomMaker::streamMore(Assignment &decision, uint32_t device, uint64_t bytes) const {
   std::vector<uint32_t> candidates; // by first reader
   std::vector<char> isListed(graph.numValues());
   double all = 0;
@@ -61,7 +61,7 @@ bool RoomMaker::streamMore(Decision &decision, uint32_t device, uint64_t bytes) 
   return !candidates.empty();
 }
 
-Score RoomMaker::stream(Decision &decision) {
+Score RoomMaker::stream(Assignment &decision) {
   decision.streamed.resize(graph.numValues());
   Score score = play(decision);
   for (int round = 0; round < kRounds && score.overflow && !budget.isSpent(graph.numTasks());
@@ -78,7 +78,7 @@ Score RoomMaker::stream(Decision &decision) {
   return score;
 }
 
-bool RoomMaker::streamMore(Decision &decision, double part) {
+bool RoomMaker::streamMore(Assignment &decision, double part) {
   std::vector<uint64_t> streamed(graph.numDevices);
   std::vector<char> isSeen(graph.numDevices);
   for (uint32_t value : graph.constants) {
@@ -99,7 +99,7 @@ bool RoomMaker::streamMore(Decision &decision, double part) {
   return isMore && settleAhead(decision).overflow == 0;
 }
 
-Score RoomMaker::settleAhead(Decision &decision) {
+Score RoomMaker::settleAhead(Assignment &decision) {
   decision.ahead.assign(graph.numDevices, noIndex);
   Score score = play(decision);
   for (uint32_t ahead : kAheads) {
@@ -129,7 +129,7 @@ uint64_t RoomMaker::room(uint32_t device) const {
 }
 
 /// Bytes of constants that leave the device with the cluster.
-uint64_t RoomMaker::constantsOf(const Cluster &cluster, const Decision &decision,
+uint64_t RoomMaker::constantsOf(const Cluster &cluster, const Assignment &decision,
                                 uint32_t device) const {
   std::vector<uint32_t> values;
   for (uint32_t atom : cluster)
@@ -155,7 +155,7 @@ uint64_t RoomMaker::constantsOf(const Cluster &cluster, const Decision &decision
 }
 
 /// An estimate: what its tasks take longer, and what is copied at its ends.
-double RoomMaker::secondsMore(const Cluster &cluster, const Decision &decision, uint32_t to) const {
+double RoomMaker::secondsMore(const Cluster &cluster, const Assignment &decision, uint32_t to) const {
   auto isInside = [&](uint32_t place) {
     return std::binary_search(cluster.begin(), cluster.end(), graph.atom[place]);
   };
@@ -189,7 +189,7 @@ double RoomMaker::secondsMore(const Cluster &cluster, const Decision &decision, 
 }
 
 /// Of the clusters that are on the device as a whole, the one that is cheapest to have elsewhere.
-RoomMaker::Offer RoomMaker::cheapest(const Decision &decision, uint32_t device,
+RoomMaker::Offer RoomMaker::cheapest(const Assignment &decision, uint32_t device,
                                      const std::vector<char> &isKept) const {
   const uint64_t over = simulator.overflow(device);
   Offer best;
@@ -222,7 +222,7 @@ RoomMaker::Offer RoomMaker::cheapest(const Decision &decision, uint32_t device,
   return best;
 }
 
-Score RoomMaker::spill(Decision &decision, const Cluster &stays) {
+Score RoomMaker::spill(Assignment &decision, const Cluster &stays) {
   std::vector<char> isKept(graph.atoms.size());
   for (uint32_t atom : stays)
     isKept[atom] = 1;

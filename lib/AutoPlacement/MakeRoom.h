@@ -47,18 +47,18 @@ public:
   /// Streams constants to the devices that are over their limits, as many bytes as are missing,
   /// spread evenly over the order: each then has the computing in front of it to hide behind. Gives
   /// the score; all that fits has no overflow.
-  Score stream(Decision &decision);
+  Score stream(Assignment &decision);
 
   /// Streams a part more than it does: room in which constants can come earlier. False when there
   /// is nothing left, or what comes of it does not fit.
-  bool streamMore(Decision &decision, double part);
+  bool streamMore(Assignment &decision, double part);
 
   /// Moves clusters from devices that are over their limits to those that have room, first those
   /// that cost the fewest seconds for each byte of constants. `stays`: atoms that do not move.
-  Score spill(Decision &decision, const Cluster &stays = {});
+  Score spill(Assignment &decision, const Cluster &stays = {});
 
   /// The farthest that streamed constants may be ahead within the limits.
-  Score settleAhead(Decision &decision);
+  Score settleAhead(Assignment &decision);
 
 private:
   struct Offer {
@@ -66,12 +66,12 @@ private:
     uint32_t to = 0;
     double price = 0; ///< seconds a byte
   };
-  Score play(const Decision &decision);
+  Score play(const Assignment &decision);
   uint64_t room(uint32_t device) const;
-  bool streamMore(Decision &decision, uint32_t device, uint64_t bytes) const;
-  Offer cheapest(const Decision &decision, uint32_t device, const std::vector<char> &isKept) const;
-  uint64_t constantsOf(const Cluster &cluster, const Decision &decision, uint32_t device) const;
-  double secondsMore(const Cluster &cluster, const Decision &decision, uint32_t to) const;
+  bool streamMore(Assignment &decision, uint32_t device, uint64_t bytes) const;
+  Offer cheapest(const Assignment &decision, uint32_t device, const std::vector<char> &isKept) const;
+  uint64_t constantsOf(const Cluster &cluster, const Assignment &decision, uint32_t device) const;
+  double secondsMore(const Cluster &cluster, const Assignment &decision, uint32_t to) const;
 
   const OrderedGraph &graph;
   const std::vector<std::vector<Cluster>> &levels;

@@ -15,7 +15,7 @@ struct Play {
   Play(const AutoProblem &problem, const AutoPlacement &placement, std::vector<uint32_t> order)
       : graph(std::make_unique<OrderedGraph>(problem, std::move(order))) {
     Simulator simulator(*graph);
-    score = simulator.run(graph->decisionOf(placement));
+    score = simulator.run(graph->assignmentOf(placement));
     for (uint32_t place : simulator.criticalPlaces())
       if (simulator.waitsForDevice(place))
         waiting.push_back(place);

@@ -40,7 +40,7 @@ AutoProblem withoutLimits(AutoProblem problem) {
 
 struct Candidate {
   std::string name;
-  Decision decision;
+  Assignment decision;
   Score score;
   uint32_t numUsed = 0;
 };
@@ -61,7 +61,7 @@ struct Room {
   Room(const AutoProblem &problem, std::vector<uint32_t> order)
       : graph(problem, std::move(order)), simulator(graph) {}
 
-  void add(const std::string &name, Decision decision) {
+  void add(const std::string &name, Assignment decision) {
     Score score = simulator.run(decision);
     uint32_t used = countUsed(decision.devices);
     candidates.push_back({name, std::move(decision), score, used});
@@ -174,7 +174,7 @@ private:
       Room &room = addRoom(order);
       room.addStarts();
       for (const AutoStart &start : starts)
-        room.add(start.name, room.graph.decisionOf(start.placement));
+        room.add(start.name, room.graph.assignmentOf(start.placement));
       makeFit(room);
       for (const Candidate &candidate : room.candidates)
         consider(room.graph, candidate);
@@ -208,7 +208,7 @@ private:
     std::map<std::string, int> made;
     for (const Candidate &start : room.fastestOver())
       if (made[start.name]++ < kMostMadeToFit)
-        for (Decision &decision : search.madeToFit(start.decision))
+        for (Assignment &decision : search.madeToFit(start.decision))
           room.add(start.name + " made to fit", std::move(decision));
     budget.take(share, kFittingParts);
   }
@@ -237,7 +237,7 @@ private:
       AutoPlacement best = winner.placement();
       Room &room =
           addRoom(improveOrder(problem, best, rankOrder(problem, edges, keys, best.devices)));
-      room.add(winner.candidate.name, room.graph.decisionOf(best));
+      room.add(winner.candidate.name, room.graph.assignmentOf(best));
       LocalSearch search(room.graph, budget);
       search.climb(room.best().decision);
       search.shake((budget.steps - budget.used) / (kReorderings - round));
@@ -272,7 +272,7 @@ private:
         continue;
       add(graph->placementOf(candidate.decision));
       if (isStreaming && number == 1)
-        for (const Decision &more : LocalSearch(*graph, spare).withMoreStreams(candidate.decision))
+        for (const Assignment &more : LocalSearch(*graph, spare).withMoreStreams(candidate.decision))
           add(graph->placementOf(more));
     }
     return others;

@@ -225,7 +225,7 @@ uint64_t Simulator::bytesOverBudgets() const {
   return over;
 }
 
-Score Simulator::run(const Decision &asked, const Score *toBeat) {
+Score Simulator::run(const Assignment &asked, const Score *toBeat) {
   // Limits and budgets matter only where time does not decide.
   double tooLate = toBeat && !toBeat->overflow ? toBeat->seconds * (1 + kSame) : notAllowed;
   decision = &asked;
@@ -455,7 +455,7 @@ bool fitsBudgets(const AutoProblem &problem, const AutoSchedule &schedule) {
 AutoSchedule simulate(const AutoProblem &problem, const AutoPlacement &placement) {
   OrderedGraph graph(problem, placement.order);
   Simulator simulator(graph);
-  simulator.run(graph.decisionOf(placement));
+  simulator.run(graph.assignmentOf(placement));
   return simulator.schedule();
 }
 

@@ -30,7 +30,7 @@ public:
 
   /// Stops as soon as it is sure that `toBeat` is better, with a score that is worse than any;
   /// nothing may then be asked about the run.
-  Score run(const Decision &decision, const Score *toBeat = nullptr);
+  Score run(const Assignment &decision, const Score *toBeat = nullptr);
 
   // About the last run:
   uint64_t peak(uint32_t device) const { return peaks[device]; }
@@ -92,7 +92,7 @@ private:
 
   const OrderedGraph &graph;
   uint32_t numDevices, numQueues;
-  const Decision *decision = nullptr; ///< while it runs
+  const Assignment *decision = nullptr; ///< while it runs
   std::vector<double> starts, ends;   ///< by place
   std::vector<double> rest;           ///< by place: from its end to that of the step, at least
   std::vector<double> ready; ///< [value * devices + device]; infinite: not there, nor on its way

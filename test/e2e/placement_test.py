@@ -372,7 +372,7 @@ class CopyTest(PlacementTest):
             "one device, or raise --max-copy\n"
             "gantry: note: g.mlir:2:5: 24 bytes from GPU:1 to CPU:0: the result of Neg 'Neg/output0', for result 0 of "
             "'@main'\n"))
-        self.assertEqual(self.refuse(text, "--max-copy=d2d:24,up:23"), (
+        self.assertEqual(self.refuse(text, "--max-copy=d2d:24,up:23", status=2), (
             "gantry: error: copy budget 'd2d:24,up:23', column 8: 'up:23' is not DIRECTION:BYTES; the directions are "
             "h2d, d2h, d2d\n"))
 

@@ -18,6 +18,7 @@ INTS = [sign + str(bits) for bits in (8, 16, 32, 64) for sign in ("i", "ui")]
 SETS = {"none": [], "floats": FLOATS, "ints": INTS, "indices": ["i32", "i64"], "bools": ["i1"],
         "numbers": FLOATS + INTS, "all": FLOATS + INTS + ["i1"]}
 SUMS = {"matmul", "conv"}  # of bytes they are i32
+KEYED = {"random_uniform", "random_normal"}  # their operand is a key, i64
 FIXED_RESULTS = {"first_bad_index"}  # of one type, whatever the operands are
 
 
@@ -25,7 +26,7 @@ def function(op, example, element):
     """The example as a function that returns its results."""
     head, call = example.strip().splitlines()[:2]
     signature = call[call.index(" : ("):]
-    first = re.search(r"[x<](u?i\d+|b?f\d+)>", signature).group(1)
+    first = re.search(r"[x<](u?i\d+|b?f\d+)>", signature.rsplit(" -> ", 1)[op in KEYED]).group(1)
     retype = lambda text: re.sub(rf"(?<=[x<]){first}(?=>)", element, text)
     operands, result = signature.rsplit(" -> ", 1)
     result = result if op in FIXED_RESULTS else retype(result)
