@@ -366,7 +366,11 @@ static uint64_t bytesOf(Type type) {
   return tensor && tensor.hasStaticShape() ? getByteSize(tensor) : 0;
 }
 
+/// What an op follows; the key of a generator draws it nowhere.
 void InputBuilder::addOperands(uint32_t node, Operation *op) {
+  if (auto kernel = dyn_cast<KernelOpInterface>(op);
+      kernel && kernel.getFusionKind() == FusionKind::Generator)
+    return;
   for (Value value : op->getOperands()) {
     auto maker = makers.find(value);
     if (maker == makers.end())

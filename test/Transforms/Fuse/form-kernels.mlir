@@ -37,7 +37,7 @@ func.func @chain(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // descriptions for the placement log.
 // CHECK-LABEL: @epilogue(
 // CHECK: gantry.launch @kernels_cpu::@matmul_add_relu_0({{[^)]*}})
-// CHECK-SAME: ops [#gantry.launched<"MatMul", name = "fc", location = "{{.*}}", flops = 256, bytes = {{[0-9]+}}, decision = <"assigned", "">, kind = "contraction">, #gantry.launched<"AddV2", location = {{.*}}, #gantry.launched<"Relu", name = "act", {{.*}}]
+// CHECK-SAME: ops [#gantry.launched<"MatMul", name = "fc", location = "{{.*}}", flops = 256, bytes = {{[0-9]+}}, decision = <"assigned", "">, kind = "contraction">, #gantry.launched<"AddV2", location = {{.*}}, #gantry.launched<"Relu", name = "act", {{[^]]*}}]
 // CHECK-SAME: gantry.device = #gantry.device<"CPU:0">, {{.*}}gantry.name = "act"
 // CHECK-NOT: gantry.launch @
 // CHECK: gantry.kernel @matmul_add_relu_0
