@@ -12,9 +12,8 @@ Usage: convolution_math_test.py --build-dir BUILD [--jobs N] [--count N] [--seed
 
 import functools
 import itertools
-import sys
-
 import pathlib
+import sys
 
 import numpy as np
 

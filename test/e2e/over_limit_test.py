@@ -28,7 +28,7 @@ from random_ops.draw import Draw
 DEVICES = (("devices=CPU:0,GPU:0@{}", "simulate"), ("devices=CPU:0,GPU:0@{},GPU:1", "simulate"), ("devices=CPU:0@{}",))
 SHARES = (0.9, 0.7, 0.5, 0.3)
 # As plans name what was done.
-STEPS = {"weights from the host": b"are copied to the device in each run", "the batch in pieces": b"the batch runs in",
+STEPS = {"weights from the host": b"copied to the device in each run", "the batch in pieces": b"the batch runs in",
          "values computed again": b"again for ", "values that wait on the host": b"on the host for ",
          "ops on another device": b"there, since there is room"}
 # In graphs as small as these, other ways are nearly always cheaper; lit tests have graphs where they are not.
