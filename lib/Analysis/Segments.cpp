@@ -3,6 +3,9 @@
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 
+#include <map>
+#include <tuple>
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::schedule;
@@ -71,15 +74,15 @@ DenseMap<QueueName, uint32_t> gantry::schedule::numberQueues(ArrayRef<Operation 
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// The part of a topology that a plan states. Devices that say the same type and number of a
-/// physical device share it.
+/// The part of a topology that a plan states. Devices of a task that say the same type and number
+/// of a physical device share it.
 static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devices) {
   Topology topology;
-  DenseMap<std::pair<unsigned, int64_t>, uint32_t> physical;
+  std::map<std::tuple<DeviceName, DeviceType, int64_t>, uint32_t> physical;
   for (auto op : module.getOps<commands::DeviceOp>()) {
     const DeviceName &full = op.getDevice().getName();
-    unsigned type = full.type == DeviceType::GPU;
-    auto [known, isNew] = physical.try_emplace({type, op.getPhysical()}, topology.physical.size());
+    auto [known, isNew] = physical.try_emplace({full.taskName(), *full.type, op.getPhysical()},
+                                               topology.physical.size());
     if (isNew) {
       PhysicalDevice device;
       device.name = full;

@@ -207,7 +207,11 @@ std::string DeviceName::str() const {
   return text;
 }
 
-std::string DeviceName::shortStr() const { return deviceText(*this); }
+std::string DeviceName::shortStr() const {
+  const bool isDefaultTask =
+      job.value_or("localhost") == "localhost" && replica.value_or(0) == 0 && task.value_or(0) == 0;
+  return isDefaultTask ? deviceText(*this) : str();
+}
 
 DeviceName DeviceName::withDefaultTask() const {
   DeviceName full = *this;

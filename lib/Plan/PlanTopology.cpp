@@ -25,7 +25,7 @@ Expected<DeviceName> nameOf(const fb::Device &device) {
 Topology topologyOf(const fb::Plan &plan) {
   Topology topology;
   // Physical devices are numbered per task and type; the plan stores only their numbers.
-  std::map<std::tuple<std::string, uint32_t, fb::DeviceType, uint32_t>, uint32_t> known;
+  std::map<std::tuple<DeviceName, fb::DeviceType, uint32_t>, uint32_t> known;
   for (const fb::Device *device : each(plan.devices())) {
     Expected<DeviceName> parsed = nameOf(*device);
     DeviceName name =
@@ -33,9 +33,8 @@ Topology topologyOf(const fb::Plan &plan) {
                : DeviceName::local(device->type() == fb::DeviceType::cpu ? DeviceType::CPU
                                                                          : DeviceType::GPU,
                                    static_cast<uint32_t>(topology.logical.size()));
-    auto [at, isNew] = known.try_emplace(
-        {name.job.value_or(""), name.task.value_or(0), device->type(), device->physical()},
-        static_cast<uint32_t>(topology.physical.size()));
+    auto [at, isNew] = known.try_emplace({name.taskName(), device->type(), device->physical()},
+                                         static_cast<uint32_t>(topology.physical.size()));
     topology.logical.push_back({name, at->second, device->memory_limit()});
     if (!isNew)
       continue;

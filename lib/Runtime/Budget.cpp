@@ -156,10 +156,9 @@ std::string inFull(uint64_t bytes) {
 }
 } // namespace
 
-Budget::Budget(DeviceType type, uint32_t physical, const MemorySetting &setting)
-    : deviceName(std::string(deviceTypeName(type)) + ":" + std::to_string(physical) +
-                 " of this machine"),
-      setting(setting), limit(setting.limit.value_or(0)) {}
+Budget::Budget(const DeviceName &physical, const MemorySetting &setting)
+    : deviceName(physical.shortStr() + " of this machine"), setting(setting),
+      limit(setting.limit.value_or(0)) {}
 
 namespace {
 /// Of what is free, what `reserve` alone leaves: contexts and libraries take memory of their own.

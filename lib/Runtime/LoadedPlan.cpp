@@ -14,6 +14,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
+#include <set>
 
 namespace gantry::runtime {
 
@@ -152,11 +153,29 @@ uint32_t physicalOf(const fb::Device &device, const std::string &name) {
 
 } // namespace
 
+/// Tasks are planned apart, but one process runs them all: whoever expects several hears of it.
+static void warnOfTasks(const Runtime &runtime, const std::string &file,
+                        const std::vector<std::string> &names, const std::vector<bool> &used) {
+  std::set<DeviceName> tasks;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (Expected<DeviceName> name = DeviceName::parse(names[i]); name && used[i])
+      tasks.insert(name->taskName());
+  if (tasks.size() < 2)
+    return;
+  std::string list;
+  for (const DeviceName &task : tasks)
+    list += (list.empty() ? "" : ", ") + task.str();
+  runtime.log(Severity::warning, "'" + file +
+                                     "': the devices of all its tasks run in this process (" +
+                                     list + "); jobs of several processes are not supported");
+}
+
 Status LoadedPlan::findDevices() {
   Expected<std::vector<std::string>> names = bindDevices(metadata(), owner->bindings());
   if (!names)
     return names.status();
   std::vector<bool> used = usedDevices(metadata());
+  warnOfTasks(*owner, fileName, *names, used);
   std::vector<DeviceName> known;
   for (const fb::Device *device : each(metadata().devices())) {
     const std::string &name = (*names)[planDevices.size()];

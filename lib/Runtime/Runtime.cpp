@@ -63,7 +63,7 @@ Status Runtime::noDriver(const std::string &fullName, const std::string &driverN
                              (known.empty() ? "there is none" : "the drivers are " + known));
 }
 
-/// Where a setting is for its physical device.
+/// Where a setting is for its physical device, which is one of its task.
 Status Runtime::shareBudget(Device &device, uint32_t physical) {
   Expected<DeviceName> name = DeviceName::parse(device.name());
   if (!name || !name->type)
@@ -71,7 +71,8 @@ Status Runtime::shareBudget(Device &device, uint32_t physical) {
   const MemorySetting setting = settingFor(options.memory, *name->type, physical);
   if (!setting.limit && !setting.fraction && !setting.reserve)
     return {};
-  auto budget = std::make_shared<Budget>(*name->type, physical, setting);
+  name->id = physical;
+  auto budget = std::make_shared<Budget>(*name, setting);
   budget = budgets.emplace(budget->name(), budget).first->second;
   std::string remark;
   GANTRY_RETURN_IF_ERROR(budget->addPart(device, &remark));

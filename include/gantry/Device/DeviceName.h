@@ -44,11 +44,15 @@ struct DeviceName {
   /// id prints as "*", a name without any part as "/device:*". parse(str()) gives the same name.
   std::string str() const;
 
-  /// "GPU:0", "GPU:*" or "*": for tables when there is one task.
+  /// "GPU:0", "GPU:*" or "*" for the default task; of another task all of the name, so that no two
+  /// devices are called the same.
   std::string shortStr() const;
 
   /// Whether all five parts are present.
   bool isFull() const { return job && replica && task && type && id; }
+
+  /// Job, replica and task alone: equal for the devices of one task.
+  DeviceName taskName() const { return {job, replica, task, {}, {}, false}; }
 
   /// This name with absent job, replica and task set to localhost, 0 and 0; type and id as they
   /// are.

@@ -20,7 +20,7 @@ namespace gantry::runtime {
 class Device;
 
 /// "GPU:0=limit:4GiB,serial": what holds for a physical device of the machine, or for all of its
-/// type.
+/// type. Each task has its own devices of that name, so each has what it says.
 struct MemorySetting {
   DeviceName device;              ///< a type, and a number unless it is for all
   std::optional<uint64_t> limit;  ///< bytes
@@ -56,7 +56,8 @@ struct BudgetUse {
 /// Thread-safe. Of one physical device; shared by its parts, which it does not outlive.
 class Budget {
 public:
-  Budget(DeviceType type, uint32_t physical, const MemorySetting &setting);
+  /// `physical`: the full name of the device; its number is the machine's.
+  Budget(const DeviceName &physical, const MemorySetting &setting);
 
   /// "GPU:0 of this machine".
   const std::string &name() const { return deviceName; }

@@ -52,12 +52,14 @@ Location Node::loc() const {
   return type == argument ? cast<func::FuncOp>(owner).getArgument(index).getLoc() : owner->getLoc();
 }
 
+bool Input::isOneTask() const {
+  return llvm::all_of(topology.logical, [&](const LogicalDevice &device) {
+    return device.name.taskName() == topology.logical.front().name.taskName();
+  });
+}
+
 std::string Input::shortName(const DeviceName &name) const {
-  auto sameTask = [&](const LogicalDevice &d) {
-    const DeviceName &first = topology.logical.front().name;
-    return d.name.job == first.job && d.name.task == first.task && d.name.replica == first.replica;
-  };
-  return llvm::all_of(topology.logical, sameTask) ? name.shortStr() : name.str();
+  return isOneTask() ? name.shortStr() : name.str();
 }
 
 OpTexts::OpTexts(Operation *op, StringRef kind) : kinds{std::string_view(kind)} {

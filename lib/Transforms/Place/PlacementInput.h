@@ -66,6 +66,7 @@ struct Input {
 
   /// "/job:..." for several tasks, "GPU:0" for one.
   std::string shortName(const DeviceName &name) const;
+  bool isOneTask() const;
 };
 
 /// What patterns see of an op: its types, names and kinds. Borrowed from the op.

@@ -181,10 +181,8 @@ static std::string byWhom(const Input &in, const Constraint &c) {
 
 /// "; to have it: --devices=CPU:0,GPU:0,GPU:1 --simulate"; nothing where no list of devices has it.
 static std::string howToHave(const Input &in, const DeviceName &name) {
-  const LogicalDevice &first = in.topology.logical.front();
-  const bool isOneTask = in.shortName(first.name) == first.name.shortStr();
   const uint32_t id = name.id.value_or(0);
-  if (name.type != DeviceType::GPU || id >= kMostSuggestedGPUs || !isOneTask ||
+  if (name.type != DeviceType::GPU || id >= kMostSuggestedGPUs || !in.isOneTask() ||
       name.withDefaultTask() != DeviceName::local(DeviceType::GPU, id))
     return {};
   uint32_t gpus = id + 1;

@@ -36,9 +36,13 @@ TEST(DeviceName, d1_defaults_fill_the_task_only) {
 }
 
 TEST(DeviceName, d1_tables_print_the_short_form) {
-  EXPECT_EQ(parsed("/job:worker/task:2/GPU:3").shortStr(), "GPU:3");
+  EXPECT_EQ(parsed("/job:localhost/replica:0/task:0/GPU:3").shortStr(), "GPU:3");
+  EXPECT_EQ(parsed("/physical_device:GPU:3").shortStr(), "GPU:3");
   EXPECT_EQ(parsed("gpu").shortStr(), "GPU:*");
-  EXPECT_EQ(parsed("/job:worker").shortStr(), "*");
+  // Of other tasks the name alone would be another device's.
+  for (const char *name : {"/job:worker/task:2/device:GPU:3", "/replica:1/device:GPU:*",
+                           "/job:localhost/replica:0/task:1/device:CPU:0", "/job:worker"})
+    EXPECT_EQ(parsed(name).shortStr(), name);
 }
 
 TEST(DeviceName, d2_accepted) {

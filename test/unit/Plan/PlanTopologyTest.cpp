@@ -57,6 +57,21 @@ TEST(PlanTopology, d4_partsOfOneCardShareIt) {
   EXPECT_EQ(costs.linkOrigin(0, 2), LinkOrigin::given);
 }
 
+TEST(PlanTopology, d4_tasksHaveCardsOfTheirOwn) {
+  fb::PlanT plan;
+  for (int i = 0; i < 4; ++i)
+    addDevice(plan, "GPU:0", "sim", 0);
+  plan.devices[1]->name = "/job:localhost/replica:0/task:1/device:GPU:0";
+  plan.devices[2]->name = "/job:localhost/replica:1/task:0/device:GPU:0";
+  plan.devices[3]->name = "/job:worker/replica:0/task:0/device:GPU:0";
+  Topology topology = topologyOf(plan);
+  ASSERT_EQ(topology.physical.size(), 4u);
+  for (uint32_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(topology.logical[i].physical, i);
+    EXPECT_NE(CostModel::of(topology).linkOrigin(0, i), LinkOrigin::same);
+  }
+}
+
 TEST(PlanTopology, APlanMayDoWithoutAHost) {
   fb::PlanT plan;
   addDevice(plan, "GPU:0", "sim", 0);

@@ -162,6 +162,39 @@ TEST(Budget, m4_parts_of_a_card_share_it) {
       "GPU:0: name one that is, or all by GPU:*");
 }
 
+/// A GPU:0 of 1 MiB in each of two tasks.
+struct TwoTasks : PlanBuilder {
+  TwoTasks() {
+    for (const char *job : {"localhost", "worker"}) {
+      uint32_t device =
+          addDevice("/job:" + std::string(job) + "/replica:0/task:0/device:GPU:0", "sim");
+      plan.devices[device]->physical = 0;
+      addArena(fb::ArenaKind::transient, MiB, device);
+    }
+    addFunction("main");
+  }
+};
+
+TEST(Budget, m4_each_task_has_its_own) {
+  std::vector<std::string> warnings;
+  auto log = [&](Severity severity, const std::string &text) {
+    if (severity == Severity::warning)
+      warnings.push_back(text);
+  };
+  EXPECT_EQ(TwoTasks().load(runtimeWith({"GPU:0=limit:1MiB"}, log)).status().message(), "");
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{
+                "'test.gantry': the devices of all its tasks run in this process "
+                "(/job:localhost/replica:0/task:0, /job:worker/replica:0/task:0); jobs of several "
+                "processes are not supported"});
+  EXPECT_EQ(
+      TwoTasks().load(runtimeWith({"GPU:0=limit:1000KiB"})).status().message(),
+      "'test.gantry': '" + task +
+          "GPU:0': the plan (constants 0 bytes, variables 0 bytes, one session 1 MiB) needs 1 MiB, "
+          "the memory setting of GPU:0 of this machine allows 1000 KiB and 0 bytes are in use; "
+          "raise it to at least 1 MiB");
+}
+
 TEST(Budget, m4_a_fraction_is_of_the_whole_card) {
   EXPECT_EQ(loadError({"GPU:0=fraction:0.5"}, MiB, MiB), ""); // of 2 + 2 MiB
   EXPECT_EQ(
