@@ -1,6 +1,7 @@
 """Arrays that are given away: what lies in them, what is said of them afterwards, and what memory it takes."""
 
 import ctypes
+import gc
 import random
 import tempfile
 import unittest
@@ -212,6 +213,7 @@ class Training(unittest.TestCase):
                 return w - 0.001 * g
         w, g = gt.ones(self.SIZE, device=device), gt.ones(self.SIZE, device=device)
         w = update(w, g)
+        gc.collect()  # what other tests left in cycles would go during the loop
         held = gt.memory(device).used
         self.reset_peak(device)
         between, places = set(), set()

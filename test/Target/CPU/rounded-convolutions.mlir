@@ -2,12 +2,12 @@
 
 // The image of the second convolution is rounded in the kernel that makes it; attention is one kernel, whose operands
 // are bf16.
-// RUN: gantry compile %s --math=bf16 --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
+// RUN: gantry compile %s --math=bf16 --target-cpu=cooperlake --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
 // FUSE: gantry.kernel @conv_relu_cast_0
 // FUSE: gantry.kernel @conv_0
 // FUSE: gantry.kernel @matmul_softmax_cast_matmul_0
 
-// RUN: gantry compile %s --math=bf16 --stop-after=kernel -o - | FileCheck %s --check-prefix=KERNEL
+// RUN: gantry compile %s --math=bf16 --target-cpu=cooperlake --stop-after=kernel -o - | FileCheck %s --check-prefix=KERNEL
 // KERNEL-LABEL: func.func private @conv_relu_cast_0(
 // KERNEL: %[[PAIR:.*]] = vector.bitcast %{{.*}} : vector<2xbf16> to vector<1xi32>
 // KERNEL: call @gantry_dot_bf16_16(

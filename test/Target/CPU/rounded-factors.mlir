@@ -2,7 +2,7 @@
 
 // The constant has its terms in pairs, and so has the operand that the kernel packs: 33 of them are
 // 17. Rows are read where they lie, both products those of one cast.
-// RUN: gantry compile %s --math=bf16 --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
+// RUN: gantry compile %s --math=bf16 --target-cpu=cooperlake --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
 // FUSE: gantry.kernel @cast_0
 // FUSE: gantry.kernel @matmul_add_0 attributes {gantry.layouts = [unit, {columns = array<i64: 48, 1>, group = 2 : i64, matrices = array<i64>, rows = array<i64: 33, 48>, width = 48 : i64}, unit]}
 // FUSE: gantry.matmul %{{.*}}, %{{.*}} {gantry.wide} : (tensor<9x33xbf16>, tensor<33x48xbf16>) -> tensor<9x48xf32>
@@ -10,7 +10,7 @@
 // FUSE: gantry.kernel @matmul_0
 // FUSE-NOT: gantry.kernel
 
-// RUN: gantry compile %s --math=bf16 --stop-after=kernel -o - | FileCheck %s --check-prefix=PAIRS
+// RUN: gantry compile %s --math=bf16 --target-cpu=cooperlake --stop-after=kernel -o - | FileCheck %s --check-prefix=PAIRS
 // PAIRS-LABEL: func.func private @matmul_add_0(
 // PAIRS-SAME: memref<9x33xbf16>
 // PAIRS-SAME: memref<1632xbf16>

@@ -26,9 +26,9 @@ def function(op, example, element):
     """The example as a function that returns its results."""
     head, call = example.strip().splitlines()[:2]
     signature = call[call.index(" : ("):]
-    first = re.search(r"[x<](u?i\d+|b?f\d+)>", signature.rsplit(" -> ", 1)[op in KEYED]).group(1)
-    retype = lambda text: re.sub(rf"(?<=[x<]){first}(?=>)", element, text)
     operands, result = signature.rsplit(" -> ", 1)
+    first = re.search(r"[x<](u?i\d+|b?f\d+)>", result if op in KEYED else signature).group(1)
+    retype = lambda text: re.sub(rf"(?<=[x<]){first}(?=>)", element, text)
     result = result if op in FIXED_RESULTS else retype(result)
     if op in SUMS and element in ("i8", "ui8"):
         result = re.sub(r"u?i8>", "i32>", result)
