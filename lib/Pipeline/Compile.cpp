@@ -15,6 +15,7 @@
 #include "gantry/Support/Hash.h"
 #include "gantry/Target/CUDA/Stages.h"
 #include "gantry/Target/Plan/WritePlan.h"
+#include "gantry/Target/Signatures.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -409,9 +410,12 @@ struct Compilation {
   /// What there would be code of.
   LogicalResult outlineCode() {
     PlanCode code(*module, options.assembler);
-    for (auto [kernels, name] : kernelModules(*module))
-      if (failed(findTarget(name)->outlineCode(kernels, name, code)))
+    for (auto [kernels, name] : kernelModules(*module)) {
+      const Target &target = *findTarget(name); // Kernel has lowered them
+      noteTakenBuffers(kernels, *module, target.getDrivers());
+      if (failed(target.outlineCode(kernels, name, code)))
         return failure();
+    }
     return success();
   }
 
@@ -420,6 +424,7 @@ struct Compilation {
     PlanCode code(*module, options.assembler);
     for (auto [kernels, name] : kernelModules(*module)) {
       const Target &target = *findTarget(name); // Kernel has lowered them
+      noteTakenBuffers(kernels, *module, target.getDrivers());
       auto build = [&](OpPassManager &pm) { target.buildCodePipeline(pm); };
       if (failed(run(kernels, build)))
         return failure();

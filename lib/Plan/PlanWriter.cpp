@@ -33,6 +33,9 @@ uint64_t estimateMetadata(const fb::PlanT &plan) {
   strings(plan.strings);
   for (const auto &constant : plan.constants)
     bytes += 96 + constant->name.size();
+  for (const auto &signature : plan.signatures)
+    bytes += 160 + signature->symbol.size() + 8 * signature->reads.size() +
+             8 * signature->writes.size() + 8 * signature->same.size();
   for (const auto &function : plan.functions) {
     for (const auto &block : function->blocks)
       for (const auto &command : block->commands) {

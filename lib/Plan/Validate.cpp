@@ -41,8 +41,9 @@ Status validatePlan(const fb::Plan &plan, std::span<const SegmentInfo> segments,
                     uint64_t metadataSize) {
   // An honest plan has no part twice, so its vectors are no longer than the metadata.
   Walk walk(plan, segments, metadataSize);
-  GANTRY_RETURN_IF_ERROR(checkTables(walk));
-  return checkFunctions(walk);
+  KernelSignatures signatures;
+  GANTRY_RETURN_IF_ERROR(checkTables(walk, signatures));
+  return checkFunctions(walk, signatures);
 }
 
 } // namespace gantry::plan

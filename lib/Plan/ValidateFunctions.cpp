@@ -22,7 +22,8 @@ enum class Access { read, write };
 
 class FunctionChecker : Walk {
 public:
-  explicit FunctionChecker(const Walk &walk) : Walk(walk) {}
+  FunctionChecker(const Walk &walk, const KernelSignatures &signatures)
+      : Walk(walk), signatures(signatures) {}
 
   Status run() {
     place = "functions";
@@ -40,6 +41,7 @@ public:
   }
 
 private:
+  const KernelSignatures &signatures;
   // Of the function that is being checked.
   const fb::Function *function = nullptr;
   std::vector<char> blockUsed;
@@ -237,7 +239,9 @@ private:
       GANTRY_RETURN_IF_ERROR(checkAligned(buffer.offset())); // kernels use aligned loads
     }
     GANTRY_RETURN_IF_ERROR(checkProducts(command));
-    return checkKernelRunsOn(command);
+    GANTRY_RETURN_IF_ERROR(checkKernelRunsOn(command));
+    return checkSignatures(*this, deviceAt(command.device()), command,
+                           signatures.of(command.kernel()));
   }
 
   /// A library reads and writes as much of the launch's buffers as its symbol says.
@@ -530,6 +534,8 @@ private:
 
 } // namespace
 
-Status checkFunctions(const Walk &walk) { return FunctionChecker(walk).run(); }
+Status checkFunctions(const Walk &walk, const KernelSignatures &signatures) {
+  return FunctionChecker(walk, signatures).run();
+}
 
 } // namespace gantry::plan

@@ -4,7 +4,6 @@
 
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Ledger.h"
-#include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Plan/PlanTopology.h"
 
 #include <algorithm>
@@ -20,22 +19,18 @@ namespace {
 // An hour: no link is slower, and sums of such times stay exact enough.
 constexpr double maxLinkLatency = 3600;
 
-// A kernel has few; each launch looks through them, and loading must stay linear.
-constexpr uint32_t maxVariants = 64;
-
 class TableChecker : Walk {
 public:
   explicit TableChecker(const Walk &walk) : Walk(walk) {}
 
-  Status run() {
+  Status run(KernelSignatures &signatures) {
     GANTRY_RETURN_IF_ERROR(checkDevices());
     GANTRY_RETURN_IF_ERROR(checkLinks());
     GANTRY_RETURN_IF_ERROR(checkArenas());
     GANTRY_RETURN_IF_ERROR(checkConstants());
     GANTRY_RETURN_IF_ERROR(checkVariables());
-    GANTRY_RETURN_IF_ERROR(checkCode());
-    GANTRY_RETURN_IF_ERROR(checkKernels());
-    return checkTexts();
+    GANTRY_RETURN_IF_ERROR(checkTexts());
+    return checkKernels(*this, signatures);
   }
 
 private:
@@ -71,12 +66,6 @@ private:
                     " seconds, expected 0 to 3600");
     }
     return {};
-  }
-
-  Status checkDriver(std::string_view driver) const {
-    if (driver == "host" || driver == "sim" || driver == "cuda")
-      return {};
-    return fail("unknown driver '" + std::string(driver) + "'; the drivers are host, sim and cuda");
   }
 
   /// The device's own, which may be left out, and those that stand in.
@@ -149,16 +138,6 @@ private:
       return fail("arena " + number(arena) + " is of another kind");
     GANTRY_RETURN_IF_ERROR(checkAligned(offset));
     return checkRange(offset, size, plan.arenas()->Get(arena)->size(), "arena " + number(arena));
-  }
-
-  Status checkInSegment(uint32_t segment, SegmentKind kind, uint64_t offset, uint64_t size) const {
-    if (segment == nothingSaid && segments.empty()) // of an outline
-      return {};
-    GANTRY_RETURN_IF_ERROR(checkIndex(segment, segments.size(), "segment"));
-    if (segments[segment].kind != kind)
-      return fail("segment " + number(segment) + " is of another kind");
-    GANTRY_RETURN_IF_ERROR(checkAligned(offset));
-    return checkRange(offset, size, segments[segment].size, "segment " + number(segment));
   }
 
   struct ArenaRange {
@@ -288,131 +267,6 @@ private:
     return checkDisjoint(std::move(ranges), "variables");
   }
 
-  Status checkCode() {
-    place = "code";
-    GANTRY_RETURN_IF_ERROR(visit(plan.code()));
-    uint32_t index = 0;
-    for (const fb::Code *code : each(plan.code())) {
-      place = "code[" + number(index++) + "]";
-      if (!inEnum(code->kind()))
-        return fail("unknown kind " + number(static_cast<uint8_t>(code->kind())));
-      GANTRY_RETURN_IF_ERROR(
-          checkInSegment(code->segment(), SegmentKind::code, code->segment_offset(), code->size()));
-      if (code->segment() == nothingSaid && code->size() != 0)
-        return fail("it has bytes, and lies in no segment");
-      GANTRY_RETURN_IF_ERROR(visit(code->features()));
-    }
-    return {};
-  }
-
-  Status checkKernels() {
-    place = "kernels";
-    GANTRY_RETURN_IF_ERROR(visit(plan.kernels()));
-    uint32_t index = 0;
-    for (const fb::Kernel *kernel : each(plan.kernels())) {
-      place = "kernels[" + number(index++) + "]";
-      if (textOf(kernel->symbol()).empty())
-        return fail("it has no symbol");
-      GANTRY_RETURN_IF_ERROR(checkVariants(*kernel));
-    }
-    return {};
-  }
-
-  Status checkVariants(const fb::Kernel &kernel) {
-    if (countOf(kernel.variants()) == 0)
-      return kernel.custom() ? Status() : checkIndex(kernel.code(), countOf(plan.code()), "code");
-    if (kernel.custom())
-      return fail("it is custom and has variants; a registered kernel is a variant then");
-    if (kernel.variants()->size() > maxVariants)
-      return fail(number(kernel.variants()->size()) + " variants, at most " + number(maxVariants));
-    GANTRY_RETURN_IF_ERROR(visit(kernel.variants()));
-    const std::string kernelPlace = place;
-    uint32_t index = 0;
-    for (const fb::Variant *variant : each(kernel.variants())) {
-      place = kernelPlace + ", variants[" + number(index++) + "]";
-      GANTRY_RETURN_IF_ERROR(checkVariant(*variant));
-    }
-    return {};
-  }
-
-  Status checkVariant(const fb::Variant &variant) {
-    if (!inEnum(variant.source()))
-      return fail("unknown source " + number(static_cast<uint8_t>(variant.source())));
-    GANTRY_RETURN_IF_ERROR(checkDriver(textOf(variant.driver())));
-    GANTRY_RETURN_IF_ERROR(visit(variant.features()));
-    for (const flatbuffers::String *feature : each(variant.features()))
-      if (textOf(feature).empty())
-        return fail("a feature has no name");
-    GANTRY_RETURN_IF_ERROR(checkSource(variant));
-    if (variant.arch_max() != 0 && variant.arch_min() > variant.arch_max())
-      return fail("architectures " + number(variant.arch_min()) + " to " +
-                  number(variant.arch_max()));
-    if (variant.items() > INT64_MAX || variant.grain() > INT64_MAX)
-      return fail(number(variant.items()) + " work items in grains of " + number(variant.grain()));
-    if (variant.scratch() > INT64_MAX)
-      return fail(number(variant.scratch()) + " bytes of scratch memory");
-    return checkGeometry(variant);
-  }
-
-  /// That it is complete for its source, and says nothing that only another source has.
-  Status checkSource(const fb::Variant &variant) const {
-    const bool isLibrary = variant.source() == fb::KernelSource::library;
-    if (isLibrary == textOf(variant.library()).empty())
-      return fail(isLibrary ? "it names no library"
-                            : "it names the library '" + variant.library()->str() +
-                                  "', and its source is another");
-    if (!isDotted(textOf(variant.library_version())))
-      return fail("the version '" + variant.library_version()->str() +
-                  "' is not numbers and dots, like 12.4");
-    if (isMatrixProduct(variant))
-      if (Expected<MatrixProduct> product = MatrixProduct::parse(textOf(variant.symbol()));
-          !product)
-        return fail(product.status().message());
-    if (variant.source() != fb::KernelSource::code)
-      return {};
-    GANTRY_RETURN_IF_ERROR(checkIndex(variant.code(), countOf(plan.code()), "code"));
-    fb::CodeKind kind = plan.code()->Get(variant.code())->kind();
-    if (!runsOn(kind, textOf(variant.driver())))
-      return fail("code " + number(variant.code()) + " is " + fb::EnumNameCodeKind(kind) +
-                  ", which devices of driver '" + variant.driver()->str() + "' do not run");
-    return {};
-  }
-
-  /// "12.4.1"; also the empty version, which any library fulfils.
-  static bool isDotted(std::string_view version) {
-    bool digitBefore = version.empty();
-    for (char c : version) {
-      const bool isDigit = c >= '0' && c <= '9';
-      if (!isDigit && !(c == '.' && digitBefore))
-        return false;
-      digitBefore = isDigit;
-    }
-    return digitBefore;
-  }
-
-  /// Only GPUs count in blocks; what is given has no side of 0, and is no more than any GPU takes.
-  Status checkGeometry(const fb::Variant &variant) const {
-    const fb::Extent *grid = variant.grid(), *block = variant.block();
-    const bool isGPU = textOf(variant.driver()) == "cuda";
-    if (!isGPU && (grid || block || variant.shared_memory() != 0))
-      return fail("it has a grid, a block or shared memory, which '" + variant.driver()->str() +
-                  "' has not");
-    if (isGPU && variant.source() == fb::KernelSource::code && !(grid && block))
-      return fail("it has no grid or no block");
-    constexpr uint64_t most = INT32_MAX, mostThreads = 1024;
-    for (const fb::Extent *extent : {grid, block})
-      if (extent)
-        for (uint64_t side : {extent->x(), extent->y(), extent->z()})
-          if (side == 0 || side > most)
-            return fail("a side of " + number(side) + " in its grid or block");
-    if (block &&
-        (block->x() > mostThreads || block->y() > mostThreads || block->z() > mostThreads ||
-         uint64_t(block->x()) * block->y() * block->z() > mostThreads))
-      return fail("a block of " + number(block->x()) + " x " + number(block->y()) + " x " +
-                  number(block->z()) + " threads, at most 1024");
-    return {};
-  }
-
   Status checkTexts() {
     place = "plan";
     GANTRY_RETURN_IF_ERROR(visit(plan.strings()));
@@ -426,6 +280,8 @@ private:
 
 } // namespace
 
-Status checkTables(const Walk &walk) { return TableChecker(walk).run(); }
+Status checkTables(const Walk &walk, KernelSignatures &signatures) {
+  return TableChecker(walk).run(signatures);
+}
 
 } // namespace gantry::plan

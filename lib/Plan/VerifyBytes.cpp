@@ -18,8 +18,8 @@ using Bytes = std::span<const uint8_t>;
 struct Piece {
   Bytes bytes;
   uint64_t checksum;
-  bool isConstant;
-  uint32_t index; ///< of constant or segment
+  enum { constant, code, segment } what;
+  uint32_t index; ///< of that
 };
 
 /// Pages of a mapping come in one by one when they are touched, which costs as much as the sum. The
@@ -64,48 +64,91 @@ bool isZero(Bytes bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
 
-/// Whether a segment holds nothing but these constants (sorted by offset) and zeros.
-bool isCovered(Bytes segment, const std::vector<const fb::Constant *> &constants) {
+/// Bytes of a segment that have a hash of their own.
+struct Hashed {
+  uint64_t begin, end;
+};
+
+/// Whether a segment holds nothing but these (sorted) and zeros.
+bool isCovered(Bytes segment, const std::vector<Hashed> &parts) {
   uint64_t end = 0;
-  for (const fb::Constant *constant : constants) {
-    if (constant->segment_offset() > end &&
-        !isZero(segment.subspan(end, constant->segment_offset() - end)))
+  for (const Hashed &part : parts) {
+    if (part.begin > end && !isZero(segment.subspan(end, part.begin - end)))
       return false;
-    end = std::max(end, constant->segment_offset() + constant->size());
+    end = std::max(end, part.end);
   }
   return isZero(segment.subspan(end));
 }
 
-std::vector<Piece> piecesOf(const PlanFile &file, BytesOf which) {
+/// Notes what lies in segments with a hash of its own; the pieces are those that are asked for.
+class Pieces {
+public:
+  Pieces(const PlanFile &file, BytesOf which)
+      : file(file), which(which), inSegment(file.numSegments()) {}
+
+  std::vector<Piece> run() {
+    addConstants();
+    if (which == BytesOf::constants)
+      return std::move(pieces);
+    addCode();
+    for (uint32_t i = 0; i < file.numSegments(); ++i) {
+      std::ranges::sort(inSegment[i], {}, &Hashed::begin);
+      if (inSegment[i].empty() || !isCovered(file.segment(i), inSegment[i]))
+        pieces.push_back({file.segment(i), file.checksumOf(i), Piece::segment, i});
+    }
+    return std::move(pieces);
+  }
+
+private:
+  const PlanFile &file;
+  const BytesOf which;
   std::vector<Piece> pieces;
-  if (isOutline(file.plan()))
-    return pieces;
-  std::vector<std::vector<const fb::Constant *>> inSegment(file.numSegments());
-  uint32_t index = 0;
-  for (const fb::Constant *constant : each(file.plan().constants())) {
-    if (constant->made() == nothingSaid)
-      inSegment[constant->segment()].push_back(constant);
-    if (which != BytesOf::allButConstants && constant->made() == nothingSaid)
-      pieces.push_back({file.bytesOf(*constant), constant->content_hash(), true, index});
-    ++index;
+  std::vector<std::vector<Hashed>> inSegment;
+
+  void note(uint32_t segment, uint64_t offset, uint64_t size) {
+    inSegment[segment].push_back({offset, offset + size});
   }
-  for (uint32_t i = 0; i < file.numSegments() && which != BytesOf::constants; ++i) {
-    std::sort(inSegment[i].begin(), inSegment[i].end(), [](const auto *a, const auto *b) {
-      return a->segment_offset() < b->segment_offset();
-    });
-    if (inSegment[i].empty() || !isCovered(file.segment(i), inSegment[i]))
-      pieces.push_back({file.segment(i), file.checksumOf(i), false, i});
+
+  void addConstants() {
+    uint32_t index = 0;
+    for (const fb::Constant *constant : each(file.plan().constants())) {
+      const uint32_t i = index++;
+      if (constant->made() != nothingSaid)
+        continue;
+      note(constant->segment(), constant->segment_offset(), constant->size());
+      if (which != BytesOf::allButConstants)
+        pieces.push_back({file.bytesOf(*constant), constant->content_hash(), Piece::constant, i});
+    }
   }
-  return pieces;
+
+  /// Code of plans from before signatures is covered by its segment alone.
+  void addCode() {
+    uint32_t index = 0;
+    for (const fb::Code *code : each(file.plan().code())) {
+      const uint32_t i = index++;
+      if (code->content_hash() == 0)
+        continue;
+      note(code->segment(), code->segment_offset(), code->size());
+      pieces.push_back({file.bytesOf(*code), code->content_hash(), Piece::code, i});
+    }
+  }
+};
+
+std::vector<Piece> piecesOf(const PlanFile &file, BytesOf which) {
+  return isOutline(file.plan()) ? std::vector<Piece>() : Pieces(file, which).run();
 }
 
 Status damaged(const PlanFile &file, const Piece &piece) {
-  if (!piece.isConstant)
-    return Status::corrupt("plan file: segment " + std::to_string(piece.index) +
+  const std::string index = std::to_string(piece.index);
+  if (piece.what == Piece::segment)
+    return Status::corrupt("plan file: segment " + index +
                            ": the checksum does not match; the file is damaged");
-  const std::string_view name = textOf(file.plan().constants()->Get(piece.index)->name());
-  return Status::corrupt("plan file: constants[" + std::to_string(piece.index) + "]" +
-                         (name.empty() ? "" : " '" + std::string(name) + "'") +
+  std::string place = "code[" + index + "]";
+  if (piece.what == Piece::constant) {
+    const std::string_view name = textOf(file.plan().constants()->Get(piece.index)->name());
+    place = "constants[" + index + "]" + (name.empty() ? "" : " '" + std::string(name) + "'");
+  }
+  return Status::corrupt("plan file: " + place +
                          ": content_hash is not that of its bytes; the file is damaged");
 }
 

@@ -2,8 +2,8 @@
 // of numbers that stand everywhere.
 #pragma once
 
+#include "KernelSignatures.h"
 #include "gantry/Plan/Validate.h"
-
 #include "gantry/Plan/Views.h"
 #include "gantry/Support/Bytes.h"
 
@@ -56,6 +56,16 @@ protected:
     return {};
   }
 
+  /// To be called before a text is looked up by what it says; a plan may do so a few times with
+  /// each of its texts.
+  Status visitText(std::string_view text) {
+    const uint64_t cost = text.size() / 64;
+    if (cost > budget)
+      return fail("its parts are shared too often");
+    budget -= cost;
+    return {};
+  }
+
   // Tables and strings are kept as 4-byte offsets, structs and numbers as themselves.
   template <typename T>
   static constexpr size_t elementAlignment(const flatbuffers::Offset<T> *) {
@@ -74,6 +84,12 @@ protected:
 
   Status checkDeviceIndex(uint32_t device) const {
     return checkIndex(device, countOf(plan.devices()), "device");
+  }
+
+  Status checkDriver(std::string_view driver) const {
+    if (driver == "host" || driver == "sim" || driver == "cuda")
+      return {};
+    return fail("unknown driver '" + std::string(driver) + "'; the drivers are host, sim and cuda");
   }
 
   /// Type of a tensor: element type, dimensions, size.
@@ -103,6 +119,17 @@ protected:
                 number(limit));
   }
 
+  /// Of a constant, an initial value or code: in a segment of that kind, aligned.
+  Status checkInSegment(uint32_t segment, SegmentKind kind, uint64_t offset, uint64_t size) const {
+    if (segment == nothingSaid && segments.empty()) // of an outline
+      return {};
+    GANTRY_RETURN_IF_ERROR(checkIndex(segment, segments.size(), "segment"));
+    if (segments[segment].kind != kind)
+      return fail("segment " + number(segment) + " is of another kind");
+    GANTRY_RETURN_IF_ERROR(checkAligned(offset));
+    return checkRange(offset, size, segments[segment].size, "segment " + number(segment));
+  }
+
   /// By arena: where the constants begin that are computed at load, at its end if there are none.
   std::vector<uint64_t> beginsOfMade() const {
     std::vector<uint64_t> begins;
@@ -124,8 +151,17 @@ protected:
   }
 };
 
-/// Devices, arenas, constants, variables, code, kernels: ValidateTables.cpp.
-Status checkTables(const Walk &walk);
+/// Devices, arenas, constants, variables, kernels and what they refer to: ValidateTables.cpp.
+/// `signatures` are found on the way.
+Status checkTables(const Walk &walk, KernelSignatures &signatures);
+
+/// Code, kernels and their variants: ValidateKernels.cpp.
+Status checkKernels(const Walk &walk, KernelSignatures &signatures);
+
+/// A launch on a device, whose buffers lie where they may, against what the code of its kernel
+/// relies on: ValidateLaunches.cpp.
+Status checkSignatures(const Walk &walk, const fb::Device &device, const fb::Command &launch,
+                       std::span<const SignedVariant> variants);
 
 /// The first block of a branch that `library` decides, whose commands are sound:
 /// ValidateCollectives.cpp.
@@ -136,6 +172,6 @@ Status checkOutputsOverInputs(const Walk &walk, const fb::Function &function,
                               const std::string &name);
 
 /// Functions, over tables that are sound: ValidateFunctions.cpp.
-Status checkFunctions(const Walk &walk);
+Status checkFunctions(const Walk &walk, const KernelSignatures &signatures);
 
 } // namespace gantry::plan

@@ -3,6 +3,7 @@
 
 #include "gantry/Target/Plan/WritePlan.h"
 
+#include "AddSignatures.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
@@ -87,6 +88,7 @@ struct Writer {
       addKernel(kernel);
     for (auto func : module.getOps<commands::FuncOp>())
       addFunction(func);
+    addSignatures(module, plan);
     for (auto &function : plan.functions)
       if (auto steps = info.predictions.find(function->name); steps != info.predictions.end()) {
         function->predicted_seconds = steps->second.seconds;
@@ -299,6 +301,7 @@ struct Writer {
       object->segment = *segment;
       object->segment_offset = blob.offset;
       object->size = blob.size;
+      object->content_hash = blob.hash;
       object->target = op.getMachine().str();
       object->features = textsOf(op.getNeeds());
       plan.code.push_back(std::move(object));
