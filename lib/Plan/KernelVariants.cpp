@@ -1,5 +1,6 @@
 #include "gantry/Plan/KernelVariants.h"
 
+#include "gantry/Plan/AllReducePart.h"
 #include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Plan/Views.h"
 
@@ -58,6 +59,11 @@ std::vector<KernelVariant> variantsOf(const fb::Plan &plan, const fb::Kernel &ke
 bool isMatrixProduct(const fb::Variant &variant) {
   return variant.source() == fb::KernelSource::library &&
          textOf(variant.library()) == matmulLibrary;
+}
+
+bool isCollective(const fb::Variant &variant) {
+  return variant.source() == fb::KernelSource::library &&
+         textOf(variant.library()) == collectiveLibrary;
 }
 
 std::vector<std::string_view> driversOf(const fb::Device &device) {

@@ -4,6 +4,7 @@
 #include "Walk.h"
 
 #include "gantry/Plan/AllReducePart.h"
+#include "gantry/Plan/KernelVariants.h"
 
 #include <algorithm>
 #include <vector>
@@ -51,11 +52,6 @@ private:
       return fail("the buffers of kernel '" + kernel.symbol()->str() + "' are not those of '" +
                   part->text() + "'");
     return {};
-  }
-
-  static bool isCollective(const fb::Variant &variant) {
-    return variant.source() == fb::KernelSource::library &&
-           textOf(variant.library()) == collectiveLibrary;
   }
 
   const fb::Block &block;

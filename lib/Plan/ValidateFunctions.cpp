@@ -238,10 +238,22 @@ private:
       GANTRY_RETURN_IF_ERROR(checkBuffer(buffer, access, command.device()));
       GANTRY_RETURN_IF_ERROR(checkAligned(buffer.offset())); // kernels use aligned loads
     }
+    GANTRY_RETURN_IF_ERROR(checkCollectives(command));
     GANTRY_RETURN_IF_ERROR(checkProducts(command));
     GANTRY_RETURN_IF_ERROR(checkKernelRunsOn(command));
     return checkSignatures(*this, deviceAt(command.device()), command,
                            signatures.of(command.kernel()));
+  }
+
+  /// A part of a collective waits for the others, which are there in a library's block alone.
+  Status checkCollectives(const fb::Command &command) const {
+    const fb::Kernel &kernel = *plan.kernels()->Get(command.kernel());
+    for (const fb::Variant *variant : each(kernel.variants()))
+      if (isCollective(*variant) && !inLibrary)
+        return fail("kernel '" + kernel.symbol()->str() +
+                    "' is a part of a collective, outside of a block of the library '" +
+                    variant->library()->str() + "'");
+    return {};
   }
 
   /// A library reads and writes as much of the launch's buffers as its symbol says.

@@ -145,6 +145,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     build = given.build_dir.resolve()
+    reader = [f"--compiler={build / 'lib/libgantry-compiler.so'}"]
     passed, failures, sums = 0, [], [0] * 7
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or pathlib.Path(scratch)
@@ -154,7 +155,7 @@ def main():
         for name in names:
             plan = plans.compile(name)
             done = subprocess.run([build / "bin/MutatePlans", plan, f"--count={max(2, given.count // len(names))}",
-                                   f"--seed={given.seed}", f"--jobs={given.jobs}", *plans.all[name][2]],
+                                   f"--seed={given.seed}", f"--jobs={given.jobs}", *reader, *plans.all[name][2]],
                                   capture_output=True, text=True)
             print(done.stdout.strip() or done.stderr.strip(), flush=True)
             counts = COUNTED.search(done.stdout)

@@ -2,10 +2,11 @@
 // and run where they still can be. None may end the process by a signal, nor take over 20 seconds.
 //
 //   MutatePlans PLAN [--count=N] [--first=N] [--seed=N] [--jobs=N] [--emulate] [--keep=FILE]
+//                    [--compiler=LIBRARY]
 //
 // Many mutations go to a process; one that dies is replaced, and the mutation is told by its
 // number: `--first=NUMBER --count=1` does it again, in this process. A mutation follows from plan,
-// seed and number. Endless loops are cancelled after two seconds: that is no defect of a plan
+// seed and number. Runs are cancelled after half a second: a loop without an end is no defect
 // (docs/Errors.md).
 #include "Mutation.h"
 #include "Trial.h"
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -30,11 +32,11 @@ using namespace gantry::runtime::test;
 
 namespace {
 
-constexpr double cancelAfter = 2, killAfter = 20; // seconds
+constexpr double cancelAfter = 0.5, killAfter = 20; // seconds
 constexpr size_t numStages = std::size(stageNames);
 
 struct Options {
-  std::string plan, keep;
+  std::string plan, keep, compiler;
   uint64_t count = 1000, first = 0, seed = 1, jobs = 2;
   bool emulate = false;
 };
@@ -57,10 +59,11 @@ struct Sweep {
   const Options &options;
   AlignedBuffer original;
   Mutator mutator;
+  TextReader reader;
 
   Outcome tryOne(uint64_t number, const Cancel &cancel, std::atomic<Stage> &stage) const {
     const Mutator::Mutant mutant = mutator.make(options.seed, number);
-    return tryPlan(mutant.bytes, {options.emulate, number % 8 == 0, number}, cancel, stage);
+    return tryPlan(mutant.bytes, {options.emulate, number % 8 == 0, number, reader}, cancel, stage);
   }
 
   std::string describe(uint64_t number) const {
@@ -203,6 +206,20 @@ int tryAlone(const Sweep &sweep) {
   ::_exit(0);
 }
 
+/// Ends the program where the library cannot be used.
+TextReader openReader(const std::string &path) {
+  void *library = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    if (path.empty())
+      return {};
+    std::fprintf(stderr, "%s\n", ::dlerror());
+    std::exit(2);
+  }
+  return {
+      reinterpret_cast<decltype(TextReader::read)>(::dlsym(library, "gantry_plan_to_text")),
+      reinterpret_cast<decltype(TextReader::destroy)>(::dlsym(library, "gantry_artifact_destroy"))};
+}
+
 bool readOptions(int argc, char **argv, Options &options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -216,6 +233,8 @@ bool readOptions(int argc, char **argv, Options &options) {
       options.emulate = true;
     else if (word.starts_with("--keep="))
       options.keep = word.substr(7);
+    else if (word.starts_with("--compiler="))
+      options.compiler = word.substr(11);
     else if (!number("--count=", options.count) && !number("--first=", options.first) &&
              !number("--seed=", options.seed) && !number("--jobs=", options.jobs)) {
       if (word.starts_with("--") || !options.plan.empty())
@@ -232,7 +251,7 @@ int main(int argc, char **argv) {
   Options options;
   if (!readOptions(argc, argv, options)) {
     std::fprintf(stderr, "usage: MutatePlans PLAN [--count=N] [--first=N] [--seed=N] [--jobs=N] "
-                         "[--emulate] [--keep=FILE]\n");
+                         "[--emulate] [--keep=FILE] [--compiler=LIBRARY]\n");
     return 2;
   }
   Expected<MappedFile> file = MappedFile::open(options.plan);
@@ -243,6 +262,6 @@ int main(int argc, char **argv) {
   }
   AlignedBuffer bytes = AlignedBuffer::copyOf(file->bytes());
   const Mutator mutator(bytes.bytes(), schema->bytes());
-  const Sweep sweep{options, std::move(bytes), mutator};
+  const Sweep sweep{options, std::move(bytes), mutator, openReader(options.compiler)};
   return options.count == 1 ? tryAlone(sweep) : Parent(sweep).run();
 }

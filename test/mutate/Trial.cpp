@@ -8,9 +8,11 @@
 #include "gantry/Show/PlacementLog.h"
 #include "gantry/Show/PlanDiff.h"
 #include "gantry/Show/Report.h"
+#include "gantry/Support/Bytes.h"
 #include "gantry/Support/Capped.h"
 
 #include <cstring>
+#include <sys/mman.h>
 
 namespace gantry::runtime::test {
 
@@ -51,6 +53,19 @@ std::shared_ptr<Runtime> makeRuntime(const TrialOptions &options) {
                        options.emulate ? std::optional(EmulatorChecks::memory) : std::nullopt);
 }
 
+/// Memory that ends, up to its alignment, where a page begins that nobody may touch.
+Expected<Tensor> guarded(const TensorType &type) {
+  const uint64_t page = 4096, bytes = alignTo(type.byteSize(), bufferAlignment);
+  const uint64_t room = alignTo(bytes, page), all = room + page;
+  void *memory = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return Status::doesNotFit("no memory for an array");
+  auto *begin = static_cast<uint8_t *>(memory);
+  ::mprotect(begin + room, page, PROT_NONE);
+  std::shared_ptr<void> owner(memory, [all](void *mapped) { ::munmap(mapped, all); });
+  return Tensor::share(type, begin + (room - bytes), std::move(owner));
+}
+
 /// Any bytes: what kernels read need not make sense. For every other trial small integers, so that
 /// what checks its indices goes on.
 void fill(const Tensor &tensor, uint64_t seed, uint64_t &state) {
@@ -86,6 +101,8 @@ public:
       return file.status();
     stage = Stage::tell;
     tell(*file, options.tellsAll);
+    if (options.tellsAll && options.reader.read)
+      readAsText(bytes);
     stage = Stage::load;
     Expected<std::shared_ptr<const LoadedPlan>> loaded =
         LoadedPlan::load(makeRuntime(options), file.take(), "mutant");
@@ -107,6 +124,13 @@ private:
   std::atomic<Stage> &stage;
   uint64_t state;
 
+  /// Whatever it says.
+  void readAsText(const AlignedBuffer &bytes) const {
+    gantry_artifact_t *text = nullptr;
+    options.reader.read(bytes.data(), bytes.size(), &text);
+    options.reader.destroy(text);
+  }
+
   Status runFunction(const std::shared_ptr<const LoadedPlan> &loaded, Session &session,
                      unsigned index) {
     stage = Stage::bind;
@@ -118,11 +142,17 @@ private:
       return bindings.status();
     (*bindings)->setCancel(&cancel);
     for (unsigned i = 0; i < function.inputs.size(); ++i) {
-      Expected<Tensor> input = Tensor::allocate(function.inputs[i].type);
+      Expected<Tensor> input = guarded(function.inputs[i].type);
       if (!input)
         return input.status();
       fill(*input, options.seed, state);
       GANTRY_RETURN_IF_ERROR((*bindings)->bindInput(i, *input));
+    }
+    for (unsigned i = 0; i < function.outputs.size(); ++i) {
+      Expected<Tensor> output = guarded(function.outputs[i].type);
+      if (!output)
+        return output.status();
+      GANTRY_RETURN_IF_ERROR((*bindings)->bindOutput(i, *output));
     }
     stage = Stage::run;
     GANTRY_RETURN_IF_ERROR(session.run(**bindings));

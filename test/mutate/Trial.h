@@ -1,6 +1,7 @@
 // What a user may do with a plan: open it, have it told of, and run its functions.
 #pragma once
 
+#include "gantry-c/compiler.h"
 #include "gantry/Support/AlignedBuffer.h"
 #include "gantry/Support/Cancel.h"
 
@@ -20,11 +21,18 @@ struct Outcome {
   std::string message;       ///< why, unless it is done
 };
 
+/// The compiler's reader of plans, of a library that was opened; null: it is not asked.
+struct TextReader {
+  decltype(&gantry_plan_to_text) read = nullptr;
+  decltype(&gantry_artifact_destroy) destroy = nullptr;
+};
+
 /// How a plan is tried.
 struct TrialOptions {
   bool emulate = false;  ///< GPUs are emulated
   bool tellsAll = false; ///< pages and differences as well
   uint64_t seed = 0;     ///< of the bytes of inputs
+  TextReader reader;     ///< asked when all is told
 };
 
 /// Takes the bytes of a plan file. `stage` tells somebody else where it is; runs end when `cancel`

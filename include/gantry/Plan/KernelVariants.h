@@ -36,6 +36,9 @@ std::vector<KernelVariant> variantsOf(const fb::Plan &plan, const fb::Kernel &ke
 /// Whether the variant's symbol is a MatrixProduct.
 bool isMatrixProduct(const fb::Variant &variant);
 
+/// Whether it is a library's part of a collective (AllReducePart.h).
+bool isCollective(const fb::Variant &variant);
+
 /// The drivers that a device may have, in order of preference. Plans from before a driver was named
 /// mean the usual one of its type.
 std::vector<std::string_view> driversOf(const fb::Device &device);

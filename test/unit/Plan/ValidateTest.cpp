@@ -382,6 +382,13 @@ const Rule rules[] = {
      },
      "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' has no code for the "
      "driver 'sim'"},
+    {"LaunchCollective",
+     [](Sample &s) {
+       addVariant(kernelOf(s), "host");
+       libraryVariant(s, "cuda").library = "nccl";
+     },
+     "function 'main', block 0, command 0 (launch 'add'): kernel 'add_0' is a part of a "
+     "collective, outside of a block of the library 'nccl'"},
     {"LaunchScratch",
      [](Sample &s) {
        addVariant(kernelOf(s), "host").scratch = 64;
