@@ -132,7 +132,8 @@ def suites(build, results, jobs):
                          ("amx", "amx_test.py"),
                          ("convolutions", "convolutions_test.py"), ("quantized", "quantized_test.py"),
                          ("static-compiler", "static_compiler_test.py"),
-                         ("hostile", "hostile_test.py"), ("refusals", "refusals_test.py"),
+                         ("hostile", "hostile_test.py"), ("plans", "plans_test.py"),
+                         ("refusals", "refusals_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],

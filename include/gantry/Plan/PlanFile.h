@@ -8,7 +8,7 @@
 //                blobs          in segments; each begins at a multiple of 64 bytes
 //
 // Bytes between the parts are zero. One XXH3-64 covers header, segment table and metadata, another
-// each segment and each constant in one, so that every byte of the file is covered.
+// each segment and each constant and code object in one, so that every byte of the file is covered.
 #pragma once
 
 #include "gantry/Plan/FileFormat.h"
