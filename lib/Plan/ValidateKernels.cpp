@@ -5,6 +5,7 @@
 
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/MatrixProduct.h"
+#include "gantry/Plan/SaidOfCode.h"
 
 #include <bit>
 #include <unordered_map>
@@ -32,6 +33,7 @@ private:
   KernelSignatures &signatures;
   using Functions = std::unordered_map<std::string_view, const fb::Signature *>;
   std::vector<Functions> functions; ///< by code, then symbol
+  std::vector<uint64_t> hashes;     ///< of signatures
 
   Status checkSignatures() {
     place = "signatures";
@@ -39,7 +41,9 @@ private:
     uint32_t index = 0;
     for (const fb::Signature *signature : each(plan.signatures())) {
       place = "signatures[" + number(index++) + "]";
+      GANTRY_RETURN_IF_ERROR(visitText(textOf(signature->symbol())));
       GANTRY_RETURN_IF_ERROR(checkSignature(*signature));
+      hashes.push_back(hashOf(*signature));
     }
     return {};
   }
@@ -99,13 +103,24 @@ private:
       return fail(isSigned ? "it has signatures, and no content_hash"
                            : "it has a content_hash, and no signatures");
     GANTRY_RETURN_IF_ERROR(visit(code.signatures()));
+    std::vector<uint64_t> said;
     for (uint32_t index : each(code.signatures())) {
       GANTRY_RETURN_IF_ERROR(checkIndex(index, countOf(plan.signatures()), "signature"));
       const std::string_view symbol = textOf(plan.signatures()->Get(index)->symbol());
       GANTRY_RETURN_IF_ERROR(visitText(symbol));
       if (!known.emplace(symbol, plan.signatures()->Get(index)).second)
         return fail("it has the function '" + std::string(symbol) + "' twice");
+      said.push_back(hashes[index]);
     }
+    return isSigned ? checkSaid(code, said) : Status();
+  }
+
+  Status checkSaid(const fb::Code &code, std::span<const uint64_t> signatureHashes) {
+    for (const flatbuffers::String *feature : each(code.features()))
+      GANTRY_RETURN_IF_ERROR(visitText(textOf(feature)));
+    GANTRY_RETURN_IF_ERROR(visitText(textOf(code.target())));
+    if (saidHashOf(code, signatureHashes) != code.said_hash())
+      return fail("said_hash is not that of what is said of it");
     return {};
   }
 

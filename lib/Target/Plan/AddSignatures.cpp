@@ -5,6 +5,7 @@
 
 #include "AddSignatures.h"
 
+#include "gantry/Plan/SaidOfCode.h"
 #include "gantry/Target/Signatures.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -134,4 +135,7 @@ private:
 };
 } // namespace
 
-void gantry::addSignatures(ModuleOp module, fb::PlanT &plan) { Signatures(module, plan).run(); }
+void gantry::addSignatures(ModuleOp module, fb::PlanT &plan) {
+  Signatures(module, plan).run();
+  plan::setSaidHashes(plan);
+}

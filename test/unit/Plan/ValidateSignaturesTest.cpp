@@ -2,11 +2,12 @@
 // thing wrong, and the full text of the answer.
 #include "SamplePlan.h"
 
-#include "gantry/Plan/VerifyBytes.h"
+#include "gantry/Plan/SaidOfCode.h"
 #include "gantry/Support/Hash.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace {
@@ -36,12 +37,16 @@ Sample makeSignedSample() {
   for (auto &kernel : sample.plan.kernels)
     addVariant(*kernel, "host");
   sample.command(1, 0).kernel = sample.command(4, 0).kernel = 1;
+  setSaidHashes(sample.plan);
   return sample;
 }
 
 std::string refusal(const std::function<void(Sample &)> &change) {
   Sample sample = makeSignedSample();
   change(sample);
+  const auto &all = sample.plan.code[0]->signatures;
+  if (std::ranges::all_of(all, [&](uint32_t i) { return i < sample.plan.signatures.size(); }))
+    setSaidHashes(sample.plan);
   const std::string message = sample.writer.toBytes(sample.plan).status().message();
   const std::string head = "the compiler made an invalid plan: plan metadata: ";
   return message.starts_with(head) ? message.substr(head.size()) : message;
@@ -274,6 +279,33 @@ TEST_P(SignatureRule, IsChecked) { EXPECT_EQ(refusal(GetParam().change), GetPara
 
 INSTANTIATE_TEST_SUITE_P(Plan, SignatureRule, testing::ValuesIn(rules),
                          [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Signatures, WhatIsSaidOfCodeIsWhatItsHashSays) {
+  const std::function<void(Sample &)> changes[] = {
+      [](Sample &s) { s.plan.code[0]->features.pop_back(); },
+      [](Sample &s) { s.plan.code[0]->features[0] = "avx"; },
+      [](Sample &s) { s.plan.code[0]->target = "x86-65"; },
+      [](Sample &s) { std::swap(s.plan.code[0]->signatures[0], s.plan.code[0]->signatures[1]); },
+      [](Sample &s) { first(s).symbol = "add_00"; },
+      [](Sample &s) { first(s).reads[0] = 31; },
+      [](Sample &s) { std::swap(first(s).reads, first(s).writes); },
+      [](Sample &s) { first(s).scratch = 1; },
+      [](Sample &s) { first(s).same = {{1, 0}}; },
+      [](Sample &s) { first(s).alignment = 32; },
+      [](Sample &s) { first(s).items = 9; },
+      [](Sample &s) { first(s).grid = std::make_unique<fb::Extent>(1, 1, 1); },
+      [](Sample &s) { first(s).block = std::make_unique<fb::Extent>(1, 1, 1); },
+      [](Sample &s) { first(s).shared_memory = 1; },
+      [](Sample &s) { s.plan.code[0]->said_hash += 1; },
+  };
+  for (const auto &change : changes) {
+    Sample sample = makeSignedSample();
+    change(sample);
+    EXPECT_EQ(sample.writer.toBytes(sample.plan).status().message(),
+              "the compiler made an invalid plan: plan metadata: code[0]: said_hash is not that of "
+              "what is said of it");
+  }
+}
 
 TEST(Signatures, CodeIsTheBytesThatItsHashSays) {
   Sample sample = makeSignedSample();
