@@ -10,6 +10,7 @@ The long form: --count 100000
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -154,7 +155,7 @@ def main():
         names = [name for name in plans.all if given.filter in name]
         for name in names:
             plan = plans.compile(name)
-            done = subprocess.run([build / "bin/MutatePlans", plan, f"--count={max(2, given.count // len(names))}",
+            done = subprocess.run([build / "bin/MutatePlans", plan, f"--count={max(2, math.ceil(given.count / len(names)))}",
                                    f"--seed={given.seed}", f"--jobs={given.jobs}", *reader, *plans.all[name][2]],
                                   capture_output=True, text=True)
             print(done.stdout.strip() or done.stderr.strip(), flush=True)

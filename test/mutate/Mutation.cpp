@@ -5,6 +5,7 @@
 
 #include "SamplePlan.h"
 
+#include "gantry/Plan/SaidOfCode.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Support/Bytes.h"
@@ -241,6 +242,33 @@ void repairConstants(std::span<uint8_t> bytes, size_t metadataAt, size_t metadat
   }
 }
 
+bool isAligned(const fb::Signature &signature) {
+  for (const auto *sizes : {signature.reads(), signature.writes()})
+    if (sizes && reinterpret_cast<uintptr_t>(sizes->Data()) % sizeof(uint64_t) != 0)
+      return false;
+  return true;
+}
+
+/// What is said of code is what its hash says, so that other rules have to find what is wrong.
+void repairSaid(std::span<uint8_t> metadata) {
+  Expected<const fb::Plan *> plan = verifyMetadata(metadata);
+  if (!plan)
+    return;
+  std::vector<uint64_t> all;
+  for (const fb::Signature *signature : each((*plan)->signatures()))
+    all.push_back(isAligned(*signature) ? hashOf(*signature) : 0);
+  for (const fb::Code *code : each((*plan)->code())) {
+    const uint8_t *hash =
+        reinterpret_cast<const flatbuffers::Table *>(code)->GetAddressOf(fb::Code::VT_SAID_HASH);
+    std::vector<uint64_t> hashes;
+    for (uint32_t index : each(code->signatures()))
+      hashes.push_back(index < all.size() ? all[index] : 0);
+    const uint64_t right = saidHashOf(*code, hashes);
+    if (hash)
+      std::memcpy(metadata.data() + (hash - metadata.data()), &right, sizeof right);
+  }
+}
+
 } // namespace
 
 Mutator::Mutator(std::span<const uint8_t> file, std::span<const uint8_t> schema) : file(file) {
@@ -269,6 +297,8 @@ Mutator::Mutant Mutator::make(uint64_t seed, uint64_t number) const {
       mutant.changes.push_back(Change(metadata, sites, draw).run());
   }
   repairConstants(bytes, metadataAt, metadataEnd);
+  if (draw.oneIn(2))
+    repairSaid(bytes.subspan(metadataAt, metadataEnd - metadataAt));
   reseal(bytes);
   return mutant;
 }

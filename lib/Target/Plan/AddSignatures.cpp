@@ -71,15 +71,18 @@ private:
 
   void sign(commands::KernelOp op, const fb::KernelT &kernel, const Launches &of,
             fb::VariantT &variant) {
-    const TakenBuffers taken = *takenBuffers(op, variant.driver);
+    const std::optional<TakenBuffers> taken = takenBuffers(op, variant.driver);
+    if (!taken)
+      return; // then the validator finds no such function
     if (llvm::any_of(of.all, [&](const fb::CommandT *launch) {
-          return mayRun(launch->device, variant.driver) && launch->items != uint64_t(taken.items);
+          return mayRun(launch->device, variant.driver) && launch->items != uint64_t(taken->items);
         }))
-      variant.items = taken.items, variant.grain = taken.grain;
+      variant.items = taken->items, variant.grain = taken->grain;
     const StringRef symbol = variant.symbol.empty() ? kernel.symbol : variant.symbol;
     auto [place, isNew] = known.try_emplace({variant.code, symbol}, 0);
     if (isNew)
-      plan.code[variant.code]->signatures.push_back(add(makeSignature(symbol, taken, of, variant)));
+      plan.code[variant.code]->signatures.push_back(
+          add(makeSignature(symbol, *taken, of, variant)));
   }
 
   bool mayRun(uint32_t device, const std::string &driver) const {
