@@ -8,9 +8,10 @@
 #include "gantry/Plan/SaidOfCode.h"
 #include "gantry/Target/Signatures.h"
 
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -44,8 +45,9 @@ public:
 private:
   ModuleOp module;
   fb::PlanT &plan;
-  std::vector<Launches> launches;                                  ///< by kernel
-  llvm::MapVector<std::pair<uint32_t, StringRef>, uint32_t> known; ///< by code and symbol
+  std::vector<Launches> launches;                       ///< by kernel
+  llvm::DenseSet<std::pair<uint32_t, StringRef>> known; ///< functions: of which code, by name
+  llvm::StringMap<SmallVector<uint32_t>> bySymbol;      ///< indices of signatures
 
   void collect(const fb::FunctionT &function) {
     for (auto &block : function.blocks)
@@ -79,8 +81,7 @@ private:
         }))
       variant.items = taken->items, variant.grain = taken->grain;
     const StringRef symbol = variant.symbol.empty() ? kernel.symbol : variant.symbol;
-    auto [place, isNew] = known.try_emplace({variant.code, symbol}, 0);
-    if (isNew)
+    if (known.insert({variant.code, symbol}).second)
       plan.code[variant.code]->signatures.push_back(
           add(makeSignature(symbol, *taken, of, variant)));
   }
@@ -133,8 +134,6 @@ private:
            a.items == b.items && areSame(a.grid, b.grid) && areSame(a.block, b.block) &&
            a.shared_memory == b.shared_memory;
   }
-
-  llvm::StringMap<SmallVector<uint32_t>> bySymbol;
 };
 } // namespace
 
