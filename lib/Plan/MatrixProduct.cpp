@@ -45,17 +45,18 @@ ElementType typeNamed(std::string_view name, bool &failed) {
 } // namespace
 
 std::string MatrixProduct::text() const {
-  return "matmul " + std::string(elementTypeName(type)) + " in " + (isTF32 ? "tf32" : "f32") +
-         " batch " + std::to_string(batch) + " rows " + std::to_string(rows) + " columns " +
-         std::to_string(columns) + " terms " + std::to_string(terms) + textOf("left", left) +
-         textOf("right", right) + textOf("result", result);
+  return "matmul " + std::string(elementTypeName(type)) + (isWide ? " to f32" : "") + " in " +
+         (isTF32 ? "tf32" : "f32") + " batch " + std::to_string(batch) + " rows " +
+         std::to_string(rows) + " columns " + std::to_string(columns) + " terms " +
+         std::to_string(terms) + textOf("left", left) + textOf("right", right) +
+         textOf("result", result);
 }
 
 Status MatrixProduct::check() const {
   auto fail = [&](const char *what) {
     return Status::corrupt("the product '" + text() + "' " + what);
   };
-  if (!isType(type) || (isTF32 && type != ElementType::f32))
+  if (!isType(type) || (isTF32 && type != ElementType::f32) || (isWide && type == ElementType::f32))
     return fail("has a type that it cannot have");
   for (uint64_t size : {rows, columns, terms})
     if (size == 0 || size >= sizeLimit)
@@ -84,7 +85,13 @@ Expected<MatrixProduct> MatrixProduct::parse(std::string_view text) {
   MatrixProduct product;
   words.expect("matmul");
   product.type = typeNamed(words.take(), words.failed);
-  words.expect("in");
+  std::string_view next = words.take();
+  if (next == "to") {
+    words.expect("f32");
+    product.isWide = true;
+    next = words.take();
+  }
+  words.failed |= next != "in";
   product.isTF32 = words.take() == "tf32";
   for (auto [name, size] :
        {std::pair("batch", &product.batch), std::pair("rows", &product.rows),
@@ -102,10 +109,11 @@ Expected<MatrixProduct> MatrixProduct::parse(std::string_view text) {
   return product;
 }
 
-uint64_t MatrixProduct::bytesOf(const StoredMatrix &matrix, uint64_t rows, uint64_t columns) const {
+uint64_t MatrixProduct::bytesOf(const StoredMatrix &matrix, uint64_t rows, uint64_t columns,
+                                ElementType of) const {
   const uint64_t lines = matrix.isTurned ? columns : rows;
   const uint64_t length = matrix.isTurned ? rows : columns;
-  return ((batch - 1) * matrix.stride + (lines - 1) * matrix.line + length) * elementTypeSize(type);
+  return ((batch - 1) * matrix.stride + (lines - 1) * matrix.line + length) * elementTypeSize(of);
 }
 
 } // namespace gantry::plan

@@ -216,7 +216,8 @@ bool fit(const Described &how, const Matrix &a, const Matrix &b, const Matrix &d
   return rows(a, how.a) == d.rows && columns(a, how.a) == rows(b, how.b) &&
          columns(b, how.b) == d.columns && a.batch == d.batch && b.batch == d.batch &&
          a.leading >= int64_t(a.rows) && b.leading >= int64_t(b.rows) &&
-         d.leading >= int64_t(d.rows) && a.type == d.type && b.type == d.type;
+         d.leading >= int64_t(d.rows) && a.type == b.type &&
+         (a.type == d.type || d.type == DataType::f32);
 }
 
 struct HandleOf {

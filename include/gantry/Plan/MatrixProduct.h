@@ -32,7 +32,8 @@ struct StoredMatrix {
 };
 
 struct MatrixProduct {
-  ElementType type = ElementType::f32; ///< of all three; f16, bf16 and f32
+  ElementType type = ElementType::f32; ///< of the factors; f16, bf16 and f32
+  bool isWide = false;                 ///< the result is the sums, of f32; else it is of that type
   bool isTF32 = false;                 ///< factors of f32 are cut to 10 bits; sums are always f32
   uint64_t batch = 1, rows = 1, columns = 1, terms = 1;
   StoredMatrix left, right, result;
@@ -44,16 +45,19 @@ struct MatrixProduct {
   static Expected<MatrixProduct> parse(std::string_view text);
   std::string text() const;
 
+  ElementType resultType() const { return isWide ? ElementType::f32 : type; }
+
   /// The same of a product that was put together; a failure when it cannot be said as text.
   Status check() const;
 
   /// Bytes of the buffer up to the end of the matrix.
-  uint64_t leftBytes() const { return bytesOf(left, rows, terms); }
-  uint64_t rightBytes() const { return bytesOf(right, terms, columns); }
-  uint64_t resultBytes() const { return bytesOf(result, rows, columns); }
+  uint64_t leftBytes() const { return bytesOf(left, rows, terms, type); }
+  uint64_t rightBytes() const { return bytesOf(right, terms, columns, type); }
+  uint64_t resultBytes() const { return bytesOf(result, rows, columns, resultType()); }
 
 private:
-  uint64_t bytesOf(const StoredMatrix &matrix, uint64_t rows, uint64_t columns) const;
+  uint64_t bytesOf(const StoredMatrix &matrix, uint64_t rows, uint64_t columns,
+                   ElementType of) const;
 };
 
 } // namespace gantry::plan

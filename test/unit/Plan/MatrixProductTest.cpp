@@ -27,11 +27,26 @@ TEST(MatrixProduct, readsWhatItWrites) {
   EXPECT_EQ(product->resultBytes(), 2u * 12 * 8192);
 }
 
+/// Sums of f32 of narrow factors: twice the bytes.
+TEST(MatrixProduct, mayHaveAWiderResult) {
+  const std::string wide = replaced("f16", "f16 to f32");
+  Expected<MatrixProduct> product = MatrixProduct::parse(wide);
+  ASSERT_TRUE(product.ok()) << product.status().message();
+  EXPECT_EQ(product->text(), wide);
+  EXPECT_EQ(product->type, ElementType::f16);
+  EXPECT_EQ(product->resultType(), ElementType::f32);
+  EXPECT_EQ(product->leftBytes(), 2u * 12 * 49152);
+  EXPECT_EQ(product->resultBytes(), 4u * 12 * 8192);
+  EXPECT_EQ(MatrixProduct::parse(text)->resultType(), ElementType::f16);
+}
+
 TEST(MatrixProduct, saysWhatIsNoProduct) {
   for (const std::string &wrong :
        {std::string(), replaced("matmul", "matmuls"), replaced("f16", "i8"), replaced(" rows", ""),
         replaced("12", "012"), replaced("12", "-1"), replaced("1t", "1u"), text + " ", text + " 1",
-        replaced("in f32", "in f16"), replaced("result 2", "result 4294967296")}) {
+        replaced("in f32", "in f16"), replaced("result 2", "result 4294967296"),
+        replaced("f16", "f16 to f16"), replaced("f16", "f16 to"),
+        replaced("f16 in", "f16 to f32")}) {
     Expected<MatrixProduct> product = MatrixProduct::parse(wrong);
     ASSERT_FALSE(product.ok()) << wrong;
     EXPECT_EQ(product.status().code(), StatusCode::corrupt);
@@ -43,6 +58,7 @@ TEST(MatrixProduct, saysWhatIsNoProduct) {
 TEST(MatrixProduct, saysWhatCannotBe) {
   const std::pair<std::string, const char *> wrong[] = {
       {replaced("in f32", "in tf32"), "has a type that it cannot have"},
+      {replaced("f16", "f32 to f32"), "has a type that it cannot have"},
       {replaced("rows 64", "rows 0"), "has a size that is not from 1 to 2^31-1"},
       {replaced("terms 768", "terms 2147483648"), "has a size that is not from 1 to 2^31-1"},
       {replaced("batch 12", "batch 1048576"), "has a batch that is not from 1 to 2^20-1"},

@@ -53,9 +53,12 @@ public:
         hasScratch(scratchBytes != 0) {}
 
   Status prepare(Context &context) {
-    GANTRY_RETURN_IF_ERROR(describe(context, a, product.right, product.columns, product.terms));
-    GANTRY_RETURN_IF_ERROR(describe(context, b, product.left, product.terms, product.rows));
-    GANTRY_RETURN_IF_ERROR(describe(context, d, product.result, product.columns, product.rows));
+    GANTRY_RETURN_IF_ERROR(
+        describe(context, a, product.type, product.right, product.columns, product.terms));
+    GANTRY_RETURN_IF_ERROR(
+        describe(context, b, product.type, product.left, product.terms, product.rows));
+    GANTRY_RETURN_IF_ERROR(
+        describe(context, d, product.resultType(), product.result, product.columns, product.rows));
     GANTRY_RETURN_IF_ERROR(GANTRY_CUBLASLT_IN(
         library, context, createProduct, description.make(library.destroyProduct),
         product.isTF32 ? ComputeType::tf32 : ComputeType::f32, DataType::f32));
@@ -81,13 +84,13 @@ public:
 private:
   /// `rows` and `columns` as the library sees the matrix; one that is turned is stored the other
   /// way.
-  Status describe(Context &context, Owned<Layout> &layout, const StoredMatrix &matrix,
-                  uint64_t rows, uint64_t columns) {
+  Status describe(Context &context, Owned<Layout> &layout, ElementType type,
+                  const StoredMatrix &matrix, uint64_t rows, uint64_t columns) {
     if (matrix.isTurned)
       std::swap(rows, columns);
-    GANTRY_RETURN_IF_ERROR(
-        GANTRY_CUBLASLT_IN(library, context, createLayout, layout.make(library.destroyLayout),
-                           typeOf(product.type), rows, columns, static_cast<int64_t>(matrix.line)));
+    GANTRY_RETURN_IF_ERROR(GANTRY_CUBLASLT_IN(library, context, createLayout,
+                                              layout.make(library.destroyLayout), typeOf(type),
+                                              rows, columns, static_cast<int64_t>(matrix.line)));
     if (product.batch == 1)
       return {};
     const auto count = static_cast<int32_t>(product.batch);
