@@ -134,15 +134,24 @@ Status LoadedPlan::chooseVariant(KernelChoice &choice, uint32_t first) const {
                              remedy);
 }
 
+/// What a kernel runs as, where that is a library or not what comes first in the plan.
+static std::string wayOf(const KernelChoice &choice, const fb::Plan &plan) {
+  const std::string on = " on '" + choice.device->name() + "' ";
+  if (!choice.passedOver.empty())
+    return on + "as " + choice.variant.describe(plan) +
+           "; what comes before it in the plan cannot run here: " + joined(choice.passedOver);
+  if (choice.variant.source == fb::KernelSource::library)
+    return on + "by the library " + std::string(choice.variant.library);
+  return "";
+}
+
 /// One line for all kernels that go the same way for the same reasons.
-void LoadedPlan::logPassedOver() const {
+void LoadedPlan::logWays() const {
   std::vector<std::pair<std::string, std::vector<const KernelChoice *>>> groups;
   for (const KernelChoice &choice : choices) {
-    if (choice.passedOver.empty())
+    std::string way = wayOf(choice, metadata());
+    if (way.empty())
       continue;
-    std::string way =
-        " on '" + choice.device->name() + "' as " + choice.variant.describe(metadata()) +
-        "; what comes before it in the plan cannot run here: " + joined(choice.passedOver);
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto &known) { return known.first == way; });
     if (group == groups.end())
@@ -154,7 +163,8 @@ void LoadedPlan::logPassedOver() const {
         "kernel '" + metadata().kernels()->Get(members[0]->kernel)->symbol()->str() + "' runs";
     if (members.size() > 1)
       who = std::to_string(members.size()) + " kernels run";
-    owner->log(Severity::remark, "'" + fileName + "': " + who + way);
+    owner->log(members[0]->passedOver.empty() ? Severity::note : Severity::remark,
+               "'" + fileName + "': " + who + way);
   }
 }
 
@@ -162,7 +172,7 @@ Status LoadedPlan::loadKernels() {
   for (KernelChoice &choice : choices)
     GANTRY_RETURN_IF_ERROR(withCommand(metadata(), *choice.firstLaunch, loadKernel(choice)));
   loadBranches();
-  logPassedOver();
+  logWays();
   return {};
 }
 

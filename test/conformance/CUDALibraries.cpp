@@ -8,7 +8,9 @@
 #include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Runtime/Session.h"
 
+#include <bit>
 #include <cmath>
+#include <set>
 
 namespace gantry::runtime::test {
 namespace {
@@ -144,7 +146,7 @@ struct CUDALibraries : FakeLibraryTest {
 
   /// The plan runs by its other variant, and the log says why.
   void expectOther(Plan &plan, const std::string &why) {
-    logged.clear();
+    logged.clear(), noted.clear();
     auto loaded = plan.load(makeRuntime());
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     EXPECT_EQ(logged, std::vector<std::string>{
@@ -152,6 +154,7 @@ struct CUDALibraries : FakeLibraryTest {
                           "' as PTX for sm_75; what comes before it in the plan cannot run here: "
                           "cublasLt " +
                           plan.library->library_version + " (" + why + ")"});
+    EXPECT_TRUE(noted.empty());
     Run run(*loaded);
     ASSERT_OK(run.run());
     run.expectSum();
@@ -182,6 +185,32 @@ TEST_F(CUDALibraries, computeWhatASymbolSays) {
         ASSERT_STREQ(fake.faults(), "");
       }
   EXPECT_TRUE(logged.empty());
+  EXPECT_EQ(std::set(noted.begin(), noted.end()),
+            std::set<std::string>{"'test.gantry': kernel 'add_f32' runs on '" + gpu +
+                                  "' by the library cublasLt"});
+}
+
+/// Factors of bf16, whose sums are not rounded.
+TEST_F(CUDALibraries, giveSumsOfNarrowFactors) {
+  MatrixProduct product = usual();
+  product.type = ElementType::bf16, product.isWide = true;
+  Plan plan(product);
+  Run run(plan.load(makeRuntime()).take());
+  auto fill = [](Tensor &tensor, int step) {
+    std::vector<float> values;
+    for (int i = 0; i < int(2 * elements); ++i) {
+      values.push_back(float(i * step % 23 - 11) / 16);
+      tensor.dataAs<uint16_t>()[i] =
+          static_cast<uint16_t>(std::bit_cast<uint32_t>(values.back()) >> 16);
+    }
+    return values;
+  };
+  const std::vector<float> x = fill(run.x, 7), w = fill(run.w, 5);
+  ASSERT_OK(run.run());
+  std::vector<float> nothing(elements);
+  std::memset(nothing.data(), 0xff, bytes);
+  const std::vector<float> wanted = multiply(product, x, w, nothing);
+  EXPECT_EQ(std::memcmp(wanted.data(), run.y.data(), bytes), 0);
 }
 
 /// Captured once with its algorithm; a run asks the library for nothing any more.

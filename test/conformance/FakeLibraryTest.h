@@ -22,7 +22,7 @@ inline const CUDAOptions inStreams{.graphs = false, .syncEach = false},
 
 struct FakeLibraryTest : ::testing::Test {
   const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
-  std::vector<std::string> logged;
+  std::vector<std::string> logged, noted; ///< what is not as it should be; what just is
 
   explicit FakeLibraryTest(const char *variable) : variable(variable) {}
 
@@ -42,7 +42,9 @@ struct FakeLibraryTest : ::testing::Test {
   }
   std::shared_ptr<Runtime> makeRuntime(CUDAOptions options = {}) {
     RuntimeOptions settings{.threads = 1};
-    settings.log = [this](Severity, const std::string &text) { logged.push_back(text); };
+    settings.log = [this](Severity severity, const std::string &text) {
+      (severity == Severity::note ? noted : logged).push_back(text);
+    };
     return createRuntime(std::move(settings), {}, options);
   }
 

@@ -171,8 +171,8 @@ private:
 
   void addVerbose(CLI::App *sub) {
     sub->add_flag("-v,--verbose", options.verbose,
-                  "print times, plan size, memory of every device and, after a run, counted copies "
-                  "to standard error");
+                  "print times, plan size, memory of every device, which kernels a library runs "
+                  "and, after a run, counted copies to standard error");
   }
 
   void addThreads(CLI::App *sub) {

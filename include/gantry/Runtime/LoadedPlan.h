@@ -161,7 +161,7 @@ private:
   Status chooseVariant(KernelChoice &choice, uint32_t first) const;
   const KernelChoice *choiceOf(uint32_t kernel, const Device *device) const;
   Unmet unmet(const plan::KernelVariant &variant, const Device &device) const;
-  void logPassedOver() const;
+  void logWays() const;
   Status loadKernels();
   Status loadKernel(KernelChoice &choice);
   Status loadVariant(KernelChoice &choice);

@@ -275,7 +275,11 @@ Expected<Execution> Execution::prepare(const Options &options, const Model &mode
   settings.verify = options.verify == "off"    ? runtime::Verify::off
                     : options.verify == "lazy" ? runtime::Verify::lazy
                                                : runtime::Verify::full;
-  settings.log = logRuntimeLine;
+  settings.log = [tellsAll = options.verbose > 0](runtime::Severity severity,
+                                                  const std::string &text) {
+    if (tellsAll || severity != runtime::Severity::note)
+      logRuntimeLine(severity, text);
+  };
   GANTRY_RETURN_IF_ERROR(configureDevices(options, settings));
   execution.runtime =
       runtime::createRuntime(std::move(settings), emulationOf(options),
