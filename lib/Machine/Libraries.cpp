@@ -82,7 +82,7 @@ const Candidate candidates[] = {
     {"cuBLASLt",
      {"libcublasLt.so.13", "libcublasLt.so.12"},
      cublasVersion,
-     "matrix products of plans that were compiled with --libraries=cublaslt",
+     "matrix products of plans that name it (--libraries)",
      generated,
      "GANTRY_CUBLASLT_LIB"},
     {"cuDNN",

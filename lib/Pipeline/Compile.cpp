@@ -7,12 +7,14 @@
 #include "Search.h"
 #include "TopologyOptions.h"
 #include "WhatIf.h"
+#include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Pipeline/Pipeline.h"
 #include "gantry/Plan/AllReducePart.h"
 #include "gantry/Support/Hash.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Stages.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Signatures.h"
@@ -190,13 +192,22 @@ struct Compilation {
     return success();
   }
 
-  /// What flags say of libraries, and for the rest what the text says.
+  bool isForNVIDIA() {
+    return llvm::any_of(getTopology(*module).physical, [](const PhysicalDevice &device) {
+      return device.driver == Driver::cuda;
+    });
+  }
+
+  /// What flags say of libraries, and for the rest what the text says. An empty list is a word, too:
+  /// without any, products on GPUs of NVIDIA are by a library where that is estimated to be faster.
   void setLibraries() {
     SmallVector<std::string> names;
     const std::string collectives(plan::collectiveLibrary);
     auto said = (*module)->getAttrOfType<ArrayAttr>(kLibrariesAttr);
     if (options.libraries)
       llvm::append_range(names, *options.libraries);
+    else if (!said && isForNVIDIA())
+      names.push_back(kAutomaticLibraries.str());
     if (options.libraryCollectives.value_or(false))
       names.push_back(collectives);
     if (said)
@@ -204,7 +215,7 @@ struct Compilation {
         if (name == collectives ? !options.libraryCollectives : !options.libraries)
           names.push_back(name.str());
     (*module)->removeAttr(kLibrariesAttr);
-    if (!names.empty())
+    if (!names.empty() || options.libraries || said)
       (*module)->setAttr(kLibrariesAttr,
                          Builder(&context).getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
   }

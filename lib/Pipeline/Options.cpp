@@ -238,15 +238,17 @@ struct FlagReader {
     return llvm::success();
   }
 
-  /// "none", or a list of libraries.
+  /// "auto", "none", or a list of libraries.
   LogicalResult readLibraries(StringRef value) {
     options.libraries.emplace();
+    if (value == kAutomaticLibraries)
+      options.libraries->push_back(value.str());
+    if (value == kAutomaticLibraries || value == "none")
+      return llvm::success();
     for (StringRef name : llvm::split(value, ',')) {
-      if (value == "none")
-        continue;
       if (!llvm::is_contained(knownGPULibraries(), name))
         return fail("unknown library '" + name + "' in --libraries; known are " +
-                    llvm::join(knownGPULibraries(), ", ") + ", or none");
+                    llvm::join(knownGPULibraries(), ", ") + ", or auto or none");
       options.libraries->push_back(std::string(plan::matmulLibrary));
     }
     return llvm::success();

@@ -53,6 +53,15 @@ static void addCanonicalizer(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createMergeConstantsPass());
 }
 
+/// Which products a library of GPUs is asked for, as far as is known there.
+static void addAssignLibraries(OpPassManager &pm, const CompileOptions &options) {
+  AssignLibrariesPassOptions assign;
+  llvm::append_range(assign.archs, options.gpuArchs);
+  assign.math = nameOf(options.math).str();
+  llvm::append_range(assign.also, options.also);
+  pm.addPass(createAssignLibrariesPass(assign));
+}
+
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   addResolve(pm, options);
 
@@ -76,6 +85,8 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTieConstantsPass());
   pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifySimplifiedPass());
+  // Factors have their types, and Place is about to predict what shares a kernel.
+  addAssignLibraries(pm, options);
 
   // How often loops go round is lost when their ops are kernels.
   pm.addNestedPass<func::FuncOp>(createAnnotateTripsPass());
@@ -164,6 +175,9 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.math == Math::tf32)
     form.math.push_back(kCUDATarget.str() + "=tf32");
   llvm::append_range(form.also, options.also);
+  // Again where ops are on devices and have their last sizes; before attention is made of narrower
+  // products, which it is found by.
+  addAssignLibraries(pm, options);
   // Before groups, which are made of ops in their last form. What is rounded of attention and
   // convolutions depends on devices: CPUs round to bf16, GPUs with tensor cores to both types.
   if (options.math == Math::bf16) {

@@ -31,8 +31,8 @@ def round_to_bf16(values):
     return bits.astype(np.uint32).view(np.float32).reshape(values.shape)
 
 
-# To 11 bits, in front of products. Those that are drawn for products and convolutions have no more.
-ROUNDS_F32 = "--flag=math=tf32" in sys.argv
+# To 11 bits, in front of products; f16 has no fewer. Those that are drawn for products and convolutions have no more.
+ROUNDS_F32 = any(f"--flag=math={kind}" in sys.argv for kind in ("tf32", "f16"))
 
 
 class Draw:

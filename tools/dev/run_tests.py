@@ -179,6 +179,8 @@ def suites(build, results, jobs):
                                 ("products-library", "products_test.py", "--count", "120"),
                                 ("products-tf32-library", "products_test.py", "--count", "100", "--flag=math=tf32",
                                  "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
+                                ("products-f16-library", "products_test.py", "--count", "60", "--flag=math=f16",
+                                 "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
                                 ("onnx-ops-library", "onnx_ops_test.py")):
         out = results / f"{name}.json"
         libraries = ["GANTRY_TEST_LIBRARIES=cublaslt"] if name.endswith("-library") else []

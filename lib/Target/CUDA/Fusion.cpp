@@ -11,9 +11,9 @@
 
 #include "Products/Attention.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
-#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/FusionPolicy.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -138,13 +138,9 @@ static bool isBehindRows(Operation *op, int64_t elements, int back = kFarBack) {
   });
 }
 
-/// A product that a library may compute has nothing behind it, whatever its sizes are.
-static bool standsAlone(Operation *op) {
-  if (!isa<MatmulOp>(op) || !usesMatmulLibrary(op))
-    return false;
-  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-  return element.isF32() || element.isF16() || element.isBF16();
-}
+/// A product that a library is asked for has nothing behind it: who computes it does not depend on
+/// what follows it.
+static bool standsAlone(Operation *op) { return op->hasAttr(kByLibraryAttr); }
 
 /// Whether the op is the end of a product, or of what follows one element by element: it stays with
 /// that, which then is written once and in its last form.

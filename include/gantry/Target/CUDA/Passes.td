@@ -25,6 +25,37 @@ def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp">
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
+  let summary = "choose the products that a library of GPUs is asked for before kernels of our own";
+  let description = [{
+    Marks `gantry.matmul`s with `gantry.by_library`, and takes marks of before away. Fusion leaves those alone, and their
+    kernels get a variant of the library. Which ones, `gantry.libraries` of the module says: with `cublasLt` all products that
+    the library has, with `auto` those of f16, bf16 and, with `math=tf32`, f32 that it is estimated to compute in 1/1.2 of
+    the time although a pass over the result comes behind it, whose lines begin at multiples of 16 bytes, and that are no part
+    of attention; bf16 only where all architectures have tensor cores for it. The choice depends on the op, on what turns its
+    operands and on the options, never on what follows it.
+
+    Ops that are placed on devices of other drivers have none; before Place all are taken to be on GPUs. Precondition: static
+    shapes.
+  }];
+  let options = [
+    ListOption<"archs", "archs", "std::string", "architectures that kernels are for">,
+    Option<"math", "math", "std::string", "\"f32\"", "what products of f32 round their factors to, as --math">,
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+  let statistics = [Statistic<"numAssigned", "assigned", "products that a library is asked for">];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def NameLibraryProductsPass : Pass<"gantry-name-library-products", "::mlir::ModuleOp"> {
+  let summary = "say on kernels what a library is asked for";
+  let description = [{
+    A kernel of a `gantry.matmul` with `gantry.by_library` gets the attribute `gantry.library_product`, the product as the
+    library is told it, and the op loses its mark. Such an op that is not alone in its kernel, or that the library does not
+    have, is an error.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
   let summary = "turn kernels with an order of their own into the code of GPU threads";
   let description = [{

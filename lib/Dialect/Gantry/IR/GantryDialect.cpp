@@ -92,6 +92,7 @@ static constexpr struct {
     {kRankAttr, is<IntegerAttr>, "an integer"},
     {kLaunchSecondsAttr, is<FloatAttr>, "a number"},
     {kLibrariesAttr, isArrayOf<StringAttr>, "an array of strings"},
+    {kByLibraryAttr, is<UnitAttr>, "a unit attribute"},
     {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
     {kWideAttr, is<UnitAttr>, "a unit attribute"},
     {kFewBitsAttr, is<DenseI64ArrayAttr>, "an array of four integers"},

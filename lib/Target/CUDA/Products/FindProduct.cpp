@@ -2,6 +2,8 @@
 
 #include "Product.h"
 
+#include "Tile.h"
+
 using namespace mlir;
 using namespace gantry;
 using namespace gantry::gpu;
@@ -23,9 +25,8 @@ static void splitColumns(Product &product) {
   }
 }
 
-static bool isWorthTiles(const Product &product) {
-  int64_t rows = product.count(product.rows), columns = product.count(product.columns);
-  int64_t terms = product.count(product.terms), batch = product.count(product.batch);
+bool gantry::gpu::isWorthTiles(const ProductSizes &sizes) {
+  auto [batch, rows, columns, terms] = sizes;
   if (rows * columns * batch == 0 || terms < kFewestTerms || rows * columns == 1)
     return false;
   return std::min(rows, columns) > 1 || batch == 1 || terms >= kFewestTermsOfLine;
@@ -36,5 +37,5 @@ std::optional<Product> gantry::gpu::findTiledProduct(Value result) {
   if (!product)
     return std::nullopt;
   splitColumns(*product);
-  return isWorthTiles(*product) ? product : std::nullopt;
+  return isWorthTiles(ProductSizes::of(*product)) ? product : std::nullopt;
 }

@@ -1,13 +1,10 @@
 #include "LibraryProduct.h"
 
-#include "Product.h"
+#include "Tile.h"
 
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
-#include "gantry/Linalg/Reshapes.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CUDA/Libraries.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -26,67 +23,106 @@ ArrayRef<StringRef> gantry::knownGPULibraries() {
   return known;
 }
 
-bool gantry::usesMatmulLibrary(Operation *op) {
-  return asksForLibrary(op, StringRef(plan::matmulLibrary));
-}
-
 //===----------------------------------------------------------------------===//
 // Where elements are
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How far apart in memory the elements of a tensor are, by loop of the product.
-class Strides {
-public:
-  /// `map` says which element of the tensor the loops are at.
-  Strides(Value tensor, AffineMap map, unsigned loops) : byLoop(loops) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
-    uint64_t stride = 1;
-    for (auto [size, expr] : llvm::reverse(llvm::zip(shape, map.getResults()))) {
-      if (auto loop = dyn_cast<AffineDimExpr>(expr))
-        byLoop[loop.getPosition()] += stride;
-      else
-        isPlain &= isa<AffineConstantExpr>(expr) && size == 1;
-      stride *= size;
-    }
-  }
+/// A dimension of the product, and how many elements apart its neighbours are in each matrix; 0
+/// where the matrix is the same for all of them.
+struct Dimension {
+  uint64_t size, left, right, result;
+};
+using Stride = uint64_t Dimension::*;
 
-  /// From one to the next of loops that are numbered together; none where that differs.
-  std::optional<uint64_t> of(const Product &product, ArrayRef<unsigned> loops) const {
-    if (!isPlain)
-      return std::nullopt;
-    std::optional<uint64_t> stride;
-    uint64_t expected = 0;
-    for (auto [loop, size] : llvm::reverse(llvm::zip(loops, product.sizes(loops)))) {
-      if (size == 1)
-        continue;
-      if (!stride)
-        stride = expected = byLoop[loop];
-      if (byLoop[loop] != expected)
-        return std::nullopt;
-      expected *= size;
-    }
-    return stride.value_or(0);
-  }
-
-private:
-  SmallVector<uint64_t> byLoop;
-  bool isPlain = true;
+/// Dimensions of one kind are numbered together, the last one fastest.
+struct Dimensions {
+  SmallVector<Dimension> batch, rows, columns, terms;
 };
 } // namespace
 
+static SmallVector<uint64_t> stridesOf(ArrayRef<int64_t> shape) {
+  SmallVector<uint64_t> strides(shape.size());
+  uint64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= uint64_t(shape[i]))
+    strides[i] = stride;
+  return strides;
+}
+
+/// An operand's dimensions of the batch, as many as the result has of them: 0 where it is
+/// broadcast.
+static SmallVector<uint64_t> batchStridesOf(Value operand, ArrayRef<int64_t> batch) {
+  ArrayRef<int64_t> own = shapeOf(operand).drop_back(2);
+  SmallVector<uint64_t> all = stridesOf(shapeOf(operand)), strides(batch.size());
+  for (size_t i = 0; i < own.size(); ++i) {
+    const size_t at = batch.size() - own.size() + i;
+    strides[at] = own[i] == batch[at] ? all[i] : 0;
+  }
+  return strides;
+}
+
+/// A batch of the left side alone is more rows of one product. Columns of one of the right side are
+/// too far apart for that: there the left side is the same for all of the batch.
+static Dimensions dimensionsOf(MatmulOp op) {
+  auto last = [](Value tensor, bool turned) {
+    SmallVector<uint64_t> strides = stridesOf(shapeOf(tensor));
+    const uint64_t line = strides[strides.size() - 2];
+    return turned ? std::pair<uint64_t, uint64_t>(1, line) : std::pair<uint64_t, uint64_t>(line, 1);
+  };
+  const auto [leftRow, leftTerm] = last(op.getLhs(), op.getTransposeA());
+  const auto [rightTerm, rightColumn] = last(op.getRhs(), op.getTransposeB());
+  ArrayRef<int64_t> result = shapeOf(op.getResult()), batch = result.drop_back(2);
+  const SmallVector<uint64_t> strides = stridesOf(result),
+                              left = batchStridesOf(op.getLhs(), batch),
+                              right = batchStridesOf(op.getRhs(), batch);
+  Dimensions found;
+  for (auto [i, size] : llvm::enumerate(batch))
+    if (size != 1)
+      (right[i] == 0 ? found.rows : found.batch)
+          .push_back({uint64_t(size), left[i], right[i], strides[i]});
+  const auto rows = uint64_t(result[result.size() - 2]), columns = uint64_t(result.back());
+  const int64_t terms = shapeOf(op.getLhs())[rankOf(op.getLhs()) - (op.getTransposeA() ? 2 : 1)];
+  found.rows.push_back({rows, leftRow, 0, columns});
+  found.columns.push_back({columns, 0, rightColumn, 1});
+  found.terms.push_back({uint64_t(terms), leftTerm, rightTerm, 0});
+  return found;
+}
+
+static uint64_t count(ArrayRef<Dimension> dimensions) {
+  uint64_t count = 1;
+  for (const Dimension &dimension : dimensions)
+    count *= dimension.size;
+  return count;
+}
+
+/// From one to the next of dimensions that are numbered together; none where that differs.
+static std::optional<uint64_t> stride(ArrayRef<Dimension> dimensions, Stride of) {
+  std::optional<uint64_t> stride;
+  uint64_t expected = 0;
+  for (const Dimension &dimension : llvm::reverse(dimensions)) {
+    if (dimension.size == 1)
+      continue;
+    if (!stride)
+      stride = expected = dimension.*of;
+    if (dimension.*of != expected)
+      return std::nullopt;
+    expected *= dimension.size;
+  }
+  return stride.value_or(0);
+}
+
 /// A matrix of `rows` by `columns`, if it is stored line by line one way or the other.
-static std::optional<StoredMatrix> store(const Product &product, const Strides &strides,
-                                         ArrayRef<unsigned> rows, ArrayRef<unsigned> columns) {
-  std::optional<uint64_t> down = strides.of(product, rows), across = strides.of(product, columns),
-                          batch = strides.of(product, product.batch);
-  if (!down || !across || !batch)
+static std::optional<StoredMatrix> store(uint32_t buffer, Stride of, ArrayRef<Dimension> batch,
+                                         ArrayRef<Dimension> rows, ArrayRef<Dimension> columns) {
+  std::optional<uint64_t> down = stride(rows, of), across = stride(columns, of),
+                          next = stride(batch, of);
+  if (!down || !across || !next)
     return std::nullopt;
-  const uint64_t height = product.count(rows), width = product.count(columns);
+  const uint64_t height = count(rows), width = count(columns);
   if (width == 1 || *across == 1)
-    return StoredMatrix{0, false, height == 1 ? width : *down, *batch};
+    return StoredMatrix{buffer, false, height == 1 ? width : *down, *next};
   if (height == 1 || *down == 1)
-    return StoredMatrix{0, true, *across, *batch};
+    return StoredMatrix{buffer, true, *across, *next};
   return std::nullopt;
 }
 
@@ -94,31 +130,7 @@ static std::optional<StoredMatrix> store(const Product &product, const Strides &
 // What is computed
 //===----------------------------------------------------------------------===//
 
-/// The tensor in front of rounding each element, or the tensor itself.
-static Value skipRounding(Value tensor) {
-  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
-  if (!generic || generic.getNumReductionLoops() > 0 || generic.getNumDpsInputs() != 1 ||
-      !llvm::all_of(generic.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
-    return tensor;
-  auto rounded = generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
-  return rounded && rounded.getIn() == generic.getBody()->getArgument(0)
-             ? generic.getDpsInputs().front()
-             : tensor;
-}
-
-/// The argument of the kernel whose elements are multiplied as they are.
-static std::optional<unsigned> argumentOf(const Side &side) {
-  Value factor = side.factor;
-  if (auto wide = factor.getDefiningOp<arith::ExtFOp>())
-    factor = wide.getIn();
-  auto argument = dyn_cast<BlockArgument>(skipReshapes(side.operand->get()));
-  if (!isa<BlockArgument>(factor) || !argument ||
-      !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
-    return std::nullopt;
-  return argument.getArgNumber();
-}
-
-static std::optional<gantry::ElementType> typeOf(Type type) {
+static std::optional<gantry::ElementType> factorOf(Type type) {
   if (type.isF32())
     return gantry::ElementType::f32;
   if (type.isF16())
@@ -128,48 +140,33 @@ static std::optional<gantry::ElementType> typeOf(Type type) {
   return std::nullopt;
 }
 
-std::optional<MatrixProduct> gantry::gpu::findLibraryProduct(func::FuncOp kernel, bool tf32) {
-  Operation *end = kernel.getBody().front().getTerminator();
-  if (end->getNumOperands() != 1)
+std::optional<MatrixProduct> gantry::gpu::describeProduct(MatmulOp op, bool tf32,
+                                                          ProductBuffers buffers) {
+  const Type factor = elementOf(op.getLhs()), result = elementOf(op.getResult());
+  const std::optional<ElementType> type = factorOf(factor);
+  const bool isWideResult = factor != result;
+  if (!type || elementOf(op.getRhs()) != factor || (isWideResult && !isWide(op)))
     return std::nullopt;
-  Value result = skipReshapes(end->getOperand(0));
-  std::optional<Product> found = findTiledProduct(result);
-  if (!found || skipReshapes(skipRounding(result)) != found->op.getResult(0))
+  const Dimensions found = dimensionsOf(op);
+  MatrixProduct product;
+  product.type = *type, product.isWide = isWideResult;
+  product.isTF32 = tf32 && *type == ElementType::f32;
+  product.batch = count(found.batch), product.rows = count(found.rows);
+  product.columns = count(found.columns), product.terms = count(found.terms);
+  if (!isWorthTiles({int64_t(product.batch), int64_t(product.rows), int64_t(product.columns),
+                     int64_t(product.terms)}))
     return std::nullopt;
-  std::optional<unsigned> left = argumentOf(found->left), right = argumentOf(found->right);
-  Type element = getElementTypeOrSelf(result.getType());
-  std::optional<ElementType> type = typeOf(element);
-  if (!left || !right || !type || !found->type().isF32() ||
-      getElementTypeOrSelf(found->left.operand->get().getType()) != element ||
-      getElementTypeOrSelf(found->right.operand->get().getType()) != element)
+  auto left = store(buffers.left, &Dimension::left, found.batch, found.rows, found.terms);
+  auto right = store(buffers.right, &Dimension::right, found.batch, found.terms, found.columns);
+  auto whole = store(buffers.result, &Dimension::result, found.batch, found.rows, found.columns);
+  if (!left || !right || !whole)
     return std::nullopt;
-  linalg::GenericOp op = found->op;
-  auto stridesOf = [&](OpOperand &operand) {
-    return Strides(operand.get(), op.getMatchingIndexingMap(&operand), op.getNumLoops());
-  };
-  auto storedLeft = store(*found, stridesOf(*found->left.operand), found->rows, found->terms);
-  auto storedRight = store(*found, stridesOf(*found->right.operand), found->terms, found->columns);
-  auto storedResult =
-      store(*found, stridesOf(*op.getDpsInitOperand(0)), found->rows, found->columns);
-  if (!storedLeft || !storedRight || !storedResult)
-    return std::nullopt;
-  storedLeft->buffer = *left;
-  storedRight->buffer = *right;
-  storedResult->buffer = kernel.getNumArguments();
-  MatrixProduct product{*type,
-                        tf32 && *type == ElementType::f32,
-                        uint64_t(found->count(found->batch)),
-                        uint64_t(found->count(found->rows)),
-                        uint64_t(found->count(found->columns)),
-                        uint64_t(found->count(found->terms)),
-                        *storedLeft,
-                        *storedRight,
-                        *storedResult};
+  product.left = *left, product.right = *right, product.result = *whole;
   return product.check().ok() ? std::optional(product) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
-// What is said of it
+// The workspace
 //===----------------------------------------------------------------------===//
 
 uint64_t gantry::gpu::scratchFor(const MatrixProduct &product) {
@@ -178,10 +175,7 @@ uint64_t gantry::gpu::scratchFor(const MatrixProduct &product) {
   return llvm::alignTo(std::min(most, kMostWorkspace), kWorkspaceAlignment) + kWorkspaceAlignment;
 }
 
-void gantry::gpu::addLibraryProduct(func::FuncOp kernel, const MatrixProduct &product) {
-  WorkAttr work = WorkAttr::of(kernel);
-  if (work.getScratch() != 0)
-    return; // tiles have shared memory alone
+void gantry::gpu::addWorkspace(func::FuncOp kernel, const MatrixProduct &product) {
   OpBuilder b(kernel);
   const int64_t bytes = scratchFor(product);
   Block &body = kernel.getBody().front();
@@ -192,6 +186,5 @@ void gantry::gpu::addLibraryProduct(func::FuncOp kernel, const MatrixProduct &pr
   attributes.push_back(b.getDictionaryAttr({}));
   kernel.setType(FunctionType::get(b.getContext(), body.getArgumentTypes(), {}));
   kernel.setAllArgAttrs(attributes);
-  kernel->setAttr(kWorkAttr, work.withScratch(bytes));
-  kernel->setAttr(kLibraryProductAttr, b.getStringAttr(product.text()));
+  kernel->setAttr(kWorkAttr, WorkAttr::of(kernel).withScratch(bytes));
 }

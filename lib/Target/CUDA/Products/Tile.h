@@ -15,6 +15,9 @@ struct ProductSizes {
   }
 };
 
+/// Whether sums are long enough, and many enough, to be computed in tiles.
+bool isWorthTiles(const ProductSizes &sizes);
+
 /// The blocks of a product: a rectangle of it for each index of the batch.
 struct TileGrid {
   int64_t batch, across, down;

@@ -238,9 +238,6 @@ LogicalResult KernelEmitter::run() {
   if (failed(checkOps()))
     return failure();
   findOutputs();
-  std::optional<plan::MatrixProduct> product;
-  if (usesMatmulLibrary(func))
-    product = findLibraryProduct(func, outputs.front().mayBeTF32);
   keepInPlace();
   std::vector<std::unique_ptr<Way>> ways;
   int64_t threads = kWarp;
@@ -261,8 +258,11 @@ LogicalResult KernelEmitter::run() {
   }
   launch().finish();
   replaceArguments(arguments);
-  if (product)
-    addLibraryProduct(func, *product);
+  if (auto product = func->getAttrOfType<StringAttr>(kLibraryProductAttr)) {
+    if (WorkAttr::of(func).getScratch() != 0)
+      return func.emitError("internal error: a library's product has scratch memory of its own");
+    addWorkspace(func, *plan::MatrixProduct::parse(product.getValue()));
+  }
   return success();
 }
 

@@ -37,7 +37,9 @@ def Gantry_Dialect : Dialect {
     - `gantry.target`: on modules of kernels, a `#gantry.target`, who makes code of them;
     - `gantry.work`: on kernels and the functions they become, a `#gantry.work`;
     - `gantry.libraries`: on the module, an array of strings, the libraries of GPUs that may compute in
-      the place of kernels and of exchanges, as plans name them;
+      the place of kernels and of exchanges, as plans name them; `auto` stands for products that are
+      estimated to be faster so, an empty array for none;
+    - `gantry.by_library`: on a `gantry.matmul`, a unit: a library is asked for it first;
     - `gantry.library`: on a `gantry.if`, a string, the library that decides it when the plan is loaded;
     - `gantry.launch_seconds`: on devices of plans, a number, what it takes to start a kernel;
     - `gantry.rank`: on a `gantry.all_reduce` in such a region, an integer, whose part it is.

@@ -28,10 +28,13 @@ inline constexpr llvm::StringLiteral kRankAttr = "gantry.rank";
 /// Of a plan.device: seconds from one start of a kernel to the next, where they are known.
 inline constexpr llvm::StringLiteral kLaunchSecondsAttr = "gantry.launch_seconds";
 /// Of the module of a graph: names of the libraries of GPUs that may compute in the place of
-/// kernels and of exchanges, in the words of the plan.
+/// kernels and of exchanges, in the words of the plan, or "auto" for products that are estimated to
+/// be faster by one.
 inline constexpr llvm::StringLiteral kLibrariesAttr = "gantry.libraries";
+/// Of a product: a library of GPUs is asked for it first. It has a kernel of its own.
+inline constexpr llvm::StringLiteral kByLibraryAttr = "gantry.by_library";
 
-/// Whether the graph that `op` is in asks for the library.
+/// Whether the graph that `op` is in names the library.
 bool asksForLibrary(mlir::Operation *op, llvm::StringRef library);
 
 } // namespace gantry
