@@ -1,5 +1,6 @@
 #include "gantry/Show/Explain.h"
 
+#include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Outline.h"
 #include "gantry/Plan/PlanTopology.h"
 #include "gantry/Show/PlacementLog.h"
@@ -165,6 +166,22 @@ Launches Subject::launchesOf(const fb::Function &function, const Ledger &ledger)
   return launches;
 }
 
+std::string_view Subject::libraryOf(const fb::Kernel &kernel, uint32_t device) const {
+  const std::string_view driver = driversOf(*plan.devices()->Get(device)).front();
+  for (const auto *variant : listOf(kernel.variants()))
+    if (textOf(variant->driver()) == driver)
+      return textOf(variant->library());
+  return {};
+}
+
+std::string Subject::codeOf(std::string_view symbol, uint32_t device) const {
+  for (const auto *kernel : listOf(plan.kernels()))
+    if (textOf(kernel->symbol()) == symbol)
+      if (const std::string_view library = libraryOf(*kernel, device); !library.empty())
+        return std::string(library) + ", else " + std::string(symbol);
+  return std::string(symbol);
+}
+
 std::vector<KernelUse> Subject::kernelsOf(const Launches &launches) const {
   std::vector<KernelUse> uses;
   std::map<std::pair<uint32_t, uint32_t>, size_t> places;
@@ -173,7 +190,9 @@ std::vector<KernelUse> Subject::kernelsOf(const Launches &launches) const {
     auto [place, isNew] = places.try_emplace({command.kernel(), command.device()}, uses.size());
     if (isNew) {
       KernelUse &use = uses.emplace_back();
-      use.symbol = textOf(listOf(plan.kernels())[command.kernel()]->symbol());
+      const fb::Kernel &kernel = *listOf(plan.kernels())[command.kernel()];
+      use.symbol = textOf(kernel.symbol());
+      use.library = libraryOf(kernel, command.device());
       use.device = command.device();
       for (const auto *name : listOf(command.log_names()))
         use.ops += (use.ops.empty() ? "" : " ") + std::string(textOf(name));

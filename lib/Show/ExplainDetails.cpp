@@ -59,7 +59,7 @@ Told tell(const Subject &subject, const NodeRow &row, const Launches &launches) 
     told.ranAs.add(textOf(op->log_name()));
     told.devices.add(shortDeviceName(subject.plan, op->device()));
     told.reasons.add(why(subject, *op));
-    told.kernels.add(textOf(op->kernel_name()));
+    told.kernels.add(subject.codeOf(textOf(op->kernel_name()), op->device()));
     told.places.add(subject.where(textOf(op->location())));
     told.seconds += launches.charged(*op);
     told.flops = cappedSum(told.flops, op->flops());
@@ -193,7 +193,7 @@ void printKernels(Page &page, const Subject &subject, const fb::Function &functi
   for (const KernelUse &use : uses)
     table.add({someOf(use.nodes), shortDeviceName(subject.plan, use.device),
                std::to_string(use.launches), std::to_string(use.items), formatSeconds(use.seconds),
-               use.ops, use.symbol});
+               use.ops, subject.codeOf(use.symbol, use.device)});
   page.print("\n%s, %s for %s\n", counted(uses.size(), "kernel").c_str(),
              counted(launches.all.size(), "launch").c_str(),
              counted(listOf(function.placed_ops()).size(), "op").c_str());

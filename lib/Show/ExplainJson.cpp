@@ -130,6 +130,7 @@ void addKernels(JSONWriter &json, const Subject &subject, const Launches &launch
   for (const KernelUse &use : subject.kernelsOf(launches))
     json.beginObject()
         .member("symbol", use.symbol)
+        .member("library", use.library)
         .member("device", device(subject, use.device))
         .member("launches", use.launches)
         .member("items", use.items)

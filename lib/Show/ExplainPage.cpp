@@ -141,7 +141,7 @@ void printKernels(Page &page, const Subject &subject, const fb::Function &functi
     rest -= use.seconds;
     table.add({someOf(use.nodes), shortDeviceName(subject.plan, use.device),
                std::to_string(use.launches), formatSeconds(use.seconds), percent(use.seconds, all),
-               use.symbol});
+               subject.codeOf(use.symbol, use.device)});
   }
   page.table(table, Long::cut);
   if (shown < uses.size())

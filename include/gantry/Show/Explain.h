@@ -57,6 +57,7 @@ struct Launches {
 /// A kernel of a function on a device: the ops in it and how often it is launched.
 struct KernelUse {
   std::string symbol;
+  std::string library; ///< that is asked for it first; empty: none
   uint32_t device = 0;
   uint64_t launches = 0;
   uint64_t items = 0;
@@ -122,6 +123,10 @@ struct Subject {
   double seconds(const plan::LedgerCopy &copy) const;
 
   Launches launchesOf(const plan::fb::Function &function, const plan::Ledger &ledger) const;
+  /// The library that a kernel of the device is asked of first, empty where there is none.
+  std::string_view libraryOf(const plan::fb::Kernel &kernel, uint32_t device) const;
+  /// What runs a kernel of that name: "matmul_0", or "cublasLt, else matmul_0".
+  std::string codeOf(std::string_view symbol, uint32_t device) const;
   /// The one that takes longest first.
   std::vector<KernelUse> kernelsOf(const Launches &launches) const;
   /// A row for each node that runs as ops, in the order of their first ops.

@@ -59,7 +59,7 @@ function commandDetails(f, c, op) {
     ["way", isCopy ? `${deviceTag(f.plan.devices[c.from])} → ${deviceTag(f.plan.devices[c.to])}` : ""],
     ["bytes", isCopy ? bytes(c.bytes) : ""],
     ...timesOf(f, c),
-    ["kernel", c.kernel ? `<code>${esc(c.kernel)}</code>${ops.length > 1 ? `, ${ops.length} ops` : ""}` : ""],
+    ["kernel", c.kernel ? `${codeOf(f, c.kernel, f.plan.memory[c.device].device)}${ops.length > 1 ? `, ${ops.length} ops` : ""}` : ""],
     ["command", `${c.at + 1}, queue of ${queueNames[c.queue] || c.queue}${c.inside ? ", in a branch or loop" : ""}`],
     ["reads from", links(f, c.reads) + c.inputs.map(i => (c.reads.length ? ", " : "") + pickButton(markOf(f.plan, "i", i), esc(f.inputs[i].name))).join("")],
     ["read by", links(f, c.readers) + c.outputs.map(o => (c.readers.length ? ", " : "") + pickButton(markOf(f.plan, "o", o), esc(f.outputs[o].name))).join("")],

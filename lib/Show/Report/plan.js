@@ -37,6 +37,11 @@ const titleOf = c => c.does === "copy" ? (c.values > 1 ? plural(c.values, "value
 // The types of its ops in the model's words, each once: "Conv + Relu".
 const kindOf = (f, c) => c.does === "copy" ? "copy" : [...new Set((c.placed || []).map(p => f.ops[p].source_op || f.ops[p].op))].join(" + ") || c.ops.join(" + ") || c.does;
 const givesOf = (f, c) => c.placed?.length ? f.ops[c.placed.at(-1)].results.join(", ") : "";
+// What runs a kernel: a library, where it is asked first and there.
+const codeOf = (f, symbol, device) => {
+  const library = f.kernels.find(k => k.symbol === symbol && k.device === device)?.library;
+  return `${library ? `${esc(library)}, else ` : ""}<code>${esc(symbol)}</code>`;
+};
 const whyOf = op => op.reason ? `${op.rule}: ${op.reason}` : op.rule;
 const tookOf = c => c.measured_seconds ?? c.seconds;
 

@@ -54,7 +54,7 @@ function drawKernels(f, root) {
   const measured = k => { const of = (launched.get(key(k)) || []).filter(c => c.measured_seconds !== undefined); return of.length ? sum(of.map(c => c.measured_seconds)) : undefined; };
   const all = sum(f.kernels.map(k => k.predicted_seconds)), most = Math.max(1e-12, ...f.kernels.map(k => k.predicted_seconds));
   growingTable(root, [
-    { title: "for", cell: k => esc(k.nodes) }, { title: "kernel", more: 1, cell: k => `<code>${esc(k.symbol)}</code>` }, { title: "device", cell: k => deviceTag(f.plan.deviceOf(k.device)) },
+    { title: "for", cell: k => esc(k.nodes) }, { title: "kernel", more: 1, cell: k => codeOf(f, k.symbol, k.device) }, { title: "device", cell: k => deviceTag(f.plan.deviceOf(k.device)) },
     { title: "launches", n: 1, more: 1, cell: k => k.launches }, ...timeColumns(f, k => k.predicted_seconds, measured),
     { title: "share", n: 1, cell: k => percent(k.predicted_seconds, all) },
     { title: "", more: 1, cell: k => `<span class="bar"><i style="width:${100 * k.predicted_seconds / most}%;background:${colourOf(f.plan.deviceOf(k.device))}"></i></span>` }],
