@@ -46,6 +46,7 @@ class Bundle:
         self.flags = ["devices=CPU:0,GPU:0", f"gpu-arch={arguments.arch}", "target-cpu=x86-64-v3"]
         if arguments.small:
             self.flags.append("cubins=off")  # the fake runs PTX
+        self.ours = [*self.flags, "libraries=none"]  # whose bits are the interpreter's
         shutil.rmtree(self.folder, ignore_errors=True)
         for name in ("bits", "programs", "networks", "speed", "data", "lib", "bin"):
             (self.folder / name).mkdir(parents=True)
@@ -92,7 +93,7 @@ class Bundle:
         names = self.groups[index]
         with tempfile.TemporaryDirectory() as scratch:
             _, file, inputs, outputs = kernel_cases.packed(names, scratch)
-            content = gantry_api.compile_model(file, [*self.flags, *kernel_cases.flags_of(names)], inputs)
+            content = gantry_api.compile_model(file, [*self.ours, *kernel_cases.flags_of(names)], inputs)
             plan_file = pathlib.Path(scratch) / "plan.gantry"
             plan_file.write_bytes(content)
             plan = runtime.Plan(runtime.Runtime(emulate="nothing"), plan_file)
@@ -137,7 +138,7 @@ class Bundle:
                 plan = pathlib.Path(scratch) / "plan.gantry"
                 command = [self.arguments.build / "bin/gantry", "compile", program.pop("file"),
                            *recorded.on_one_gpu(program.pop("compile")),
-                           *(f"--{flag}" for flag in self.flags[1:]), "-o", plan]
+                           *(f"--{flag}" for flag in self.ours[1:]), "-o", plan]
                 done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=program.pop("folder"))
                 if done.returncode:
                     print(f"  left out: {program['name']}: {done.stderr.strip()[-200:]}")
@@ -165,7 +166,8 @@ class Bundle:
         return [(name, "f32") for name in every] + [(name, "bf16") for name in every if name in networks.BF16]
 
     def network(self, script, name, dtype, scratch):
-        """Its entries: with our kernels, and with a library for its products where it has many."""
+        """Its entries: with our kernels, and with a library for its products where it has many; in bf16 also for those that it
+        has by default."""
         title, model = f"{name} {dtype}", scratch / f"{name}.onnx"
         try:
             networks.export(script, name, model, dtype)
@@ -174,14 +176,16 @@ class Bundle:
             return []
         if (name, dtype) == ("mlp", "f32"):
             shutil.copy(model, self.folder / "networks/mlp-f32.onnx")  # for split()
-        variants = (False, True) if name in networks.BY_LIBRARY else (False,)
-        made = [self.network_plan({"name": name, "dtype": dtype, "by_library": is_library}, model) for is_library in variants]
+        variants = ({}, {"by_library": True}) if name in networks.BY_LIBRARY else ({},)
+        if len(variants) == 2 and dtype == "bf16":
+            variants += ({"by_estimate": True},)
+        made = [self.network_plan({"name": name, "dtype": dtype, **which}, model) for which in variants]
         return [entry for entry in made if entry]
 
     def network_plan(self, entry, model):
         """The entry with its plan, or None."""
         start, title, plan = time.monotonic(), networks.title(entry), model.with_suffix(".gantry")
-        flags = [*self.flags, *(["libraries=cublaslt"] if entry["by_library"] else [])]
+        flags = [*self.flags, f"libraries={networks.library_of(entry)}"]
         done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(model), "-o", str(plan),
                                *(f"--{flag}" for flag in flags)], capture_output=True, text=True)
         if done.returncode:
@@ -199,7 +203,7 @@ class Bundle:
         if file is None:
             return []
         done = subprocess.run([str(self.arguments.build / "bin/gantry"), "compile", str(file), "-o", str(plan),
-                               *(f"--{flag}" for flag in self.flags), "--split=GPU:0=64MiB,48MiB", "--place=op:Relu=GPU:1"],
+                               *(f"--{flag}" for flag in self.ours), "--split=GPU:0=64MiB,48MiB", "--place=op:Relu=GPU:1"],
                               capture_output=True, text=True)
         file.unlink()
         if done.returncode:
@@ -212,7 +216,7 @@ class Bundle:
     def on_device(self):
         """A graph whose input and output are on the GPU, for arrays of the caller."""
         file = common.ROOT / "test/conformance/Inputs/on-device.mlir"
-        content = gantry_api.compile_model(file, self.flags, {})
+        content = gantry_api.compile_model(file, self.ours, {})
         return [{"name": "arrays and a stream of the caller", "plan": self.keep(content, "programs/on-device.gantry")}]
 
     def speed(self):
@@ -222,7 +226,8 @@ class Bundle:
                 file = pathlib.Path(scratch) / "speed.mlir"
                 file.write_text(text)
                 try:
-                    own = [flag for flag in self.flags if not (flag.startswith("devices=") and "devices=CPU:0" in flags)]
+                    said = {flag.partition("=")[0] for flag in flags}
+                    own = [flag for flag in self.ours if flag.partition("=")[0] not in said]
                     content = gantry_api.compile_model(file, [*own, *flags], {})
                 except gantry_api.Refused as refusal:
                     print(f"  left out: {name}: {refusal}"[:300])

@@ -17,8 +17,17 @@ BF16 = ("resnet50", "bert_base", "gpt2_small", "vit_b_16", "mlp")  # that there 
 BY_LIBRARY = ("bert_base", "gpt2_small", "vit_b_16", "mlp")  # of matrix products: also with --libraries=cublaslt
 
 
+def library_of(entry):
+    """Whether products are by a library: the value of --libraries."""
+    return "cublaslt" if entry.get("by_library") else "auto" if entry.get("by_estimate") else "none"
+
+
+def is_ours(entry):
+    return library_of(entry) == "none"
+
+
 def title(entry):
-    return entry["name"] + ("" if entry["dtype"] == "f32" else f" {entry['dtype']}") + (", cublaslt" if entry.get("by_library") else "")
+    return entry["name"] + ("" if entry["dtype"] == "f32" else f" {entry['dtype']}") + ("" if is_ours(entry) else f", {library_of(entry)}")
 
 
 def tiled(name, shape, scale):

@@ -33,6 +33,14 @@ def matmul(element, m, n, k, device="GPU:0"):
     return program(element, [(m, k), (k, n)], (m, n), [f"%y = gantry.matmul %a, %b : ({a}, {b}) -> {y}"], device)
 
 
+def linear(element, m, n, k):
+    """With a bias and ReLU behind it."""
+    a, b, c, y = (tensor(shape, element) for shape in ((m, k), (k, n), (n,), (m, n)))
+    return program(element, [(m, k), (k, n), (n,)], (m, n), [f"%p = gantry.matmul %a, %b : ({a}, {b}) -> {y}",
+                                                             f"%s = gantry.add %p, %c : ({y}, {c}) -> {y}",
+                                                             f"%y = gantry.relu %s : ({y}) -> {y}"])
+
+
 def convolution(element, n, c, size, o, window):
     """Of a filter that is a constant, with borders that keep the size."""
     x, w, y = tensor((n, c, size, size), element), tensor((o, c, window, window), element), tensor((n, o, size, size), element)
@@ -132,6 +140,17 @@ def in_stages(is_small):
                        matmul(element, size, size, size), (*flags, f"gpu-stages={mode}"))
 
 
+def by_estimate(is_small):
+    """Products with what follows them, by our own kernels and as they are by default: squares, and those of transformers."""
+    sizes = ((64, 64, 64),) if is_small else ((1024,) * 3, (2048,) * 3, (4096,) * 3, (128, 768, 3072), (1024, 3072, 768))
+    for m, n, k in sizes:
+        for element, name, flags in (("f32", "tf32", ("math=tf32",)), ("f16", "f16", ()), ("bf16", "bf16", ())):
+            what = {"kind": "matmul", "dtype": name, "m": m, "n": n, "k": k, "apart": True}
+            for which in ("none", "auto"):
+                yield (f"linear-{name}-{m}x{k}x{n}" + (", auto" if which == "auto" else ""), what, linear(element, m, n, k),
+                       (*flags, f"libraries={which}"))
+
+
 def convolutions(is_small):
     """Of f32, as they are and with rounded factors; sizes of resnet50."""
     for n, c, size, o, window in ((1, 16, 8, 16, 3),) if is_small else ((8, 64, 56, 64, 3), (8, 256, 14, 256, 3), (8, 256, 56, 64, 1)):
@@ -163,6 +182,7 @@ def programs(is_small):
                    make(element, rows, columns), ())
     yield from of_heads(is_small)
     yield from in_stages(is_small)
+    yield from by_estimate(is_small)
     yield from convolutions(is_small)
     for length in (1, 8) if is_small else (1, 101):
         yield f"launch-{length}", {"kind": "launch", "kernels": length}, chain(length), ("no-fuse",)

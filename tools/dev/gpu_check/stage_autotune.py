@@ -13,6 +13,7 @@ import os
 import sys
 
 import common
+import networks
 import stage_peers
 
 MODES = ("max-autotune", "max-autotune-triton", "max-autotune-whole")
@@ -40,7 +41,7 @@ def figures(kept, entry):
 
 def main():
     entries = chosen(stage_peers.timed_here(), [name for name in os.environ.get("GPU_CHECK_NETWORKS", "").split(",") if name])
-    own = [entry for entry in entries if not entry.get("by_library")]
+    own = [entry for entry in entries if networks.is_ours(entry)]
     return stage_peers.run("autotune", entries, order(own), figures, SECONDS_OF_ONE)
 
 

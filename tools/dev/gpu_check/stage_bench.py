@@ -158,7 +158,7 @@ class Peers:
                   lambda: by_cublaslt(self.cublaslt, self.device, entry))]
         found = {}
         # The same product by our own kernel has all of them.
-        for name, is_there, measure in known[2:] if entry.get("by_library") or entry.get("apart") else known:
+        for name, is_there, measure in known[2:] if not networks.is_ours(entry) or entry.get("apart") else known:
             try:
                 found |= measure() if is_there else {}
             except Exception as error:
@@ -222,7 +222,7 @@ def network(stage, entry, scratch, wait):
     first = time.perf_counter() - start
     times = plan.time(seconds=1.0)
     described = plan.describe()["functions"][0]
-    what = entry["name"] + (", cublaslt" if entry.get("by_library") else "")
+    what = entry["name"] + ("" if networks.is_ours(entry) else f", {networks.library_of(entry)}")
     figures = {"what": what, "dtype": "f32, no TF32" if entry["dtype"] == "f32" else entry["dtype"], **runtime.summary(times), "load_ms": round(loading * MS, 2),
                "first_run_ms": round(first * MS, 2), "predicted_ms": round(described["predicted_seconds"] * MS, 4),
                "commands_ms": round(kernel_seconds(plan, 0) * MS, 3)}

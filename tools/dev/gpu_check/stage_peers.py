@@ -19,11 +19,13 @@ import tempfile
 import time
 
 import common
+import networks
 import run_plan
 import runtime
 
 FIRST = ("bert_base", "gpt2_small", "resnet50", "vit_b_16")
 MODES = ("eager", "reduce-overhead", "max-autotune", "max-autotune-triton", "onnxruntime")  # as the report has them
+BY_LIBRARY = ("gantry cublaslt", "gantry auto")  # plans with libraries
 SECONDS = 480  # of a call
 SECONDS_OF_ONE = 120 if not common.REHEARSED else 2  # of a peer; twice that when it comes again
 NO_TIME = "no time left"
@@ -149,12 +151,12 @@ def shown(found):
 def figures(kept, entry, modes=MODES):
     """The row of a network."""
     row = {"network": entry["name"], "dtype": "f32, TF32 off" if entry["dtype"] == "f32" else entry["dtype"],
-           "gantry_ms": kept.get(key_of(entry, "gantry")), "gantry_cublaslt_ms": kept.get(key_of(entry, "gantry cublaslt"))}
+           **{f"{who.replace(' ', '_')}_ms": kept.get(key_of(entry, who)) for who in ("gantry", *BY_LIBRARY)}}
     for mode in modes:
         known = kept.get(key_of(entry, mode))
         row[mode] = shown(known) if known else impossible(entry, mode) or NO_TIME
     times = [row[mode] for mode in modes if not isinstance(row[mode], str)]
-    for who in ("gantry", "gantry_cublaslt"):
+    for who in ("gantry", *(name.replace(' ', '_') for name in BY_LIBRARY)):
         own = row[f"{who}_ms"]
         row[f"{who}_times_best_measured"] = round(min(times) / own, 3) if times and isinstance(own, float) else "no peer"
     return row
@@ -162,13 +164,15 @@ def figures(kept, entry, modes=MODES):
 
 def time_gantry(kept, entries, scratch):
     """Of each network by our own kernels, and by a library where there is such a plan."""
+    who_of = lambda entry: "gantry" if networks.is_ours(entry) else f"gantry {networks.library_of(entry)}"
     for entry in entries:
-        who = "gantry cublaslt" if entry.get("by_library") else "gantry"
+        who = who_of(entry)
         if kept.get(key_of(entry, who)) is None:
             kept.put(key_of(entry, who), gantry(entry, scratch))
     for entry in entries:
-        if not any(other.get("by_library") and alike(other, entry) for other in entries):
-            kept.put(key_of(entry, "gantry cublaslt"), "not built")
+        for who in BY_LIBRARY:
+            if not any(who_of(other) == who and alike(other, entry) for other in entries):
+                kept.put(key_of(entry, who), "not built")
 
 
 def flags_of(kept, steps):
@@ -189,7 +193,7 @@ def timed_here():
 def run(name, entries, steps, row, seconds_of_one=SECONDS_OF_ONE):
     """A stage: the plans by Gantry, then `steps`, [(entry, mode)] of peers. `row` makes a network's of what is kept, which
     stages that ask peers share."""
-    own = [entry for entry in entries if not entry.get("by_library")]
+    own = [entry for entry in entries if networks.is_ours(entry)]
     kept, budget, worker = common.Kept("peers"), common.Budget(SECONDS), Worker()
     with common.Stage(name) as stage, tempfile.TemporaryDirectory() as scratch:
         # Written whenever a figure comes, with those of earlier calls.
@@ -207,7 +211,7 @@ def run(name, entries, steps, row, seconds_of_one=SECONDS_OF_ONE):
 
 def main():
     entries = timed_here()
-    own = [entry for entry in entries if not entry.get("by_library")]
+    own = [entry for entry in entries if networks.is_ours(entry)]
     return run("peers", entries, [step for step in order(own) if not impossible(*step)], figures)
 
 
