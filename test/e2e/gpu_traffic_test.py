@@ -258,7 +258,7 @@ def measure(case, build):
     with tempfile.TemporaryDirectory() as folder:
         graph, ptx = pathlib.Path(folder, "graph.mlir"), pathlib.Path(folder, "kernel.ptx")
         graph.write_text(case.text())
-        gantry = [build / "bin/gantry", "compile", graph, "--devices=CPU:0,GPU:0", f"--gpu-arch={case.arch}"]
+        gantry = [build / "bin/gantry", "compile", graph, "--devices=CPU:0,GPU:0", f"--gpu-arch={case.arch}", "--libraries=none"]
         threads = run_tool(*gantry, "--stop-after=kernel", "-o", "-")
         run_tool(*gantry, "--stop-after=ptx", "-o", ptx)
         kernels = re.findall(r"func\.func private @(\w+)\((.*?)\) attributes \{.*?known_block_size = array<i32: (\d+).*?"
