@@ -243,9 +243,12 @@ struct FlagReader {
     options.libraries.emplace();
     if (value == kAutomaticLibraries)
       options.libraries->push_back(value.str());
-    if (value == kAutomaticLibraries || value == "none")
+    auto isWord = [](StringRef word) { return word == kAutomaticLibraries || word == "none"; };
+    if (isWord(value))
       return llvm::success();
     for (StringRef name : llvm::split(value, ',')) {
+      if (isWord(name))
+        return fail("--libraries=" + value + ": " + name + " stands alone");
       if (!llvm::is_contained(knownGPULibraries(), name))
         return fail("unknown library '" + name + "' in --libraries; known are " +
                     llvm::join(knownGPULibraries(), ", ") + ", or auto or none");

@@ -372,6 +372,20 @@ static void test_flags(const char *graph) {
   }
 }
 
+/* Words that stand alone, and a library. */
+static void test_libraries(void) {
+  for (const char *const *known = (const char *[]){"auto", "none", "cublaslt", NULL}; *known;
+       ++known) {
+    char flag[32];
+    const char *flags[] = {flag};
+    snprintf(flag, sizeof flag, "libraries=%s", *known);
+    EXPECT(gantry_check_flags(flags, 1) == GANTRY_OK);
+    strcat(flag, ",auto");
+    EXPECT(gantry_check_flags(flags, 1) == GANTRY_INVALID_ARGUMENT);
+    EXPECT(strstr(gantry_compiler_last_error(), " stands alone") != NULL);
+  }
+}
+
 static void test_failures(const char *graph) {
   struct log log = {{0}, ""};
   gantry_artifact_t *artifact = NULL;
@@ -389,7 +403,8 @@ static void test_failures(const char *graph) {
   request.flags = library;
   EXPECT(gantry_compile(&request, &artifact) == GANTRY_INVALID_ARGUMENT);
   EXPECT(strcmp(gantry_compiler_last_error(),
-                "unknown library 'cublas' in --libraries; known are cublaslt, or auto or none") == 0);
+                "unknown library 'cublas' in --libraries; known are cublaslt, or auto or none") ==
+         0);
   /* The log has the first error of each call. */
   EXPECT(log.lines[GANTRY_SEVERITY_ERROR] == 3);
   EXPECT(strcmp(log.error, gantry_compiler_last_error()) == 0);
@@ -442,6 +457,7 @@ int main(int argc, char **argv) {
   test_check();
   test_values(runtime);
   test_flags(argv[1]);
+  test_libraries();
   test_failures(argv[1]);
   gantry_runtime_destroy(runtime);
   if (failures == 0)

@@ -31,10 +31,13 @@ namespace gantry {
 /// may read them as they were.
 static uint64_t bytesTurnedFor(MatmulOp op) {
   uint64_t bytes = 0;
-  for (Value operand : op->getOperands())
+  for (Value operand : op->getOperands()) {
+    while (auto copy = operand.getDefiningOp<CopyOp>())
+      operand = copy.getInput();
     if (auto transpose = operand.getDefiningOp<TransposeOp>())
       if (!skipViews(transpose.getInput()).getDefiningOp<ConstantOp>())
         bytes += getByteSize(transpose.getType());
+  }
   return bytes;
 }
 
