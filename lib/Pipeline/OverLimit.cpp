@@ -4,10 +4,12 @@
 #include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Seconds.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Transforms/OverLimit.h"
 
@@ -139,6 +141,18 @@ static bool hasDepthwise(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// Whether a library has products, and its workspace for them, that nobody has asked it for.
+static bool leavesToLibrary(ModuleOp module) {
+  auto names = module->getAttrOfType<ArrayAttr>(kLibrariesAttr);
+  const Attribute automatic = StringAttr::get(module.getContext(), kAutomaticLibraries);
+  return names && llvm::is_contained(names, automatic) &&
+         module
+             .walk([](MatmulOp op) {
+               return op->hasAttr(kByLibraryAttr) ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted();
+}
+
 static bool computesAtLoad(ModuleOp module) {
   return llvm::any_of(module.getOps<commands::FuncOp>(),
                       [](commands::FuncOp func) { return func.getAtLoad(); });
@@ -233,6 +247,8 @@ struct Repair {
     };
     if (first.options.chains == Chains::time && hasDepthwise(*placed))
       tryOut(&CompileOptions::chains, Chains::memory);
+    if (!last().isAnswer() && leavesToLibrary(*placed))
+      tryOut(&CompileOptions::ownProducts, true);
     if (!last().isAnswer() && keepsTwice(*first.module))
       tryOut(&CompileOptions::keepOnce, true);
     // What is computed at load takes room in each run, too.
@@ -388,6 +404,10 @@ struct Repair {
     };
     add(options.chains != done.chains,
         "convolutions are computed row by row with those around them", &CompileOptions::chains);
+    add(options.ownProducts != done.ownProducts,
+        "products of a library, whose speed no prediction knows, are computed by kernels of the "
+        "plan",
+        &CompileOptions::ownProducts);
     add(options.keepOnce != done.keepOnce, "weights that are read in two layouts are kept in one",
         &CompileOptions::keepOnce);
     add(options.once != done.once, "what depends on constants alone is computed in each run",

@@ -58,6 +58,7 @@ static void addAssignLibraries(OpPassManager &pm, const CompileOptions &options)
   AssignLibrariesPassOptions assign;
   llvm::append_range(assign.archs, options.gpuArchs);
   assign.math = nameOf(options.math).str();
+  assign.own = options.ownProducts;
   llvm::append_range(assign.also, options.also);
   pm.addPass(createAssignLibrariesPass(assign));
 }

@@ -99,6 +99,7 @@ struct CompileOptions {
   std::vector<int64_t> swapped;    ///< bytes of values that wait on the host, by logical device
   std::vector<int64_t> moved;      ///< bytes of ops that run elsewhere, by logical device
   std::vector<int64_t> movedTo;    ///< number of the logical device where, for each
+  bool ownProducts = false;        ///< what --libraries=auto leaves to a library is not left to it
   bool keepOnce = false;       ///< weights that are read plain as well have no layout of their own
   std::string largestBatch;    ///< the open dimension to find the largest size of; empty: none
   bool firstReplica = false;   ///< one device for each gantry.replicate, to compare with

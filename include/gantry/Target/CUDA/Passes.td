@@ -35,13 +35,14 @@ def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
     of attention; bf16 only where all architectures have tensor cores for it. The choice depends on the op, on what turns its
     operands and on the options, never on what follows it.
 
-    Ops that are placed on devices of other drivers have none; before Place all are taken to be on GPUs. Precondition: static
-    shapes.
+    Ops that are placed on devices of other drivers have none; before Place all are taken to be on GPUs. With `own` there are
+    none by `auto`. Precondition: static shapes.
   }];
   let options = [
     ListOption<"archs", "archs", "std::string", "architectures that kernels are for">,
     Option<"math", "math", "std::string", "\"f32\"", "what products of f32 round their factors to, as --math">,
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
+    Option<"own", "own", "bool", "false", "kernels of our own compute what an estimate would leave to a library">];
   let statistics = [Statistic<"numAssigned", "assigned", "products that a library is asked for">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

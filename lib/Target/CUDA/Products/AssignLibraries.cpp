@@ -59,7 +59,7 @@ struct AssignLibraries : gantry::impl::AssignLibrariesPassBase<AssignLibraries> 
       func.walk([](MatmulOp op) { op->removeDiscardableAttr(kByLibraryAttr); });
       if (asksForLibrary(func, StringRef(plan::matmulLibrary)))
         assignAll(func);
-      else if (asksForLibrary(func, kAutomaticLibraries))
+      else if (!own && asksForLibrary(func, kAutomaticLibraries))
         assignFaster(func);
     }
   }
