@@ -193,13 +193,13 @@ struct Compilation {
   }
 
   bool isForNVIDIA() {
-    return llvm::any_of(getTopology(*module).physical, [](const PhysicalDevice &device) {
-      return device.driver == Driver::cuda;
-    });
+    return llvm::any_of(getTopology(*module).physical,
+                        [](const PhysicalDevice &device) { return device.driver == Driver::cuda; });
   }
 
-  /// What flags say of libraries, and for the rest what the text says. An empty list is a word, too:
-  /// without any, products on GPUs of NVIDIA are by a library where that is estimated to be faster.
+  /// What flags say of libraries, and for the rest what the text says. An empty list is a word,
+  /// too: without any, products on GPUs of NVIDIA are by a library where that is estimated to be
+  /// faster.
   void setLibraries() {
     SmallVector<std::string> names;
     const std::string collectives(plan::collectiveLibrary);
