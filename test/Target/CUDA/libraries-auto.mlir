@@ -53,7 +53,7 @@
 // RUN: %{plan} | FileCheck %s --check-prefix=ALSO
 // REDEFINE: %{flags} = --devices=CPU:0,GPU:0 --also=sim --gpu-arch=sm_90 --cubins=off
 // RUN: %{plan} | FileCheck %s --check-prefix=ALSO
-// ALSO: plan.kernel @matmul_0 {{.*}}<"sim", code = @code0>{{.*}}<"cuda", library = "cublasLt"
+// ALSO: plan.kernel @matmul_0 {{.*}}<"sim", code = @code0{{[^>]*}}>{{.*}}<"cuda", library = "cublasLt"
 
 // Ops on a CPU have none, and there nothing is said of them.
 // RUN: gantry compile %s --entry=main --stop-after=fuse -o - | FileCheck %s --check-prefix=HOST
