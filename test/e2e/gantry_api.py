@@ -6,6 +6,7 @@ exception Refused with everything that it said; any other failing call is an Api
 """
 
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -128,7 +129,8 @@ AARCH64 = os.environ.get("GANTRY_TEST_AARCH64", "")
 def load(build):
     """Opens both libraries of a build folder. The runtime object is made on first use, in the worker:
     its threads would not live through a fork."""
-    global compiler, runtime_library
+    global BUILD, compiler, runtime_library
+    BUILD = build
     if CUDA == "fake":
         # It has a cuBLASLt, too, for plans that ask for one.
         os.environ["GANTRY_CUDA_LIB"] = os.environ["GANTRY_CUBLASLT_LIB"] = str(build / "lib/libfake-cuda.so")
@@ -140,6 +142,7 @@ def load(build):
     compiler.gantry_compiler_last_error.restype = ctypes.c_char_p
     runtime_library.gantry_last_error.restype = ctypes.c_char_p
     runtime_library.gantry_plan_num_kernel_choices.restype = ctypes.c_size_t
+    runtime_library.gantry_plan_data.restype = ctypes.c_void_p
 
 
 def _check(status):
@@ -243,6 +246,15 @@ class Plan:
             if choice.device.decode().endswith(f"device:{device}"):
                 names.append(choice.kernel.decode())
         return names
+
+    def explain(self):
+        """What `gantry explain --json` says of it."""
+        size = ctypes.c_size_t()
+        data = runtime_library.gantry_plan_data(self.handle, ctypes.byref(size))
+        with tempfile.NamedTemporaryFile(suffix=".gantry") as file:
+            file.write(ctypes.string_at(data, size.value))
+            file.flush()
+            return json.loads(subprocess.check_output([BUILD / "bin/gantry", "explain", file.name, "--json"]))
 
     def run(self, arrays):
         """Outputs by name; bfloat16 goes in and comes out as float32."""

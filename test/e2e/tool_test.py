@@ -522,7 +522,8 @@ class WeightsInTextTest(ToolTest):
     def test_weights_are_for_a_text(self):
         run = self.gantry("compile", "m.onnx", "--with-weights")
         self.assertEqual((run.status, run.err), (
-            1, "gantry: error: --with-weights is about the text of --stop-after, which is not given\n"))
+            2, "gantry: error: --with-weights is about the text of --stop-after, which is not given\n"
+               "gantry: `gantry compile --help` shows the usage\n"))
 
 
 class MemorySettingTest(ToolTest):
