@@ -30,7 +30,8 @@ typedef enum gantry_device_name_form_t {
   GANTRY_DEVICE_NAME_AS_GIVEN = 0, /**< the parts that are there, in order: "/device:GPU:1" */
   GANTRY_DEVICE_NAME_FULL = 1,     /**< with localhost, 0 and 0 for a job, replica and task that are
                                       not given: "/job:localhost/replica:0/task:0/device:GPU:1" */
-  GANTRY_DEVICE_NAME_SHORT = 2     /**< type and id alone: "GPU:1" */
+  GANTRY_DEVICE_NAME_SHORT = 2     /**< type and id alone: "GPU:1"; of another task than
+                                      /job:localhost/replica:0/task:0 all parts that are there */
 } gantry_device_name_form_t;
 
 /** Parsing the text gives the same parts again, but for the short form's. Lives as long as the

@@ -39,7 +39,7 @@ static void test_names(void) {
   expect_printed("cuda:1", "/device:GPU:1", gpu1, "GPU:1");
   expect_printed(gpu1, gpu1, gpu1, "GPU:1");
   expect_printed("/job:worker/device:GPU:*", "/job:worker/device:GPU:*",
-                 "/job:worker/replica:0/task:0/device:GPU:*", "GPU:*");
+                 "/job:worker/replica:0/task:0/device:GPU:*", "/job:worker/device:GPU:*");
   REFUSED(gantry_device_name_parse("GPU:x", &name), GANTRY_INVALID_ARGUMENT,
           "device name 'GPU:x', column 5: expected a number (0, 1, ...) or '*'");
   EXPECT(name == NULL);
